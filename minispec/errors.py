@@ -1,0 +1,79 @@
+"""Errors a caller can act on.
+
+The tree, with the exit code the command line gives each::
+
+    MinispecError                        1  something of ours went wrong
+    ├── InvariantError                   1  the engine caught itself in a contradiction: please report it
+    └── InputError                       2  the user's input; the message says value, rule and way out
+        ├── OptionError                  2  an option outside its range, or two that do not go together
+        ├── PromptError                  2  empty, too long for the context, not UTF-8
+        ├── ModelNotFoundError           2  no such folder, bundled model or hub name
+        ├── ModelFileError               2  a file of a model folder is missing, broken or contradicts another
+        ├── VocabularyError              2  draft and target do not share one vocabulary
+        ├── CorpusError                  2  training text missing, empty or not UTF-8
+        ├── CheckpointError              2  a training checkpoint that does not fit
+        ├── MissingDependencyError       2  an optional package is not installed
+        └── OutputError                  2  a file we were asked to write cannot be written
+
+Ctrl-C is not an error of ours: the command line answers it with exit code 130.
+
+A message names **the value, the rule and the way out**, in one line::
+
+    temperature is -1.0; it must be a number >= 0 (0 means greedy). Try --temperature 0.8
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class MinispecError(Exception):
+    """Base of every error raised on purpose by minispec."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class InvariantError(MinispecError):
+    """The engine found one of its own invariants broken."""
+
+
+class InputError(MinispecError, ValueError):
+    """The input cannot be used; the message says why and what would work."""
+
+    exit_code: ClassVar[int] = 2
+
+
+class OptionError(InputError):
+    """An option is outside its range, or two options contradict each other."""
+
+
+class PromptError(InputError):
+    """The prompt is empty, too long for the context, or not UTF-8."""
+
+
+class ModelNotFoundError(InputError):
+    """A model reference names no folder, no bundled model and no hub model."""
+
+
+class ModelFileError(InputError):
+    """A file of a model folder is missing, broken, or contradicts another file."""
+
+
+class VocabularyError(InputError):
+    """Draft and target do not share one vocabulary."""
+
+
+class CorpusError(InputError):
+    """Training text is missing, empty, or not UTF-8."""
+
+
+class CheckpointError(InputError):
+    """A training checkpoint is broken or belongs to another run."""
+
+
+class MissingDependencyError(InputError):
+    """An optional package is needed and not installed; the message names the extra."""
+
+
+class OutputError(InputError):
+    """A file cannot be written."""
