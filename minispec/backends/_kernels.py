@@ -1,0 +1,137 @@
+"""Stop 4 of 12 · the same operations as plain Numba loops. Before: backends/base. Next: model/forward.
+
+Batch-invariant by construction: whatever the number of rows, each output element is computed by the same machine
+code in the same order. So a matrix product sums over k = 0, 1, 2, ... for every row alike, rows are only ever an
+*outer* loop, and no loop runs over elements of several rows at once (its vector body and its scalar tail could round
+differently). ``contract`` lets a multiply and an add become one fused instruction; it never reorders a sum.
+``reassoc`` reorders the sum of a dot product over D, once, at compile time: every call takes the same order.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import prange
+
+from minispec.backends._jit import jit
+
+PANEL = 64
+"""Columns per weight panel: 64 float32 are four cache lines, read one after the other down the panel."""
+
+ROW_BLOCK = 16
+"""Rows that share one pass over a panel; prefill goes block by block."""
+
+
+@jit(parallel=True, fastmath={"contract"}, nogil=True)
+def linear(x, panels, bias, residual, has_residual, num_outputs):
+    """Return x @ W + bias (+ residual), (T, N), for ``panels`` of shape (N/64, K, 64). Oracle: Backend.linear."""
+    num_rows, num_inputs = x.shape
+    y = np.empty((num_rows, num_outputs), np.float32)
+    for panel in prange(panels.shape[0]):
+        first = panel * PANEL
+        width = min(PANEL, num_outputs - first)
+        total = np.empty((ROW_BLOCK, PANEL), np.float32)
+        for start in range(0, num_rows, ROW_BLOCK):
+            count = min(ROW_BLOCK, num_rows - start)
+            total[:count] = 0.0
+            k = 0
+            while k + 4 <= num_inputs:  # four at a time only to load and store ``total`` once; the order is 0, 1, 2...
+                for m in range(count):
+                    x0, x1, x2, x3 = x[start + m, k], x[start + m, k + 1], x[start + m, k + 2], x[start + m, k + 3]
+                    for n in range(PANEL):
+                        s = total[m, n] + x0 * panels[panel, k, n]
+                        s = s + x1 * panels[panel, k + 1, n]
+                        s = s + x2 * panels[panel, k + 2, n]
+                        total[m, n] = s + x3 * panels[panel, k + 3, n]
+                k += 4
+            while k < num_inputs:
+                for m in range(count):
+                    for n in range(PANEL):
+                        total[m, n] = total[m, n] + x[start + m, k] * panels[panel, k, n]
+                k += 1
+            for m in range(count):
+                for n in range(width):
+                    s = total[m, n] + bias[first + n]
+                    y[start + m, first + n] = s + residual[start + m, first + n] if has_residual else s
+    return y
+
+
+@jit(fastmath={"contract"}, nogil=True)
+def layer_norm(x, weight, bias, epsilon):
+    """Normalise each row of x, (T, C). Oracle: Backend.layer_norm."""
+    num_rows, width = x.shape
+    y = np.empty_like(x)
+    for t in range(num_rows):
+        total = np.float32(0.0)
+        for c in range(width):
+            total += x[t, c]
+        mean = total / np.float32(width)
+        squares = np.float32(0.0)
+        for c in range(width):
+            squares += (x[t, c] - mean) * (x[t, c] - mean)
+        scale = np.float32(1.0) / np.sqrt(squares / np.float32(width) + epsilon)
+        for c in range(width):
+            y[t, c] = (x[t, c] - mean) * scale * weight[c] + bias[c]
+    return y
+
+
+@jit(fastmath={"contract"}, nogil=True)
+def gelu_new(x):
+    """GELU in its tanh form, as x * sigmoid(2u): one exponential instead of a tanh. Oracle: Backend.activation."""
+    y = np.empty_like(x)
+    for t in range(x.shape[0]):
+        for c in range(x.shape[1]):
+            v = x[t, c]
+            u = np.float32(2.0 * 0.7978845608028654) * (v + np.float32(0.044715) * v * v * v)
+            y[t, c] = v / (np.float32(1.0) + np.float32(math.exp(-u)))
+    return y
+
+
+@jit(nogil=True)
+def gelu(x):
+    """Exact GELU, x * Phi(x). Oracle: Backend.activation."""
+    y = np.empty_like(x)
+    for t in range(x.shape[0]):
+        for c in range(x.shape[1]):
+            v = x[t, c]
+            y[t, c] = v * np.float32(0.5) * (np.float32(1.0) + np.float32(math.erf(v * np.float32(0.7071067811865476))))
+    return y
+
+
+@jit(fastmath={"contract", "reassoc"}, nogil=True)
+def _dot(a, b):
+    """Sum of products over D in one fixed, vectorised order."""
+    total = np.float32(0.0)
+    for d in range(a.shape[0]):
+        total += a[d] * b[d]
+    return total
+
+
+@jit(parallel=True, fastmath={"contract"}, nogil=True)
+def attention(queries, keys, values, rows, ends, visible, has_mask, scale):
+    """Attend from each (token, head) to its row's slots, in slot order. Oracle: Backend.attention."""
+    num_tokens, num_heads, head_size = queries.shape
+    out = np.empty_like(queries)
+    for task in prange(num_tokens * num_heads):
+        t, h = task // num_heads, task % num_heads
+        row, end = rows[t], ends[t]
+        scores = np.empty(end, np.float32)
+        largest = np.float32(-np.inf)
+        for s in range(end):
+            if has_mask and not visible[t, s]:
+                scores[s] = -np.inf
+            else:
+                scores[s] = _dot(queries[t, h], keys[row, s, h]) * scale
+                largest = max(largest, scores[s])
+        total = np.float32(0.0)
+        sums = np.zeros(head_size, np.float32)
+        for s in range(end):
+            if scores[s] > -np.inf:  # an invisible slot may hold anything, so it is skipped, not weighted by 0
+                weight = np.float32(math.exp(scores[s] - largest))
+                total += weight
+                for d in range(head_size):
+                    sums[d] += weight * values[row, s, h, d]
+        for d in range(head_size):
+            out[t, h, d] = sums[d] / total
+    return out

@@ -1,0 +1,162 @@
+"""Stop 12 of 12 · the Python surface. Before: generation/speculative."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from minispec.drafters import ModelDrafter
+from minispec.errors import OptionError, PromptError, VocabularyError
+from minispec.generation.options import DEFAULT_DRAFT, DEFAULT_TARGET, Options
+from minispec.generation.result import Generation
+from minispec.generation.stopping import Limits
+from minispec.generation.stream import Stream
+from minispec.loading import load_model
+from minispec.model.session import LanguageModel, Session
+from minispec.noise import Noise, PhiloxNoise
+from minispec.tokenizer import Tokenizer, describe_difference
+
+
+def stream(
+    prompt: str | Sequence[int],
+    *,
+    target: str | LanguageModel = DEFAULT_TARGET,
+    draft: str | LanguageModel | None = DEFAULT_DRAFT,
+    backend: str = "numba",
+    dtype: str = "float32",
+    draft_dtype: str | None = None,
+    noise: Noise | None = None,
+    **options: Any,
+) -> Stream:
+    """Start a generation and return its events, one by one.
+
+    Parameters
+    ----------
+    prompt : str or sequence of int
+        Text, or token ids of the target's vocabulary.
+    target, draft : str or model
+        A folder, a bundled name, a hub name, or a loaded model. ``draft=None`` decodes plainly.
+    backend, dtype, draft_dtype : str
+        For models given by name; ``draft_dtype`` is ``dtype`` unless given.
+    noise : Noise, optional
+        Randomness; by default Philox noise with ``options["seed"]``.
+    **options
+        Those of :class:`minispec.generation.options.Options`: gamma, temperature, top_k, top_p, min_p, max_tokens,
+        stop, seed. An unknown one is an error.
+
+    Returns
+    -------
+    Stream
+        Yields ``Prefilled``, then ``Drafted``, ``Verified``, ``Emitted`` per step, then ``Finished``.
+
+    Raises
+    ------
+    InputError
+        Before anything is computed, if the prompt, a model or an option cannot be used.
+
+    Examples
+    --------
+    >>> from minispec.model.toy import TableModel
+    >>> events = stream([0], target=TableModel(4), draft=TableModel(4, seed=1), max_tokens=3)
+    >>> len(events.run().token_ids)
+    3
+    """
+    checked = _options(options)
+    target_model = load_model(target, backend=backend, dtype=dtype) if isinstance(target, str) else target
+    draft_model = load_model(draft, backend=backend, dtype=draft_dtype or dtype) if isinstance(draft, str) else draft
+    if draft_model is not None:
+        check_vocabularies(target_model, draft_model)
+    tokenizer: Tokenizer | None = getattr(target_model, "tokenizer", None)
+    prompt_tokens = _encode(prompt, target_model, tokenizer)
+    limits = Limits(checked.max_tokens, target_model.n_positions, checked.stop, target_model.eos_token_id)
+    return Stream(
+        prompt_tokens,
+        Session(target_model),
+        None if draft_model is None else ModelDrafter(Session(draft_model), checked.sampling),
+        checked.sampling,
+        PhiloxNoise(checked.seed) if noise is None else noise,
+        limits,
+        gamma=checked.gamma,
+        tokenizer=tokenizer,
+        prompt=prompt if isinstance(prompt, str) else "",
+        options={
+            "target": target_model.name,
+            "draft": None if draft_model is None else draft_model.name,
+            "backend": _told(target_model, "backend", backend),
+            "dtype": _told(target_model, "dtype", dtype),
+            "draft_dtype": _told(draft_model, "dtype", draft_dtype or dtype),
+            **asdict(checked),
+        },
+    )
+
+
+def generate(prompt: str | Sequence[int], **options: Any) -> Generation:
+    """Generate to the end and return the result; the parameters are those of :func:`stream`.
+
+    Examples
+    --------
+    >>> from minispec.model.toy import TableModel
+    >>> generate([0], target=TableModel(4), draft=None, max_tokens=2, seed=1).sources
+    ('plain', 'plain')
+    """
+    return stream(prompt, **options).run()
+
+
+def check_vocabularies(target: LanguageModel, draft: LanguageModel) -> None:
+    """Check that a token id means the same to both models.
+
+    Raises
+    ------
+    VocabularyError
+        If sizes or contents differ.
+    """
+    difference = None
+    if target.vocab_size != draft.vocab_size:
+        difference = f"the target has {target.vocab_size} tokens, the draft {draft.vocab_size}"
+    else:
+        ours, theirs = getattr(target, "tokenizer", None), getattr(draft, "tokenizer", None)
+        if ours is not None and theirs is not None:
+            difference = describe_difference(ours, theirs)
+    if difference is not None:
+        raise VocabularyError(
+            f"target {target.name} and draft {draft.name} have different vocabularies ({difference}); speculative "
+            "decoding needs one shared vocabulary. Try --draft none, or a draft trained with the target's tokenizer"
+        )
+
+
+def _options(options: dict[str, Any]) -> Options:
+    known = Options.__dataclass_fields__
+    for name in options:
+        if name not in known:
+            raise OptionError(f"unknown option {name!r}; the options are {', '.join(known)}")
+    stop = options.get("stop", ())
+    return Options(**{**options, "stop": (stop,) if isinstance(stop, str) else tuple(stop)})
+
+
+def _told(model: LanguageModel | None, what: str, asked: str) -> str:
+    """Return what a model really runs with: a loaded one may differ from the options."""
+    value = getattr(model, what, asked)
+    return str(getattr(value, "name", value))
+
+
+def _encode(prompt: str | Sequence[int], target: LanguageModel, tokenizer: Tokenizer | None) -> list[int]:
+    if isinstance(prompt, str):
+        if tokenizer is None:
+            raise PromptError(f"the prompt is text, but {target.name} has no tokenizer. Give token ids")
+        tokens = tokenizer.encode(prompt)
+    else:
+        tokens = [int(token) for token in prompt]
+    if not tokens:
+        raise PromptError("the prompt is empty; a model continues at least one token. Try '<|endoftext|>' for a fresh text")
+    if len(tokens) >= target.n_positions:
+        raise PromptError(
+            f"the prompt has {len(tokens)} tokens; {target.name} holds {target.n_positions} with at least one new one. "
+            f"Shorten it to {target.n_positions - 1} tokens"
+        )
+    outside = next((token for token in tokens if not 0 <= token < target.vocab_size), None)
+    if outside is not None:
+        raise PromptError(
+            f"token id {outside} is outside the vocabulary of {target.name}; ids go from 0 to {target.vocab_size - 1}"
+        )
+    return tokens

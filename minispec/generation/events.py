@@ -1,0 +1,80 @@
+"""What a run tells its consumer while it happens: one stream, five kinds of event."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from minispec.generation.result import Generation
+from minispec.generation.stopping import Piece
+from minispec.records import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Prefilled:
+    """The prompt is in the caches (all of it but its last token, which is pending)."""
+
+    num_prompt_tokens: int
+    elapsed_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Drafted:
+    """The drafter has proposed ``tokens``; ``probs[i]`` is the probability it drew ``tokens[i]`` with."""
+
+    step: int
+    position: int
+    tokens: tuple[int, ...]
+    probs: tuple[float, ...]
+    elapsed_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """The target has judged the draft: the accepted prefix, then ``next_token``, whatever the stops will cut.
+
+    ``accept_probs`` are min(1, p/q) of the evaluated drafts.
+    """
+
+    step: int
+    position: int
+    num_accepted: int
+    rejected: tuple[int, ...]
+    next_token: int
+    source: Source
+    accept_probs: tuple[float, ...]
+    elapsed_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Emitted:
+    """Committed tokens, and the text that is now safe to show (it may lag behind the tokens)."""
+
+    step: int
+    position: int
+    token_ids: tuple[int, ...]
+    sources: tuple[Source, ...]
+    pieces: tuple[Piece, ...]
+
+    @property
+    def text(self) -> str:
+        """The released text."""
+        return "".join(piece.text for piece in self.pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The end: nothing follows."""
+
+    generation: Generation
+
+
+Event = Prefilled | Drafted | Verified | Emitted | Finished
+
+
+def to_dict(event: Event) -> dict[str, Any]:
+    """Return an event as JSON-able data, its kind under ``"event"``."""
+    kind = type(event).__name__.lower()
+    if isinstance(event, Finished):
+        return {"event": kind, **event.generation.to_dict()}
+    return {"event": kind, **asdict(event)}

@@ -1,0 +1,85 @@
+"""The result of a generation."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from minispec.generation.guarantee import Guarantee
+from minispec.generation.metrics import Metrics
+from minispec.generation.stopping import Piece
+from minispec.records import FinishReason, Source, Step
+
+SOURCE_STYLE: dict[Source, str] = {
+    "accepted": "color:#0072b2",
+    "recovered": "color:#d55e00;text-decoration:underline",
+    "bonus": "color:#009e73;text-decoration:underline dotted",
+    "plain": "",
+}
+"""CSS per source, in the colour-blind-safe palette of Okabe and Ito; underlines tell the same story without colour."""
+
+
+@dataclass(frozen=True)
+class Generation:
+    """What was generated, where each token came from, and what it cost.
+
+    Attributes
+    ----------
+    prompt : str
+        Empty if the prompt was given as token ids.
+    text : str
+        The continuation, cut just before a stop string, without special tokens.
+    token_ids, sources : tuple
+        One source per token. An end-of-text token is included; a token that completes a stop string is, unless the
+        stop begins exactly where the token does.
+    finish_reason : {"eos", "stop", "length", "context", "interrupted"}
+        "interrupted" while the stream has not come to its end.
+    stop : str or None
+        The stop string that matched.
+    guarantee : {"bit-exact", "same-seed", "same-distribution"}
+    metrics : Metrics
+    options : mapping
+        Every option in force.
+    steps : tuple of Step
+        One record per target forward.
+    """
+
+    prompt: str
+    text: str
+    token_ids: tuple[int, ...]
+    sources: tuple[Source, ...]
+    finish_reason: FinishReason
+    stop: str | None
+    guarantee: Guarantee
+    metrics: Metrics
+    options: Mapping[str, Any]
+    steps: tuple[Step, ...] = field(repr=False, default=())
+    pieces: tuple[Piece, ...] = field(repr=False, default=())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-able data, without the per-step records."""
+        return {
+            "prompt": self.prompt,
+            "text": self.text,
+            "token_ids": list(self.token_ids),
+            "sources": list(self.sources),
+            "finish_reason": self.finish_reason,
+            "stop": self.stop,
+            "guarantee": self.guarantee,
+            "options": dict(self.options),
+            "metrics": asdict(self.metrics),
+        }
+
+    def _repr_html_(self) -> str:
+        """Show the text in a notebook, coloured by source."""
+        spans = "".join(f'<span style="{SOURCE_STYLE[p.source]}">{html.escape(p.text)}</span>' for p in self.pieces)
+        legend = " · ".join(f'<span style="{style}">{name}</span>' for name, style in SOURCE_STYLE.items() if style)
+        length = self.metrics.mean_acceptance_length
+        per_forward = "" if length is None else f"{length:.2f} tokens per target forward · "
+        return (
+            f'<div style="white-space:pre-wrap">{html.escape(self.prompt)}{spans}</div>'
+            f"<small>{legend} · {per_forward}{self.metrics.num_tokens} tokens · {self.guarantee} · "
+            f"finished: {self.finish_reason}</small>"
+        )

@@ -1,0 +1,172 @@
+"""Stop 10 of 12 · where a text ends. Before: verifiers/rejection. Next: generation/speculative.
+
+Tokens go in one at a time, also when a block of them was accepted at once, so a stop is exact to the token wherever
+in the block it falls. Per token the rules are asked in this order: end-of-sequence token, stop string, token budget,
+context; so a stop string that completes with the last token of the budget counts as the stop.
+
+Stop strings are matched on characters, as if the text arrived one character at a time: the first character that
+completes any stop ends the text (the longest stop, if two complete there), whatever the token boundaries. Text that
+may be the beginning of a stop is held back until it is clear that it is not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from minispec.errors import OptionError
+from minispec.records import Finish, Source
+from minispec.tokenizer import TextStream, Tokenizer
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Released text and the source of the token that completed it."""
+
+    text: str
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When to stop.
+
+    Parameters
+    ----------
+    max_tokens : int
+        Tokens to emit at most, >= 0.
+    stop : tuple of str
+        Stop strings, none of them empty.
+    eos_token_id : frozenset of int
+        Tokens that end the text; emitted, but not part of the text.
+    n_positions : int
+        The context: prompt and emitted tokens together.
+
+    Raises
+    ------
+    OptionError
+        If a value is outside its range.
+    """
+
+    max_tokens: int
+    n_positions: int
+    stop: tuple[str, ...] = ()
+    eos_token_id: frozenset[int] = frozenset()
+
+    def __post_init__(self) -> None:
+        if self.max_tokens < 0:
+            raise OptionError(f"max-tokens is {self.max_tokens}; it must be >= 0. Try --max-tokens 128")
+        if any(not stop for stop in self.stop):
+            raise OptionError("a stop string is empty; it would match everywhere. Leave it out")
+
+
+class Stopper:
+    """Turns emitted tokens into released text and finds the end.
+
+    Parameters
+    ----------
+    limits : Limits
+    tokenizer : Tokenizer or None
+        Without one there is no text, and stop strings are refused.
+    num_prompt_tokens : int
+    """
+
+    def __init__(self, limits: Limits, tokenizer: Tokenizer | None, num_prompt_tokens: int) -> None:
+        if limits.stop and tokenizer is None:
+            raise OptionError(f"stop strings {list(limits.stop)} need a tokenizer, and the target has none")
+        self._limits = limits
+        self._stream = None if tokenizer is None else TextStream(tokenizer)
+        self._num_prompt_tokens = num_prompt_tokens
+        self._held: list[Piece] = []  # characters not released yet, with their sources
+        self._longest_stop = max(map(len, limits.stop), default=0)
+        self.num_tokens = 0
+        self.text = ""  # released so far
+
+    @property
+    def room(self) -> int:
+        """Tokens that budget and context still allow."""
+        in_context = self._limits.n_positions - self._num_prompt_tokens
+        return min(self._limits.max_tokens, in_context) - self.num_tokens
+
+    def budget(self) -> Finish | None:
+        """Return why no further token may be emitted, if that is so."""
+        if self.room > 0:
+            return None
+        return Finish("length" if self.num_tokens >= self._limits.max_tokens else "context")
+
+    def push(self, token: int, source: Source) -> tuple[list[Piece], Finish | None, bool]:
+        """Take one emitted token.
+
+        Returns
+        -------
+        pieces : list of Piece
+            Text that is now safe to show.
+        finish : Finish or None
+            Why the text ends with this token.
+        keep : bool
+            False if a stop string begins exactly where this token's text begins: then the token is not part of the
+            output.
+        """
+        self.num_tokens += 1
+        if token in self._limits.eos_token_id:
+            return self._flush(source), Finish("eos"), True
+        if self._stream is not None:
+            on_boundary = not self._stream.pending
+            text = self._stream.push(token)
+            matched = self._match(text)
+            if matched is not None:
+                stop, begin = matched
+                return self._cut(Piece(text, source), begin), Finish("stop", stop), not (on_boundary and begin == 0)
+            self._held.append(Piece(text, source))
+        finish = self.budget()
+        return (self._release() if finish is None else self._flush(source)), finish, True
+
+    def _match(self, text: str) -> tuple[str, int] | None:
+        """Return the stop completed first within ``text`` and where it begins, counted from the start of ``text``."""
+        before = "".join(piece.text for piece in self._held)
+        window = before + text
+        matches = []
+        for stop in self._limits.stop:
+            # Only a match that ends within the new text is new; it may begin before it.
+            begin = window.find(stop, max(0, len(before) - len(stop) + 1))
+            if begin >= 0:
+                matches.append((begin + len(stop), -len(stop), stop))
+        if not matches:
+            return None
+        end, minus_length, stop = min(matches)
+        return stop, end + minus_length - len(before)
+
+    def _cut(self, piece: Piece, begin: int) -> list[Piece]:
+        """End the text ``begin`` characters into ``piece``; a negative number falls in what was held back."""
+        length = sum(len(held.text) for held in self._held) + begin
+        self._held.append(piece)
+        return self._take(length)
+
+    def _release(self) -> list[Piece]:
+        """Release all but the longest suffix that may be the beginning of a stop string."""
+        window = "".join(piece.text for piece in self._held)
+        suffix = min(len(window), self._longest_stop - 1)
+        while suffix > 0 and not any(stop.startswith(window[len(window) - suffix :]) for stop in self._limits.stop):
+            suffix -= 1
+        return self._take(len(window) - max(0, suffix))
+
+    def _flush(self, source: Source) -> list[Piece]:
+        """Release everything, an unfinished character as U+FFFD."""
+        if self._stream is not None:
+            self._held.append(Piece(self._stream.flush(), source))
+        return self._take(sum(len(piece.text) for piece in self._held))
+
+    def _take(self, length: int) -> list[Piece]:
+        """Move the first ``length`` held characters to the released text."""
+        released: list[Piece] = []
+        kept: list[Piece] = []
+        for piece in self._held:
+            head, tail = piece.text[:length], piece.text[length:]
+            length -= len(head)
+            if head:
+                released.append(Piece(head, piece.source))
+            if tail:
+                kept.append(Piece(tail, piece.source))
+        self._held = kept
+        self.text += "".join(piece.text for piece in released)
+        return released
+

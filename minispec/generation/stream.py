@@ -1,0 +1,180 @@
+"""A run as an iterator of events that can be left at any moment and taken up again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from minispec.drafters import Drafter
+from minispec.generation.autoregressive import autoregressive
+from minispec.generation.events import Emitted, Event, Finished, Prefilled
+from minispec.generation.guarantee import guarantee
+from minispec.generation.metrics import Metrics
+from minispec.generation.result import Generation
+from minispec.generation.speculative import speculative
+from minispec.generation.stopping import Limits, Stopper
+from minispec.generation.transcript import Transcript
+from minispec.model.session import Session
+from minispec.noise import Noise
+from minispec.sampling import SamplingParams
+from minispec.tokenizer import Tokenizer
+from minispec.verifiers import Verify, rejection
+
+
+class Stream:
+    """Iterate over it for events; leave the loop whenever you like, and iterate again to go on.
+
+    Leaving (``break``, an exception, Ctrl-C, a notebook's stop button) loses nothing: what was committed stays, the
+    caches are set back to it, and events that were due but not delivered come first when iteration resumes. A step
+    that was interrupted is done again with the same noise, so the text is the same as without the interruption.
+
+    Parameters
+    ----------
+    prompt_tokens : sequence of int
+        At least one.
+    target : Session
+    drafter : Drafter or None
+        None decodes plainly.
+    params : SamplingParams
+    noise : Noise
+    limits : Limits
+    gamma : int
+    tokenizer : Tokenizer or None
+        For the text and the stop strings.
+    verify : Verify
+    prompt : str
+    options : mapping
+        Recorded in the result.
+    row : int
+        Part of the noise's address.
+    clock : callable
+        Seconds.
+    """
+
+    def __init__(
+        self,
+        prompt_tokens: Sequence[int],
+        target: Session,
+        drafter: Drafter | None,
+        params: SamplingParams,
+        noise: Noise,
+        limits: Limits,
+        *,
+        gamma: int = 5,
+        tokenizer: Tokenizer | None = None,
+        verify: Verify = rejection.verify,
+        prompt: str = "",
+        options: Mapping[str, Any] | None = None,
+        row: int = 0,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self.target = target
+        self.drafter = drafter
+        self._prompt = prompt
+        self._prompt_tokens = tuple(prompt_tokens)
+        self._params = params
+        self._noise = noise
+        self._gamma = gamma
+        self._verify = verify
+        self._row = row
+        self._clock = clock
+        self._options = dict(options or {})
+        self._transcript = Transcript(prompt_tokens, lambda: Stopper(limits, tokenizer, len(prompt_tokens)))
+        self._prefill_s: float | None = None
+        self._num_delivered = 0  # steps whose Emitted event reached the consumer
+        self._finished_delivered = False
+        self._events: Iterator[Event] | None = None
+
+    def __iter__(self) -> Iterator[Event]:
+        return self
+
+    def __next__(self) -> Event:
+        if self._finished_delivered:
+            raise StopIteration
+        if self._events is None:
+            self._events = self._run()
+        try:
+            event = next(self._events)
+        except BaseException:
+            self._events = None  # a generator that has raised is dead; the next call starts a new one
+            raise
+        if isinstance(event, Emitted):
+            self._num_delivered += 1
+        self._finished_delivered = isinstance(event, Finished)
+        return event
+
+    def close(self) -> None:
+        """Leave the run and set the caches back to the committed tokens; iterating again goes on from there."""
+        self._events = None
+        self._set_back()
+
+    @property
+    def tokens(self) -> tuple[int, ...]:
+        """Prompt and committed tokens so far."""
+        return tuple(self._transcript.tokens)
+
+    @property
+    def generation(self) -> Generation:
+        """What has been generated so far; ``finish_reason`` is "interrupted" until the end."""
+        transcript = self._transcript
+        finish = transcript.finish
+        return Generation(
+            prompt=self._prompt,
+            text=transcript.text,
+            token_ids=tuple(transcript.tokens[len(self._prompt_tokens) :]),
+            sources=tuple(source for step in transcript.steps for source in step.sources),
+            finish_reason="interrupted" if finish is None else finish.reason,
+            stop=None if finish is None else finish.stop,
+            guarantee=guarantee(
+                speculative=self.drafter is not None,
+                temperature=self._params.temperature,
+                batch_invariant=self.target.model.batch_invariant,
+            ),
+            metrics=Metrics.from_steps(transcript.steps, len(self._prompt_tokens), self._prefill_s or 0.0),
+            options=self._options,
+            steps=tuple(transcript.steps),
+            pieces=tuple(piece for pieces in transcript.pieces for piece in pieces),
+        )
+
+    def run(self) -> Generation:
+        """Run to the end and return the result."""
+        for _ in self:
+            pass
+        return self.generation
+
+    def _run(self) -> Iterator[Event]:
+        self._set_back()
+        transcript = self._transcript
+        if self._prefill_s is None:
+            yield self._prefill()
+        while self._num_delivered < len(transcript.steps):
+            step, pieces = transcript.steps[self._num_delivered], transcript.pieces[self._num_delivered]
+            yield Emitted(step.index, step.position, step.tokens, step.sources, tuple(pieces))
+        if self.drafter is None:
+            yield from autoregressive(
+                transcript, self.target, self._params, self._noise, row=self._row, clock=self._clock
+            )
+        else:
+            yield from speculative(
+                transcript, self.target, self.drafter, self._params, self._noise, self._verify,
+                gamma=self._gamma, row=self._row, clock=self._clock,
+            )  # fmt: skip
+        yield Finished(self.generation)
+
+    def _prefill(self) -> Prefilled:
+        """Feed the prompt but for its last token to target and drafter."""
+        started = self._clock()
+        self.target.prefill(self._prompt_tokens[:-1])
+        if self.drafter is not None:
+            self.drafter.prefill(self._prompt_tokens[:-1])
+        self._prefill_s = self._clock() - started
+        return Prefilled(len(self._prompt_tokens), self._prefill_s)
+
+    def _set_back(self) -> None:
+        """Make transcript and caches agree on the committed steps, whatever an interruption left behind."""
+        self._transcript.rebuild()
+        length = len(self._transcript.tokens) - 1
+        self.target.rollback(length)
+        if self.drafter is not None:
+            self.drafter.rollback(length)

@@ -1,0 +1,98 @@
+"""The committed part of a run: prompt, steps, and what follows from them.
+
+``steps`` is the single source of truth. Committing a step is appending one record to it, which an interruption either
+precedes or follows; tokens, text and the stopping rules' state can be rebuilt from it at any time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from minispec.generation.stopping import Piece, Stopper
+from minispec.records import Draft, Finish, Source, Step, Verdict
+
+
+class Transcript:
+    """Prompt and committed steps.
+
+    Parameters
+    ----------
+    prompt_tokens : sequence of int
+    new_stopper : callable
+        Returns a stopper that has seen nothing yet.
+
+    Attributes
+    ----------
+    tokens : list of int
+        Prompt and emitted tokens; the last one is pending, i.e. in no cache yet.
+    steps : list of Step
+    pieces : list of list of Piece
+        The text each step released.
+    finish : Finish or None
+    """
+
+    def __init__(self, prompt_tokens: Sequence[int], new_stopper: Callable[[], Stopper]) -> None:
+        self._prompt = tuple(prompt_tokens)
+        self._new_stopper = new_stopper
+        self.steps: list[Step] = []
+        self.rebuild()
+
+    def rebuild(self) -> None:
+        """Derive everything else from ``steps`` again, after an interruption may have left it half done."""
+        self.tokens = list(self._prompt)
+        self.pieces: list[list[Piece]] = []
+        self._stopper = self._new_stopper()
+        self.finish: Finish | None = self._stopper.budget()
+        for step in self.steps:
+            tokens, sources = self._emitted(step.draft_tokens, step.verdict)
+            self._advance(tokens, sources)
+
+    @property
+    def room(self) -> int:
+        """Tokens that may still be emitted."""
+        return self._stopper.room
+
+    @property
+    def text(self) -> str:
+        """Text released so far."""
+        return self._stopper.text
+
+    def commit(self, draft: Draft, verdict: Verdict, *, draft_s: float, target_s: float, step_s: float) -> Step:
+        """Cut what the target emitted where the text ends, and record the step."""
+        position = len(self.tokens)
+        tokens, sources = self._emitted(draft.tokens, verdict)
+        kept = self._advance(tokens, sources)
+        step = Step(
+            index=len(self.steps),
+            position=position,
+            draft_tokens=draft.tokens,
+            verdict=verdict,
+            tokens=tokens[:kept],
+            sources=sources[:kept],
+            draft_s=draft_s,
+            target_s=target_s,
+            step_s=step_s,
+            finish=self.finish,
+        )
+        self.steps.append(step)
+        return step
+
+    @staticmethod
+    def _emitted(draft_tokens: tuple[int, ...], verdict: Verdict) -> tuple[tuple[int, ...], tuple[Source, ...]]:
+        accepted = draft_tokens[: verdict.num_accepted]
+        sources: list[Source] = ["accepted"] * len(accepted) + [verdict.source]
+        return (*accepted, verdict.next_token), tuple(sources)
+
+    def _advance(self, tokens: Sequence[int], sources: Sequence[Source]) -> int:
+        """Push tokens through the stopping rules until one of them ends the text; return how many stay."""
+        released: list[Piece] = []
+        kept = 0
+        for token, source in zip(tokens, sources, strict=True):
+            pieces, self.finish, keep = self._stopper.push(token, source)
+            released += pieces
+            kept += keep
+            if self.finish is not None:
+                break
+        self.tokens += tokens[:kept]
+        self.pieces.append(released)
+        return kept

@@ -1,0 +1,106 @@
+"""The models that come with minispec: in the repository's ``weights/``, and inside the installed package."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from minispec.errors import ModelFileError
+from minispec.loading.checkpoint import read_json
+from minispec.model.config import GPT2Config
+from minispec.model.weights import num_parameters
+
+CHECKSUMS = "SHA256SUMS"
+_PACKAGE = Path(__file__).resolve().parent.parent
+_PLACES = (_PACKAGE / "_bundled" / "weights", _PACKAGE.parent / "weights")  # installed wheel; repository
+
+
+@dataclass(frozen=True, slots=True)
+class BundledModel:
+    """A model that needs no download.
+
+    Attributes
+    ----------
+    name : str
+    folder : Path
+    config : GPT2Config
+    num_parameters : int
+    weights_bytes : int
+        Size of the weights on disk.
+    data, licence : str
+        From the model card's front matter.
+    """
+
+    name: str
+    folder: Path
+    config: GPT2Config
+    num_parameters: int
+    weights_bytes: int
+    data: str
+    licence: str
+
+
+def bundled_folders() -> dict[str, Path]:
+    """Return the bundled models' folders by name."""
+    place = next((place for place in _PLACES if place.is_dir()), None)
+    if place is None:
+        return {}
+    return {folder.name: folder for folder in sorted(place.iterdir()) if (folder / "config.json").is_file()}
+
+
+def bundled_models() -> list[BundledModel]:
+    """Describe the bundled models, the largest first."""
+    models = []
+    for name, folder in bundled_folders().items():
+        config = GPT2Config.from_dict(read_json(folder / "config.json"), str(folder / "config.json"))
+        card = _front_matter(folder / "README.md")
+        models.append(
+            BundledModel(
+                name=name,
+                folder=folder,
+                config=config,
+                num_parameters=num_parameters(config),
+                weights_bytes=sum(path.stat().st_size for path in folder.glob("model*.safetensors")),
+                data=card.get("summary", ""),
+                licence=card.get("license", ""),
+            )
+        )
+    return sorted(models, key=lambda model: -model.num_parameters)
+
+
+def verify_checksums(folder: Path) -> None:
+    """Compare a folder's files with its ``SHA256SUMS``, if it has one.
+
+    Raises
+    ------
+    ModelFileError
+        If a file is missing or has changed.
+    """
+    listing = folder / CHECKSUMS
+    if not listing.is_file():
+        return
+    for line in listing.read_text(encoding="utf-8").splitlines():
+        expected, _, name = line.partition("  ")
+        path = folder / Path(name).name
+        try:
+            with path.open("rb") as file:
+                found = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            raise ModelFileError(f"{path} cannot be read ({error.strerror}), but {CHECKSUMS} lists it") from None
+        if found != expected:
+            raise ModelFileError(
+                f"{path} has changed: its sha256 begins {found[:12]}, {CHECKSUMS} says {expected[:12]}. "
+                f"Restore it (git checkout, or install again), or delete {CHECKSUMS} if the change is yours"
+            )
+
+
+def _front_matter(card: Path) -> dict[str, str]:
+    """Read the ``key: value`` lines between the two ``---`` of a model card; none if there is no card."""
+    if not card.is_file():
+        return {}
+    lines = card.read_text(encoding="utf-8").split("---")[1].splitlines() if card.stat().st_size else []
+    pairs = (line.partition(":") for line in lines if ":" in line)
+    return {key.strip(): value.strip().strip('"') for key, _, value in pairs}
+
+

@@ -1,0 +1,99 @@
+"""Loading: a name becomes a folder, a folder becomes a model."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+
+from minispec.backends import get_backend
+from minispec.errors import ModelFileError, ModelNotFoundError, OptionError
+from minispec.loading.bundled import bundled_folders, verify_checksums
+from minispec.loading.checkpoint import Checkpoint, read_json
+from minispec.loading.hub import fetch, looks_like_hub_name
+from minispec.model import GPT2, GPT2Config
+from minispec.model.weights import build_weights
+from minispec.tokenizer import Tokenizer
+
+DTYPES = ("float32",)
+"""In what weights can be kept and multiplied."""
+
+
+def find_folder(name: str | Path) -> Path:
+    """Return the folder of a model: a folder's path, a bundled name, or a hub name, tried in this order.
+
+    Raises
+    ------
+    ModelNotFoundError
+        If it is none of them.
+    """
+    folder = Path(name)
+    if folder.is_dir():
+        return folder
+    bundled = bundled_folders()
+    if str(name) in bundled:
+        return bundled[str(name)]
+    close = difflib.get_close_matches(str(name), bundled, n=1)
+    if close or not looks_like_hub_name(str(name)):
+        hint = f"Did you mean {close[0]!r}?" if close else "`minispec models` lists what is bundled"
+        raise ModelNotFoundError(f"{str(name)!r} is no folder, no bundled model and no hub name. {hint}")
+    return fetch(str(name))
+
+
+def load_model(folder_or_name: str | Path, backend: str = "numba", dtype: str = "float32") -> GPT2:
+    """Load a GPT-2-family model.
+
+    Parameters
+    ----------
+    folder_or_name : str or Path
+        A Hugging Face folder, a bundled name (``minispec models``), or a hub name.
+    backend : {"numba", "numpy"}
+    dtype : {"float32"}
+
+    Returns
+    -------
+    GPT2
+
+    Raises
+    ------
+    InputError
+        If the model is not found, a file is missing, broken or contradicts another, or an option is unknown.
+    """
+    if dtype not in DTYPES:
+        raise OptionError(f"dtype is {dtype!r}; it must be one of {', '.join(DTYPES)}. Try --dtype {DTYPES[0]}")
+    runner = get_backend(backend)
+    folder = find_folder(folder_or_name)
+    config = GPT2Config.from_dict(read_json(folder / "config.json"), str(folder / "config.json"))
+    checkpoint = Checkpoint(folder)
+    checkpoint.check(config)
+    verify_checksums(folder)
+    tokenizer = _read_tokenizer(folder)
+    if tokenizer is not None and tokenizer.vocab_size > config.vocab_size:
+        raise ModelFileError(
+            f"{folder}: the tokenizer has {tokenizer.vocab_size} tokens, the model {config.vocab_size}; they belong to "
+            "different models. Fetch both again"
+        )
+    return GPT2(str(folder_or_name), config, build_weights(checkpoint.read, config, runner), runner, tokenizer, dtype)
+
+
+def load_tokenizer(folder_or_name: str | Path) -> Tokenizer:
+    """Load the tokenizer of a model folder.
+
+    Raises
+    ------
+    InputError
+        If the model is not found, or has no tokenizer that can be read.
+    """
+    folder = find_folder(folder_or_name)
+    tokenizer = _read_tokenizer(folder)
+    if tokenizer is None:
+        raise ModelFileError(f"{folder} has no tokenizer.json, nor vocab.json and merges.txt. Fetch one of the two")
+    return tokenizer
+
+
+def _read_tokenizer(folder: Path) -> Tokenizer | None:
+    if (folder / "tokenizer.json").is_file():
+        return Tokenizer.from_file(folder / "tokenizer.json")
+    vocab, merges = folder / "vocab.json", folder / "merges.txt"
+    if vocab.is_file() and merges.is_file():
+        return Tokenizer.from_vocab_and_merges(vocab, merges)
+    return None

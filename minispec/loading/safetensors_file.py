@@ -1,0 +1,79 @@
+"""One safetensors file: checked as a whole, then read tensor by tensor, as float32.
+
+The ``safetensors`` library judges whether the file is sound (header, offsets, sizes). Reading is a view of the
+memory-mapped bytes, because the library hands bfloat16 only to frameworks that have the type.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+
+from minispec.backends.base import Array
+from minispec.errors import ModelFileError
+
+_READABLE = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2"), "BF16": np.dtype("<u2")}
+
+
+class SafetensorsFile:
+    """An open safetensors file.
+
+    Parameters
+    ----------
+    path : Path
+
+    Attributes
+    ----------
+    shapes : dict of str to tuple of int
+        Every tensor in the file.
+
+    Raises
+    ------
+    ModelFileError
+        If the file cannot be opened, is cut short, or its header contradicts itself or the file's size.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            with safe_open(path, framework="np"):
+                pass
+            with path.open("rb") as file:
+                header_size = int.from_bytes(file.read(8), "little")
+                header = json.loads(file.read(header_size))
+        except (SafetensorError, OSError, ValueError, RecursionError) as error:
+            raise ModelFileError(
+                f"{path} is not a sound safetensors file ({str(error)[:200]}). It may be cut short; fetch it again"
+            ) from None
+        header.pop("__metadata__", None)
+        self._entries: dict[str, tuple[str, int]] = {
+            name: (entry["dtype"], 8 + header_size + entry["data_offsets"][0]) for name, entry in header.items()
+        }
+        self.shapes: dict[str, tuple[int, ...]] = {name: tuple(entry["shape"]) for name, entry in header.items()}
+
+    def read(self, name: str) -> Array:
+        """Return a tensor as float32.
+
+        Raises
+        ------
+        ModelFileError
+            If its type is not float32, float16 or bfloat16, or a value is NaN or infinite.
+        """
+        dtype, offset = self._entries[name]
+        if dtype not in _READABLE:
+            raise ModelFileError(
+                f"{self.path}: tensor {name!r} is {dtype}; minispec reads {', '.join(_READABLE)}. Convert the model"
+            )
+        shape = self.shapes[name]
+        if math.prod(shape) == 0:
+            return np.zeros(shape, np.float32)
+        raw: NDArray[np.generic] = np.memmap(self.path, _READABLE[dtype], "r", offset, shape)
+        tensor = (raw.astype(np.uint32) << 16).view(np.float32) if dtype == "BF16" else raw.astype(np.float32)
+        if not (np.isfinite(tensor.min()) and np.isfinite(tensor.max())):  # both propagate NaN
+            raise ModelFileError(f"{self.path}: tensor {name!r} holds NaN or infinite weights. Fetch the model again")
+        return tensor

@@ -1,0 +1,100 @@
+"""Stop 2 of 12 · the KV cache. Before: model/config. Next: backends/base.
+
+Preallocated: storing is writing at the next free slots, going back is setting a length. Nothing is erased by a
+rollback; what lies beyond the length is never read.
+
+A *slot* is a place in the cache, a *position* is the token's place in the text. They agree until a tree of candidates
+puts several tokens at one position; :meth:`KVCache.keep` then compacts the accepted path, and they agree again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minispec.backends.base import Array, Index
+from minispec.errors import InvariantError
+
+
+class KVCache:
+    """Keys and values of every layer for a few sequences.
+
+    Parameters
+    ----------
+    n_layer, n_head, head_size : int
+    capacity : int
+        Slots per row, S.
+    rows : int
+        Sequences, B.
+
+    Attributes
+    ----------
+    keys, values : ndarray of shape (L, B, S, H, D), float32
+    positions : ndarray of shape (B, S), int64
+        The position in the text of the token in each slot.
+    lengths : ndarray of shape (L, B), int64
+        Slots in use, per layer: a self-draft's first layers may run ahead of the rest.
+    """
+
+    def __init__(self, n_layer: int, n_head: int, head_size: int, capacity: int, rows: int = 1) -> None:
+        shape = (n_layer, rows, capacity, n_head, head_size)
+        self.keys: Array = np.zeros(shape, np.float32)
+        self.values: Array = np.zeros(shape, np.float32)
+        self.positions: Index = np.zeros((rows, capacity), np.int64)
+        self.lengths: Index = np.zeros((n_layer, rows), np.int64)
+
+    @property
+    def capacity(self) -> int:
+        """Slots per row."""
+        return self.keys.shape[2]
+
+    def length(self, row: int = 0) -> int:
+        """Return how many slots of ``row`` every layer has filled."""
+        return int(self.lengths[:, row].min())
+
+    def store(self, layer: int, rows: Index, slots: Index, keys: Array, values: Array) -> None:
+        """Write keys and values of shape (T, H, D) at (rows[t], slots[t]) and lengthen the layer to the last slot.
+
+        Raises
+        ------
+        InvariantError
+            If a slot lies beyond the capacity or would leave a gap.
+        """
+        if len(slots) and int(slots.max()) >= self.capacity:
+            raise InvariantError(f"slot {int(slots.max())} is beyond the cache's capacity of {self.capacity}")
+        if np.any(slots > self.lengths[layer, rows] + len(slots) - 1):
+            raise InvariantError(f"storing at slots {slots.tolist()} would leave a gap in layer {layer}")
+        self.keys[layer, rows, slots] = keys
+        self.values[layer, rows, slots] = values
+        np.maximum.at(self.lengths[layer], rows, slots + 1)
+
+    def rollback(self, length: int, row: int = 0) -> None:
+        """Keep at most the first ``length`` slots of ``row``, in every layer.
+
+        Raises
+        ------
+        InvariantError
+            If ``length`` is negative.
+        """
+        if length < 0:
+            raise InvariantError(f"cannot roll a cache back to length {length}")
+        np.minimum(self.lengths[:, row], length, out=self.lengths[:, row])
+
+    def keep(self, slots: Sequence[int] | NDArray[np.int64], row: int = 0) -> None:
+        """Keep only these slots of ``row``, in this order, moved to the front.
+
+        Raises
+        ------
+        InvariantError
+            If the slots are not strictly increasing or not all filled.
+        """
+        kept = np.asarray(slots, np.int64)
+        if np.any(np.diff(kept) <= 0) or (len(kept) and (kept[0] < 0 or kept[-1] >= self.length(row))):
+            raise InvariantError(f"cannot keep slots {kept.tolist()} of {self.length(row)}")
+        count = len(kept)
+        self.keys[:, row, :count] = self.keys[:, row, kept]
+        self.values[:, row, :count] = self.values[:, row, kept]
+        self.positions[row, :count] = self.positions[row, kept]
+        self.lengths[:, row] = count

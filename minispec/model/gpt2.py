@@ -1,0 +1,107 @@
+"""A GPT-2 that is ready to run: config, packed weights, and the backend that packed them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from minispec.backends.base import Array, Backend
+from minispec.errors import OptionError, PromptError
+from minispec.model.cache import KVCache
+from minispec.model.config import GPT2Config
+from minispec.model.forward import forward
+from minispec.model.session import Session
+from minispec.model.weights import Weights, num_parameters
+from minispec.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True)
+class GPT2:
+    """A loaded model.
+
+    Parameters
+    ----------
+    name : str
+        How it was asked for: a folder, a bundled name or a hub name.
+    config : GPT2Config
+    weights : Weights
+        As packed by ``backend``.
+    backend : Backend
+    tokenizer : Tokenizer or None
+        The folder's tokenizer, if it has one.
+    dtype : str
+        In what the weights are kept and multiplied.
+    """
+
+    name: str
+    config: GPT2Config
+    weights: Weights
+    backend: Backend
+    tokenizer: Tokenizer | None = None
+    dtype: str = "float32"
+
+    @property
+    def vocab_size(self) -> int:
+        """V."""
+        return self.config.vocab_size
+
+    @property
+    def n_positions(self) -> int:
+        """Longest sequence the model can hold, in tokens."""
+        return self.config.n_positions
+
+    @property
+    def eos_token_id(self) -> frozenset[int]:
+        """Tokens that end a text."""
+        return self.config.eos_token_id
+
+    @property
+    def batch_invariant(self) -> bool:
+        """Whether a row's logits have the same bits whatever other rows are computed with it."""
+        return self.backend.batch_invariant
+
+    @property
+    def num_parameters(self) -> int:
+        """Number of parameters."""
+        return num_parameters(self.config)
+
+    def new_cache(self, rows: int = 1, capacity: int | None = None) -> KVCache:
+        """Return an empty cache, by default for the whole context."""
+        config = self.config
+        return KVCache(config.n_layer, config.n_head, config.head_size, capacity or config.n_positions, rows)
+
+    def forward(self, tokens: Sequence[int], cache: KVCache, num_logits: int | None = None) -> Array:
+        """Feed ``tokens`` to row 0 of ``cache``; see :func:`minispec.model.forward.forward`."""
+        return forward(self.weights, self.config, self.backend, tokens, cache, num_logits=num_logits)
+
+    def session(self) -> Session:
+        """Return a new session: an empty cache and the tokens it has seen."""
+        return Session(self)
+
+    def logits(self, tokens: Sequence[int]) -> Array:
+        """Return the logits after every token of ``tokens``, computed from scratch.
+
+        Parameters
+        ----------
+        tokens : sequence of int, length T
+            1 <= T <= ``n_positions``.
+
+        Returns
+        -------
+        ndarray of shape (T, V), float32
+
+        Raises
+        ------
+        PromptError
+            If there is no token, or more than the context holds.
+        OptionError
+            If an id is outside the vocabulary.
+        """
+        if not 0 < len(tokens) <= self.n_positions:
+            raise PromptError(f"got {len(tokens)} tokens; {self.name} takes 1 to {self.n_positions}. Shorten the text")
+        ids = np.asarray(tokens)
+        if ids.dtype.kind not in "iu" or ids.min() < 0 or ids.max() >= self.vocab_size:
+            raise OptionError(f"token ids must be integers from 0 to {self.vocab_size - 1}, the vocabulary of {self.name}")
+        return self.forward(tokens, self.new_cache(capacity=len(tokens)))

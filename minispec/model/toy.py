@@ -1,0 +1,81 @@
+"""Language models small enough to enumerate: a random table keyed by the *whole* prefix.
+
+Proofs need a model whose every context has a law of its own, so that any mistake about positions, rows or stale cache
+entries changes the output law. A table model writes each token into a real :class:`KVCache` and reads the prefix
+*back from it*: what it predicts depends on what the cache really holds, not on what the caller believes it holds.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from minispec.backends.base import Array
+from minispec.model.cache import KVCache
+from minispec.model.session import Session
+
+
+class TableModel:
+    """A law over the next token for every prefix, drawn once and for all from a seed.
+
+    Parameters
+    ----------
+    vocab_size, n_positions : int
+    seed : int
+        Two models of different seeds have unrelated laws.
+    eos_token_id : set of int, optional
+    concentration : float
+        Of the Dirichlet law the rows are drawn from; small values give peaked rows.
+    table : mapping from a prefix (tuple of int) to probabilities, optional
+        Rows to use instead of drawn ones; a probability may be 0.
+    """
+
+    batch_invariant = True
+
+    def __init__(
+        self,
+        vocab_size: int,
+        n_positions: int = 64,
+        seed: int = 0,
+        *,
+        eos_token_id: frozenset[int] = frozenset(),
+        concentration: float = 1.0,
+        table: Mapping[tuple[int, ...], Sequence[float]] | None = None,
+    ) -> None:
+        self.name = f"table model {seed}"
+        self.vocab_size = vocab_size
+        self.n_positions = n_positions
+        self.eos_token_id = frozenset(eos_token_id)
+        self._seed = seed
+        self._concentration = concentration
+        self._table = dict(table or {})
+
+    def next_probs(self, prefix: Sequence[int]) -> np.ndarray:
+        """Return the law of the token after ``prefix``, shape (V,), float64."""
+        key = tuple(prefix)
+        if key not in self._table:
+            generator = np.random.default_rng([self._seed, zlib.crc32(repr(key).encode()), len(key)])
+            self._table[key] = generator.dirichlet([self._concentration] * self.vocab_size)
+        return np.asarray(self._table[key], np.float64)
+
+    def new_cache(self, rows: int = 1, capacity: int | None = None) -> KVCache:
+        """Return a cache of one layer, one head and one number per slot: the token."""
+        return KVCache(1, 1, 1, capacity or self.n_positions, rows)
+
+    def session(self) -> Session:
+        """Return a new session."""
+        return Session(self)
+
+    def forward(self, tokens: Sequence[int], cache: KVCache, num_logits: int | None = None) -> Array:
+        """Write ``tokens`` into the cache and return the log probabilities after each prefix it then holds."""
+        start = cache.length()
+        slots = np.arange(start, start + len(tokens))
+        written = np.asarray(tokens, np.float32).reshape(-1, 1, 1)
+        cache.store(0, np.zeros(len(tokens), np.int64), slots, written, written)
+        seen = cache.keys[0, 0, : start + len(tokens), 0, 0].astype(int).tolist()
+        wanted = range(start + len(tokens) - (len(tokens) if num_logits is None else num_logits), start + len(tokens))
+        with np.errstate(divide="ignore"):
+            rows = [np.log(self.next_probs(seen[: slot + 1])) for slot in wanted]
+        return np.asarray(rows, np.float32).reshape(len(rows), self.vocab_size)

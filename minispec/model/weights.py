@@ -1,0 +1,142 @@
+"""The weight tree: attribute names are Hugging Face's, so that the tree reads like the checkpoint and the forward."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from minispec.backends.base import Array, Backend, Linear
+from minispec.errors import ModelFileError
+from minispec.model.config import GPT2Config
+
+
+@dataclass(frozen=True, slots=True)
+class Norm:
+    """Scale and shift of a layer norm, each of shape (C,)."""
+
+    weight: Array
+    bias: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """``c_attn`` maps C to 3C (queries, keys, values), ``c_proj`` C to C."""
+
+    c_attn: Linear
+    c_proj: Linear
+
+
+@dataclass(frozen=True, slots=True)
+class MLP:
+    """``c_fc`` maps C to n_inner, ``c_proj`` back."""
+
+    c_fc: Linear
+    c_proj: Linear
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One layer."""
+
+    ln_1: Norm
+    attn: Attention
+    ln_2: Norm
+    mlp: MLP
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """All of a model; ``wte`` is (V, C), ``wpe`` (n_positions, C), ``lm_head`` maps C to V."""
+
+    wte: Array
+    wpe: Array
+    h: tuple[Block, ...]
+    ln_f: Norm
+    lm_head: Linear
+
+
+def expected_shapes(config: GPT2Config) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Yield the name and shape of every tensor a checkpoint must hold, without the ``transformer.`` prefix.
+
+    Matrices are (inputs, outputs), as Hugging Face's ``Conv1D`` stores them; ``lm_head.weight`` is (V, C).
+    """
+    width, inner = config.n_embd, config.n_inner
+    yield "wte.weight", (config.vocab_size, width)
+    yield "wpe.weight", (config.n_positions, width)
+    for i in range(config.n_layer):
+        for norm in ("ln_1", "ln_2"):
+            yield f"h.{i}.{norm}.weight", (width,)
+            yield f"h.{i}.{norm}.bias", (width,)
+        matrices = (
+            ("attn.c_attn", width, 3 * width),
+            ("attn.c_proj", width, width),
+            ("mlp.c_fc", width, inner),
+            ("mlp.c_proj", inner, width),
+        )
+        for name, inputs, outputs in matrices:
+            yield f"h.{i}.{name}.weight", (inputs, outputs)
+            yield f"h.{i}.{name}.bias", (outputs,)
+    yield "ln_f.weight", (width,)
+    yield "ln_f.bias", (width,)
+    if not config.tie_word_embeddings:
+        yield "lm_head.weight", (config.vocab_size, width)
+
+
+def check_shapes(shapes: Mapping[str, tuple[int, ...]], config: GPT2Config, name: str) -> None:
+    """Check that a checkpoint holds what its config promises, before any of it is read.
+
+    Raises
+    ------
+    ModelFileError
+        Naming the first tensor that is missing or has another shape.
+    """
+    for tensor, expected in expected_shapes(config):
+        found = shapes.get(tensor)
+        if found is None:
+            raise ModelFileError(f"{name}: tensor {tensor!r} is missing; the config asks for it. Fetch the model again")
+        if found != expected:
+            raise ModelFileError(
+                f"{name}: tensor {tensor!r} has shape {found}, but the config makes it {expected}; "
+                "config and weights belong to different models. Fetch both again"
+            )
+
+
+def build_weights(read: Callable[[str], Array], config: GPT2Config, backend: Backend) -> Weights:
+    """Read every tensor once, in order, and hand the matrices to the backend's packing.
+
+    Parameters
+    ----------
+    read : callable
+        Maps a name of :func:`expected_shapes` to a float32 array of that shape.
+    """
+
+    def norm(name: str) -> Norm:
+        return Norm(read(f"{name}.weight"), read(f"{name}.bias"))
+
+    def matrix(name: str) -> Linear:
+        return backend.pack(read(f"{name}.weight"), read(f"{name}.bias"))
+
+    wte = np.ascontiguousarray(read("wte.weight"))
+    head = wte if config.tie_word_embeddings else read("lm_head.weight")
+    return Weights(
+        wte=wte,
+        wpe=np.ascontiguousarray(read("wpe.weight")),
+        h=tuple(
+            Block(
+                ln_1=norm(f"h.{i}.ln_1"),
+                attn=Attention(matrix(f"h.{i}.attn.c_attn"), matrix(f"h.{i}.attn.c_proj")),
+                ln_2=norm(f"h.{i}.ln_2"),
+                mlp=MLP(matrix(f"h.{i}.mlp.c_fc"), matrix(f"h.{i}.mlp.c_proj")),
+            )
+            for i in range(config.n_layer)
+        ),
+        ln_f=norm("ln_f"),
+        lm_head=backend.pack(head.T, None),
+    )
+
+
+def num_parameters(config: GPT2Config) -> int:
+    """Count the parameters of a model of this config."""
+    return sum(int(np.prod(shape)) for _, shape in expected_shapes(config))

@@ -1,0 +1,112 @@
+"""What neighbouring parts hand each other: plain frozen records, no behaviour beyond counting.
+
+``Draft`` goes from a drafter to a verifier, ``Verdict`` comes back, ``Step`` is what remains of both once the
+stopping rules have cut the block, and ``Finish`` says why a generation ended.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Source = Literal["accepted", "recovered", "bonus", "plain"]
+"""Where an emitted token comes from: a draft that was kept, a draw from the residual, a draw from the target after
+a full acceptance, or a plain draw from the target because nothing was drafted."""
+
+FinishReason = Literal["eos", "stop", "length", "context", "interrupted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """Tokens proposed for one step.
+
+    Parameters
+    ----------
+    tokens : tuple of int, length G
+        Drafted token ids; G may be smaller than asked for, also 0.
+    probs : ndarray of shape (G, V), float64
+        Row i is the distribution that ``tokens[i]`` was *really* drawn from.
+    """
+
+    tokens: tuple[int, ...]
+    probs: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the target made of a draft.
+
+    Parameters
+    ----------
+    num_accepted : int
+        Length of the accepted prefix of the draft, 0..G.
+    next_token : int
+        The token that follows it, drawn from the residual, the bonus row, or (G = 0) the plain row.
+    source : {"recovered", "bonus", "plain"}
+        Which of the three.
+    accept_probs : tuple of float
+        min(1, p/q) of each *evaluated* draft: the accepted ones and the first rejected one.
+    """
+
+    num_accepted: int
+    next_token: int
+    source: Source
+    accept_probs: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """Why a generation ended; ``stop`` is the stop string that matched, if one did."""
+
+    reason: FinishReason
+    stop: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One target forward and its consequences, after the cut.
+
+    Parameters
+    ----------
+    index : int
+        Number of the step, from 0.
+    position : int
+        Position of the first token it emits, i.e. how many tokens were committed before.
+    draft_tokens : tuple of int
+        What was proposed.
+    verdict : Verdict
+        What the target made of it, before any stop cut the block.
+    tokens, sources : tuple
+        What was emitted: the accepted drafts and the next token, cut where the generation stopped.
+    draft_s, target_s, step_s : float
+        Seconds spent drafting, in the target's forward, and in the whole step.
+    finish : Finish or None
+        Set on the last step if it ended the generation.
+    """
+
+    index: int
+    position: int
+    draft_tokens: tuple[int, ...]
+    verdict: Verdict
+    tokens: tuple[int, ...]
+    sources: tuple[Source, ...]
+    draft_s: float = 0.0
+    target_s: float = 0.0
+    step_s: float = 0.0
+    finish: Finish | None = field(default=None)
+
+    @property
+    def num_accepted(self) -> int:
+        """Accepted drafts that were emitted."""
+        return self.sources.count("accepted")
+
+    @property
+    def num_evaluated(self) -> int:
+        """Emitted tokens that answer an acceptance test: the accepted drafts and a recovered token."""
+        return self.num_accepted + self.sources.count("recovered")

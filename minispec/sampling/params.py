@@ -1,0 +1,47 @@
+"""The sampling options, checked once, where they enter."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from minispec.errors import OptionError
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingParams:
+    """How a distribution is made from logits. Applied in this order: temperature, top-k, top-p, min-p.
+
+    Parameters
+    ----------
+    temperature : float
+        >= 0; 0 is greedy, an exact one-hot at the argmax (the lowest id on ties).
+    top_k : int
+        Keep the k likeliest tokens; 0 keeps all.
+    top_p : float
+        In (0, 1]; keep the smallest set of likeliest tokens whose mass reaches top_p.
+    min_p : float
+        In [0, 1]; keep tokens at least min_p times as likely as the likeliest.
+
+    Raises
+    ------
+    OptionError
+        If a value is outside its range.
+    """
+
+    temperature: float = 0.8
+    top_k: int = 0
+    top_p: float = 0.95
+    min_p: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.temperature) and self.temperature >= 0.0):
+            raise OptionError(
+                f"temperature is {self.temperature}; it must be a number >= 0 (0 is greedy). Try --temperature 0.8"
+            )
+        if self.top_k < 0:
+            raise OptionError(f"top-k is {self.top_k}; it must be >= 0 (0 keeps all tokens). Try --top-k 40")
+        if not 0.0 < self.top_p <= 1.0:
+            raise OptionError(f"top-p is {self.top_p}; it must be in (0, 1] (1 keeps all tokens). Try --top-p 0.95")
+        if not 0.0 <= self.min_p <= 1.0:
+            raise OptionError(f"min-p is {self.min_p}; it must be in [0, 1] (0 keeps all tokens). Try --min-p 0.05")

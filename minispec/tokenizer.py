@@ -1,0 +1,162 @@
+"""Byte-level BPE through ``tokenizers``, and text that arrives token by token without broken characters.
+
+A byte-level token is a string of bytes, and one character may span several tokens. So text is made from bytes: each
+token has its bytes (:meth:`Tokenizer.token_bytes`), and :class:`TextStream` runs them through an incremental UTF-8
+decoder, which holds an unfinished character back until it is complete or hopeless.
+"""
+
+from __future__ import annotations
+
+import codecs
+import hashlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import tokenizers
+from tokenizers import decoders, models, pre_tokenizers
+
+from minispec.errors import ModelFileError
+
+END_OF_TEXT = "<|endoftext|>"
+
+
+def _byte_alphabet() -> dict[str, int]:
+    """GPT-2's printable stand-in for each byte: printable Latin-1 as itself, the other bytes from U+0100 upwards."""
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(256) if byte not in set(printable)]
+    return {chr(byte): byte for byte in printable} | {chr(0x100 + i): byte for i, byte in enumerate(others)}
+
+
+class Tokenizer:
+    """A byte-level BPE tokenizer.
+
+    Parameters
+    ----------
+    backend : tokenizers.Tokenizer
+        As read from ``tokenizer.json`` or built from ``vocab.json`` and ``merges.txt``.
+    name : str
+        How messages call it, usually the file's path.
+
+    Raises
+    ------
+    ModelFileError
+        If it is not byte-level, so that its tokens have no bytes of their own.
+    """
+
+    def __init__(self, backend: tokenizers.Tokenizer, name: str = "tokenizer") -> None:
+        self._backend = backend
+        alphabet = _byte_alphabet()
+        specials = {i: token.content for i, token in backend.get_added_tokens_decoder().items() if token.special}
+        added = {i: token.content for i, token in backend.get_added_tokens_decoder().items()}
+        self._bytes: dict[int, bytes] = {}
+        for text, token in backend.get_vocab(with_added_tokens=True).items():
+            if token in added:
+                self._bytes[token] = b"" if token in specials else added[token].encode()
+            else:
+                try:
+                    self._bytes[token] = bytes(alphabet[character] for character in text)
+                except KeyError:
+                    raise ModelFileError(
+                        f"{name}: token {token} is {text!r}, which is not a string of byte symbols; minispec reads "
+                        "byte-level BPE tokenizers (the GPT-2 family). Convert the model, or pick another"
+                    ) from None
+        self.special_ids = frozenset(specials)
+        self._fingerprint: str | None = None
+
+    @classmethod
+    def from_file(cls, path: Path) -> Tokenizer:
+        """Read a ``tokenizer.json``."""
+        try:
+            backend = tokenizers.Tokenizer.from_file(str(path))
+        except BaseException as error:
+            raise _tokenizer_error(f"{path} is not a tokenizer file", error) from None
+        return cls(backend, str(path))
+
+    @classmethod
+    def from_vocab_and_merges(cls, vocab: Path, merges: Path) -> Tokenizer:
+        """Build GPT-2's tokenizer from ``vocab.json`` and ``merges.txt``."""
+        try:
+            backend = tokenizers.Tokenizer(models.BPE.from_file(str(vocab), str(merges)))
+        except BaseException as error:
+            raise _tokenizer_error(f"{vocab} and {merges.name} are not a BPE vocabulary", error) from None
+        backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        backend.decoder = decoders.ByteLevel()
+        if backend.token_to_id(END_OF_TEXT) is not None:
+            backend.add_special_tokens([END_OF_TEXT])
+        return cls(backend, str(vocab))
+
+    @property
+    def vocab_size(self) -> int:
+        """Number of token ids, i.e. the largest id + 1."""
+        return max(self._bytes, default=-1) + 1
+
+    def token_id(self, text: str) -> int | None:
+        """Return the id of a token given by its text, or None."""
+        token = self._backend.token_to_id(text)
+        return None if token is None else int(token)
+
+    def fingerprint(self) -> str:
+        """Return a hash of the map from id to bytes: equal for two tokenizers iff every token means the same text."""
+        if self._fingerprint is None:
+            digest = hashlib.sha256()
+            for token, content in sorted(self._bytes.items()):
+                digest.update(f"{token}:{len(content)}:".encode() + content)
+            self._fingerprint = digest.hexdigest()
+        return self._fingerprint
+
+    def encode(self, text: str) -> list[int]:
+        """Return the token ids of ``text``; special tokens written out in it are recognised."""
+        return list(self._backend.encode(text, add_special_tokens=False).ids)
+
+    def token_bytes(self, token: int) -> bytes:
+        """Return the bytes a token stands for: none for a special token or an id the vocabulary lacks."""
+        return self._bytes.get(token, b"")
+
+    def decode(self, tokens: Iterable[int]) -> str:
+        """Return the text of ``tokens`` without special tokens; bytes that are not UTF-8 become U+FFFD."""
+        return b"".join(map(self.token_bytes, tokens)).decode("utf-8", "replace")
+
+
+class TextStream:
+    """Text of a growing token sequence: ``push`` each token, ``flush`` at the end.
+
+    The pieces joined equal ``tokenizer.decode`` of the whole sequence, wherever characters straddle tokens.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    @property
+    def pending(self) -> bytes:
+        """Bytes of a character that is not complete yet."""
+        return self._decoder.getstate()[0]
+
+    def push(self, token: int) -> str:
+        """Return the characters that ``token`` completes, possibly none."""
+        return self._decoder.decode(self._tokenizer.token_bytes(token))
+
+    def flush(self) -> str:
+        """Return U+FFFD for a character that will never be completed, else nothing."""
+        return self._decoder.decode(b"", final=True)
+
+
+def _tokenizer_error(what: str, error: BaseException) -> BaseException:
+    """Return our error for the library's; it raises plain Exception, and BaseException where its Rust code panics."""
+    if isinstance(error, KeyboardInterrupt | SystemExit):
+        return error
+    first_line = (str(error).splitlines() or [type(error).__name__])[0][:200]
+    return ModelFileError(f"{what} ({first_line}). Fetch the tokenizer again")
+
+
+def describe_difference(a: Tokenizer, b: Tokenizer) -> str | None:
+    """Say how two vocabularies differ in one phrase, or None where every id means the same text in both."""
+    if a.vocab_size != b.vocab_size:
+        return f"one has {a.vocab_size} tokens, the other {b.vocab_size}"
+    if a.fingerprint() == b.fingerprint():
+        return None
+    ids: Sequence[int] = range(a.vocab_size)
+    first = next((i for i in ids if a.token_bytes(i) != b.token_bytes(i)), None)
+    if first is None:
+        return "their special tokens differ"
+    return f"token {first} is {a.token_bytes(first)!r} in one and {b.token_bytes(first)!r} in the other"

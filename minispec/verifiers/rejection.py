@@ -1,0 +1,61 @@
+"""Stop 9 of 12 · rejection sampling. Before: drafters/model. Next: generation/stopping.
+
+Algorithm 1 of Leviathan, Kalman and Matias 2023 (p is the target's distribution, q the draft's). Why the output is
+exactly p: a token x leaves this rule either accepted, with probability q(x) min(1, p(x)/q(x)) = min(p(x), q(x)), or
+as the recovered token, with probability (1 - sum min(p, q)) * residual(x) = max(p(x) - q(x), 0). The two add up to
+p(x).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minispec.errors import InvariantError
+from minispec.noise import Address, Noise
+from minispec.records import Draft, Verdict
+
+
+def residual(target_probs: NDArray[np.float64], draft_probs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return normalise(max(p - q, 0)), what a rejected token is replaced from.
+
+    Parameters
+    ----------
+    target_probs, draft_probs : ndarray of shape (V,)
+
+    Returns
+    -------
+    ndarray of shape (V,)
+        p itself where p - q has no positive part: then nothing can be rejected, except by rounding.
+    """
+    positive = np.maximum(target_probs - draft_probs, 0.0)
+    mass = positive.sum()
+    return positive / mass if mass > 0.0 else target_probs
+
+
+def verify(
+    draft: Draft, target_probs: NDArray[np.float64], noise: Noise, *, position: int, step: int, row: int = 0
+) -> Verdict:
+    """Accept each draft with probability min(1, p/q) until the first rejection; see :class:`verifiers.base.Verify`.
+
+    Raises
+    ------
+    InvariantError
+        If the drafter gives a token it proposed probability 0: then q is not what the token was drawn from.
+    """
+    accept_probs: list[float] = []
+    for i, token in enumerate(draft.tokens):
+        p, q = target_probs[i, token], draft.probs[i, token]
+        if not q > 0.0:
+            raise InvariantError(f"the drafter proposed token {token} at position {position + i} with probability {q}")
+        accept_probs.append(min(1.0, float(p / q)))
+        if not noise.bernoulli(accept_probs[i], at=Address("accept", position + i, step, row)):
+            recovered = noise.categorical(
+                residual(target_probs[i], draft.probs[i]), at=Address("residual", position + i, step, row)
+            )
+            return Verdict(i, recovered, "recovered", tuple(accept_probs))
+    if not draft.tokens:
+        return Verdict(0, noise.categorical(target_probs[0], at=Address("sample", position, row=row)), "plain")
+    end = len(draft)
+    bonus = noise.categorical(target_probs[end], at=Address("bonus", position + end, step, row))
+    return Verdict(end, bonus, "bonus", tuple(accept_probs))
