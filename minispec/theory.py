@@ -13,7 +13,7 @@ from minispec.errors import OptionError
 
 
 def acceptance_probability(target_probs: NDArray[np.float64], draft_probs: NDArray[np.float64]) -> float:
-    """beta = sum_x min(p(x), q(x)) = 1 - TV(p, q): the probability that a token drawn from q is accepted.
+    """Beta = sum_x min(p(x), q(x)) = 1 - TV(p, q): the probability that a token drawn from q is accepted.
 
     Parameters
     ----------

@@ -148,7 +148,9 @@ def _encode(prompt: str | Sequence[int], target: LanguageModel, tokenizer: Token
     else:
         tokens = [int(token) for token in prompt]
     if not tokens:
-        raise PromptError("the prompt is empty; a model continues at least one token. Try '<|endoftext|>' for a fresh text")
+        raise PromptError(
+            "the prompt is empty; a model continues at least one token. Try '<|endoftext|>' for a fresh text"
+        )
     if len(tokens) >= target.n_positions:
         raise PromptError(
             f"the prompt has {len(tokens)} tokens; {target.name} holds {target.n_positions} with at least one new one. "

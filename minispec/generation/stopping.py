@@ -169,4 +169,3 @@ class Stopper:
         self._held = kept
         self.text += "".join(piece.text for piece in released)
         return released
-

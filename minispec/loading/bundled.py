@@ -102,5 +102,3 @@ def _front_matter(card: Path) -> dict[str, str]:
     lines = card.read_text(encoding="utf-8").split("---")[1].splitlines() if card.stat().st_size else []
     pairs = (line.partition(":") for line in lines if ":" in line)
     return {key.strip(): value.strip().strip('"') for key, _, value in pairs}
-
-

@@ -113,7 +113,9 @@ def read_json(path: Path) -> dict[str, Any]:
             raise ModelFileError(f"{path} is larger than {_MAX_JSON_BYTES >> 20} MiB; that is no {path.name}")
         content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise ModelFileError(f"{path} is missing. A model folder holds config.json, {WEIGHTS} and a tokenizer") from None
+        raise ModelFileError(
+            f"{path} is missing. A model folder holds config.json, {WEIGHTS} and a tokenizer"
+        ) from None
     except (OSError, ValueError, RecursionError) as error:
         raise ModelFileError(f"{path} is not JSON ({str(error)[:200]}). Fetch it again") from None
     if not isinstance(content, dict):

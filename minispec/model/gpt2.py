@@ -103,5 +103,7 @@ class GPT2:
             raise PromptError(f"got {len(tokens)} tokens; {self.name} takes 1 to {self.n_positions}. Shorten the text")
         ids = np.asarray(tokens)
         if ids.dtype.kind not in "iu" or ids.min() < 0 or ids.max() >= self.vocab_size:
-            raise OptionError(f"token ids must be integers from 0 to {self.vocab_size - 1}, the vocabulary of {self.name}")
+            raise OptionError(
+                f"token ids must be integers from 0 to {self.vocab_size - 1}, the vocabulary of {self.name}"
+            )
         return self.forward(tokens, self.new_cache(capacity=len(tokens)))

@@ -1,0 +1,1 @@
+"""Pictures of runs, made from events and results only."""
