@@ -82,7 +82,7 @@ class PhiloxNoise:
             key=[self.seed, at.row << 8 | _PURPOSE_CODE[at.purpose]],
             counter=[0, at.position, at.step, at.level << 32 | at.node],
         )
-        return (bits.random_raw(count) >> np.uint64(11)) * 2.0**-53
+        return np.asarray((bits.random_raw(count) >> np.uint64(11)) * 2.0**-53, np.float64)
 
     def bernoulli(self, prob: float, at: Address) -> bool:
         """Return ``u < prob`` for the address's uniform u in [0, 1)."""

@@ -39,7 +39,7 @@ def _check(alpha: float, gamma: int) -> None:
 
 
 def tau(alpha: float, gamma: int) -> float:
-    """Expected tokens per target forward, tau = sum_{k=0..gamma} alpha**k.
+    """Return the expected tokens per target forward, tau = sum_{k=0..gamma} alpha**k.
 
     The sum form of equation 1 of Leviathan et al. 2023; the closed form (1 - alpha**(gamma+1)) / (1 - alpha) is 0/0 at
     alpha = 1. It assumes acceptances that are independent and equally likely.

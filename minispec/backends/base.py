@@ -62,17 +62,18 @@ class Backend:
 
     def embed(self, wte: Array, wpe: Array, tokens: Index, positions: Index) -> Array:
         """Return token plus position embeddings, shape (T, C), of tables (V, C) and (n_positions, C)."""
-        return wte[tokens] + wpe[positions]
+        return np.add(wte[tokens], wpe[positions])
 
     def layer_norm(self, x: Array, weight: Array, bias: Array, epsilon: float) -> Array:
         """Normalise each row of ``x``, shape (T, C), to mean 0 and variance 1, then scale and shift."""
         mean = x.mean(axis=-1, keepdims=True)
         variance = np.square(x - mean).mean(axis=-1, keepdims=True)
-        return (x - mean) / np.sqrt(variance + np.float32(epsilon)) * weight + bias
+        normed: Array = (x - mean) / np.sqrt(variance + np.float32(epsilon))
+        return normed * weight + bias
 
     def linear(self, x: Array, matrix: Linear, residual: Array | None = None) -> Array:
         """Return ``x @ weight + bias (+ residual)``, shape (T, N), for ``x`` of shape (T, K)."""
-        y = x @ matrix.weight + matrix.bias
+        y: Array = x @ matrix.weight + matrix.bias
         return y if residual is None else y + residual
 
     def activation(self, x: Array, name: str) -> Array:
@@ -81,7 +82,8 @@ class Backend:
             return np.maximum(x, np.float32(0.0))
         if name == "gelu":
             erf = np.frompyfunc(math.erf, 1, 1)
-            return x * np.float32(0.5) * (1.0 + erf(x / math.sqrt(2.0)).astype(np.float32))
+            phi: Array = np.float32(0.5) * (np.float32(1.0) + erf(x / math.sqrt(2.0)).astype(np.float32))
+            return x * phi
         inner = np.float32(_SQRT_2_OVER_PI) * (x + np.float32(0.044715) * x * x * x)
         return np.float32(0.5) * x * (np.float32(1.0) + np.tanh(inner))
 

@@ -80,8 +80,8 @@ class Transcript:
     @staticmethod
     def _emitted(draft_tokens: tuple[int, ...], verdict: Verdict) -> tuple[tuple[int, ...], tuple[Source, ...]]:
         accepted = draft_tokens[: verdict.num_accepted]
-        sources: list[Source] = ["accepted"] * len(accepted) + [verdict.source]
-        return (*accepted, verdict.next_token), tuple(sources)
+        kept: Source = "accepted"
+        return (*accepted, verdict.next_token), (*[kept] * len(accepted), verdict.source)
 
     def _advance(self, tokens: Sequence[int], sources: Sequence[Source]) -> int:
         """Push tokens through the stopping rules until one of them ends the text; return how many stay."""

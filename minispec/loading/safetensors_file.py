@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from safetensors import SafetensorError, safe_open
 from minispec.backends.base import Array
 from minispec.errors import ModelFileError
 
-_READABLE = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2"), "BF16": np.dtype("<u2")}
+_READABLE: dict[str, type[Any]] = {"F32": np.float32, "F16": np.float16, "BF16": np.uint16}
 
 
 class SafetensorsFile:
@@ -72,7 +73,7 @@ class SafetensorsFile:
         shape = self.shapes[name]
         if math.prod(shape) == 0:
             return np.zeros(shape, np.float32)
-        raw: NDArray[np.generic] = np.memmap(self.path, _READABLE[dtype], "r", offset, shape)
+        raw: NDArray[Any] = np.memmap(self.path, _READABLE[dtype], "r", offset, shape)
         tensor = (raw.astype(np.uint32) << 16).view(np.float32) if dtype == "BF16" else raw.astype(np.float32)
         if not (np.isfinite(tensor.min()) and np.isfinite(tensor.max())):  # both propagate NaN
             raise ModelFileError(f"{self.path}: tensor {name!r} holds NaN or infinite weights. Fetch the model again")

@@ -48,7 +48,7 @@ class KVCache:
     @property
     def capacity(self) -> int:
         """Slots per row."""
-        return self.keys.shape[2]
+        return int(self.keys.shape[2])
 
     def length(self, row: int = 0) -> int:
         """Return how many slots of ``row`` every layer has filled."""

@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from minispec.backends.base import Array
 from minispec.model.cache import KVCache
@@ -50,15 +51,15 @@ class TableModel:
         self.eos_token_id = frozenset(eos_token_id)
         self._seed = seed
         self._concentration = concentration
-        self._table = dict(table or {})
+        self._table = {key: np.asarray(row, np.float64) for key, row in (table or {}).items()}
 
-    def next_probs(self, prefix: Sequence[int]) -> np.ndarray:
+    def next_probs(self, prefix: Sequence[int]) -> NDArray[np.float64]:
         """Return the law of the token after ``prefix``, shape (V,), float64."""
         key = tuple(prefix)
         if key not in self._table:
             generator = np.random.default_rng([self._seed, zlib.crc32(repr(key).encode()), len(key)])
             self._table[key] = generator.dirichlet([self._concentration] * self.vocab_size)
-        return np.asarray(self._table[key], np.float64)
+        return self._table[key]
 
     def new_cache(self, rows: int = 1, capacity: int | None = None) -> KVCache:
         """Return a cache of one layer, one head and one number per slot: the token."""

@@ -40,4 +40,5 @@ def min_p(probs: Probs, p: float) -> Probs:
 def _keep(probs: Probs, tokens: NDArray[np.intp]) -> Probs:
     kept = np.zeros_like(probs)
     kept[tokens] = probs[tokens]
-    return kept / kept.sum()
+    kept /= kept.sum()
+    return kept
