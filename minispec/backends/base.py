@@ -85,7 +85,8 @@ class Backend:
             phi: Array = np.float32(0.5) * (np.float32(1.0) + erf(x / math.sqrt(2.0)).astype(np.float32))
             return x * phi
         inner = np.float32(_SQRT_2_OVER_PI) * (x + np.float32(0.044715) * x * x * x)
-        return np.float32(0.5) * x * (np.float32(1.0) + np.tanh(inner))
+        gate: Array = np.float32(0.5) * (np.float32(1.0) + np.tanh(inner))
+        return x * gate
 
     def attention(
         self,

@@ -47,6 +47,6 @@ def fetch(name: str) -> Path:
     except Exception as error:  # its errors share no base class: HTTP, cache, offline, validation, connection
         reason = " ".join(str(error).split())[:200]
         raise ModelNotFoundError(
-            f"{name!r} is no folder and no bundled model, and the hub did not give it ({type(error).__name__}: {reason}). "
-            "Check the name; `minispec models` lists what is bundled"
+            f"{name!r} is no folder and no bundled model, and the hub did not give it "
+            f"({type(error).__name__}: {reason}). Check the name; `minispec models` lists what is bundled"
         ) from None
