@@ -1,0 +1,206 @@
+"""Model cards: the report, in words. Nothing is measured here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from minispec.training.recipe import CODE, DRAFT, TARGET
+from minispec.training.stages import BUNDLED, MEMBERS
+
+LICENCES = {
+    "stories": "public domain in the US",
+    "novels": "public domain in the US",
+    "questions": "MIT (GSM8K, OpenAI)",
+    "code": "PSF License Version 2",
+}
+WHAT = {
+    "stories": "fairy tales, fables and children's stories; whole authors held out",
+    "novels": "novels",
+    "questions": "school arithmetic with worked answers",
+    "code": "Python source with its tests; files held out by a hash of their path",
+}
+HEADER = """---
+license: cc0-1.0
+summary: "children's stories, novels, the Python standard library, school sums"
+language: [en]
+library_name: transformers
+pipeline_tag: text-generation
+---
+"""
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """Lay out a Markdown table."""
+    lines = ["| " + " | ".join(row) + " |" for row in (list(head), *map(list, rows))]
+    return "\n".join([lines[0], "|" + "---|" * (lines[0].count("|") - 1), *lines[1:]])
+
+
+def data_section(corpus: Mapping[str, Any], record: Mapping[str, Any]) -> str:
+    """Say what the model read: text, licence, tokens, share of the rows, passes."""
+    rows = []
+    for domain, share in record["mix"].items():
+        entry = corpus[f"{domain}.train"]
+        rows.append(
+            [
+                f"{domain}: {WHAT[domain]}",
+                entry["source"],
+                LICENCES[domain],
+                f"{entry['tokens'] / 1e6:.1f}M",
+                f"{100 * share:.0f} %",
+                f"{record['epochs'][domain]:.2f}",
+            ]
+        )
+    sums = "\n".join(f"- `{entry['sha256']}` {name} ({entry['source']})" for name, entry in corpus.items())
+    return (
+        table(("text", "from", "licence", "tokens", "share of rows", "passes"), rows)
+        + "\n\nSHA-256 of the cleaned documents (each followed by its separator line):\n\n"
+        + sums
+    )
+
+
+def history(report: Mapping[str, Any], name: str) -> str:
+    """Say which stages made the model, with their tokens."""
+    lines, stage, member = [], BUNDLED[name], name
+    while True:
+        record = report["stages"][stage]
+        if record["kl_weight"]:
+            loss = f"{record['kl_weight']:g} KL(target ‖ draft) + {1 - record['kl_weight']:g} cross-entropy"
+        else:
+            loss = "cross-entropy"
+        only = ", on code only" if set(record["mix"]) == {"code"} else ""
+        lines.append(f"stage `{stage}`: {record['tokens']:,} tokens in {record['steps']:,} steps, {loss}{only}")
+        origin = MEMBERS[stage][member]
+        if origin is None:
+            break
+        stage, member = origin
+    return "\n".join(f"{number}. {line}" for number, line in enumerate(reversed(lines), 1))
+
+
+def agreement_table(agreement: Mapping[str, Any], names: Iterable[str]) -> str:
+    """Tabulate alpha and mean acceptance length per domain and temperature."""
+    rows = []
+    for name in names:
+        for domain, temperatures in agreement[name].items():
+            cells = [
+                f"{temperatures[key][value]:.2f}" for value in ("alpha", "mean_acceptance_length") for key in ("0", "1")
+            ]
+            rows.append([name, domain, *cells])
+    return table(("draft", "domain", "α at T=0", "α at T=1", "length at T=0", "length at T=1"), rows)
+
+
+def perplexity_table(perplexity: Mapping[str, Any], names: Iterable[str]) -> str:
+    """Tabulate held-out perplexity per domain."""
+    names = list(names)
+    domains = list(perplexity[names[0]])
+    return table(
+        ("model", *domains), ([name, *(f"{perplexity[name][domain]:.1f}" for domain in domains)] for name in names)
+    )
+
+
+def mean_alpha(agreement: Mapping[str, Any], name: str, temperature: str) -> float:
+    """Return alpha averaged over domains."""
+    values: list[float] = [domain[temperature]["alpha"] for domain in agreement[name].values()]
+    return sum(values) / len(values)
+
+
+def distillation_gain(report: Mapping[str, Any]) -> str:
+    """Compare the distilled draft with what it started from and with its twin trained without a teacher."""
+    agreement, stages = report["agreement"], report["stages"]
+    lines = []
+    for stage in ("drafts", "control", "distilled"):
+        name = DRAFT if stage == "distilled" else f"{DRAFT} ({stage})"
+        if name in agreement:
+            tokens = stages["drafts"]["tokens"] + (stages[stage]["tokens"] if stage != "drafts" else 0)
+            lines.append(
+                [name, f"{tokens / 1e6:.1f}M", *(f"{mean_alpha(agreement, name, key):.3f}" for key in ("0", "1"))]
+            )
+    text = table(("draft", "tokens seen in all", "mean α at T=0", "mean α at T=1"), lines)
+    return (
+        f"{text}\n\n`drafts` is the checkpoint distillation starts from; `control` goes on without the teacher, "
+        "by cross-entropy alone, with the same batches and rates."
+    )
+
+
+def fence(text: str, language: str = "text") -> str:
+    """Show text as it is, whatever is in it."""
+    return f"````{language}\n{text.rstrip()}\n````"
+
+
+def samples_section(samples: Mapping[str, Mapping[str, str]], new_tokens: int = 100) -> str:
+    """Show the seeded continuations."""
+    parts = [f"Up to {new_tokens} tokens each; beginnings are ours, everything after `▸` is the model's."]
+    for domain, entry in samples.items():
+        for temperature in (key for key in entry if key != "prompt"):
+            language = "python" if domain == "code" else "text"
+            parts += [
+                f"{domain}, temperature {temperature}:",
+                fence(f"{entry['prompt']}▸{entry[temperature]}", language),
+            ]
+    return "\n\n".join(parts)
+
+
+def limits(report: Mapping[str, Any], name: str) -> str:
+    """Say what not to expect."""
+    tokens = report["stages"]["target"]["tokens"]
+    lines = [
+        "Made to teach speculative decoding, not to be relied on: facts are invented, sums mostly wrong, plots wander.",
+        "English only, as children's books were written before about 1930, with that time's views of people. Nothing "
+        "was filtered for today's taste, and there is no instruction tuning of any kind.",
+        "Most training rows are 256 tokens long; coherence over more than a few hundred tokens was never its aim.",
+    ]
+    if report["preset"] == "cpu":
+        ratio = tokens / report["parameters"][TARGET]
+        short = (
+            f"**Trained on two CPU cores, far from convergence**: the target saw {tokens / 1e6:.1f}M tokens, "
+            f"{ratio:.1f} per parameter, where the recipe's GPU preset takes some 500M."
+        )
+        lines = [short, *lines]
+    else:
+        lines[2] = "Training rows are 1024 tokens long, which is also the context."
+    if name == CODE:
+        lines.append("Fine-tuned on code alone: on prose it proposes worse than the draft it came from.")
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def card(report: Mapping[str, Any], name: str) -> str:
+    """Write the model card of one bundled model."""
+    agreement = report["agreement"]
+    drafts = [key for key in agreement if key in BUNDLED] if name == TARGET else [name]
+    compared = [key for key in report["perplexity"] if key in BUNDLED]
+    role = "the target" if name == TARGET else "a draft"
+    gamma, tokens = report["gamma"], report["new_tokens"]
+    sections = [
+        HEADER + f"# {name}",
+        f"GPT-2 architecture, {report['parameters'][name]:,} parameters (head tied), context 1024, float16; an "
+        f"8192-token byte-level BPE shared by all bundled models. It is {role} of minispec's bundled pair, trained "
+        "from scratch by `python -m minispec.training`; see `docs/training.md`.",
+        "## How it was trained\n\n"
+        f"{history(report, name)}\n\nMuon for the matrices of the blocks, AdamW for the rest; warm-up, flat, linear "
+        f"fall; early stop on held-out text; preset `{report['preset']}`; data order seeded. The text of its last "
+        "stage:\n\n" + data_section(report["corpus"], report["stages"][BUNDLED[name]]),
+        "## Perplexity on held-out text\n\nPer token of this vocabulary, over rows of 256 tokens.\n\n"
+        + perplexity_table(report["perplexity"], compared),
+        f"## Agreement with {TARGET}\n\nOn text the target wrote after {report['rows']} held-out beginnings per domain "
+        f"({tokens} tokens each). α is the mean of Σ min(p, q); length is tokens per target forward (mean acceptance "
+        f"length) at γ = {gamma}; plain decoding has 1, the most possible is {gamma + 1}.\n\n"
+        + agreement_table(agreement, drafts),
+    ]
+    if name == DRAFT:
+        sections.append("## What distillation gained\n\n" + distillation_gain(report))
+    sections += [
+        "## Samples\n\n" + samples_section(report["samples"][name]),
+        "## Limits\n\n" + limits(report, name),
+        "## Licence\n\nWeights: CC0-1.0, apart from the code's MIT licence: whatever rights we hold in these numbers "
+        "we give up. What they were trained on keeps its own licence (table above; notices in `NOTICE`): text that a "
+        "model repeats from it at length stays under that.",
+        "Every figure here is printed by `python -m minispec.training report` and kept in `weights/report.json`.",
+    ]
+    return "\n\n".join(sections) + "\n"
+
+
+def write_cards(report: Mapping[str, Any], weights: Path) -> None:
+    """Write ``README.md`` into the folder of every model of the report."""
+    for name in report["parameters"]:
+        (weights / name / "README.md").write_text(card(report, name))

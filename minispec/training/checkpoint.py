@@ -1,0 +1,128 @@
+"""What a stopped run leaves behind: tensors as safetensors, everything else as JSON, nothing pickled.
+
+A checkpoint folder is replaced whole: the new one is written beside it and renamed, so a run killed while saving still
+finds the old one.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from minispec.errors import CheckpointError, OutputError
+
+
+def require_room(folder: Path, num_bytes: int) -> None:
+    """Refuse to start what cannot be saved.
+
+    Raises
+    ------
+    OutputError
+        The disk of `folder` has less than `num_bytes` free.
+    """
+    existing = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+    free = shutil.disk_usage(existing).free
+    if free < num_bytes:
+        raise OutputError(
+            f"{folder} has {free / 1e6:.0f} MB free; this stage writes up to {num_bytes / 1e6:.0f} MB. "
+            "Free some space or give another folder with --work"
+        )
+
+
+def optimizer_tensors(optimizers: Mapping[str, list[Optimizer]], names: Mapping[Tensor, str]) -> dict[str, Tensor]:
+    """Collect optimizer state as ``MODEL/PARAMETER/KEY`` -> tensor."""
+    tensors = {}
+    for model, group in optimizers.items():
+        for optimizer in group:
+            for parameter, state in optimizer.state.items():
+                for key, value in state.items():
+                    tensors[f"{model}/{names[parameter]}/{key}"] = torch.as_tensor(value)
+    return tensors
+
+
+def restore_optimizers(optimizers: Mapping[str, list[Optimizer]], names: Mapping[Tensor, str], path: Path) -> None:
+    """Put the tensors of :func:`optimizer_tensors` back."""
+    tensors = load_file(path)
+    for model, group in optimizers.items():
+        for optimizer in group:
+            for parameters in optimizer.param_groups:
+                for parameter in parameters["params"]:
+                    prefix = f"{model}/{names[parameter]}/"
+                    state = {key[len(prefix) :]: value for key, value in tensors.items() if key.startswith(prefix)}
+                    optimizer.state[parameter] = {
+                        key: value if key == "step" else value.to(parameter.device) for key, value in state.items()
+                    }
+
+
+def save(
+    folder: Path, models: Mapping[str, nn.Module], optimizer_state: Mapping[str, Tensor], state: Mapping[str, Any]
+) -> None:
+    """Write a checkpoint folder, replacing an older one in one step."""
+    fresh, old = folder.with_name(folder.name + ".new"), folder.with_name(folder.name + ".old")
+    for leftover in (fresh, old):
+        shutil.rmtree(leftover, ignore_errors=True)
+    fresh.mkdir(parents=True)
+    for name, model in models.items():
+        save_file({key: value.contiguous() for key, value in model.state_dict().items()}, fresh / f"{name}.safetensors")
+    save_file({key: value.contiguous() for key, value in optimizer_state.items()}, fresh / "optimizer.safetensors")
+    (fresh / "state.json").write_text(json.dumps(state, indent=2) + "\n")
+    if folder.exists():
+        folder.rename(old)
+    fresh.rename(folder)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def load_model(model: nn.Module, path: Path) -> None:
+    """Fill `model` from one safetensors file of a checkpoint.
+
+    Raises
+    ------
+    CheckpointError
+        The file is missing or damaged, or its tensors are not the model's.
+    """
+    if not path.is_file():
+        raise CheckpointError(f"{path} does not exist; an earlier stage writes it. Run that stage first")
+    try:
+        tensors = load_file(path)
+    except SafetensorError as error:
+        raise CheckpointError(
+            f"{path} is not a whole safetensors file ({error}); delete its folder and train again"
+        ) from error
+    wanted = {key: tuple(value.shape) for key, value in model.state_dict().items()}
+    found = {key: tuple(value.shape) for key, value in tensors.items()}
+    for key in sorted(wanted.keys() | found.keys()):
+        if wanted.get(key) != found.get(key):
+            raise CheckpointError(
+                f"{path} has {key} of shape {found.get(key)}; this model needs {wanted.get(key)}. "
+                "Give a folder of its own with --work, or delete the checkpoint"
+            )
+    model.load_state_dict(tensors)
+
+
+def read_state(folder: Path) -> dict[str, Any]:
+    """Read the JSON half of a checkpoint.
+
+    Raises
+    ------
+    CheckpointError
+        It is missing or not JSON.
+    """
+    path = folder / "state.json"
+    try:
+        state: dict[str, Any] = json.loads(path.read_text())
+    except FileNotFoundError as error:
+        raise CheckpointError(
+            f"{path} does not exist; every checkpoint has one. Run the training stage first"
+        ) from error
+    except ValueError as error:
+        raise CheckpointError(f"{path} is not JSON ({error}); delete {folder} and train again") from error
+    return state

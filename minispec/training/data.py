@@ -1,0 +1,151 @@
+"""Tokens in rows: the packed corpus, and batches that are a pure function of (seed, step).
+
+Purity is what makes resuming exact: a run that stopped needs no position in the data, only the number of its next step.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from tokenizers import Tokenizer
+
+from minispec.errors import CorpusError
+from minispec.training.corpus import END_OF_TEXT, Text
+
+#: Documents given to the tokenizer at once; it works on them in parallel.
+ENCODE_AT_ONCE = 64
+
+
+def encode(tokenizer: Tokenizer, documents: Sequence[str]) -> np.ndarray:
+    """Encode documents into one row of uint16 tokens, each document ended by ``<|endoftext|>``."""
+    end = np.array([tokenizer.token_to_id(END_OF_TEXT)], dtype=np.uint16)
+    pieces: list[np.ndarray] = []
+    for start in range(0, len(documents), ENCODE_AT_ONCE):
+        for encoding in tokenizer.encode_batch(list(documents[start : start + ENCODE_AT_ONCE])):
+            pieces += [np.array(encoding.ids, dtype=np.uint16), end]
+    return np.concatenate(pieces)
+
+
+def pack(tokenizer: Tokenizer, texts: Sequence[Text], folder: Path) -> dict[str, dict[str, object]]:
+    """Encode every text into ``folder/DOMAIN.SPLIT.npy`` and describe them in ``manifest.json``.
+
+    Returns
+    -------
+    dict
+        For each ``DOMAIN.SPLIT``: source, sha256 of the cleaned text, documents, characters, tokens.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    manifest: dict[str, dict[str, object]] = {}
+    for text in texts:
+        tokens = encode(tokenizer, text.documents)
+        np.save(folder / f"{text.domain}.{text.split}.npy", tokens)
+        manifest[f"{text.domain}.{text.split}"] = {
+            "source": text.source,
+            "sha256": text.sha256,
+            "documents": len(text.documents),
+            "chars": text.num_chars,
+            "tokens": len(tokens),
+        }
+    (folder / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n")
+    return manifest
+
+
+def load_packed(folder: Path, split: str, domains: Sequence[str]) -> dict[str, np.ndarray]:
+    """Open the packed tokens of a split, memory-mapped.
+
+    Raises
+    ------
+    CorpusError
+        A domain has not been packed.
+    """
+    packed = {}
+    for domain in domains:
+        path = folder / f"{domain}.{split}.npy"
+        if not path.is_file():
+            raise CorpusError(f"{path} does not exist; tokens are packed before training. Run the pack stage first")
+        packed[domain] = np.load(path, mmap_mode="r", allow_pickle=False)
+    return packed
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows of tokens with the position their first token takes.
+
+    Attributes
+    ----------
+    tokens : ndarray of shape (B, T + 1), int64
+        Inputs are ``tokens[:, :-1]``, targets ``tokens[:, 1:]``.
+    offsets : ndarray of shape (B,), int64
+        Position of the first token of each row.
+    """
+
+    tokens: np.ndarray
+    offsets: np.ndarray
+
+
+@dataclass(frozen=True)
+class Batches:
+    """An endless deterministic supply of training batches.
+
+    Half of the rows start at position 0, as prompts do; the others at a random position, so that rows much shorter than
+    the context still train every position embedding.
+
+    Attributes
+    ----------
+    packed : mapping of str to ndarray
+        Tokens of each domain.
+    mix : mapping of str to float
+        Share of rows per domain; sums to 1.
+    context : int
+        Positions the model has.
+    seed : int
+        Together with the step it determines a batch.
+    """
+
+    packed: Mapping[str, np.ndarray]
+    mix: Mapping[str, float]
+    context: int
+    seed: int
+
+    def at(self, step: int, num_rows: int, length: int) -> Batch:
+        """Return batch number `step`, of `num_rows` rows of `length` tokens (and one more to predict).
+
+        Raises
+        ------
+        CorpusError
+            A domain is shorter than one row.
+        """
+        rng = np.random.default_rng([self.seed, step])
+        names = sorted(self.mix)
+        edges = np.cumsum([self.mix[name] for name in names])
+        # Evenly spaced points with one random shift: every row has the right odds, and the shares hardly vary.
+        points = (np.arange(num_rows) + rng.random()) / num_rows * edges[-1]
+        chosen = np.searchsorted(edges, points, side="right").clip(max=len(names) - 1)
+        tokens = np.empty((num_rows, length + 1), dtype=np.int64)
+        for row, domain in enumerate(chosen):
+            source = self.packed[names[domain]]
+            if len(source) <= length:
+                raise CorpusError(f"{names[domain]} has {len(source)} tokens; a row needs {length + 1}. Give more text")
+            start = rng.integers(len(source) - length)
+            tokens[row] = source[start : start + length + 1]
+        offsets = rng.integers(self.context - length + 1, size=num_rows)
+        return Batch(tokens, np.where(rng.random(num_rows) < 0.5, 0, offsets))
+
+
+def validation_rows(packed: np.ndarray, num_rows: int, length: int) -> np.ndarray:
+    """Cut evenly spaced rows out of held-out tokens: always the same ones.
+
+    Returns
+    -------
+    ndarray of shape (B, length + 1), int64
+        At most `num_rows` rows; fewer when the text is short.
+    """
+    num_rows = min(num_rows, (len(packed) - 1) // length)
+    if num_rows < 1:
+        raise CorpusError(f"held-out text has {len(packed)} tokens; a row needs {length + 1}. Give more")
+    starts = np.linspace(0, len(packed) - length - 1, num_rows).astype(np.int64)
+    return np.stack([packed[start : start + length + 1] for start in starts]).astype(np.int64)

@@ -1,0 +1,41 @@
+"""What a draft is asked for: the next token of the text, and the target's whole distribution over it.
+
+The acceptance probability at a position is ``sum(min(p, q)) = 1 - TV(p, q)``, and ``TV <= sqrt(KL(p ‖ q) / 2)``
+(Pinsker): driving the divergence down drives acceptance up. Unlike the text, p says how good every *other* token would
+have been.
+"""
+
+from __future__ import annotations
+
+from torch import Tensor
+from torch.nn import functional
+
+from minispec.training.model import GPT2
+
+
+def loss_of(model: GPT2, rows: Tensor, offsets: Tensor, teacher_logits: Tensor | None, kl_weight: float) -> Tensor:
+    """Return the training loss of `model` on a batch.
+
+    Parameters
+    ----------
+    rows : Tensor of shape (B, T + 1), int64
+        Inputs and, one to the right, targets.
+    offsets : Tensor of shape (B,), int64
+        Position of each row's first token.
+    teacher_logits : Tensor of shape (B, T, V), optional
+        The target's logits on the same inputs.
+    kl_weight : float
+        w in ``w * KL(p ‖ q) + (1 - w) * cross_entropy``; without a teacher the loss is the cross-entropy.
+    """
+    logits = model(rows[:, :-1], offsets).float().flatten(0, 1)  # (B * T, V)
+    cross_entropy = functional.cross_entropy(logits, rows[:, 1:].flatten())
+    if teacher_logits is None:
+        return cross_entropy
+    # KL(p ‖ q) = sum p (log p - log q), the mean over positions
+    divergence = functional.kl_div(
+        functional.log_softmax(logits, dim=-1),
+        functional.log_softmax(teacher_logits.float().flatten(0, 1), dim=-1),
+        reduction="batchmean",
+        log_target=True,
+    )
+    return kl_weight * divergence + (1.0 - kl_weight) * cross_entropy

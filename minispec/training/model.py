@@ -1,0 +1,152 @@
+"""GPT-2 in PyTorch, small enough to read; parameters are named and shaped as in Hugging Face's GPT2LMHeadModel.
+
+The same forward trains (whole rows, random position offsets) and, for the report, continues text (with a cache).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+#: Keys and values of every layer, each of shape (B, H, S, D).
+Past = list[tuple[Tensor, Tensor]]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The numbers that fix a GPT-2's parameters.
+
+    Attributes
+    ----------
+    num_layers, width, num_heads, inner : int
+        Blocks, model width C, attention heads H, width of the feed-forward layer.
+    context, vocab_size : int
+        Positions and tokens.
+    """
+
+    num_layers: int
+    width: int
+    num_heads: int
+    inner: int
+    context: int = 1024
+    vocab_size: int = 8192
+
+
+class Conv1D(nn.Module):
+    """A linear layer whose weight is stored (in, out), as GPT-2 stores it."""
+
+    def __init__(self, num_in: int, num_out: int, std: float) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(num_in, num_out).normal_(std=std))
+        self.bias = nn.Parameter(torch.zeros(num_out))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return ``x @ weight + bias``."""
+        return functional.linear(x, self.weight.t(), self.bias)
+
+
+class Attention(nn.Module):
+    """Causal self-attention."""
+
+    def __init__(self, shape: Shape, std: float) -> None:
+        super().__init__()
+        self.num_heads = shape.num_heads
+        self.c_attn = Conv1D(shape.width, 3 * shape.width, 0.02)
+        self.c_proj = Conv1D(shape.width, shape.width, std)
+
+    def forward(self, x: Tensor, past: Past | None, layer: int) -> Tensor:
+        """Attend over `x`, and over what `past` holds of this layer (which is extended)."""
+        num_rows, length, width = x.shape
+        heads = self.c_attn(x).view(num_rows, length, 3, self.num_heads, width // self.num_heads)
+        query, key, value = heads.permute(2, 0, 3, 1, 4)  # (B, T, 3, H, D) -> 3 x (B, H, T, D)
+        causal = True
+        if past is not None:
+            if layer < len(past):  # continuing: one new token, which may see everything
+                key = torch.cat([past[layer][0], key], dim=2)
+                value = torch.cat([past[layer][1], value], dim=2)
+                past[layer] = (key, value)
+                causal = False
+            else:
+                past.append((key, value))
+        mixed = functional.scaled_dot_product_attention(query, key, value, is_causal=causal)
+        result: Tensor = self.c_proj(mixed.transpose(1, 2).reshape(num_rows, length, width))
+        return result
+
+
+class FeedForward(nn.Module):
+    """The position-wise layer of a block."""
+
+    def __init__(self, shape: Shape, std: float) -> None:
+        super().__init__()
+        self.c_fc = Conv1D(shape.width, shape.inner, 0.02)
+        self.c_proj = Conv1D(shape.inner, shape.width, std)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return ``c_proj(gelu(c_fc(x)))``, with GPT-2's tanh approximation of gelu."""
+        result: Tensor = self.c_proj(functional.gelu(self.c_fc(x), approximate="tanh"))
+        return result
+
+
+class Block(nn.Module):
+    """Attention and feed-forward, each behind a layer norm and beside a residual path."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        std = 0.02 / math.sqrt(2 * shape.num_layers)
+        self.ln_1 = nn.LayerNorm(shape.width, eps=1e-5)
+        self.attn = Attention(shape, std)
+        self.ln_2 = nn.LayerNorm(shape.width, eps=1e-5)
+        self.mlp = FeedForward(shape, std)
+
+    def forward(self, x: Tensor, past: Past | None, layer: int) -> Tensor:
+        """Return the residual stream after this block."""
+        x = x + self.attn(self.ln_1(x), past, layer)
+        mixed: Tensor = x + self.mlp(self.ln_2(x))
+        return mixed
+
+
+class GPT2(nn.Module):
+    """The language model; the output head is the token embedding."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.shape = shape
+        self.wte = nn.Embedding(shape.vocab_size, shape.width)
+        self.wpe = nn.Embedding(shape.context, shape.width)
+        self.h = nn.ModuleList([Block(shape) for _ in range(shape.num_layers)])
+        self.ln_f = nn.LayerNorm(shape.width, eps=1e-5)
+        nn.init.normal_(self.wte.weight, std=0.02)
+        nn.init.normal_(self.wpe.weight, std=0.02)
+
+    def forward(self, tokens: Tensor, offsets: Tensor | int = 0, past: Past | None = None) -> Tensor:
+        """Score every position.
+
+        Parameters
+        ----------
+        tokens : Tensor of shape (B, T), int64
+            When `past` already holds something, T must be 1.
+        offsets : Tensor of shape (B,) or int
+            Position of the first token of each row.
+        past : list, optional
+            Cache to continue from and to extend in place; start with an empty list.
+
+        Returns
+        -------
+        Tensor of shape (B, T, V)
+            Logits.
+        """
+        positions = torch.arange(tokens.shape[1], device=tokens.device)
+        positions = positions + (offsets[:, None] if isinstance(offsets, Tensor) else offsets)  # (T,) or (B, T)
+        x = self.wte(tokens) + self.wpe(positions)
+        for layer, block in enumerate(self.h):
+            x = block(x, past, layer)
+        return functional.linear(self.ln_f(x), self.wte.weight)
+
+    @property
+    def num_parameters(self) -> int:
+        """Parameters, the tied head counted once."""
+        return sum(parameter.numel() for parameter in self.parameters())

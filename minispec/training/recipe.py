@@ -1,0 +1,134 @@
+"""Every number of the recipe, in one place: shapes, mixes, learning rates, lengths of the stages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from minispec.training.model import Shape
+
+TARGET = "target-17m"
+DRAFT = "draft-1.6m"
+TINY = "draft-0.6m"
+CODE = "draft-1.6m-code"
+
+SHAPES: Mapping[str, Shape] = {
+    TARGET: Shape(num_layers=8, width=384, num_heads=6, inner=1408),
+    DRAFT: Shape(num_layers=2, width=128, num_heads=4, inner=512),
+    TINY: Shape(num_layers=1, width=64, num_heads=2, inner=256),
+    CODE: Shape(num_layers=2, width=128, num_heads=4, inner=512),
+}
+
+#: Rows of a batch by domain. Prose is what a newcomer tries first; questions are few, so they repeat most.
+MIX: Mapping[str, float] = {"stories": 0.42, "code": 0.35, "novels": 0.13, "questions": 0.10}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How one stage trains.
+
+    Attributes
+    ----------
+    steps : int
+        Steps, unless a deadline or early stopping ends the stage before.
+    num_rows, length : int
+        A batch: rows, and tokens per row.
+    long_share : float
+        Share of the steps, at the end, whose rows are as long as the context (and as many fewer).
+    mix : mapping of str to float
+        Share of rows per domain.
+    kl_weight : float
+        Weight of KL(target ‖ draft) in the loss; the rest is cross-entropy with the text. Above 0 a teacher is needed.
+    muon_lr : float
+        Peak rate for the two-dimensional weights of the blocks (Muon; updates scaled to AdamW's size).
+    adamw_lr : float
+        Peak rate for embeddings, norms and biases.
+    weight_decay, clip : float
+        Decoupled weight decay; largest norm of the gradient.
+    warmup : int
+        Steps of warm-up.
+    flat_share : float
+        Share of the steps before the rate starts to fall.
+    validate_every, patience : int
+        Steps between validations; validations without a new best after which the stage stops.
+    validation_rows : int
+        Held-out rows per domain.
+    seed : int
+        Of the initial weights and the order of the data.
+    """
+
+    steps: int
+    num_rows: int
+    length: int
+    long_share: float = 0.0
+    mix: Mapping[str, float] = field(default_factory=lambda: dict(MIX))
+    kl_weight: float = 0.0
+    muon_lr: float = 5e-3
+    adamw_lr: float = 3e-3
+    weight_decay: float = 0.01
+    clip: float = 1.0
+    warmup: int = 60
+    flat_share: float = 0.4
+    validate_every: int = 100
+    patience: int = 12
+    validation_rows: int = 16
+    seed: int = 20
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A whole recipe: the target, drafts on the text alone, drafts taught by the target, one taught on code.
+
+    Attributes
+    ----------
+    name : str
+        ``"cpu"`` or ``"gpu"``.
+    device : str
+        What PyTorch calls it.
+    compiled : bool
+        Whether ``torch.compile`` pays for itself.
+    shapes : mapping of str to Shape
+        The four models.
+    target, drafts, distilled, control, code : Plan
+        The stages. `control` repeats `distilled` without a teacher, to tell what the teacher adds.
+    """
+
+    name: str
+    device: str
+    compiled: bool
+    shapes: Mapping[str, Shape]
+    target: Plan
+    drafts: Plan
+    distilled: Plan
+    control: Plan
+    code: Plan
+
+
+def _preset(
+    name: str, device: str, target: Plan, drafts: Plan, distilled: Plan, code_steps: int, compiled: bool = True
+) -> Preset:
+    distilled = replace(distilled, kl_weight=0.8, seed=22)
+    code = replace(distilled, steps=code_steps, mix={"code": 1.0}, seed=23, muon_lr=2e-3, adamw_lr=1e-3, flat_share=0.2)
+    return Preset(name, device, compiled, SHAPES, target, drafts, distilled, replace(distilled, kl_weight=0.0), code)
+
+
+PRESETS: Mapping[str, Preset] = {
+    # Two cores: as far as two hours of background time go. Short rows; long ones only for the last eighth.
+    "cpu": _preset(
+        "cpu",
+        "cpu",
+        target=Plan(steps=2600, num_rows=24, length=256, long_share=0.125),
+        drafts=Plan(steps=600, num_rows=32, length=256, long_share=0.125, seed=21),
+        distilled=Plan(steps=1200, num_rows=24, length=256, long_share=0.125),
+        code_steps=200,
+    ),
+    # One large GPU: about 50M distinct tokens, ten passes for the target, twenty in all for the drafts.
+    "gpu": _preset(
+        "gpu",
+        "cuda",
+        target=Plan(steps=7600, num_rows=64, length=1024, warmup=200, validate_every=200, validation_rows=64),
+        drafts=Plan(steps=6000, num_rows=64, length=1024, warmup=200, validate_every=200, validation_rows=64, seed=21),
+        distilled=Plan(steps=9000, num_rows=64, length=1024, warmup=200, validate_every=200, validation_rows=64),
+        code_steps=1500,
+    ),
+}

@@ -1,0 +1,145 @@
+"""The figures of the bundled models, from the exported folders themselves, and the model cards made of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from tokenizers import Tokenizer
+
+from minispec.training import checkpoint
+from minispec.training.cards import write_cards
+from minispec.training.corpus import END_OF_TEXT, VALID_DOMAINS
+from minispec.training.data import load_packed, validation_rows
+from minispec.training.export import load_exported
+from minispec.training.generate import continue_rows
+from minispec.training.measure import agreement, perplexity
+from minispec.training.model import GPT2
+from minispec.training.recipe import DRAFT, TARGET
+from minispec.training.stages import BUNDLED, STAGES, Workshop
+
+GAMMA = 5
+TEMPERATURES = (0.0, 1.0)
+PROMPT_TOKENS = 32
+ROW_TOKENS = 256
+SAMPLE_TOKENS = 100
+SAMPLE_TEMPERATURE = 0.8
+SEED = 7
+
+#: Beginnings of the samples on the cards; none is in the training text.
+PROMPTS = {
+    "stories": "Once upon a time there was a little fox who lived at the edge of the forest.",
+    "code": "def read_lines(path):\n    ",
+    "questions": "Question: Anna has 3 boxes with 4 apples in each. She eats 2 apples. How many are left?\nAnswer:",
+}
+
+
+def stage_record(workshop: Workshop, stage: str) -> dict[str, Any] | None:
+    """Return what a stage's checkpoint says of itself, or None when the stage was not run."""
+    if not (workshop.folder(stage) / "best").exists():
+        return None
+    last = checkpoint.read_state(workshop.folder(stage) / "last")
+    best = checkpoint.read_state(workshop.folder(stage) / "best")
+    manifest = json.loads((workshop.packed / "manifest.json").read_text())
+    mix = last["plan"]["mix"]
+    return {
+        "steps": best["step"],
+        "tokens": best["tokens"],
+        "finished": last["finished"],
+        "seed": last["plan"]["seed"],
+        "kl_weight": last["plan"]["kl_weight"],
+        "mix": mix,
+        "epochs": {
+            domain: best["tokens"] * share / manifest[f"{domain}.train"]["tokens"] for domain, share in mix.items()
+        },
+    }
+
+
+def samples(model: GPT2, tokenizer: Tokenizer, device: str) -> dict[str, dict[str, str]]:
+    """Continue each fixed beginning greedily and by seeded sampling, up to the end of the text."""
+    result: dict[str, dict[str, str]] = {}
+    end = tokenizer.token_to_id(END_OF_TEXT)
+    for domain, prompt in PROMPTS.items():
+        tokens = torch.tensor([tokenizer.encode(prompt).ids], device=device)
+        result[domain] = {"prompt": prompt}
+        for temperature in (0.0, SAMPLE_TEMPERATURE):
+            row = continue_rows(model, tokens, SAMPLE_TOKENS, temperature, SEED)[0, tokens.shape[1] :].tolist()
+            row = row[: row.index(end)] if end in row else row
+            result[domain][f"{temperature:g}"] = tokenizer.decode(row)
+    return result
+
+
+def alphas(
+    workshop: Workshop, target: GPT2, drafts: dict[str, GPT2], num_rows: int, num_new: int
+) -> dict[str, dict[str, dict[str, dict[str, float]]]]:
+    """Measure every draft against the target.
+
+    Returns
+    -------
+    dict
+        Draft -> domain -> temperature -> ``alpha`` and ``mean_acceptance_length``.
+    """
+    valid = load_packed(workshop.packed, "valid", VALID_DOMAINS)
+    result: dict[str, dict[str, dict[str, dict[str, float]]]] = {name: {} for name in drafts}
+    for domain, tokens in valid.items():
+        rows = torch.from_numpy(validation_rows(tokens, num_rows, PROMPT_TOKENS)[:, :-1]).to(workshop.preset.device)
+        for temperature in TEMPERATURES:
+            found = agreement(target, drafts, rows, num_new, temperature, GAMMA, SEED)
+            for name, value in found.items():
+                result[name].setdefault(domain, {})[f"{temperature:g}"] = {
+                    "alpha": value.alpha,
+                    "mean_acceptance_length": value.mean_acceptance_length,
+                }
+    return result
+
+
+def make_report(
+    workshop: Workshop, weights: Path, num_rows: int, num_new: int, names: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Measure the exported models, write ``report.json`` beside them and a card into each folder.
+
+    Parameters
+    ----------
+    workshop : Workshop
+        Whose held-out tokens, stage records and undistilled drafts are used.
+    weights : Path
+        Folder of the exported models.
+    num_rows, num_new : int
+        Continuations per domain and temperature, and their length in tokens.
+    names : sequence of str
+        Exported models; all by default.
+    """
+    device = workshop.preset.device
+    names = tuple(names) or tuple(BUNDLED)
+    models = {name: load_exported(weights / name).to(device) for name in names}
+    target = models[TARGET]
+    tokenizer = Tokenizer.from_file(str(weights / TARGET / "tokenizer.json"))
+    valid = load_packed(workshop.packed, "valid", VALID_DOMAINS)
+    rows = {domain: validation_rows(tokens, num_rows, ROW_TOKENS) for domain, tokens in valid.items()}
+    drafts = {name: model for name, model in models.items() if name != TARGET}
+    for stage in ("drafts", "control"):  # what distillation is compared with
+        if (workshop.folder(stage) / "best").exists():
+            drafts[f"{DRAFT} ({stage})"] = workshop.load(stage, DRAFT).to(device).eval()
+    report: dict[str, Any] = {
+        "preset": workshop.preset.name,
+        "torch": torch.__version__,
+        "gamma": GAMMA,
+        "rows": num_rows,
+        "new_tokens": num_new,
+        "seed": SEED,
+        "corpus": json.loads((workshop.packed / "manifest.json").read_text()),
+        "stages": {stage: record for stage in STAGES if (record := stage_record(workshop, stage)) is not None},
+        "parameters": {name: model.num_parameters for name, model in models.items()},
+        "perplexity": {
+            name: {domain: perplexity(model, part, device) for domain, part in rows.items()}
+            for name, model in {**models, **drafts}.items()
+        },
+        "agreement": alphas(workshop, target, drafts, num_rows, num_new),
+        "samples": {name: samples(model, tokenizer, device) for name, model in models.items()},
+    }
+    (weights / "report.json").write_text(json.dumps(report, indent=2) + "\n")
+    write_cards(report, weights)
+    return report

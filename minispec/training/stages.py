@@ -1,0 +1,128 @@
+"""The stages of a preset in their order, each with what it starts from and where it leaves its checkpoints.
+
+::
+
+    drafts      text alone               -> draft-1.6m, draft-0.6m
+    target      text alone               -> target-17m
+    distilled   drafts + target's law    -> draft-1.6m, draft-0.6m    (bundled)
+    control     drafts, no teacher       -> draft-1.6m                (never bundled: tells what the teacher adds)
+    code        distilled, code only     -> draft-1.6m-code           (bundled)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from minispec.errors import CheckpointError
+from minispec.training import checkpoint
+from minispec.training.corpus import VALID_DOMAINS
+from minispec.training.data import load_packed
+from minispec.training.model import GPT2
+from minispec.training.recipe import CODE, DRAFT, TARGET, TINY, Plan, Preset
+from minispec.training.trainer import Stage
+
+STAGES = ("drafts", "target", "distilled", "control", "code")
+#: The stage whose checkpoint each bundled model comes from.
+BUNDLED: Mapping[str, str] = {TARGET: "target", DRAFT: "distilled", TINY: "distilled", CODE: "code"}
+#: Models trained side by side in each stage, and the stage and model each one starts from.
+MEMBERS: Mapping[str, Mapping[str, tuple[str, str] | None]] = {
+    "drafts": {DRAFT: None, TINY: None},
+    "target": {TARGET: None},
+    "distilled": {DRAFT: ("drafts", DRAFT), TINY: ("drafts", TINY)},
+    "control": {DRAFT: ("drafts", DRAFT)},
+    "code": {CODE: ("distilled", DRAFT)},
+}
+#: How `all` shares out the time before a deadline.
+TIME_SHARES: Mapping[str, float] = {"drafts": 0.06, "target": 0.62, "distilled": 0.22, "control": 0.06, "code": 0.04}
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """A preset and the folder it works in.
+
+    Attributes
+    ----------
+    preset : Preset
+        The recipe.
+    work : Path
+        Holds ``tokenizer.json``, ``packed/`` (shared by presets) and ``PRESET/STAGE/``.
+    """
+
+    preset: Preset
+    work: Path
+
+    @property
+    def tokenizer_file(self) -> Path:
+        """Where the tokenizer is."""
+        return self.work / "tokenizer.json"
+
+    @property
+    def packed(self) -> Path:
+        """Where the packed tokens are."""
+        return self.work / "packed"
+
+    def folder(self, stage: str) -> Path:
+        """Return the folder of a stage's checkpoints."""
+        return self.work / self.preset.name / stage
+
+    def is_finished(self, stage: str) -> bool:
+        """Whether a stage has run to its end."""
+        last = self.folder(stage) / "last"
+        return last.exists() and bool(checkpoint.read_state(last)["finished"])
+
+    def load(self, stage: str, name: str, which: str = "best") -> GPT2:
+        """Load one model of a stage's checkpoint.
+
+        Raises
+        ------
+        CheckpointError
+            There is none, or it has another shape.
+        """
+        model = GPT2(self.preset.shapes[name])
+        checkpoint.load_model(model, self.folder(stage) / which / f"{name}.safetensors")
+        return model
+
+    def stage(self, name: str, compiled: bool | None = None) -> Stage:
+        """Open a stage, fresh or where it stopped.
+
+        Parameters
+        ----------
+        name : str
+            One of ``STAGES``.
+        compiled : bool, optional
+            Overrides the preset.
+
+        Raises
+        ------
+        CheckpointError
+            A stage it starts from has not finished, or its checkpoint belongs to another run.
+        """
+        plan: Plan = getattr(self.preset, name)
+        start_from = {}
+        for member, origin in MEMBERS[name].items():
+            if origin is not None:
+                self._require_finished(origin[0], name)
+                start_from[member] = self.folder(origin[0]) / "best" / f"{origin[1]}.safetensors"
+        teacher = None
+        if plan.kl_weight > 0:
+            self._require_finished("target", name)
+            teacher = self.load("target", TARGET).to(self.preset.device).eval().requires_grad_(False)
+        return Stage(
+            folder=self.folder(name),
+            shapes={member: self.preset.shapes[member] for member in MEMBERS[name]},
+            plan=plan,
+            packed=load_packed(self.packed, "train", tuple(plan.mix)),
+            valid=load_packed(self.packed, "valid", [domain for domain in VALID_DOMAINS if domain in plan.mix]),
+            device=self.preset.device,
+            compiled=self.preset.compiled if compiled is None else compiled,
+            teacher=teacher,
+            start_from=start_from,
+        )
+
+    def _require_finished(self, origin: str, stage: str) -> None:
+        if not self.is_finished(origin):
+            raise CheckpointError(
+                f"{self.folder(origin)} holds no finished run; stage {stage} starts from one. Finish {origin} first"
+            )

@@ -1,0 +1,77 @@
+"""Laws of the report's figures, against cases that can be counted by hand."""
+# ruff: noqa: E402 - PyTorch is optional: skip before importing what needs it
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from minispec.theory import tau
+from minispec.training.generate import continue_rows
+from minispec.training.measure import agreement, law, walk
+from minispec.training.model import GPT2
+from minispec.training.recipe import DRAFT, TARGET
+from tests.training.toys import toy_preset
+
+
+@pytest.fixture(scope="module")
+def models() -> tuple[GPT2, GPT2]:
+    torch.manual_seed(0)
+    shapes = toy_preset().shapes
+    pair = GPT2(shapes[TARGET]), GPT2(shapes[DRAFT])
+    for model in pair:
+        model.wte.weight.data.mul_(20.0)  # peaked enough for the two to differ
+    return pair
+
+
+@pytest.fixture(scope="module")
+def prompts() -> torch.Tensor:
+    return torch.randint(1, 320, (6, 8), generator=torch.Generator().manual_seed(0))
+
+
+def test_a_walk_counts_whole_steps():
+    always, never = np.ones((1, 12)), np.zeros((1, 12))
+    rng = np.random.default_rng(0)
+    assert walk(always, 5, rng) == (12, 2)
+    assert walk(never, 5, rng) == (7, 7)  # the last step must leave room for five drafts and a bonus
+    assert walk(np.array([[1, 1, 0, 0, 1, 1, 1, 1, 1, 1.0]]), 3, rng) == (8, 3)  # 2 + 1, 0 + 1, 3 + 1
+
+
+@pytest.mark.parametrize("alpha", [0.3, 0.8])
+def test_a_walk_with_constant_acceptance_has_the_mean_of_the_formula(alpha):
+    num_tokens, num_steps = walk(np.full((40, 2000), alpha), 5, np.random.default_rng(1))
+    # tau = (1 - alpha^6) / (1 - alpha); a step's length has a standard deviation below 2.2: four errors of the mean
+    assert num_tokens / num_steps == pytest.approx(tau(alpha, 5), abs=4 * 2.2 / np.sqrt(num_steps))
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_a_model_agrees_with_itself_and_less_with_another(models, prompts, temperature):
+    target, draft = models
+    found = agreement(target, {"same": target, "other": draft}, prompts, 40, temperature, 5, seed=0)
+    assert found["same"].alpha == pytest.approx(1.0, abs=1e-6)
+    assert found["same"].mean_acceptance_length == 6.0
+    assert found["other"].alpha < 0.9
+    assert 1.0 <= found["other"].mean_acceptance_length < 5.5
+
+
+def test_cached_continuation_equals_whole_forwards(models, prompts):
+    target, _ = models
+    rows = continue_rows(target, prompts, 12, 0.0, seed=0)
+    with torch.inference_mode():
+        best = target(rows[:, :-1]).argmax(-1)[:, prompts.shape[1] - 1 :]
+    assert torch.equal(rows[:, prompts.shape[1] :], best)
+    assert not torch.equal(rows, continue_rows(target, prompts, 12, 1.0, seed=0))
+
+
+def test_seeded_sampling_repeats(models, prompts):
+    once, again, other = (continue_rows(models[0], prompts, 12, 1.0, seed=seed) for seed in (3, 3, 4))
+    assert torch.equal(once, again)
+    assert not torch.equal(once, other)
+
+
+def test_the_law_at_temperature_0_is_one_hot():
+    probs = law(torch.tensor([[0.0, 2.0, 1.0]]), 0.0)
+    assert probs.tolist() == [[0.0, 1.0, 0.0]]
+    assert law(torch.tensor([[0.0, 2.0, 1.0]]), 1.0).max() < 0.7

@@ -1,0 +1,180 @@
+"""Laws of the training loop: it learns, it resumes bit for bit, and batches depend on (seed, step) alone."""
+# ruff: noqa: E402 - PyTorch is optional: skip before importing what needs it
+
+from __future__ import annotations
+
+import shutil
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from minispec.errors import CheckpointError, OutputError
+from minispec.training import checkpoint
+from minispec.training.corpus import VALID_DOMAINS
+from minispec.training.data import Batches, load_packed
+from minispec.training.recipe import TARGET
+from minispec.training.stages import Workshop
+from minispec.training.trainer import Stage
+from tests.training.toys import toy_preset
+
+
+def toy_stage(packed_folder: Path, folder: Path, **changes) -> Stage:
+    preset = toy_preset()
+    plan = replace(preset.target, **changes)
+    packed = load_packed(packed_folder / "packed", "train", tuple(plan.mix))
+    valid = load_packed(packed_folder / "packed", "valid", VALID_DOMAINS)
+    return Stage(folder, {TARGET: preset.shapes[TARGET]}, plan, packed, valid)
+
+
+def take(stage: Stage, num_steps: int) -> None:
+    """Run a number of steps, then stop as a signal would."""
+    for tick in stage.run(report_every=1):
+        if tick.step == num_steps:
+            stage.stop_requested = True
+
+
+def all_tensors(stage: Stage) -> dict[str, torch.Tensor]:
+    weights = {f"model/{key}": value for key, value in stage.models[TARGET].state_dict().items()}
+    return weights | checkpoint.optimizer_tensors(stage.optimizers, stage.names)
+
+
+def differing(left: dict[str, torch.Tensor], right: dict[str, torch.Tensor]) -> list[str]:
+    assert left.keys() == right.keys()
+    return [key for key in left if not torch.equal(left[key], right[key])]
+
+
+def test_the_loss_falls(packed_folder, tmp_path):
+    ticks = list(toy_stage(packed_folder, tmp_path, steps=40, validate_every=20).run(report_every=10))
+    assert ticks[-1].losses[TARGET] < ticks[0].losses[TARGET] - 1.0
+    first, last = (sum(t.validation[TARGET].values()) for t in ticks if t.validation is not None)
+    assert last < first
+
+
+def test_without_a_learning_rate_the_loss_does_not_fall(packed_folder, tmp_path):
+    """The control of the test above: what falls is learnt, not an artefact of the reporting."""
+    ticks = list(toy_stage(packed_folder, tmp_path, steps=40, muon_lr=0.0, adamw_lr=0.0).run(report_every=10))
+    assert ticks[-1].losses[TARGET] > ticks[0].losses[TARGET] - 0.2
+
+
+def test_resuming_is_exact(packed_folder, tmp_path):
+    whole = toy_stage(packed_folder, tmp_path / "whole")
+    take(whole, 6)
+    take(toy_stage(packed_folder, tmp_path / "parts"), 3)
+    resumed = toy_stage(packed_folder, tmp_path / "parts")
+    assert (resumed.step, resumed.tokens) == (3, 3 * 8 * 16)
+    take(resumed, 6)
+    assert differing(all_tensors(whole), all_tensors(resumed)) == []
+    assert resumed.tokens == whole.tokens
+
+
+def test_resuming_without_the_optimizer_state_would_differ(packed_folder, tmp_path):
+    whole = toy_stage(packed_folder, tmp_path / "whole")
+    take(whole, 6)
+    take(toy_stage(packed_folder, tmp_path / "parts"), 3)
+    resumed = toy_stage(packed_folder, tmp_path / "parts")
+    for optimizer in resumed.optimizers[TARGET]:
+        optimizer.state.clear()
+    take(resumed, 6)
+    assert differing(all_tensors(whole), all_tensors(resumed))
+
+
+def test_a_run_resumed_over_its_long_rows_and_end_is_exact_too(packed_folder, tmp_path):
+    whole = toy_stage(packed_folder, tmp_path / "whole")
+    list(whole.run())
+    for stop in (5, 10, 99):
+        part = toy_stage(packed_folder, tmp_path / "parts")
+        take(part, stop)
+    assert part.finished
+    assert differing(all_tensors(whole), all_tensors(part)) == []
+    assert part.history == whole.history
+
+
+def test_batches_are_a_pure_function_of_seed_and_step(packed_folder):
+    packed = load_packed(packed_folder / "packed", "train", ("stories", "code"))
+    batches = Batches(packed, {"stories": 0.5, "code": 0.5}, 64, seed=1)
+    later = batches.at(7, 8, 16)
+    for step in (3, 0, 12):
+        batches.at(step, 8, 16)
+    again = Batches(packed, {"code": 0.5, "stories": 0.5}, 64, seed=1).at(7, 8, 16)
+    np.testing.assert_array_equal(later.tokens, again.tokens)
+    np.testing.assert_array_equal(later.offsets, again.offsets)
+    for other in (batches.at(8, 8, 16), replace(batches, seed=2).at(7, 8, 16)):
+        assert not np.array_equal(later.tokens, other.tokens)
+
+
+def test_batches_keep_the_mix_and_reach_every_position():
+    packed = {"a": np.zeros(500, np.uint16), "b": np.ones(500, np.uint16)}
+    batches = Batches(packed, {"a": 0.25, "b": 0.75}, 64, seed=0)
+    drawn = [batches.at(step, 8, 16) for step in range(400)]
+    assert {int(batch.tokens[:, 0].sum()) for batch in drawn} == {6}  # 0.75 of 8 rows, in every batch
+    offsets = np.concatenate([batch.offsets for batch in drawn])
+    assert set(offsets) == set(range(64 - 16 + 1))
+    assert 0.4 < (offsets == 0).mean() < 0.6
+
+
+def test_a_deadline_shortens_the_run_and_the_rate_still_falls_to_its_end(packed_folder, tmp_path):
+    stage = toy_stage(packed_folder, tmp_path, steps=100_000, validate_every=50, patience=10_000)
+    list(stage.run(deadline=time.time() + 2.0))
+    assert stage.finished
+    assert 20 < stage.step < 100_000
+    assert stage.schedule.scale(stage.schedule.end) == pytest.approx(stage.schedule.final)
+
+
+def test_a_time_limit_stops_and_leaves_a_checkpoint(packed_folder, tmp_path):
+    stage = toy_stage(packed_folder, tmp_path)
+    list(stage.run(stop_at=time.time() - 1))
+    assert stage.step == 0
+    assert not stage.finished
+    assert toy_stage(packed_folder, tmp_path).step == 0
+
+
+def test_early_stop(packed_folder, tmp_path):
+    stage = toy_stage(packed_folder, tmp_path, steps=60, validate_every=1, patience=2, muon_lr=0.0, adamw_lr=0.0)
+    list(stage.run())
+    assert stage.step == 3  # a first best, then two validations no better
+
+
+def test_a_checkpoint_of_another_shape_is_refused(packed_folder, tmp_path):
+    take(toy_stage(packed_folder, tmp_path), 1)
+    preset = toy_preset(context=32)
+    wide = replace(preset.shapes[TARGET], width=48)
+    with pytest.raises(CheckpointError, match=r"has h\.0\..* of shape .*; this model needs"):
+        Stage(tmp_path, {TARGET: wide}, toy_preset().target, {}, {})
+
+
+def test_a_checkpoint_of_another_plan_is_refused(packed_folder, tmp_path):
+    take(toy_stage(packed_folder, tmp_path), 1)
+    with pytest.raises(CheckpointError, match="other seed;"):
+        toy_stage(packed_folder, tmp_path, seed=99)
+
+
+def test_a_damaged_checkpoint_is_refused(packed_folder, tmp_path):
+    take(toy_stage(packed_folder, tmp_path), 1)
+    weights = tmp_path / "last" / f"{TARGET}.safetensors"
+    weights.write_bytes(weights.read_bytes()[:100])
+    with pytest.raises(CheckpointError, match="not a whole safetensors file"):
+        toy_stage(packed_folder, tmp_path)
+
+
+def test_no_room_on_disk_is_said_before_any_work(packed_folder, tmp_path, monkeypatch):
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=1000))
+    with pytest.raises(OutputError, match="0 MB free"):
+        toy_stage(packed_folder, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_stage_asks_for_the_one_before_it(packed_folder):
+    with pytest.raises(CheckpointError, match="Finish drafts first"):
+        Workshop(toy_preset(), packed_folder).stage("distilled")
+
+
+def test_no_checkpoint_file_is_a_pickle(packed_folder, tmp_path):
+    list(toy_stage(packed_folder, tmp_path).run())
+    suffixes = {path.suffix for path in tmp_path.rglob("*") if path.is_file()}
+    assert suffixes == {".safetensors", ".json"}

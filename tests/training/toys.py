@@ -1,0 +1,51 @@
+"""A corpus, shapes and a recipe small enough to train within a second."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+from minispec.training.corpus import END_OF_TEXT
+from minispec.training.model import Shape
+from minispec.training.recipe import CODE, DRAFT, TARGET, TINY, Plan, Preset
+
+VOCAB_SIZE = 320
+
+
+def sentences(seed: int, count: int) -> str:
+    """Sentences with enough structure to be learnt: a subject chooses its verb."""
+    rng = random.Random(seed)
+    verbs = {"the fox": "runs to", "the old king": "speaks of", "a little bird": "sings in"}
+    lines = []
+    for _ in range(count):
+        subject = rng.choice(sorted(verbs))
+        lines.append(f"{subject.capitalize()} {verbs[subject]} the {rng.choice(['wood', 'river', 'castle'])}.")
+    return "\n".join(lines)
+
+
+def documents(seed: int) -> str:
+    """A corpus file of three documents."""
+    return f"\n{END_OF_TEXT}\n".join(sentences(seed + part, 60) for part in range(3)) + "\n"
+
+
+def toy_preset(context: int = 128) -> Preset:
+    """Every stage of the recipe, a few steps each."""
+
+    def shape(layers: int, width: int) -> Shape:
+        return Shape(layers, width, 2, 2 * width, context, VOCAB_SIZE)
+
+    plan = Plan(
+        steps=12, num_rows=8, length=16, long_share=0.25, warmup=2, validate_every=6, validation_rows=2, adamw_lr=1e-2
+    )
+    distilled = replace(plan, kl_weight=0.8, seed=3)
+    return Preset(
+        name="toy",
+        device="cpu",
+        compiled=False,
+        shapes={TARGET: shape(2, 32), DRAFT: shape(1, 16), TINY: shape(1, 8), CODE: shape(1, 16)},
+        target=plan,
+        drafts=replace(plan, seed=2),
+        distilled=distilled,
+        control=replace(distilled, kl_weight=0.0),
+        code=replace(distilled, mix={"code": 1.0}, seed=4),
+    )
