@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+import llvmlite.binding
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -78,3 +80,21 @@ class NumbaBackend(Backend):
         self.activation(x, "gelu")
         cache = np.ones((1, 2, 2, 2), np.float32)
         self.attention(x.reshape(1, 2, 2), cache, cache, index, index + 1, None, 1.0)
+
+
+def describe() -> dict[str, str]:
+    """Return what Numba found on this machine, for ``minispec doctor``."""
+    x = np.ones((1, 4), np.float32)
+    backend = NumbaBackend()
+    backend.linear(x, backend.pack(np.ones((4, 4), np.float32), None))  # a threading layer is chosen at the first use
+    features = llvmlite.binding.get_host_cpu_features()
+    known = ("sse4.2", "avx2", "fma", "avx512f", "avx512bf16", "avx512vnni", "neon", "sve")
+    cache = _kernels.linear.stats.cache_path if hasattr(_kernels.linear, "stats") else None
+    return {
+        "numba": numba.__version__,
+        "threads": f"{numba.get_num_threads()} of {os.cpu_count()} cores",
+        "threading layer": numba.threading_layer(),
+        "cpu": llvmlite.binding.get_host_cpu_name(),
+        "cpu features": " ".join(name for name in known if features.get(name)),
+        "kernel cache": str(cache or "none: kernels are compiled in memory in every process"),
+    }

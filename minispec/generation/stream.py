@@ -71,6 +71,7 @@ class Stream:
     ) -> None:
         self.target = target
         self.drafter = drafter
+        self._tokenizer = tokenizer
         self._prompt = prompt
         self._prompt_tokens = tuple(prompt_tokens)
         self._params = params
@@ -136,6 +137,10 @@ class Stream:
             steps=tuple(transcript.steps),
             pieces=tuple(piece for pieces in transcript.pieces for piece in pieces),
         )
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """Return the text of some tokens; their ids where there is no tokenizer."""
+        return " ".join(map(str, tokens)) if self._tokenizer is None else self._tokenizer.decode(tokens)
 
     def run(self) -> Generation:
         """Run to the end and return the result."""

@@ -1,0 +1,69 @@
+"""Speculative against plain decoding: the same prompt, models and options, in turns."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from minispec.analysis.measure import interleave
+from minispec.generation.result import Generation
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """How a speculative run compares with a plain one.
+
+    Attributes
+    ----------
+    speedup : float
+        Median seconds per token, plain / speculative. Seconds are those of the steps; prefill is alike for both.
+    speedup_range : tuple of float
+        The smallest and the largest ratio of two runs of one round.
+    plain_s_per_token, speculative_s_per_token : float
+        The medians.
+    repeats : int
+    same_tokens : bool
+        Whether both emitted the same tokens. Expected under the guarantees bit-exact and same-seed, not otherwise.
+    """
+
+    speedup: float
+    speedup_range: tuple[float, float]
+    plain_s_per_token: float
+    speculative_s_per_token: float
+    repeats: int
+    same_tokens: bool
+
+
+def compare(
+    plain: Callable[[], Generation], speculative: Callable[[], Generation], repeats: int = 3
+) -> Comparison | None:
+    """Run both ``repeats`` times in turns; None if either emits nothing.
+
+    Parameters
+    ----------
+    plain, speculative : callable
+        Each starts afresh and returns its generation.
+    """
+    results: dict[str, Generation] = {}
+
+    def timed(name: str, run: Callable[[], Generation]) -> Callable[[], float]:
+        def once() -> float:
+            results[name] = generation = run()
+            return generation.metrics.decode_s / max(1, generation.metrics.num_tokens)
+
+        return once
+
+    times = interleave({"plain": timed("plain", plain), "speculative": timed("speculative", speculative)}, repeats)
+    if not all(result.token_ids for result in results.values()):
+        return None
+    ratios = [a / b for a, b in zip(times["plain"], times["speculative"], strict=True)]
+    plain_s, speculative_s = statistics.median(times["plain"]), statistics.median(times["speculative"])
+    return Comparison(
+        speedup=plain_s / speculative_s,
+        speedup_range=(min(ratios), max(ratios)),
+        plain_s_per_token=plain_s,
+        speculative_s_per_token=speculative_s,
+        repeats=repeats,
+        same_tokens=results["plain"].token_ids == results["speculative"].token_ids,
+    )

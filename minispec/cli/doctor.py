@@ -1,0 +1,59 @@
+"""``minispec doctor``: what this machine offers and what is in force."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import json
+import os
+import platform
+import shutil
+
+import click
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from minispec import __version__
+from minispec.loading.bundled import bundled_folders
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+def doctor(as_json: bool) -> None:
+    """Show versions, threads, CPU features, GPU, caches and settings in force."""
+    from minispec.backends.compiled import describe  # imports Numba
+
+    facts = {
+        "minispec": __version__,
+        "python": f"{platform.python_version()} ({platform.python_implementation()})",
+        "system": f"{platform.system()} {platform.machine()}",
+        "numpy": np.__version__,
+        **describe(),
+        "gpu": _gpu(),
+        "bundled models": ", ".join(bundled_folders()) or "none",
+        "hub": _installed("huggingface_hub"),
+        "settings": ", ".join(f"{k}={v}" for k, v in sorted(os.environ.items()) if k.startswith("MINISPEC_")) or "none",
+    }
+    if as_json:
+        click.echo(json.dumps(facts, indent=2))
+        return
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in facts.items():
+        table.add_row(name, str(value))
+    Console().print(table)
+
+
+def _installed(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def _gpu() -> str:
+    if shutil.which("nvidia-smi") is None:
+        return "none found (no nvidia-smi)"
+    return "NVIDIA driver found; CuPy " + ("found" if importlib.util.find_spec("cupy") else "not installed")
