@@ -24,7 +24,8 @@ A message names **the value, the rule and the way out**, in one line::
 
 from __future__ import annotations
 
-from typing import ClassVar
+import reprlib
+from typing import Any, ClassVar
 
 
 class MinispecError(Exception):
@@ -77,3 +78,24 @@ class MissingDependencyError(InputError):
 
 class OutputError(InputError):
     """A file cannot be written."""
+
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 60
+_SHORT.maxlong = 30
+_SHORT.maxlevel = 3
+
+
+def shown(value: Any) -> str:
+    """Quote a value in a message: one printable line of at most about 100 characters, whatever a file put there."""
+    return _one_line(ascii(value) if isinstance(value, str) and len(value) <= 60 else _SHORT.repr(value), 100)
+
+
+def reason(error: BaseException) -> str:
+    """Return what a library says went wrong, as one printable line of at most 160 characters."""
+    return _one_line(str(error), 160) or type(error).__name__
+
+
+def _one_line(text: str, limit: int) -> str:
+    line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in " ".join(text[: 4 * limit].split()))
+    return line if len(line) <= limit else line[: limit - 3] + "..."

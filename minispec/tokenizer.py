@@ -15,7 +15,7 @@ from pathlib import Path
 import tokenizers
 from tokenizers import decoders, models, pre_tokenizers
 
-from minispec.errors import ModelFileError
+from minispec.errors import ModelFileError, PromptError, reason, shown
 
 END_OF_TEXT = "<|endoftext|>"
 
@@ -44,12 +44,21 @@ class Tokenizer:
     """
 
     def __init__(self, backend: tokenizers.Tokenizer, name: str = "tokenizer") -> None:
+        if "ByteLevel(" not in repr(backend.decoder):  # alone or in a Sequence; nothing else gives tokens bytes
+            raise ModelFileError(
+                f"{name} is not byte-level: its decoder is {shown(backend.decoder)}; minispec reads byte-level BPE "
+                "tokenizers (the GPT-2 family). Convert the model, or pick another"
+            )
+        backend.no_truncation()  # a file may ask for either, and both would change a prompt
+        backend.no_padding()
         self._backend = backend
         alphabet = _byte_alphabet()
         specials = {i: token.content for i, token in backend.get_added_tokens_decoder().items() if token.special}
         added = {i: token.content for i, token in backend.get_added_tokens_decoder().items()}
         self._bytes: dict[int, bytes] = {}
         for text, token in backend.get_vocab(with_added_tokens=True).items():
+            if token in self._bytes and token not in added:
+                raise ModelFileError(f"{name}: two tokens have the id {token}, one is {shown(text)}. Fetch it again")
             if token in added:
                 self._bytes[token] = b"" if token in specials else added[token].encode()
             else:
@@ -57,8 +66,8 @@ class Tokenizer:
                     self._bytes[token] = bytes(alphabet[character] for character in text)
                 except KeyError:
                     raise ModelFileError(
-                        f"{name}: token {token} is {text!r}, which is not a string of byte symbols; minispec reads "
-                        "byte-level BPE tokenizers (the GPT-2 family). Convert the model, or pick another"
+                        f"{name}: token {token} is {shown(text)}, which is not a string of byte symbols; minispec "
+                        "reads byte-level BPE tokenizers (the GPT-2 family). Convert the model, or pick another"
                     ) from None
         self.special_ids = frozenset(specials)
         self._fingerprint: str | None = None
@@ -106,7 +115,10 @@ class Tokenizer:
 
     def encode(self, text: str) -> list[int]:
         """Return the token ids of ``text``; special tokens written out in it are recognised."""
-        return list(self._backend.encode(text, add_special_tokens=False).ids)
+        try:
+            return list(self._backend.encode(text, add_special_tokens=False).ids)
+        except Exception as error:  # half a surrogate pair is no text; a broken vocabulary may lack what it needs
+            raise PromptError(f"cannot encode {shown(text)} ({reason(error)}). It must be valid Unicode") from None
 
     def token_bytes(self, token: int) -> bytes:
         """Return the bytes a token stands for: none for a special token or an id the vocabulary lacks."""
@@ -145,8 +157,7 @@ def _tokenizer_error(what: str, error: BaseException) -> BaseException:
     """Return our error for the library's; it raises plain Exception, and BaseException where its Rust code panics."""
     if isinstance(error, KeyboardInterrupt | SystemExit):
         return error
-    first_line = (str(error).splitlines() or [type(error).__name__])[0][:200]
-    return ModelFileError(f"{what} ({first_line}). Fetch the tokenizer again")
+    return ModelFileError(f"{what} ({reason(error)}). Fetch the tokenizer again")
 
 
 def describe_difference(a: Tokenizer, b: Tokenizer) -> str | None:

@@ -67,7 +67,8 @@ class NumbaBackend(Backend):
         scale: float,
     ) -> Array:
         """See :meth:`Backend.attention`."""
-        mask = _NO_MASK if visible is None else visible
+        # One memory layout, one compiled body: another layout would be other machine code, and maybe other bits.
+        mask = _NO_MASK if visible is None else np.ascontiguousarray(visible)
         return _kernels.attention(queries, keys, values, rows, ends, mask, visible is not None, np.float32(scale))
 
     def warm_up(self) -> None:

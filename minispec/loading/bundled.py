@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from minispec.errors import ModelFileError
+from minispec.errors import ModelFileError, reason, shown
 from minispec.loading.checkpoint import read_json
 from minispec.model.config import GPT2Config
 from minispec.model.weights import num_parameters
 
 CHECKSUMS = "SHA256SUMS"
+_CHECKSUM_LINE = re.compile(r"([0-9a-f]{64}) [ *]([\w.-]+)")  # as sha256sum writes it; files of this folder alone
 _PACKAGE = Path(__file__).resolve().parent.parent
 _PLACES = (_PACKAGE / "_bundled" / "weights", _PACKAGE.parent / "weights")  # installed wheel; repository
 
@@ -75,14 +77,23 @@ def verify_checksums(folder: Path) -> None:
     Raises
     ------
     ModelFileError
-        If a file is missing or has changed.
+        If a file is missing or has changed, or the listing cannot be read.
     """
     listing = folder / CHECKSUMS
     if not listing.is_file():
         return
-    for line in listing.read_text(encoding="utf-8").splitlines():
-        expected, _, name = line.partition("  ")
-        path = folder / Path(name).name
+    try:
+        lines = listing.read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError) as error:
+        raise ModelFileError(f"{listing} cannot be read ({reason(error)}). Restore it, or delete it") from None
+    for line in filter(None, lines):
+        entry = _CHECKSUM_LINE.fullmatch(line)
+        if entry is None:
+            raise ModelFileError(
+                f"{listing}: {shown(line)} is not a sha256 and a file name of this folder. Restore it, or delete it"
+            )
+        expected, name = entry.groups()
+        path = folder / name
         try:
             with path.open("rb") as file:
                 found = hashlib.file_digest(file, "sha256").hexdigest()
@@ -99,6 +110,6 @@ def _front_matter(card: Path) -> dict[str, str]:
     """Read the ``key: value`` lines between the two ``---`` of a model card; none if there is no card."""
     if not card.is_file():
         return {}
-    lines = card.read_text(encoding="utf-8").split("---")[1].splitlines() if card.stat().st_size else []
-    pairs = (line.partition(":") for line in lines if ":" in line)
+    _, _, rest = card.read_text(encoding="utf-8", errors="replace").partition("---")
+    pairs = (line.partition(":") for line in rest.partition("---")[0].splitlines() if ":" in line)
     return {key.strip(): value.strip().strip('"') for key, _, value in pairs}

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from minispec.backends.base import Array
-from minispec.errors import ModelFileError
+from minispec.errors import ModelFileError, reason, shown
 from minispec.loading.safetensors_file import SafetensorsFile
 from minispec.model.config import GPT2Config
 from minispec.model.weights import check_shapes, expected_shapes
@@ -24,8 +24,8 @@ WEIGHTS = "model.safetensors"
 INDEX = "model.safetensors.index.json"
 _PREFIX = "transformer."
 _BUFFER = re.compile(r"h\.\d+\.attn\.(bias|masked_bias)")
-_LAYER = re.compile(r"h\.(\d+)\.")
-_MAX_JSON_BYTES = 64 * 2**20
+_LAYER = re.compile(r"h\.([0-9]{1,9})\.")
+_MAX_JSON_BYTES = 8 * 2**20  # gpt2-xl's index has 50 kB; parsed, JSON takes some 20 times its size
 
 
 class Checkpoint:
@@ -47,7 +47,10 @@ class Checkpoint:
         for path in self._paths():
             file = SafetensorsFile(path)
             for stored in file.shapes:
-                self._files[stored.removeprefix(_PREFIX)] = (file, stored)
+                name = stored.removeprefix(_PREFIX)
+                if name in self._files:
+                    raise ModelFileError(f"{path}: tensor {shown(name)} is there twice; which is meant? Fetch it again")
+                self._files[name] = (file, stored)
 
     def _paths(self) -> list[Path]:
         single, index = self._folder / WEIGHTS, self._folder / INDEX
@@ -60,9 +63,9 @@ class Checkpoint:
             names = sorted({str(name) for name in weight_map.values()})
             for name in names:
                 if Path(name).name != name:  # an index may name files of its own folder and nothing else
-                    raise ModelFileError(f"{index}: {name!r} is not a file name of this folder. Fetch it again")
-                if not (self._folder / name).is_file():
-                    raise ModelFileError(f"{self._folder / name} is missing, but {INDEX} names it. Fetch it again")
+                    raise ModelFileError(f"{index}: {shown(name)} is not a file name of this folder. Fetch it again")
+                if not _is_file(self._folder / name):
+                    raise ModelFileError(f"{index} names {shown(name)}, which is missing. Fetch the model again")
             return [self._folder / name for name in names]
         pickles = sorted(path.name for path in self._folder.glob("*.bin")) + sorted(
             path.name for path in self._folder.glob("*.pt*")
@@ -84,15 +87,21 @@ class Checkpoint:
         """
         shapes = {name: file.shapes[stored] for name, (file, stored) in self._files.items()}
         check_shapes(shapes, config, str(self._folder))
+        ignored = []
         for name in sorted(set(shapes) - {name for name, _ in expected_shapes(config)}):
             layer = _LAYER.match(name)
             if layer and int(layer[1]) >= config.n_layer:
                 raise ModelFileError(
-                    f"{self._folder}: there is a tensor {name!r}, but config.json says n_layer {config.n_layer}; "
+                    f"{self._folder}: there is a tensor {shown(name)}, but config.json says n_layer {config.n_layer}; "
                     "config and weights belong to different models. Fetch both again"
                 )
             if not _BUFFER.fullmatch(name) and name != "lm_head.weight":
-                _log.warning("%s: tensor %r is no part of a GPT-2 language model; ignored", self._folder, name)
+                ignored.append(name)
+        if ignored:
+            _log.warning(
+                "%s: %d tensors are no part of a GPT-2 language model and are ignored; the first is %s",
+                self._folder, len(ignored), shown(ignored[0]),
+            )  # fmt: skip
 
     def read(self, name: str) -> Array:
         """Return a tensor by its name without prefix, as float32."""
@@ -108,16 +117,22 @@ def read_json(path: Path) -> dict[str, Any]:
     ModelFileError
         If the file is missing, too large to be what it should be, or not a JSON object.
     """
+    if not path.is_file():
+        raise ModelFileError(f"{path} is missing. A model folder holds config.json, {WEIGHTS} and a tokenizer")
+    if path.stat().st_size > _MAX_JSON_BYTES:
+        raise ModelFileError(f"{path} is larger than {_MAX_JSON_BYTES >> 20} MiB; that is no {path.name}")
     try:
-        if path.stat().st_size > _MAX_JSON_BYTES:
-            raise ModelFileError(f"{path} is larger than {_MAX_JSON_BYTES >> 20} MiB; that is no {path.name}")
         content = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ModelFileError(
-            f"{path} is missing. A model folder holds config.json, {WEIGHTS} and a tokenizer"
-        ) from None
     except (OSError, ValueError, RecursionError) as error:
-        raise ModelFileError(f"{path} is not JSON ({str(error)[:200]}). Fetch it again") from None
+        raise ModelFileError(f"{path} is not JSON ({reason(error)}). Fetch it again") from None
     if not isinstance(content, dict):
-        raise ModelFileError(f"{path} holds no JSON object. Fetch it again")
+        raise ModelFileError(f"{path} holds {shown(content)}, not a JSON object. Fetch it again")
     return content
+
+
+def _is_file(path: Path) -> bool:
+    """Return whether ``path`` is a file; a name that no file system accepts is none."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False

@@ -6,7 +6,7 @@ import difflib
 from pathlib import Path
 
 from minispec.backends import get_backend
-from minispec.errors import ModelFileError, ModelNotFoundError, OptionError
+from minispec.errors import ModelFileError, ModelNotFoundError, OptionError, shown
 from minispec.loading.bundled import bundled_folders, verify_checksums
 from minispec.loading.checkpoint import Checkpoint, read_json
 from minispec.loading.hub import fetch, looks_like_hub_name
@@ -17,25 +17,35 @@ from minispec.tokenizer import Tokenizer
 DTYPES = ("float32",)
 """In what weights can be kept and multiplied."""
 
+_LIST = "`minispec models` lists what is bundled"
+
 
 def find_folder(name: str | Path) -> Path:
-    """Return the folder of a model: a folder's path, a bundled name, or a hub name, tried in this order.
+    """Return the folder of a model: a folder's path (``~`` is home), a bundled name, or a hub name, in this order.
 
     Raises
     ------
     ModelNotFoundError
         If it is none of them.
     """
-    folder = Path(name)
-    if folder.is_dir():
-        return folder
+    if not str(name).strip():
+        raise ModelNotFoundError(f"the model's name is empty; it must be a folder, a bundled or a hub name. {_LIST}")
+    try:
+        folder = Path(name).expanduser()
+        if folder.is_dir():
+            return folder
+        is_file = folder.is_file()
+    except (OSError, RuntimeError, ValueError):  # too long for the file system, not permitted, no such ~user
+        is_file = False
+    if is_file:
+        raise ModelNotFoundError(f"{folder} is a file; a model is a folder. Try its folder, {str(folder.parent)!r}")
     bundled = bundled_folders()
     if str(name) in bundled:
         return bundled[str(name)]
     close = difflib.get_close_matches(str(name), bundled, n=1)
     if close or not looks_like_hub_name(str(name)):
-        hint = f"Did you mean {close[0]!r}?" if close else "`minispec models` lists what is bundled"
-        raise ModelNotFoundError(f"{str(name)!r} is no folder, no bundled model and no hub name. {hint}")
+        hint = f"Did you mean {close[0]!r}?" if close else _LIST
+        raise ModelNotFoundError(f"{shown(str(name))} is no folder, no bundled model and no hub name. {hint}")
     return fetch(str(name))
 
 

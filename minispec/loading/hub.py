@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from minispec.errors import MissingDependencyError, ModelNotFoundError
+from minispec.errors import MissingDependencyError, ModelNotFoundError, reason, shown
 
 _NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
 _FILES = (
@@ -39,14 +39,13 @@ def fetch(name: str) -> Path:
         from huggingface_hub import snapshot_download
     except ImportError:
         raise MissingDependencyError(
-            f"{name!r} is no folder and no bundled model; to look on the hub, install the extra: "
+            f"{shown(name)} is no folder and no bundled model; to look on the hub, install the extra: "
             "pip install 'huggingface_hub'. `minispec models` lists what is bundled"
         ) from None
     try:
         return Path(snapshot_download(name, allow_patterns=list(_FILES)))
     except Exception as error:  # its errors share no base class: HTTP, cache, offline, validation, connection
-        reason = " ".join(str(error).split())[:200]
         raise ModelNotFoundError(
-            f"{name!r} is no folder and no bundled model, and the hub did not give it "
-            f"({type(error).__name__}: {reason}). Check the name; `minispec models` lists what is bundled"
+            f"{shown(name)} is no folder and no bundled model, and the hub did not give it "
+            f"({type(error).__name__}: {reason(error)}). Check the name; `minispec models` lists what is bundled"
         ) from None

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minispec.backends.base import Array, Backend, Index
+from minispec.errors import InvariantError
 from minispec.model.cache import KVCache
 from minispec.model.config import GPT2Config
 from minispec.model.weights import Block, Weights
@@ -51,16 +52,29 @@ def forward(
     Returns
     -------
     ndarray of shape (T or num_logits, V), float32
+
+    Raises
+    ------
+    InvariantError
+        If the cache has no room, a mask lacks columns, or a count is out of range; nothing has been written then.
     """
     layers = weights.h[: config.n_layer if num_layers is None else num_layers]
+    if not layers or not 0 <= (num_logits or 0) <= len(tokens):
+        raise InvariantError(f"cannot run {num_layers} layers and return {num_logits} logits of {len(tokens)} tokens")
     row_index = np.zeros(len(tokens), np.int64) if rows is None else np.asarray(rows, np.int64)
-    slots = _next_slots(cache.lengths[len(layers) - 1], row_index)
+    slots, ends = _next_slots(cache.lengths[len(layers) - 1], row_index)
+    if ends.max(initial=0) > cache.capacity:
+        raise InvariantError(f"{len(tokens)} tokens need slot {ends.max() - 1} of a cache of {cache.capacity}")
+    if visible is None:
+        ends = slots + 1  # a chain: each token sees the slots up to its own
+    elif visible.shape[0] != len(tokens) or visible.shape[1] < ends.max(initial=0):
+        raise InvariantError(f"the mask has shape {visible.shape}; it must cover {len(tokens)} tokens, all slots")
     position_index = slots if positions is None else np.asarray(positions, np.int64)
     cache.positions[row_index, slots] = position_index
 
     x = backend.embed(weights.wte, weights.wpe, np.asarray(tokens, np.int64), position_index)  # (T, C)
     for i, block in enumerate(layers):
-        x = _block(x, block, i, config, backend, cache, row_index, slots, visible)
+        x = _block(x, block, i, config, backend, cache, row_index, slots, ends, visible)
     if num_logits is not None:
         x = x[len(x) - num_logits :]
     x = backend.layer_norm(x, weights.ln_f.weight, weights.ln_f.bias, config.layer_norm_epsilon)
@@ -76,6 +90,7 @@ def _block(
     cache: KVCache,
     rows: Index,
     slots: Index,
+    ends: Index,
     visible: NDArray[np.bool_] | None,
 ) -> Array:
     """One pre-LN layer: x + attention(norm(x)), then x + mlp(norm(x)); (T, C) -> (T, C)."""
@@ -86,8 +101,6 @@ def _block(
         qkv.reshape(len(x), 3, config.n_head, config.head_size).transpose(1, 0, 2, 3)
     )  # (T, 3C) -> 3 x (T, H, D)
     cache.store(layer, rows, slots, keys, values)
-    # A chain's token sees every slot up to its own; a mask may also hide some, never show later ones it lacks.
-    ends = slots + 1 if visible is None else cache.lengths[layer, rows]
     heads = backend.attention(
         queries, cache.keys[layer], cache.values[layer], rows, ends, visible, config.attention_scale(layer)
     )
@@ -98,10 +111,12 @@ def _block(
     return backend.linear(hidden, block.mlp.c_proj, residual=x)
 
 
-def _next_slots(lengths: Index, rows: Index) -> Index:
-    """Return the slot of each token: its row's length plus its rank among the tokens of that row."""
-    slots = np.empty(len(rows), np.int64)
+def _next_slots(lengths: Index, rows: Index) -> tuple[Index, Index]:
+    """Return each token's slot (its row's length plus its rank among the tokens of that row), and the row's new end."""
+    slots, ends = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
     for row in np.unique(rows):
         mine = rows == row
-        slots[mine] = lengths[row] + np.arange(np.count_nonzero(mine))
-    return slots
+        count = np.count_nonzero(mine)
+        slots[mine] = lengths[row] + np.arange(count)
+        ends[mine] = lengths[row] + count
+    return slots, ends
