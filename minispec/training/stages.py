@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from minispec.errors import CheckpointError
@@ -100,6 +100,9 @@ class Workshop:
             A stage it starts from has not finished, or its checkpoint belongs to another run.
         """
         plan: Plan = getattr(self.preset, name)
+        if name == "control":  # as many steps as its twin took, which a deadline may have shortened
+            self._require_finished("distilled", name)
+            plan = replace(plan, steps=checkpoint.read_state(self.folder("distilled") / "last")["step"])
         start_from = {}
         for member, origin in MEMBERS[name].items():
             if origin is not None:

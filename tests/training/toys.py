@@ -1,9 +1,14 @@
 """A corpus, shapes and a recipe small enough to train within a second."""
 
+
 from __future__ import annotations
 
 import random
 from dataclasses import replace
+
+import pytest
+
+pytest.importorskip("torch")
 
 from minispec.training.corpus import END_OF_TEXT
 from minispec.training.model import Shape
