@@ -27,6 +27,7 @@ except ImportError as error:  # one clear line instead of a traceback
     sys.exit(MissingDependencyError.exit_code)
 
 from minispec.training import stages
+from minispec.training.checkpoint import require_room
 from minispec.training.corpus import read_corpus
 from minispec.training.data import pack
 from minispec.training.export import export_model
@@ -215,6 +216,7 @@ def pack_command(corpus: Path, code: Path | None, work: Path) -> None:
     texts = read_corpus(corpus, code)
     if not (work / "tokenizer.json").is_file():
         raise OptionError(f"{work} has no tokenizer.json; packing needs it. Run the tokenizer stage first")
+    require_room(work, 2 * sum(text.num_chars for text in texts))  # two bytes a token, at most a token per character
     manifest = pack(tokenizers.Tokenizer.from_file(str(work / "tokenizer.json")), texts, work / "packed")
     click.echo(json.dumps(manifest, indent=2))
 
@@ -263,6 +265,7 @@ def export(
     workshop = Workshop(PRESETS[preset], work)
     for name in only or tuple(BUNDLED):
         model = workshop.load(stage or BUNDLED[name], name, which)
+        require_room(weights, 3 * model.num_parameters)  # two bytes each, and the small files
         export_model(model, workshop.tokenizer_file, weights / name, max_shard_mb)
         click.echo(f"wrote {weights / name}")
 

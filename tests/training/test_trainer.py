@@ -13,6 +13,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from click.testing import CliRunner
+
 from minispec.errors import CheckpointError, OutputError
 from minispec.training import checkpoint
 from minispec.training.corpus import VALID_DOMAINS
@@ -167,6 +169,39 @@ def test_no_room_on_disk_is_said_before_any_work(packed_folder, tmp_path, monkey
     with pytest.raises(OutputError, match="0 MB free"):
         toy_stage(packed_folder, tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["pack", "--corpus", "{corpus}", "--code", "{code}", "--work", "{work}"],
+        ["train", "target", "--work", "{work}"],
+    ],
+)
+def test_a_full_disk_is_one_line_at_the_command(
+    command, toy_command, packed_folder, corpus_folder, code_folder, tmp_path, monkeypatch
+):
+    shutil.copytree(packed_folder, tmp_path / "work")
+    shutil.rmtree(tmp_path / "work" / "toy", ignore_errors=True)
+    before = sorted(tmp_path.rglob("*"))
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=1000))
+    arguments = [part.format(corpus=corpus_folder, code=code_folder, work=tmp_path / "work") for part in command]
+    result = CliRunner().invoke(toy_command, arguments)
+    assert result.exit_code == 2
+    assert result.stderr.startswith("error: ")
+    assert "0 MB free" in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_the_recipe_learns_on_a_gpu(packed_folder, tmp_path):
+    stage = toy_stage(packed_folder, tmp_path, steps=40)
+    on_gpu = Stage(tmp_path, stage.shapes, stage.plan, stage.packed, stage.valid, device="cuda", compiled=True)
+    ticks = list(on_gpu.run(report_every=10))
+    assert ticks[-1].losses[TARGET] < ticks[0].losses[TARGET] - 1.0
 
 
 def test_a_stage_asks_for_the_one_before_it(packed_folder):

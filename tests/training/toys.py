@@ -1,6 +1,5 @@
 """A corpus, shapes and a recipe small enough to train within a second."""
 
-
 from __future__ import annotations
 
 import random
