@@ -1,7 +1,7 @@
 """The ``minispec`` command: its subcommands, and what becomes of errors.
 
-Exit codes: 0 done, 2 the user's input (one line on stderr, no traceback), 1 a fault of ours, 130 Ctrl-C, 141 the
-reader of a pipe went away.
+Exit codes: 0 done, 2 the user's input (one line on stderr, no traceback), 130 Ctrl-C, 1 a fault of ours or a reader
+of our pipe that went away.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from minispec.cli.models import models
 from minispec.errors import MinispecError
 
 _INTERRUPTED = 130
-_BROKEN_PIPE = 141
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -61,7 +60,7 @@ def main() -> NoReturn:
     except BrokenPipeError:
         # What is still buffered cannot be written either; the interpreter would complain about it on its way out.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = _BROKEN_PIPE
+        code = 1  # click's code for the same, where it sees it first
     sys.exit(code)
 
 

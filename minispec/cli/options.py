@@ -16,6 +16,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 def option(flag: str, **attributes: Any) -> Callable[[_Command], _Command]:
     """Return ``click.option`` with its default shown and its environment variable named after the flag."""
     attributes.setdefault("show_default", True)
+    attributes.setdefault("show_envvar", True)
     attributes.setdefault("envvar", "MINISPEC_" + flag.removeprefix("--").replace("-", "_").upper())
     return click.option(flag, **attributes)
 

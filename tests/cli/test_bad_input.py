@@ -1,0 +1,78 @@
+"""Bad input: one line on stderr with the value and the way out, exit code 2, no traceback, nothing written."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.tiny import byte_tokenizer, write_model
+
+
+def refused(run: Run, tmp_path: Path, *arguments: str, stdin: bytes = b"", says: tuple[str, ...]) -> None:
+    before = sorted(tmp_path.rglob("*"))
+    done = run("generate", *arguments, stdin=stdin)
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert done.stderr.startswith("minispec: ")
+    assert "Traceback" not in done.stderr
+    for words in says:
+        assert words in done.stderr
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        (["--gamma", "-1"], ("gamma is -1", ">= 0")),
+        (["--gamma", "two"], ("two", "integer")),
+        (["--temperature", "-0.5"], ("temperature is -0.5", ">= 0")),
+        (["--temperature", "nan"], ("temperature is nan",)),
+        (["--temperature", "inf"], ("temperature is inf",)),
+        (["--top-p", "0"], ("top-p is 0.0", "(0, 1]")),
+        (["--top-p", "1.01"], ("top-p is 1.01",)),
+        (["--top-p", "nan"], ("top-p is nan",)),
+        (["--top-k", "-3"], ("top-k is -3",)),
+        (["--min-p", "2"], ("min-p is 2.0",)),
+        (["--max-tokens", "-1"], ("max-tokens is -1",)),
+        (["--seed", "-1"], ("seed is -1", "2**64")),
+        (["--seed", str(2**64)], (f"seed is {2**64}",)),
+        (["--stop", ""], ("stop string is empty",)),
+        (["--backend", "abacus"], ("abacus", "numba")),
+        (["--dtype", "float8"], ("float8", "float32")),
+        (["--trace", "no/such/folder/t.jsonl"], ("no/such/folder/t.jsonl", "cannot be written")),
+        (["--gama", "3"], ("--gama", "--gamma")),
+    ],
+)  # fmt: skip
+def test_nonsense_flags(
+    run: Run, target: str, draft: str, tmp_path: Path, flags: list[str], says: tuple[str, ...]
+) -> None:
+    refused(run, tmp_path, "the", "--target", target, "--draft", draft, *flags, says=says)
+
+
+def test_prompts(run: Run, target: str, draft: str, tmp_path: Path) -> None:
+    models = ("--target", target, "--draft", draft)
+    refused(run, tmp_path, "", *models, says=("prompt is empty",))
+    refused(run, tmp_path, "-", *models, stdin=b"", says=("prompt is empty",))
+    refused(run, tmp_path, "-", *models, stdin=b"caf\xe9", says=("not UTF-8",))
+    refused(run, tmp_path, "x" * 64, *models, says=("64 tokens", "Shorten it to 63"))
+    refused(run, tmp_path, "x" * 1000, *models, says=("1000 tokens",))
+
+
+def test_models(run: Run, target: str, draft: str, tmp_path: Path) -> None:
+    refused(run, tmp_path, "the", "--target", "no/such/dir/at-all", says=("no/such/dir/at-all",))
+    refused(run, tmp_path, "the", "--target", "targt-17m", says=("targt-17m", "minispec models"))
+    other = write_model(tmp_path / "other", tokenizer=byte_tokenizer((("o", "n"),)))
+    refused(run, tmp_path, "the", "--target", target, "--draft", str(other), says=("different vocabularies", "--draft"))
+    same_size = write_model(tmp_path / "same-size", tokenizer=byte_tokenizer((("o", "n"), ("a", "t"))))
+    refused(run, tmp_path, "the", "--target", target, "--draft", str(same_size), says=("token 256 is b'th'", "b'on'"))
+    cut = Path(shutil.copytree(target, tmp_path / "cut"))
+    (cut / "model.safetensors").write_bytes((cut / "model.safetensors").read_bytes()[:-8])
+    refused(run, tmp_path, "the", "--target", str(cut), says=("model.safetensors", "fetch it again"))
+
+
+def test_the_trace_of_a_refused_run_is_not_written(run: Run, target: str, tmp_path: Path) -> None:
+    refused(run, tmp_path, "", "--target", target, "--draft", "none", "--trace", "t.jsonl", says=("prompt is empty",))
