@@ -21,18 +21,23 @@ FinishReason = Literal["eos", "stop", "length", "context", "interrupted"]
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """Tokens proposed for one step.
+    """Tokens proposed for one step: a chain, or a tree of candidates.
 
     Parameters
     ----------
     tokens : tuple of int, length G
         Drafted token ids; G may be smaller than asked for, also 0.
     probs : ndarray of shape (G, V), float64
-        Row i is the distribution that ``tokens[i]`` was *really* drawn from.
+        Row i is the distribution that ``tokens[i]`` was *really* drawn from. A deterministic drafter's rows are
+        one-hot. Where siblings are drawn without replacement, each has the row that was left when its turn came.
+    parents : tuple of int, length G, or None
+        The node each token follows, -1 for the committed text; a parent comes before its children, and siblings are
+        tried in order. None is a chain: token i follows token i - 1.
     """
 
     tokens: tuple[int, ...]
     probs: NDArray[np.float64]
+    parents: tuple[int, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -51,13 +56,22 @@ class Verdict:
     source : {"recovered", "bonus", "plain"}
         Which of the three.
     accept_probs : tuple of float
-        min(1, p/q) of each *evaluated* draft: the accepted ones and the first rejected one.
+        The acceptance probability of each *evaluated* draft, in the order of evaluation; for a chain under rejection
+        sampling min(1, p/q) of the accepted ones and the first rejected one.
+    path : tuple of int or None
+        The accepted nodes of a tree, root first; None for a chain, where they are the first ``num_accepted``.
     """
 
     num_accepted: int
     next_token: int
     source: Source
     accept_probs: tuple[float, ...] = ()
+    path: tuple[int, ...] | None = None
+
+    @property
+    def accepted(self) -> tuple[int, ...]:
+        """Indices of the accepted drafts."""
+        return tuple(range(self.num_accepted)) if self.path is None else self.path
 
 
 @dataclass(frozen=True, slots=True)
