@@ -118,7 +118,7 @@ PRESETS: Mapping[str, Preset] = {
         "cpu",
         "cpu",
         target=Plan(steps=2600, num_rows=24, length=256, long_share=0.125),
-        drafts=Plan(steps=600, num_rows=32, length=256, long_share=0.125, seed=21),
+        drafts=Plan(steps=1200, num_rows=32, length=256, long_share=0.125, seed=21),
         distilled=Plan(steps=1200, num_rows=24, length=256, long_share=0.125),
         code_steps=200,
     ),

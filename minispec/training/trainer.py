@@ -213,7 +213,8 @@ class Stage:
             if self.step % plan.validate_every == 0 or self.step == self.schedule.end:
                 validation = self._keep_best()
             if self.step % report_every == 0 or validation is not None:
-                pace = (moments[-1] - moments[0]) / max(1, len(moments) - 1)
+                # the median: a run that was paused (SIGSTOP) must not take the pause for its pace
+                pace = float(np.median(np.diff(moments))) if len(moments) > 1 else 0.0
                 if deadline is not None and len(moments) > 20 and not self.finished:
                     left = int((deadline - time.time()) * (1 - MARGIN) / pace)
                     self.schedule = self.schedule.moved(self.step, min(plan.steps, self.step + left))
@@ -230,9 +231,8 @@ class Stage:
         """Take one optimizer step with every model; return the losses."""
         rows, places = torch.from_numpy(tokens).to(self.device), torch.from_numpy(offsets).to(self.device)
         teacher_logits = None
-        if self.plan.kl_weight > 0:
+        if self.teacher is not None:
             with torch.no_grad(), torch.autocast(self.device, dtype=torch.bfloat16):
-                assert self.teacher is not None
                 teacher_logits = self.teacher(rows[:, :-1], places)
         losses, scale = {}, self.schedule.scale(self.step)
         for name, model in self.models.items():

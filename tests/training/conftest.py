@@ -7,6 +7,16 @@ from pathlib import Path
 import pytest
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _one_thread():
+    """Toy matrices gain nothing from threads, and threads that wait for each other on a busy machine lose much."""
+    torch = pytest.importorskip("torch")
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
 @pytest.fixture(scope="session")
 def corpus_folder(tmp_path_factory) -> Path:
     """The five corpus files, in plain text."""
