@@ -1,0 +1,15 @@
+"""How many tokens to draft, and when not to draft at all."""
+
+from minispec.control.auto import AutoGamma
+from minispec.control.fallback import Fallback
+from minispec.control.gamma import ConfidenceGamma, FixedGamma, GammaPolicy, HeuristicGamma, ReplayedGamma
+
+__all__ = [
+    "AutoGamma",
+    "ConfidenceGamma",
+    "Fallback",
+    "FixedGamma",
+    "GammaPolicy",
+    "HeuristicGamma",
+    "ReplayedGamma",
+]

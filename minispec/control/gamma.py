@@ -1,0 +1,147 @@
+"""Policies for γ, the number of tokens drafted per step.
+
+What a policy may know decides whether the output law survives. It is asked before a step and told after it; while the
+draft grows it may look at the draft's own next distribution, *before* a token is drawn from it. It never sees the
+present step's target rows, its coins or its discarded drafts: a γ that depended on those would decide which tokens
+get a second chance, and bias the law. The interface simply does not hand them over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minispec.errors import OptionError
+from minispec.records import Step
+
+
+class GammaPolicy(Protocol):
+    """Decides how many tokens to draft."""
+
+    @property
+    def timed(self) -> bool:
+        """Whether the decisions depend on measured time, so that a run cannot be reproduced from its seed."""
+        ...
+
+    def gamma(self) -> int:
+        """Return the largest number of tokens to draft in the next step."""
+        ...
+
+    def keep_drafting(self, probs: NDArray[np.float64]) -> bool:
+        """Return whether to draw one more draft token, given the distribution it would be drawn from, shape (V,)."""
+        ...
+
+    def observe(self, step: Step) -> None:
+        """Learn from a finished step."""
+        ...
+
+
+class FixedGamma:
+    """Always the same γ.
+
+    Parameters
+    ----------
+    gamma : int
+        >= 0; 0 drafts nothing.
+    """
+
+    timed = False
+
+    def __init__(self, gamma: int) -> None:
+        if gamma < 0:
+            raise OptionError(f"gamma is {gamma}; it must be >= 0 (0 drafts nothing). Try --gamma 5")
+        self._gamma = gamma
+
+    def gamma(self) -> int:
+        """Return γ."""
+        return self._gamma
+
+    def keep_drafting(self, probs: NDArray[np.float64]) -> bool:
+        """Return True."""
+        return True
+
+    def observe(self, step: Step) -> None:
+        """Learn nothing."""
+
+
+class HeuristicGamma(FixedGamma):
+    """Two more after a fully accepted draft, one less (down to 1) after any rejection.
+
+    Hugging Face transformers calls this schedule "heuristic" (``num_assistant_tokens_schedule``).
+
+    Parameters
+    ----------
+    gamma : int
+        To begin with.
+    largest : int
+        Never more than this.
+    """
+
+    def __init__(self, gamma: int = 5, largest: int = 32) -> None:
+        super().__init__(gamma)
+        self._largest = largest
+
+    def observe(self, step: Step) -> None:
+        """Adapt γ; a step without a draft teaches nothing."""
+        if not step.draft_tokens:
+            return
+        if step.verdict.num_accepted == len(step.draft_tokens):
+            self._gamma = min(self._largest, self._gamma + 2)
+        else:
+            self._gamma = max(1, self._gamma - 1)
+
+
+class ConfidenceGamma(FixedGamma):
+    """Stop drafting as soon as the draft model itself is unsure.
+
+    The decision is made from the next distribution, before its token is drawn. Dropping a token *because of which
+    token it is* would bias the law: then q is no longer what the remaining tokens were drawn from.
+
+    Parameters
+    ----------
+    threshold : float
+        In [0, 1]; the draft goes on while its likeliest next token has at least this probability.
+    gamma : int
+        The most to draft.
+    """
+
+    def __init__(self, threshold: float = 0.4, gamma: int = 16) -> None:
+        super().__init__(gamma)
+        if not 0.0 <= threshold <= 1.0:
+            raise OptionError(f"confidence threshold is {threshold}; a probability lies in [0, 1]. Try threshold=0.4")
+        self._threshold = threshold
+
+    def keep_drafting(self, probs: NDArray[np.float64]) -> bool:
+        """Return whether the draft is confident enough."""
+        return bool(probs.max() >= self._threshold)
+
+
+class ReplayedGamma:
+    """The draft lengths of an earlier run, step by step: a timed run made reproducible.
+
+    Parameters
+    ----------
+    lengths : sequence of int
+        Draft length of each step; after the last one nothing is drafted.
+    """
+
+    timed = False
+
+    def __init__(self, lengths: Sequence[int]) -> None:
+        self._lengths = list(lengths)
+        self._step = 0
+
+    def gamma(self) -> int:
+        """Return the next recorded length."""
+        return self._lengths[self._step] if self._step < len(self._lengths) else 0
+
+    def keep_drafting(self, probs: NDArray[np.float64]) -> bool:
+        """Return True: the recorded length is the whole decision."""
+        return True
+
+    def observe(self, step: Step) -> None:
+        """Go on to the next step."""
+        self._step = step.index + 1
