@@ -1,0 +1,86 @@
+"""The bundled pair: it loads, it is what it says, and greedy speculation on it changes no token."""
+
+from __future__ import annotations
+
+import pytest
+
+import minispec
+from minispec.generation import generate
+from minispec.loading import bundled_models
+from minispec.model import GPT2
+
+PROMPTS = (
+    "Once upon a time",
+    "The king said to his daughter",
+    "In the middle of the forest there stood",
+    "It was a dark night, and the wind",
+    '"Who are you?" asked the fox.',
+    "The little boat went down the river",
+    "When the sun rose over the hills",
+    "There was once a poor miller who",
+    "def main():\n",
+    "import os\n\n",
+    "class Stack:\n    def push(self, item):",
+    "for i in range(10):\n",
+    "try:\n    value = int(text)\nexcept",
+    "    def __init__(self, name):\n        self.name = name\n",
+    "# Return the largest of two numbers\n",
+    "Tom has 5 apples and buys 3 more. How many apples does he have?",
+    "A train travels 60 miles in 2 hours. How fast does it go?",
+    "There are 12 eggs in a box. How many eggs are in 4 boxes?",
+    "Sara earns $10 an hour. How much does she earn in 8 hours?",
+    "The answer is",
+)
+
+
+@pytest.fixture(scope="module")
+def target() -> GPT2:
+    return minispec.load_model("target-17m")
+
+
+@pytest.fixture(scope="module")
+def draft() -> GPT2:
+    return minispec.load_model("draft-1.6m")
+
+
+def test_every_bundled_model_loads_and_shares_one_vocabulary() -> None:
+    fingerprints = set()
+    for bundled in bundled_models():
+        model = minispec.load_model(bundled.name, backend="numpy")
+        assert model.num_parameters == bundled.num_parameters
+        assert model.tokenizer is not None
+        fingerprints.add(model.tokenizer.fingerprint())
+        assert model.logits(model.tokenizer.encode("Once upon a time")).shape[1] == model.vocab_size
+    assert len(fingerprints) == 1
+
+
+def check_greedy(target: GPT2, draft: GPT2, prompt: str, gammas: tuple[int, ...], tokens: int) -> None:
+    plain = generate(prompt, target=target, draft=None, temperature=0.0, max_tokens=tokens)
+    for gamma in gammas:
+        speculative = generate(prompt, target=target, draft=draft, temperature=0.0, max_tokens=tokens, gamma=gamma)
+        assert speculative.token_ids == plain.token_ids, (prompt, gamma)
+        assert speculative.text == plain.text
+        assert speculative.guarantee == "bit-exact"
+        assert speculative.metrics.num_steps < plain.metrics.num_steps  # or nothing was speculated
+
+
+@pytest.mark.parametrize("i", range(len(PROMPTS)))
+def test_greedy_speculation_emits_the_plain_tokens(target: GPT2, draft: GPT2, i: int) -> None:
+    check_greedy(target, draft, PROMPTS[i], (i % 8 + 1,), 60)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("prompt", PROMPTS)
+def test_greedy_speculation_emits_the_plain_tokens_for_every_gamma(target: GPT2, draft: GPT2, prompt: str) -> None:
+    check_greedy(target, draft, prompt, tuple(range(1, 9)), 200)
+
+
+def test_the_whole_context_can_be_filled(target: GPT2, draft: GPT2) -> None:
+    """The last slot is used, by both loops alike, and the run says why it ended."""
+    assert target.tokenizer is not None
+    prompt = (target.tokenizer.encode("The little boat went down the river. ") * 200)[: target.n_positions - 12]
+    plain = generate(prompt, target=target, draft=None, temperature=0.0, max_tokens=99)
+    speculative = generate(prompt, target=target, draft=draft, temperature=0.0, max_tokens=99, gamma=7)
+    assert speculative.token_ids == plain.token_ids
+    assert plain.finish_reason in ("context", "eos")
+    assert speculative.finish_reason == plain.finish_reason

@@ -1,0 +1,64 @@
+"""What is published is what is tested: README, CI, version and wheel agree."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import minispec
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def test_the_version_is_said_once_in_each_place() -> None:
+    assert PROJECT["version"] == minispec.__version__
+    assert f"version: {minispec.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+
+def test_nobody_is_told_to_install_the_name_on_the_index() -> None:
+    assert PROJECT["name"] != "minispec"
+    for path in [ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("weights/*/README.md")]:
+        assert not re.search(r"pip install (-\S+ )*'?minispec\b(?!-)", path.read_text(encoding="utf-8")), path
+
+
+def test_ci_runs_the_readme_test_command() -> None:
+    """`.ci/run` cuts the command out of README; this finds what it would find."""
+    found = re.search(r"<!-- test-command -->\n```bash\n(.+)\n```\n<!-- end -->", README)
+    assert found
+    assert "pytest" in found[1]
+    assert "README.md" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+
+def test_importing_minispec_is_light() -> None:
+    """Numba, rich and the optional packages wait until they are needed."""
+    heavy = ("numba", "rich", "torch", "transformers", "huggingface_hub", "cupy", "matplotlib")
+    code = f"import sys, minispec; print([name for name in {heavy!r} if name in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+@pytest.mark.slow
+def test_a_wheel_alone_gives_a_working_command(tmp_path: Path) -> None:
+    """Built, installed into an empty environment, run outside the repository."""
+
+    def call(*command: str) -> str:
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=900, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    call(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", "dist", str(ROOT))
+    (wheel,) = (tmp_path / "dist").glob("*.whl")
+    call(sys.executable, "-m", "venv", "env")
+    call("env/bin/python", "-m", "pip", "install", "-q", str(wheel))
+    told = json.loads(call("env/bin/minispec", "generate", "Once upon a time", "--max-tokens", "20", "--json"))
+    assert len(told["token_ids"]) == 20 or told["finish_reason"] == "eos"
+    assert told["metrics"]["num_accepted_tokens"] > 0
+    top_level = call("env/bin/python", "-c", "import importlib.util as u; print(u.find_spec('weights'))")
+    assert top_level == "None\n"
