@@ -13,7 +13,8 @@ SCOPES = ("request", "session", "process")
 """How long what was learned lives: one generation, one loaded pair in the caller's hands, or the whole process."""
 
 _PLAIN_STEPS = 2  # measured first, so that there is something to compare with
-_WINDOW = 4  # speculative steps judged together: one step's luck decides nothing
+_WINDOW = 8  # speculative steps judged together: one step's luck decides nothing
+_LOSS_LIMIT = 3.0  # but a window that has lost this much, in plain tokens' time, is over at once
 _FIRST_PAUSE = 48  # plain steps after losing a window
 _LONGEST_PAUSE = 768
 _MARGIN = 0.03  # hysteresis: stop above 1 + margin times plain cost, go on below 1 - margin
@@ -23,10 +24,10 @@ _KEEP = 0.8  # weight of the past in the estimate of plain cost
 class Fallback:
     """Wraps a policy and compares measured seconds per emitted token with plain decoding's.
 
-    While drafting, each window of four speculative steps is compared with the plain cost. A window that loses switches
+    While drafting, each window of eight speculative steps is compared with the plain cost. A window that loses switches
     drafting off for a pause; then one window probes. A probe must *win* by the margin to switch drafting on again;
-    one that loses doubles the pause. On text where drafts are useless the loss is therefore a few windows in
-    hundreds of tokens.
+    one that loses doubles the pause. On text where drafts are useless the loss is therefore a few plain tokens' time
+    per window, and a few windows in hundreds of tokens.
 
     Parameters
     ----------
@@ -42,7 +43,7 @@ class Fallback:
         self._plain_steps_left = _PLAIN_STEPS
         self._pause = _FIRST_PAUSE
         self._probing = False
-        self._window: list[tuple[float, int]] = []  # seconds and tokens of each speculative step
+        self._window: list[tuple[float, int]] = []  # time in plain tokens, and tokens, of each speculative step
 
     @property
     def drafting(self) -> bool:
@@ -65,9 +66,12 @@ class Fallback:
             self._plain(step)
             return
         self.policy.observe(step)
-        self._window.append((step.step_s, len(step.tokens)))
-        if len(self._window) == _WINDOW:
-            self._judge()
+        assert self._plain_s is not None  # plain steps come first
+        self._window.append((step.step_s / self._plain_s, len(step.tokens)))
+        cost, tokens = map(sum, zip(*self._window, strict=True))
+        if len(self._window) == _WINDOW or cost - tokens > _LOSS_LIMIT:
+            self._window = []
+            self._judge(cost / tokens)
 
     def _plain(self, step: Step) -> None:
         past = step.step_s if self._plain_s is None else self._plain_s
@@ -75,11 +79,8 @@ class Fallback:
         if not self.drafting:
             self._plain_steps_left -= 1
 
-    def _judge(self) -> None:
-        seconds, tokens = map(sum, zip(*self._window, strict=True))
-        self._window = []
-        assert self._plain_s is not None  # plain steps come first
-        cost = seconds / tokens / self._plain_s
+    def _judge(self, cost: float) -> None:
+        """Switch on what a window cost per token, in units of plain decoding's."""
         if cost <= 1.0 - _MARGIN or (cost <= 1.0 + _MARGIN and not self._probing):
             self._probing, self._pause = False, _FIRST_PAUSE
             return

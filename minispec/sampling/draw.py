@@ -14,7 +14,7 @@ from minispec.sampling import processors
 from minispec.sampling.params import SamplingParams
 
 
-def distribution(logits: NDArray[np.float32], params: SamplingParams) -> NDArray[np.float64]:
+def distribution(logits: NDArray[np.floating], params: SamplingParams) -> NDArray[np.float64]:
     """Return the distributions that tokens are drawn from.
 
     Parameters
@@ -38,7 +38,7 @@ def distribution(logits: NDArray[np.float32], params: SamplingParams) -> NDArray
     return probs
 
 
-def _row(logits: NDArray[np.float32], params: SamplingParams) -> NDArray[np.float64]:
+def _row(logits: NDArray[np.floating], params: SamplingParams) -> NDArray[np.float64]:
     best = int(np.argmax(logits))  # the lowest id on ties; a NaN if there is one
     if not np.isfinite(logits[best]):
         raise InvariantError(f"the largest logit is {logits[best]}; the model's numbers have overflowed")

@@ -10,7 +10,10 @@ from minispec.errors import OptionError
 
 @dataclass(frozen=True, slots=True)
 class SamplingParams:
-    """How a distribution is made from logits. Applied in this order: temperature, top-k, top-p, min-p.
+    """How a distribution is made from logits.
+
+    Applied in this order: repetition, presence and frequency penalties, minimum length, temperature, top-k, top-p,
+    min-p. A constraint, where there is one, comes between the penalties and the minimum length.
 
     Parameters
     ----------
@@ -22,6 +25,12 @@ class SamplingParams:
         In (0, 1]; keep the smallest set of likeliest tokens whose mass reaches top_p.
     min_p : float
         In [0, 1]; keep tokens at least min_p times as likely as the likeliest.
+    repetition_penalty : float
+        > 0; divides the positive logits of tokens that occurred and multiplies the negative ones. 1 changes nothing.
+    presence_penalty, frequency_penalty : float
+        Subtracted from the logits of generated tokens, once and per occurrence. 0 changes nothing.
+    min_tokens : int
+        The end-of-text token is impossible before this many tokens.
 
     Raises
     ------
@@ -33,6 +42,10 @@ class SamplingParams:
     top_k: int = 0
     top_p: float = 0.95
     min_p: float = 0.0
+    repetition_penalty: float = 1.0
+    presence_penalty: float = 0.0
+    frequency_penalty: float = 0.0
+    min_tokens: int = 0
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.temperature) and self.temperature >= 0.0):
@@ -45,3 +58,15 @@ class SamplingParams:
             raise OptionError(f"top-p is {self.top_p}; it must be in (0, 1] (1 keeps all tokens). Try --top-p 0.95")
         if not 0.0 <= self.min_p <= 1.0:
             raise OptionError(f"min-p is {self.min_p}; it must be in [0, 1] (0 keeps all tokens). Try --min-p 0.05")
+        if not (math.isfinite(self.repetition_penalty) and self.repetition_penalty > 0.0):
+            raise OptionError(
+                f"repetition-penalty is {self.repetition_penalty}; it must be a number > 0 (1 changes nothing). "
+                "Try --repetition-penalty 1.1"
+            )
+        for name in ("presence_penalty", "frequency_penalty"):
+            if not math.isfinite(getattr(self, name)):
+                raise OptionError(
+                    f"{name.replace('_', '-')} is {getattr(self, name)}; it must be a finite number (0 changes nothing)"
+                )
+        if self.min_tokens < 0:
+            raise OptionError(f"min-tokens is {self.min_tokens}; it must be >= 0. Try --min-tokens 0")

@@ -1,0 +1,137 @@
+"""Policies judged on a simulated machine: known acceptance, known costs, no clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minispec.control import AutoGamma, ConfidenceGamma, Fallback, FixedGamma, GammaPolicy, HeuristicGamma
+from minispec.control.fallback import Scopes
+from minispec.control.gamma import ReplayedGamma
+from minispec.errors import OptionError
+from minispec.records import Step, Verdict
+
+
+@dataclass(frozen=True)
+class World:
+    """Acceptance as a function of how many tokens are out, and costs in units of T(1)."""
+
+    alpha: Callable[[int], float]
+    draft_cost: float = 0.1
+    row_cost: float = 0.04
+
+    def run(self, policy: GammaPolicy, num_tokens: int, seed: int = 0) -> float:
+        """Return the cost per token of ``num_tokens`` tokens decoded under ``policy``; plain decoding costs 1."""
+        generator = np.random.default_rng(seed)
+        tokens, cost, index = 0, 0.0, 0
+        while tokens < num_tokens:
+            alpha = self.alpha(tokens)
+            most, drafted = policy.gamma(), 0
+            row = np.array([0.7, 0.2, 0.1])  # one confidence for all: nothing to learn from it
+            while drafted < most and policy.keep_drafting(row):
+                drafted += 1
+            coins = generator.random(drafted) < alpha
+            accepted = drafted if coins.all() else int(np.argmin(coins))
+            evaluated = min(drafted, accepted + 1)
+            draft_s, target_s = drafted * self.draft_cost, 1.0 + self.row_cost * drafted
+            emitted = (0,) * (accepted + 1)
+            verdict = Verdict(accepted, 0, "plain", (alpha,) * evaluated)
+            policy.observe(
+                Step(index, tokens, (0,) * drafted, verdict, emitted, ("accepted",) * (accepted + 1),
+                     draft_s, target_s, draft_s + target_s)
+            )  # fmt: skip
+            tokens, cost, index = tokens + accepted + 1, cost + draft_s + target_s, index + 1
+        return cost / tokens
+
+    def best_fixed(self, num_tokens: int) -> float:
+        return min(self.run(FixedGamma(gamma), num_tokens) for gamma in range(1, 13))
+
+
+@pytest.mark.parametrize("alpha", [0.5, 0.65, 0.8, 0.9])
+@pytest.mark.parametrize("draft_cost", [0.03, 0.1, 0.25])
+def test_auto_comes_within_five_percent_of_the_best_fixed_gamma(alpha: float, draft_cost: float) -> None:
+    """Averaged over 8 runs of 512 tokens, so that luck (about 2 % of a mean) is smaller than the bound."""
+    world = World(lambda _: alpha, draft_cost)
+    auto = np.mean([world.run(AutoGamma(), 512, seed) for seed in range(8)])
+    best = min(np.mean([world.run(FixedGamma(gamma), 512, seed) for seed in range(8)]) for gamma in range(13))
+    assert auto <= best / 0.95
+
+
+def test_auto_follows_a_change_of_domain() -> None:
+    world = World(lambda tokens: 0.9 if tokens < 256 else 0.3)
+    auto = np.mean([world.run(AutoGamma(), 512, seed) for seed in range(8)])
+    best = min(np.mean([world.run(FixedGamma(gamma), 512, seed) for seed in range(8)]) for gamma in range(1, 13))
+    assert auto <= best / 0.95
+
+
+@pytest.mark.parametrize("policy", [lambda: FixedGamma(5), AutoGamma, HeuristicGamma])
+def test_fallback_loses_at_most_five_percent_where_drafts_are_useless(policy: Callable[[], GammaPolicy]) -> None:
+    for draft_cost in (0.1, 0.3, 0.8):
+        world = World(lambda _: 0.02, draft_cost)
+        assert np.mean([world.run(Fallback(policy()), 512, seed) for seed in range(8)]) <= 1.05
+        if draft_cost > 0.1 and policy is not AutoGamma:  # the control: without fallback the loss is real
+            assert np.mean([world.run(policy(), 512, seed) for seed in range(8)]) > 1.2
+
+
+def test_fallback_keeps_what_good_drafts_save() -> None:
+    world = World(lambda _: 0.8)
+    kept = np.mean([world.run(Fallback(FixedGamma(5)), 512, seed) for seed in range(8)])
+    assert kept <= np.mean([world.run(FixedGamma(5), 512, seed) for seed in range(8)]) / 0.95
+
+
+def test_fallback_finds_back_when_the_text_becomes_predictable() -> None:
+    world = World(lambda tokens: 0.02 if tokens < 256 else 0.9)
+    cost = np.mean([world.run(Fallback(FixedGamma(5)), 1024, seed) for seed in range(8)])
+    assert cost < 0.75  # three quarters of the text at 0.37, one at 1, and the pauses in between
+
+
+def test_the_heuristic_is_plus_two_minus_one() -> None:
+    policy = HeuristicGamma(5, largest=8)
+
+    def step(drafted: int, accepted: int) -> Step:
+        return Step(0, 0, (0,) * drafted, Verdict(accepted, 0, "plain"), (0,), ("plain",))
+
+    seen = []
+    for drafted, accepted in ((5, 5), (7, 7), (8, 3), (7, 0), (0, 0)):
+        policy.observe(step(drafted, accepted))
+        seen.append(policy.gamma())
+    assert seen == [7, 8, 7, 6, 6]
+    for _ in range(10):
+        policy.observe(step(3, 0))
+    assert policy.gamma() == 1
+
+
+@given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=6), st.floats(0.0, 1.0))
+def test_confidence_stops_exactly_below_its_threshold(masses: list[float], threshold: float) -> None:
+    probs = (np.array(masses) + 1e-3) / (np.array(masses) + 1e-3).sum()
+    assert ConfidenceGamma(threshold).keep_drafting(probs) == (probs.max() >= threshold)
+
+
+def test_a_replayed_schedule_is_followed_by_step_index() -> None:
+    policy = ReplayedGamma([3, 0, 2])
+    lengths = []
+    for index in range(4):
+        lengths.append(policy.gamma())
+        policy.observe(Step(index, 0, (), Verdict(0, 0, "plain"), (0,), ("plain",)))
+    assert lengths == [3, 0, 2, 0]
+
+
+def test_scopes_decide_how_long_a_fallback_remembers() -> None:
+    pair = ("target", "draft")
+    request, session = Scopes("request"), Scopes("session")
+    assert request.wrap(FixedGamma(5), pair) is not request.wrap(FixedGamma(5), pair)
+    assert session.wrap(FixedGamma(5), pair) is session.wrap(FixedGamma(5), pair)
+    assert session.wrap(FixedGamma(5), pair) is not session.wrap(FixedGamma(5), ("target", "other"))
+    assert Scopes("session").wrap(FixedGamma(5), pair) is not session.wrap(FixedGamma(5), pair)
+    assert Scopes("process").wrap(FixedGamma(5), pair) is Scopes("process").wrap(FixedGamma(5), pair)
+
+
+@pytest.mark.parametrize("make", [lambda: FixedGamma(-1), lambda: ConfidenceGamma(1.5), lambda: Scopes("forever")])
+def test_nonsense_is_refused(make: Callable[[], object]) -> None:
+    with pytest.raises(OptionError, match="Try"):
+        make()
