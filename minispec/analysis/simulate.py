@@ -20,6 +20,7 @@ class SimulatedClock:
         self.now = 0.0
 
     def __call__(self) -> float:
+        """Return the time, in seconds."""
         return self.now
 
     def charge(self, seconds: float) -> None:

@@ -1,0 +1,97 @@
+"""Where two runs part ways, and whether that is a tie, a rounding, another draw, or a bug."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from minispec.model.session import LanguageModel
+
+Cause = Literal["tie", "rounding", "another draw", "bug"]
+
+_ROUNDING = 1e-4
+"""Logits closer than this times max(1, |logit|) may change places under another summation order in float32."""
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """The first position at which two token sequences differ.
+
+    Attributes
+    ----------
+    position : int
+        Counted from the first *generated* token.
+    tokens : tuple of (int or None)
+        What each run has there; None where it had ended.
+    top2 : tuple of (int, float)
+        The target's two likeliest tokens there, with their logits.
+    margin : float
+        The difference of the two logits.
+    cause : {"tie", "rounding", "another draw", "bug"}
+    """
+
+    position: int
+    tokens: tuple[int | None, int | None]
+    top2: tuple[tuple[int, float], tuple[int, float]]
+    margin: float
+    cause: Cause
+
+
+def first_difference(a: Sequence[int], b: Sequence[int]) -> int | None:
+    """Return the first index at which two sequences differ (one may have ended), None if they are equal."""
+    for i in range(max(len(a), len(b))):
+        if i >= len(a) or i >= len(b) or a[i] != b[i]:
+            return i
+    return None
+
+
+def diverge(
+    model: LanguageModel, prompt: Sequence[int], a: Sequence[int], b: Sequence[int], *, expected_equal: bool
+) -> Divergence | None:
+    """Explain the first difference of two generations of one target.
+
+    Parameters
+    ----------
+    model : LanguageModel
+        The target.
+    prompt : sequence of int
+    a, b : sequence of int
+        The generated tokens.
+    expected_equal : bool
+        Whether the guarantees of both runs together promise equal tokens.
+
+    Returns
+    -------
+    Divergence or None
+        None if there is no difference.
+    """
+    position = first_difference(a, b)
+    if position is None:
+        return None
+    prefix = [*prompt, *a[:position]]
+    logits = model.forward(prefix, model.new_cache(capacity=len(prefix)), 1)[0]
+    first, second = (int(token) for token in np.argsort(-logits, kind="stable")[:2]) if len(logits) > 1 else (0, 0)
+    top2 = ((first, float(logits[first])), (second, float(logits[second])))
+    margin = top2[0][1] - top2[1][1]
+    tokens = (a[position] if position < len(a) else None, b[position] if position < len(b) else None)
+    return Divergence(position, tokens, top2, margin, _cause(tokens, top2, margin, expected_equal=expected_equal))
+
+
+def _cause(
+    tokens: tuple[int | None, int | None],
+    top2: tuple[tuple[int, float], tuple[int, float]],
+    margin: float,
+    *,
+    expected_equal: bool,
+) -> Cause:
+    if not expected_equal:
+        return "another draw"
+    if set(tokens) == {top2[0][0], top2[1][0]}:  # the two candidates changed places
+        if margin == 0.0:
+            return "tie"
+        if margin <= _ROUNDING * max(1.0, abs(top2[0][1])):
+            return "rounding"
+    return "bug"
