@@ -78,9 +78,13 @@ class PhiloxNoise:
 
     def _uniforms(self, at: Address, count: int) -> NDArray[np.float64]:
         """Uniforms on [0, 1) with 53 random bits. Every field of the address has bits of its own: no collisions."""
+        limits = (2**64, 2**64, 2**56, 2**32, 2**32)
+        if any(not 0 <= field < limit for field, limit in zip(at[1:], limits, strict=True)):
+            raise InvariantError(f"noise address {at} does not fit its bits; position, step < 2**64, row < 2**56")
+        # As uint64, explicitly: NumPy would turn a list that mixes small numbers and some >= 2**63 into floats.
         bits = np.random.Philox(
-            key=[self.seed, at.row << 8 | _PURPOSE_CODE[at.purpose]],
-            counter=[0, at.position, at.step, at.level << 32 | at.node],
+            key=np.array([self.seed, at.row << 8 | _PURPOSE_CODE[at.purpose]], np.uint64),
+            counter=np.array([0, at.position, at.step, at.level << 32 | at.node], np.uint64),
         )
         return np.asarray((bits.random_raw(count) >> np.uint64(11)) * 2.0**-53, np.float64)
 
@@ -96,7 +100,9 @@ class PhiloxNoise:
         if len(support) == 1:
             return int(support[0])
         exponentials = -np.log1p(-self._uniforms(at, len(probs))[support])
-        return int(support[np.argmin(exponentials / probs[support])])
+        with np.errstate(over="ignore"):  # a subnormal probability may push its finishing time to infinity
+            times = exponentials / probs[support]
+        return int(support[np.argmin(times)])
 
 
 class AuditedNoise:
