@@ -74,6 +74,7 @@ class Stopper:
         if limits.stop and tokenizer is None:
             raise OptionError(f"stop strings {list(limits.stop)} need a tokenizer, and the target has none")
         self._limits = limits
+        self._tokenizer = tokenizer
         self._stream = None if tokenizer is None else TextStream(tokenizer)
         self._num_prompt_tokens = num_prompt_tokens
         self._held: list[Piece] = []  # characters not released yet, with their sources
@@ -110,15 +111,22 @@ class Stopper:
         if token in self._limits.eos_token_id:
             return self._flush(source), Finish("eos"), True
         if self._stream is not None:
-            on_boundary = not self._stream.pending
+            pending = self._stream.pending
             text = self._stream.push(token)
             matched = self._match(text)
             if matched is not None:
                 stop, begin = matched
-                return self._cut(Piece(text, source), begin), Finish("stop", stop), not (on_boundary and begin == 0)
+                keep = begin != self._own_begin(token, pending, text)
+                return self._cut(Piece(text, source), begin), Finish("stop", stop), keep
             self._held.append(Piece(text, source))
         finish = self.budget()
         return (self._release() if finish is None else self._flush(source)), finish, True
+
+    def _own_begin(self, token: int, pending: bytes, text: str) -> int | None:
+        """Return which character of ``text`` is the token's first; None if it continues a character begun before."""
+        assert self._tokenizer is not None
+        orphan = pending.decode("utf-8", "replace")  # what the bytes before become if the token does not continue them
+        return len(orphan) if orphan + TextStream(self._tokenizer).push(token) == text else None
 
     def _match(self, text: str) -> tuple[str, int] | None:
         """Return the stop completed first within ``text`` and where it begins, counted from the start of ``text``."""

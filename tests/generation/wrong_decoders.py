@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 
 from minispec.drafters import ModelDrafter
@@ -96,20 +98,27 @@ WRONG_VERIFIERS = {
 }
 
 
-class UntruthfulDrafter(ModelDrafter):
+class UntruthfulDrafter:
     """Draws at half the temperature of the q it reports."""
 
+    def __init__(self, session, params):
+        self.params = params
+        self.drawer = ModelDrafter(session, dataclasses.replace(params, temperature=params.temperature / 2))
+        self.reporter = Session(session.model)
+
+    def prefill(self, tokens):
+        self.drawer.prefill(tokens)
+
     def propose(self, tokens, gamma, noise, *, step, row=0, **options):
-        reported = self.params
-        self.params = SamplingParams(reported.temperature / 2, reported.top_k, reported.top_p, reported.min_p)
-        draft = super().propose(tokens, gamma, noise, step=step, row=row)
-        self.session.rollback(len(tokens) - 1)
-        probs = draft.probs.copy()
-        feed = [*tokens[self.session.length :], *draft.tokens[:-1]]
-        if len(draft):
-            probs = distribution(self.session.score(feed, num_logits=len(draft)), reported)
-        self.params = reported
-        return Draft(draft.tokens, probs)
+        draft = self.drawer.propose(tokens, gamma, noise, step=step, row=row)
+        if not len(draft):
+            return draft
+        feed = [*tokens, *draft.tokens[:-1]][self.reporter.length :]
+        return Draft(draft.tokens, distribution(self.reporter.score(feed, num_logits=len(draft)), self.params))
+
+    def rollback(self, length):
+        self.drawer.rollback(length)
+        self.reporter.rollback(length)
 
 
 class ArgmaxDrafter(ModelDrafter):
