@@ -32,7 +32,7 @@ SEED = 7
 #: Beginnings of the samples on the cards; none is in the training text.
 PROMPTS = {
     "stories": "Once upon a time there was a little fox who lived at the edge of the forest.",
-    "code": "def read_lines(path):\n    ",
+    "code": 'def read_lines(path):\n    """Return the lines of a text file."""',
     "questions": "Question: Anna has 3 boxes with 4 apples in each. She eats 2 apples. How many are left?\nAnswer:",
 }
 
