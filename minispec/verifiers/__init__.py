@@ -1,6 +1,36 @@
-"""Rules that decide which drafted tokens stay. Mathematics only: no model, no backend, no I/O."""
+"""Rules that decide which drafted tokens stay. Mathematics only: no model, no backend, no I/O.
 
-from minispec.verifiers import rejection
-from minispec.verifiers.base import Verify
+=========== ============================================== ===================================================
+rule        emits                                          keeps a draft x with probability
+=========== ============================================== ===================================================
+rejection   the target's law                               min(1, p/q)
+block       the target's law                               as a block: longer prefixes than rejection
+tree        the target's law                               min(1, wanted/q), several candidates per position
+match       the tokens of plain sampling, seed for seed    p
+gumbel      the tokens of plain sampling, seed for seed    P(both draw x) / q, by shared noise
+lenient     LOSSY                                          min(1, p/(l q))
+typical     LOSSY                                          1 if p > min(epsilon, delta exp(-H)), else 0
+=========== ============================================== ===================================================
 
-__all__ = ["Verify", "rejection"]
+:func:`get_verifier` turns ``--verify NAME[:key=value,...]`` into one of them.
+"""
+
+from minispec.verifiers import block, gumbel, lenient, match, rejection, tree, typical
+from minispec.verifiers.base import Verifier, Verify
+from minispec.verifiers.expected import expected_accepted
+from minispec.verifiers.registry import VERIFIER_NAMES, get_verifier
+
+__all__ = [
+    "VERIFIER_NAMES",
+    "Verifier",
+    "Verify",
+    "block",
+    "expected_accepted",
+    "get_verifier",
+    "gumbel",
+    "lenient",
+    "match",
+    "rejection",
+    "tree",
+    "typical",
+]

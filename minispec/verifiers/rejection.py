@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from minispec.errors import InvariantError
 from minispec.noise import Address, Noise
 from minispec.records import Draft, Verdict
+from minispec.verifiers.base import Row, require_chain
 
 
 def residual(target_probs: NDArray[np.float64], draft_probs: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -33,6 +34,11 @@ def residual(target_probs: NDArray[np.float64], draft_probs: NDArray[np.float64]
     return positive / mass if mass > 0.0 else target_probs
 
 
+def survival(before: float, target_probs: Row, draft_probs: Row, token: int) -> float:
+    """Return s_i = s_{i-1} min(1, p(x_i) / q(x_i)); see :mod:`verifiers.expected`."""
+    return before * min(1.0, float(target_probs[token]) / float(draft_probs[token]))
+
+
 def verify(
     draft: Draft, target_probs: NDArray[np.float64], noise: Noise, *, position: int, step: int, row: int = 0
 ) -> Verdict:
@@ -41,14 +47,16 @@ def verify(
     Raises
     ------
     InvariantError
-        If the drafter gives a token it proposed probability 0: then q is not what the token was drawn from.
+        If the drafter gives a token it proposed probability 0: then q is not what the token was drawn from. Or if the
+        draft is a tree.
     """
+    require_chain(draft)
     accept_probs: list[float] = []
     for i, token in enumerate(draft.tokens):
-        p, q = target_probs[i, token], draft.probs[i, token]
+        p, q = float(target_probs[i, token]), float(draft.probs[i, token])
         if not q > 0.0:
             raise InvariantError(f"the drafter proposed token {token} at position {position + i} with probability {q}")
-        accept_probs.append(min(1.0, float(p / q)))
+        accept_probs.append(min(1.0, p / q))
         if not noise.bernoulli(accept_probs[i], at=Address("accept", position + i, step, row)):
             recovered = noise.categorical(
                 residual(target_probs[i], draft.probs[i]), at=Address("residual", position + i, step, row)

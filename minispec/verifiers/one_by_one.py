@@ -1,0 +1,72 @@
+"""Any rule that judges a chain token by token: how likely to keep, and what to draw from otherwise.
+
+:mod:`verifiers.rejection` spells this loop out for the one choice that is lossless for every draft. The rules that are
+lossy on purpose make another choice of the two functions, and :func:`output_law` says what comes of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minispec.noise import Address, Noise
+from minispec.records import Draft, Verdict
+from minispec.verifiers.base import Row, drawn_with, require_chain
+
+Keep = Callable[[Row, Row], Row]
+"""``keep(target_probs, draft_probs)``: for each token, the probability that it is accepted if drafted, shape (V,)."""
+
+Replace = Callable[[Row, Row], Row]
+"""``replace(target_probs, draft_probs)``: the distribution of the token that replaces a rejected one, shape (V,)."""
+
+
+def acceptance_probability(target_probs: Row, draft_probs: Row, *, keep: Keep) -> float:
+    """Return sum_x q(x) keep(x)."""
+    return float(draft_probs @ keep(target_probs, draft_probs))
+
+
+def output_law(target_probs: Row, draft_probs: Row, *, keep: Keep, replace: Replace) -> Row:
+    """Return the law of the token that such a rule emits at a position where a draft from q is judged.
+
+    A token leaves it accepted, or as the replacement of a rejected one.
+    """
+    # out(x) = q(x) keep(x) + (1 - sum_y q(y) keep(y)) replacement(x)
+    accepted = draft_probs * keep(target_probs, draft_probs)
+    rejected = float((draft_probs - accepted).sum())
+    return accepted + rejected * replace(target_probs, draft_probs)
+
+
+def verify(
+    draft: Draft,
+    target_probs: NDArray[np.float64],
+    noise: Noise,
+    *,
+    position: int,
+    step: int,
+    row: int = 0,
+    keep: Keep,
+    replace: Replace,
+) -> Verdict:
+    """Accept each draft with probability ``keep`` until the first rejection; see :class:`verifiers.base.Verify`.
+
+    Raises
+    ------
+    InvariantError
+        If the draft is a tree, or the drafter gives a token it proposed probability 0.
+    """
+    require_chain(draft)
+    accept_probs: list[float] = []
+    for i, token in enumerate(draft.tokens):
+        drawn_with(draft, i)
+        accept_probs.append(float(keep(target_probs[i], draft.probs[i])[token]))
+        if not noise.bernoulli(accept_probs[i], at=Address("accept", position + i, step, row)):
+            law = replace(target_probs[i], draft.probs[i])
+            recovered = noise.categorical(law, at=Address("residual", position + i, step, row))
+            return Verdict(i, recovered, "recovered", tuple(accept_probs))
+    if not draft.tokens:
+        return Verdict(0, noise.categorical(target_probs[0], at=Address("sample", position, row=row)), "plain")
+    end = len(draft)
+    bonus = noise.categorical(target_probs[end], at=Address("bonus", position + end, step, row))
+    return Verdict(end, bonus, "bonus", tuple(accept_probs))

@@ -1,0 +1,86 @@
+"""Multi-round rejection over a tree: several candidates for one position, tried in turn.
+
+SpecInfer (Miao et al. 2023) for candidates drawn independently, Sequoia (Chen et al. 2024) for candidates drawn
+without replacement. At each node the target's law p is what is *wanted*. A candidate x drawn from q is accepted with
+probability min(1, wanted(x) / q(x)); after a rejection the next one is judged by what is wanted still,
+
+    wanted <- normalise(max(wanted - q, 0)),
+
+and if all are rejected the token is drawn from that. Why it is lossless: one round is rejection sampling with target
+``wanted``, whose recovered token may be drawn by *any* procedure with law ``wanted`` after the update, another round
+of rejection sampling for one. By induction on the rounds the token has law p; by induction on the depth, so do all.
+
+What q a candidate was really drawn from is all the rule needs to know. Independent candidates share a row; without
+replacement each row is what was left when its turn came; a deterministic candidate has a one-hot row, is accepted
+with probability wanted(x), and a rejection takes x out: a set S of them is accepted with probability p(S). The rounds
+count, not the tokens: a candidate drawn twice was judged twice, and leaving out the repetition would bias the law.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minispec.noise import Address, Noise
+from minispec.records import Draft, Verdict
+from minispec.theory import acceptance_probability as one_round
+from minispec.verifiers.base import Row, children, drawn_with, taken
+from minispec.verifiers.rejection import residual
+
+
+def acceptance_probability(target_probs: Row, candidate_probs: Sequence[Row]) -> float:
+    """Return the probability that one of several candidates is accepted: 1 - prod_k (1 - sum_x min(wanted_k, q_k)).
+
+    Parameters
+    ----------
+    target_probs : ndarray of shape (V,)
+    candidate_probs : sequence of ndarray of shape (V,)
+        What each candidate is drawn from; none may depend on which candidates came before (without replacement they
+        do: average over them).
+
+    Examples
+    --------
+    >>> p, q = np.array([0.5, 0.3, 0.15, 0.05]), np.array([0.2, 0.5, 0.1, 0.2])
+    >>> [round(acceptance_probability(p, [q] * k), 3) for k in (1, 2, 3)]
+    [0.65, 0.755, 0.819]
+    """
+    wanted, all_rejected = target_probs, 1.0
+    for probs in candidate_probs:
+        all_rejected *= 1.0 - one_round(wanted, probs)
+        wanted = residual(wanted, probs)
+    return 1.0 - all_rejected
+
+
+def verify(
+    draft: Draft, target_probs: NDArray[np.float64], noise: Noise, *, position: int, step: int, row: int = 0
+) -> Verdict:
+    """Walk down the accepted candidates; see :class:`verifiers.base.Verify`. On a chain it is rejection sampling.
+
+    Raises
+    ------
+    InvariantError
+        If a node does not come after its parent, or the drafter gives a token it proposed probability 0.
+    """
+    if not len(draft):
+        return Verdict(0, noise.categorical(target_probs[0], at=Address("sample", position, row=row)), "plain")
+    following = children(draft)
+    path: list[int] = []
+    accept_probs: list[float] = []
+    here = 0  # the row of the target, and the entry of ``following``, for the node we are at
+    while following[here]:
+        wanted = target_probs[here]
+        for node in following[here]:
+            p, q = float(wanted[draft.tokens[node]]), drawn_with(draft, node)
+            accept_probs.append(min(1.0, p / q))
+            if noise.bernoulli(accept_probs[-1], at=Address("accept", position + len(path), step, row, node=node)):
+                path.append(node)
+                here = node + 1
+                break
+            wanted = residual(wanted, draft.probs[node])
+        else:
+            recovered = noise.categorical(wanted, at=Address("residual", position + len(path), step, row))
+            return Verdict(len(path), recovered, "recovered", tuple(accept_probs), taken(draft, path))
+    bonus = noise.categorical(target_probs[here], at=Address("bonus", position + len(path), step, row))
+    return Verdict(len(path), bonus, "bonus", tuple(accept_probs), taken(draft, path))
