@@ -83,6 +83,7 @@ def publish(
     buffers: bool = False,
     shards: int = 1,
     dtype: str = "float32",
+    num_tokens: int | None = None,
 ) -> None:
     """Write a model in one of the forms that are found in the wild, and the logits of the weights as stored.
 
@@ -94,6 +95,8 @@ def publish(
         The causal mask is among the weights (as in gpt2's file).
     shards : int
         Number of weight files; more than one come with an index.
+    num_tokens : int, optional
+        Length of the sequence whose logits are stored; the whole context by default.
     """
     import torch
     from safetensors.torch import save_file
@@ -126,7 +129,7 @@ def publish(
     fields.pop("transformers_version", None)
     (folder / "config.json").write_text(json.dumps(fields, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
-    tokens = np.random.default_rng(seed).integers(0, config.vocab_size, config.n_positions)
+    tokens = np.random.default_rng(seed).integers(0, config.vocab_size, num_tokens or config.n_positions)
     with torch.no_grad():
         logits = stored(torch.as_tensor(tokens)[None]).logits[0].numpy()
     np.savez(folder / "logits.npz", tokens=tokens.astype(np.int64), logits=logits.astype(np.float32))
