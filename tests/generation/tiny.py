@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import tokenizers
 from tokenizers import decoders, models
 
-from minispec.backends import get_backend
-from minispec.model.config import GPT2Config
+import tests.models
 from minispec.model.gpt2 import GPT2
-from minispec.model.weights import build_weights, expected_shapes
 from minispec.sampling import SamplingParams
 from minispec.tokenizer import Tokenizer
 
@@ -41,20 +38,7 @@ def byte_tokenizer(vocabulary: Sequence[bytes], specials: Sequence[str] = ()) ->
     return Tokenizer(raw_tokenizer(vocabulary, specials))
 
 
-def random_gpt2(
-    backend: str = "numpy", *, seed: int = 0, n_layer: int = 2, n_positions: int = 24, eos: int = -1
-) -> GPT2:
-    """A GPT-2 of random weights, large enough for every slot to matter to every logit."""
-    config = GPT2Config(
-        vocab_size=11,
-        n_positions=n_positions,
-        n_embd=12,
-        n_layer=n_layer,
-        n_head=3,
-        n_inner=20,
-        eos_token_id=frozenset({eos} if eos >= 0 else ()),
-    )
-    generator = np.random.default_rng(seed)
-    tensors = {name: generator.normal(0.0, 0.5, shape).astype(np.float32) for name, shape in expected_shapes(config)}
-    body = get_backend(backend)
-    return GPT2(f"random {seed}", config, build_weights(tensors.__getitem__, config, body), body)
+def random_gpt2(backend: str = "numpy", *, seed: int = 0, n_layer: int = 2, n_positions: int = 24) -> GPT2:
+    """A GPT-2 of random weights, as small as can be with every slot mattering to every logit."""
+    sizes = {"vocab_size": 11, "n_positions": n_positions, "n_embd": 12, "n_layer": n_layer, "n_head": 3}
+    return tests.models.random_gpt2(backend, seed, **sizes)
