@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -136,3 +141,20 @@ def test_logits_of_a_model_of_real_shape_over_200_positions(shape):
     for size in (2, 3, 5, 8, 13, 64, 200):
         assert bits(chunked(model, tokens, size)) == bits(one_by_one), f"chunks of {size}"
     assert bits(model.logits(tokens)) == bits(one_by_one)  # and in a cache of another capacity
+
+
+def test_the_number_of_threads_does_not_matter():
+    """Each output element belongs to one thread and is summed in one order, so one thread and three give one result."""
+    code = (
+        "import hashlib; from tests.models import bits, random_gpt2; model = random_gpt2(n_embd=96, n_head=4)\n"
+        "print(hashlib.sha256(bits(model.logits(list(range(40))))[1]).hexdigest())"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=Path(__file__).resolve().parents[2], env={**os.environ, "NUMBA_NUM_THREADS": threads},
+            capture_output=True, text=True, timeout=60, check=True,
+        ).stdout
+        for threads in ("1", "3")
+    }  # fmt: skip
+    assert len(found) == 1
