@@ -97,12 +97,12 @@ class Stream:
             self._events = self._run()
         try:
             event = next(self._events)
+            if isinstance(event, Emitted):
+                self._num_delivered += 1
+            self._finished_delivered = isinstance(event, Finished)
         except BaseException:
-            self._events = None  # a generator that has raised is dead; the next call starts a new one
+            self.close()  # a generator that has raised is dead; the next call starts a new one
             raise
-        if isinstance(event, Emitted):
-            self._num_delivered += 1
-        self._finished_delivered = isinstance(event, Finished)
         return event
 
     def close(self) -> None:

@@ -60,11 +60,16 @@ class KVCache:
         Raises
         ------
         InvariantError
-            If a slot lies beyond the capacity or would leave a gap.
+            If a slot lies outside the capacity or would leave a gap.
         """
-        if len(slots) and int(slots.max()) >= self.capacity:
-            raise InvariantError(f"slot {int(slots.max())} is beyond the cache's capacity of {self.capacity}")
-        if np.any(slots > self.lengths[layer, rows] + len(slots) - 1):
+        if len(slots) and not 0 <= int(slots.min()) <= int(slots.max()) < self.capacity:
+            raise InvariantError(f"slots {slots.tolist()} do not fit the cache's capacity of {self.capacity}")
+        order = np.lexsort((slots, rows)) if len(slots) > 1 else np.zeros(len(slots), np.int64)
+        sorted_rows, sorted_slots = rows[order], slots[order]
+        ends = self.lengths[layer, sorted_rows]
+        if len(slots) > 1:  # a slot may also follow another one of this store in its row
+            ends[1:] = np.where(np.diff(sorted_rows) == 0, np.maximum(ends[1:], sorted_slots[:-1] + 1), ends[1:])
+        if np.any(sorted_slots > ends):
             raise InvariantError(f"storing at slots {slots.tolist()} would leave a gap in layer {layer}")
         self.keys[layer, rows, slots] = keys
         self.values[layer, rows, slots] = values

@@ -1,0 +1,203 @@
+"""Left at any moment and taken up again, a run comes to the same end as without the interruption."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from minispec.contracts import speculative_stream
+from minispec.generation import Emitted, Finished, Prefilled
+from minispec.generation.stopping import Limits
+from minispec.model.session import Session
+from minispec.model.toy import TableModel
+from minispec.noise import PhiloxNoise
+
+from .tiny import PLAIN, byte_tokenizer, random_gpt2
+
+PROMPT = (0, 1, 2)
+TOKENIZER = byte_tokenizer([b"a", b"b", b"ab", b"\xc3", b"\xa9"])
+LIMITS = Limits(12, 64, ("bbb", "aab"))
+
+
+def new_stream(seed=0, speculative=True, **parts):
+    target, draft = TableModel(5, seed=1), TableModel(5, seed=2)
+    return speculative_stream(
+        PhiloxNoise(seed), target, draft if speculative else None, PLAIN, PROMPT, LIMITS, gamma=3,
+        tokenizer=TOKENIZER, **parts,
+    )  # fmt: skip
+
+
+def essence(generation):
+    """All but the clock's figures."""
+    return (
+        generation.text, generation.token_ids, generation.sources, generation.finish_reason, generation.stop,
+        generation.pieces, [step.verdict for step in generation.steps], generation.metrics.num_draft_tokens,
+    )  # fmt: skip
+
+
+def check_caches(stream):
+    """What the caches hold is a beginning of what is committed, and their contents are those tokens."""
+    for session in (stream.target, *([stream.drafter.session] if stream.drafter else [])):
+        assert session.tokens == list(stream.tokens[: session.length])
+        assert session.length < len(stream.tokens)
+        assert session.cache.length() == session.length
+        assert session.cache.keys[0, 0, : session.length, 0, 0].astype(int).tolist() == session.tokens
+
+
+class Fuse:
+    """Burns down with each forward; at zero it raises Ctrl-C before, amid or after the model's work."""
+
+    def __init__(self, count, when):
+        self.count, self.when = count, when
+
+    def session(self, model):
+        fuse = self
+
+        class Interrupted(Session):
+            def score(self, tokens, num_logits=None):
+                fuse.count -= 1
+                if fuse.count == 0 and fuse.when == "before":
+                    raise KeyboardInterrupt
+                if fuse.count == 0 and fuse.when == "amid":
+                    self.model.forward(tokens[:1], self.cache, 0)
+                    raise KeyboardInterrupt
+                logits = super().score(tokens, num_logits)
+                if fuse.count == 0:
+                    raise KeyboardInterrupt
+                return logits
+
+        return Interrupted(model)
+
+
+@settings(max_examples=150)
+@given(
+    seed=st.integers(0, 20),
+    speculative=st.booleans(),
+    plan=st.lists(st.sampled_from(["next", "next", "close", "leave", "before", "amid", "after"]), max_size=25),
+    data=st.data(),
+)
+def test_any_interleaving_comes_to_the_same_end(seed, speculative, plan, data):
+    """next, close, break-and-iterate-again, and Ctrl-C inside a forward; every Emitted is delivered exactly once."""
+    wanted = new_stream(seed, speculative).run()
+    fuse = Fuse(0, "before")
+    stream = new_stream(seed, speculative, new_session=fuse.session, new_draft_session=fuse.session)
+    emitted = []
+
+    def note(event):
+        if isinstance(event, Emitted):
+            emitted.extend(event.token_ids)
+
+    for action in plan:
+        if action == "close":
+            stream.close()
+            check_caches(stream)
+        else:
+            if action in ("before", "amid", "after"):
+                fuse.count, fuse.when = data.draw(st.integers(1, 5)), action
+            try:
+                if action == "leave":
+                    for event in stream:
+                        note(event)
+                        break
+                else:
+                    note(next(stream))
+            except StopIteration:
+                break
+            except KeyboardInterrupt:
+                generation = stream.generation
+                assert len(generation.token_ids) == len(generation.sources)
+                assert wanted.token_ids[: len(generation.token_ids)] == generation.token_ids
+                check_caches(stream)
+    fuse.count = 0
+    for event in stream:
+        note(event)
+    assert essence(stream.generation) == essence(wanted)
+    assert tuple(emitted) == wanted.token_ids
+    stream.close()
+    check_caches(stream)
+
+
+def _run_with_interrupt_at(line_number, stream):
+    """Run, raising KeyboardInterrupt at the n-th line executed in the package; return whether it was reached."""
+    seen = 0
+
+    def trace(frame, event, arg):
+        nonlocal seen
+        if "minispec" not in frame.f_code.co_filename or "tests" in frame.f_code.co_filename:
+            return None
+        if event == "line":
+            seen += 1
+            if seen == line_number:
+                sys.settrace(None)
+                raise KeyboardInterrupt
+        return trace
+
+    sys.settrace(trace)
+    try:
+        for _ in stream:
+            pass
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(None)
+    return False
+
+
+@pytest.mark.skipif(sys.gettrace() is not None, reason="a tracer (coverage, a debugger) is at work already")
+def test_ctrl_c_at_every_line_comes_to_the_same_end():
+    """Not only inside a forward: at any line of the engine, commit and bookkeeping included. What the interrupted
+    stream says of itself is consistent, and it goes on to the same end."""
+    wanted = essence(new_stream(3).run())
+    line_number, interrupted = 0, 0
+    while True:
+        line_number += 1 if line_number < 200 else 5
+        stream = new_stream(3)
+        if not _run_with_interrupt_at(line_number, stream):
+            break
+        interrupted += 1
+        generation = stream.generation
+        assert len(generation.token_ids) == len(generation.sources), line_number
+        assert generation.text == "".join(piece.text for piece in generation.pieces), line_number
+        assert essence(stream.run()) == wanted, line_number
+        check_caches(stream)
+    assert interrupted > 200
+
+
+def test_an_event_that_was_not_delivered_comes_first():
+    """Ctrl-C while a step is being done again delivers nothing twice and loses nothing."""
+    stream = new_stream()
+    assert isinstance(next(stream), Prefilled)
+    first = [next(stream) for _ in range(3)]
+    stream.close()
+    rest = list(stream)
+    assert sum(len(event.token_ids) for event in [*first, *rest] if isinstance(event, Emitted)) == len(
+        stream.generation.token_ids
+    )
+    assert isinstance(rest[-1], Finished)
+    assert list(stream) == []
+
+
+def test_before_the_end_the_reason_is_interrupted():
+    stream = new_stream()
+    next(stream)
+    assert stream.generation.finish_reason == "interrupted"
+    assert stream.run().finish_reason != "interrupted"
+
+
+def test_a_real_model_resumes_with_the_same_logits():
+    """GPT-2, Numba: closing again and again changes nothing, although rejected rows stay beyond the length. (Not after
+    every event: a step left after its draft each time would never be finished.)"""
+    target, draft = random_gpt2("numba", seed=8), random_gpt2("numba", seed=9)
+
+    def stream():
+        return speculative_stream(PhiloxNoise(4), target, draft, PLAIN, (1, 2), Limits(18, 24), gamma=3)
+
+    wanted, left = essence(stream().run()), stream()
+    while left.generation.finish_reason == "interrupted":
+        for _ in range(5):
+            next(left, None)
+        left.close()
+    assert essence(left.generation) == wanted
