@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from minispec.backends.base import Array
+from minispec.errors import InvariantError
 from minispec.model.cache import KVCache
 
 PREFILL_CHUNK = 64
@@ -114,7 +115,15 @@ class Session:
                 progress(self.length)
 
     def rollback(self, length: int) -> None:
-        """Keep at most the first ``length`` tokens."""
+        """Keep at most the first ``length`` tokens.
+
+        Raises
+        ------
+        InvariantError
+            If ``length`` is negative.
+        """
+        if length < 0:
+            raise InvariantError(f"cannot roll a session back to length {length}")
         self.tokens = self.tokens[:length]
         self.cache.rollback(len(self.tokens))
 

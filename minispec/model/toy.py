@@ -55,7 +55,7 @@ class TableModel:
 
     def next_probs(self, prefix: Sequence[int]) -> NDArray[np.float64]:
         """Return the law of the token after ``prefix``, shape (V,), float64."""
-        key = tuple(prefix)
+        key = tuple(map(int, prefix))  # the row is drawn from the key as written: 1, never np.int64(1)
         if key not in self._table:
             generator = np.random.default_rng([self._seed, zlib.crc32(repr(key).encode()), len(key)])
             self._table[key] = generator.dirichlet([self._concentration] * self.vocab_size)
