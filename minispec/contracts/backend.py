@@ -1,0 +1,93 @@
+"""What a backend owes: the reference's numbers, and the same bits whatever is computed beside them if it says so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from minispec.backends.base import Array, Backend, NumpyBackend
+from minispec.errors import InvariantError
+
+Operation = Callable[[Backend, slice], Array]
+"""Computes some rows of a fixed problem with a backend."""
+
+TOLERANCE = 2e-5
+"""Float32 sums of at most 70 products of numbers around 1, in another order: 70 x 6e-8 is 4e-6."""
+
+
+def operations(num_rows: int, seed: int = 0) -> Iterator[tuple[str, Operation]]:
+    """Yield every operation on a problem of ``num_rows`` rows; odd sizes, so that every loop has a tail."""
+    generator = np.random.default_rng(seed)
+
+    def normal(*shape: int) -> Array:
+        return generator.standard_normal(shape).astype(np.float32)
+
+    x, scale, shift = normal(num_rows, 70), normal(70), normal(70)
+    weight, bias, residual = normal(70, 131) / np.float32(8.0), normal(131), normal(num_rows, 131)
+    yield "layer_norm", lambda backend, rows: backend.layer_norm(x[rows], scale, shift, 1e-5)
+    yield "linear", lambda backend, rows: backend.linear(x[rows], backend.pack(weight, bias))
+    yield "linear without bias", lambda backend, rows: backend.linear(x[rows], backend.pack(weight, None))
+    yield (
+        "linear with residual",
+        lambda backend, rows: backend.linear(x[rows], backend.pack(weight, bias), residual=residual[rows]),
+    )
+    for name in ("gelu_new", "gelu", "relu"):
+        yield name, _activation(3.0 * x, name)
+    wte, wpe = normal(9, 70), normal(num_rows, 70)
+    tokens, positions = generator.integers(0, 9, num_rows), np.arange(num_rows)[::-1].copy()
+    yield "embed", lambda backend, rows: backend.embed(wte, wpe, tokens[rows], positions[rows])
+    queries, keys, values = normal(num_rows, 3, 5), normal(2, num_rows, 3, 5), normal(2, num_rows, 3, 5)
+    cache_rows, ends = generator.integers(0, 2, num_rows), np.arange(1, num_rows + 1)
+    yield (
+        "attention",
+        lambda backend, rows: backend.attention(queries[rows], keys, values, cache_rows[rows], ends[rows], None, 0.5),
+    )
+    visible = generator.random((num_rows, num_rows)) < 0.5
+    visible[np.arange(num_rows), np.arange(num_rows)] = True
+    yield (
+        "attention with a mask",
+        lambda backend, rows: backend.attention(
+            queries[rows], keys, values, cache_rows[rows], ends[rows], visible[rows], 0.5
+        ),
+    )
+
+
+def _activation(x: Array, name: str) -> Operation:
+    return lambda backend, rows: backend.activation(x[rows], name)
+
+
+def check_reference(backend: Backend, num_rows: int = 7) -> None:
+    """Hold every operation to the reference bodies.
+
+    Raises
+    ------
+    InvariantError
+        Naming the operation and the largest difference.
+    """
+    for name, compute in operations(num_rows):
+        found, wanted = compute(backend, slice(None)), compute(NumpyBackend(), slice(None))
+        if found.dtype != np.float32 or found.shape != wanted.shape:
+            raise InvariantError(f"{backend.name}.{name} gives {found.dtype} {found.shape}, not float32 {wanted.shape}")
+        error = float(np.max(np.abs(found - wanted) / np.maximum(1.0, np.abs(wanted))))
+        if not error <= TOLERANCE:
+            raise InvariantError(f"{backend.name}.{name} differs from the reference by {error:.1e}")
+
+
+def check_batch_invariance(backend: Backend, num_rows: int = 19) -> None:
+    """Hold a backend that declares itself batch-invariant to it: any block of rows alone has the bits it has in all.
+
+    Raises
+    ------
+    InvariantError
+        Naming the operation and the rows.
+    """
+    for name, compute in operations(num_rows):
+        together = compute(backend, slice(None))
+        for size in (1, 2, 5, 16):
+            for start in range(0, num_rows, size):
+                rows = slice(start, start + size)
+                if compute(backend, rows).tobytes() != together[rows].tobytes():
+                    raise InvariantError(
+                        f"{backend.name}.{name}: rows {start}..{start + size - 1} have other bits alone"
+                    )

@@ -1,0 +1,88 @@
+"""A model that drafts: q is what it drew from, its window is respected, it feeds what it lacks and nothing twice."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minispec.contracts import Enumerator
+from minispec.drafters import ModelDrafter
+from minispec.model.session import Session
+from minispec.model.toy import TableModel
+from minispec.noise import AuditedNoise, PhiloxNoise
+from minispec.sampling import SamplingParams, distribution
+from tests.generation.tiny import PLAIN, random_gpt2
+
+
+def test_the_reported_q_is_the_law_it_draws_from():
+    """Enumerated: P(draft) is the product of its reported probabilities, with processors in force."""
+    params = SamplingParams(0.6, 2, 0.95, 0.0)
+
+    def run(noise):
+        drafter = ModelDrafter(Session(TableModel(4, seed=1)), params)
+        draft = drafter.propose([0, 1], 2, noise, step=0)
+        return draft.tokens, float(np.prod([draft.probs[i, token] for i, token in enumerate(draft.tokens)]))
+
+    law = Enumerator(run).law()
+    assert len(law) > 1
+    for (_, reported), prob in law.items():
+        assert prob == pytest.approx(reported, rel=1e-12)  # the same two factors
+
+
+@given(
+    committed=st.lists(st.integers(0, 10), min_size=1, max_size=12),
+    cuts=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 5)), max_size=5),
+)
+def test_q_is_an_uncached_forwards_after_any_history(committed, cuts):
+    """Drafts accepted in part, again and again: each reported row equals that of an empty cache, bit for bit."""
+    model = random_gpt2("numba", seed=3)
+    drafter, noise = ModelDrafter(Session(model), PLAIN), AuditedNoise(PhiloxNoise(0))
+    tokens = list(committed)
+    for step, (gamma, accepted) in enumerate(cuts):
+        draft = drafter.propose(tokens, gamma, noise, step=step)
+        assert len(draft) == min(gamma, max(0, model.n_positions - len(tokens) + 1))
+        if len(draft):
+            wanted = distribution(model.logits([*tokens, *draft.tokens][:-1])[-len(draft) :], PLAIN)
+            np.testing.assert_array_equal(draft.probs, wanted)
+        fed = drafter.session.num_fed
+        tokens += [*draft.tokens[:accepted], step % 11]
+        drafter.rollback(len(tokens) - 1)
+        assert drafter.session.tokens == tokens[: drafter.session.length]
+        assert drafter.session.num_fed == fed
+
+
+@pytest.mark.parametrize("num_tokens", range(1, 9))
+def test_the_window_is_used_to_the_last_slot_and_no_further(num_tokens):
+    """All but the last drafted token must fit: with a window of 5 and n tokens, 5 - n + 1 drafts."""
+    drafter = ModelDrafter(Session(TableModel(3, 5, seed=1)), PLAIN)
+    tokens = [0] * num_tokens
+    drafter.prefill(tokens[:-1])
+    draft = drafter.propose(tokens, 9, PhiloxNoise(0), step=0)
+    assert len(draft) == max(0, 6 - num_tokens)
+    assert draft.probs.shape == (len(draft), 3)
+
+
+def test_a_prompt_longer_than_the_window_is_not_fed():
+    drafter = ModelDrafter(Session(TableModel(3, 5, seed=1)), PLAIN)
+    drafter.prefill([0] * 6)
+    assert drafter.session.num_fed == 0
+
+
+def test_no_draft_reads_no_noise():
+    noise = AuditedNoise(PhiloxNoise(0))
+    assert len(ModelDrafter(Session(TableModel(3, seed=1)), PLAIN).propose([0], 0, noise, step=0)) == 0
+    assert noise.reads == set()
+
+
+def test_a_position_drafted_again_reads_other_noise():
+    """The address holds the step: over 200 positions two steps cannot agree by chance (2**-200 or so)."""
+    table = {(0,) * n: [0.5, 0.5] for n in range(1, 300)}
+    drafter = ModelDrafter(Session(TableModel(2, 400, table=table)), PLAIN)
+    noise = PhiloxNoise(0)
+    drafts = []
+    for step in range(2):
+        drafter.rollback(0)
+        drafts.append([drafter.propose([0] * n, 1, noise, step=step).tokens[0] for n in range(1, 201)])
+    assert drafts[0] != drafts[1]
