@@ -82,9 +82,11 @@ class SessionMachine(RuleBasedStateMachine):
                 raise KeyboardInterrupt
 
         self.session.cache.store = store
-        with pytest.raises(KeyboardInterrupt):
-            self.session.score(new)
-        del self.session.cache.store
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                self.session.score(new)
+        finally:
+            del self.session.cache.store
 
     @rule()
     def score_past_the_end(self):
