@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
+from minispec.drafters.base import KeepDrafting, Params, Row, as_sampler, draft_chain
 from minispec.model.session import Session
-from minispec.noise import Address, Noise
+from minispec.noise import Noise
 from minispec.records import Draft
-from minispec.sampling import SamplingParams, distribution
 
 
 class ModelDrafter:
@@ -19,35 +20,52 @@ class ModelDrafter:
     ----------
     session : Session
         The draft model's own session.
-    params : SamplingParams
+    params : SamplingParams or Sampler
         The same processors the target uses: a draft token outside the target's nucleus would be rejected anyway.
+    coupled : bool
+        Draw with the noise of plain sampling, for the rules that couple draft and target.
     """
 
-    def __init__(self, session: Session, params: SamplingParams) -> None:
+    def __init__(self, session: Session, params: Params, *, coupled: bool = False) -> None:
         self.session = session
         self.params = params
+        self.sampler = as_sampler(params)
+        self.coupled = coupled
 
     def prefill(self, tokens: Sequence[int]) -> None:
         """Feed the prompt, unless it leaves the draft model no room to draft at all."""
-        if self._room(len(tokens)) > 0:
+        if self.session.model.n_positions >= len(tokens):
             self.session.prefill(tokens)
 
-    def propose(self, tokens: Sequence[int], gamma: int, noise: Noise, *, step: int, row: int = 0) -> Draft:
+    def propose(
+        self,
+        tokens: Sequence[int],
+        gamma: int,
+        noise: Noise,
+        *,
+        step: int,
+        row: int = 0,
+        keep_drafting: KeepDrafting | None = None,
+    ) -> Draft:
         """Draft up to ``gamma`` tokens; fewer, or none, where the draft model's window ends."""
-        drafted: list[int] = []
-        probs = np.empty((min(gamma, max(0, self._room(len(tokens)))), self.session.model.vocab_size))
-        feed = tokens[self.session.length :]  # what the cache lacks: one token, or two after a full acceptance
-        for i in range(len(probs)):
-            logits = self.session.score(feed, num_logits=1)
-            probs[i] = distribution(logits, self.params)[0]
-            drafted.append(noise.categorical(probs[i], at=Address("draft", len(tokens) + i, step, row)))
-            feed = drafted[-1:]
-        return Draft(tuple(drafted), probs)
+
+        def next_probs(drafted: list[int]) -> Row | None:
+            prefix = [*tokens, *drafted]
+            if len(prefix) > self.session.model.n_positions:  # all but the token to be drafted must fit in the window
+                return None
+            # Feed what the cache lacks: one token, or two after a full acceptance.
+            return self.probs(self.session.score(prefix[self.session.length :], num_logits=1), prefix)
+
+        return draft_chain(
+            next_probs, len(tokens), gamma, noise, vocab_size=self.session.model.vocab_size, step=step, row=row,
+            coupled=self.coupled, keep_drafting=keep_drafting,
+        )  # fmt: skip
+
+    def probs(self, logits: NDArray[np.float32], prefix: Sequence[int]) -> Row:
+        """Return what the token after ``prefix`` is drawn from, given its logits of shape (1, V)."""
+        probs: Row = self.sampler(logits, prefix)[0]
+        return probs
 
     def rollback(self, length: int) -> None:
         """Keep at most the first ``length`` tokens in the draft's cache."""
         self.session.rollback(length)
-
-    def _room(self, num_tokens: int) -> int:
-        """Tokens it can draft after ``num_tokens``: all but the last drafted one must fit in its window."""
-        return self.session.model.n_positions - num_tokens + 1

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from minispec.backends.base import Array, Backend
 from minispec.errors import OptionError, PromptError
@@ -72,9 +73,20 @@ class GPT2:
         config = self.config
         return KVCache(config.n_layer, config.n_head, config.head_size, capacity or config.n_positions, rows)
 
-    def forward(self, tokens: Sequence[int], cache: KVCache, num_logits: int | None = None) -> Array:
+    def forward(
+        self,
+        tokens: Sequence[int],
+        cache: KVCache,
+        num_logits: int | None = None,
+        *,
+        positions: Sequence[int] | None = None,
+        visible: NDArray[np.bool_] | None = None,
+    ) -> Array:
         """Feed ``tokens`` to row 0 of ``cache``; see :func:`minispec.model.forward.forward`."""
-        return forward(self.weights, self.config, self.backend, tokens, cache, num_logits=num_logits)
+        return forward(
+            self.weights, self.config, self.backend, tokens, cache, positions=positions, visible=visible,
+            num_logits=num_logits,
+        )  # fmt: skip
 
     def session(self) -> Session:
         """Return a new session: an empty cache and the tokens it has seen."""

@@ -69,14 +69,30 @@ class TableModel:
         """Return a new session."""
         return Session(self)
 
-    def forward(self, tokens: Sequence[int], cache: KVCache, num_logits: int | None = None) -> Array:
-        """Write ``tokens`` into the cache and return the log probabilities after each prefix it then holds."""
+    def forward(
+        self,
+        tokens: Sequence[int],
+        cache: KVCache,
+        num_logits: int | None = None,
+        *,
+        positions: Sequence[int] | None = None,
+        visible: NDArray[np.bool_] | None = None,
+    ) -> Array:
+        """Write ``tokens`` into the cache and return the log probabilities after each prefix it then holds.
+
+        A node of a tree reads the slots it sees, in order of their positions: its ancestors, if the mask is right.
+        """
         start = cache.length()
         slots = np.arange(start, start + len(tokens))
         written = np.asarray(tokens, np.float32).reshape(-1, 1, 1)
         cache.store(0, np.zeros(len(tokens), np.int64), slots, written, written)
-        seen = cache.keys[0, 0, : start + len(tokens), 0, 0].astype(int).tolist()
-        wanted = range(start + len(tokens) - (len(tokens) if num_logits is None else num_logits), start + len(tokens))
+        cache.positions[0, slots] = slots if positions is None else positions
+        seen = cache.keys[0, 0, : start + len(tokens), 0, 0].astype(int)
+        prefixes = [seen[: slot + 1] for slot in slots]
+        if visible is not None:
+            order = np.argsort(cache.positions[0, : len(seen)], kind="stable")
+            prefixes = [seen[order[mask[order]]] for mask in visible[:, : len(seen)]]
+        wanted = prefixes[len(tokens) - (len(tokens) if num_logits is None else num_logits) :]
         with np.errstate(divide="ignore"):
-            rows = [np.log(self.next_probs(seen[: slot + 1])) for slot in wanted]
+            rows = [np.log(self.next_probs(prefix.tolist())) for prefix in wanted]
         return np.asarray(rows, np.float32).reshape(len(rows), self.vocab_size)

@@ -1,0 +1,143 @@
+"""A draft for the draft: a cheap drafter proposes to the draft model, which verifies as the target does.
+
+Source: the vertical cascade of Cascade Speculative Drafting (Chen et al. 2023). A forward of the draft model then
+yields several of its tokens. Because the inner verification is lossless, each drafted token is distributed *exactly* as
+the draft model's own given the tokens before it, so the rows handed to the target are the draft model's, and nothing
+outside can tell the difference: for the target this is a ``ModelDrafter`` that costs less.
+
+The inner coins have addresses of their own (``level=1``). The draft's length is settled before any of them falls, or by
+``keep_drafting`` from a row that depends on the tokens before it alone; cutting where the inner drafter failed instead
+would let the length tell about the tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minispec.drafters.base import Drafter, KeepDrafting, Params, Row, as_sampler, draft_address
+from minispec.model.session import Session
+from minispec.noise import Address, Noise
+from minispec.records import Draft
+from minispec.verifiers.rejection import residual
+
+
+class CascadeDrafter:
+    """A draft model that is drafted for.
+
+    Parameters
+    ----------
+    session : Session
+        The draft model's own session.
+    params : SamplingParams or Sampler
+    inner : Drafter
+        Proposes to it; usually a :class:`minispec.drafters.ngram.NgramDrafter`.
+    coupled : bool
+        Draw with the noise of plain sampling; an inner draft then stays while the draft model's own draw equals it.
+
+    Attributes
+    ----------
+    num_inner, num_inner_accepted : int
+        Tokens the inner drafter has proposed, and how many of them the draft model kept.
+    """
+
+    def __init__(self, session: Session, params: Params, inner: Drafter, *, coupled: bool = False) -> None:
+        self.session = session
+        self.inner = inner
+        self.num_inner = 0
+        self.num_inner_accepted = 0
+        self._sampler = as_sampler(params)
+        self._coupled = coupled
+
+    def prefill(self, tokens: Sequence[int]) -> None:
+        """Feed the prompt to both."""
+        if self.session.model.n_positions >= len(tokens):
+            self.session.prefill(tokens)
+            self.inner.prefill(tokens)
+
+    def propose(
+        self,
+        tokens: Sequence[int],
+        gamma: int,
+        noise: Noise,
+        *,
+        step: int,
+        row: int = 0,
+        keep_drafting: KeepDrafting | None = None,
+    ) -> Draft:
+        """Draft up to ``gamma`` tokens of the draft model in as few of its forwards as the inner drafter manages."""
+        text = list(tokens)
+        rows: list[Row] = []
+        window = self.session.model.n_positions
+        end = len(tokens) + min(gamma, window + 1 - len(tokens))  # of what is drafted
+        inner_round, going_on = 0, True
+        while going_on and len(text) < end:
+            guess = self._guess(text, end - len(text) - 1, noise, step, row, inner_round)
+            logits = self.session.score([*text[self.session.length :], *guess.tokens], num_logits=len(guess) + 1)
+            going_on = self._verify(
+                text, rows, guess, self._sampler(logits, [*text, *guess.tokens]), noise, step, row, keep_drafting
+            )
+            self.session.rollback(len(text) - 1)
+            self.inner.rollback(len(text) - 1)
+            inner_round += 1
+        drafted = tuple(text[len(tokens) :])
+        return Draft(drafted, np.asarray(rows, np.float64).reshape(len(rows), self.session.model.vocab_size))
+
+    def rollback(self, length: int) -> None:
+        """Set both back."""
+        self.session.rollback(length)
+        self.inner.rollback(length)
+
+    def _guess(self, text: list[int], gamma: int, noise: Noise, step: int, row: int, inner_round: int) -> Draft:
+        """Ask the inner drafter; a position may be guessed again in a later round, so the round is in its addresses."""
+        return self.inner.propose(text, gamma, _InnerNoise(noise, 1 + inner_round), step=step, row=row)
+
+    def _verify(
+        self,
+        text: list[int],
+        rows: list[Row],
+        guess: Draft,
+        probs: NDArray[np.float64],
+        noise: Noise,
+        step: int,
+        row: int,
+        keep_drafting: KeepDrafting | None,
+    ) -> bool:
+        """Append accepted guesses and the draft model's own token, each with its row; False to stop drafting."""
+        for i, own in enumerate(probs):
+            if keep_drafting is not None and not keep_drafting(own):
+                return False
+            guessed = guess.tokens[i] if i < len(guess) else None
+            self.num_inner += guessed is not None
+            rows.append(own)
+            text.append(self._decide(guessed, own, guess, i, noise, len(text), step, row))
+            if guessed is None or text[-1] != guessed:
+                break
+            self.num_inner_accepted += 1
+        return True
+
+    def _decide(
+        self, guessed: int | None, own: Row, guess: Draft, i: int, noise: Noise, position: int, step: int, row: int
+    ) -> int:
+        """Return a token distributed as ``own``, the guessed one if possible."""
+        if guessed is None or self._coupled:
+            return noise.categorical(own, draft_address(position, step, row, coupled=self._coupled))
+        if noise.bernoulli(min(1.0, own[guessed] / guess.probs[i, guessed]), Address("accept", position, step, row, 1)):
+            return guessed
+        return noise.categorical(residual(own, guess.probs[i]), Address("residual", position, step, row, 1))
+
+
+class _InnerNoise:
+    """The inner drafter's view of the noise: addresses on level 1, told apart by ``node``."""
+
+    def __init__(self, noise: Noise, node: int) -> None:
+        self._noise = noise
+        self._node = node
+
+    def bernoulli(self, prob: float, at: Address) -> bool:
+        return self._noise.bernoulli(prob, at._replace(level=1, node=self._node))
+
+    def categorical(self, probs: NDArray[np.float64], at: Address) -> int:
+        return self._noise.categorical(probs, at._replace(level=1, node=self._node))

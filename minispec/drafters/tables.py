@@ -1,0 +1,130 @@
+"""Unigram and bigram tables counted from a text: the weak drafts of Leviathan et al. 2023 (section 4.1).
+
+They cost next to nothing and are right now and then; a bigram accepted 20 % of the time already pays there. Counts are
+smoothed so that every token has a probability: with k pseudo-counts spread by a prior u,
+
+    q(x | context) = (count(context, x) + k u(x)) / (count(context) + k),
+
+where u is uniform for the unigram, and the unigram for the bigram (MacKay and Peto 1995). The table then passes
+through the target's processors like any model's logits.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from minispec.drafters.base import KeepDrafting, Params, Row, as_sampler, draft_chain
+from minispec.errors import CorpusError, OptionError, reason
+from minispec.noise import Noise
+from minispec.records import Draft
+
+
+def read_text(path: str | Path) -> str:
+    """Read the text a table is counted from.
+
+    Raises
+    ------
+    CorpusError
+        If it is missing, empty or not UTF-8.
+    """
+    try:
+        text = Path(path).expanduser().read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise CorpusError(f"{path} is not UTF-8 ({reason(error)}). Convert it, for example with iconv") from None
+    except (OSError, RuntimeError, ValueError) as error:
+        what = getattr(error, "strerror", None) or reason(error)
+        raise CorpusError(f"{path} cannot be read ({what}). Name a text file: text=PATH") from None
+    if not text:
+        raise CorpusError(f"{path} is empty; a table needs some text to count. Name another: text=PATH")
+    return text
+
+
+class TokenTable:
+    """Smoothed next-token probabilities, counted from a token sequence.
+
+    Parameters
+    ----------
+    tokens : sequence of int
+        The text, at least one token.
+    vocab_size : int
+    order : {1, 2}
+        1 ignores the context, 2 looks at the token before.
+    k : float
+        Pseudo-counts, > 0, so that no probability is 0.
+
+    Raises
+    ------
+    OptionError
+        If ``k`` is not positive.
+    """
+
+    def __init__(self, tokens: Sequence[int], vocab_size: int, order: int, k: float = 1.0) -> None:
+        if not 0.0 < k < float("inf"):
+            raise OptionError(f"k is {k}; the pseudo-counts must be > 0, so that no probability is 0. Try k=1")
+        counts = np.bincount(np.asarray(tokens, np.int64), minlength=vocab_size)
+        self.unigram: Row = np.asarray((counts + k / vocab_size) / (len(tokens) + k), np.float64)
+        self._k = k
+        self._followers: dict[int, list[int]] = defaultdict(list)
+        if order == 2:
+            for token, follower in itertools.pairwise(tokens):
+                self._followers[token].append(follower)
+
+    def next_probs(self, context: Sequence[int]) -> Row:
+        """Return the distribution of the token after ``context``, shape (V,)."""
+        followers = self._followers.get(context[-1]) if context else None
+        if not followers:
+            return self.unigram
+        counts = np.bincount(followers, minlength=len(self.unigram))
+        probs: Row = (counts + self._k * self.unigram) / (len(followers) + self._k)
+        return probs
+
+
+class TableDrafter:
+    """Draws tokens from a table.
+
+    Parameters
+    ----------
+    table : TokenTable
+    params : SamplingParams or Sampler
+    coupled : bool
+        Draw with the noise of plain sampling.
+    """
+
+    def __init__(self, table: TokenTable, params: Params, *, coupled: bool = False) -> None:
+        self._table = table
+        self._sampler = as_sampler(params)
+        self._coupled = coupled
+
+    def prefill(self, tokens: Sequence[int]) -> None:
+        """Nothing to do: the table is all there is."""
+
+    def propose(
+        self,
+        tokens: Sequence[int],
+        gamma: int,
+        noise: Noise,
+        *,
+        step: int,
+        row: int = 0,
+        keep_drafting: KeepDrafting | None = None,
+    ) -> Draft:
+        """Draft ``gamma`` tokens."""
+
+        def next_probs(drafted: list[int]) -> Row:
+            prefix = [*tokens, *drafted]
+            logits = np.log(self._table.next_probs(prefix)).astype(np.float32)
+            probs: Row = self._sampler(logits[None], prefix)[0]
+            return probs
+
+        return draft_chain(
+            next_probs, len(tokens), gamma, noise, vocab_size=len(self._table.unigram), step=step, row=row,
+            coupled=self._coupled, keep_drafting=keep_drafting,
+        )  # fmt: skip
+
+    def rollback(self, length: int) -> None:
+        """Nothing to do: it has no memory."""

@@ -1,0 +1,86 @@
+"""What every drafter is held to: its rows are the law of its tokens, and the engine's law with it is the target's."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from minispec.contracts import Enumerator, outcome, target_law, total_variation
+from minispec.generation import Stream
+from minispec.generation.stopping import Limits
+from minispec.model import Session
+from minispec.noise import AuditedNoise, PhiloxNoise
+from minispec.sampling import SamplingParams, distribution
+from minispec.verifiers import rejection
+
+PLAIN = SamplingParams(1.0, 0, 1.0, 0.0)
+GREEDY = SamplingParams(0.0, 0, 1.0, 0.0)
+EXACT = 1e-12  # products of a few dozen float64 factors, each with a relative error of about 1e-16
+
+
+def propose(drafter, tokens, gamma, noise=None, *, step=0, keep_drafting=None):
+    noise = AuditedNoise(PhiloxNoise(7)) if noise is None else noise
+    drafter.prefill(tokens[:-1])
+    return drafter.propose(list(tokens), gamma, noise, step=step, keep_drafting=keep_drafting)
+
+
+def check_rows_are_the_law(new_drafter, tokens, gamma, keep_drafting=None):
+    """P(draft) = the product of its rows, over every branch of the noise; return the drafts with their laws."""
+    seen = {}
+
+    def run(noise):
+        draft = propose(new_drafter(), tokens, gamma, noise, keep_drafting=keep_drafting)
+        assert draft.probs.shape[0] == len(draft) <= gamma or draft.parents is not None
+        assert np.allclose(draft.probs.sum(axis=1), 1.0, atol=EXACT)
+        known = seen.setdefault(draft.tokens, draft)
+        assert known.probs.tobytes() == draft.probs.tobytes(), "a row depends on more than the tokens before it"
+        return draft.tokens
+
+    law = Enumerator(run).law()
+    for drafted, prob in law.items():
+        product = math.prod(seen[drafted].probs[i, token] for i, token in enumerate(drafted))
+        assert abs(prob - product) < EXACT, (drafted, prob, product)
+    return {drafted: (prob, seen[drafted]) for drafted, prob in law.items()}
+
+
+def engine_distance(
+    target, new_drafter, params=PLAIN, *, num_tokens=3, gamma=2, prompt=(0, 1), verify=rejection.verify
+):
+    """Total variation between the real loop's law and the target's; ``new_drafter`` gets the target's session."""
+    limits = Limits(num_tokens, target.n_positions)
+
+    def run(noise):
+        session = Session(target)
+        stream = Stream(prompt, session, new_drafter(session), params, noise, limits, gamma=gamma, verify=verify)
+        return outcome(stream.run())
+
+    law = Enumerator(run).law()
+    if hasattr(target, "next_probs"):
+        return total_variation(law, target_law(target, params, prompt, limits))
+    return total_variation({end.token_ids: p for end, p in law.items()}, model_law(target, params, prompt, num_tokens))
+
+
+def model_law(model, params, prompt, num_tokens):
+    """The law of plain decoding, from logits computed afresh for every prefix."""
+    law = {(): 1.0}
+    for _ in range(num_tokens):
+        law = {
+            (*tokens, token): prob * float(p)
+            for tokens, prob in law.items()
+            for token, p in enumerate(distribution(model.logits([*prompt, *tokens])[-1:], params)[0])
+            if p > 0.0
+        }
+    return law
+
+
+def plain_tokens(target, prompt, params, num_tokens, seed=3):
+    stream = Stream(prompt, Session(target), None, params, PhiloxNoise(seed), Limits(num_tokens, target.n_positions))
+    return stream.run().token_ids
+
+
+def drafted_run(target, new_drafter, prompt, params, num_tokens, *, gamma=4, seed=3, verify=rejection.verify):
+    session = Session(target)
+    limits = Limits(num_tokens, target.n_positions)
+    noise = PhiloxNoise(seed)
+    return Stream(prompt, session, new_drafter(session), params, noise, limits, gamma=gamma, verify=verify).run()
