@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from minispec.contracts import Enumerator
-from minispec.drafters import TranslatingDrafter
+from minispec.drafters import ModelDrafter, TranslatingDrafter
 from minispec.model import Session
 from minispec.model.toy import TableModel
 from minispec.noise import PhiloxNoise
@@ -69,10 +69,20 @@ def test_what_is_proposed_spells_the_drafts_text():
 
 
 def propose_inner(seed):
-    from minispec.drafters import ModelDrafter
-
     context = DRAFT.encode("abab")
     return propose(ModelDrafter(Session(TableModel(4, 64, seed=seed)), PLAIN), context, 3, PhiloxNoise(seed))
+
+
+def test_a_text_that_is_spelt_differently_as_it_grows_leaves_nothing_stale():
+    """ "a" + "b" + "a" is a, ba in draft tokens, but "aab" begins with aa: the cache must follow."""
+    for seed in range(10):
+        drafter = new_drafter(seed)
+        for step, tokens in enumerate([[0], [0, 0], [0, 1], [0, 2, 0], [0, 2, 0, 1], [2, 2]]):
+            again = drafter.propose(tokens, 3, PhiloxNoise(seed), step=step)
+            fresh = new_drafter(seed).propose(tokens, 3, PhiloxNoise(seed), step=step)
+            assert again.tokens == fresh.tokens
+            context = DRAFT.encode(b"".join(map(TARGET.token_bytes, tokens)).decode())
+            assert drafter.session.tokens[: len(context)] == context
 
 
 def test_greedy_text_is_plain_text():

@@ -233,6 +233,21 @@ def test_rows_are_the_law(widths, siblings, params):
             assert draft.probs[node] == pytest.approx(probs, abs=EXACT)
 
 
+@pytest.mark.parametrize("siblings", SIBLINGS)
+def test_rows_of_a_deep_tree_are_those_of_its_chains(siblings):
+    model, prompt = random_gpt2(n_layer=3), [1, 2, 3]
+    draft = propose(new_tree(model, (2, 3, 2, 1), siblings), prompt, 9, PhiloxNoise(2))
+    for node, parent in enumerate(draft.parents):
+        if parent in draft.parents[:node]:
+            continue  # a younger sibling: its row may be what its elders left
+        prefix = [*prompt, *(draft.tokens[i] for i in ancestors(draft.parents, parent))]
+        probs = distribution(Session(model).score(prefix, num_logits=1), PLAIN)[0]
+        if siblings == "likeliest":
+            assert draft.tokens[node] == probs.argmax()
+        else:
+            assert bits(draft.probs[node]) == bits(probs)
+
+
 def decode(noise, target, drafter, params, prompt, num_tokens, gamma):
     """Decode with trees: draft, score, judge, keep the accepted path, go on."""
     session, tokens, step = Session(target), list(prompt), 0
