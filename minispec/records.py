@@ -6,7 +6,8 @@ stopping rules have cut the block, and ``Finish`` says why a generation ended.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -42,6 +43,20 @@ class Draft:
     def __len__(self) -> int:
         return len(self.tokens)
 
+    @property
+    def is_chain(self) -> bool:
+        """Whether each token follows the one before it."""
+        return self.parents is None
+
+    def paths(self) -> Iterator[tuple[int, ...]]:
+        """Yield the tokens that lead to each row of the target's distributions, the root's empty path first."""
+        parents = range(-1, len(self) - 1) if self.parents is None else self.parents
+        paths: list[tuple[int, ...]] = [()]
+        yield paths[0]
+        for token, parent in zip(self.tokens, parents, strict=True):
+            paths.append((*paths[parent + 1], token))
+            yield paths[-1]
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -56,8 +71,9 @@ class Verdict:
     source : {"recovered", "bonus", "plain"}
         Which of the three.
     accept_probs : tuple of float
-        The acceptance probability of each *evaluated* draft, in the order of evaluation; for a chain under rejection
-        sampling min(1, p/q) of the accepted ones and the first rejected one.
+        What the rule says of the drafts it evaluated, in the order of evaluation. Under rejection sampling min(1, p/q)
+        of the accepted ones and the first rejected one; each rule's own docstring says what its entries are (block
+        verification's are survivals, a tree's include rejected siblings).
     path : tuple of int or None
         The accepted nodes of a tree, root first; None for a chain, where they are the first ``num_accepted``.
     """
@@ -83,6 +99,27 @@ class Finish:
 
 
 @dataclass(frozen=True, slots=True)
+class TokenDetail:
+    """What target and draft thought of one emitted token.
+
+    Parameters
+    ----------
+    logprob, processed_logprob : float
+        The target's log probability of the token, before and after processing (temperature, top-k, ...).
+    target_prob, draft_prob : float
+        p, after processing, and q of the draft this token is; q is None for tokens that were not drafted.
+    accept_prob : float or None
+        The probability with which the draft was accepted; None for tokens that were not drafted.
+    """
+
+    logprob: float
+    processed_logprob: float
+    target_prob: float
+    draft_prob: float | None
+    accept_prob: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """One target forward and its consequences, after the cut.
 
@@ -102,6 +139,8 @@ class Step:
         Seconds spent drafting, in the target's forward, and in the whole step.
     finish : Finish or None
         Set on the last step if it ended the generation.
+    details : tuple of TokenDetail
+        One per emitted token, if they were asked for.
     """
 
     index: int
@@ -113,7 +152,8 @@ class Step:
     draft_s: float = 0.0
     target_s: float = 0.0
     step_s: float = 0.0
-    finish: Finish | None = field(default=None)
+    finish: Finish | None = None
+    details: tuple[TokenDetail, ...] = ()
 
     @property
     def num_accepted(self) -> int:

@@ -99,6 +99,10 @@ class Tokenizer:
         """Number of token ids, i.e. the largest id + 1."""
         return max(self._bytes, default=-1) + 1
 
+    def to_json(self) -> str:
+        """Return the content of a ``tokenizer.json``."""
+        return str(self._backend.to_str())
+
     def token_id(self, text: str) -> int | None:
         """Return the id of a token given by its text, or None."""
         token = self._backend.token_to_id(text)

@@ -69,11 +69,14 @@ class Costs:
     predicted_speedup: float
 
 
-def costs(metrics: Metrics, target_row_s: float) -> Costs | None:
-    """Relate a speculative run's times to ``target_row_s``; None if it drafted or emitted nothing."""
+def costs(metrics: Metrics, target_row_s: float, simulated_cost: float | None = None) -> Costs | None:
+    """Relate a speculative run's times to ``target_row_s``; None if it drafted or emitted nothing.
+
+    ``simulated_cost`` is the cost ratio of a synthetic drafter, to be used instead of the measured one.
+    """
     if not metrics.num_draft_tokens or metrics.mean_acceptance_length is None:
         return None
-    cost_ratio = metrics.draft_s / metrics.num_draft_tokens / target_row_s
+    cost_ratio = metrics.draft_s / metrics.num_draft_tokens / target_row_s if simulated_cost is None else simulated_cost
     verify_cost = metrics.target_s / metrics.num_steps / target_row_s
     gamma = metrics.num_draft_tokens / metrics.num_steps
     predicted = speedup(metrics.mean_acceptance_length, gamma, cost_ratio, verify_cost)

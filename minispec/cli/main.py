@@ -15,6 +15,7 @@ import click
 
 from minispec import __version__
 from minispec.cli.completion import completion
+from minispec.cli.diff import diff
 from minispec.cli.doctor import doctor
 from minispec.cli.generate import generate
 from minispec.cli.models import models
@@ -37,6 +38,7 @@ def cli(verbose: int) -> None:
 
 
 cli.add_command(generate)
+cli.add_command(diff)
 cli.add_command(models)
 cli.add_command(doctor)
 cli.add_command(completion)

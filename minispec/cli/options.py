@@ -8,9 +8,16 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
+from minispec.backends import BACKENDS
+from minispec.control.fallback import SCOPES
+from minispec.drafters.spec import KINDS, MODEL
+from minispec.generation.options import DEFAULT_DRAFT, DEFAULT_TARGET, Options
 from minispec.loading.bundled import bundled_folders
+from minispec.loading.folder import DTYPES
+from minispec.verifiers import VERIFIER_NAMES
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+_DEFAULTS = Options()
 
 
 def option(flag: str, **attributes: Any) -> Callable[[_Command], _Command]:
@@ -22,11 +29,81 @@ def option(flag: str, **attributes: Any) -> Callable[[_Command], _Command]:
 
 
 class ModelName(click.ParamType):  # type: ignore[type-arg]  # generic only in newer releases
-    """A folder, a bundled name or a hub name; completion knows the bundled ones."""
+    """A folder, a bundled name or a hub name; completion knows the bundled ones and other words."""
 
     name = "model"
 
+    def __init__(self, *words: str) -> None:
+        self._words = words
+
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Complete folders and bundled names."""
-        names = [CompletionItem(name) for name in bundled_folders() if name.startswith(incomplete)]
+        """Complete folders, bundled names and words."""
+        known = [*bundled_folders(), *self._words]
+        names = [CompletionItem(name) for name in known if name.startswith(incomplete)]
         return [*names, CompletionItem(incomplete, type="dir")]
+
+
+class Gamma(click.ParamType):  # type: ignore[type-arg]  # as above
+    """A number of tokens, or the name of a policy."""
+
+    name = "number|policy"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
+        """Return a whole number as one; what else it may be is the policies' business."""
+        try:
+            return int(value)
+        except ValueError:
+            return str(value)
+
+
+_KINDS = [kind for kind in KINDS if kind != MODEL]
+
+_GENERATION = (
+    option("--target", type=ModelName(), default=DEFAULT_TARGET,
+           help="The model whose text you want: a folder, a bundled name or a hub name."),
+    option("--draft", type=ModelName("none", *_KINDS), default=DEFAULT_DRAFT,
+           help="What proposes tokens: a model, named likewise; `none` (plain decoding); or KIND[:key=value,...] with "
+                f"KIND one of {', '.join(_KINDS)}."),
+    option("--gamma", type=Gamma(), default=_DEFAULTS.gamma,
+           help="Tokens to draft per step, or a policy: heuristic, confidence[:threshold=0.4], auto, "
+                "replay:trace=FILE."),
+    option("--fallback", type=click.Choice(["off", *SCOPES]), default=_DEFAULTS.fallback,
+           help="Stop drafting while it costs more than it saves, and remember that for a request, a loaded target or "
+                "the process."),
+    option("--verify", default=_DEFAULTS.verify, metavar="RULE",
+           help=f"The rule that judges drafts: {', '.join(VERIFIER_NAMES)}. The last two are lossy."),
+    option("--temperature", type=float, default=_DEFAULTS.temperature, help="0 is greedy."),
+    option("--top-k", type=int, default=_DEFAULTS.top_k, help="Keep the k likeliest tokens; 0 keeps all."),
+    option("--top-p", type=float, default=_DEFAULTS.top_p, help="Keep the likeliest tokens up to this mass."),
+    option("--min-p", type=float, default=_DEFAULTS.min_p,
+           help="Keep tokens at least this times as likely as the likeliest."),
+    option("--repetition-penalty", type=float, default=_DEFAULTS.repetition_penalty,
+           help="Make tokens that occurred less likely; 1 changes nothing."),
+    option("--presence-penalty", type=float, default=_DEFAULTS.presence_penalty,
+           help="Subtract this from the logits of generated tokens."),
+    option("--frequency-penalty", type=float, default=_DEFAULTS.frequency_penalty,
+           help="Subtract this per occurrence from the logits of generated tokens."),
+    option("--min-tokens", type=int, default=_DEFAULTS.min_tokens,
+           help="No end of text before this many tokens."),
+    option("--regex", default=None, show_default="none",
+           help="The text must match this regular expression as a whole."),
+    option("--json-schema", default=None, show_default="none",
+           help="The text must be JSON that satisfies this schema."),
+    option("--max-tokens", type=int, default=_DEFAULTS.max_tokens, help="Tokens to emit at most."),
+    option("--stop", multiple=True, envvar=None, show_default="none",
+           help="End the text just before this string; may be repeated."),
+    option("--seed", type=int, default=_DEFAULTS.seed, help="The same seed and options give the same text."),
+    option("--audit", is_flag=True, show_default=False,
+           help="Check every forward against one without a cache, and every step's invariants. Slow."),
+    option("--backend", type=click.Choice(BACKENDS), default=BACKENDS[0], help="What computes the forward."),
+    option("--dtype", type=click.Choice(DTYPES), default=DTYPES[0], help="In what the target's weights are kept."),
+    option("--draft-dtype", type=click.Choice(DTYPES), default=None, show_default="that of --dtype",
+           help="The same for the draft."),
+)  # fmt: skip
+
+
+def generation_options(command: _Command) -> _Command:
+    """Declare every option of a generation."""
+    for declare in reversed(_GENERATION):
+        command = declare(command)
+    return command

@@ -13,15 +13,16 @@ from typing import NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from minispec.control import FixedGamma
 from minispec.drafters import Drafter, ModelDrafter
 from minispec.generation import Generation, Stream
 from minispec.generation.stopping import Limits
 from minispec.model.session import LanguageModel, Session
 from minispec.noise import Noise
 from minispec.records import FinishReason
-from minispec.sampling import SamplingParams, distribution
+from minispec.sampling import Sampler, SamplingParams, distribution
 from minispec.tokenizer import Tokenizer
-from minispec.verifiers import Verify, rejection
+from minispec.verifiers import Verifier, Verify, rejection
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -145,20 +146,21 @@ def speculative_stream(
     tokenizer: Tokenizer | None = None,
     verify: Verify = rejection.verify,
     new_session: Callable[[LanguageModel], Session] = Session,
-    new_drafter: Callable[[Session, SamplingParams], Drafter] = ModelDrafter,
+    new_drafter: Callable[[Session, Sampler], Drafter] = ModelDrafter,
     new_draft_session: Callable[[LanguageModel], Session] = Session,
 ) -> Stream:
     """Put the engine together, each part replaceable, with everything fresh."""
+    sampler = Sampler(params, len(prompt), limits.eos_token_id)
     return Stream(
         prompt,
         new_session(target),
-        None if draft is None else new_drafter(new_draft_session(draft), params),
-        params,
+        None if draft is None else new_drafter(new_draft_session(draft), sampler),
+        sampler,
         noise,
         limits,
-        gamma=gamma,
+        policy=FixedGamma(gamma),
         tokenizer=tokenizer,
-        verify=verify,
+        verifier=Verifier("rule under test", verify),
     )
 
 

@@ -1,8 +1,9 @@
 """How many tokens to draft, and when not to draft at all."""
 
 from minispec.control.auto import AutoGamma
-from minispec.control.fallback import Fallback
+from minispec.control.fallback import Fallback, remembered
 from minispec.control.gamma import ConfidenceGamma, FixedGamma, GammaPolicy, HeuristicGamma, ReplayedGamma
+from minispec.control.registry import get_policy
 
 __all__ = [
     "AutoGamma",
@@ -12,4 +13,6 @@ __all__ = [
     "GammaPolicy",
     "HeuristicGamma",
     "ReplayedGamma",
+    "get_policy",
+    "remembered",
 ]

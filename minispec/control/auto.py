@@ -28,9 +28,9 @@ _PRIOR_ROW_COST = 0.05  # of one more row in the target's forward, in units of T
 class AutoGamma:
     """Learns, per request, how often drafts survive and what everything costs.
 
-    Acceptance is learned from censored observations: only *evaluated* drafts count, and each with its acceptance
-    probability min(1, p/q) rather than the coin that fell. It is kept by the draft's confidence in eight bins, each
-    shrunk towards the mean of all. Old observations fade.
+    Acceptance is learned from censored observations: the accepted drafts and the first rejected one count, what lies
+    behind it was never tested. It is kept by the draft's confidence in eight bins, each shrunk towards the mean of
+    all. Old observations fade.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class AutoGamma:
     def __init__(self, largest: int = 16, memory: float = 64.0) -> None:
         self._largest = largest
         self._keep = math.exp(-1.0 / memory)
-        self._accepted = np.zeros(_BINS)  # sums of acceptance probabilities per bin
+        self._accepted = np.zeros(_BINS)
         self._evaluated = np.zeros(_BINS)
         self._draft = _FadingLine(self._keep)
         self._target = _FadingLine(self._keep)
@@ -74,8 +74,8 @@ class AutoGamma:
         """Learn acceptance and times from a finished step."""
         self._accepted *= self._keep
         self._evaluated *= self._keep
-        for confidence, accept_prob in zip(self._confidences, step.verdict.accept_probs, strict=False):
-            self._accepted[_bin(confidence)] += accept_prob
+        for i, confidence in enumerate(self._confidences[: step.verdict.num_accepted + 1]):
+            self._accepted[_bin(confidence)] += i < step.verdict.num_accepted
             self._evaluated[_bin(confidence)] += 1.0
         if step.draft_tokens:
             self._draft.add(len(step.draft_tokens), step.draft_s)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,7 +12,7 @@ from minispec.errors import OptionError
 from minispec.records import Step
 
 SCOPES = ("request", "session", "process")
-"""How long what was learned lives: one generation, one loaded pair in the caller's hands, or the whole process."""
+"""How long what was learned lives: one generation, one loaded target, or the whole process."""
 
 _PLAIN_STEPS = 2  # measured first, so that there is something to compare with
 _WINDOW = 8  # speculative steps judged together: one step's luck decides nothing
@@ -88,30 +90,33 @@ class Fallback:
         self._plain_steps_left, self._probing = self._pause, True
 
 
-class Scopes:
-    """Keeps fallback states for as long as their scope says.
+_process: dict[tuple[str, str], Fallback] = {}
+_sessions: weakref.WeakKeyDictionary[object, dict[tuple[str, str], Fallback]] = weakref.WeakKeyDictionary()
+
+
+def remembered(scope: str, policy: GammaPolicy, pair: tuple[str, str], session: object) -> Fallback:
+    """Return the fallback of a pair with ``policy`` in it, as far as ``scope`` remembers one.
 
     Parameters
     ----------
     scope : {"request", "session", "process"}
+        Remember nothing; as long as the object ``session`` lives; as long as the process does.
+    policy : GammaPolicy
+    pair : tuple of str
+        Names of target and draft: what one draft cost says nothing about another.
+    session : object
+        Usually the loaded target.
 
     Raises
     ------
     OptionError
         If the scope is unknown.
     """
-
-    _process: dict[tuple[str, str], Fallback] = {}  # noqa: RUF012  # shared on purpose: it is the process's memory
-
-    def __init__(self, scope: str) -> None:
-        if scope not in SCOPES:
-            raise OptionError(f"fallback is {scope!r}; it must be one of {', '.join(SCOPES)}. Try --fallback request")
-        self._states: dict[tuple[str, str], Fallback] = self._process if scope == "process" else {}
-        self._keeps = scope != "request"
-
-    def wrap(self, policy: GammaPolicy, pair: tuple[str, str]) -> Fallback:
-        """Return the pair's state with ``policy`` in it; a new one where the scope keeps none."""
-        if not self._keeps or pair not in self._states:
-            self._states[pair] = Fallback(policy)
-        self._states[pair].policy = policy
-        return self._states[pair]
+    if scope not in SCOPES:
+        raise OptionError(f"fallback is {scope!r}; it must be one of {', '.join(SCOPES)}. Try --fallback request")
+    if scope == "request":
+        return Fallback(policy)
+    states = _process if scope == "process" else _sessions.setdefault(session, {})
+    state = states.setdefault(pair, Fallback(policy))
+    state.policy = policy
+    return state

@@ -6,8 +6,12 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from minispec.drafters import ModelDrafter
+from minispec.control import FixedGamma, get_policy, remembered
+from minispec.drafters import Drafter, ModelDrafter
+from minispec.drafters.build import build_drafter
+from minispec.drafters.spec import DraftSpec, parse_draft
 from minispec.errors import OptionError, PromptError, VocabularyError
+from minispec.generation.audit import AuditedSession
 from minispec.generation.options import DEFAULT_DRAFT, DEFAULT_TARGET, Options
 from minispec.generation.result import Generation
 from minispec.generation.stopping import Limits
@@ -15,7 +19,9 @@ from minispec.generation.stream import Stream
 from minispec.loading import load_model
 from minispec.model.session import LanguageModel, Session
 from minispec.noise import Noise, PhiloxNoise
+from minispec.sampling import Constraint, Sampler
 from minispec.tokenizer import Tokenizer, describe_difference
+from minispec.verifiers import Verifier, get_verifier
 
 
 def stream(
@@ -35,15 +41,17 @@ def stream(
     ----------
     prompt : str or sequence of int
         Text, or token ids of the target's vocabulary.
-    target, draft : str or model
-        A folder, a bundled name, a hub name, or a loaded model. ``draft=None`` decodes plainly.
+    target : str or model
+        A folder, a bundled name, a hub name, or a loaded model.
+    draft : str, model or None
+        Likewise, or ``KIND[:key=value,...]`` (see :mod:`minispec.drafters.spec`). None decodes plainly.
     backend, dtype, draft_dtype : str
         For models given by name; ``draft_dtype`` is ``dtype`` unless given.
     noise : Noise, optional
         Randomness; by default Philox noise with ``options["seed"]``.
     **options
-        Those of :class:`minispec.generation.options.Options`: gamma, temperature, top_k, top_p, min_p, max_tokens,
-        stop, seed. An unknown one is an error.
+        Those of :class:`minispec.generation.options.Options`: gamma, verify, temperature, max_tokens, stop, seed and
+        others. An unknown one is an error.
 
     Returns
     -------
@@ -63,29 +71,55 @@ def stream(
     3
     """
     checked = _options(options)
-    target_model = load_model(target, backend=backend, dtype=dtype) if isinstance(target, str) else target
-    draft_model = load_model(draft, backend=backend, dtype=draft_dtype or dtype) if isinstance(draft, str) else draft
-    if draft_model is not None:
-        check_vocabularies(target_model, draft_model)
+    verifier = get_verifier(checked.verify)
+    spec = parse_draft(draft) if isinstance(draft, str) else None
+    if spec is not None:
+        check_together(spec, verifier, checked)
+
+    def load(name: str, dtype: str) -> LanguageModel:
+        return load_model(name, backend=backend, dtype=dtype)
+
+    target_model = load(target, dtype) if isinstance(target, str) else target
     tokenizer: Tokenizer | None = getattr(target_model, "tokenizer", None)
     prompt_tokens = _encode(prompt, target_model, tokenizer)
     limits = Limits(checked.max_tokens, target_model.n_positions, checked.stop, target_model.eos_token_id)
+    session = AuditedSession(target_model) if checked.audit else Session(target_model)
+    sampler = Sampler(
+        checked.sampling, len(prompt_tokens), target_model.eos_token_id, _constraint(checked, target_model, tokenizer)
+    )
+    drafter: Drafter | None = None
+    if spec is not None:
+        drafter = build_drafter(
+            spec, session, sampler, load_model=lambda name: load(name, draft_dtype or dtype),
+            check_vocabularies=check_vocabularies, default_draft=DEFAULT_DRAFT, coupled=verifier.coupled,
+        )  # fmt: skip
+    elif draft is not None:
+        assert not isinstance(draft, str)
+        check_vocabularies(target_model, draft)
+        drafter = ModelDrafter(Session(draft), sampler, coupled=verifier.coupled)
+    draft_name = draft if isinstance(draft, str) else None if draft is None else draft.name
+    policy = get_policy(checked.gamma)
+    if checked.fallback != "off" and draft_name is not None:
+        policy = remembered(checked.fallback, policy, (target_model.name, draft_name), target_model)
     return Stream(
         prompt_tokens,
-        Session(target_model),
-        None if draft_model is None else ModelDrafter(Session(draft_model), checked.sampling),
-        checked.sampling,
+        session,
+        drafter,
+        sampler,
         PhiloxNoise(checked.seed) if noise is None else noise,
         limits,
-        gamma=checked.gamma,
+        policy=policy,
         tokenizer=tokenizer,
+        verifier=verifier,
+        logprobs=checked.logprobs,
+        audit=checked.audit,
         prompt=prompt if isinstance(prompt, str) else "",
         options={
             "target": target_model.name,
-            "draft": None if draft_model is None else draft_model.name,
+            "draft": draft_name,
             "backend": _told(target_model, "backend", backend),
             "dtype": _told(target_model, "dtype", dtype),
-            "draft_dtype": _told(draft_model, "dtype", draft_dtype or dtype),
+            "draft_dtype": draft_dtype or dtype,
             **asdict(checked),
         },
     )
@@ -121,7 +155,28 @@ def check_vocabularies(target: LanguageModel, draft: LanguageModel) -> None:
     if difference is not None:
         raise VocabularyError(
             f"target {target.name} and draft {draft.name} have different vocabularies ({difference}); speculative "
-            "decoding needs one shared vocabulary. Try --draft none, or a draft trained with the target's tokenizer"
+            f"decoding needs one shared vocabulary. Try --draft none, or --draft {draft.name}:translate=true"
+        )
+
+
+def check_together(spec: DraftSpec, verifier: Verifier, options: Options) -> None:
+    """Refuse combinations that cannot work, before anything is loaded.
+
+    Raises
+    ------
+    OptionError
+        Naming a combination that does.
+    """
+    if not spec.is_tree:
+        return
+    if not verifier.trees:
+        raise OptionError(
+            f"draft {spec.text!r} proposes a tree, and the rule {verifier.name!r} judges chains. Try --verify tree"
+        )
+    if not isinstance(get_policy(options.gamma), FixedGamma) or options.fallback != "off":
+        raise OptionError(
+            f"draft {spec.text!r} has a shape of its own, which gamma {options.gamma!r} and fallback "
+            f"{options.fallback!r} cannot change. Try --gamma 5 --fallback off"
         )
 
 
@@ -132,6 +187,18 @@ def _options(options: dict[str, Any]) -> Options:
             raise OptionError(f"unknown option {name!r}; the options are {', '.join(known)}")
     stop = options.get("stop", ())
     return Options(**{**options, "stop": (stop,) if isinstance(stop, str) else tuple(stop)})
+
+
+def _constraint(options: Options, target: LanguageModel, tokenizer: Tokenizer | None) -> Constraint | None:
+    if options.regex is None and options.json_schema is None:
+        return None
+    if tokenizer is None or not target.eos_token_id:
+        raise OptionError(
+            f"a regex or JSON schema needs a tokenizer and an end-of-text token, and {target.name} lacks one of them"
+        )
+    kind = "json_schema" if options.regex is None else "regex"
+    form = options.regex or options.json_schema or ""
+    return Constraint(form, kind, tokenizer, min(target.eos_token_id), target.vocab_size)
 
 
 def _told(model: LanguageModel | None, what: str, asked: str) -> str:

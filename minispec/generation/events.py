@@ -7,7 +7,7 @@ from typing import Any
 
 from minispec.generation.result import Generation
 from minispec.generation.stopping import Piece
-from minispec.records import Source
+from minispec.records import Source, TokenDetail
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,20 +20,24 @@ class Prefilled:
 
 @dataclass(frozen=True, slots=True)
 class Drafted:
-    """The drafter has proposed ``tokens``; ``probs[i]`` is the probability it drew ``tokens[i]`` with."""
+    """The drafter has proposed ``tokens``; ``probs[i]`` is the probability it drew ``tokens[i]`` with.
+
+    ``parents`` is the node each one follows in a tree; None is a chain.
+    """
 
     step: int
     position: int
     tokens: tuple[int, ...]
     probs: tuple[float, ...]
     elapsed_s: float
+    parents: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Verified:
     """The target has judged the draft: the accepted prefix, then ``next_token``, whatever the stops will cut.
 
-    ``accept_probs`` are min(1, p/q) of the evaluated drafts.
+    ``accept_probs`` is what the rule says of the drafts it evaluated, see :class:`minispec.records.Verdict`.
     """
 
     step: int
@@ -48,13 +52,17 @@ class Verified:
 
 @dataclass(frozen=True, slots=True)
 class Emitted:
-    """Committed tokens, and the text that is now safe to show (it may lag behind the tokens)."""
+    """Committed tokens, and the text that is now safe to show (it may lag behind the tokens).
+
+    ``details`` holds log probabilities and acceptance, one per token, if the run records them.
+    """
 
     step: int
     position: int
     token_ids: tuple[int, ...]
     sources: tuple[Source, ...]
     pieces: tuple[Piece, ...]
+    details: tuple[TokenDetail, ...] = ()
 
     @property
     def text(self) -> str:

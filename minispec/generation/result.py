@@ -38,7 +38,9 @@ class Generation:
         "interrupted" while the stream has not come to its end.
     stop : str or None
         The stop string that matched.
-    guarantee : {"bit-exact", "same-seed", "same-distribution"}
+    guarantee : {"bit-exact", "same-seed", "same-distribution", "lossy"}
+    reproducible : bool
+        Whether the same seed and options give the same tokens again; not so where γ follows measured time.
     metrics : Metrics
     options : mapping
         Every option in force.
@@ -53,13 +55,14 @@ class Generation:
     finish_reason: FinishReason
     stop: str | None
     guarantee: Guarantee
+    reproducible: bool
     metrics: Metrics
     options: Mapping[str, Any]
     steps: tuple[Step, ...] = field(repr=False, default=())
     pieces: tuple[Piece, ...] = field(repr=False, default=())
 
     def to_dict(self) -> dict[str, Any]:
-        """Return JSON-able data, without the per-step records."""
+        """Return JSON-able data: everything but the per-step records."""
         return {
             "prompt": self.prompt,
             "text": self.text,
@@ -68,6 +71,9 @@ class Generation:
             "finish_reason": self.finish_reason,
             "stop": self.stop,
             "guarantee": self.guarantee,
+            "reproducible": self.reproducible,
+            "draft_lengths": [len(step.draft_tokens) for step in self.steps],
+            "token_details": [asdict(detail) for step in self.steps for detail in step.details],
             "options": dict(self.options),
             "metrics": asdict(self.metrics),
         }

@@ -6,10 +6,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from minispec.control import FixedGamma, GammaPolicy
 from minispec.drafters import Drafter
+from minispec.generation.audit import audit_step
 from minispec.generation.autoregressive import autoregressive
 from minispec.generation.events import Emitted, Event, Finished, Prefilled
-from minispec.generation.guarantee import guarantee
+from minispec.generation.guarantee import guarantee, reproducible
 from minispec.generation.metrics import Metrics
 from minispec.generation.result import Generation
 from minispec.generation.speculative import speculative
@@ -17,9 +19,11 @@ from minispec.generation.stopping import Limits, Stopper
 from minispec.generation.transcript import Transcript
 from minispec.model.session import Session
 from minispec.noise import Noise
-from minispec.sampling import SamplingParams
+from minispec.sampling import Sampler
 from minispec.tokenizer import Tokenizer
-from minispec.verifiers import Verify, rejection
+from minispec.verifiers import Verifier, get_verifier
+
+REJECTION = get_verifier("rejection")
 
 
 class Stream:
@@ -36,13 +40,19 @@ class Stream:
     target : Session
     drafter : Drafter or None
         None decodes plainly.
-    params : SamplingParams
+    sampler : Sampler
     noise : Noise
     limits : Limits
-    gamma : int
+    policy : GammaPolicy
+        How many tokens to draft.
     tokenizer : Tokenizer or None
         For the text and the stop strings.
-    verify : Verify
+    verifier : Verifier
+        The rule that judges drafts.
+    logprobs : bool
+        Record log probabilities, p, q and acceptance per token.
+    audit : bool
+        Check lengths and counters after every step; the forwards are checked by handing in an ``AuditedSession``.
     prompt : str
     options : mapping
         Recorded in the result.
@@ -57,13 +67,15 @@ class Stream:
         prompt_tokens: Sequence[int],
         target: Session,
         drafter: Drafter | None,
-        params: SamplingParams,
+        sampler: Sampler,
         noise: Noise,
         limits: Limits,
         *,
-        gamma: int = 5,
+        policy: GammaPolicy | None = None,
         tokenizer: Tokenizer | None = None,
-        verify: Verify = rejection.verify,
+        verifier: Verifier = REJECTION,
+        logprobs: bool = False,
+        audit: bool = False,
         prompt: str = "",
         options: Mapping[str, Any] | None = None,
         row: int = 0,
@@ -74,15 +86,18 @@ class Stream:
         self._tokenizer = tokenizer
         self._prompt = prompt
         self._prompt_tokens = tuple(prompt_tokens)
-        self._params = params
+        self._sampler = sampler
         self._noise = noise
-        self._gamma = gamma
-        self._verify = verify
+        self._policy = policy or FixedGamma(5)
+        self._verifier = verifier
+        self._logprobs = logprobs
+        self._audit = audit
         self._row = row
         self._clock = clock
         self._options = dict(options or {})
         self._transcript = Transcript(prompt_tokens, lambda: Stopper(limits, tokenizer, len(prompt_tokens)))
         self._prefill_s: float | None = None
+        self._num_prefill_forwards = 0
         self._num_delivered = 0  # steps whose Emitted event reached the consumer
         self._finished_delivered = False
         self._events: Iterator[Event] | None = None
@@ -120,6 +135,11 @@ class Stream:
         """What has been generated so far; ``finish_reason`` is "interrupted" until the end."""
         transcript = self._transcript
         finish = transcript.finish
+        promise = guarantee(
+            self._verifier if self.drafter is not None else None,
+            temperature=self._sampler.params.temperature,
+            batch_invariant=self.target.model.batch_invariant,
+        )
         return Generation(
             prompt=self._prompt,
             text=transcript.text,
@@ -127,11 +147,8 @@ class Stream:
             sources=tuple(source for step in transcript.steps for source in step.sources),
             finish_reason="interrupted" if finish is None else finish.reason,
             stop=None if finish is None else finish.stop,
-            guarantee=guarantee(
-                speculative=self.drafter is not None,
-                temperature=self._params.temperature,
-                batch_invariant=self.target.model.batch_invariant,
-            ),
+            guarantee=promise,
+            reproducible=reproducible(promise, timed=self.drafter is not None and self._policy.timed),
             metrics=Metrics.from_steps(transcript.steps, len(self._prompt_tokens), self._prefill_s or 0.0),
             options=self._options,
             steps=tuple(transcript.steps),
@@ -157,14 +174,19 @@ class Stream:
             step, pieces = transcript.steps[self._num_delivered], transcript.pieces[self._num_delivered]
             yield Emitted(step.index, step.position, step.tokens, step.sources, tuple(pieces))
         if self.drafter is None:
-            yield from autoregressive(
-                transcript, self.target, self._params, self._noise, row=self._row, clock=self._clock
-            )
-        else:
-            yield from speculative(
-                transcript, self.target, self.drafter, self._params, self._noise, self._verify,
-                gamma=self._gamma, row=self._row, clock=self._clock,
+            events = autoregressive(
+                transcript, self.target, self._sampler, self._noise,
+                row=self._row, logprobs=self._logprobs, clock=self._clock,
             )  # fmt: skip
+        else:
+            events = speculative(
+                transcript, self.target, self.drafter, self._sampler, self._noise, self._verifier.verify, self._policy,
+                row=self._row, logprobs=self._logprobs, clock=self._clock,
+            )  # fmt: skip
+        for event in events:
+            if self._audit and isinstance(event, Emitted):
+                audit_step(transcript, self.target, self._num_prefill_forwards)
+            yield event
         yield Finished(self.generation)
 
     def _prefill(self) -> Prefilled:
@@ -174,6 +196,7 @@ class Stream:
         if self.drafter is not None:
             self.drafter.prefill(self._prompt_tokens[:-1])
         self._prefill_s = self._clock() - started
+        self._num_prefill_forwards = self.target.num_forwards
         return Prefilled(len(self._prompt_tokens), self._prefill_s)
 
     def _set_back(self) -> None:

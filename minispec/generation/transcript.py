@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from minispec.generation.stopping import Piece, Stopper
-from minispec.records import Draft, Finish, Source, Step, Verdict
+from minispec.records import Draft, Finish, Source, Step, TokenDetail, Verdict
 
 
 class Transcript:
@@ -57,7 +57,16 @@ class Transcript:
         """Text released so far."""
         return self._stopper.text
 
-    def commit(self, draft: Draft, verdict: Verdict, *, draft_s: float, target_s: float, step_s: float) -> Step:
+    def commit(
+        self,
+        draft: Draft,
+        verdict: Verdict,
+        *,
+        draft_s: float,
+        target_s: float,
+        step_s: float,
+        details: Sequence[TokenDetail] = (),
+    ) -> Step:
         """Cut what the target emitted where the text ends, and record the step."""
         position = len(self.tokens)
         tokens, sources = self._emitted(draft.tokens, verdict)
@@ -73,13 +82,14 @@ class Transcript:
             target_s=target_s,
             step_s=step_s,
             finish=self.finish,
+            details=tuple(details[:kept]),
         )
         self.steps.append(step)
         return step
 
     @staticmethod
     def _emitted(draft_tokens: tuple[int, ...], verdict: Verdict) -> tuple[tuple[int, ...], tuple[Source, ...]]:
-        accepted = draft_tokens[: verdict.num_accepted]
+        accepted = tuple(draft_tokens[i] for i in verdict.accepted)
         kept: Source = "accepted"
         return (*accepted, verdict.next_token), (*[kept] * len(accepted), verdict.source)
 

@@ -62,18 +62,20 @@ class KVCache:
         InvariantError
             If a slot lies outside the capacity or would leave a gap.
         """
-        if len(slots) and not 0 <= int(slots.min()) <= int(slots.max()) < self.capacity:
-            raise InvariantError(f"slots {slots.tolist()} do not fit the cache's capacity of {self.capacity}")
-        order = np.lexsort((slots, rows)) if len(slots) > 1 else np.zeros(len(slots), np.int64)
-        sorted_rows, sorted_slots = rows[order], slots[order]
-        ends = self.lengths[layer, sorted_rows]
-        if len(slots) > 1:  # a slot may also follow another one of this store in its row
-            ends[1:] = np.where(np.diff(sorted_rows) == 0, np.maximum(ends[1:], sorted_slots[:-1] + 1), ends[1:])
-        if np.any(sorted_slots > ends):
-            raise InvariantError(f"storing at slots {slots.tolist()} would leave a gap in layer {layer}")
+        self._check_slots(layer, rows, slots)
         self.keys[layer, rows, slots] = keys
         self.values[layer, rows, slots] = values
         np.maximum.at(self.lengths[layer], rows, slots + 1)
+
+    def _check_slots(self, layer: int, rows: Index, slots: Index) -> None:
+        """Refuse slots that lie outside, or that leave a gap behind what is stored and what this store brings."""
+        ends = {int(row): int(self.lengths[layer, row]) for row in rows}
+        for slot, row in sorted(zip(slots.tolist(), rows.tolist(), strict=True)):
+            if not 0 <= slot < self.capacity:
+                raise InvariantError(f"slots {slots.tolist()} do not fit the cache's capacity of {self.capacity}")
+            if slot > ends[row]:
+                raise InvariantError(f"storing at slots {slots.tolist()} would leave a gap in layer {layer}")
+            ends[row] = max(ends[row], slot + 1)
 
     def rollback(self, length: int, row: int = 0) -> None:
         """Keep at most the first ``length`` slots of ``row``, in every layer.

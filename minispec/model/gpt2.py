@@ -18,7 +18,7 @@ from minispec.model.weights import Weights, num_parameters
 from minispec.tokenizer import Tokenizer
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # a model is itself: an identity that can be a key
 class GPT2:
     """A loaded model.
 

@@ -1,29 +1,30 @@
-"""Only text of a given form: a regular expression or a JSON schema, compiled to token masks by ``outlines-core``.
+"""Only text of a given form: a regular expression or a JSON schema, turned into token masks by ``llguidance``.
 
-The mask of a position is a function of the tokens generated before it, drafted ones included, so it goes with the row
-it belongs to and nothing has to be rolled back: states of prefixes are remembered, not mutated.
+The mask of a position is a function of the tokens generated before it, drafted ones included. The library's matcher
+walks one sequence, so it is set back to what a prefix shares with the last one and fed the rest; no answer depends on
+what was asked before.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.errors import MissingDependencyError, OptionError
+from minispec.errors import MissingDependencyError, OptionError, shown
 from minispec.tokenizer import Tokenizer
 
 
 class Constraint:
-    """Which tokens may follow a generated prefix, so that the whole text matches a pattern.
+    """Which tokens may follow a generated prefix, so that the whole text has a form.
 
     Parameters
     ----------
-    pattern : str
-        A regular expression the generated text must match as a whole.
+    form : str
+        A regular expression that the generated text must match as a whole, or a JSON schema.
+    kind : {"regex", "json_schema"}
     tokenizer : Tokenizer
     eos_token_id : int
         Allowed exactly where the text may end.
@@ -33,75 +34,54 @@ class Constraint:
     Raises
     ------
     MissingDependencyError
-        If ``outlines-core`` is not installed.
+        If ``llguidance`` is not installed.
     OptionError
-        If the pattern cannot be compiled, or no text of this vocabulary matches it.
+        If the form cannot be compiled.
     """
 
-    def __init__(self, pattern: str, tokenizer: Tokenizer, eos_token_id: int, vocab_size: int) -> None:
+    def __init__(self, form: str, kind: str, tokenizer: Tokenizer, eos_token_id: int, vocab_size: int) -> None:
         try:
-            from outlines_core import Index, Vocabulary
+            from llguidance import LLMatcher, LLTokenizer
         except ImportError:
             raise MissingDependencyError(
-                "constraints need outlines-core, which is not installed. Install the extra: pip install outlines-core"
+                "a regex or a JSON schema needs llguidance, which is not installed. Try pip install llguidance"
             ) from None
-        ids: dict[bytes, list[int]] = {}
-        for token in range(tokenizer.vocab_size):
-            content = tokenizer.token_bytes(token)
-            if content:
-                ids.setdefault(content, []).append(token)
         try:
-            self._index: Any = Index(pattern, Vocabulary(eos_token_id, ids))
+            compile_ = LLMatcher.grammar_from_regex if kind == "regex" else LLMatcher.grammar_from_json_schema
+            vocabulary = LLTokenizer(tokenizer.to_json(), n_vocab=vocab_size, eos_token=eos_token_id)
+            self._matcher: Any = LLMatcher(vocabulary, compile_(form))
+            problem = self._matcher.get_error() if self._matcher.is_error() else ""
         except ValueError as error:
-            reason = " ".join(str(error).split())[:200]
-            raise OptionError(
-                f"the pattern {pattern[:80]!r} cannot be used ({reason}). Try a simpler regular expression"
-            ) from None
-        self.pattern = pattern
+            problem = str(error)
+        if problem:
+            reason = " ".join(problem.split())[:200]
+            what = "regular expression" if kind == "regex" else "JSON schema"
+            raise OptionError(f"the {what} {shown(form)} cannot be used ({reason}). Correct or simplify it")
+        self._eos_token_id = eos_token_id
         self._vocab_size = vocab_size
-        self._states: dict[tuple[int, ...], Any] = {(): self._index.get_initial_state()}
-        self._masks: dict[Any, NDArray[np.bool_]] = {}
-
-    @classmethod
-    def from_json_schema(cls, schema: str, tokenizer: Tokenizer, eos_token_id: int, vocab_size: int) -> Constraint:
-        """Compile a JSON schema; the text is then one JSON value that satisfies it."""
-        try:
-            from outlines_core.json_schema import build_regex_from_schema
-        except ImportError:
-            raise MissingDependencyError(
-                "constraints need outlines-core, which is not installed. Install the extra: pip install outlines-core"
-            ) from None
-        try:
-            json.loads(schema)
-            pattern = build_regex_from_schema(schema)
-        except (ValueError, TypeError, RuntimeError) as error:
-            reason = " ".join(str(error).split())[:200]
-            raise OptionError(f"the JSON schema {schema[:80]!r} cannot be used ({reason}). Simplify it") from None
-        return cls(pattern, tokenizer, eos_token_id, vocab_size)
+        self._consumed: list[int] = []
 
     def allowed(self, generated: Sequence[int]) -> NDArray[np.bool_]:
         """Return which tokens may follow, shape (V,); at least one may.
 
-        Behind the end of the pattern, and outside it (where only a deterministic draft can lead, to be rejected),
+        Behind the end of the text, and outside its form (where only a deterministic draft can lead, to be rejected),
         everything may: no token drawn there is ever emitted.
         """
-        state = self._state(tuple(generated))
-        if state not in self._masks:
-            mask = np.zeros(self._vocab_size, np.bool_)
-            if state is not None:
-                mask[self._index.get_allowed_tokens(state)] = True
-            if not mask.any():
-                mask[:] = True
-            self._masks[state] = mask
-        return self._masks[state]
+        if not self._walk(list(generated)):
+            return np.ones(self._vocab_size, np.bool_)
+        bits = np.frombuffer(self._matcher.compute_bitmask(), np.uint8)
+        return np.unpackbits(bits, count=self._vocab_size, bitorder="little").astype(np.bool_)
 
-    def _state(self, generated: tuple[int, ...]) -> Any:
-        """Return the automaton's state after ``generated``, None outside the pattern; remembered per prefix."""
-        known = len(generated)
-        while generated[:known] not in self._states:
-            known -= 1
-        state = self._states[generated[:known]]
-        for end in range(known, len(generated)):
-            state = None if state is None else self._index.get_next_state(state, generated[end])
-            self._states[generated[: end + 1]] = state
-        return state
+    def _walk(self, tokens: list[int]) -> bool:
+        """Bring the matcher to the state after ``tokens``; return whether there is one."""
+        shared = 0
+        while shared < min(len(tokens), len(self._consumed)) and tokens[shared] == self._consumed[shared]:
+            shared += 1
+        if shared < len(self._consumed):
+            self._matcher.rollback(len(self._consumed) - shared)
+        self._consumed = tokens[:shared]
+        if self._eos_token_id in tokens:
+            return False
+        consumed = self._matcher.try_consume_tokens(tokens[shared:])
+        self._consumed = tokens[: shared + consumed]
+        return bool(shared + consumed == len(tokens))

@@ -5,7 +5,7 @@ Repetition penalty, presence and frequency penalties, constraint, minimum length
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,13 +49,18 @@ class Sampler:
         -------
         ndarray of shape (T, V), float64
         """
-        if not self._looks_back:
-            return distribution(logits, self.params)
         first = len(tokens) - len(logits) + 1
-        return self.rows(logits, [tokens[: first + i] for i in range(len(logits))])
+        return self.rows(logits, (tokens[: first + i] for i in range(len(logits))))
 
-    def rows(self, logits: NDArray[np.float32], prefixes: Sequence[Sequence[int]]) -> NDArray[np.float64]:
-        """Return the distributions of rows with a prefix each (the nodes of a tree)."""
+    def rows(self, logits: NDArray[np.float32], prefixes: Iterable[Sequence[int]]) -> NDArray[np.float64]:
+        """Return the distributions of rows that each follow a prefix of their own (the nodes of a tree).
+
+        Parameters
+        ----------
+        logits : ndarray of shape (T, V)
+        prefixes : iterable of sequence of int
+            The T prefixes; consumed only if some processor looks at them, so a generator costs nothing otherwise.
+        """
         if not self._looks_back:
             return distribution(logits, self.params)
         processed = [self._process(row, prefix) for row, prefix in zip(logits, prefixes, strict=True)]

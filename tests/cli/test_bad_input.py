@@ -28,7 +28,7 @@ def refused(run: Run, tmp_path: Path, *arguments: str, stdin: bytes = b"", says:
     ("flags", "says"),
     [
         (["--gamma", "-1"], ("gamma is -1", ">= 0")),
-        (["--gamma", "two"], ("two", "integer")),
+        (["--gamma", "two"], ("two", "number >= 0")),
         (["--temperature", "-0.5"], ("temperature is -0.5", ">= 0")),
         (["--temperature", "nan"], ("temperature is nan",)),
         (["--temperature", "inf"], ("temperature is inf",)),

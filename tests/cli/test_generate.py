@@ -42,7 +42,7 @@ def test_the_json_report_agrees_with_the_library(run: Run, target: str, draft: s
     assert set(told["sources"]) <= {"accepted", "recovered", "bonus", "plain"}
     assert told["finish_reason"] == made.finish_reason
     assert told["guarantee"] == "same-distribution"
-    assert told["options"] == {**made.options, "stop": []}
+    assert told["options"] == {**made.options, "stop": [], "logprobs": True}  # the report has details per token
     assert told["metrics"]["num_tokens"] == len(told["token_ids"])
     assert told["metrics"]["costs"]["cost_ratio"] > 0
 
@@ -50,6 +50,7 @@ def test_the_json_report_agrees_with_the_library(run: Run, target: str, draft: s
 def test_every_option_and_its_default_is_in_help_and_json(run: Run, target: str) -> None:
     told = report(run, "the", "--target", target, "--draft", "none", "--max-tokens", "2", MINISPEC_BACKEND="numpy")
     help_text = " ".join(run("generate", "--help").stdout.split())
+    assert told["options"].pop("logprobs")  # follows from --json
     for name, value in told["options"].items():
         assert f"--{name.replace('_', '-')}" in help_text
         if name in ("gamma", "temperature", "top_p", "seed"):

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minispec.control import AutoGamma, ConfidenceGamma, Fallback, FixedGamma, GammaPolicy, HeuristicGamma
-from minispec.control.fallback import Scopes
+from minispec.control import AutoGamma, ConfidenceGamma, Fallback, FixedGamma, GammaPolicy, HeuristicGamma, remembered
 from minispec.control.gamma import ReplayedGamma
 from minispec.errors import OptionError
 from minispec.records import Step, Verdict
@@ -121,17 +120,29 @@ def test_a_replayed_schedule_is_followed_by_step_index() -> None:
     assert lengths == [3, 0, 2, 0]
 
 
-def test_scopes_decide_how_long_a_fallback_remembers() -> None:
-    pair = ("target", "draft")
-    request, session = Scopes("request"), Scopes("session")
-    assert request.wrap(FixedGamma(5), pair) is not request.wrap(FixedGamma(5), pair)
-    assert session.wrap(FixedGamma(5), pair) is session.wrap(FixedGamma(5), pair)
-    assert session.wrap(FixedGamma(5), pair) is not session.wrap(FixedGamma(5), ("target", "other"))
-    assert Scopes("session").wrap(FixedGamma(5), pair) is not session.wrap(FixedGamma(5), pair)
-    assert Scopes("process").wrap(FixedGamma(5), pair) is Scopes("process").wrap(FixedGamma(5), pair)
+def test_scopes_decide_how_long_a_fallback_is_remembered() -> None:
+    class Session:
+        pass
+
+    one, other, pair = Session(), Session(), ("target", "draft")
+    policy = FixedGamma(5)
+    assert remembered("request", policy, pair, one) is not remembered("request", policy, pair, one)
+    kept = remembered("session", policy, pair, one)
+    assert remembered("session", policy, pair, one) is kept
+    assert remembered("session", policy, pair, other) is not kept
+    assert remembered("session", policy, ("target", "another draft"), one) is not kept
+    assert remembered("process", policy, pair, one) is remembered("process", policy, pair, other)
+    assert remembered("process", policy, pair, one) is not kept
 
 
-@pytest.mark.parametrize("make", [lambda: FixedGamma(-1), lambda: ConfidenceGamma(1.5), lambda: Scopes("forever")])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: FixedGamma(-1),
+        lambda: ConfidenceGamma(1.5),
+        lambda: remembered("forever", FixedGamma(1), ("", ""), None),
+    ],
+)
 def test_nonsense_is_refused(make: Callable[[], object]) -> None:
     with pytest.raises(OptionError, match="Try"):
         make()

@@ -7,12 +7,13 @@ import math
 import numpy as np
 
 from minispec.contracts import Enumerator, outcome, target_law, total_variation
+from minispec.control import FixedGamma
 from minispec.generation import Stream
 from minispec.generation.stopping import Limits
 from minispec.model import Session
 from minispec.noise import AuditedNoise, PhiloxNoise
-from minispec.sampling import SamplingParams, distribution
-from minispec.verifiers import rejection
+from minispec.sampling import Sampler, SamplingParams, distribution
+from minispec.verifiers import Verifier, rejection
 
 PLAIN = SamplingParams(1.0, 0, 1.0, 0.0)
 GREEDY = SamplingParams(0.0, 0, 1.0, 0.0)
@@ -52,8 +53,7 @@ def engine_distance(
 
     def run(noise):
         session = Session(target)
-        stream = Stream(prompt, session, new_drafter(session), params, noise, limits, gamma=gamma, verify=verify)
-        return outcome(stream.run())
+        return outcome(_stream(prompt, session, new_drafter(session), params, noise, limits, gamma, verify).run())
 
     law = Enumerator(run).law()
     if hasattr(target, "next_probs"):
@@ -75,12 +75,18 @@ def model_law(model, params, prompt, num_tokens):
 
 
 def plain_tokens(target, prompt, params, num_tokens, seed=3):
-    stream = Stream(prompt, Session(target), None, params, PhiloxNoise(seed), Limits(num_tokens, target.n_positions))
-    return stream.run().token_ids
+    limits = Limits(num_tokens, target.n_positions)
+    return _stream(prompt, Session(target), None, params, PhiloxNoise(seed), limits).run().token_ids
 
 
 def drafted_run(target, new_drafter, prompt, params, num_tokens, *, gamma=4, seed=3, verify=rejection.verify):
     session = Session(target)
     limits = Limits(num_tokens, target.n_positions)
     noise = PhiloxNoise(seed)
-    return Stream(prompt, session, new_drafter(session), params, noise, limits, gamma=gamma, verify=verify).run()
+    return _stream(prompt, session, new_drafter(session), params, noise, limits, gamma, verify).run()
+
+
+def _stream(prompt, session, drafter, params, noise, limits, gamma=0, verify=rejection.verify):
+    sampler = Sampler(params, len(prompt), limits.eos_token_id)
+    rule = Verifier("rule under test", verify)
+    return Stream(prompt, session, drafter, sampler, noise, limits, policy=FixedGamma(gamma), verifier=rule)

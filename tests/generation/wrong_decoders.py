@@ -101,9 +101,9 @@ WRONG_VERIFIERS = {
 class UntruthfulDrafter:
     """Draws at half the temperature of the q it reports."""
 
-    def __init__(self, session, params):
-        self.params = params
-        self.drawer = ModelDrafter(session, dataclasses.replace(params, temperature=params.temperature / 2))
+    def __init__(self, session, sampler):
+        self.params = sampler.params
+        self.drawer = ModelDrafter(session, dataclasses.replace(self.params, temperature=self.params.temperature / 2))
         self.reporter = Session(session.model)
 
     def prefill(self, tokens):

@@ -1,0 +1,99 @@
+"""``minispec diff``: where two runs part ways, and why."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from minispec.analysis.divergence import diverge
+from minispec.cli.generate import generate, read_prompt
+from minispec.cli.pair import Pair
+from minispec.errors import InputError, OptionError
+from minispec.loading import load_model
+
+_EXPECT_EQUAL = ("bit-exact", "same-seed")
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.argument("a")
+@click.argument("b")
+@click.option("--prompt", help="Where A and B are options: what to continue.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+def diff(a: str, b: str, prompt: str | None, as_json: bool) -> None:
+    """Find the first token at which two runs differ, and say whether it is a tie, a rounding, another draw or a bug.
+
+    A and B are files written by `minispec generate --json`, or option sets for two runs to make now:
+
+        minispec diff "--gamma 3 --temperature 0" "--draft none --temperature 0" --prompt "Once upon a time"
+    """
+    runs = [_run(which, prompt) for which in (a, b)]
+    first, second = (run["options"] for run in runs)
+    for what in ("target", "backend", "dtype"):
+        if first[what] != second[what]:
+            raise OptionError(
+                f"the runs have different {what}s, {first[what]!r} and {second[what]!r}; compare like with like"
+            )
+    if runs[0]["prompt"] != runs[1]["prompt"]:
+        raise OptionError("the runs have different prompts; compare like with like")
+    target = load_model(first["target"], first["backend"], first["dtype"])
+    assert target.tokenizer is not None  # the runs have text
+    found = diverge(
+        target,
+        target.tokenizer.encode(runs[0]["prompt"]),
+        runs[0]["token_ids"],
+        runs[1]["token_ids"],
+        expected_equal=_promise_equal(runs),
+    )
+    if as_json:
+        click.echo(json.dumps(None if found is None else asdict(found)))
+        return
+    if found is None:
+        click.echo(f"no difference in {len(runs[0]['token_ids'])} tokens")
+        return
+
+    def shown(token: int | None) -> str:
+        return "the end" if token is None else f"{token} {target.tokenizer.decode([token])!r}"  # type: ignore[union-attr]
+
+    (likeliest, logit), (runner_up, other) = found.top2
+    out = Console(highlight=False)
+    out.print(f"first difference at generated token {found.position}: {found.cause}", markup=False)
+    out.print(f"  A has {shown(found.tokens[0])}, B has {shown(found.tokens[1])}", markup=False)
+    out.print(f"  target's likeliest:  {shown(likeliest)}, logit {logit:.6f}", markup=False)
+    out.print(f"  and its runner-up:   {shown(runner_up)}, logit {other:.6f}", markup=False)
+    out.print(f"  margin {found.margin:.3g}", markup=False)
+
+
+def _promise_equal(runs: list[dict[str, Any]]) -> bool:
+    """Whether what both runs promise makes their tokens equal: greedy both, or tied to the same seed and options."""
+    if any(run["guarantee"] not in _EXPECT_EQUAL for run in runs):
+        return False
+    free = {"target", "draft", "draft_dtype", "gamma", "fallback", "verify", "logprobs", "audit"}
+    if all(run["guarantee"] == "bit-exact" for run in runs):
+        free.add("seed")
+    first, second = ({key: value for key, value in run["options"].items() if key not in free} for run in runs)
+    return first == second
+
+
+def _run(which: str, prompt: str | None) -> dict[str, Any]:
+    """Return a run's report: read from a file, or made now."""
+    if which.lstrip().startswith("-") or prompt is not None:
+        if prompt is None:
+            raise OptionError(f"{which!r} is a set of options; say what to continue. Try --prompt 'Once upon a time'")
+        with generate.make_context("generate", [*shlex.split(which), read_prompt(prompt)]) as context:
+            options = {**context.params}
+        for command_only in ("prompt", "comparing", "show_drafts", "as_json", "trace", "quiet"):
+            options.pop(command_only)
+        return Pair.load(options, Console(stderr=True)).start(prompt).run().to_dict()
+    try:
+        report = json.loads(Path(which).read_text(encoding="utf-8"))
+        if not {"options", "prompt", "token_ids", "guarantee"} <= set(report):
+            raise ValueError("keys are missing")
+    except (OSError, ValueError, TypeError) as error:
+        raise InputError(f"{which} is no report of a run ({error}). Write one with minispec generate --json") from None
+    return dict(report)

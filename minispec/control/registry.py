@@ -1,0 +1,76 @@
+"""From ``--gamma`` to a policy: a number, or ``KIND[:key=value,...]``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from minispec.control.auto import AutoGamma
+from minispec.control.gamma import ConfidenceGamma, FixedGamma, GammaPolicy, HeuristicGamma, ReplayedGamma
+from minispec.errors import OptionError, shown
+from minispec.specs import Read, number, read_options, whole
+
+_KINDS: Mapping[str, Mapping[str, tuple[Read, Any]]] = {
+    "heuristic": {"gamma": (whole, 5), "largest": (whole, 32)},
+    "confidence": {"threshold": (number, 0.4), "gamma": (whole, 16)},
+    "auto": {"largest": (whole, 16)},
+    "replay": {"trace": (str, "")},
+}
+_EXAMPLES = {
+    "heuristic": "--gamma heuristic", "confidence": "--gamma confidence:threshold=0.4", "auto": "--gamma auto",
+    "replay": "--gamma replay:trace=FILE",
+}  # fmt: skip
+
+
+def get_policy(gamma: int | str) -> GammaPolicy:
+    """Return the policy that ``gamma`` names, say ``5``, ``"5"``, ``"auto"`` or ``"confidence:threshold=0.4"``.
+
+    Raises
+    ------
+    OptionError
+        If it is neither a number >= 0 nor a kind that exists, or an option breaks its rule.
+
+    Examples
+    --------
+    >>> get_policy("3").gamma()
+    3
+    """
+    text = str(gamma)
+    kind, _, rest = text.partition(":")
+    if kind not in _KINDS:
+        try:
+            return FixedGamma(int(text))
+        except OptionError:
+            raise
+        except ValueError:
+            raise OptionError(
+                f"gamma is {shown(text)}; it must be a number >= 0 or one of {', '.join(_KINDS)}. Try --gamma 5"
+            ) from None
+    options = read_options("gamma", text, rest, _KINDS[kind], _EXAMPLES[kind])
+    match kind:
+        case "heuristic":
+            return HeuristicGamma(**options)
+        case "confidence":
+            return ConfidenceGamma(**options)
+        case "auto":
+            if options["largest"] < 1:
+                raise OptionError(f"gamma is {shown(text)}; largest must be at least 1. Try --gamma auto")
+            return AutoGamma(**options)
+    return ReplayedGamma(_recorded_lengths(options["trace"]))
+
+
+def _recorded_lengths(trace: str) -> list[int]:
+    """Read the draft lengths of a trace's ``drafted`` events."""
+    if not trace:
+        raise OptionError("gamma is 'replay'; it needs the trace to replay. Try --gamma replay:trace=FILE")
+    try:
+        events = [json.loads(line) for line in Path(trace).read_text(encoding="utf-8").splitlines()]
+        return [len(event["tokens"]) for event in events if event["event"] == "drafted"]
+    except OSError as error:
+        raise OptionError(f"trace {shown(trace)} cannot be read ({error.strerror}). Name a file of --trace") from None
+    except (ValueError, TypeError, KeyError):
+        raise OptionError(
+            f"{shown(trace)} is no trace: it must hold an event per line. Name a file of --trace"
+        ) from None

@@ -1,0 +1,179 @@
+"""Rules, drafts and policies as the command offers them: each runs, and says what it promises."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Run
+
+TOKENS = ("--max-tokens", "20", "--seed", "5")
+
+
+def report(run: Run, *arguments: str, **environment: str) -> dict[str, Any]:
+    done = run("generate", "the cat the cat the", *TOKENS, *arguments, "--json", **environment)
+    assert done.returncode == 0, done.stderr
+    loaded: dict[str, Any] = json.loads(done.stdout)
+    return loaded
+
+
+@pytest.mark.parametrize(
+    ("rule", "greedy", "sampled"),
+    [
+        ("rejection", "bit-exact", "same-distribution"),
+        ("match", "bit-exact", "same-seed"),
+        ("gumbel", "bit-exact", "same-seed"),
+        ("block", "bit-exact", "same-distribution"),
+        ("tree", "bit-exact", "same-distribution"),
+        ("lenient:lenience=0.5", "lossy", "lossy"),
+        ("typical", "lossy", "lossy"),
+    ],
+)
+def test_each_rule_says_what_it_promises_and_keeps_it(
+    run: Run, target: str, draft: str, rule: str, greedy: str, sampled: str
+) -> None:
+    pair = ("--target", target, "--draft", draft, "--verify", rule, "--backend", "numba")
+    plain = ("--target", target, "--draft", "none", "--backend", "numba")
+    for temperature, promise in (("0", greedy), ("1", sampled)):
+        told = report(run, *pair, "--temperature", temperature)
+        assert told["guarantee"] == promise
+        if promise in ("bit-exact", "same-seed"):
+            assert told["token_ids"] == report(run, *plain, "--temperature", temperature)["token_ids"]
+
+
+def test_a_backend_that_is_not_batch_invariant_promises_less(run: Run, target: str, draft: str) -> None:
+    pair = ("--target", target, "--draft", draft, "--backend", "numpy")
+    assert report(run, *pair, "--temperature", "0")["guarantee"] == "same-distribution"
+    assert report(run, *pair, "--verify", "gumbel")["guarantee"] == "same-distribution"
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["ngram:n=2", "suffix", "layerskip:k=1", "self:dtype=int8", "synthetic:alpha=0.9,cost=0.05", "unigram:text=t.txt",
+     "bigram:text=t.txt", "cascade:draft=DRAFT", "tree:draft=DRAFT,shape=2x2"],
+)  # fmt: skip
+def test_each_kind_of_draft_leaves_greedy_text_alone(
+    run: Run, target: str, draft: str, tmp_path: Path, kind: str
+) -> None:
+    (tmp_path / "t.txt").write_text("the cat the cat sat on the mat\n" * 20, encoding="utf-8")
+    base = ("--target", target, "--backend", "numba", "--temperature", "0")
+    rule = "tree" if kind.startswith("tree") else "rejection"
+    told = report(run, *base, "--draft", kind.replace("DRAFT", draft), "--verify", rule)
+    assert told["token_ids"] == report(run, *base, "--draft", "none")["token_ids"]
+    assert told["metrics"]["num_draft_tokens"] > 0
+    if kind.startswith("synthetic"):
+        assert told["metrics"]["costs"]["cost_ratio"] == 0.05
+
+
+@pytest.mark.parametrize("gamma", ["0", "2", "heuristic", "confidence:threshold=0.1", "auto", "auto:largest=3"])
+def test_each_policy_runs_and_timed_ones_admit_it(run: Run, target: str, draft: str, gamma: str) -> None:
+    told = report(run, "--target", target, "--draft", draft, "--gamma", gamma)
+    assert told["reproducible"] == (not gamma.startswith("auto"))
+    assert max(told["draft_lengths"]) <= {"0": 0, "2": 2, "auto:largest=3": 3}.get(gamma, 99)
+    greedy = report(run, "--target", target, "--draft", draft, "--gamma", gamma, "--temperature", "0",
+                    "--backend", "numba")  # fmt: skip
+    assert greedy["reproducible"]
+
+
+def test_a_timed_run_can_be_replayed_from_its_trace(run: Run, target: str, draft: str) -> None:
+    pair = ("--target", target, "--draft", draft, "--temperature", "1.5")
+    timed = report(run, *pair, "--gamma", "auto", "--fallback", "request", "--trace", "run.jsonl")
+    again = report(run, *pair, "--gamma", "replay:trace=run.jsonl")
+    assert not timed["reproducible"]
+    assert again["reproducible"]
+    assert again["draft_lengths"] == timed["draft_lengths"]
+    assert again["token_ids"] == timed["token_ids"]
+
+
+def test_details_per_token_are_the_targets(run: Run, target: str, draft: str) -> None:
+    told = report(run, "--target", target, "--draft", draft, "--gamma", "3")
+    assert len(told["token_details"]) == len(told["token_ids"])
+    for detail, source in zip(told["token_details"], told["sources"], strict=True):
+        assert detail["logprob"] <= 0.0
+        assert (detail["draft_prob"] is not None) == (source == "accepted")
+        if source == "accepted":
+            ratio = min(1.0, detail["target_prob"] / detail["draft_prob"])
+            assert detail["accept_prob"] == pytest.approx(ratio, rel=1e-12)  # the same two doubles divided
+
+
+def test_the_form_of_the_text_is_kept(run: Run, target: str, draft: str) -> None:
+    pair = ("--target", target, "--draft", draft, "--temperature", "2")
+    told = report(run, *pair, "--regex", "(the|cat|dog)( (the|cat|dog)){2}")
+    assert told["finish_reason"] == "eos"
+    assert re.fullmatch("(the|cat|dog)( (the|cat|dog)){2}", told["text"])
+    schema = json.dumps({"type": "object", "properties": {"n": {"enum": [1, 2, 3]}}, "required": ["n"]})
+    told = report(run, *pair, "--json-schema", schema, "--draft", "ngram")
+    assert json.loads(told["text"])["n"] in (1, 2, 3)
+
+
+def test_a_minimum_length_is_kept(run: Run, target: str, draft: str) -> None:
+    told = report(run, "--target", target, "--draft", draft, "--temperature", "5", "--min-tokens", "18")
+    assert len(told["token_ids"]) >= 18
+
+
+def test_an_audited_run_is_the_same_run(run: Run, target: str, draft: str) -> None:
+    pair = ("--target", target, "--draft", draft)
+    assert report(run, *pair, "--audit")["token_ids"] == report(run, *pair)["token_ids"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        (["--verify", "guess"], ("guess", "rejection", "Try --verify")),
+        (["--verify", "lenient:lenience=2"], ("lenience is 2", "(0, 1]")),
+        (["--draft", "ngram:n=0"], ("n is 0", "Try")),
+        (["--draft", "ngram:m=3"], ("m=3", "Try ngram")),
+        (["--draft", "layerskip:k=2"], ("k is 2", "layerskip:k=1")),
+        (["--draft", "tree:draft=DRAFT"], ("tree", "chains", "--verify tree")),
+        (["--draft", "tree:draft=DRAFT", "--verify", "tree", "--gamma", "auto"], ("shape of its own", "--gamma 5")),
+        (["--draft", "unigram"], ("text is missing",)),
+        (["--draft", "unigram:text=nowhere.txt"], ("nowhere.txt",)),
+        (["--gamma", "sometimes"], ("sometimes", "heuristic")),
+        (["--gamma", "confidence:threshold=7"], ("threshold is 7",)),
+        (["--gamma", "replay:trace=nowhere.jsonl"], ("nowhere.jsonl",)),
+        (["--fallback", "never"], ("never", "request")),
+        (["--regex", "("], ("regular expression", "cannot be used")),
+        (["--regex", "a", "--json-schema", "{}"], ("one form",)),
+        (["--repetition-penalty", "0"], ("repetition-penalty is 0.0",)),
+    ],
+)
+def test_combinations_that_cannot_work_name_one_that_does(
+    run: Run, target: str, draft: str, tmp_path: Path, flags: list[str], says: tuple[str, ...]
+) -> None:
+    flags = [flag.replace("DRAFT", draft) for flag in flags]
+    draft_flags = () if "--draft" in flags else ("--draft", draft)
+    done = run("generate", "the", "--target", target, *draft_flags, *flags)
+    assert done.returncode == 2, done.stdout
+    assert done.stderr.count("\n") == 1
+    assert "Traceback" not in done.stderr
+    for words in says:
+        assert words in done.stderr, done.stderr
+
+
+def test_diff_finds_where_runs_part_and_why(run: Run, target: str, draft: str, tmp_path: Path) -> None:
+    base = f"--target {target} --max-tokens 20 --backend numba"
+    same = run(
+        "diff", f"{base} --draft {draft} --temperature 0", f"{base} --draft none --temperature 0", "--prompt", "t"
+    )
+    assert same.returncode == 0, same.stderr
+    assert same.stdout == "no difference in 20 tokens\n"
+    other = run("diff", f"{base} --draft none --seed 1", f"{base} --draft none --seed 2", "--prompt", "t", "--json")
+    assert json.loads(other.stdout)["cause"] == "another draw"
+    files = []
+    for name, flags in (("a", ["--temperature", "0"]), ("b", ["--temperature", "0", "--draft", "ngram"])):
+        done = run(
+            "generate", "t", *base.split(), *flags, "--json", *([] if "--draft" in flags else ["--draft", "none"])
+        )
+        told = json.loads(done.stdout)
+        if name == "b":
+            told["token_ids"][7] = (told["token_ids"][7] + 1) % 256  # a forged bug
+        (tmp_path / f"{name}.json").write_text(json.dumps(told), encoding="utf-8")
+        files.append(f"{name}.json")
+    forged = run("diff", *files)
+    assert "first difference at generated token 7: bug" in forged.stdout
+    assert "margin" in forged.stdout
+    assert run("diff", "a.json", "nowhere.json").returncode == 2
