@@ -62,20 +62,22 @@ class KVCache:
         InvariantError
             If a slot lies outside the capacity or would leave a gap.
         """
-        self._check_slots(layer, rows, slots)
+        ends = self._ends_after(layer, rows, slots)
         self.keys[layer, rows, slots] = keys
         self.values[layer, rows, slots] = values
-        np.maximum.at(self.lengths[layer], rows, slots + 1)
+        for row, end in ends.items():
+            self.lengths[layer, row] = end
 
-    def _check_slots(self, layer: int, rows: Index, slots: Index) -> None:
-        """Refuse slots that lie outside, or that leave a gap behind what is stored and what this store brings."""
-        ends = {int(row): int(self.lengths[layer, row]) for row in rows}
+    def _ends_after(self, layer: int, rows: Index, slots: Index) -> dict[int, int]:
+        """Return each row's length with these slots filled; refuse slots outside, or with a gap before them."""
+        ends = {row: int(self.lengths[layer, row]) for row in set(rows.tolist())}
         for slot, row in sorted(zip(slots.tolist(), rows.tolist(), strict=True)):
             if not 0 <= slot < self.capacity:
                 raise InvariantError(f"slots {slots.tolist()} do not fit the cache's capacity of {self.capacity}")
             if slot > ends[row]:
                 raise InvariantError(f"storing at slots {slots.tolist()} would leave a gap in layer {layer}")
             ends[row] = max(ends[row], slot + 1)
+        return ends
 
     def rollback(self, length: int, row: int = 0) -> None:
         """Keep at most the first ``length`` slots of ``row``, in every layer.
