@@ -35,21 +35,24 @@ def linear(x, panels, bias, residual, has_residual, num_outputs):
         for start in range(0, num_rows, ROW_BLOCK):
             count = min(ROW_BLOCK, num_rows - start)
             total[:count] = 0.0
-            k = 0
-            while k + 4 <= num_inputs:  # four at a time only to load and store ``total`` once; the order is 0, 1, 2...
+            whole = num_inputs - num_inputs % 8
+            for k in range(0, whole, 8):  # eight at a time only to load and store ``total`` once; the order is 0, 1, 2
                 for m in range(count):
                     x0, x1, x2, x3 = x[start + m, k], x[start + m, k + 1], x[start + m, k + 2], x[start + m, k + 3]
+                    x4, x5, x6, x7 = x[start + m, k + 4], x[start + m, k + 5], x[start + m, k + 6], x[start + m, k + 7]
                     for n in range(PANEL):
                         s = total[m, n] + x0 * panels[panel, k, n]
                         s = s + x1 * panels[panel, k + 1, n]
                         s = s + x2 * panels[panel, k + 2, n]
-                        total[m, n] = s + x3 * panels[panel, k + 3, n]
-                k += 4
-            while k < num_inputs:
+                        s = s + x3 * panels[panel, k + 3, n]
+                        s = s + x4 * panels[panel, k + 4, n]
+                        s = s + x5 * panels[panel, k + 5, n]
+                        s = s + x6 * panels[panel, k + 6, n]
+                        total[m, n] = s + x7 * panels[panel, k + 7, n]
+            for k in range(whole, num_inputs):
                 for m in range(count):
                     for n in range(PANEL):
                         total[m, n] = total[m, n] + x[start + m, k] * panels[panel, k, n]
-                k += 1
             for m in range(count):
                 for n in range(width):
                     s = total[m, n] + bias[first + n]
