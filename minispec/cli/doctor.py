@@ -8,6 +8,7 @@ import json
 import os
 import platform
 import shutil
+from pathlib import Path
 
 import click
 import numpy as np
@@ -33,6 +34,8 @@ def doctor(as_json: bool) -> None:
         "gpu": _gpu(),
         "bundled models": ", ".join(bundled_folders()) or "none",
         "hub": _installed("huggingface_hub"),
+        "hub cache": os.environ.get("HF_HUB_CACHE")
+        or str(Path(os.environ.get("HF_HOME", "~/.cache/huggingface")) / "hub"),
         "settings": ", ".join(f"{k}={v}" for k, v in sorted(os.environ.items()) if k.startswith("MINISPEC_")) or "none",
     }
     if as_json:

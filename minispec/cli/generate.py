@@ -51,6 +51,8 @@ def generate(
     to stdout, everything else to stderr. On a terminal the prompt is shown too and tokens are coloured by source.
     """
     text = read_prompt(prompt)
+    if quiet:
+        os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")  # a model by hub name may be downloaded
     notes = Console(stderr=True, quiet=quiet, highlight=False)
     with _trace_file(trace) as trace_events:
         pair = Pair.load(options, notes, logprobs=as_json or trace is not None)
@@ -66,7 +68,7 @@ def generate(
     elif not quiet:
         if notes.is_terminal and generation.metrics.num_drafts:
             notes.print(legend(show_drafts=show_drafts))
-        notes.print(summary(generation, run_costs, comparison))
+        notes.print(summary(generation, run_costs, comparison, notes.width))
 
 
 def _costs(events: Stream) -> Costs | None:

@@ -97,16 +97,21 @@ def legend(*, show_drafts: bool) -> Text:
     return Text("  ").join(Text(name, style=style) for name, style in names)
 
 
-def summary(generation: Generation, costs: Costs | None, comparison: Comparison | None) -> Table:
-    """Return the table that ends a run."""
+_WIDE = 72
+"""Columns from which on the table has room for notes."""
+
+
+def summary(generation: Generation, costs: Costs | None, comparison: Comparison | None, width: int) -> Table:
+    """Return the table that ends a run; a terminal narrower than 72 columns gets it without notes."""
     metrics = generation.metrics
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column(style="dim", no_wrap=True)
-    table.add_column(justify="right", no_wrap=True)
     table.add_column(style="dim", overflow="fold")
+    table.add_column(justify="right", no_wrap=True)
+    if width >= _WIDE:
+        table.add_column(style="dim", overflow="fold")
 
     def row(name: str, value: str, note: str = "") -> None:
-        table.add_row(name, value, note)
+        table.add_row(*(name, value, note)[: len(table.columns)])
 
     stop = f" {generation.stop!r}" if generation.stop is not None else ""
     row("tokens", str(metrics.num_tokens), f"finished: {generation.finish_reason}{stop}")
@@ -131,6 +136,8 @@ def summary(generation: Generation, costs: Costs | None, comparison: Comparison 
         row("measured speedup", f"{comparison.speedup:.2f}x", note)
         row("same tokens as plain", "yes" if comparison.same_tokens else "no", _sameness(generation, comparison))
     row("guarantee", generation.guarantee, MEANING[generation.guarantee])
+    if not generation.reproducible:
+        row("reproducible", "no", "γ followed measured time; --trace it and replay with --gamma replay:trace=FILE")
     return table
 
 

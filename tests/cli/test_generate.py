@@ -160,13 +160,16 @@ def on_a_terminal(arguments: list[str], columns: int, **environment: str) -> str
     return written.decode("utf-8", "replace").replace("\r\n", "\n")
 
 
-@pytest.mark.parametrize("columns", [100, 30])
+@pytest.mark.parametrize("columns", [100, 44, 30])
 def test_a_terminal_shows_sources_by_colour_and_underline(target: str, draft: str, columns: int) -> None:
     arguments = ["generate", "the", "--target", target, "--draft", draft, "--max-tokens", "40", "--seed", "2"]
     coloured = on_a_terminal(arguments, columns)
     for name in ("accepted", "recovered"):
         assert re.search(rf"\x1b\[[0-9;]+m{name}\x1b\[0m", coloured), f"no legend entry for {name}"
     assert re.search(r"\x1b\[4;38;", coloured)  # recovered tokens are underlined, not only coloured
+    shown = " ".join(ESCAPE.sub("", coloured).split())
+    for name in ("mean acceptance length", "draft acceptance rate", "α per evaluated position", "same-distribution"):
+        assert columns < 40 or name in shown  # below that rows are folded
     plain = on_a_terminal(arguments, columns, NO_COLOR="1")
     assert not re.search(r"\x1b\[[0-9;]*38;", plain)
     assert re.search(r"\x1b\[4m", plain)
