@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
@@ -14,10 +15,9 @@ Read = Callable[[str], Any]
 
 def whole(text: str) -> int:
     """Read a whole number."""
-    try:
-        return int(text)
-    except ValueError:
+    if not re.fullmatch(r"-?[0-9]{1,18}", text):
         _refuse("a whole number")
+    return int(text)
 
 
 def number(text: str) -> float:
@@ -47,7 +47,26 @@ def flag(text: str) -> bool:
     return bool(one_of("true", "false")(text) == "true")
 
 
-def read_options(what: str, spec: str, rest: str, keys: Mapping[str, tuple[Read, Any]], example: str) -> dict[str, Any]:
+def matching(pattern: str, rule: str) -> Read:
+    """Return a reader of text that matches ``pattern`` as a whole; ``rule`` says so in words."""
+
+    def read(text: str) -> str:
+        if not re.fullmatch(pattern, text):
+            _refuse(rule)
+        return text
+
+    return read
+
+
+def split(spec: str) -> tuple[str, str | None]:
+    """Return the kind and what follows its colon, None where there is no colon."""
+    kind, colon, rest = spec.partition(":")
+    return kind, rest if colon else None
+
+
+def read_options(
+    what: str, spec: str, kind: str, rest: str | None, keys: Mapping[str, tuple[Read, Any]], example: str
+) -> dict[str, Any]:
     """Read ``key=value,...``; a key that is not given has its default.
 
     Parameters
@@ -56,8 +75,8 @@ def read_options(what: str, spec: str, rest: str, keys: Mapping[str, tuple[Read,
         What is asked for, in messages: "draft", "verify", "gamma".
     spec : str
         The whole of what was written.
-    rest : str
-        What follows the colon.
+    kind, rest : str
+        Its parts, see :func:`split`.
     keys : mapping of key to (reader, default)
     example : str
         One that works.
@@ -69,25 +88,28 @@ def read_options(what: str, spec: str, rest: str, keys: Mapping[str, tuple[Read,
 
     Examples
     --------
-    >>> read_options("gamma", "auto:largest=8", "largest=8", {"largest": (whole, 16)}, "auto")
+    >>> read_options("gamma", "auto:largest=8", "auto", "largest=8", {"largest": (whole, 16)}, "auto")
     {'largest': 8}
     """
+
+    def refuse(problem: str) -> NoReturn:
+        raise OptionError(f"{what} {shown(spec)}: {problem}. Try {example}")
+
+    if rest is not None and not keys:
+        refuse(f"{kind} takes no options")
     options = {key: default for key, (_, default) in keys.items()}
     given: set[str] = set()
-    for pair in filter(None, rest.split(",")):
+    for pair in [] if rest is None else rest.split(","):
         key, equals, value = pair.partition("=")
         if key not in keys or not equals:
-            rule = f"its keys are {', '.join(keys)}" if keys else "it takes no options"
-            raise OptionError(f"{what} is {shown(spec)}; {shown(pair)} is none of its options: {rule}. Try {example}")
+            refuse(f"{shown(pair)} is none of its keys; {kind}'s options are {', '.join(keys)}")
         if key in given:
-            raise OptionError(f"{what} is {shown(spec)}; {key} is given twice. Try {example}")
+            refuse(f"{key} is given twice")
         given.add(key)
         try:
             options[key] = keys[key][0](value)
-        except ValueError as rule_broken:
-            raise OptionError(
-                f"{what} is {shown(spec)}; {key} is {shown(value)}, and it must be {rule_broken}. Try {example}"
-            ) from None
+        except ValueError as rule:
+            refuse(f"{key} is {shown(value)}; it must be {rule}")
     return options
 
 

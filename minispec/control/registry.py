@@ -10,7 +10,7 @@ from typing import Any
 from minispec.control.auto import AutoGamma
 from minispec.control.gamma import ConfidenceGamma, FixedGamma, GammaPolicy, HeuristicGamma, ReplayedGamma
 from minispec.errors import OptionError, shown
-from minispec.specs import Read, number, read_options, whole
+from minispec.specs import Read, number, read_options, split, whole
 
 _KINDS: Mapping[str, Mapping[str, tuple[Read, Any]]] = {
     "heuristic": {"gamma": (whole, 5), "largest": (whole, 32)},
@@ -38,7 +38,7 @@ def get_policy(gamma: int | str) -> GammaPolicy:
     3
     """
     text = str(gamma)
-    kind, _, rest = text.partition(":")
+    kind, rest = split(text)
     if kind not in _KINDS:
         try:
             return FixedGamma(int(text))
@@ -48,7 +48,7 @@ def get_policy(gamma: int | str) -> GammaPolicy:
             raise OptionError(
                 f"gamma is {shown(text)}; it must be a number >= 0 or one of {', '.join(_KINDS)}. Try --gamma 5"
             ) from None
-    options = read_options("gamma", text, rest, _KINDS[kind], _EXAMPLES[kind])
+    options = read_options("gamma", text, kind, rest, _KINDS[kind], _EXAMPLES[kind])
     match kind:
         case "heuristic":
             return HeuristicGamma(**options)

@@ -6,7 +6,7 @@ A KIND that is not in :data:`KINDS` is a model's folder or name (a folder that i
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,14 +15,12 @@ from minispec.drafters.shapes import TreeShape, fixed_tree, sequoia_tree
 from minispec.drafters.suffix import SuffixDrafter
 from minispec.drafters.synthetic import check_options
 from minispec.drafters.tables import TokenTable
-from minispec.errors import OptionError, shown
+from minispec.errors import OptionError
 from minispec.model.quantize import ROUNDED_DTYPES
+from minispec.specs import Read, flag, matching, number, one_of, read_options, split, whole
 
 MODEL = "model"
 """The kind of a draft that is a folder or a name."""
-
-Value = int | float | bool | str
-_Parse = Callable[[str], Value]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,65 +55,28 @@ class DraftSpec:
         return not self.is_tree
 
 
-def _whole(text: str) -> int:
-    return int(text) if re.fullmatch(r"-?[0-9]{1,9}", text) else _refuse("a whole number")
+_NUMBER = r"([0-9]+\.?[0-9]*|\.[0-9]+)"
+_shape = matching(r"sequoia|[0-9]{1,4}(x[0-9]{1,4})*", "widths like 4x2x1, or sequoia")
+_acceptance = matching(f"{_NUMBER}(/{_NUMBER})*", "probabilities like 0.6/0.15/0.08")
 
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise ValueError("a number") from None
-
-
-def _flag(text: str) -> bool:
-    return {"true": True, "false": False}[text] if text in ("true", "false") else _refuse("true or false")
-
-
-def _dtype(text: str) -> str:
-    return text if text in ROUNDED_DTYPES else _refuse(f"one of {', '.join(ROUNDED_DTYPES)}")
-
-
-def _inner(text: str) -> str:
-    return text if text in ("ngram", "suffix") else _refuse("ngram or suffix")
-
-
-def _siblings(text: str) -> str:
-    return text if text in ("without", "with", "likeliest") else _refuse("without, with or likeliest")
-
-
-def _shape(text: str) -> str:
-    known = text == "sequoia" or re.fullmatch(r"[0-9]{1,4}(x[0-9]{1,4})*", text)
-    return text if known else _refuse("widths like 4x2x1, or sequoia")
-
-
-def _acceptance(text: str) -> str:
-    number = r"([0-9]+\.?[0-9]*|\.[0-9]+)"
-    return text if re.fullmatch(f"{number}(/{number})*", text) else _refuse("probabilities like 0.6/0.15/0.08")
-
-
-def _refuse(rule: str) -> Any:
-    raise ValueError(rule)
-
-
-KINDS: Mapping[str, Mapping[str, tuple[_Parse, Value | None]]] = {
-    "ngram": {"n": (_whole, 3), "min_n": (_whole, 1)},
-    "suffix": {"min": (_whole, 1)},
-    "layerskip": {"k": (_whole, None)},
-    "self": {"dtype": (_dtype, "int8")},
-    "unigram": {"text": (str, ""), "k": (_number, 1.0)},
-    "bigram": {"text": (str, ""), "k": (_number, 1.0)},
-    "synthetic": {"alpha": (_number, 0.8), "cost": (_number, None)},
-    "cascade": {"draft": (str, None), "by": (_inner, "ngram"), "n": (_whole, 3)},
+KINDS: Mapping[str, Mapping[str, tuple[Read, Any]]] = {
+    "ngram": {"n": (whole, 3), "min_n": (whole, 1)},
+    "suffix": {"min": (whole, 1)},
+    "layerskip": {"k": (whole, None)},
+    "self": {"dtype": (one_of(*ROUNDED_DTYPES), "int8")},
+    "unigram": {"text": (str, ""), "k": (number, 1.0)},
+    "bigram": {"text": (str, ""), "k": (number, 1.0)},
+    "synthetic": {"alpha": (number, 0.8), "cost": (number, None)},
+    "cascade": {"draft": (str, None), "by": (one_of("ngram", "suffix"), "ngram"), "n": (whole, 3)},
     "tree": {
         "draft": (str, None),
         "shape": (_shape, "4x2x1"),
-        "siblings": (_siblings, "without"),
-        "nodes": (_whole, 16),
-        "depth": (_whole, None),
+        "siblings": (one_of("without", "with", "likeliest"), "without"),
+        "nodes": (whole, 16),
+        "depth": (whole, None),
         "acceptance": (_acceptance, "0.6/0.15/0.08/0.04"),
     },
-    MODEL: {"translate": (_flag, False)},
+    MODEL: {"translate": (flag, False)},
 }
 """The kinds, their keys, how each is read, and its default."""
 
@@ -142,40 +103,19 @@ def parse_draft(text: str) -> DraftSpec:
     >>> parse_draft("some/folder").kind
     'model'
     """
-    kind, _, rest = text.partition(":")
+    kind, rest = split(text)
     name = ""
     if kind == MODEL or kind not in KINDS:
         # A folder's name may hold a colon; only a tail that looks like options is one.
         kind, match = MODEL, re.fullmatch(r"(.+?):(\w+=.*)", text)
-        name, rest = (match[1], match[2]) if match else (text, "")
-    keys = KINDS[kind]
-    options: dict[str, Any] = {key: default for key, (_, default) in keys.items()}
-    seen: set[str] = set()
-    for pair in filter(None, rest.split(",")):
-        key, equals, value = pair.partition("=")
-        if key not in keys or not equals or key in seen:
-            problem = "is there twice" if key in seen else "is none of its keys"
-            hint = ", ".join(f"{known}=" for known in keys)
-            raise OptionError(
-                f"draft {shown(text)}: {shown(pair)} {problem}; {_whose(kind)} keys are {hint}. Try {EXAMPLES[kind]}"
-            )
-        seen.add(key)
-        try:
-            options[key] = keys[key][0](value)
-        except ValueError as rule:
-            raise OptionError(
-                f"draft {shown(text)}: {key} is {shown(value)}; it must be {rule}. Try {EXAMPLES[kind]}"
-            ) from None
+        name, rest = (match[1], match[2]) if match else (text, None)
+    example = EXAMPLES[kind]
+    if kind == MODEL:
+        example += f"; the kinds with other options are {', '.join(other for other in KINDS if other != MODEL)}"
+    options = read_options("draft", text, kind, rest, KINDS[kind], example)
     spec = DraftSpec(kind, options, name, text)
     _check(spec)
     return spec
-
-
-def _whose(kind: str) -> str:
-    if kind != MODEL:
-        return f"{kind}'s"
-    others = ", ".join(other for other in KINDS if other != MODEL)
-    return f"the kinds with others are {others}; a model's"
 
 
 def _check(spec: DraftSpec) -> None:

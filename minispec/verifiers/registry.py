@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping
 from functools import partial
 
 from minispec.errors import OptionError, shown
+from minispec.specs import Read, number, read_options, split
 from minispec.verifiers import block, gumbel, lenient, match, rejection, tree, typical
 from minispec.verifiers.base import Verifier
 
@@ -18,13 +19,13 @@ _PLAIN = {
 }
 """Rules without options."""
 
-_DEFAULTS: dict[str, dict[str, float]] = {
-    "lenient": {"lenience": 0.5},
-    "typical": {"epsilon": 0.09, "delta": 0.3},
+_KEYS: Mapping[str, Mapping[str, tuple[Read, float]]] = {
+    "lenient": {"lenience": (number, 0.5)},
+    "typical": {"epsilon": (number, 0.09), "delta": (number, 0.3)},
 }
-"""Rules with options, and the options' defaults."""
+"""Rules with options, how each is read, and its default."""
 
-VERIFIER_NAMES = (*_PLAIN, *_DEFAULTS)
+VERIFIER_NAMES = (*_PLAIN, *_KEYS)
 
 
 def get_verifier(spec: str) -> Verifier:
@@ -42,16 +43,16 @@ def get_verifier(spec: str) -> Verifier:
     >>> get_verifier("lenient:lenience=0.25").name
     'lenient:lenience=0.25'
     """
-    name, colon, rest = spec.partition(":")
+    name, rest = split(spec)
     if name not in VERIFIER_NAMES:
         raise OptionError(
             f"verifier is {shown(spec)}; it must be one of {', '.join(VERIFIER_NAMES)}. Try --verify block"
         )
+    keys = _KEYS.get(name, {})
+    example = ",".join(f"{key}={default:g}" for key, (_, default) in keys.items())
+    options = read_options("verifier", spec, name, rest, keys, f"--verify {name}" + (f":{example}" if example else ""))
     if name in _PLAIN:
-        if colon:
-            raise OptionError(f"verifier is {shown(spec)}; {name} takes no options. Try --verify {name}")
         return _PLAIN[name]
-    options = _options(spec, name, rest if colon else None)
     full = f"{name}:" + ",".join(f"{key}={value}" for key, value in options.items())
     if name == "lenient":
         lenience = options["lenience"]
@@ -70,27 +71,6 @@ def get_verifier(spec: str) -> Verifier:
         lossless=False,
         survival=partial(typical.survival, epsilon=epsilon, delta=delta),
     )
-
-
-def _options(spec: str, name: str, rest: str | None) -> dict[str, float]:
-    """Read ``key=value,...``; what is not given has its default."""
-    options = dict(_DEFAULTS[name])
-    example = f"Try --verify {name}:" + ",".join(f"{key}={value:g}" for key, value in options.items())
-    given: set[str] = set()
-    for item in [] if rest is None else rest.split(","):
-        key, equals, text = item.partition("=")
-        if key not in options or not equals:
-            raise OptionError(f"verifier is {shown(spec)}; {name}'s options are {', '.join(options)}. {example}")
-        if key in given:
-            raise OptionError(f"verifier is {shown(spec)}; {key} is given twice. {example}")
-        given.add(key)
-        try:
-            options[key] = float(text)
-        except ValueError:
-            options[key] = math.nan
-        if not math.isfinite(options[key]):
-            raise OptionError(f"verifier is {shown(spec)}; {key} must be a number. {example}")
-    return options
 
 
 def _check_lenience(lenience: float) -> None:
