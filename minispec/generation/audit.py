@@ -79,15 +79,15 @@ class AuditedSession(Session):
                 )
 
 
-def audit_step(transcript: Transcript, target: Session, forwards_of_prefill: int) -> None:
+def audit_step(transcript: Transcript, target: Session, other_forwards: int) -> None:
     """Check lengths and counters after a step.
 
     Parameters
     ----------
     transcript : Transcript
     target : Session
-    forwards_of_prefill : int
-        The target's forwards before the first step.
+    other_forwards : int
+        The target's forwards that belong to no committed step.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def audit_step(transcript: Transcript, target: Session, forwards_of_prefill: int
     """
     step, tokens = transcript.steps[-1], transcript.tokens
     metrics = Metrics.from_steps(transcript.steps, 0, 0.0)
-    forwards = target.num_forwards - forwards_of_prefill
+    forwards = target.num_forwards - other_forwards
     checks = {
         "the target's cache holds all committed tokens but the last": target.tokens == tokens[:-1],
         "the cache is as long as the session": target.cache.length() == target.length,

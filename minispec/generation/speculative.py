@@ -57,6 +57,8 @@ def speculative(
     """
     while transcript.finish is None:
         tokens, index, position = transcript.tokens, len(transcript.steps), len(transcript.tokens)
+        for finished in transcript.unobserved():
+            policy.observe(finished)
         started = clock()
         gamma = min(policy.gamma(), transcript.room - 1)
         draft = drafter.propose(tokens, gamma, noise, step=index, row=row, keep_drafting=policy.keep_drafting)
@@ -84,7 +86,6 @@ def speculative(
             target.keep(verdict.accepted)
         target.rollback(len(transcript.tokens) - 1)
         drafter.rollback(len(transcript.tokens) - 1)
-        policy.observe(step)
         yield Emitted(index, position, step.tokens, step.sources, tuple(transcript.pieces[-1]), step.details)
 
 

@@ -97,7 +97,6 @@ class Stream:
         self._options = dict(options or {})
         self._transcript = Transcript(prompt_tokens, lambda: Stopper(limits, tokenizer, len(prompt_tokens)))
         self._prefill_s: float | None = None
-        self._num_prefill_forwards = 0
         self._num_delivered = 0  # steps whose Emitted event reached the consumer
         self._finished_delivered = False
         self._events: Iterator[Event] | None = None
@@ -172,7 +171,8 @@ class Stream:
             yield self._prefill()
         while self._num_delivered < len(transcript.steps):
             step, pieces = transcript.steps[self._num_delivered], transcript.pieces[self._num_delivered]
-            yield Emitted(step.index, step.position, step.tokens, step.sources, tuple(pieces))
+            yield Emitted(step.index, step.position, step.tokens, step.sources, tuple(pieces), step.details)
+        other_forwards = self.target.num_forwards - len(transcript.steps)  # the prefill's and interrupted steps'
         if self.drafter is None:
             events = autoregressive(
                 transcript, self.target, self._sampler, self._noise,
@@ -185,7 +185,7 @@ class Stream:
             )  # fmt: skip
         for event in events:
             if self._audit and isinstance(event, Emitted):
-                audit_step(transcript, self.target, self._num_prefill_forwards)
+                audit_step(transcript, self.target, other_forwards)
             yield event
         yield Finished(self.generation)
 
@@ -196,7 +196,6 @@ class Stream:
         if self.drafter is not None:
             self.drafter.prefill(self._prompt_tokens[:-1])
         self._prefill_s = self._clock() - started
-        self._num_prefill_forwards = self.target.num_forwards
         return Prefilled(len(self._prompt_tokens), self._prefill_s)
 
     def _set_back(self) -> None:

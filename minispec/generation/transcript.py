@@ -6,7 +6,7 @@ precedes or follows; tokens, text and the stopping rules' state can be rebuilt f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from minispec.generation.stopping import Piece, Stopper
 from minispec.records import Draft, Finish, Source, Step, TokenDetail, Verdict
@@ -35,6 +35,7 @@ class Transcript:
         self._prompt = tuple(prompt_tokens)
         self._new_stopper = new_stopper
         self.steps: list[Step] = []
+        self._num_observed = 0
         self.rebuild()
 
     def rebuild(self) -> None:
@@ -46,6 +47,12 @@ class Transcript:
         for step in self.steps:
             tokens, sources = self._emitted(step.draft_tokens, step.verdict)
             self._advance(tokens, sources)
+
+    def unobserved(self) -> Iterator[Step]:
+        """Yield each committed step that has not been yielded here before: none twice, none left out."""
+        while self._num_observed < len(self.steps):
+            self._num_observed += 1
+            yield self.steps[self._num_observed - 1]
 
     @property
     def room(self) -> int:

@@ -90,3 +90,16 @@ def test_a_draft_cache_can_be_audited_too() -> None:
     session.cache.keys[:] += 1.0
     with pytest.raises(InvariantError, match="the draft's cached logits"):
         session.score([1])
+
+
+def test_an_interrupted_audited_run_goes_on() -> None:
+    """A step that is done again costs a forward of its own, which no committed step is charged with."""
+    target, draft = TableModel(4, seed=1), TableModel(4, seed=2)
+    whole = audited(AuditedSession(target), draft).run()
+    stream = audited(AuditedSession(target), draft)
+    for number, event in enumerate(stream):
+        if number % 3 == 2:
+            stream.close()
+        del event
+    assert stream.generation.token_ids == whole.token_ids
+    assert stream.target.num_forwards > len(whole.steps) + 1
