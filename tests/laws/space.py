@@ -1,0 +1,250 @@
+"""The space the law suite covers: rule x draft x policy x processors x stop, wired through ``minispec.stream`` itself.
+
+Three tokens: "a", "b" and the end of the text. Every model is a table keyed by the whole prefix, except where a kind of
+draft needs layers or weights. Names of drafts go through the command line's own parser; only loading a model by its
+name is replaced, by the models below.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import llguidance
+
+from minispec.contracts import Enumerator, Outcome, finite_language, outcome, slow_law, total_variation
+from minispec.generation import Stream, api
+from minispec.generation.options import Options
+from minispec.generation.stopping import Limits
+from minispec.model.toy import TableModel
+from minispec.noise import Noise
+from tests.generation.tiny import byte_tokenizer
+from tests.models import random_gpt2
+
+from .covering import Case, pairwise, product
+
+EXACT = 1e-12
+"""Products of a few dozen float64 factors, each with a relative error of about 1e-16; sums of a few hundred."""
+
+HERE = Path(__file__).parent
+PROMPT = (0, 1, 0)
+EOS = 2
+TOKENIZER = byte_tokenizer([b"a", b"b"], ["<|endoftext|>"])
+REGEX = "a(a|b)?b?|ba?"
+
+# ── models ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class OtherSpelling:
+    """A tokenizer with tokens of its own; it takes the longest one that fits."""
+
+    def __init__(self, vocabulary: list[bytes]) -> None:
+        self.vocabulary = vocabulary
+
+    def encode(self, text: str) -> list[int]:
+        content, tokens = text.encode(), []
+        while content:
+            token = max((t for t in self.vocabulary if content.startswith(t)), key=len)
+            tokens.append(self.vocabulary.index(token))
+            content = content[len(token) :]
+        return tokens
+
+    def token_bytes(self, token: int) -> bytes:
+        return self.vocabulary[token]
+
+
+def with_tokenizer(model: TableModel, tokenizer: Any) -> TableModel:
+    model.tokenizer = tokenizer
+    return model
+
+
+def table_target(*, eos: bool, n_positions: int = 64) -> TableModel:
+    ends = frozenset({EOS} if eos else ())
+    return with_tokenizer(TableModel(3, n_positions, seed=1, eos_token_id=ends), TOKENIZER)
+
+
+_GPT2 = {"vocab_size": 3, "n_embd": 8, "n_layer": 2, "n_head": 2}
+
+
+def layered_target(*, eos: bool, n_positions: int = 16) -> Any:
+    model = random_gpt2("numba", seed=3, **_GPT2, n_positions=n_positions, eos_token_id=EOS if eos else None)
+    return dataclasses.replace(model, tokenizer=TOKENIZER)
+
+
+LOADED = {
+    "table": TableModel(3, 64, seed=2),
+    "foreign": with_tokenizer(TableModel(4, 64, seed=4), OtherSpelling([b"b", b"a", b"ba", b"aa"])),
+    "window": TableModel(3, 4, seed=2),
+}
+"""Draft models, by the names under which drafts ask for them."""
+
+
+@contextlib.contextmanager
+def models_by_name() -> Iterator[None]:
+    """Load the models above; and build the constraint library's vocabulary, which never changes, once."""
+    with (
+        mock.patch.object(api, "load_model", lambda name, **options: LOADED[name]),
+        mock.patch.object(llguidance, "LLTokenizer", _vocabulary),
+    ):
+        yield
+
+
+_vocabulary = functools.cache(llguidance.LLTokenizer)
+
+
+# ── axes ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+DRAFTS = {
+    "model": "table",
+    "small window": "window",
+    "ngram": "ngram:n=2",
+    "suffix": "suffix",
+    "unigram": f"unigram:text={HERE / 'text.txt'}",
+    "bigram": f"bigram:text={HERE / 'text.txt'}",
+    "synthetic": "synthetic:alpha=0.6",
+    "cascade of n-gram": "cascade:draft=table,n=2",
+    "cascade of suffix": "cascade:draft=table,by=suffix",
+    "translated": "foreign:translate=true",
+    "layer skip": "layerskip:k=1",
+    "self in int8": "self:dtype=int8",
+    "tree with": "tree:draft=table,shape=2x1,siblings=with",
+    "tree without": "tree:draft=table,shape=2x1,siblings=without",
+    "tree likeliest": "tree:draft=table,shape=2x1,siblings=likeliest",
+}
+POLICIES = {
+    "0": 0,
+    "1": 1,
+    "2": 2,
+    "3": 3,
+    "heuristic": "heuristic:gamma=1",
+    "confidence": "confidence:threshold=0.5,gamma=3",
+    "auto": "auto:largest=3",
+    "replay": f"replay:trace={HERE / 'trace.jsonl'}",
+    "fallback": 2,
+}
+PLAIN = {"temperature": 1.0, "top_p": 1.0}
+PROCESSORS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "temperature": {"temperature": 0.6},
+    "greedy": {"temperature": 0.0},
+    "top-k": {"top_k": 2, "temperature": 1.4},
+    "top-p": {"top_p": 0.8},
+    "min-p": {"min_p": 0.4},
+    "repetition": {"repetition_penalty": 1.7},
+    "presence and frequency": {"presence_penalty": 0.5, "frequency_penalty": -0.8},
+    "min tokens": {"min_tokens": 2},
+    "regex": {"regex": REGEX},
+    "all": {"temperature": 0.8, "top_k": 2, "top_p": 0.95, "min_p": 0.05, "repetition_penalty": 0.7,
+            "presence_penalty": -0.3, "frequency_penalty": 0.6, "min_tokens": 1, "regex": REGEX},
+}  # fmt: skip
+STOPS = ("budget", "eos", "stop string", "context")
+
+AXES = {
+    "verify": ("rejection", "block", "tree", "match", "gumbel"),
+    "draft": tuple(DRAFTS),
+    "policy": tuple(POLICIES),
+    "processors": tuple(PROCESSORS),
+    "stop": STOPS,
+}
+
+TREES = frozenset(draft for draft in DRAFTS if draft.startswith("tree"))
+DRAW_NOTHING = frozenset({"ngram", "suffix", "translated"})
+"""Drafts that never read the noise of plain sampling, so that a coupled rule can be enumerated with them; the others'
+turn comes in ``test_same_seed.py``."""
+
+
+def compatible(case: Case) -> bool:
+    """Whether the engine accepts the case, and the case can be enumerated."""
+    no_tree = case["verify"] not in ("tree", "match") or case["policy"] in ("auto", "replay", "fallback")
+    if case["draft"] in TREES and no_tree:
+        return False
+    if case["verify"] == "gumbel" and case["draft"] not in DRAW_NOTHING:
+        return False
+    return not (case["processors"] in ("min tokens", "regex", "all") and case["stop"] == "budget")  # they need an end
+
+
+CASES = product(AXES, compatible)
+COVERING = pairwise(CASES)
+
+VARIANTS = frozenset({"3", "temperature", "unigram", "cascade of suffix"})
+"""Levels that are another one again (three drafts are two where three tokens are left, one of which the target draws):
+in the covering array like all others, but not in the full product."""
+FULL_PRODUCT = [case for case in CASES if VARIANTS.isdisjoint(case.values())]
+
+
+def name(case: Case) -> str:
+    return " | ".join(case.values())
+
+
+# ── one case ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class IrregularClock:
+    """Simulated seconds: every reading takes another time, none depends on what is decoded."""
+
+    def __init__(self) -> None:
+        self._now = 0.0
+        self._ticks = itertools.cycle([3.0, 1.0, 4.0, 1.0, 5.0, 9.0, 2.0, 6.0])
+
+    def __call__(self) -> float:
+        self._now += next(self._ticks)
+        return self._now
+
+
+def num_tokens(case: Case) -> int:
+    """Three; more where a policy drafts nothing at first."""
+    return 4 if case["policy"] == "fallback" else 3
+
+
+def target_of(case: Case) -> Any:
+    make = layered_target if case["draft"] in ("layer skip", "self in int8") else table_target
+    if case["stop"] == "context":
+        return make(eos=True, n_positions=len(PROMPT) + num_tokens(case))
+    return make(eos=case["stop"] != "budget")
+
+
+def options_of(case: Case) -> dict[str, Any]:
+    return {
+        **PLAIN,
+        **PROCESSORS[case["processors"]],
+        "verify": case["verify"],
+        "gamma": POLICIES[case["policy"]],
+        "fallback": "request" if case["policy"] == "fallback" else "off",
+        "max_tokens": 99 if case["stop"] == "context" else num_tokens(case),
+        "stop": ("ba", "aab") if case["stop"] == "stop string" else (),
+    }
+
+
+def new_stream(case: Case, target: Any, noise: Noise) -> Stream:
+    """The engine as a caller gets it; call inside :func:`models_by_name`."""
+    stream = api.stream(PROMPT, target=target, draft=DRAFTS[case["draft"]], noise=noise, **options_of(case))
+    stream._clock = IrregularClock()
+    return stream
+
+
+REGEX_TEXTS = [b"a", b"aa", b"ab", b"aab", b"abb", b"b", b"ba"]  # REGEX, written out
+
+
+def wanted_law(case: Case, target: Any) -> dict[Outcome, float]:
+    options = options_of(case)
+    sampling = Options(**options).sampling
+    limits = Limits(options["max_tokens"], target.n_positions, options["stop"], target.eos_token_id)
+    allowed = finite_language(REGEX_TEXTS, TOKENIZER, EOS, 3) if options.get("regex") else None
+    return slow_law(target, sampling, PROMPT, limits, TOKENIZER, allowed)
+
+
+def engine_law(case: Case, target: Any) -> dict[Outcome, float]:
+    with models_by_name():
+        return Enumerator(lambda noise: outcome(new_stream(case, target, noise).run())).law()
+
+
+def distance(case: Case) -> float:
+    """Total variation between the engine's law over (ids, text, reason, stop) and plain decoding's."""
+    target = target_of(case)
+    return total_variation(engine_law(case, target), wanted_law(case, target))

@@ -1,0 +1,32 @@
+"""The engine's exact law is the target's: rule x draft x policy x processors x stop, by enumeration.
+
+By default a covering array with every compatible pair of levels; under ``slow`` the full compatible product.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+import pytest
+
+from .space import COVERING, EXACT, FULL_PRODUCT, REGEX, REGEX_TEXTS, distance, name
+
+
+@pytest.mark.parametrize("case", COVERING, ids=name)
+def test_law_is_the_targets(case):
+    assert distance(case) < EXACT
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("verify", "draft"), sorted({(case["verify"], case["draft"]) for case in FULL_PRODUCT}), ids=" | ".join
+)
+def test_law_is_the_targets_in_the_full_product(verify, draft):
+    cases = [case for case in FULL_PRODUCT if (case["verify"], case["draft"]) == (verify, draft)]
+    assert not [name(case) for case in cases if not distance(case) < EXACT]
+
+
+def test_the_regex_is_the_language_written_out():
+    words = {bytes(letters) for n in range(6) for letters in itertools.product(b"ab", repeat=n)}
+    assert {word for word in words if re.fullmatch(REGEX.encode(), word)} == set(REGEX_TEXTS)

@@ -1,0 +1,83 @@
+"""Rules that are lossy on purpose fail the suite, by exactly the distance of the one position they judge."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from minispec.contracts import Enumerator, slow_logits, slow_row, total_variation
+from minispec.generation.options import Options
+from minispec.verifiers import lenient, typical
+
+from .covering import pairwise, product
+from .space import (
+    AXES,
+    EXACT,
+    PROMPT,
+    TREES,
+    engine_law,
+    models_by_name,
+    name,
+    new_stream,
+    options_of,
+    target_of,
+    wanted_law,
+)
+
+OUTPUT_LAWS = {
+    "lenient:lenience=0.5": partial(lenient.output_law, lenience=0.5),
+    "lenient:lenience=0.9": partial(lenient.output_law, lenience=0.9),
+    "typical:epsilon=0.3,delta=0.6": partial(typical.output_law, epsilon=0.3, delta=0.6),
+}
+AXES_OF_ONE_POSITION = {
+    "verify": tuple(OUTPUT_LAWS),
+    "draft": tuple(draft for draft in AXES["draft"] if draft not in TREES),
+    "policy": ("1",),
+    "processors": tuple(level for level in AXES["processors"] if level not in ("min tokens", "regex", "all")),
+    "stop": ("budget",),
+}
+CASES = pairwise(product(AXES_OF_ONE_POSITION, lambda case: True))
+
+
+def one_position(case, target):
+    """The laws of the first token, stated and wanted; the draft's row may itself be random (a translated text)."""
+
+    def first_row(noise):
+        stream = new_stream(case, target, noise)
+        stream.target.prefill(PROMPT[:-1])
+        stream.drafter.prefill(PROMPT[:-1])
+        return tuple(stream.drafter.propose(PROMPT, 1, noise, step=0).probs[0])
+
+    with models_by_name():
+        rows = Enumerator(first_row).law()
+    sampling = Options(**options_of(case)).sampling
+    wanted = np.array(slow_row(slow_logits(target, PROMPT), sampling, (), PROMPT))
+    stated = sum(prob * OUTPUT_LAWS[case["verify"]](wanted, np.array(row)) for row, prob in rows.items())
+    return dict(enumerate(stated)), dict(enumerate(wanted))
+
+
+def shortened(case):
+    """A budget of two tokens: one is judged, and the one after it is the target's own, whatever became of the first."""
+    target = target_of(case)
+    return target, total_variation(engine_law(case, target), wanted_law(case, target))
+
+
+@pytest.mark.parametrize("case", CASES, ids=name)
+def test_a_lossy_rule_misses_the_law_by_the_distance_of_one_position(case, monkeypatch):
+    monkeypatch.setattr("tests.laws.space.num_tokens", lambda case: 2)
+    target, measured = shortened(case)
+    stated = total_variation(*one_position(case, target))
+    assert measured == pytest.approx(stated, abs=EXACT)
+    assert (measured < EXACT) == (stated < EXACT)
+    if case["processors"] == "greedy":
+        assert measured < EXACT, "at temperature 0 every rule keeps the target's argmax alone"
+
+
+def test_most_of_these_cases_do_fail(monkeypatch):
+    """Else the equality above would be one of zeros."""
+    monkeypatch.setattr("tests.laws.space.num_tokens", lambda case: 2)
+    lossy = [case for case in CASES if case["processors"] != "greedy" and shortened(case)[1] > 1e-3]
+    assert len(lossy) > len(CASES) / 2
+    assert {case["verify"] for case in lossy} == set(OUTPUT_LAWS)
