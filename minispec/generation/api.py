@@ -76,10 +76,7 @@ def stream(
     if spec is not None:
         check_together(spec, verifier, checked)
 
-    def load(name: str, dtype: str) -> LanguageModel:
-        return load_model(name, backend=backend, dtype=dtype)
-
-    target_model = load(target, dtype) if isinstance(target, str) else target
+    target_model = load_model(target, backend, dtype) if isinstance(target, str) else target
     tokenizer: Tokenizer | None = getattr(target_model, "tokenizer", None)
     prompt_tokens = _encode(prompt, target_model, tokenizer)
     limits = Limits(checked.max_tokens, target_model.n_positions, checked.stop, target_model.eos_token_id)
@@ -87,11 +84,16 @@ def stream(
     sampler = Sampler(
         checked.sampling, len(prompt_tokens), target_model.eos_token_id, _constraint(checked, target_model, tokenizer)
     )
+    backend = _told(target_model, "backend", backend)  # a loaded target decides for the draft as well
+
+    def load_draft(name: str) -> LanguageModel:
+        return load_model(name, backend, draft_dtype or dtype)
+
     drafter: Drafter | None = None
     if spec is not None:
         drafter = build_drafter(
-            spec, session, sampler, load_model=lambda name: load(name, draft_dtype or dtype),
-            check_vocabularies=check_vocabularies, default_draft=DEFAULT_DRAFT, coupled=verifier.coupled,
+            spec, session, sampler, load_model=load_draft, check_vocabularies=check_vocabularies,
+            default_draft=DEFAULT_DRAFT, coupled=verifier.coupled,
         )  # fmt: skip
     elif draft is not None:
         assert not isinstance(draft, str)
@@ -117,7 +119,7 @@ def stream(
         options={
             "target": target_model.name,
             "draft": draft_name,
-            "backend": _told(target_model, "backend", backend),
+            "backend": backend,
             "dtype": _told(target_model, "dtype", dtype),
             "draft_dtype": draft_dtype or dtype,
             **asdict(checked),
