@@ -6,11 +6,16 @@ Policies that react to time can then be judged exactly and repeatably: the same 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from minispec.backends.base import Array
+from minispec.errors import OptionError
 from minispec.model.cache import KVCache
-from minispec.model.session import LanguageModel
+from minispec.model.session import LanguageModel, Session, common_prefix
 
 
 class SimulatedClock:
@@ -26,6 +31,34 @@ class SimulatedClock:
     def charge(self, seconds: float) -> None:
         """Let time pass."""
         self.now += seconds
+
+
+@dataclass(frozen=True, slots=True)
+class CostModel:
+    """What forwards cost, in units of the target's forward over one row.
+
+    Parameters
+    ----------
+    draft : float
+        c: a draft forward over one row.
+    row : float
+        Each further row of a forward, as a share of its first: v(m) = 1 + row (m - 1).
+    """
+
+    draft: float = 0.1
+    row: float = 0.05
+
+    def __post_init__(self) -> None:
+        if min(self.draft, self.row) < 0.0:
+            raise OptionError(f"the costs are {self.draft} and {self.row}; a ratio of two times is >= 0")
+
+    def target_cost(self, rows: int) -> float:
+        """Return v(rows)."""
+        return 1.0 + self.row * (rows - 1)
+
+    def draft_cost(self, rows: int) -> float:
+        """Return c v(rows)."""
+        return self.draft * self.target_cost(rows)
 
 
 class CostedModel:
@@ -48,7 +81,95 @@ class CostedModel:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._model, name)
 
-    def forward(self, tokens: Sequence[int], cache: KVCache, num_logits: int | None = None) -> Array:
+    def forward(
+        self,
+        tokens: Sequence[int],
+        cache: KVCache,
+        num_logits: int | None = None,
+        *,
+        positions: Sequence[int] | None = None,
+        visible: NDArray[np.bool_] | None = None,
+    ) -> Array:
         """Run the model's forward and charge its cost."""
         self._clock.charge(self._cost(len(tokens)))
-        return self._model.forward(tokens, cache, num_logits)
+        return self._model.forward(tokens, cache, num_logits, positions=positions, visible=visible)
+
+
+class RememberingModel:
+    """A language model that computes each prefix once: many runs over one text then cost little more than one.
+
+    Its caches hold tokens and nothing else; the keys and values are in one session of its own, which is set back to
+    whatever a new prefix shares with the last one. Chains only: a tree's rows are computed by the model itself.
+
+    Parameters
+    ----------
+    model : LanguageModel
+        Batch-invariant, or what is remembered would depend on what was asked first.
+    """
+
+    def __init__(self, model: LanguageModel) -> None:
+        self._model = model
+        self._session = Session(model)
+        self._rows: dict[bytes, Array] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+    def new_cache(self, rows: int = 1, capacity: int | None = None) -> KVCache:
+        """Return a cache for tokens: one layer, one head, one number per slot."""
+        return KVCache(1, 1, 1, capacity or self._model.n_positions, rows)
+
+    def forward(
+        self,
+        tokens: Sequence[int],
+        cache: KVCache,
+        num_logits: int | None = None,
+        *,
+        positions: Sequence[int] | None = None,
+        visible: NDArray[np.bool_] | None = None,
+    ) -> Array:
+        """Return the logits after the last ``num_logits`` of ``tokens``, remembered where they can be."""
+        if visible is not None:
+            raise NotImplementedError("trees are not remembered")
+        start = cache.length()
+        slots = np.arange(start, start + len(tokens))
+        written = np.asarray(tokens, np.float32).reshape(-1, 1, 1)
+        cache.store(0, np.zeros(len(tokens), np.int64), slots, written, written)
+        cache.positions[0, slots] = slots
+        text = cache.keys[0, 0, : start + len(tokens), 0, 0].astype(np.int32)
+        wanted = len(tokens) if num_logits is None else num_logits
+        keys = [text[:length].tobytes() for length in range(len(text) - wanted + 1, len(text) + 1)]
+        if not all(key in self._rows for key in keys):
+            prefix = text.tolist()
+            self._session.rollback(min(common_prefix(self._session.tokens, prefix), len(prefix) - wanted))
+            self._rows.update(zip(keys, self._session.score(prefix[self._session.length :], wanted), strict=True))
+        return np.asarray([self._rows[key] for key in keys], np.float32).reshape(wanted, self._model.vocab_size)
+
+
+class MisleadingDraft:
+    """A draft model made useless: what it says of token i it had said of token i - 1. As sure of itself as before.
+
+    Parameters
+    ----------
+    model : LanguageModel
+    """
+
+    def __init__(self, model: LanguageModel) -> None:
+        self._model = model
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+    def forward(
+        self,
+        tokens: Sequence[int],
+        cache: KVCache,
+        num_logits: int | None = None,
+        *,
+        positions: Sequence[int] | None = None,
+        visible: NDArray[np.bool_] | None = None,
+    ) -> Array:
+        """Return the model's logits, shifted by one token."""
+        logits = self._model.forward(tokens, cache, num_logits, positions=positions, visible=visible)
+        shifted: Array = np.roll(logits, 1, axis=1)
+        return shifted

@@ -2,17 +2,23 @@
 
 With S(k) the probability that the first k drafts all survive, a step with γ drafts emits 1 + S(1) + ... + S(γ) tokens
 on average and costs T(γ + 1) + γ d, where T(m) is the target's time for m rows and d the draft's time per token. The
-best rate over γ is η*, and the rule that achieves it is a stopping rule: draw one more token iff
+best rate over γ is η*, and the rule that achieves it is a stopping rule: draft one more token iff
 
-    S(k) * a > η* * (d + T(k + 2) - T(k + 1)),
+    S(k) a > η* (d + T(k + 2) - T(k + 1)),
 
-a being the probability that the next token survives, given how sure the draft is of it. With T flat and in units of
-T(1) the right side is c η*, the form in which the rule is usually written.
+a being the probability that the next token survives. With T flat and in units of T(1) the right side is c η*, the form
+in which the rule is usually written.
+
+The rule is asked twice for each token, because most of its cost comes before its confidence is known. Before the
+draft's forward, a is the mean acceptance. After it d is spent whatever happens, a is known for this very confidence,
+and the token is drawn iff S(k) a pays for the target's row alone. Where even the first forward would not pay, the step
+is a plain one.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +26,9 @@ from numpy.typing import NDArray
 from minispec.records import Step
 
 _BINS = 8  # of the draft's largest probability
-_PRIOR_WEIGHT = 4.0  # pseudo-observations: a few real ones outweigh it
+_PRIOR_MEAN = 0.7  # a draft is believed to be good until it is not,
+_PRIOR_WEIGHT = 2.0  # which a few observations can say
+_BIN_WEIGHT = 4.0  # pseudo-observations that shrink a bin towards the mean
 _PRIOR_COST_RATIO = 0.1
 _PRIOR_ROW_COST = 0.05  # of one more row in the target's forward, in units of T(1)
 
@@ -29,8 +37,10 @@ class AutoGamma:
     """Learns, per request, how often drafts survive and what everything costs.
 
     Acceptance is learned from censored observations: the accepted drafts and the first rejected one count, what lies
-    behind it was never tested. It is kept by the draft's confidence in eight bins, each shrunk towards the mean of
-    all. Old observations fade.
+    behind it was never tested. It is kept by the place in the draft and by the draft's confidence, each bin shrunk
+    towards the mean of all. (At temperature 0 confidence is always 1, and the place is what tells: greedy text repeats
+    itself, and drafts fail where a repetition ends.) Old observations fade, also while nothing is drafted: the prior's
+    optimism then returns, a draft is tried again, and exploration needs no rule of its own.
 
     Parameters
     ----------
@@ -42,68 +52,111 @@ class AutoGamma:
 
     timed = True
 
-    def __init__(self, largest: int = 16, memory: float = 64.0) -> None:
+    def __init__(self, largest: int = 16, memory: float = 32.0) -> None:
         self._largest = largest
         self._keep = math.exp(-1.0 / memory)
-        self._accepted = np.zeros(_BINS)
-        self._evaluated = np.zeros(_BINS)
+        self._by_confidence = _Acceptance(_BINS)
+        self._by_place = _Acceptance(largest)
+        self._was_idle = False
         self._draft = _FadingLine(self._keep)
         self._target = _FadingLine(self._keep)
+        self._begin()
+
+    def _begin(self) -> None:
         self._confidences: list[float] = []  # of the present draft's tokens
         self._survival = 1.0
+        self._looks = 0  # forwards of the draft in this step
 
     def gamma(self) -> int:
-        """Begin a new draft; how long it gets is decided token by token."""
-        self._confidences = []
-        self._survival = 1.0
-        return self._largest
+        """Begin a new draft: nothing if not even one token pays, else at most ``largest``, decided one by one."""
+        self._begin()
+        best, self._rate = self._plan()
+        return self._largest if best else 0
 
-    def keep_drafting(self, probs: NDArray[np.float64]) -> bool:
-        """Return whether the next token is expected to pay for itself."""
-        confidence = float(probs.max())
-        survival = self._survival * self._acceptance(confidence)
+    def keep_drafting(self, probs: NDArray[np.float64]) -> bool | Literal["last"]:
+        """Return whether the next token pays for its row; "last" if the one after it will not pay for its forward."""
+        self._looks += 1
         drafted = len(self._confidences)
-        extra_s = self._draft_s() + self._target_s(drafted + 2) - self._target_s(drafted + 1)
-        if survival <= self._best_rate() * extra_s:
+        confidence = float(probs.max())
+        survival = self._survival * self._acceptance(confidence, drafted)
+        if survival <= self._rate * self._row_s(drafted + 1):
             return False
         self._confidences.append(confidence)
         self._survival = survival
-        return True
+        if drafted + 1 == self._largest:
+            return "last"
+        then = survival * self._by_place.at(drafted + 1)
+        return True if then > self._rate * (self._draft_s() + self._row_s(drafted + 2)) else "last"
 
     def observe(self, step: Step) -> None:
         """Learn acceptance and times from a finished step."""
-        self._accepted *= self._keep
-        self._evaluated *= self._keep
-        for i, confidence in enumerate(self._confidences[: step.verdict.num_accepted + 1]):
-            self._accepted[_bin(confidence)] += i < step.verdict.num_accepted
-            self._evaluated[_bin(confidence)] += 1.0
+        self._by_confidence.fade(self._keep)
+        self._by_place.fade(self._keep)
         if step.draft_tokens:
-            self._draft.add(len(step.draft_tokens), step.draft_s)
+            for place, confidence in enumerate(self._confidences[: step.verdict.num_accepted + 1]):
+                accepted = place < step.verdict.num_accepted
+                self._by_confidence.add(_bin(confidence), accepted)
+                self._by_place.add(place, accepted)
+        if self._looks and not self._was_idle:  # after plain steps the draft must catch up: that is no usual cost
+            self._draft.add(self._looks, step.draft_s)
+        self._was_idle = not self._looks
         self._target.add(len(step.draft_tokens) + 1, step.step_s - step.draft_s)
+        self._begin()
 
-    def _acceptance(self, confidence: float) -> float:
-        """Return a: the bin's mean acceptance, shrunk towards the mean of all bins, itself towards the confidence."""
-        overall = (self._accepted.sum() + _PRIOR_WEIGHT * 0.7) / (self._evaluated.sum() + _PRIOR_WEIGHT)
-        b = _bin(confidence)
-        return float((self._accepted[b] + _PRIOR_WEIGHT * overall) / (self._evaluated[b] + _PRIOR_WEIGHT))
+    def _acceptance(self, confidence: float, place: int) -> float:
+        """Return a: of this place in the draft, more or less as this confidence is better or worse than the mean."""
+        odds = self._by_confidence.at(_bin(confidence)) / self._by_confidence.mean
+        return min(1.0, self._by_place.at(place) * odds)
 
     def _target_s(self, rows: int) -> float:
         """T(rows); in units of T(1) until a first step has been measured."""
         return self._target.at(rows, default_slope=_PRIOR_ROW_COST)
 
+    def _row_s(self, rows: int) -> float:
+        """T(rows + 1) - T(rows)."""
+        return self._target_s(rows + 1) - self._target_s(rows)
+
     def _draft_s(self) -> float:
-        """Time of one drafted token."""
+        """Time of one forward of the draft."""
         return self._draft.mean_ratio(default=_PRIOR_COST_RATIO * self._target_s(1))
 
-    def _best_rate(self) -> float:
-        """η*: the best expected tokens per second over fixed γ, at the mean acceptance."""
-        alpha = (self._accepted.sum() + _PRIOR_WEIGHT * 0.7) / (self._evaluated.sum() + _PRIOR_WEIGHT)
-        tokens, survival, best = 1.0, 1.0, 1.0 / self._target_s(1)
+    def _plan(self) -> tuple[int, float]:
+        """Return the best fixed γ at the mean acceptance of each place, and η*, its expected tokens per second."""
+        draft_s = self._draft_s()
+        tokens, survival = 1.0, 1.0
+        best, rate = 0, 1.0 / self._target_s(1)
         for gamma in range(1, self._largest + 1):
-            survival *= alpha
+            survival *= self._by_place.at(gamma - 1)
             tokens += survival
-            best = max(best, tokens / (self._target_s(gamma + 1) + gamma * self._draft_s()))
-        return best
+            found = tokens / (self._target_s(gamma + 1) + gamma * draft_s)
+            if found > rate:
+                best, rate = gamma, found
+        return best, rate
+
+
+class _Acceptance:
+    """Acceptance rates of a few bins, each shrunk towards the mean of all, and that towards an optimistic prior."""
+
+    def __init__(self, bins: int) -> None:
+        self._accepted = np.zeros(bins)
+        self._evaluated = np.zeros(bins)
+
+    def fade(self, keep: float) -> None:
+        self._accepted *= keep
+        self._evaluated *= keep
+
+    def add(self, which: int, accepted: bool) -> None:
+        self._accepted[which] += accepted
+        self._evaluated[which] += 1.0
+
+    @property
+    def mean(self) -> float:
+        accepted, evaluated = self._accepted.sum(), self._evaluated.sum()
+        return float((accepted + _PRIOR_WEIGHT * _PRIOR_MEAN) / (evaluated + _PRIOR_WEIGHT))
+
+    def at(self, which: int) -> float:
+        accepted, evaluated = self._accepted[which], self._evaluated[which]
+        return float((accepted + _BIN_WEIGHT * self.mean) / (evaluated + _BIN_WEIGHT))
 
 
 class _FadingLine:

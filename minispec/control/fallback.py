@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,21 +16,22 @@ SCOPES = ("request", "session", "process")
 """How long what was learned lives: one generation, one loaded target, or the whole process."""
 
 _PLAIN_STEPS = 2  # measured first, so that there is something to compare with
-_WINDOW = 8  # speculative steps judged together: one step's luck decides nothing
-_LOSS_LIMIT = 3.0  # but a window that has lost this much, in plain tokens' time, is over at once
-_FIRST_PAUSE = 48  # plain steps after losing a window
+_WINDOW = 16  # speculative steps judged together: a few steps' luck decides nothing
+_LOSS_LIMIT = 2.0  # but a window that has lost this much, in plain tokens' time, is over at once
+_FIRST_PAUSE = 24  # plain steps after losing a window
 _LONGEST_PAUSE = 768
 _MARGIN = 0.03  # hysteresis: stop above 1 + margin times plain cost, go on below 1 - margin
+_FREE = 0.01  # of plain cost: trying to draft for less counts as nothing
 _KEEP = 0.8  # weight of the past in the estimate of plain cost
 
 
 class Fallback:
     """Wraps a policy and compares measured seconds per emitted token with plain decoding's.
 
-    While drafting, each window of eight speculative steps is compared with the plain cost. A window that loses switches
-    drafting off for a pause; then one window probes. A probe must *win* by the margin to switch drafting on again;
-    one that loses doubles the pause. On text where drafts are useless the loss is therefore a few plain tokens' time
-    per window, and a few windows in hundreds of tokens.
+    While drafting, each window of sixteen speculative steps is compared with the plain cost. A window that loses
+    switches drafting off for a pause; then one window probes. A probe must *win* by the margin to switch drafting on
+    again; one that loses doubles the pause. On text where drafts are useless the loss is therefore a few plain tokens'
+    time per window, and a few windows in hundreds of tokens.
 
     Parameters
     ----------
@@ -45,6 +47,8 @@ class Fallback:
         self._plain_steps_left = _PLAIN_STEPS
         self._pause = _FIRST_PAUSE
         self._probing = False
+        self._resuming = False
+        self._usual_draft_s: float | None = None  # seconds per drafted token
         self._window: list[tuple[float, int]] = []  # time in plain tokens, and tokens, of each speculative step
 
     @property
@@ -56,30 +60,43 @@ class Fallback:
         """Return the policy's γ, or 0 during a pause."""
         return self.policy.gamma() if self.drafting else 0
 
-    def keep_drafting(self, probs: NDArray[np.float64]) -> bool:
+    def keep_drafting(self, probs: NDArray[np.float64]) -> bool | Literal["last"]:
         """Ask the policy."""
         return self.policy.keep_drafting(probs)
 
     def observe(self, step: Step) -> None:
         """Account a finished step and switch where a window is complete."""
+        self.policy.observe(step)
         if not step.tokens:
             return
-        if not self.drafting or not step.draft_tokens:
-            self._plain(step)
+        drafting = self.drafting
+        if not step.draft_tokens:  # its target forward is a plain one, whatever came before it
+            self._plain(step.step_s - step.draft_s)
+        if not drafting:
+            self._plain_steps_left -= 1
+            self._resuming = True
             return
-        self.policy.observe(step)
         assert self._plain_s is not None  # plain steps come first
-        self._window.append((step.step_s / self._plain_s, len(step.tokens)))
+        if not step.draft_tokens and step.draft_s <= _FREE * self._plain_s:
+            return  # nothing was drafted and nothing was spent on trying: neither won nor lost
+        self._window.append(((step.step_s - self._catching_up(step)) / self._plain_s, len(step.tokens)))
         cost, tokens = map(sum, zip(*self._window, strict=True))
         if len(self._window) == _WINDOW or cost - tokens > _LOSS_LIMIT:
             self._window = []
             self._judge(cost / tokens)
 
-    def _plain(self, step: Step) -> None:
-        past = step.step_s if self._plain_s is None else self._plain_s
-        self._plain_s = _KEEP * past + (1.0 - _KEEP) * step.step_s
-        if not self.drafting:
-            self._plain_steps_left -= 1
+    def _catching_up(self, step: Step) -> float:
+        """Return the seconds that the first draft after a pause spent on the text it had missed: a cost paid once."""
+        resuming, self._resuming = self._resuming, False
+        if resuming and self._usual_draft_s is not None:
+            return max(0.0, step.draft_s - self._usual_draft_s * len(step.draft_tokens))
+        if step.draft_tokens:
+            self._usual_draft_s = step.draft_s / len(step.draft_tokens)
+        return 0.0
+
+    def _plain(self, seconds: float) -> None:
+        past = seconds if self._plain_s is None else self._plain_s
+        self._plain_s = _KEEP * past + (1.0 - _KEEP) * seconds
 
     def _judge(self, cost: float) -> None:
         """Switch on what a window cost per token, in units of plain decoding's."""

@@ -9,7 +9,7 @@ get a second chance, and bias the law. The interface simply does not hand them o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,8 +30,11 @@ class GammaPolicy(Protocol):
         """Return the largest number of tokens to draft in the next step."""
         ...
 
-    def keep_drafting(self, probs: NDArray[np.float64]) -> bool:
-        """Return whether to draw one more draft token, given the distribution it would be drawn from, shape (V,)."""
+    def keep_drafting(self, probs: NDArray[np.float64]) -> bool | Literal["last"]:
+        """Return whether to draw one more draft token, given the distribution it would be drawn from, shape (V,).
+
+        "last" draws it and says that nothing will follow, so that the draft need not compute what could.
+        """
         ...
 
     def observe(self, step: Step) -> None:

@@ -67,7 +67,9 @@ def _recorded_lengths(trace: str) -> list[int]:
         raise OptionError("gamma is 'replay'; it needs the trace to replay. Try --gamma replay:trace=FILE")
     try:
         events = [json.loads(line) for line in Path(trace).read_text(encoding="utf-8").splitlines()]
-        return [len(event["tokens"]) for event in events if event["event"] == "drafted"]
+        # by step: one that was interrupted and done again is there twice, and the last time counts
+        lengths = {event["step"]: len(event["tokens"]) for event in events if event["event"] == "drafted"}
+        return [lengths[step] for step in range(len(lengths))]
     except OSError as error:
         raise OptionError(f"trace {shown(trace)} cannot be read ({error.strerror}). Name a file of --trace") from None
     except (ValueError, TypeError, KeyError):

@@ -7,7 +7,7 @@ Most drafters differ in one thing alone, the distribution of the next token. :fu
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,9 @@ from minispec.sampling import Sampler, SamplingParams
 Row = NDArray[np.float64]
 """The distribution of one token, shape (V,)."""
 
-KeepDrafting = Callable[[Row], bool]
-"""Asked with the distribution of the next draft token *before* it is drawn; False ends the draft there.
+KeepDrafting = Callable[[Row], bool | Literal["last"]]
+"""Asked with the distribution of the next draft token *before* it is drawn; False ends the draft there, and "last"
+after this token, whichever it will be, which saves the forward that would come next.
 
 That order is what keeps it lossless: a rule that looked at the drawn token and dropped it would change the law of the
 tokens that are left.
@@ -104,11 +105,14 @@ def draft_chain(
     rows: list[Row] = []
     while len(drafted) < gamma:
         probs = next_probs(drafted)
-        if probs is None or (keep_drafting is not None and not keep_drafting(probs)):
+        answer = probs is not None and (keep_drafting is None or keep_drafting(probs))
+        if probs is None or not answer:
             break
         at = draft_address(position + len(drafted), step, row, coupled=coupled)
         drafted.append(noise.categorical(probs, at))
         rows.append(probs)
+        if answer == "last":
+            break
     return Draft(tuple(drafted), np.asarray(rows, np.float64).reshape(len(rows), vocab_size))
 
 

@@ -74,10 +74,13 @@ class CascadeDrafter:
         end = len(tokens) + min(gamma, window + 1 - len(tokens))  # of what is drafted
         inner_round, going_on = 0, True
         while going_on and len(text) < end:
-            guess = self._guess(text, end - len(text) - 1, noise, step, row, inner_round)
-            logits = self.session.score([*text[self.session.length :], *guess.tokens], num_logits=len(guess) + 1)
+            # One guess per token that may be drafted, so that how a token is drawn never depends on where the draft
+            # must end. The last guess need not be fed: nothing of this draft follows it.
+            guess = self._guess(text, end - len(text), noise, step, row, inner_round)
+            fed = guess.tokens[: end - len(text) - 1]
+            logits = self.session.score([*text[self.session.length :], *fed], num_logits=len(fed) + 1)
             going_on = self._verify(
-                text, rows, guess, self._sampler(logits, [*text, *guess.tokens]), noise, step, row, keep_drafting
+                text, rows, guess, self._sampler(logits, [*text, *fed]), noise, step, row, keep_drafting
             )
             self.session.rollback(len(text) - 1)
             self.inner.rollback(len(text) - 1)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -33,6 +34,7 @@ def stream(
     dtype: str = "float32",
     draft_dtype: str | None = None,
     noise: Noise | None = None,
+    clock: Callable[[], float] = time.perf_counter,
     **options: Any,
 ) -> Stream:
     """Start a generation and return its events, one by one.
@@ -49,6 +51,8 @@ def stream(
         For models given by name; ``draft_dtype`` is ``dtype`` unless given.
     noise : Noise, optional
         Randomness; by default Philox noise with ``options["seed"]``.
+    clock : callable
+        Seconds; a simulated one judges policies that react to time (see :mod:`minispec.analysis.judge`).
     **options
         Those of :class:`minispec.generation.options.Options`: gamma, verify, temperature, max_tokens, stop, seed and
         others. An unknown one is an error.
@@ -115,6 +119,7 @@ def stream(
         verifier=verifier,
         logprobs=checked.logprobs,
         audit=checked.audit,
+        clock=clock,
         prompt=prompt if isinstance(prompt, str) else "",
         options={
             "target": target_model.name,

@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 from minispec.errors import MissingDependencyError, OptionError, shown
 from minispec.tokenizer import Tokenizer
 
+_JSON_LAYOUT = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
+"""As ``json.dumps`` writes it. Where any white space is allowed, small models put in white space without end."""
+
 
 class Constraint:
     """Which tokens may follow a generated prefix, so that the whole text has a form.
@@ -23,7 +26,8 @@ class Constraint:
     Parameters
     ----------
     form : str
-        A regular expression that the generated text must match as a whole, or a JSON schema.
+        A regular expression that the generated text must match as a whole, or a JSON schema (laid out as ``json.dumps``
+        does, on one line).
     kind : {"regex", "json_schema"}
     tokenizer : Tokenizer
     eos_token_id : int
@@ -47,9 +51,12 @@ class Constraint:
                 "a regex or a JSON schema needs llguidance, which is not installed. Try pip install llguidance"
             ) from None
         try:
-            compile_ = LLMatcher.grammar_from_regex if kind == "regex" else LLMatcher.grammar_from_json_schema
+            if kind == "regex":
+                grammar = LLMatcher.grammar_from_regex(form)
+            else:
+                grammar = LLMatcher.grammar_from_json_schema(form, overrides=_JSON_LAYOUT)
             vocabulary = LLTokenizer(tokenizer.to_json(), n_vocab=vocab_size, eos_token=eos_token_id)
-            self._matcher: Any = LLMatcher(vocabulary, compile_(form))
+            self._matcher: Any = LLMatcher(vocabulary, grammar)
             problem = self._matcher.get_error() if self._matcher.is_error() else ""
         except ValueError as error:
             problem = str(error)

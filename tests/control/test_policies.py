@@ -23,27 +23,35 @@ class World:
     alpha: Callable[[int], float]
     draft_cost: float = 0.1
     row_cost: float = 0.04
+    catch_up: float = 0.0  # of a draft's forward, per token it missed while nothing was drafted
 
     def run(self, policy: GammaPolicy, num_tokens: int, seed: int = 0) -> float:
         """Return the cost per token of ``num_tokens`` tokens decoded under ``policy``; plain decoding costs 1."""
         generator = np.random.default_rng(seed)
-        tokens, cost, index = 0, 0.0, 0
+        tokens, cost, index, missed = 0, 0.0, 0, 0
         while tokens < num_tokens:
             alpha = self.alpha(tokens)
-            most, drafted = policy.gamma(), 0
+            most, drafted, looks = policy.gamma(), 0, 0
             row = np.array([0.7, 0.2, 0.1])  # one confidence for all: nothing to learn from it
-            while drafted < most and policy.keep_drafting(row):
-                drafted += 1
+            answer: object = True
+            while drafted < most and answer is True:  # as draft_chain does
+                looks += 1
+                answer = policy.keep_drafting(row)
+                drafted += bool(answer)
             coins = generator.random(drafted) < alpha
             accepted = drafted if coins.all() else int(np.argmin(coins))
             evaluated = min(drafted, accepted + 1)
-            draft_s, target_s = drafted * self.draft_cost, 1.0 + self.row_cost * drafted
+            draft_s, target_s = (
+                looks * self.draft_cost + (looks > 0) * missed * self.catch_up * self.draft_cost,
+                1.0 + self.row_cost * drafted,
+            )
             emitted = (0,) * (accepted + 1)
             verdict = Verdict(accepted, 0, "plain", (alpha,) * evaluated)
             policy.observe(
                 Step(index, tokens, (0,) * drafted, verdict, emitted, ("accepted",) * (accepted + 1),
                      draft_s, target_s, draft_s + target_s)
             )  # fmt: skip
+            missed = 0 if looks else missed + 1
             tokens, cost, index = tokens + accepted + 1, cost + draft_s + target_s, index + 1
         return cost / tokens
 
@@ -51,10 +59,13 @@ class World:
         return min(self.run(FixedGamma(gamma), num_tokens) for gamma in range(1, 13))
 
 
-@pytest.mark.parametrize("alpha", [0.5, 0.65, 0.8, 0.9])
-@pytest.mark.parametrize("draft_cost", [0.03, 0.1, 0.25])
+@pytest.mark.parametrize("alpha", [0.02, 0.3, 0.5, 0.65, 0.8, 0.9, 0.97])
+@pytest.mark.parametrize("draft_cost", [0.03, 0.1, 0.25, 0.5])
 def test_auto_comes_within_five_percent_of_the_best_fixed_gamma(alpha: float, draft_cost: float) -> None:
-    """Averaged over 8 runs of 512 tokens, so that luck (about 2 % of a mean) is smaller than the bound."""
+    """Averaged over 8 runs of 512 tokens, so that luck (about 2 % of a mean) is smaller than the bound.
+
+    Looking costs: a policy that asks the draft and then declines pays for the answer.
+    """
     world = World(lambda _: alpha, draft_cost)
     auto = np.mean([world.run(AutoGamma(), 512, seed) for seed in range(8)])
     best = min(np.mean([world.run(FixedGamma(gamma), 512, seed) for seed in range(8)]) for gamma in range(13))
@@ -87,6 +98,33 @@ def test_fallback_finds_back_when_the_text_becomes_predictable() -> None:
     world = World(lambda tokens: 0.02 if tokens < 256 else 0.9)
     cost = np.mean([world.run(Fallback(FixedGamma(5)), 1024, seed) for seed in range(8)])
     assert cost < 0.75  # three quarters of the text at 0.37, one at 1, and the pauses in between
+
+
+@pytest.mark.parametrize("policy", [lambda: Fallback(FixedGamma(3)), AutoGamma, lambda: Fallback(AutoGamma())])
+def test_what_a_draft_missed_during_a_pause_is_not_held_against_it(policy: Callable[[], GammaPolicy]) -> None:
+    """The first forward after a pause feeds all of the pause; taken for the usual cost it would end drafting for good.
+
+    Under a real engine AutoGamma did just that: a 1.75 where 0.5 is usual, and it never tried again.
+    """
+    world = World(lambda tokens: 0.02 if tokens < 256 else 0.95, draft_cost=0.5, row_cost=0.05, catch_up=0.05)
+    assert np.mean([world.run(policy(), 1536, seed) for seed in range(4)]) < 0.87  # 0.64 where drafts are good
+
+
+def test_fallback_takes_a_look_that_drew_nothing_for_a_cost_not_for_plain_decoding() -> None:
+    fallback = Fallback(FixedGamma(5))
+
+    def step(index: int, draft_s: float) -> Step:
+        return Step(index, 0, (), Verdict(0, 0, "plain"), (0,), ("plain",), draft_s, 1.0, draft_s + 1.0)
+
+    for index in range(2):
+        fallback.observe(step(index, 0.0))
+    assert fallback.drafting
+    for index in range(40):
+        fallback.observe(step(index, 0.0))  # a copying draft that finds nothing: free, so no reason to stop
+    assert fallback.drafting
+    for index in range(5):
+        fallback.observe(step(index, 0.5))
+    assert not fallback.drafting
 
 
 def test_the_heuristic_is_plus_two_minus_one() -> None:

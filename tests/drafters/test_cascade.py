@@ -106,7 +106,7 @@ def test_it_saves_forwards_of_the_draft_model():
     draft = propose(drafter, [0, 1, 2, 0], 6)
     assert draft.tokens == (1, 2, 0, 1, 2, 0)
     assert drafter.session.num_forwards == 2  # the prompt, then all six at once
-    assert (drafter.num_inner, drafter.num_inner_accepted) == (5, 5)
+    assert (drafter.num_inner, drafter.num_inner_accepted) == (6, 6)
 
 
 def test_inner_coins_have_addresses_of_their_own():
