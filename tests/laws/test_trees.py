@@ -1,0 +1,32 @@
+"""Trees over four tokens: mistakes about siblings need that many to show."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from minispec.contracts import slow_logits
+from minispec.model.toy import TableModel
+
+from .space import EXACT, LOADED, PROMPT, tree_distance
+
+
+@pytest.mark.parametrize("siblings", ["with", "without", "likeliest"])
+@pytest.mark.parametrize("verify", ["tree", "match"])
+@pytest.mark.parametrize(
+    ("shape", "num_tokens"),
+    [
+        ("2", 2),
+        ("3", 2),
+        pytest.param("2x1", 3, marks=pytest.mark.slow),
+        pytest.param("1x2", 3, marks=pytest.mark.slow),
+    ],
+)
+def test_law_is_the_targets(verify, shape, num_tokens, siblings):
+    assert tree_distance(verify, shape, siblings, num_tokens) < EXACT
+
+
+def test_several_tokens_are_wanted_after_a_rejection():
+    """What makes these tables fit for the purpose."""
+    p, q = (np.exp(slow_logits(model, PROMPT)) for model in (TableModel(4, 64, seed=24), LOADED["four"]))
+    assert np.count_nonzero(p > q) == 2

@@ -1,0 +1,95 @@
+"""Each wrong decoder is noticed by the check the catalogue names; and each check passes on the engine as it is."""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+
+from minispec.contracts import Enumerator, total_variation
+from minispec.generation import api
+from tests.laws.space import LOADED, PLAIN, PROMPT, table_target
+
+from .catalogue import EQUIVALENT, FAMILIES, MUTANTS, Mutant
+from .catalogue import rule as named
+from .checks import CHECKS
+from .rules import make_verify
+from .score import PUBLISHED, RIGHT, evidence, is_killed, report
+
+
+def by_name(mutant: Mutant) -> str:
+    return mutant.name
+
+
+seen = functools.cache(evidence)
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_every_check_passes_on_the_real_engine(name):
+    """The positive control."""
+    assert CHECKS[name].run() <= RIGHT
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=by_name)
+def test_mistake_is_noticed(mutant):
+    assert is_killed(seen(mutant))
+
+
+@pytest.mark.parametrize("mutant", EQUIVALENT, ids=by_name)
+def test_a_change_that_is_no_mistake_passes(mutant):
+    assert mutant.proof
+    assert CHECKS[mutant.killed_by].kind in ("law", "sources")
+    assert evidence(mutant) <= RIGHT
+
+
+@pytest.mark.parametrize("rule", ["law of rejection", "sources of rejection", "law of eos", "rows are read only"])
+def test_the_scaffold_of_the_wrong_rules_is_itself_right(rule):
+    """A second writing of rejection sampling: what tells a wrong rule apart is its one wrong part."""
+    with named("rejection", make_verify()):
+        assert CHECKS[rule].run() <= RIGHT
+
+
+def test_the_catalogue_is_large_and_covers_every_family():
+    assert len(MUTANTS) >= 60
+    assert {mutant.family for mutant in MUTANTS} == set(FAMILIES)
+    names = [mutant.name for mutant in [*MUTANTS, *EQUIVALENT]]
+    assert len(set(names)) == len(names)
+    assert all(mutant.what for mutant in [*MUTANTS, *EQUIVALENT])
+    assert not any(mutant.proof for mutant in MUTANTS)
+
+
+def test_the_first_tokens_law_alone_would_miss_some():
+    """Why the checks enumerate several tokens of tables keyed by the whole prefix."""
+
+    def first():
+        target, draft = table_target(eos=False), LOADED["table"]
+        options = {"draft": draft, "gamma": 2, "max_tokens": 3, **PLAIN}
+        return Enumerator(
+            lambda noise: api.stream(PROMPT, target=target, noise=noise, **options).run().token_ids[0]
+        ).law()
+
+    right = first()
+    blind = (
+        "bonus is the argmax",
+        "bonus from the last drafts row",
+        "bonus from the draft",
+        "goes on after a rejection",
+    )
+    for mutant in MUTANTS:
+        if mutant.name in blind:
+            with mutant.patch():
+                assert total_variation(first(), right) < RIGHT, mutant.name
+
+
+def without_evidence(page: str) -> list[str]:
+    """The page but for the last column of its second table: digits that may differ between machines."""
+    begin, mistakes, rest = page.partition("## Mistakes")
+    table, end, others = rest.partition("## No mistakes")
+    rows = [line.rsplit("|", 2)[0] for line in table.splitlines()]
+    return [begin, mistakes, *rows, end, others]
+
+
+def test_the_published_page_is_that_of_the_catalogue():
+    """``python -m tests.mutants`` writes it; every mistake in it is noticed."""
+    page = PUBLISHED.read_text(encoding="utf-8")
+    assert without_evidence(page) == without_evidence(report([1.0] * len(MUTANTS)))
