@@ -13,7 +13,7 @@ from .checks import CHECKS
 RIGHT = 1e-12
 """What a check may return for a right engine: rounding of a few dozen float64 factors."""
 TOLD_APART = 1e-6
-"""What counts as noticed: a million times the rounding; the smallest distance in the catalogue is a hundred times that."""
+"""What counts as noticed: a million times the rounding, a hundredth of the smallest distance in the catalogue."""
 REFUSALS = (InvariantError, IndexError)
 """Exceptions that count as noticed: the engine's or the enumerator's own, and an index into a row that is not there."""
 
@@ -61,9 +61,9 @@ def report(seen: Sequence[float | str]) -> str:
         lines.append(f"| {number}. {title} | {len(own)} | {sum(own)} |")
     lines += [
         "",
-        "Evidence is the total variation from the right law (*law* and *sources*, by exact enumeration: a right engine",
-        "is within 1e-12), the share of texts that differ (*seed*), the number of figures, rows or texts that are wrong",
-        "(*counter*, *cost*, *trace*), or the exception with which the engine or the enumerator refuses to go on.",
+        "Evidence is the total variation from the right law (*law* and *sources*, by exact enumeration: a right",
+        "engine is within 1e-12), the share of texts that differ (*seed*), the number of figures, rows or texts that",
+        "are wrong (*counter*, *cost*, *trace*), or the exception with which the engine or the enumerator refuses.",
         "",
         "## Mistakes",
         "",
