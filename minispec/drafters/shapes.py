@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from minispec.errors import OptionError
+from minispec.theory import tree_tokens
 
 MAX_NODES = 1024
 """More candidates than a forward of any GPT-2 can pay for."""
@@ -64,11 +65,8 @@ class TreeShape:
         >>> fixed_tree((2, 1)).expected_tokens([0.6, 0.15])
         2.2
         """
-        reached: list[float] = []
-        for parent, rank in zip(self.parents, self.ranks, strict=True):
-            chance = acceptance_by_rank[rank] if rank < len(acceptance_by_rank) else 0.0
-            reached.append(chance * (1.0 if parent < 0 else reached[parent]))
-        return 1.0 + sum(reached)
+        chances = [acceptance_by_rank[rank] if rank < len(acceptance_by_rank) else 0.0 for rank in self.ranks]
+        return tree_tokens(self.parents, chances)
 
 
 def fixed_tree(widths: Sequence[int]) -> TreeShape:

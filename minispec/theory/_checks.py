@@ -1,0 +1,89 @@
+"""What every formula asks of its arguments: one line that names the value, the rule and the way out."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterable
+
+from minispec.errors import OptionError, shown
+
+MAX_GAMMA = 4096
+"""No context of a GPT-2 holds more drafts."""
+
+ALPHA_WAY_OUT = "accepted / evaluated tokens of a run is an estimate"
+COST_WAY_OUT = "it is a time over the time of a one-row target forward"
+
+
+def number(value: object) -> float:
+    """Return ``value`` as a float, NaN if it is none: NaN passes no range."""
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+
+
+def probability(name: str, value: float, way_out: str = ALPHA_WAY_OUT) -> float:
+    """Return ``value`` if it lies in [0, 1]."""
+    checked = number(value)
+    if not 0.0 <= checked <= 1.0:
+        raise OptionError(f"{name} is {shown(value)}; a probability lies in [0, 1]; {way_out}")
+    return checked
+
+
+def probabilities(name: str, values: Iterable[float], way_out: str = ALPHA_WAY_OUT) -> list[float]:
+    """Return ``values`` if each lies in [0, 1]."""
+    return [probability(f"{name}[{i}]", value, way_out) for i, value in enumerate(values)]
+
+
+def at_least(name: str, value: float, bound: float, way_out: str) -> float:
+    """Return ``value`` if it is finite and not below ``bound``."""
+    checked = number(value)
+    if not bound <= checked < math.inf:
+        raise OptionError(f"{name} is {shown(value)}; it must be a finite number >= {bound:g}; {way_out}")
+    return checked
+
+
+def above_zero(name: str, value: float, way_out: str) -> float:
+    """Return ``value`` if it is finite and greater than 0."""
+    checked = number(value)
+    if not 0.0 < checked < math.inf:
+        raise OptionError(f"{name} is {shown(value)}; it must be a finite number > 0; {way_out}")
+    return checked
+
+
+def cost(name: str, value: float) -> float:
+    """Return a cost in units of a one-row target forward."""
+    return at_least(name, value, 0, COST_WAY_OUT)
+
+
+def whole(name: str, value: int, low: int, high: int, way_out: str) -> int:
+    """Return ``value`` if it is an integer from ``low`` to ``high``."""
+    try:
+        checked = operator.index(value)
+    except TypeError:
+        checked = low - 1
+    if not low <= checked <= high:
+        raise OptionError(f"{name} is {shown(value)}; it must be a whole number from {low} to {high}; {way_out}")
+    return checked
+
+
+def drafts(gamma: int, low: int = 0) -> int:
+    """Return the number of drafted tokens per step."""
+    return whole("gamma", gamma, low, MAX_GAMMA, "it counts drafted tokens per step, try 4")
+
+
+def smallest(increasing: Callable[[float], float], wanted: float) -> float:
+    """Return the smallest x of [0, 1] with ``increasing(x) >= wanted``, by bisection down to neighbouring floats.
+
+    The caller knows that ``increasing(1.0) >= wanted``.
+    """
+    low, high = 0.0, 1.0
+    if increasing(low) >= wanted:
+        return low
+    while low < (middle := 0.5 * (low + high)) < high:
+        if increasing(middle) >= wanted:
+            high = middle
+        else:
+            low = middle
+    return high

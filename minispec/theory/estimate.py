@@ -1,0 +1,178 @@
+"""Alpha from a run: two estimators of one quantity, each with an interval.
+
+Both estimate the acceptance probability *per evaluated position*. An evaluated position is one whose draft was
+accepted, or was the first of its step to be rejected; what was drafted after a rejection says nothing.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from statistics import NormalDist
+from typing import Literal, NamedTuple
+
+from minispec.errors import OptionError, shown
+from minispec.theory import _checks
+
+
+class Estimate(NamedTuple):
+    """An estimate and its confidence interval, all in [0, 1]."""
+
+    value: float
+    low: float
+    high: float
+
+
+def _confidence(level: float) -> float:
+    checked = _checks.number(level)
+    if not 0.0 < checked < 1.0:
+        raise OptionError(f"confidence is {shown(level)}; it must lie between 0 and 1, both excluded; try 0.95")
+    return checked
+
+
+def alpha_from_counts(
+    num_accepted: int,
+    num_evaluated: int,
+    *,
+    confidence: float = 0.95,
+    interval: Literal["wilson", "exact"] = "wilson",
+) -> Estimate:
+    """Estimate alpha as accepted / evaluated: the maximum-likelihood estimate of the censored geometric law.
+
+    Parameters
+    ----------
+    num_accepted : int
+    num_evaluated : int
+        Accepted drafts and first rejections, at least 1 (``Metrics.num_evaluated_tokens``). Not the drafted ones.
+    confidence : float
+        In (0, 1).
+    interval : {"wilson", "exact"}
+        Wilson's score interval, whose coverage is near ``confidence`` on average over alpha and may fall below it; or
+        Clopper and Pearson's, which covers at least as often as it says and is wider.
+
+    Notes
+    -----
+    A step of g drafts with k accepted has likelihood alpha**k (1 - alpha)**[k < g] (censored at g), all steps
+    together alpha**A (1 - alpha)**(E - A): largest at A / E. Both intervals take E as fixed in advance. It is not, a
+    run fixes its steps or tokens; the tests compute the coverage with the steps fixed. They also assume equal,
+    independent acceptances. Where steps differ in kind they cover too rarely; :func:`alpha_from_overlaps` allows for
+    dependence within a step. Neither allows for dependence between steps: text that changes over a run.
+
+    Examples
+    --------
+    >>> [round(x, 3) for x in alpha_from_counts(720, 900)]
+    [0.8, 0.773, 0.825]
+    """
+    evaluated = _checks.whole("evaluated tokens", num_evaluated, 1, 10**9, "decode some tokens with a draft")
+    accepted = _checks.whole("accepted tokens", num_accepted, 0, evaluated, "evaluated = accepted + first rejections")
+    confidence = _confidence(confidence)
+    if interval not in ("wilson", "exact"):
+        raise OptionError(f"interval is {shown(interval)}; there are two; try 'wilson' or 'exact'")
+    # alpha = A / E
+    value = accepted / evaluated
+    low, high = (_wilson if interval == "wilson" else _clopper_pearson)(accepted, evaluated, confidence)
+    return Estimate(value, min(low, value), max(high, value))
+
+
+def _wilson(accepted: int, evaluated: int, confidence: float) -> tuple[float, float]:
+    """Solve (A/E - alpha)**2 <= z**2 alpha (1 - alpha) / E (E. B. Wilson, JASA 22, 1927)."""
+    z = NormalDist().inv_cdf(0.5 + 0.5 * confidence)
+    # (A + z**2 / 2 +- z sqrt(A (E - A) / E + z**2 / 4)) / (E + z**2)
+    spread = z * math.sqrt(accepted * (evaluated - accepted) / evaluated + z * z / 4)
+    low = (accepted + z * z / 2 - spread) / (evaluated + z * z)
+    high = (accepted + z * z / 2 + spread) / (evaluated + z * z)
+    return max(0.0, low), min(1.0, high)
+
+
+def _clopper_pearson(accepted: int, evaluated: int, confidence: float) -> tuple[float, float]:
+    """Return the alphas not refuted from either side (C. J. Clopper and E. S. Pearson, Biometrika 26, 1934)."""
+    each = 0.5 * (1.0 - confidence)
+    low, high = 0.0, 1.0
+    if accepted > 0:
+        # P(X >= A; low) = (1 - confidence) / 2
+        low = _checks.smallest(lambda alpha: binomial_tail(accepted, evaluated, alpha), each)
+    if accepted < evaluated:
+        # P(X <= A; high) = (1 - confidence) / 2
+        high = _checks.smallest(lambda alpha: binomial_tail(accepted + 1, evaluated, alpha), 1.0 - each)
+    return low, high
+
+
+def binomial_tail(count: int, trials: int, prob: float) -> float:
+    """Return P(X >= count) of the binomial law, 1 <= count <= trials: the incomplete beta I_p(k, n - k + 1).
+
+    Notes
+    -----
+    By the continued fraction of Abramowitz and Stegun 26.5.8, evaluated by Lentz's method. Oracle: the sum, in tests.
+
+    Examples
+    --------
+    >>> round(binomial_tail(2, 3, 0.5), 12)
+    0.5
+    """
+    a, b = float(count), float(trials - count + 1)
+    if prob <= 0.0 or prob >= 1.0:
+        return prob
+    if prob > (a + 1.0) / (a + b + 2.0):
+        return 1.0 - binomial_tail(trials - count + 1, trials, 1.0 - prob)  # where the fraction converges fast
+    front = math.lgamma(a + b) - math.lgamma(a + 1.0) - math.lgamma(b) + a * math.log(prob) + b * math.log1p(-prob)
+    # I_p(a, b) = p**a (1 - p)**b / (a B(a, b)) * 1 / (1 + d_1 / (1 + d_2 / (1 + ...)))
+    fraction, c, d = 1.0, 1.0, 0.0
+    for i in itertools.count(1):
+        m = i // 2
+        # d_{2m+1} = -(a + m)(a + b + m) p / ((a + 2m)(a + 2m + 1)), d_{2m} = m (b - m) p / ((a + 2m - 1)(a + 2m))
+        term = -(a + m) * (a + b + m) if i % 2 else m * (b - m)
+        term *= prob / ((a + i - 1) * (a + i))
+        c, d = 1.0 + term / c, 1.0 / (1.0 + term * d)
+        fraction *= c * d
+        if abs(c * d - 1.0) < 1e-15:
+            break
+    return math.exp(front) / fraction
+
+
+def alpha_from_overlaps(overlaps: Sequence[Sequence[float]], *, confidence: float = 0.95) -> Estimate:
+    """Estimate alpha as the mean of beta = sum min(p, q) over the evaluated positions.
+
+    Parameters
+    ----------
+    overlaps : sequence of sequence of float
+        For each step, beta at its evaluated positions. Steps without any do not count; at least two steps must count.
+    confidence : float
+        In (0, 1).
+
+    Returns
+    -------
+    Estimate
+        With a normal interval in which steps are independent and the positions of one step need not be.
+
+    Notes
+    -----
+    Given the text so far a draft is accepted with probability beta, so accepted - sum of beta is a martingale, and this
+    and accepted / evaluated estimate the same alpha. It does without the noise of accepting: with independent beta its
+    variance is smaller by E[beta (1 - beta)] / E, to first order in 1 / E. It is a ratio of two sums over S steps, so
+    (W. G. Cochran, Sampling Techniques, 1977, chapter 6)
+
+        Var = S / (S - 1) sum_i (B_i - alpha E_i)**2 / (sum_i E_i)**2,    B_i = sum of beta in step i.
+
+    It is asymptotic: of 10 steps it covers in 88 to 90 runs of 100 instead of 95, of 30 steps in about 94.
+
+    Examples
+    --------
+    >>> [round(x, 3) for x in alpha_from_overlaps([[0.9, 0.8], [0.5], [0.7, 0.9, 0.6]] * 20)]
+    [0.733, 0.709, 0.758]
+    """
+    confidence = _confidence(confidence)
+    steps = [_checks.probabilities(f"beta of step {i}", step, "it is sum min(p, q)") for i, step in enumerate(overlaps)]
+    sums = [(math.fsum(step), len(step)) for step in steps if step]
+    if len(sums) < 2:
+        raise OptionError(
+            f"{len(sums)} steps with an evaluated draft; an interval needs at least 2; decode more tokens"
+        )
+    evaluated = sum(length for _, length in sums)
+    # alpha = sum_i B_i / sum_i E_i
+    value = math.fsum(total for total, _ in sums) / evaluated
+    # Var = S / (S - 1) sum_i (B_i - alpha E_i)**2 / (sum_i E_i)**2
+    squares = math.fsum((total - value * length) ** 2 for total, length in sums)
+    error = math.sqrt(len(sums) / (len(sums) - 1) * squares) / evaluated
+    z = NormalDist().inv_cdf(0.5 + 0.5 * confidence)
+    return Estimate(min(1.0, value), max(0.0, value - z * error), min(1.0, value + z * error))
