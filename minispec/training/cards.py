@@ -21,9 +21,10 @@ WHAT = {
     "questions": "school arithmetic with worked answers",
     "code": "Python source with its tests; files held out by a hash of their path",
 }
+SUMMARY = "children's stories, novels, the Python standard library, school sums"
 HEADER = """---
 license: cc0-1.0
-summary: "children's stories, novels, the Python standard library, school sums"
+summary: "{summary}"
 language: [en]
 library_name: transformers
 pipeline_tag: text-generation
@@ -146,6 +147,8 @@ def limits(report: Mapping[str, Any], name: str) -> str:
     tokens = report["stages"]["target"]["tokens"]
     lines = [
         "Made to teach speculative decoding, not to be relied on: facts are invented, sums mostly wrong, plots wander.",
+        "Greedy text soon repeats itself; sample at a temperature of about 0.8. Repetition is easy to draft, so α at "
+        "temperature 0 flatters: temperature 1 is the fairer figure.",
         "English only, as children's books were written before about 1930, with that time's views of people. Nothing "
         "was filtered for today's taste, and there is no instruction tuning of any kind.",
         "Most training rows are 256 tokens long; coherence over more than a few hundred tokens was never its aim.",
@@ -158,7 +161,7 @@ def limits(report: Mapping[str, Any], name: str) -> str:
         )
         lines = [short, *lines]
     else:
-        lines[2] = "Training rows are 1024 tokens long, which is also the context."
+        lines[-1] = "Training rows are 1024 tokens long, which is also the context."
     if name == CODE:
         lines.append("Fine-tuned on code alone: on prose it proposes worse than the draft it came from.")
     return "\n".join(f"- {line}" for line in lines)
@@ -172,7 +175,7 @@ def card(report: Mapping[str, Any], name: str) -> str:
     role = "the target" if name == TARGET else "a draft"
     gamma, tokens = report["gamma"], report["new_tokens"]
     sections = [
-        HEADER + f"# {name}",
+        HEADER.format(summary=SUMMARY + (", then Python alone" if name == CODE else "")) + f"# {name}",
         f"GPT-2 architecture, {report['parameters'][name]:,} parameters (head tied), context 1024, float16; an "
         f"8192-token byte-level BPE shared by all bundled models. It is {role} of minispec's bundled pair, trained "
         "from scratch by `python -m minispec.training`; see `docs/training.md`.",
