@@ -6,8 +6,8 @@ the draft model's own given the tokens before it, so the rows handed to the targ
 outside can tell the difference: for the target this is a ``ModelDrafter`` that costs less.
 
 The inner coins have addresses of their own (``level=1``). The draft's length is settled before any of them falls, or by
-``keep_drafting`` from a row that depends on the tokens before it alone; cutting where the inner drafter failed instead
-would let the length tell about the tokens.
+``keep_drafting`` from a row that depends on the tokens before it alone. Ending it *after* the token that corrects the
+inner drafter would be sound as well; dropping that token would not, for then the length tells about the tokens.
 """
 
 from __future__ import annotations

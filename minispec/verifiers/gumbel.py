@@ -36,7 +36,8 @@ def match_probability(target_probs: Row, draft_probs: Row, token: int) -> float:
         return 0.0
     # P(both x) / q_x = 1 / sum_y max(q_x p_y / p_x, q_y)
     with np.errstate(over="ignore"):
-        return float(1.0 / np.maximum(q * (target_probs / p), draft_probs).sum())
+        total = float(np.maximum(q * (target_probs / p), draft_probs).sum())
+    return 1.0 / max(1.0, total)  # the sum is at least that of draft_probs, which is 1 up to rounding
 
 
 def acceptance_probability(target_probs: Row, draft_probs: Row) -> float:

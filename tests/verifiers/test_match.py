@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from minispec.errors import InvariantError
 from minispec.noise import Address, AuditedNoise, Noise, PhiloxNoise
@@ -254,3 +255,11 @@ def test_gumbel_refuses_trees_and_impossible_drafts() -> None:
         gumbel.verify(Draft((0, 1), p[:2], (-1, -1)), p, PhiloxNoise(0), position=0, step=0)
     with pytest.raises(InvariantError, match="probability 0"):
         gumbel.verify(Draft((0,), frozen([[0.0, 1.0]])), p[:2], PhiloxNoise(0), position=0, step=0)
+
+
+@given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=6).filter(any), st.data())
+def test_a_coupled_acceptance_is_a_probability_also_by_the_last_bit(weights, data) -> None:
+    """Where p = q the sum over the vocabulary is 1 up to rounding, and its inverse must not exceed 1."""
+    probs = np.array(weights) / np.sum(weights)
+    token = data.draw(st.sampled_from(np.flatnonzero(probs).tolist()))
+    assert 1.0 - 1e-12 <= gumbel.match_probability(probs, probs, token) <= 1.0
