@@ -120,7 +120,7 @@ def distillation_gain(report: Mapping[str, Any]) -> str:
     text = table(("draft", "tokens seen in all", "mean α at T=0", "mean α at T=1"), lines)
     return (
         f"{text}\n\n`drafts` is the checkpoint distillation starts from; `control` goes on without the teacher, "
-        "by cross-entropy alone, with the same batches and rates."
+        "by cross-entropy alone, with the same batches and peak rates."
     )
 
 
