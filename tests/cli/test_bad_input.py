@@ -64,7 +64,7 @@ def test_prompts(run: Run, target: str, draft: str, tmp_path: Path) -> None:
 
 def test_models(run: Run, target: str, draft: str, tmp_path: Path) -> None:
     refused(run, tmp_path, "the", "--target", "no/such/dir/at-all", says=("no/such/dir/at-all",))
-    refused(run, tmp_path, "the", "--target", "targt-17m", says=("targt-17m", "minispec models"))
+    refused(run, tmp_path, "the", "--target", "targt-17m", says=("targt-17m", "Did you mean 'target-17m'?"))
     other = write_model(tmp_path / "other", tokenizer=byte_tokenizer((("o", "n"),)))
     refused(run, tmp_path, "the", "--target", target, "--draft", str(other), says=("different vocabularies", "--draft"))
     same_size = write_model(tmp_path / "same-size", tokenizer=byte_tokenizer((("o", "n"), ("a", "t"))))

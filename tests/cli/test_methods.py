@@ -105,7 +105,8 @@ def test_the_form_of_the_text_is_kept(run: Run, target: str, draft: str) -> None
     told = report(run, *pair, "--regex", "(the|cat|dog)( (the|cat|dog)){2}")
     assert told["finish_reason"] == "eos"
     assert re.fullmatch("(the|cat|dog)( (the|cat|dog)){2}", told["text"])
-    schema = json.dumps({"type": "object", "properties": {"n": {"enum": [1, 2, 3]}}, "required": ["n"]})
+    properties = {"n": {"enum": [1, 2, 3]}}
+    schema = json.dumps({"type": "object", "properties": properties, "required": ["n"], "additionalProperties": False})
     told = report(run, *pair, "--json-schema", schema, "--draft", "ngram")
     assert json.loads(told["text"])["n"] in (1, 2, 3)
 
