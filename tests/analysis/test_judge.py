@@ -147,5 +147,18 @@ def test_policies_on_the_bundled_pair(name: str, temperature: float, draft_cost:
         return
     fixed = FIXED if temperature == 0.0 else FIXED[:8]  # as in docs/control.md: longer ones lose, and take long
     found = judge(RememberingModel(target), RememberingModel(draft), texts, costs, [PLAIN, *fixed, "auto"])
-    known_miss = (name, temperature, draft_cost) == ("prose", 0.0, 0.5)  # docs/control.md: 92 %, and why
+    # There two greedy beginnings repeat sentences in step with one γ (docs/control.md); the next test takes six.
+    known_miss = (name, temperature, draft_cost) == ("prose", 0.0, 0.5)
     assert found["auto"] <= found[best_fixed(found)] / (0.9 if known_miss else 0.95), found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cost", [CostModel(draft=0.1), CostModel(draft=0.2, row=0.1), CostModel(draft=0.5)])
+def test_auto_on_greedy_prose_as_a_whole(cost: CostModel) -> None:
+    from tests.benchmarks.control import MORE_PROSE
+
+    target, draft = load_model("target-17m"), load_model("draft-1.6m")
+    assert target.tokenizer is not None
+    texts = [Text([target.tokenizer.encode(prompt)], seed=seed) for seed, prompt in enumerate(MORE_PROSE)]
+    found = judge(RememberingModel(target), RememberingModel(draft), texts, cost, (PLAIN, *FIXED[:7], "auto"))
+    assert found["auto"] <= found[best_fixed(found)] / 0.95, found

@@ -25,7 +25,16 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "control.md"
 PROSE = ("Once upon a time there was a little girl who", "The king said to his daughter")
 CODE = ("import os\n\n\nclass Stack:\n    def __init__(self):\n", "class Node:\n    def")
 QUESTIONS = ("Tom has 5 apples and buys 3 more. How many apples does he have?", "Sara earns $10 an hour. She works")
+MORE_PROSE = (
+    "Once upon a time",
+    "The king said to his daughter",
+    "In the middle of the forest there stood",
+    "It was a dark night, and the wind",
+    '"Who are you?" asked the fox.',
+    "The little boat went down the river",
+)
 CHEAP, DEAR = CostModel(draft=0.1), CostModel(draft=0.5)
+MEASURED = CostModel(draft=0.2, row=0.1)  # about what `minispec generate --compare` prints for the pair here
 USELESS = ("5", *ADAPTIVE)
 
 FORMS = {
@@ -92,6 +101,22 @@ def policies(target: GPT2, draft: GPT2, temperature: float) -> str:
             rows[costs].append(f"| {costs.draft:g} | {name} | γ = {best}: {found[best]:.3f} | {shown} |")
         print(f"{name} at temperature {temperature:g} is done", file=sys.stderr, flush=True)
     return "\n".join([*lines, *rows[CHEAP], *rows[DEAR]])
+
+
+def prose(target: GPT2, draft: GPT2, costs: tuple[CostModel, ...] = (CHEAP, MEASURED, DEAR)) -> str:
+    """Return how ``auto`` fares on greedy prose as a whole: six beginnings, and one best fixed γ for all of them."""
+    assert target.tokenizer is not None
+    texts = [Text([target.tokenizer.encode(prompt)], seed=seed) for seed, prompt in enumerate(MORE_PROSE)]
+    remembering = RememberingModel(target), RememberingModel(draft)
+    lines = ["| c | v(m) | best fixed γ | auto |", "|---|---|---|---|"]
+    for cost in costs:
+        found = judge(*remembering, texts, cost, (PLAIN, *FIXED[:7], "auto"))
+        best = best_fixed(found)
+        lines.append(
+            f"| {cost.draft:g} | 1 + {cost.row:g} (m - 1) | γ = {best}: {found[best]:.3f} | "
+            f"{found['auto']:.3f} ({found[best] / found['auto']:.0%}) |"
+        )
+    return "\n".join(lines)
 
 
 def constraints(target: GPT2, draft: GPT2, seeds: int = 8) -> str:
@@ -170,6 +195,7 @@ def clock(target: GPT2, draft: GPT2, repeats: int = 5, tokens: int = 192) -> str
 
 SECTIONS = {
     "greedy": partial(policies, temperature=0.0),
+    "prose": prose,
     "sampled": partial(policies, temperature=1.0),
     "constraints": constraints,
     "clock": clock,
