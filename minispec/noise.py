@@ -9,7 +9,8 @@ shift the answer to another.
 - ``draft``, ``accept``, ``residual`` and ``bonus`` noise is addressed by the step too: after a rejection the same
   position is drafted again, and reusing its noise would bias every rule that looks at discarded drafts.
 
-``categorical`` *is* the exponential race: token x wins iff E_x / p_x is smallest, with E_x ~ Exp(1) independent.
+``categorical`` *is* the exponential race: token x wins iff E_x / p_x is smallest, with E_x = -log(1 - u_x) ~ Exp(1)
+independent. :mod:`minispec.race` computes the noise of the tokens that can win and of no others.
 """
 
 from __future__ import annotations
@@ -74,35 +75,48 @@ class PhiloxNoise:
     def __init__(self, seed: int) -> None:
         if not 0 <= seed < 2**64:
             raise OptionError(f"seed is {seed}; it must be an integer from 0 to 2**64 - 1. Try --seed 0")
-        self.seed = seed
+        from minispec import race  # imports Numba, which takes a moment
 
-    def _uniforms(self, at: Address, count: int) -> NDArray[np.float64]:
-        """Uniforms on [0, 1) with 53 random bits. Every field of the address has bits of its own: no collisions."""
-        limits = (2**64, 2**64, 2**56, 2**32, 2**32)
-        if any(not 0 <= field < limit for field, limit in zip(at[1:], limits, strict=True)):
+        self.seed = seed
+        self._race = race
+
+    def _words(self, at: Address) -> NDArray[np.uint64]:
+        """Return key and counter of an address. Every field has bits of its own: no two addresses share noise."""
+        purpose, position, step, row, level, node = at
+        if not (
+            0 <= position < 2**64
+            and 0 <= step < 2**64
+            and 0 <= row < 2**56
+            and 0 <= level < 2**32
+            and 0 <= node < 2**32
+        ):
             raise InvariantError(f"noise address {at} does not fit its bits; position, step < 2**64, row < 2**56")
         # As uint64, explicitly: NumPy would turn a list that mixes small numbers and some >= 2**63 into floats.
-        bits = np.random.Philox(
-            key=np.array([self.seed, at.row << 8 | _PURPOSE_CODE[at.purpose]], np.uint64),
-            counter=np.array([0, at.position, at.step, at.level << 32 | at.node], np.uint64),
-        )
-        return np.asarray((bits.random_raw(count) >> np.uint64(11)) * 2.0**-53, np.float64)
+        key = self.seed, row << 8 | _PURPOSE_CODE[purpose]
+        return np.array([*key, position, step, level << 32 | node], np.uint64)
 
     def bernoulli(self, prob: float, at: Address) -> bool:
         """Return ``u < prob`` for the address's uniform u in [0, 1)."""
         if prob <= 0.0 or prob >= 1.0:  # the comparison's answer without drawing u
             return prob >= 1.0
-        return bool(self._uniforms(at, 1)[0] < prob)
+        with np.errstate(over="ignore"):
+            return bool(self._race.uniform(self._words(at), 0) < prob)
 
     def categorical(self, probs: NDArray[np.float64], at: Address) -> int:
-        """Run the exponential race over the support of ``probs``; a token outside it never wins."""
-        support = np.flatnonzero(probs)
-        if len(support) == 1:
-            return int(support[0])
-        exponentials = -np.log1p(-self._uniforms(at, len(probs))[support])
-        with np.errstate(over="ignore"):  # a subnormal probability may push its finishing time to infinity
-            times = exponentials / probs[support]
-        return int(support[np.argmin(times)])
+        """Run the exponential race over the support of ``probs``; a token outside it never wins.
+
+        Raises
+        ------
+        InvariantError
+            If no probability is positive.
+        """
+        # A subnormal probability may push its finishing time to infinity; and where nothing is compiled
+        # (NUMBA_DISABLE_JIT), additions around 2**64 would warn.
+        with np.errstate(over="ignore"):
+            token = int(self._race.winner(probs, self._words(at)))
+        if token < 0:
+            raise InvariantError(f"no token has a positive probability at {at}")
+        return token
 
 
 class AuditedNoise:

@@ -34,7 +34,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("line", command_lines("methods.md"))
+@pytest.mark.parametrize("line", [*command_lines("getting-started.md"), *command_lines("methods.md")])
 def test_a_line_of_the_guide_runs(line: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in os.environ:
         if name.startswith("MINISPEC_") and name != "MINISPEC_DRAFT":
@@ -62,3 +62,23 @@ def test_the_guide_names_every_rule_kind_policy_and_scope() -> None:
         assert f"--fallback {scope}" in lines, scope
     for policy in ("heuristic", "confidence", "auto", "replay"):
         assert f"--gamma {policy}" in lines, policy
+
+
+def test_the_reading_path_has_twelve_stops_that_name_their_neighbours() -> None:
+    path = re.findall(
+        r"^\| (\d+) \| `minispec/(.+)\.py` \|", (DOCS / "reading.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    stops = {
+        (DOCS.parent / "minispec" / f"{name}.py"): (number, before, after)
+        for (number, name), (_, before), (_, after) in zip(path, [("", ""), *path], [*path[1:], ("", "")], strict=False)
+    }
+    assert [number for number, _, _ in stops.values()] == [str(n) for n in range(1, 13)]
+    for file in (DOCS.parent / "minispec").rglob("*.py"):
+        head = file.read_text(encoding="utf-8").partition("\n")[0]
+        if file not in stops:
+            assert not re.match(r'"""Stop \d', head), file
+            continue
+        number, before, after = stops[file]
+        assert head.startswith(f'"""Stop {number} of 12 · '), file
+        assert re.findall(r"Before: (\S+)\.", head) == [before] * bool(before), file
+        assert re.findall(r"Next: (\S+)\.", head) == [after] * bool(after), file

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from minispec import race
 from minispec.errors import InvariantError, OptionError
 from minispec.noise import Address, AuditedNoise, PhiloxNoise
 
@@ -107,31 +108,72 @@ address = st.builds(
 )
 
 
-def philox_input(monkeypatch, noise, at):
-    """The key and counter a read hands to the generator, as integers."""
-    seen = []
-    real = np.random.Philox
-
-    def spy(key, counter):
-        generator = real(key=key, counter=counter)
-        state = generator.state["state"]
-        seen.append((*map(int, state["key"]), *map(int, state["counter"])))
-        return generator
-
-    with monkeypatch.context() as patch:
-        patch.setattr(np.random, "Philox", spy)
-        noise.bernoulli(HALF, at)
-    return seen[0]
+def numpys_uniforms(seed, at, count):
+    """What an address means, by NumPy's generator: seed, row and purpose are the key, the rest is the counter."""
+    generator = np.random.Philox(
+        key=np.array([seed, at.row << 8 | PURPOSES.index(at.purpose)], np.uint64),
+        counter=np.array([0, at.position, at.step, at.level << 32 | at.node], np.uint64),
+    )
+    return (generator.random_raw(count) >> np.uint64(11)) * 2.0**-53
 
 
-@given(a=address, b=address, seeds=st.tuples(*[st.integers(0, 2**64 - 1) | st.integers(0, 3)] * 2))
-def test_distinct_addresses_never_share_a_generator_block(a, b, seeds):
-    """(seed, address) -> (key, counter) is injective, and counter word 0, which counts blocks, starts at 0."""
-    with pytest.MonkeyPatch.context() as patch:
-        first = philox_input(patch, PhiloxNoise(seeds[0]), a)
-        second = philox_input(patch, PhiloxNoise(seeds[1]), b)
-    assert first[2] == 0
-    assert (first == second) == ((a, seeds[0]) == (b, seeds[1]))
+def numpys_race(seed, at, probs):
+    """The race over all tokens, the finishing times side by side."""
+    with np.errstate(divide="ignore", over="ignore"):
+        times = -np.log1p(-numpys_uniforms(seed, at, len(probs))) / probs
+    return int(np.argmin(times))
+
+
+seeds = st.integers(0, 2**64 - 1) | st.integers(0, 3)
+
+
+@given(seeds, address, st.integers(1, 70))
+def test_the_stream_is_that_of_numpys_philox(seed, at, count):
+    """Bit for bit, token by token, in whatever order it is read."""
+    words = PhiloxNoise(seed)._words(at)
+    with np.errstate(over="ignore"):  # additions around 2**64, where nothing is compiled
+        found = [race.uniform(words, token) for token in reversed(range(count))]
+    assert found[::-1] == numpys_uniforms(seed, at, count).tolist()
+
+
+@given(seeds, address, st.floats(0.0, 1.0))
+def test_a_coin_is_the_first_uniform(seed, at, prob):
+    assert PhiloxNoise(seed).bernoulli(prob, at) == (numpys_uniforms(seed, at, 1)[0] < prob)
+
+
+@given(seeds, address, st.integers(1, 300), st.integers(0, 2**32))
+def test_the_winner_is_that_of_a_race_over_all_tokens(seed, at, size, shape):
+    """Supports of every size, uneven masses. That two times differ by a rounding alone has probability 1e-13."""
+    rng = np.random.default_rng(shape)
+    probs = rng.dirichlet(np.full(size, rng.choice([0.05, 1.0])))
+    probs[rng.permutation(size)[: rng.integers(0, size)]] = 0.0
+    if probs.sum() > 0.0:
+        probs /= probs.sum()
+        assert PhiloxNoise(seed).categorical(probs, at) == numpys_race(seed, at, probs)
+
+
+def test_a_race_that_reads_its_neighbours_noise_is_noticed():
+    """Negative control: with the noise of a token's neighbour, or of the address's, other tokens win."""
+    probs = np.full(64, 1 / 64)
+    ats = [Address("draft", i) for i in range(50)]
+    right = [numpys_race(1, at, probs) for at in ats]
+    shifted = [int(np.argmin(numpys_uniforms(1, at, 65)[1:])) for at in ats]
+    moved = [numpys_race(1, at._replace(position=at.position + 1), probs) for at in ats]
+    assert sum(a == b for a, b in zip(right, shifted, strict=True)) < 10
+    assert sum(a == b for a, b in zip(right, moved, strict=True)) < 10
+    assert [PhiloxNoise(1).categorical(probs, at) for at in ats] == right
+
+
+def test_nothing_to_draw_from_is_refused():
+    with pytest.raises(InvariantError, match="positive"):
+        PhiloxNoise(0).categorical(np.zeros(5), Address("sample", 0))
+
+
+@given(a=address, b=address, pair=st.tuples(seeds, seeds))
+def test_distinct_addresses_never_share_a_generator_block(a, b, pair):
+    """(seed, address) -> (key, counter but for the word that counts blocks) is injective."""
+    first, second = (PhiloxNoise(seed)._words(at).tolist() for seed, at in zip(pair, (a, b), strict=True))
+    assert (first == second) == ((a, pair[0]) == (b, pair[1]))
 
 
 @pytest.mark.parametrize(

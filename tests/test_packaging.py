@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -55,7 +56,15 @@ def test_a_wheel_alone_gives_a_working_command(tmp_path: Path) -> None:
 
     call(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", "dist", str(ROOT))
     (wheel,) = (tmp_path / "dist").glob("*.whl")
+    for name in zipfile.ZipFile(wheel).namelist():  # what would give answers away stays in the repository
+        assert not {"assignments", "mutants", "held_out", "tests", "solution.py"} & set(name.split("/")), name
     call(sys.executable, "-m", "venv", "env")
+    names = zipfile.ZipFile(wheel).namelist()  # what a learner needs is there
+    lessons = "minispec/_bundled/lessons"
+    for source in sorted((ROOT / "lessons" / "source").glob("*.py")):
+        assert f"{lessons}/notebooks/{source.stem}.ipynb" in names
+        assert f"{lessons}/checks/lesson_{source.stem[:2]}.py" in names
+    assert "minispec/analysis/prompts.jsonl" in names
     call("env/bin/python", "-m", "pip", "install", "-q", str(wheel))
     told = json.loads(call("env/bin/minispec", "generate", "Once upon a time", "--max-tokens", "20", "--json"))
     assert len(told["token_ids"]) == 20 or told["finish_reason"] == "eos"

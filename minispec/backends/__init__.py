@@ -3,11 +3,19 @@
 ``base.Backend`` is the interface with NumPy reference bodies; ``compiled.NumbaBackend`` overrides what must be fast.
 """
 
-from minispec.backends.base import Backend, Linear, NumpyBackend
+import logging
+
+from minispec.backends.base import Backend, Linear, Norm, NumpyBackend
+from minispec.backends.formats import DOT_DTYPES, DTYPES
 from minispec.errors import OptionError
 
-BACKENDS = ("numba", "numpy")
+_log = logging.getLogger(__name__)
+
+BACKENDS = ("panel", "numba", "numpy")
 """Names :func:`get_backend` knows, the default first."""
+
+GPU_BACKENDS = ("cupy", "cupy-blas")
+"""Those that need an NVIDIA card and CuPy, the fast one first."""
 
 
 def get_backend(name: str) -> Backend:
@@ -16,15 +24,46 @@ def get_backend(name: str) -> Backend:
     Raises
     ------
     OptionError
-        If there is none of that name.
+        If there is none of that name, or it needs a GPU and there is none.
+    MissingDependencyError
+        If it needs CuPy, which is not installed.
     """
     if name == "numpy":
         return NumpyBackend()
-    if name == "numba":
+    if name == "panel":
+        from minispec.backends.isa import host_dot_dtypes, host_isa  # imports Numba
+
+        isa = host_isa()
+        if isa is not None and host_dot_dtypes():
+            from minispec.backends.dot import DotPanelBackend
+
+            return DotPanelBackend(isa, host_dot_dtypes())
+        if isa is not None:
+            from minispec.backends.panel import PanelBackend
+
+            return PanelBackend(isa)
+        _log.warning("backend panel has no kernels for this CPU (see `minispec doctor`); numba computes instead")
+    if name in ("panel", "numba"):
         from minispec.backends.compiled import NumbaBackend  # the only door to Numba: it takes a moment to import
 
         return NumbaBackend()
-    raise OptionError(f"backend is {name!r}; it must be one of {', '.join(BACKENDS)}. Try --backend {BACKENDS[0]}")
+    if name in GPU_BACKENDS:
+        from minispec.backends.cuda import CupyBackend, CupyBlasBackend, open_cupy
+
+        cupy = open_cupy()
+        return CupyBackend(cupy) if name == "cupy" else CupyBlasBackend(cupy)
+    known = ", ".join((*BACKENDS, *GPU_BACKENDS))
+    raise OptionError(f"backend is {name!r}; it must be one of {known}. Try --backend {BACKENDS[0]}")
 
 
-__all__ = ["BACKENDS", "Backend", "Linear", "NumpyBackend", "get_backend"]
+__all__ = [
+    "BACKENDS",
+    "DOT_DTYPES",
+    "DTYPES",
+    "GPU_BACKENDS",
+    "Backend",
+    "Linear",
+    "Norm",
+    "NumpyBackend",
+    "get_backend",
+]

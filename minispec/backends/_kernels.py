@@ -1,4 +1,4 @@
-"""Stop 4 of 12 · the same operations as plain Numba loops. Before: backends/base. Next: model/forward.
+"""Stop 4 of 12 · the same operations as plain Numba loops. Before: backends/base. Next: model/session.
 
 Batch-invariant by construction: whatever the number of rows, each output element is computed by the same machine
 code in the same order. So a matrix product sums over k = 0, 1, 2, ... for every row alike, rows are only ever an
@@ -14,7 +14,7 @@ import math
 import numpy as np
 from numba import prange
 
-from minispec.backends._jit import jit
+from minispec.jit import jit
 
 PANEL = 64
 """Columns per weight panel: 64 float32 are four cache lines, read one after the other down the panel."""
@@ -24,8 +24,8 @@ ROW_BLOCK = 16
 
 
 @jit(parallel=True, fastmath={"contract"}, nogil=True)
-def linear(x, panels, bias, residual, has_residual, num_outputs):
-    """Return x @ W + bias (+ residual), (T, N), for ``panels`` of shape (N/64, K, 64). Oracle: Backend.linear."""
+def matmul(x, panels, bias, num_outputs):
+    """Return x @ W + bias, (T, N), for ``panels`` of shape (N/64, K, 64). Oracle: Backend.matmul."""
     num_rows, num_inputs = x.shape
     y = np.empty((num_rows, num_outputs), np.float32)
     for panel in prange(panels.shape[0]):
@@ -55,8 +55,7 @@ def linear(x, panels, bias, residual, has_residual, num_outputs):
                         total[m, n] = total[m, n] + x[start + m, k] * panels[panel, k, n]
             for m in range(count):
                 for n in range(width):
-                    s = total[m, n] + bias[first + n]
-                    y[start + m, first + n] = s + residual[start + m, first + n] if has_residual else s
+                    y[start + m, first + n] = total[m, n] + bias[first + n]
     return y
 
 

@@ -9,15 +9,11 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-# Read by libgomp when the first parallel kernel starts. Its default is to spin for milliseconds at every barrier:
-# pleasant on an idle machine, but as soon as a neighbour takes a core each of a forward's regions waits out a whole
-# time slice (measured here: a draft token went from 0.3 ms to 86 ms). A short spin, then sleep, costs next to nothing.
-os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+from minispec.backends import _kernels, threads
+from minispec.backends.base import Array, Backend, Index, Linear, Norm
+from minispec.backends.formats import round_weights
+from minispec.jit import cache_folder
 
-from minispec.backends import _kernels
-from minispec.backends.base import Array, Backend, Index, Linear
-
-_NO_RESIDUAL = np.zeros((0, 0), np.float32)
 _NO_MASK = np.zeros((0, 0), np.bool_)
 
 
@@ -27,28 +23,34 @@ class NumbaBackend(Backend):
     name = "numba"
     batch_invariant = True
 
-    def pack(self, weight: Array, bias: Array | None) -> Linear:
+    def pack(self, weight: Array, bias: Array | None, dtype: str = "float32") -> Linear:
         """Cut (K, N) into panels of 64 columns, (N/64, K, 64), the last one padded with zeros."""
         num_inputs, num_outputs = weight.shape
         num_panels = -(-num_outputs // _kernels.PANEL)
         panels = np.zeros((num_panels, num_inputs, _kernels.PANEL), np.float32)
         for panel in range(num_panels):
             columns = weight[:, panel * _kernels.PANEL : (panel + 1) * _kernels.PANEL]
-            panels[panel, :, : columns.shape[1]] = columns
+            panels[panel, :, : columns.shape[1]] = round_weights(columns, dtype)
         bias = np.zeros(num_outputs, np.float32) if bias is None else bias
         return Linear(panels, np.ascontiguousarray(bias, np.float32), num_outputs)
 
-    def layer_norm(self, x: Array, weight: Array, bias: Array, epsilon: float) -> Array:
-        """See :meth:`Backend.layer_norm`."""
-        return _kernels.layer_norm(x, weight, bias, np.float32(epsilon))
+    def unpack(self, matrix: Linear) -> Array:
+        """See :meth:`Backend.unpack`."""
+        num_inputs = matrix.weight.shape[1]
+        return matrix.weight.transpose(1, 0, 2).reshape(num_inputs, -1)[:, : matrix.num_outputs]
 
-    def linear(self, x: Array, matrix: Linear, residual: Array | None = None) -> Array:
-        """See :meth:`Backend.linear`."""
-        has_residual = residual is not None
-        return _kernels.linear(
-            x, matrix.weight, matrix.bias, _NO_RESIDUAL if residual is None else residual, has_residual,
-            matrix.num_outputs,
-        )  # fmt: skip
+    def columns(self, matrix: Linear, indices: Index) -> Array:
+        """See :meth:`Backend.columns`."""
+        columns: Array = matrix.weight[indices // _kernels.PANEL, :, indices % _kernels.PANEL]
+        return columns
+
+    def layer_norm(self, x: Array, norm: Norm) -> Array:
+        """See :meth:`Backend.layer_norm`."""
+        return _kernels.layer_norm(x, norm.weight, norm.bias, np.float32(norm.epsilon))
+
+    def matmul(self, x: Array, matrix: Linear) -> Array:
+        """See :meth:`Backend.matmul`."""
+        return threads.runnable(_kernels.matmul)(x, matrix.weight, matrix.bias, matrix.num_outputs)
 
     def activation(self, x: Array, name: str) -> Array:
         """See :meth:`Backend.activation`."""
@@ -69,14 +71,16 @@ class NumbaBackend(Backend):
         """See :meth:`Backend.attention`."""
         # One memory layout, one compiled body: another layout would be other machine code, and maybe other bits.
         mask = _NO_MASK if visible is None else np.ascontiguousarray(visible)
-        return _kernels.attention(queries, keys, values, rows, ends, mask, visible is not None, np.float32(scale))
+        return threads.runnable(_kernels.attention)(
+            queries, keys, values, rows, ends, mask, visible is not None, np.float32(scale)
+        )
 
-    def warm_up(self) -> None:
+    def warm_up(self, dtype: str = "float32") -> None:
         """Compile every kernel (or read it from Numba's cache) on inputs of a few elements."""
         x = np.ones((1, 4), np.float32)
         matrix = self.pack(np.ones((4, 4), np.float32), None)
         index = np.zeros(1, np.int64)
-        self.linear(self.layer_norm(x, x[0], x[0], 1e-5), matrix, residual=x)
+        self.linear(x, matrix, norm=Norm(x[0], x[0], 1e-5))
         self.activation(x, "gelu_new")
         self.activation(x, "gelu")
         cache = np.ones((1, 2, 2, 2), np.float32)
@@ -85,17 +89,13 @@ class NumbaBackend(Backend):
 
 def describe() -> dict[str, str]:
     """Return what Numba found on this machine, for ``minispec doctor``."""
-    x = np.ones((1, 4), np.float32)
-    backend = NumbaBackend()
-    backend.linear(x, backend.pack(np.ones((4, 4), np.float32), None))  # a threading layer is chosen at the first use
     features = llvmlite.binding.get_host_cpu_features()
     known = ("sse4.2", "avx2", "fma", "avx512f", "avx512bf16", "avx512vnni", "neon", "sve")
-    cache = _kernels.linear.stats.cache_path if hasattr(_kernels.linear, "stats") else None
     return {
         "numba": numba.__version__,
-        "threads": f"{numba.get_num_threads()} of {os.cpu_count()} cores",
-        "threading layer": numba.threading_layer(),
+        "threads": f"{threads.num_threads()} of {os.cpu_count()} cores",
+        "threading layer": threads.layer(),
         "cpu": llvmlite.binding.get_host_cpu_name(),
         "cpu features": " ".join(name for name in known if features.get(name)),
-        "kernel cache": str(cache or "none: kernels are compiled in memory in every process"),
+        "kernel cache": cache_folder(_kernels.matmul) or "none: kernels are compiled in memory in every process",
     }

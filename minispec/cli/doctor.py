@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import importlib.metadata
-import importlib.util
 import json
 import os
 import platform
-import shutil
 from pathlib import Path
 
 import click
@@ -24,6 +22,7 @@ from minispec.loading.bundled import bundled_folders
 def doctor(as_json: bool) -> None:
     """Show versions, threads, CPU features, GPU, caches and settings in force."""
     from minispec.backends.compiled import describe  # imports Numba
+    from minispec.backends.cuda import describe_gpu  # imports CuPy, if there is one
 
     facts = {
         "minispec": __version__,
@@ -31,7 +30,7 @@ def doctor(as_json: bool) -> None:
         "system": f"{platform.system()} {platform.machine()}",
         "numpy": np.__version__,
         **describe(),
-        "gpu": _gpu(),
+        "gpu": describe_gpu(),
         "bundled models": ", ".join(bundled_folders()) or "none",
         "hub": _installed("huggingface_hub"),
         "hub cache": os.environ.get("HF_HUB_CACHE")
@@ -54,9 +53,3 @@ def _installed(package: str) -> str:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
         return "not installed"
-
-
-def _gpu() -> str:
-    if shutil.which("nvidia-smi") is None:
-        return "none found (no nvidia-smi)"
-    return "NVIDIA driver found; CuPy " + ("found" if importlib.util.find_spec("cupy") else "not installed")

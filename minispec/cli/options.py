@@ -8,24 +8,30 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from minispec.backends import BACKENDS
+from minispec.backends import BACKENDS, DOT_DTYPES, DTYPES, GPU_BACKENDS
 from minispec.control.fallback import SCOPES
 from minispec.drafters.spec import KINDS, MODEL
 from minispec.generation.options import DEFAULT_DRAFT, DEFAULT_TARGET, Options
 from minispec.loading.bundled import bundled_folders
-from minispec.loading.folder import DTYPES
 from minispec.verifiers import VERIFIER_NAMES
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _DEFAULTS = Options()
 
 
-def option(flag: str, **attributes: Any) -> Callable[[_Command], _Command]:
-    """Return ``click.option`` with its default shown and its environment variable named after the flag."""
-    attributes.setdefault("show_default", True)
-    attributes.setdefault("show_envvar", True)
-    attributes.setdefault("envvar", "MINISPEC_" + flag.removeprefix("--").replace("-", "_").upper())
-    return click.option(flag, **attributes)
+class option:  # noqa: N801  # used as a decorator, like click.option
+    """``click.option`` with its default shown and its environment variable named after the flag."""
+
+    def __init__(self, flag: str, **attributes: Any) -> None:
+        self.flag = flag
+        attributes.setdefault("show_default", True)
+        attributes.setdefault("show_envvar", True)
+        attributes.setdefault("envvar", "MINISPEC_" + flag.removeprefix("--").replace("-", "_").upper())
+        self._attributes = attributes
+
+    def __call__(self, command: _Command) -> _Command:
+        """Declare it on a command."""
+        return click.option(self.flag, **self._attributes)(command)
 
 
 class ModelName(click.ParamType):  # type: ignore[type-arg]  # generic only in newer releases
@@ -55,6 +61,19 @@ class Gamma(click.ParamType):  # type: ignore[type-arg]  # as above
         except ValueError:
             return str(value)
 
+
+def _use_threads(ctx: click.Context, param: click.Parameter, value: int | None) -> None:
+    if value is not None:
+        from minispec.backends.threads import set_num_threads  # imports Numba
+
+        set_num_threads(value)
+
+
+threads_option = option(
+    "--threads", type=int, default=None, show_default="one per core", expose_value=False, callback=_use_threads,
+    help="Threads of the compiled kernels.",
+)  # fmt: skip
+"""For any command that runs kernels; it takes effect by itself."""
 
 _KINDS = [kind for kind in KINDS if kind != MODEL]
 
@@ -95,15 +114,28 @@ _GENERATION = (
     option("--seed", type=int, default=_DEFAULTS.seed, help="The same seed and options give the same text."),
     option("--audit", is_flag=True, show_default=False,
            help="Check every forward against one without a cache, and every step's invariants. Slow."),
-    option("--backend", type=click.Choice(BACKENDS), default=BACKENDS[0], help="What computes the forward."),
-    option("--dtype", type=click.Choice(DTYPES), default=DTYPES[0], help="In what the target's weights are kept."),
-    option("--draft-dtype", type=click.Choice(DTYPES), default=None, show_default="that of --dtype",
+    option("--backend", type=click.Choice((*BACKENDS, *GPU_BACKENDS)), default=BACKENDS[0],
+           help="What computes the forward."),
+    option("--dtype", type=click.Choice((*DTYPES, *DOT_DTYPES)), default=DTYPES[0],
+           help="In what the target's weights are kept."),
+    option("--draft-dtype", type=click.Choice((*DTYPES, *DOT_DTYPES)), default=None, show_default="that of --dtype",
            help="The same for the draft."),
+    threads_option,
 )  # fmt: skip
 
 
 def generation_options(command: _Command) -> _Command:
     """Declare every option of a generation."""
-    for declare in reversed(_GENERATION):
-        command = declare(command)
-    return command
+    return generation_options_without()(command)
+
+
+def generation_options_without(*flags: str) -> Callable[[_Command], _Command]:
+    """Declare the options of a generation but for some, which the command declares in another form or fixes."""
+
+    def declare(command: _Command) -> _Command:
+        for each in reversed(_GENERATION):
+            if each.flag not in flags:
+                command = each(command)
+        return command
+
+    return declare

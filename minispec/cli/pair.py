@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.console import Console
 
+from minispec.cli.kernels import prepare
 from minispec.drafters.spec import MODEL, parse_draft
 from minispec.generation import Options, Stream, stream
 from minispec.generation.api import check_together
@@ -49,8 +50,7 @@ class Pair:
             if spec is not None:
                 is_model = spec.kind == MODEL and not spec.options["translate"]
                 draft_model = load_model(spec.name, backend, draft_dtype or dtype) if is_model else draft
-        with notes.status("compiling kernels (only the first run takes seconds) …"):
-            target_model.backend.warm_up()
+        prepare([target_model, draft_model], notes)
         rest |= {"backend": backend, "dtype": dtype, "draft_dtype": draft_dtype}
         return cls(target_model, draft_model, rest)
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any, cast
 
 import numpy as np
 
-from minispec.backends.base import Array, Backend, NumpyBackend
+from minispec.backends.base import Array, Backend, Norm, NumpyBackend
 from minispec.errors import InvariantError
 
 Operation = Callable[[Backend, slice], Array]
@@ -23,20 +24,26 @@ def operations(num_rows: int, seed: int = 0) -> Iterator[tuple[str, Operation]]:
     def normal(*shape: int) -> Array:
         return generator.standard_normal(shape).astype(np.float32)
 
-    x, scale, shift = normal(num_rows, 70), normal(70), normal(70)
+    x, norm = normal(num_rows, 70), Norm(normal(70), normal(70), 1e-5)
     weight, bias, residual = normal(70, 131) / np.float32(8.0), normal(131), normal(num_rows, 131)
-    yield "layer_norm", lambda backend, rows: backend.layer_norm(x[rows], scale, shift, 1e-5)
+    yield "layer_norm", lambda backend, rows: backend.layer_norm(x[rows], norm)
     yield "linear", lambda backend, rows: backend.linear(x[rows], backend.pack(weight, bias))
     yield "linear without bias", lambda backend, rows: backend.linear(x[rows], backend.pack(weight, None))
     yield (
         "linear with residual",
         lambda backend, rows: backend.linear(x[rows], backend.pack(weight, bias), residual=residual[rows]),
     )
+    yield (
+        "linear with everything",
+        lambda backend, rows: backend.linear(
+            x[rows], backend.pack(weight, bias), norm=norm, activation="gelu_new", residual=residual[rows]
+        ),
+    )
     for name in ("gelu_new", "gelu", "relu"):
         yield name, _activation(3.0 * x, name)
-    wte, wpe = normal(9, 70), normal(num_rows, 70)
+    wte, wpe = normal(70, 9), normal(num_rows, 70)
     tokens, positions = generator.integers(0, 9, num_rows), np.arange(num_rows)[::-1].copy()
-    yield "embed", lambda backend, rows: backend.embed(wte, wpe, tokens[rows], positions[rows])
+    yield "embed", lambda backend, rows: backend.embed(backend.pack(wte, None), wpe, tokens[rows], positions[rows])
     queries, keys, values = normal(num_rows, 3, 5), normal(2, num_rows, 3, 5), normal(2, num_rows, 3, 5)
     cache_rows, ends = generator.integers(0, 2, num_rows), np.arange(1, num_rows + 1)
     yield (
@@ -53,6 +60,32 @@ def operations(num_rows: int, seed: int = 0) -> Iterator[tuple[str, Operation]]:
     )
 
 
+def from_host(backend: Backend) -> Backend:
+    """Return a backend whose operations take and give NumPy arrays, wherever ``backend`` keeps its own."""
+    return cast("Backend", _FromHost(backend))
+
+
+class _FromHost:
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+
+    def pack(self, weight: Array, bias: Array | None) -> Any:
+        return self._backend.pack(weight, bias)
+
+    def __getattr__(self, name: str) -> Callable[..., Array]:
+        def operation(*positional: Any, **named: Any) -> Array:
+            placed = {key: self._placed(value) for key, value in named.items()}
+            return self._backend.fetch(getattr(self._backend, name)(*map(self._placed, positional), **placed))
+
+        return operation
+
+    def _placed(self, value: Any) -> Any:
+        if isinstance(value, Norm):
+            return Norm(self._placed(value.weight), self._placed(value.bias), value.epsilon)
+        is_float = isinstance(value, np.ndarray) and value.dtype == np.float32
+        return self._backend.place(value) if is_float else value
+
+
 def _activation(x: Array, name: str) -> Operation:
     return lambda backend, rows: backend.activation(x[rows], name)
 
@@ -66,7 +99,7 @@ def check_reference(backend: Backend, num_rows: int = 7) -> None:
         Naming the operation and the largest difference.
     """
     for name, compute in operations(num_rows):
-        found, wanted = compute(backend, slice(None)), compute(NumpyBackend(), slice(None))
+        found, wanted = compute(from_host(backend), slice(None)), compute(NumpyBackend(), slice(None))
         if found.dtype != np.float32 or found.shape != wanted.shape:
             raise InvariantError(f"{backend.name}.{name} gives {found.dtype} {found.shape}, not float32 {wanted.shape}")
         error = float(np.max(np.abs(found - wanted) / np.maximum(1.0, np.abs(wanted))))
@@ -83,11 +116,11 @@ def check_batch_invariance(backend: Backend, num_rows: int = 19) -> None:
         Naming the operation and the rows.
     """
     for name, compute in operations(num_rows):
-        together = compute(backend, slice(None))
+        together = compute(from_host(backend), slice(None))
         for size in (1, 2, 5, 16):
             for start in range(0, num_rows, size):
                 rows = slice(start, start + size)
-                if compute(backend, rows).tobytes() != together[rows].tobytes():
+                if compute(from_host(backend), rows).tobytes() != together[rows].tobytes():
                     raise InvariantError(
                         f"{backend.name}.{name}: rows {start}..{start + size - 1} have other bits alone"
                     )

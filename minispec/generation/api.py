@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from minispec.backends import BACKENDS, DTYPES
 from minispec.control import FixedGamma, get_policy, remembered
 from minispec.drafters import Drafter, ModelDrafter
 from minispec.drafters.build import build_drafter
@@ -30,8 +31,8 @@ def stream(
     *,
     target: str | LanguageModel = DEFAULT_TARGET,
     draft: str | LanguageModel | None = DEFAULT_DRAFT,
-    backend: str = "numba",
-    dtype: str = "float32",
+    backend: str = BACKENDS[0],
+    dtype: str = DTYPES[0],
     draft_dtype: str | None = None,
     noise: Noise | None = None,
     clock: Callable[[], float] = time.perf_counter,

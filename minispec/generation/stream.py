@@ -113,7 +113,9 @@ class Stream:
             event = next(self._events)
             if isinstance(event, Emitted):
                 self._num_delivered += 1
-            self._finished_delivered = isinstance(event, Finished)
+            if isinstance(event, Finished):
+                self._finished_delivered = True
+                self._events = None  # suspended, it would hold this object in a cycle, and with it both caches
         except BaseException:
             self.close()  # a generator that has raised is dead; the next call starts a new one
             raise

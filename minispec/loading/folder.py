@@ -5,17 +5,16 @@ from __future__ import annotations
 import difflib
 from pathlib import Path
 
-from minispec.backends import get_backend
+from minispec.backends import BACKENDS, DTYPES, get_backend
+from minispec.backends.formats import DOT_FEATURES
 from minispec.errors import ModelFileError, ModelNotFoundError, OptionError, shown
 from minispec.loading.bundled import bundled_folders, verify_checksums
 from minispec.loading.checkpoint import Checkpoint, read_json
 from minispec.loading.hub import fetch, looks_like_hub_name
+from minispec.loading.memory import check_memory
 from minispec.model import GPT2, GPT2Config
 from minispec.model.weights import build_weights
 from minispec.tokenizer import Tokenizer
-
-DTYPES = ("float32",)
-"""In what weights can be kept and multiplied."""
 
 _LIST = "`minispec models` lists what is bundled"
 
@@ -49,15 +48,17 @@ def find_folder(name: str | Path) -> Path:
     return fetch(str(name))
 
 
-def load_model(folder_or_name: str | Path, backend: str = "numba", dtype: str = "float32") -> GPT2:
+def load_model(folder_or_name: str | Path, backend: str = BACKENDS[0], dtype: str = DTYPES[0]) -> GPT2:
     """Load a GPT-2-family model.
 
     Parameters
     ----------
     folder_or_name : str or Path
         A Hugging Face folder, a bundled name (``minispec models``), or a hub name.
-    backend : {"numba", "numpy"}
-    dtype : {"float32"}
+    backend : str
+        One of ``BACKENDS``.
+    dtype : str
+        One of ``DTYPES``: in what the matrices are kept. Norms, biases and positions stay float32, and so do sums.
 
     Returns
     -------
@@ -68,13 +69,17 @@ def load_model(folder_or_name: str | Path, backend: str = "numba", dtype: str = 
     InputError
         If the model is not found, a file is missing, broken or contradicts another, or an option is unknown.
     """
-    if dtype not in DTYPES:
-        raise OptionError(f"dtype is {dtype!r}; it must be one of {', '.join(DTYPES)}. Try --dtype {DTYPES[0]}")
     runner = get_backend(backend)
+    if dtype not in runner.dtypes:
+        needs = f" ({dtype} needs a CPU with {DOT_FEATURES[dtype]})" if dtype in DOT_FEATURES else ""
+        raise OptionError(
+            f"dtype is {dtype!r}; backend {backend} has {', '.join(runner.dtypes)} here{needs}. Try --dtype {DTYPES[0]}"
+        )
     folder = find_folder(folder_or_name)
     config = GPT2Config.from_dict(read_json(folder / "config.json"), str(folder / "config.json"))
     checkpoint = Checkpoint(folder)
     checkpoint.check(config)
+    check_memory(config, runner, dtype, str(folder_or_name))
     verify_checksums(folder)
     tokenizer = _read_tokenizer(folder)
     if tokenizer is not None and tokenizer.vocab_size > config.vocab_size:
@@ -82,7 +87,8 @@ def load_model(folder_or_name: str | Path, backend: str = "numba", dtype: str = 
             f"{folder}: the tokenizer has {tokenizer.vocab_size} tokens, the model {config.vocab_size}; they belong to "
             "different models. Fetch both again"
         )
-    return GPT2(str(folder_or_name), config, build_weights(checkpoint.read, config, runner), runner, tokenizer, dtype)
+    weights = build_weights(checkpoint.read, config, runner, dtype)
+    return GPT2(str(folder_or_name), config, weights, runner, tokenizer, dtype)
 
 
 def load_tokenizer(folder_or_name: str | Path) -> Tokenizer:

@@ -6,12 +6,13 @@ shapes are those of ``backends.base``; the formulas are GPT-2's (Radford et al. 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.backends.base import Array, Backend, Index
+from minispec.backends.base import Array, Backend, Cache, Index, Step
 from minispec.errors import InvariantError
 from minispec.model.cache import KVCache
 from minispec.model.config import GPT2Config
@@ -62,61 +63,57 @@ def forward(
     if not layers or not 0 <= (num_logits or 0) <= len(tokens):
         raise InvariantError(f"cannot run {num_layers} layers and return {num_logits} logits of {len(tokens)} tokens")
     row_index = np.zeros(len(tokens), np.int64) if rows is None else np.asarray(rows, np.int64)
-    slots, ends = _next_slots(cache.lengths[len(layers) - 1], row_index)
-    if ends.max(initial=0) > cache.capacity:
-        raise InvariantError(f"{len(tokens)} tokens need slot {ends.max() - 1} of a cache of {cache.capacity}")
+    slots, ends = _next_slots(cache.lengths[len(layers) - 1], None if rows is None else row_index, len(tokens))
+    last = int(ends[-1]) if rows is None and tokens else int(ends.max(initial=0))
+    if last > cache.capacity:
+        raise InvariantError(f"{len(tokens)} tokens need slot {last - 1} of a cache of {cache.capacity}")
     if visible is None:
         ends = slots + 1  # a chain: each token sees the slots up to its own
-    elif visible.shape[0] != len(tokens) or visible.shape[1] < ends.max(initial=0):
+    elif visible.shape[0] != len(tokens) or visible.shape[1] < last:
         raise InvariantError(f"the mask has shape {visible.shape}; it must cover {len(tokens)} tokens, all slots")
     position_index = slots if positions is None else np.asarray(positions, np.int64)
     cache.positions[row_index, slots] = position_index
 
-    x = backend.embed(weights.wte, weights.wpe, np.asarray(tokens, np.int64), position_index)  # (T, C)
-    for i, block in enumerate(layers):
-        x = _block(x, block, i, config, backend, cache, row_index, slots, ends, visible)
-    if num_logits is not None:
-        x = x[len(x) - num_logits :]
-    x = backend.layer_norm(x, weights.ln_f.weight, weights.ln_f.bias, config.layer_norm_epsilon)
-    return backend.linear(x, weights.lm_head)  # (T or num_logits, V)
+    step = Step(
+        np.asarray(tokens, np.int64), position_index, row_index, slots, ends, visible, len(layers),
+        len(tokens) if num_logits is None else num_logits,
+    )  # fmt: skip
+    return backend.run(functools.partial(_compute, weights, config, backend), cache, step)
 
 
-def _block(
-    x: Array,
-    block: Block,
-    layer: int,
-    config: GPT2Config,
-    backend: Backend,
-    cache: KVCache,
-    rows: Index,
-    slots: Index,
-    ends: Index,
-    visible: NDArray[np.bool_] | None,
-) -> Array:
+def _compute(weights: Weights, config: GPT2Config, backend: Backend, cache: Cache, step: Step) -> Array:
+    """Embed, run the layers, and return logits of the last tokens, (num_logits, V)."""
+    x = backend.embed(weights.wte, weights.wpe, step.tokens, step.positions)  # (T, C)
+    for i, block in enumerate(weights.h[: step.num_layers]):
+        x = _block(x, block, i, config, backend, cache, step)
+    return backend.linear(x[len(x) - step.num_logits :], weights.lm_head, norm=weights.ln_f)
+
+
+def _block(x: Array, block: Block, layer: int, config: GPT2Config, backend: Backend, cache: Cache, step: Step) -> Array:
     """One pre-LN layer: x + attention(norm(x)), then x + mlp(norm(x)); (T, C) -> (T, C)."""
-    epsilon = config.layer_norm_epsilon
-    normed = backend.layer_norm(x, block.ln_1.weight, block.ln_1.bias, epsilon)
-    qkv = backend.linear(normed, block.attn.c_attn)  # (T, 3C)
-    queries, keys, values = np.ascontiguousarray(
-        qkv.reshape(len(x), 3, config.n_head, config.head_size).transpose(1, 0, 2, 3)
-    )  # (T, 3C) -> 3 x (T, H, D)
-    cache.store(layer, rows, slots, keys, values)
+    queries = backend.project(x, block.attn.c_attn, block.ln_1, cache, layer, step)  # (T, H, D)
     heads = backend.attention(
-        queries, cache.keys[layer], cache.values[layer], rows, ends, visible, config.attention_scale(layer)
-    )
+        queries, cache.keys[layer], cache.values[layer], step.rows, step.ends, step.visible,
+        config.attention_scale(layer),
+    )  # fmt: skip
     x = backend.linear(heads.reshape(x.shape), block.attn.c_proj, residual=x)
 
-    normed = backend.layer_norm(x, block.ln_2.weight, block.ln_2.bias, epsilon)
-    hidden = backend.activation(backend.linear(normed, block.mlp.c_fc), config.activation_function)  # (T, n_inner)
+    hidden = backend.linear(x, block.mlp.c_fc, norm=block.ln_2, activation=config.activation_function)  # (T, n_inner)
     return backend.linear(hidden, block.mlp.c_proj, residual=x)
 
 
-def _next_slots(lengths: Index, rows: Index) -> tuple[Index, Index]:
-    """Return each token's slot (its row's length plus its rank among the tokens of that row), and the row's new end."""
-    slots, ends = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
+def _next_slots(lengths: Index, rows: Index | None, count: int) -> tuple[Index, Index]:
+    """Return each token's slot (its row's length plus its rank among the tokens of that row), and the row's new end.
+
+    ``rows`` None is row 0 for all ``count`` of them.
+    """
+    if rows is None:
+        first = int(lengths[0])
+        return np.arange(first, first + count), np.full(count, first + count)
+    slots, ends = np.empty(count, np.int64), np.empty(count, np.int64)
     for row in np.unique(rows):
         mine = rows == row
-        count = np.count_nonzero(mine)
-        slots[mine] = lengths[row] + np.arange(count)
-        ends[mine] = lengths[row] + count
+        here = np.count_nonzero(mine)
+        slots[mine] = lengths[row] + np.arange(here)
+        ends[mine] = lengths[row] + here
     return slots, ends

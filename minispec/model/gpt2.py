@@ -71,7 +71,10 @@ class GPT2:
     def new_cache(self, rows: int = 1, capacity: int | None = None) -> KVCache:
         """Return an empty cache, by default for the whole context."""
         config = self.config
-        return KVCache(config.n_layer, config.n_head, config.head_size, capacity or config.n_positions, rows)
+        return KVCache(
+            config.n_layer, config.n_head, config.head_size, capacity or config.n_positions, rows,
+            backend=self.backend, dtype=self.dtype,
+        )  # fmt: skip
 
     def forward(
         self,

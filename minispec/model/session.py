@@ -1,4 +1,4 @@
-"""Stop 5 of 12 · a session: a cache and the tokens it has seen. Before: model/forward. Next: sampling/draw.
+"""Stop 5 of 12 · a session: a cache and the tokens it has seen. Before: backends/_kernels. Next: sampling/draw.
 
 Two rules keep drafts and targets in step: *feeding is giving the cache what it lacks*, and *going back is setting a
 length*. A session may be behind the committed text by any number of tokens; the next :meth:`Session.score` catches up.

@@ -7,17 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from minispec.backends.base import Array, Backend, Linear
+from minispec.backends.base import Array, Backend, Linear, Norm
 from minispec.errors import ModelFileError, shown
 from minispec.model.config import GPT2Config
-
-
-@dataclass(frozen=True, slots=True)
-class Norm:
-    """Scale and shift of a layer norm, each of shape (C,)."""
-
-    weight: Array
-    bias: Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +40,12 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """All of a model; ``wte`` is (V, C), ``wpe`` (n_positions, C), ``lm_head`` maps C to V."""
+    """All of a model; ``wpe`` is (n_positions, C), ``lm_head`` maps C to V.
 
-    wte: Array
+    ``wte`` is packed like a head, each token a column; in a tied model it *is* the head, so there is one copy of it.
+    """
+
+    wte: Linear
     wpe: Array
     h: tuple[Block, ...]
     ln_f: Norm
@@ -103,26 +98,30 @@ def check_shapes(shapes: Mapping[str, tuple[int, ...]], config: GPT2Config, name
             )
 
 
-def build_weights(read: Callable[[str], Array], config: GPT2Config, backend: Backend) -> Weights:
+def build_weights(
+    read: Callable[[str], Array], config: GPT2Config, backend: Backend, dtype: str = "float32"
+) -> Weights:
     """Read every tensor once, in order, and hand the matrices to the backend's packing.
 
     Parameters
     ----------
     read : callable
         Maps a name of :func:`expected_shapes` to a float32 array of that shape.
+    dtype : str
+        In what the matrices and the token embedding are kept; norms, biases and positions, being few, stay float32.
     """
 
     def norm(name: str) -> Norm:
-        return Norm(read(f"{name}.weight"), read(f"{name}.bias"))
+        weight, bias = read(f"{name}.weight"), read(f"{name}.bias")
+        return Norm(backend.place(weight), backend.place(bias), config.layer_norm_epsilon)
 
     def matrix(name: str) -> Linear:
-        return backend.pack(read(f"{name}.weight"), read(f"{name}.bias"))
+        return backend.pack(read(f"{name}.weight"), read(f"{name}.bias"), dtype)
 
-    wte = np.ascontiguousarray(read("wte.weight"))
-    head = wte if config.tie_word_embeddings else read("lm_head.weight")
+    wte = backend.pack(read("wte.weight").T, None, dtype)
     return Weights(
         wte=wte,
-        wpe=np.ascontiguousarray(read("wpe.weight")),
+        wpe=backend.place(read("wpe.weight")),
         h=tuple(
             Block(
                 ln_1=norm(f"h.{i}.ln_1"),
@@ -133,7 +132,7 @@ def build_weights(read: Callable[[str], Array], config: GPT2Config, backend: Bac
             for i in range(config.n_layer)
         ),
         ln_f=norm("ln_f"),
-        lm_head=backend.pack(head.T, None),
+        lm_head=wte if config.tie_word_embeddings else backend.pack(read("lm_head.weight").T, None, dtype),
     )
 
 

@@ -1,5 +1,8 @@
 """Stop 6 of 12 · logits to probabilities. Before: model/session. Next: noise.
 
+Temperature, top-k, top-p, min-p, in this order; :mod:`minispec.sampling.processors` has them in a few lines of NumPy
+each, ``_kernels`` as loops that need no sorting.
+
 Rows are processed one by one, so a row's probabilities have the same bits alone or in a matrix; together with a
 batch-invariant backend this is what makes greedy speculative text *equal* to plain greedy text.
 """
@@ -10,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minispec.errors import InvariantError
-from minispec.sampling import processors
 from minispec.sampling.params import SamplingParams
 
 
@@ -31,26 +33,16 @@ def distribution(logits: NDArray[np.floating], params: SamplingParams) -> NDArra
     ------
     InvariantError
         If a row holds NaN, +inf, or nothing but -inf.
+
+    Notes
+    -----
+    Slow twin: :func:`minispec.sampling.processors.distribution`.
     """
-    probs = np.empty(logits.shape, np.float64)
-    for i in range(len(logits)):
-        probs[i] = _row(logits[i], params)
+    from minispec.sampling import _kernels  # imports Numba, which takes a moment
+
+    probs = np.array(logits, np.float64, order="C")  # one memory layout, one compiled body
+    with np.errstate(over="ignore"):  # for kernels that are not compiled: a tiny temperature may give exp(-inf)
+        broken = _kernels.distribution(probs, params.temperature, params.top_k, params.top_p, params.min_p)
+    if broken >= 0:
+        raise InvariantError(f"the largest logit is {logits[broken].max()}; the model's numbers have overflowed")
     return probs
-
-
-def _row(logits: NDArray[np.floating], params: SamplingParams) -> NDArray[np.float64]:
-    best = int(np.argmax(logits))  # the lowest id on ties; a NaN if there is one
-    if not np.isfinite(logits[best]):
-        raise InvariantError(f"the largest logit is {logits[best]}; the model's numbers have overflowed")
-    if params.temperature == 0.0:
-        one_hot = np.zeros(len(logits))
-        one_hot[best] = 1.0
-        return one_hot
-    shifted = logits.astype(np.float64) - float(logits[best])  # before dividing: a tiny temperature cannot overflow
-    with np.errstate(over="ignore"):
-        probs = np.exp(shifted / params.temperature)
-    probs /= probs.sum()
-    if params.top_k:
-        probs = processors.top_k(probs, params.top_k)
-    probs = processors.top_p(probs, params.top_p)
-    return processors.min_p(probs, params.min_p)

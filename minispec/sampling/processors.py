@@ -1,40 +1,66 @@
-"""Filters on one probability row: each keeps some tokens and renormalises. Ties go to the lower token id."""
+"""Logits to probabilities in NumPy: the oracle of the compiled loops in ``_kernels``, written to be read.
+
+Each filter keeps some tokens of one probability row and renormalises. Ties go to the lower token id.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from minispec.errors import InvariantError
+from minispec.sampling.params import SamplingParams
+
 Probs = NDArray[np.float64]
+
+
+def distribution(logits: NDArray[np.floating], params: SamplingParams) -> Probs:
+    """Return what :func:`minispec.sampling.draw.distribution` returns, up to the rounding of exponentials and sums."""
+    probs = np.empty(logits.shape, np.float64)
+    for i in range(len(logits)):
+        probs[i] = row(logits[i], params)
+    return probs
+
+
+def row(logits: NDArray[np.floating], params: SamplingParams) -> Probs:
+    """Return the distribution of one row of logits, shape (V,)."""
+    best = int(np.argmax(logits))  # the lowest id on ties; a NaN if there is one
+    if not np.isfinite(logits[best]):
+        raise InvariantError(f"the largest logit is {logits[best]}; the model's numbers have overflowed")
+    if params.temperature == 0.0:
+        one_hot = np.zeros(len(logits))
+        one_hot[best] = 1.0
+        return one_hot
+    shifted = logits.astype(np.float64) - float(logits[best])  # before dividing: a tiny temperature cannot overflow
+    with np.errstate(over="ignore"):
+        probs = np.exp(shifted / params.temperature)
+    probs /= probs.sum()
+    if params.top_k:
+        probs = top_k(probs, params.top_k)
+    return min_p(top_p(probs, params.top_p), params.min_p)
 
 
 def top_k(probs: Probs, k: int) -> Probs:
     """Keep the ``k`` likeliest tokens of a row of shape (V,)."""
-    if k >= len(probs):
-        return probs
-    threshold = np.partition(probs, len(probs) - k)[len(probs) - k]  # the k-th largest value
-    kept = np.flatnonzero(probs > threshold)
-    tied = np.flatnonzero(probs == threshold)[: k - len(kept)]
-    return _keep(probs, np.concatenate([kept, tied]))
+    return _keep(probs, _likeliest_first(probs)[:k])
 
 
 def top_p(probs: Probs, p: float) -> Probs:
     """Keep the smallest set of likeliest tokens whose mass reaches ``p``, the crossing token included."""
     if p >= 1.0:
         return probs
-    # Tokens below (1-p)/V together weigh less than 1-p, so the set never needs them; half of that leaves room for
-    # rounding. Only the rest is sorted.
-    candidates = np.flatnonzero(probs >= 0.5 * (1.0 - p) / len(probs))
-    order = candidates[np.argsort(-probs[candidates], kind="stable")]
+    order = _likeliest_first(probs)
     mass = np.cumsum(probs[order])
     return _keep(probs, order[: int(np.searchsorted(mass, p)) + 1])
 
 
 def min_p(probs: Probs, p: float) -> Probs:
     """Keep tokens whose probability is at least ``p`` times the largest."""
-    if p <= 0.0:
-        return probs
     return _keep(probs, np.flatnonzero(probs >= p * probs.max()))
+
+
+def _likeliest_first(probs: Probs) -> NDArray[np.intp]:
+    return np.argsort(-probs, kind="stable")
 
 
 def _keep(probs: Probs, tokens: NDArray[np.intp]) -> Probs:

@@ -26,7 +26,7 @@ from minispec.theory.acceptance import acceptance_probability, alpha_from_rate, 
 from minispec.theory.batch import batch_break_even, free_batch, ridge_tokens, roofline_verify_cost
 from minispec.theory.breakeven import alpha_for_speedup, break_even_rate, can_pay, cost_ratio_for_speedup
 from minispec.theory.draft_length import BestGamma, best_gamma, best_gamma_by_position, one_more_pays
-from minispec.theory.estimate import Estimate, alpha_from_counts, alpha_from_overlaps
+from minispec.theory.estimate import Estimate, alpha_from_counts, alpha_from_drafts, alpha_from_overlaps
 from minispec.theory.laws import CountLaw
 from minispec.theory.response import expected_steps, expected_steps_asymptote, response_speedup, steps_law
 from minispec.theory.tokens import (
@@ -48,6 +48,7 @@ __all__ = [
     "acceptance_probability",
     "alpha_for_speedup",
     "alpha_from_counts",
+    "alpha_from_drafts",
     "alpha_from_overlaps",
     "alpha_from_rate",
     "batch_break_even",

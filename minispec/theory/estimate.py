@@ -14,6 +14,8 @@ from typing import Literal, NamedTuple
 
 from minispec.errors import OptionError, shown
 from minispec.theory import _checks
+from minispec.theory.acceptance import alpha_from_rate, draft_acceptance_rate
+from minispec.theory.tokens import tokens_law
 
 
 class Estimate(NamedTuple):
@@ -72,6 +74,56 @@ def alpha_from_counts(
     # alpha = A / E
     value = accepted / evaluated
     low, high = (_wilson if interval == "wilson" else _clopper_pearson)(accepted, evaluated, confidence)
+    return Estimate(value, min(low, value), max(high, value))
+
+
+def alpha_from_drafts(num_accepted: int, num_drafted: int, gamma: int, *, confidence: float = 0.95) -> Estimate:
+    """Estimate alpha where only accepted / drafted is known, of drafts of ``gamma`` tokens each.
+
+    Parameters
+    ----------
+    num_accepted : int
+    num_drafted : int
+        At least 1; every step drafted ``gamma`` of them.
+    gamma : int
+        At least 1.
+    confidence : float
+        In (0, 1).
+
+    Notes
+    -----
+    r = accepted / drafted is not alpha; :func:`~.acceptance.alpha_from_rate` is the way from one to the other. The
+    interval has the alphas that the S = drafted / gamma steps do not refute (a score interval, like Wilson's):
+
+        abs(r - r(alpha)) <= z sqrt(Var[N; alpha] / S) / gamma
+
+    with N the tokens of a step. Drafted tokens are *not* so many independent trials: those behind a rejection are lost
+    together. It assumes equal, independent acceptances. With accepted and evaluated tokens at hand use
+    :func:`alpha_from_counts`.
+
+    Examples
+    --------
+    720 of 1000 drafts were accepted, five at a time: about 200 steps.
+
+    >>> [round(x, 3) for x in alpha_from_drafts(720, 1000, 5)]
+    [0.892, 0.868, 0.913]
+    """
+    drafted = _checks.whole("drafted tokens", num_drafted, 1, 10**9, "decode some tokens with a draft")
+    accepted = _checks.whole("accepted tokens", num_accepted, 0, drafted, "accepted tokens were drafted before")
+    gamma = _checks.drafts(gamma, low=1)
+    z = NormalDist().inv_cdf(0.5 + 0.5 * _confidence(confidence))
+    rate, root_steps = accepted / drafted, math.sqrt(drafted / gamma)
+
+    def reach(alpha: float, sign: float) -> float:
+        # r(alpha) +- z sd[N; alpha] / (gamma sqrt(S))
+        return draft_acceptance_rate(alpha, gamma) + sign * z * math.sqrt(
+            max(0.0, tokens_law(alpha, gamma).variance)
+        ) / (gamma * root_steps)
+
+    value = alpha_from_rate(rate, gamma)
+    # The smallest alpha whose upper end reaches the rate; the largest whose lower end does not exceed it.
+    low = _checks.smallest(lambda alpha: reach(alpha, +1.0) if alpha < value else 1.0, rate)
+    high = 1.0 - _checks.smallest(lambda back: -reach(1.0 - back, -1.0) if 1.0 - back > value else 0.0, -rate)
     return Estimate(value, min(low, value), max(high, value))
 
 

@@ -20,7 +20,7 @@ So x_1..x_i are kept with probability prod_j q(x_j) p_i. Among those cases, tau 
 next token x, and tau = i has probability Z_i and draws x from max(p_i p - q, 0) / Z_i. Together p_i p(x): given the
 kept prefix, the next token has the target's law.
 
-(1) also gives the expected length: E[tau] = sum_i E[p_i].
+From (1) follows the expected length: E[tau] = sum_i E[p_i].
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minispec.backends import Backend, NumpyBackend, get_backend
+from minispec.backends import DTYPES, Backend, Norm, NumpyBackend, get_backend
 from tests.models import bits, random_gpt2
 
 NUMBA = get_backend("numba")
@@ -22,15 +22,15 @@ def normal(seed, *shape):
     return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
 
 
-def row_dependent_operations(backend: Backend, num_rows: int, seed: int = 0) -> list[str]:
+def row_dependent_operations(backend: Backend, num_rows: int, seed: int = 0, dtype: str = "float32") -> list[str]:
     """Return the operations of ``backend`` whose rows, computed together, differ from the rows alone.
 
     K and N of a real model (d = 192), not multiples of the kernels' block sizes, so that full blocks and tails occur.
     """
     K, N, H, D, S = 192, 200, 6, 32, 50
     x, wide = normal(seed, num_rows, K), normal(seed + 1, num_rows, N)
-    matrix = backend.pack(normal(seed + 2, K, N), normal(seed + 3, N))
-    weight, bias = normal(seed + 4, K), normal(seed + 5, K)
+    matrix = backend.pack(normal(seed + 2, K, N), normal(seed + 3, N), dtype)
+    norm = Norm(normal(seed + 4, K), normal(seed + 5, K), 1e-5)
     queries, keys, values = normal(seed, num_rows, H, D), normal(seed + 6, 2, S, H, D), normal(seed + 7, 2, S, H, D)
     generator = np.random.default_rng(seed)
     cache_rows, ends = generator.integers(0, 2, num_rows), generator.integers(1, S + 1, num_rows)
@@ -39,7 +39,8 @@ def row_dependent_operations(backend: Backend, num_rows: int, seed: int = 0) -> 
     operations = {
         "linear": lambda i: backend.linear(x[i], matrix),
         "linear + residual": lambda i: backend.linear(x[i], matrix, residual=wide[i]),
-        "layer_norm": lambda i: backend.layer_norm(x[i], weight, bias, 1e-5),
+        "linear + all": lambda i: backend.linear(x[i], matrix, norm=norm, activation="gelu_new", residual=wide[i]),
+        "layer_norm": lambda i: backend.layer_norm(x[i], norm),
         "gelu_new": lambda i: backend.activation(wide[i], "gelu_new"),
         "gelu": lambda i: backend.activation(wide[i], "gelu"),
         "relu": lambda i: backend.activation(wide[i], "relu"),
@@ -55,9 +56,18 @@ def row_dependent_operations(backend: Backend, num_rows: int, seed: int = 0) -> 
     ]
 
 
-@pytest.mark.parametrize("num_rows", [*range(1, 21), 33, 64])
-def test_rows_together_have_the_bits_of_rows_alone(num_rows):
-    assert row_dependent_operations(NUMBA, num_rows) == []
+QUICK = ("float32", "int8")
+"""Each format is compiled anew; without scales or with them, the others differ in how a number is decoded alone."""
+
+SOME = [pytest.param(dtype, marks=[] if dtype in QUICK else [pytest.mark.slow]) for dtype in DTYPES]
+
+
+@pytest.mark.parametrize("dtype", SOME)
+@pytest.mark.parametrize("name", ["numba", "panel"])
+def test_rows_together_have_the_bits_of_rows_alone(name, dtype):
+    backend = get_backend(name)
+    for num_rows in (*range(1, 21), 33, 64):
+        assert row_dependent_operations(backend, num_rows, dtype=dtype) == [], num_rows
 
 
 @settings(max_examples=30)
@@ -83,14 +93,14 @@ class RowCountBackend(type(NUMBA)):  # type: ignore[misc]
 
     name = "row-count-dependent"
 
-    def linear(self, x, matrix, residual=None):
-        """See Backend.linear."""
+    def matmul(self, x, matrix):
+        """See Backend.matmul."""
         if len(x) <= 7:
-            return super().linear(x, matrix, residual)
+            return super().matmul(x, matrix)
         backwards = type(matrix)(
             np.ascontiguousarray(matrix.weight[:, ::-1]), matrix.bias, matrix.num_outputs
         )  # the same terms in another order
-        return super().linear(np.ascontiguousarray(x[:, ::-1]), backwards, residual)
+        return super().matmul(np.ascontiguousarray(x[:, ::-1]), backwards)
 
 
 class TestTheTestsCanFail:
@@ -98,7 +108,7 @@ class TestTheTestsCanFail:
 
     def test_a_kernel_that_depends_on_the_row_count_is_found(self):
         assert row_dependent_operations(RowCountBackend(), 7) == []
-        assert row_dependent_operations(RowCountBackend(), 8) == ["linear", "linear + residual"]
+        assert row_dependent_operations(RowCountBackend(), 8) == ["linear", "linear + residual", "linear + all"]
 
     def test_and_it_shows_in_the_logits_of_a_model(self):
         model = random_gpt2(RowCountBackend(), n_embd=128, n_head=4)
@@ -113,7 +123,7 @@ class TestTheTestsCanFail:
         different = {name for rows in range(2, 21) for name in row_dependent_operations(NumpyBackend(), rows)}
         if not different:
             pytest.skip("this machine's BLAS happens to sum alike for 1 to 20 rows; it does not promise to")
-        assert different <= {"linear", "linear + residual", "attention", "tree attention"}
+        assert different <= {"linear", "linear + residual", "linear + all", "attention", "tree attention"}
 
 
 def chunked(model, tokens, size):
@@ -132,13 +142,29 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_logits_of_a_model_of_real_shape_over_200_positions(shape):
+@pytest.mark.parametrize("backend", ["numba", "panel"])
+def test_logits_of_a_model_of_real_shape_over_200_positions(backend, shape):
     """All logits of 200 positions, bit for bit the same whether fed one at a time, in chunks, or all at once."""
-    model = random_gpt2(n_positions=200, **SHAPES[shape])
+    check_logits(random_gpt2(backend, n_positions=200, **SHAPES[shape]), (2, 3, 5, 8, 13, 64, 200))
+
+
+@pytest.mark.parametrize("dtype", SOME[1:])
+def test_logits_in_every_format(dtype):
+    check_logits(random_gpt2("panel", n_positions=200, dtype=dtype, **SHAPES["d=128"]), (5, 16, 64))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_logits_of_the_bundled_targets_shape(dtype):
+    shape = {"n_embd": 384, "n_head": 6, "n_inner": 1408, "n_layer": 8, "vocab_size": 8192}
+    check_logits(random_gpt2("panel", n_positions=200, dtype=dtype, **shape), (*range(2, 17), 64, 200))
+
+
+def check_logits(model, sizes):
     tokens = np.random.default_rng(0).integers(0, model.vocab_size, 200).tolist()
     one_by_one = chunked(model, tokens, 1)
     assert np.isfinite(one_by_one).all()
-    for size in (2, 3, 5, 8, 13, 64, 200):
+    for size in sizes:
         assert bits(chunked(model, tokens, size)) == bits(one_by_one), f"chunks of {size}"
     assert bits(model.logits(tokens)) == bits(one_by_one)  # and in a cache of another capacity
 

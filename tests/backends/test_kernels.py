@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minispec.backends import get_backend
+from minispec.backends import Norm, get_backend
 
 NUMBA, NUMPY = get_backend("numba"), get_backend("numpy")
 
@@ -35,7 +35,7 @@ def test_linear(seed, num_rows, num_inputs, num_outputs, has_bias, has_residual)
     weight = normal(seed + 1, num_inputs, num_outputs) / np.float32(num_inputs**0.5)
     bias = normal(seed + 2, num_outputs) if has_bias else None
     residual = normal(seed + 3, num_rows, num_outputs) if has_residual else None
-    found, expected = (b.linear(x, b.pack(weight, bias), residual) for b in (NUMBA, NUMPY))
+    found, expected = (b.linear(x, b.pack(weight, bias), residual=residual) for b in (NUMBA, NUMPY))
     assert found.dtype == expected.dtype == np.float32
     np.testing.assert_allclose(found, expected, **CLOSE)
 
@@ -57,7 +57,7 @@ def test_linear_counts_every_input_and_output_once(num_inputs, num_outputs):
 def test_layer_norm(seed, num_rows, width, epsilon, spread, centre):
     x = normal(seed, num_rows, width) * np.float32(spread) + np.float32(centre)
     weight, bias = normal(seed + 1, width), normal(seed + 2, width)
-    found, expected = (b.layer_norm(x, weight, bias, epsilon) for b in (NUMBA, NUMPY))
+    found, expected = (b.layer_norm(x, Norm(weight, bias, epsilon)) for b in (NUMBA, NUMPY))
     # a mean far from 0 costs digits of x - mean: as many as it exceeds the spread by, and so may 1/sqrt(variance)
     lost = 1.0 + abs(centre) / np.sqrt(spread**2 + epsilon)
     np.testing.assert_allclose(found, expected, rtol=1e-5 * lost, atol=1e-5 * lost)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
+import io
 import os
 import subprocess
 import sys
@@ -10,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from minispec.cli.main import main
 from tests.tiny import write_model
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -43,5 +47,30 @@ def run(tmp_path: Path) -> Run:
         return subprocess.CompletedProcess(
             done.args, done.returncode, done.stdout.decode("utf-8"), done.stderr.decode("utf-8")
         )
+
+    return call
+
+
+@pytest.fixture
+def run_here(tmp_path: Path) -> Run:
+    """Do the same in this process: where it matters what a command says, and not that it starts."""
+
+    def call(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+        thresholds = gc.get_threshold()
+        with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            for name in [name for name in os.environ if name.startswith("MINISPEC_") or name == "NO_COLOR"]:
+                patch.delenv(name)
+            for name, value in ({"MINISPEC_BACKEND": "numpy", "COLUMNS": "120"} | environment).items():
+                patch.setenv(name, value)
+            patch.chdir(tmp_path)
+            patch.setattr(sys, "argv", ["minispec", *arguments])
+            with pytest.raises(SystemExit) as done:
+                main()
+        gc.set_threshold(*thresholds)
+        code = done.value.code
+        assert isinstance(code, int)
+        told = (stream.buffer.getvalue().decode("utf-8") for stream in (out, err))
+        return subprocess.CompletedProcess(arguments, code, *told)
 
     return call

@@ -14,6 +14,12 @@ from tests.cli.conftest import Run
 TOKENS = ("--max-tokens", "20", "--seed", "5")
 
 
+@pytest.fixture
+def run(run_here: Run) -> Run:
+    """Run in this process; tests/cli/test_generate.py starts the command as a user does."""
+    return run_here
+
+
 def report(run: Run, *arguments: str, **environment: str) -> dict[str, Any]:
     done = run("generate", "the cat the cat the", *TOKENS, *arguments, "--json", **environment)
     assert done.returncode == 0, done.stderr

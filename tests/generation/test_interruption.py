@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import sys
+import weakref
 
 import pytest
 from hypothesis import given, settings
@@ -201,3 +203,16 @@ def test_a_real_model_resumes_with_the_same_logits():
             next(left, None)
         left.close()
     assert essence(left.generation) == wanted
+
+
+def test_a_finished_run_lets_go_of_its_caches_at_once():
+    """A cycle would keep megabytes until the collector happens to run."""
+    run = new_stream()
+    run.run()
+    cache = weakref.ref(run.target.cache)
+    gc.disable()
+    try:
+        del run
+        assert cache() is None
+    finally:
+        gc.enable()

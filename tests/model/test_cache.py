@@ -133,3 +133,17 @@ def test_keep_moves_positions_with_their_slots():
     assert cache.positions[0, :3].tolist() == [0, 1, 2]
     assert cache.keys[0, 0, :3, 0, 0].tolist() == [0.0, 2.0, 4.0]
     assert cache.length() == 3
+
+
+def test_advancing_several_layers_at_once_is_advancing_each():
+    one, both = KVCache(3, 1, 1, 9, rows=2), KVCache(3, 1, 1, 9, rows=2)
+    rows, slots = np.array([1, 0, 1]), np.array([0, 0, 1])
+    for layer in range(2):
+        one.advance(layer, rows, slots)
+    both.advance(slice(2), rows, slots)
+    assert one.lengths.tolist() == both.lengths.tolist() == [[1, 2], [1, 2], [0, 0]]
+    both.advance(slice(3), np.array([0]), np.array([0]))  # what a layer holds already it keeps
+    assert both.lengths.tolist() == [[1, 2], [1, 2], [1, 0]]
+    with pytest.raises(InvariantError, match="gap"):
+        both.advance(slice(3), np.array([1]), np.array([2]))  # the third layer has nothing of row 1
+    assert both.lengths.tolist() == [[1, 2], [1, 2], [1, 0]]

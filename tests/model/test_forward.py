@@ -7,15 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from minispec.backends import get_backend
+from minispec.backends import BACKENDS, get_backend
 from minispec.errors import InvariantError, OptionError, PromptError
 from minispec.loading import load_model
+from minispec.loading.checkpoint import Checkpoint
 from minispec.model.forward import forward
+from minispec.model.weights import build_weights
 from tests.golden.make_goldens import CASES
 from tests.models import bits, random_gpt2
 
 GOLDEN = Path(__file__).resolve().parent.parent / "golden"
-BACKENDS = ("numba", "numpy")
 
 # Ours and Hugging Face's sums run in different orders: float32 rounding, some 1e-6 after a few layers. 1e-4 is what the
 # project promises; a wrong epsilon, a wrong GELU or a missing scale is beyond it (see the negative control).
@@ -66,9 +67,9 @@ class TestGolden:
 def test_the_tolerance_tells_every_option_apart(change):
     """Negative control: each option, set wrong, is far outside the tolerance."""
     model, tokens, expected = load_golden("gelu_new", "numpy")
-    wrong = type(model)(
-        "wrong", type(model.config)(**{**_fields(model.config), **change}), model.weights, model.backend
-    )
+    config = type(model.config)(**{**_fields(model.config), **change})
+    weights = build_weights(Checkpoint(GOLDEN / "gelu_new").read, config, model.backend)
+    wrong = type(model)("wrong", config, weights, model.backend)
     with pytest.raises(AssertionError, match="off by"):
         assert_close(wrong.logits(tokens), expected)
 

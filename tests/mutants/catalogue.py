@@ -39,7 +39,7 @@ from minispec.model.session import Session
 from minispec.model.toy import TableModel
 from minispec.noise import Address, PhiloxNoise
 from minispec.records import Draft, Finish, Verdict
-from minispec.sampling import Sampler, draw, history, processors
+from minispec.sampling import Sampler, draw, history, processors, sampler
 from minispec.verifiers import block, match, registry, rejection, tree
 from tests.laws import peeking
 from tests.laws.space import PROMPT
@@ -131,6 +131,14 @@ def both(*patches: Patch) -> Patch:
     for patch in patches:
         stack.enter_context(patch)
     return stack
+
+
+def processing(**parts: Any) -> Patch:
+    """The engine on the processors in NumPy, some of them replaced."""
+    return both(
+        mock.patch.object(sampler, "distribution", processors.distribution),
+        *(mock.patch.object(processors, name, part) for name, part in parts.items()),
+    )
 
 
 class Redrawing:
@@ -288,10 +296,12 @@ def match_draws_again():
 def _soft_rows() -> Patch:
     """At temperature 0 the rows stay soft, and the rule is left to make them greedy."""
     return wraps(
-        draw,
-        "_row",
-        lambda row: (
-            lambda logits, params: row(logits, dataclasses.replace(params, temperature=params.temperature or 1.0))
+        sampler,
+        "distribution",
+        lambda distribution: (
+            lambda logits, params: distribution(
+                logits, dataclasses.replace(params, temperature=params.temperature or 1.0)
+            )
         ),
     )
 
@@ -339,7 +349,7 @@ def greedy_ties_go_to_the_highest_id():
 
         return reversed_ties
 
-    return wraps(draw, "_row", make)
+    return processing(row=make(processors.row))
 
 
 # ── 3: q is not what the token was drawn from ───────────────────────────────────────────────────────────────────────
@@ -1234,14 +1244,14 @@ def seed_zero_is_no_seed():
 def noise_is_a_stream():
     """Each read takes the next numbers, whatever its address."""
 
-    def make(uniforms):
-        def wrapped(self, at, count):
+    def make(words):
+        def wrapped(self, at):
             self.reads = getattr(self, "reads", 0) + 1
-            return uniforms(self, Address("sample", self.reads), count)
+            return words(self, Address("sample", self.reads))
 
         return wrapped
 
-    return wraps(PhiloxNoise, "_uniforms", make)
+    return wraps(PhiloxNoise, "_words", make)
 
 
 @mutant(10, "same seed without drafts")
@@ -1328,9 +1338,11 @@ def cascade_shares_its_coins():
 def temperature_is_applied_twice():
     """The row is divided by the temperature once more."""
     return wraps(
-        draw,
-        "_row",
-        lambda row: lambda logits, params: row(logits, dataclasses.replace(params, temperature=params.temperature**2)),
+        sampler,
+        "distribution",
+        lambda distribution: (
+            lambda logits, params: distribution(logits, dataclasses.replace(params, temperature=params.temperature**2))
+        ),
     )
 
 
@@ -1341,7 +1353,7 @@ def top_k_keeps_all_ties():
     def top_k(probs, k):
         return processors._keep(probs, np.flatnonzero(probs >= np.sort(probs)[-min(k, len(probs))]))
 
-    return mock.patch.object(processors, "top_k", top_k)
+    return processing(top_k=top_k)
 
 
 @mutant(10, "law of top-p")
@@ -1353,7 +1365,7 @@ def top_p_drops_the_crossing_token():
         inside = int(np.searchsorted(np.cumsum(probs[order]), p))
         return probs if p >= 1.0 else processors._keep(probs, order[: max(1, inside)])
 
-    return mock.patch.object(processors, "top_p", top_p)
+    return processing(top_p=top_p)
 
 
 @mutant(10, "law of min-p")
@@ -1364,7 +1376,7 @@ def min_p_is_absolute():
         kept = np.flatnonzero(probs >= p)
         return processors._keep(probs, kept if len(kept) else np.array([np.argmax(probs)]))
 
-    return mock.patch.object(processors, "min_p", min_p)
+    return processing(min_p=min_p)
 
 
 @mutant(10, "law of top-k")
@@ -1376,7 +1388,7 @@ def filters_do_not_renormalise():
         kept[tokens] = probs[tokens]
         return kept
 
-    return mock.patch.object(processors, "_keep", keep)
+    return processing(_keep=keep)
 
 
 @mutant(10, "law of token zero")
@@ -1439,6 +1451,14 @@ def frequency_counts_once():
 
 
 # ── no mistakes ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@equivalent(
+    10, "law of top-p", "They are what the loops are tested against: the same order, the same filters, other roundings."
+)
+def processors_in_numpy():
+    """Distributions come from the processors in NumPy instead of the compiled loops."""
+    return processing()
 
 
 @equivalent(

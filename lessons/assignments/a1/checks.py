@@ -1,0 +1,428 @@
+"""A1's checks: small random models, compared number by number with the reference solution.
+
+The tolerance is 1e-4, absolute and relative. The models are a few layers of 6 to 8 channels with numbers around 1, so
+float32 in any order of operations stays within about 1e-5 of float64, and every mistake of the catalogue differs by
+more than 1e-3 somewhere.
+"""
+
+import numpy as np
+
+from minispec.grading import Check, Close
+
+NUMBERS = Close(rtol=1e-4, atol=1e-4)
+LARGE = Close(rtol=1e-3, atol=1e-3)
+"""Scores of several hundred: float32 rounds them by 5e-5, and their exponentials by as much, relatively."""
+
+CAPACITY = 24
+
+
+def arrays(rng, *shape):
+    """Numbers that are short to print."""
+    return rng.normal(size=shape).round(1)
+
+
+def make_model(seed, n_layer=2, n_head=2, head_size=3, vocab_size=7):
+    """Return parameters of a random GPT-2; biases and norms are not trivial."""
+    rng = np.random.default_rng(seed)
+    width = n_head * head_size
+
+    def linear(name, num_in, num_out):
+        return {
+            f"{name}.weight": rng.normal(size=(num_in, num_out)) / np.sqrt(num_in),
+            f"{name}.bias": 0.3 * rng.normal(size=num_out),
+        }
+
+    def norm(name):
+        return {f"{name}.weight": 1 + 0.3 * rng.normal(size=width), f"{name}.bias": 0.3 * rng.normal(size=width)}
+
+    params = {"wte": rng.normal(size=(vocab_size, width)), "wpe": rng.normal(size=(2 * CAPACITY, width))}
+    for layer in range(n_layer):
+        params |= norm(f"h.{layer}.ln_1") | linear(f"h.{layer}.attn.c_attn", width, 3 * width)
+        params |= linear(f"h.{layer}.attn.c_proj", width, width) | norm(f"h.{layer}.ln_2")
+        params |= linear(f"h.{layer}.mlp.c_fc", width, 4 * width) | linear(f"h.{layer}.mlp.c_proj", 4 * width, width)
+    return params | norm("ln_f")
+
+
+def model_of(case):
+    """Return the case's parameters and number of heads; `tied` makes all logits exactly equal."""
+    params = make_model(case["seed"], case["n_layer"], case["n_head"])
+    if case.get("tied"):
+        params |= {name: np.zeros_like(params[name]) for name in ("ln_f.weight", "ln_f.bias")}
+    return params, case["n_head"]
+
+
+def show_model(case):
+    """Say what the case is in a line."""
+    rest = ", ".join(f"{name}={value}" for name, value in case.items() if name not in ("seed", "n_layer", "n_head"))
+    return f"a random model of {case['n_layer']} layer(s), {case['n_head']} head(s): {rest}"
+
+
+def models(**rest):
+    """A hypothesis strategy of cases on a model: the simplest is one layer with one head."""
+    from hypothesis import strategies as st
+
+    return st.fixed_dictionaries(
+        {"seed": st.integers(0, 3), "n_layer": st.integers(1, 2), "n_head": st.integers(1, 2), **rest}
+    )
+
+
+def token_lists(max_size, min_size=1):
+    """A hypothesis strategy of token lists."""
+    from hypothesis import strategies as st
+
+    return st.lists(st.integers(0, 6), min_size=min_size, max_size=max_size)
+
+
+# q1
+
+
+def observe_norm(student, case):
+    return student.layer_norm(case["x"], case["weight"], case["bias"])
+
+
+def norm_case(x, rng=None):
+    width = x.shape[1]
+    rng = rng or np.random.default_rng(width)
+    return {"x": x, "weight": 1 + arrays(rng, width), "bias": arrays(rng, width)}
+
+
+def norm_cases():
+    rng = np.random.default_rng(0)
+    return [norm_case(np.array([[1.0, 3.0]])), norm_case(4 + arrays(rng, 3, 4)), norm_case(arrays(rng, 4, 4))]
+
+
+def hidden_norm(rng):
+    return [norm_case(5 * arrays(rng, 3, 6) - 2, rng)]
+
+
+def search_norm():
+    from hypothesis import strategies as st
+
+    def case(rows):
+        return {"x": np.array(rows, float), "weight": np.array([1.0, 2.0, 3.0]), "bias": np.array([0.0, 1.0, -1.0])}
+
+    row = st.lists(st.integers(-3, 3), min_size=3, max_size=3)
+    return st.lists(row, min_size=1, max_size=2).map(case)
+
+
+def small_cases():
+    rng = np.random.default_rng(1)
+    return [norm_case(np.full((1, 4), 2.0)), norm_case(0.003 * arrays(rng, 2, 5))]
+
+
+# q2
+
+
+def observe_gelu(student, case):
+    return student.gelu(case["x"])
+
+
+GELU = Close(rtol=2e-5, atol=2e-5)
+"""The exact form differs from the tanh form by up to 4.7e-4."""
+
+
+def gelu_cases():
+    return [
+        {"x": np.array([-1.0, 0.0, 1.0])},
+        {"x": np.linspace(-4, 4, 17)},
+        {"x": np.array([[-60.0, 2.3], [60.0, -2.3]])},
+    ]
+
+
+def hidden_gelu(rng):
+    return [{"x": 3 * arrays(rng, 4, 5)}]
+
+
+# q3
+
+
+def observe_attention(student, case):
+    return student.causal_attention(case["queries"], case["keys"], case["values"])
+
+
+def observe_large(student, case):
+    """Whether the numbers are numbers, and which; all that overflow are alike."""
+    heads = np.asarray(observe_attention(student, case), float)
+    finite = bool(np.isfinite(heads).all())
+    return {"all numbers are finite": finite, "heads": heads if finite else None}
+
+
+def attention_case(rng, num_queries, num_keys, n_head, head_size, scale=1):
+    return {
+        "queries": scale * arrays(rng, num_queries, n_head, head_size),
+        "keys": scale * arrays(rng, num_keys, n_head, head_size),
+        "values": arrays(rng, num_keys, n_head, head_size),
+    }
+
+
+def attention_cases():
+    rng = np.random.default_rng(2)
+    return [
+        attention_case(rng, size, size, *heads) for size, heads in [(1, (1, 2)), (2, (1, 3)), (3, (2, 3)), (5, (3, 4))]
+    ]
+
+
+def hidden_attention(rng):
+    return [attention_case(rng, 4, 4, 2, 5)]
+
+
+def block_cases():
+    rng = np.random.default_rng(3)
+    return [attention_case(rng, *sizes) for sizes in [(1, 2, 1, 2), (1, 4, 2, 3), (2, 5, 2, 3)]]
+
+
+def hidden_block(rng):
+    return [attention_case(rng, 3, 7, 2, 4)]
+
+
+def large_cases():
+    return [attention_case(np.random.default_rng(4), 3, 3, 1, 2, scale=30)]
+
+
+def search_attention(max_more):
+    from hypothesis import strategies as st
+
+    def case(num_queries, num_more, n_head, head_size, seed):
+        return attention_case(np.random.default_rng(seed), num_queries, num_queries + num_more, n_head, head_size)
+
+    more = st.integers(min(1, max_more), max_more)
+    return st.builds(case, st.integers(1, 3), more, st.integers(1, 2), st.integers(1, 3), st.integers(0, 3))
+
+
+# q4
+
+
+def observe_forward(student, case):
+    params, n_head = model_of(case)
+    return student.forward(params, n_head, case["tokens"])
+
+
+def forward_cases():
+    return [
+        {"seed": 0, "n_layer": 1, "n_head": 1, "tokens": [2]},
+        {"seed": 1, "n_layer": 1, "n_head": 2, "tokens": [3, 0]},
+        {"seed": 2, "n_layer": 2, "n_head": 2, "tokens": [1, 1, 6, 4]},
+        {"seed": 3, "n_layer": 3, "n_head": 3, "tokens": [5, 2, 0, 3, 1, 6]},
+    ]
+
+
+def hidden_forward(rng):
+    return [
+        {"seed": int(rng.integers(10**6)), "n_layer": 2, "n_head": 3, "tokens": rng.integers(0, 7, 5).tolist()}
+        for _ in range(2)
+    ]
+
+
+def search_forward():
+    return models(tokens=token_lists(3))
+
+
+# q5 and q6: a script on one cache
+
+
+def observe_script(student, case):
+    """Play the case's operations on a cache; another cache is filled before and used after. Return all logits."""
+    params, n_head = model_of(case)
+    other_model = make_model(case["seed"] + 1, case["n_layer"], case["n_head"])
+    other = student.keep.new_cache(params, n_head, CAPACITY)
+    student.forward_cached(params, n_head, [4, 4], other)
+    cache = student.keep.new_cache(params, n_head, CAPACITY)
+    logits = []
+    for operation, argument in case["script"]:
+        if operation == "rollback":
+            student.rollback(cache, argument)
+        else:
+            model = other_model if operation == "feed to another model" else params
+            logits.append(student.forward_cached(model, n_head, argument, cache))
+    return {"feeds": logits, "other cache": student.forward_cached(params, n_head, [5], other)}
+
+
+def show_script(case):
+    return f"{show_model(case)}; another cache is fed [4, 4] before and [5] after"
+
+
+def script_case(seed, *script, n_layer=2, n_head=2):
+    return {"seed": seed, "n_layer": n_layer, "n_head": n_head, "script": list(script)}
+
+
+def feed(*tokens):
+    return ("feed", list(tokens))
+
+
+def back(length):
+    return ("rollback", length)
+
+
+def chunk_cases():
+    return [
+        script_case(0, feed(1), n_layer=1, n_head=1),
+        script_case(0, feed(1), feed(2), n_layer=1, n_head=1),
+        script_case(1, feed(1, 5), feed(0)),
+        script_case(2, feed(3, 1, 2), feed(4), feed(6, 0, 5)),
+    ]
+
+
+def hidden_chunks(rng):
+    sizes = rng.integers(1, 4, 4)
+    return [script_case(int(rng.integers(10**6)), *(feed(*rng.integers(0, 7, size).tolist()) for size in sizes))]
+
+
+def search_chunks():
+    from hypothesis import strategies as st
+
+    return models(script=st.lists(token_lists(2).map(lambda tokens: feed(*tokens)), min_size=1, max_size=3))
+
+
+def once_cases():
+    return [
+        script_case(0, feed(1), ("feed to another model", [2]), n_layer=1, n_head=1),
+        script_case(1, feed(1, 2, 3), ("feed to another model", [5, 0]), feed(6)),
+    ]
+
+
+def rollback_cases():
+    return [
+        script_case(0, feed(1, 2), back(1), feed(3), n_layer=1, n_head=1),
+        script_case(1, feed(1, 2, 3, 4), back(3), feed(5), back(4), feed(6)),
+        script_case(2, feed(1, 2, 3), back(0), feed(4, 5)),
+        script_case(3, feed(1, 2), back(5), feed(3)),
+        script_case(4, feed(1, 2, 3), back(3), feed(4, 0), back(1), back(2), feed(5), feed(6, 6)),
+    ]
+
+
+def hidden_rollback(rng):
+    script, length = [], 0
+    for _ in range(4):
+        tokens = rng.integers(0, 7, rng.integers(1, 4)).tolist()
+        target = int(rng.integers(1, length + len(tokens) + 1))
+        script += [feed(*tokens), back(target)]
+        length = target
+    return [script_case(int(rng.integers(10**6)), *script, feed(0, 1))]
+
+
+def search_rollback():
+    from hypothesis import strategies as st
+
+    operation = token_lists(2).map(lambda tokens: feed(*tokens)) | st.integers(0, 4).map(back)
+    return models(script=st.lists(operation, max_size=3).map(lambda script: [feed(1, 2), *script, feed(3)]))
+
+
+# q7
+
+CLEAR = (0, 5, 9, 10, 11, 13, 15, 17, 19, 22, 23, 26, 30, 35, 37, 41, 43, 46, 47)
+"""Seeds whose greedy texts have their best two logits at least 0.05 apart all along: rounding cannot turn them."""
+
+
+def observe_generate(student, case):
+    params, n_head = model_of(case)
+    return student.generate(params, n_head, case["prompt"], case["max_tokens"])
+
+
+def text_case(seed, max_tokens, **rest):
+    prompt = np.random.default_rng(seed).integers(0, 7, 1 + seed % 4).tolist()
+    return {"seed": seed, "n_layer": 2, "n_head": 2, "prompt": prompt, "max_tokens": max_tokens, **rest}
+
+
+def text_cases():
+    return [
+        text_case(CLEAR[0], 0),
+        text_case(CLEAR[0], 1),
+        text_case(CLEAR[1], 3),
+        text_case(1, 2, tied=True),
+        text_case(CLEAR[2], 8),
+        text_case(CLEAR[3], 8),
+    ]
+
+
+def hidden_texts(rng):
+    return [text_case(int(seed), int(rng.integers(4, 9))) for seed in rng.choice(CLEAR, 2, replace=False)]
+
+
+# q8
+
+
+def observe_rows(student, case):
+    return student.forward_rows(case["num_prompt"], case["num_new"], case["cached"])
+
+
+def rows_cases():
+    sizes = [(5, 1), (1, 1), (3, 0), (4, 2), (7, 10)]
+    return [{"num_prompt": p, "num_new": n, "cached": cached} for p, n in sizes for cached in (True, False)]
+
+
+def hidden_rows(rng):
+    return [
+        {"num_prompt": int(rng.integers(1, 50)), "num_new": int(rng.integers(0, 50)), "cached": bool(cached)}
+        for cached in (0, 1, 0, 1)
+    ]
+
+
+def observe_bytes(student, case):
+    return student.cache_bytes(case["n_layer"], case["n_embd"], case["num_tokens"], case["bytes_per_number"])
+
+
+def bytes_case(n_layer, n_embd, num_tokens, bytes_per_number):
+    return {"n_layer": n_layer, "n_embd": n_embd, "num_tokens": num_tokens, "bytes_per_number": bytes_per_number}
+
+
+def bytes_cases():
+    return [bytes_case(1, 1, 1, 1), bytes_case(12, 768, 1024, 4), bytes_case(2, 6, 3, 2)]
+
+
+def hidden_bytes(rng):
+    return [bytes_case(*(int(number) for number in rng.integers(2, 99, 4)))]
+
+
+CHECKS = [
+    Check("a1.q1.rows", observe_norm, cases=norm_cases(), hidden=hidden_norm, search=search_norm, same=NUMBERS),
+    Check("a1.q1.small", observe_norm, cases=small_cases(), same=NUMBERS),
+    Check("a1.q2.gelu", observe_gelu, cases=gelu_cases(), hidden=hidden_gelu, same=GELU),
+    Check(
+        "a1.q3.attention",
+        observe_attention,
+        cases=attention_cases(),
+        hidden=hidden_attention,
+        search=lambda: search_attention(max_more=0),
+        same=NUMBERS,
+    ),
+    Check(
+        "a1.q3.block",
+        observe_attention,
+        cases=block_cases(),
+        hidden=hidden_block,
+        search=lambda: search_attention(max_more=3),
+        same=NUMBERS,
+    ),
+    Check("a1.q3.large", observe_large, cases=large_cases(), same=LARGE),
+    Check(
+        "a1.q4.logits",
+        observe_forward,
+        cases=forward_cases(),
+        hidden=hidden_forward,
+        search=search_forward,
+        same=NUMBERS,
+        show=show_model,
+    ),
+    Check(
+        "a1.q5.chunks",
+        observe_script,
+        cases=chunk_cases(),
+        hidden=hidden_chunks,
+        search=search_chunks,
+        same=NUMBERS,
+        show=show_script,
+    ),
+    Check("a1.q5.once", observe_script, cases=once_cases(), same=NUMBERS, show=show_script),
+    Check(
+        "a1.q6.rollback",
+        observe_script,
+        cases=rollback_cases(),
+        hidden=hidden_rollback,
+        search=search_rollback,
+        same=NUMBERS,
+        show=show_script,
+    ),
+    Check("a1.q7.greedy", observe_generate, cases=text_cases(), hidden=hidden_texts, show=show_model),
+    Check("a1.q8.rows", observe_rows, cases=rows_cases(), hidden=hidden_rows),
+    Check("a1.q8.bytes", observe_bytes, cases=bytes_cases(), hidden=hidden_bytes),
+]

@@ -1,0 +1,20 @@
+"""Your keys go back and your values do not: they no longer belong to the same tokens."""
+
+FAILS = "a1.q6.rollback"
+
+
+def new_cache(params, n_head, capacity):
+    n_embd = params["wte"].shape[1]
+    shape = (count_layers(params), 0, n_head, n_embd // n_head)
+    return {"keys": list(np.zeros(shape)), "values": list(np.zeros(shape)), "length": 0}
+
+
+def store(cache, layer, keys, values):
+    cache["keys"][layer] = np.concatenate([cache["keys"][layer], keys])
+    cache["values"][layer] = np.concatenate([cache["values"][layer], values])
+    return cache["keys"][layer], cache["values"][layer][: len(cache["keys"][layer])]
+
+
+def rollback(cache, length):
+    cache["length"] = min(cache["length"], length)
+    cache["keys"] = [keys[:length] for keys in cache["keys"]]

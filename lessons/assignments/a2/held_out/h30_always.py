@@ -1,0 +1,7 @@
+"""Accepts all."""
+
+MISTAKE = "accept_always"
+
+
+def accept(p, q, token, u):
+    return not u > 1

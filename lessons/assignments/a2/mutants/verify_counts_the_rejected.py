@@ -1,0 +1,10 @@
+"""Your number of accepted drafts counts the rejected one too."""
+
+FAILS = "a2.q4.one"
+
+
+def verify(draft_tokens, draft_probs, target_probs, noise):
+    for i, token in enumerate(draft_tokens):
+        if not noise.bernoulli(min(1.0, target_probs[i][token] / draft_probs[i][token])):
+            return i + 1, noise.categorical(residual(target_probs[i], draft_probs[i]))
+    return len(draft_tokens), noise.categorical(target_probs[len(draft_tokens)])

@@ -1,0 +1,239 @@
+"""A3's checks: numbers. The tolerance is 1e-6, relative and absolute.
+
+The formulas are sums and products of a few dozen numbers, which any order of operations gives to 1e-12; the closed
+form of tau loses digits near alpha = 1, to about 1e-8 on the cases here. 1e-6 is also what `break_even_alpha` promises.
+"""
+
+import numpy as np
+
+from minispec.grading import Check, Close
+
+NUMBERS = Close(rtol=1e-6, atol=1e-6)
+
+
+def shown(value):
+    return np.array2string(value, separator=", ") if isinstance(value, np.ndarray) else repr(value)
+
+
+def check(check_id, function, cases, **rest):
+    """Return a check that calls a function with the entries of a case, in the order of the first case."""
+    names = tuple(cases[0])
+
+    def observe(student, case):
+        return getattr(student, function)(*(case[name] for name in names))
+
+    def show(case):
+        return f"{function}({', '.join(shown(case[name]) for name in names)})"
+
+    return Check(check_id, observe, cases=cases, same=NUMBERS, show=show, **rest)
+
+
+def pair(p, q):
+    return {"p": np.array(p), "q": np.array(q)}
+
+
+def hidden_pairs(rng):
+    def law(size):
+        return rng.multinomial(1000, rng.dirichlet(np.ones(size))) / 1000
+
+    return [pair(law(size), law(size)) for size in (3, 6)]
+
+
+def alphas(*pairs):
+    return [{"alpha": alpha, "gamma": gamma} for alpha, gamma in pairs]
+
+
+TAUS = alphas((0.5, 1), (0.8, 0), (0.8, 5), (0.3, 3), (1.0, 4), (0.0, 3), (0.999999, 8))
+
+
+def hidden_alphas(rng):
+    return alphas(*((round(rng.uniform(0.1, 0.9), 3), int(rng.integers(1, 12))) for _ in range(3)))
+
+
+def search_alphas():
+    from hypothesis import strategies as st
+
+    return st.fixed_dictionaries({"alpha": st.sampled_from([0.5, 0.0, 1.0, 0.25]), "gamma": st.integers(0, 6)})
+
+
+def runs(*pairs):
+    return [{"drafted": list(drafted), "accepted": list(accepted)} for drafted, accepted in pairs]
+
+
+RUNS = runs(
+    ([4], [4]),
+    ([4], [0]),
+    ([4], [2]),
+    ([4, 4], [4, 1]),
+    ([4, 4, 4], [4, 2, 0]),
+    ([5, 1, 0, 3], [2, 1, 0, 0]),
+    ([0, 0], [0, 0]),
+    ([], []),
+)
+
+
+def hidden_runs(rng):
+    drafted = rng.integers(0, 7, 9)
+    return runs((drafted.tolist(), [int(rng.integers(0, d + 1)) for d in drafted]))
+
+
+def search_runs():
+    from hypothesis import strategies as st
+
+    step = st.integers(0, 4).flatmap(lambda drafted: st.tuples(st.just(drafted), st.integers(0, drafted)))
+    return st.lists(step, max_size=4).map(lambda steps: runs(([d for d, _ in steps], [a for _, a in steps]))[0])
+
+
+FLAT, RISING, STEEP = [1.0] * 9, [1.0 + 0.1 * m for m in range(9)], [1.0, 1.5, 2.1, 2.8, 3.6, 4.5, 5.5]
+
+
+def speedups(*rows):
+    names = ("alpha", "gamma", "c", "verify_cost")
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+SPEEDUPS = speedups(
+    (0.8, 5, 0.05, FLAT), (0.8, 0, 0.3, FLAT), (0.6, 3, 0.2, RISING), (0.9, 2, 0.5, STEEP), (1.0, 4, 0.1, RISING)
+)
+
+
+def hidden_speedups(rng):
+    return speedups((float(rng.uniform(0.2, 0.9)), int(rng.integers(1, 7)), float(rng.uniform(0.02, 0.4)), RISING))
+
+
+def bests(*rows):
+    return [dict(zip(("alpha", "c", "verify_cost"), row, strict=True)) for row in rows]
+
+
+BESTS = bests(
+    (0.8, 0.1, FLAT), (0.5, 0.05, RISING), (0.3, 0.5, FLAT), (0.7, 0.1, STEEP), (0.9, 0.02, RISING),
+    (0.95, 0.01, FLAT[:3]), (0.0, 0.0, FLAT),
+)  # fmt: skip
+"""The two best speedups of each case are well apart, but in the last: there all are exactly 1."""
+
+
+def breaks(*rows):
+    return [dict(zip(("gamma", "c", "verify_cost"), row, strict=True)) for row in rows]
+
+
+BREAKS = breaks(
+    (5, 0.05, FLAT), (5, 0.3, FLAT), (1, 0.2, FLAT), (3, 0.1, RISING), (2, 0.85, RISING), (1, 0.0, FLAT), (2, 1.5, FLAT)
+)
+
+
+def hidden_breaks(rng):
+    return breaks((int(rng.integers(1, 8)), float(rng.uniform(0.02, 0.4)), RISING))
+
+
+def shapes(*rows):
+    return [dict(zip(("n_layer", "n_embd", "vocab_size"), row, strict=True)) for row in rows]
+
+
+SHAPES = shapes((1, 1, 1), (12, 768, 50257), (3, 8, 20))
+
+
+def forwards(*rows):
+    names = ("n_layer", "n_embd", "vocab_size", "rows", "context", "bytes_per_number")
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+FORWARDS = forwards(
+    (1, 2, 3, 1, 0, 4), (1, 2, 3, 1, 5, 4), (3, 8, 20, 4, 0, 2), (3, 8, 20, 4, 7, 2), (12, 768, 50257, 6, 512, 4)
+)
+
+
+def hidden_forwards(rng):
+    return forwards([int(number) for number in rng.integers(2, 60, 6)])
+
+
+def machines(*rows):
+    return [dict(zip(("operations", "num_bytes", "peak", "bandwidth"), row, strict=True)) for row in rows]
+
+
+MACHINES = machines((8e9, 4e9, 4e11, 4e10), (8e11, 4e9, 4e11, 4e10), (1e10, 1e9, 1e10, 1e9))
+
+
+def ridges(*rows):
+    return [dict(zip(("peak", "bandwidth", "bytes_per_number"), row, strict=True)) for row in rows]
+
+
+RIDGES = ridges((400e9, 40e9, 4), (989e12, 3.35e12, 2), (100e9, 50e9, 1))
+
+
+def batches(*rows):
+    return [dict(zip(("batch", "max_rows", "ridge"), row, strict=True)) for row in rows]
+
+
+BATCHES = batches((1, 6, 100.0), (8, 4, 16.0), (1, 5, 2.5), (20, 4, 10.0), (10, 3, 10.0))
+
+
+def hidden_batches(rng):
+    return batches((int(rng.integers(1, 40)), 6, float(rng.uniform(5, 60))))
+
+
+POSITIONS = [{"acceptances": a} for a in ([], [0.5], [0.8, 0.5], [0.9, 0.72, 0.65, 0.6], [0.5, 0.0, 1.0], [1.0, 1.0])]
+
+
+def hidden_positions(rng):
+    return [{"acceptances": rng.uniform(0.2, 1.0, 5).round(2).tolist()}]
+
+
+POOLS = [
+    {"taus": [3.0], "tokens": [10.0]},
+    {"taus": [2.0, 4.0], "tokens": [100.0, 100.0]},
+    {"taus": [1.5, 5.0, 3.0], "tokens": [30.0, 200.0, 10.0]},
+]
+
+
+def hidden_pools(rng):
+    return [{"taus": rng.uniform(1, 6, 4).round(2).tolist(), "tokens": rng.integers(10, 500, 4).astype(float).tolist()}]
+
+
+def responses(*rows):
+    return [dict(zip(("num_tokens", "alpha", "gamma"), row, strict=True)) for row in rows]
+
+
+RESPONSES = responses(
+    (0, 0.5, 2), (1, 0.5, 3), (2, 0.5, 1), (5, 0.8, 3), (7, 0.0, 4), (9, 1.0, 3), (40, 0.7, 5), (4, 0.6, 0)
+)
+
+
+def hidden_responses(rng):
+    return responses((int(rng.integers(5, 60)), float(rng.uniform(0.2, 0.9)), int(rng.integers(1, 8))))
+
+
+def search_responses():
+    from hypothesis import strategies as st
+
+    return st.fixed_dictionaries(
+        {"num_tokens": st.integers(0, 6), "alpha": st.sampled_from([0.5, 0.0, 1.0]), "gamma": st.integers(0, 4)}
+    )
+
+
+CHECKS = [
+    check(
+        "a3.q1.overlap",
+        "acceptance_probability",
+        [
+            pair([0.5, 0.5], [0.9, 0.1]),
+            pair([0.4, 0.3, 0.2, 0.1], [0.1, 0.2, 0.3, 0.4]),
+            pair([0.5, 0.5, 0.0], [0.0, 0.0, 1.0]),
+            pair([0.3, 0.7], [0.3, 0.7]),
+        ],
+        hidden=hidden_pairs,
+    ),
+    check("a3.q2.tau", "tau", TAUS, hidden=hidden_alphas, search=search_alphas),
+    check("a3.q2.law", "tokens_law", TAUS, hidden=hidden_alphas, search=search_alphas),
+    check("a3.q3.estimate", "estimate", RUNS, hidden=hidden_runs, search=search_runs),
+    check("a3.q4.speedup", "speedup", SPEEDUPS, hidden=hidden_speedups),
+    check("a3.q4.best", "best_gamma", BESTS),
+    check("a3.q4.break_even", "break_even_alpha", BREAKS, hidden=hidden_breaks),
+    check("a3.q5.weights", "count_weights", SHAPES),
+    check("a3.q5.costs", "forward_costs", FORWARDS, hidden=hidden_forwards),
+    check("a3.q6.time", "roofline_time", MACHINES),
+    check("a3.q6.ridge", "ridge_rows", RIDGES),
+    check("a3.q6.batch", "roofline_verify_cost", BATCHES, hidden=hidden_batches),
+    check("a3.q7.position", "tau_by_position", POSITIONS, hidden=hidden_positions),
+    check("a3.q7.pooled", "pooled_tau", POOLS, hidden=hidden_pools),
+    check("a3.q8.steps", "expected_steps", RESPONSES, hidden=hidden_responses, search=search_responses),
+]

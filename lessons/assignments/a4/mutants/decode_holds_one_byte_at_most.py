@@ -1,0 +1,10 @@
+"""You hold back one byte at most; a character may lack up to three."""
+
+FAILS = "a4.q5.characters"
+
+
+def decode(held, piece, final):
+    data = held + piece
+    if not final and data and data[-1] >= 0xC0:
+        return data[:-1].decode("utf-8", "replace"), data[-1:]
+    return data.decode("utf-8", "replace"), b""

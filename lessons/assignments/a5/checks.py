@@ -1,0 +1,156 @@
+"""A5's checks: what a text costs, replayed.
+
+`texts.json` holds texts the bundled target wrote at temperature 0, and for every place in them how many of the draft
+model's next eight tokens are right and how sure it was of each. That is all a replay needs: nothing is timed and no
+model runs, so the same plan always costs the same. Costs are in units of a target forward over one row.
+"""
+
+import json
+from functools import cache
+from pathlib import Path
+
+from minispec.grading import Check
+
+LONGEST = 8
+RECENT = 32
+"""Steps of the history that a plan is shown."""
+MEASURED = {"c": 0.2, "row": 0.1}
+"""About what `minispec generate --compare` printed for the bundled pair on two cores of an AMD EPYC."""
+CHEAP, DEAR = {"c": 0.1, "row": 0.05}, {"c": 0.5, "row": 0.05}
+KINDS = ("prose", "code", "questions", "changing")
+
+
+@cache
+def texts(name):
+    return json.loads((Path(__file__).parent / name).read_text(encoding="utf-8"))
+
+
+def case(costs, kinds=KINDS, file="texts.json", useless=False):
+    return {"file": file, "kinds": list(kinds), **costs, "useless draft": useless}
+
+
+def show(case):
+    draft = "a draft that is never right" if case["useless draft"] else "the bundled draft"
+    return f"{', '.join(case['kinds'])} of {case['file']}; {draft}, c = {case['c']}, row = {case['row']}"
+
+
+def cost(case, plan):
+    """Return the mean cost per token of the case's texts."""
+    return sum(charge(case, kind, plan) for kind in case["kinds"]) / len(case["kinds"])
+
+
+def charge(case, kind, plan):
+    """Return the cost per token of a text under a plan; the prompt's prefill is left out.
+
+    The draft model, when it is asked again, first pays for the rows of the tokens it has missed.
+    """
+    text = texts(case["file"])[kind]
+    tokens, c, row = text["tokens"], case["c"], case["row"]
+    first = text["parts"][0][0]
+    spent, made, history = 0.0, 0, []
+    for start, length in text["parts"]:
+        place, end, held = start, start + length, start - 1  # what the draft's cache holds
+        while place < end:
+            room = end - place - 1
+            told = plan(tokens[:place], history[-RECENT:], c, row)
+            right = 0 if case["useless draft"] else text["right"][place - first]
+            sure = text["confidences"][place - first]
+            step, draft_rows = take(told, tokens[place:end], room, right, sure)
+            if draft_rows:
+                spent += c * (1 + row * (place - held - 1)) + c * (draft_rows - 1)
+                held = min(place + draft_rows - 1, place + step["accepted"])
+            spent += 1 + row * step["drafted"]
+            history.append(step)
+            place += step["accepted"] + 1
+            made += step["accepted"] + 1
+    return spent / made
+
+
+def take(told, ahead, room, right, sure):
+    """Return the finished step of one plan, and the draft model's forwards."""
+    if not isinstance(told, dict) or not ("copy" in told or {"gamma", "stop_below"} <= set(told)):
+        raise BadPlanError(f"plan returned {str(told)[:80]}; it must hold 'copy', or 'gamma' and 'stop_below'")
+    if "copy" in told:
+        copied = list(told["copy"])[: min(room, LONGEST)]
+        accepted = next((i for i, token in enumerate(copied) if token != ahead[i]), len(copied))
+        return {"copied": True, "drafted": len(copied), "accepted": accepted, "confidences": []}, 0
+    if isinstance(told["gamma"], bool) or not isinstance(told["gamma"], int) or told["gamma"] < 0:
+        raise BadPlanError(f"gamma is {told['gamma']!r}; it must be a whole number >= 0")
+    gamma = min(told["gamma"], room, LONGEST)
+    drafted = next((i + 1 for i in range(gamma) if sure[i] < told["stop_below"]), gamma)
+    step = {"copied": False, "drafted": drafted, "accepted": min(drafted, right), "confidences": sure[:drafted]}
+    return step, drafted
+
+
+class BadPlanError(Exception):
+    """The plan is none."""
+
+
+def fixed(gamma):
+    return lambda tokens, history, c, row: {"gamma": gamma, "stop_below": 0.0}
+
+
+@cache
+def best_fixed(file, kinds, c, row):
+    """Return the mean cost per token of the best fixed gamma, one for all texts, chosen afterwards."""
+    told = case({"c": c, "row": row}, kinds, file)
+    return min(cost(told, fixed(gamma)) for gamma in range(LONGEST + 1))
+
+
+def share_of_best_fixed(share):
+    return lambda case: share * best_fixed(case["file"], tuple(case["kinds"]), case["c"], case["row"])
+
+
+def observing(bar_of):
+    """Observe the cost per token of a text and the bar it is held to."""
+
+    def observe(student, case):
+        try:
+            paid = cost(case, student.plan)
+        except BadPlanError as error:
+            return {"broken": str(error)}
+        return {"cost per token": round(paid, 6), "bar": round(bar_of(case), 6)}
+
+    return observe
+
+
+def at_most_the_bar(observed, expected):
+    """A plan is right if it costs no more than the bar; two that miss it are alike if they cost the same."""
+    if "broken" in observed or "broken" in expected:
+        return None if observed == expected else observed.get("broken", "this plan is none")
+    missed = observed["cost per token"] > observed["bar"]
+    if expected["cost per token"] <= expected["bar"]:
+        words = f"the text costs {observed['cost per token']:.3f} per token; the bar is {observed['bar']:.3f}"
+        return words if missed else None
+    return None if observed == expected else "another cost"
+
+
+def ranking(observed):
+    return {"cost per token": observed["cost per token"]} if "broken" not in observed else {}
+
+
+def unseen(_):
+    return [case(MEASURED, file="hidden/texts.json")]
+
+
+def check(check_id, bar, cases, **rest):
+    return Check(check_id, observing(bar), cases=cases, same=at_most_the_bar, show=show, leaderboard=ranking, **rest)
+
+
+def plain(case):
+    return 1.0
+
+
+def plain_and_five_percent(case):
+    return 1.05
+
+
+CHECKS = [
+    check("a5.q1.dear", plain, [case(DEAR, [kind]) for kind in KINDS]),
+    check(
+        "a5.q1.useless", plain_and_five_percent, [case(costs, ["prose"], useless=True) for costs in (MEASURED, DEAR)]
+    ),
+    check("a5.q2.fixed", share_of_best_fixed(1.0), [case(MEASURED)]),
+    check("a5.q2.better", share_of_best_fixed(0.9), [case(MEASURED)]),
+    check("a5.q2.unseen", share_of_best_fixed(1.0), [case(CHEAP)], hidden=unseen),
+]

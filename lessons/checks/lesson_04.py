@@ -1,0 +1,169 @@
+"""The checks of lesson 4: draft and verify."""
+
+from __future__ import annotations
+
+from minispec.teaching import Mistake, Prediction, Reply, Step
+
+PREDICTIONS = [
+    Prediction(
+        "rows",
+        5,
+        "One after the prompt, one after each drafted token. The last one is the bonus row.",
+        [
+            Reply(4, "One more: the row after the last draft says what comes next if all are accepted."),
+            Reply(1, "That is plain decoding; the point is that one pass answers several questions."),
+        ],
+    ),
+    Prediction(
+        "last_round",
+        1,
+        "A round of g drafts yields up to g + 1 tokens; two are wanted.",
+        [Reply(2, "With two drafts the round might yield three."), Reply(0, "That works, but wastes a chance.")],
+    ),
+    Prediction(
+        "limit",
+        "no",
+        "A later draft counts only if all before it were accepted; that becomes unlikely. Lesson 6 has the formula.",
+        [Reply("yes", "It cannot fall, but look at how it flattens.")],
+    ),
+]
+
+
+def decide(drafted: list[int], choices: list[int]) -> tuple[int, int]:
+    accepted = 0
+    while accepted < len(drafted) and drafted[accepted] == choices[accepted]:
+        accepted += 1
+    return accepted, choices[accepted]
+
+
+def _counts_all(drafted: list[int], choices: list[int]) -> tuple[int, int]:
+    accepted = sum(a == b for a, b in zip(drafted, choices, strict=False))
+    return accepted, choices[accepted]
+
+
+def _last_row(drafted: list[int], choices: list[int]) -> tuple[int, int]:
+    return decide(drafted, choices)[0], choices[-1]
+
+
+def _row_too_late(drafted: list[int], choices: list[int]) -> tuple[int, int]:
+    accepted = decide(drafted, choices)[0]
+    return accepted, choices[min(accepted + 1, len(choices) - 1)]
+
+
+def _bonus_too_early(drafted: list[int], choices: list[int]) -> tuple[int, int]:
+    accepted = decide(drafted, choices)[0]
+    return accepted, choices[max(0, min(accepted, len(drafted) - 1))]
+
+
+def _shifted(drafted: list[int], choices: list[int]) -> tuple[int, int]:
+    accepted = 0
+    while accepted < len(drafted) and drafted[accepted] == choices[accepted + 1]:
+        accepted += 1
+    return accepted, choices[accepted]
+
+
+def _target(tokens: list[int]) -> int:
+    return (3 * sum(tokens) + len(tokens)) % 7
+
+
+def _draft(tokens: list[int]) -> int:
+    """Agrees with the target except now and then."""
+    return _target(tokens) if sum(tokens) % 3 else (_target(tokens) + 1) % 7
+
+
+def propose(tokens: list[int], g: int) -> list[int]:
+    new: list[int] = []
+    for _ in range(g):
+        new.append(_draft([*tokens, *new]))
+    return new
+
+
+def choose(tokens: list[int], drafted: list[int]) -> list[int]:
+    return [_target([*tokens, *drafted[:i]]) for i in range(len(drafted) + 1)]
+
+
+def _loop(propose, choose, prompt, gamma, num_tokens, *, decide=decide, room=1, bonus=True, fixed=False):
+    new: list[int] = []
+    rounds = 0
+    while len(new) < num_tokens:
+        tokens = list(prompt) if fixed else [*prompt, *new]
+        size = min(gamma, max(0, num_tokens - len(new) - room)) if room is not None else gamma
+        drafted = propose(tokens, size)
+        accepted, following = decide(drafted, choose(tokens, drafted))
+        new += drafted[:accepted]
+        if bonus or accepted < len(drafted) or not drafted:
+            new.append(following)
+        rounds += 1
+        if rounds > 200:
+            break
+    return new, rounds
+
+
+def speculate(propose, choose, prompt, gamma, num_tokens):
+    return _loop(propose, choose, prompt, gamma, num_tokens)
+
+
+STEPS = [
+    Step(
+        "decide",
+        [
+            ([], [4]),
+            ([5], [5, 8]),
+            ([5], [6, 8]),
+            ([5, 6, 7], [5, 9, 7, 1]),
+            ([5, 6, 7], [5, 6, 7, 1]),
+            ([1, 2, 3, 4], [1, 2, 9, 4, 5]),
+            ([2, 3], [1, 2, 3]),
+        ],
+        decide,
+        [
+            Mistake("A draft after a rejection does not count, even if it agrees: it continues another text.", _counts_all),
+            Mistake("After a rejection the target's token comes from the row of the rejected draft, not from the last row.",
+                    _last_row),
+            Mistake("The token that follows comes one row too late: row i speaks about what comes after i drafts.",
+                    _row_too_late),
+            Mistake("Your bonus token comes from row γ − 1; after full acceptance it is row γ, the last one.",
+                    _bonus_too_early),
+            Mistake("You compare draft i with row i + 1. Row 0 is the one after the prompt.", _shifted),
+        ],
+        ["Count the drafts that agree, from the left, up to the first that does not.",
+         "If `accepted` agree, row `accepted` holds the token that follows: in both cases."],
+    ),
+    Step(
+        "speculate",
+        [
+            (propose, choose, [1], 2, 1),
+            (propose, choose, [1], 2, 6),
+            (propose, choose, [3, 4], 4, 17),
+            (propose, choose, [3, 4], 0, 5),
+            (propose, choose, [6], 7, 30),
+        ],
+        speculate,
+        [
+            Mistake("You overshoot: more tokens than were asked for.",
+                    lambda p, c, prompt, g, n: _loop(p, c, prompt, g, n, room=None)),
+            Mistake("In the last round you draft one too few: g drafts yield up to g + 1 tokens, so g = wanted − 1 fits.",
+                    lambda p, c, prompt, g, n: _loop(p, c, prompt, g, n, room=2)),
+            Mistake("The bonus token is missing after a full acceptance.",
+                    lambda p, c, prompt, g, n: _loop(p, c, prompt, g, n, bonus=False)),
+            Mistake("Every round starts from the prompt; it must go on from prompt *and* new tokens.",
+                    lambda p, c, prompt, g, n: _loop(p, c, prompt, g, n, fixed=True)),
+        ],
+        [
+            "While tokens are missing: draft, ask the target once, decide, append.",
+            "The draft of a round: `propose([*prompt, *new], min(gamma, num_tokens - len(new) - 1))`.",
+            "Append `drafted[:accepted]`, then the token that follows; count the round.",
+        ],
+    ),
+    Step(
+        "per_pass",
+        [(10, 0), (10, 5), (60, 42), (7, 6)],
+        lambda num_tokens, num_accepted: num_tokens / (num_tokens - num_accepted),
+        [
+            Mistake("That is accepted per token, not tokens per pass.", lambda n, a: a / n),
+            Mistake("Each pass emits one token of its own: passes = tokens − accepted.", lambda n, a: 1 + a / n),
+            Mistake("Upside down: passes per token.", lambda n, a: (n - a) / n),
+        ],
+        ["Which tokens are not accepted drafts? Exactly one per pass."],
+    ),
+]  # fmt: skip

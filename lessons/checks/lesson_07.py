@@ -1,0 +1,205 @@
+"""The checks of lesson 7: choosing a draft."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from minispec.teaching import Mistake, Prediction, Reply, Step
+
+PREDICTIONS = [
+    Prediction(
+        "domain",
+        "less",
+        "Code was the last thing it was taught, and it forgot a little of how stories go.",
+        [Reply("same", "The size is the same; what it was taught last is not."), Reply("more", "On code, perhaps.")],
+    ),
+    Prediction(
+        "which",
+        "B",
+        "A: at most 1.9/1.44 = 1.32 (γ = 1). B: above 2 for γ around 4. A third of the price of a target step is too much.",
+        [Reply("A", "More accurate, yes. But each drafted token costs 0.4 of a target step.")],
+    ),
+]
+
+
+def same_vocabulary(one: dict[str, int], other: dict[str, int]) -> str:
+    if len(one) != len(other):
+        return "sizes differ"
+    for text, token in sorted(one.items(), key=lambda item: item[1]):
+        if other.get(text) != token:
+            return text
+    return "same"
+
+
+def _only_sizes(one: dict[str, int], other: dict[str, int]) -> str:
+    return "same" if len(one) == len(other) else "sizes differ"
+
+
+def _only_texts(one: dict[str, int], other: dict[str, int]) -> str:
+    if len(one) != len(other):
+        return "sizes differ"
+    missing = [text for text in sorted(one, key=one.__getitem__) if text not in other]
+    return missing[0] if missing else "same"
+
+
+def _alphabetical(one: dict[str, int], other: dict[str, int]) -> str:
+    if len(one) != len(other):
+        return "sizes differ"
+    for text in sorted(one):
+        if other.get(text) != one[text]:
+            return text
+    return "same"
+
+
+def _speedup(alpha: float, c: float, gamma: int, v_per_row: float) -> float:
+    return sum(alpha**k for k in range(gamma + 1)) / (gamma * c + 1 + v_per_row * gamma)
+
+
+def rank(drafts: dict[str, tuple[float, float]], v_per_row: float = 0.04, largest: int = 12) -> list[str]:
+    best = {n: max(_speedup(a, c, g, v_per_row) for g in range(1, largest + 1)) for n, (a, c) in drafts.items()}
+    return [name for name in sorted(best, key=lambda name: -best[name]) if best[name] > 1]
+
+
+def _by_alpha(drafts, v_per_row=0.04, largest=12):
+    return sorted(drafts, key=lambda name: -drafts[name][0])
+
+
+def _by_cost(drafts, v_per_row=0.04, largest=12):
+    return sorted(drafts, key=lambda name: drafts[name][1])
+
+
+def _keeps_losers(drafts, v_per_row=0.04, largest=12):
+    best = {n: max(_speedup(a, c, g, v_per_row) for g in range(1, largest + 1)) for n, (a, c) in drafts.items()}
+    return sorted(best, key=lambda name: -best[name])
+
+
+def _one_gamma(drafts, v_per_row=0.04, largest=12):
+    best = {n: _speedup(a, c, largest, v_per_row) for n, (a, c) in drafts.items()}
+    return [name for name in sorted(best, key=lambda name: -best[name]) if best[name] > 1]
+
+
+def with_acceptance(p: np.ndarray, alpha: float) -> np.ndarray:
+    uniform = np.full(len(p), 1 / len(p))
+    distance = np.abs(p - uniform).sum() / 2
+    w = (1 - alpha) / distance if distance > 0 else 0.0
+    return (1 - w) * p + w * uniform
+
+
+def _weight_is_one_minus_alpha(p: np.ndarray, alpha: float) -> np.ndarray:
+    return alpha * p + (1 - alpha) / len(p)
+
+
+def _no_half(p: np.ndarray, alpha: float) -> np.ndarray:
+    w = (1 - alpha) / np.abs(p - 1 / len(p)).sum()
+    return (1 - w) * p + w / len(p)
+
+
+def _swapped(p: np.ndarray, alpha: float) -> np.ndarray:
+    w = (1 - alpha) / (np.abs(p - 1 / len(p)).sum() / 2)
+    return w * p + (1 - w) / len(p)
+
+
+def propose(tokens: list[int], gamma: int, size: int = 2) -> list[int]:
+    for start in range(len(tokens) - size - 1, -1, -1):
+        if tokens[start : start + size] == tokens[-size:]:
+            return tokens[start + size : start + size + gamma]
+    return []
+
+
+def _earliest(tokens, gamma, size=2):
+    for start in range(len(tokens) - size):
+        if tokens[start : start + size] == tokens[-size:]:
+            return tokens[start + size : start + size + gamma]
+    return []
+
+
+def _finds_itself(tokens, gamma, size=2):
+    for start in range(len(tokens) - size, -1, -1):
+        if tokens[start : start + size] == tokens[-size:]:
+            return tokens[start + size : start + size + gamma]
+    return []
+
+
+def _repeats_the_key(tokens, gamma, size=2):
+    for start in range(len(tokens) - size - 1, -1, -1):
+        if tokens[start : start + size] == tokens[-size:]:
+            return tokens[start : start + gamma]
+    return []
+
+
+def _last_token_only(tokens, gamma, size=2):
+    return propose(tokens, gamma, 1)
+
+
+P = np.array([0.6, 0.2, 0.1, 0.1])
+
+STEPS = [
+    Step(
+        "same_vocabulary",
+        [
+            ({"a": 0, "b": 1}, {"a": 0, "b": 1}),
+            ({"a": 0, "b": 1}, {"a": 0, "c": 1}),
+            ({"a": 0}, {"a": 0, "b": 1}),
+            ({"z": 0, "a": 1, "m": 2}, {"a": 0, "z": 1, "m": 2}),
+            ({"z": 0, "a": 1}, {"a": 1, "z": 0}),
+        ],
+        same_vocabulary,
+        [
+            Mistake("Equal sizes are not enough: the texts behind the ids may differ.", _only_sizes),
+            Mistake("The same texts with other ids are another vocabulary.", _only_texts),
+            Mistake("The first by *id*, not by the alphabet.", _alphabetical),
+        ],
+        ["Sizes first.", "Sort the items of `one` by id; `other.get(text)` must be that id."],
+    ),
+    Step(
+        "rank",
+        [
+            ({"good": (0.9, 0.5), "quick": (0.7, 0.02)},),
+            ({"a": (0.8, 0.1), "b": (0.5, 0.01), "c": (0.95, 0.9)},),
+            ({"slow": (0.3, 0.9)},),
+            ({"x": (0.6, 0.05), "y": (0.75, 0.2), "z": (0.85, 0.3), "w": (0.2, 0.5)}, 0.1, 6),
+        ],
+        rank,
+        [
+            Mistake("The most accurate draft is not always the fastest: it costs more.", _by_alpha),
+            Mistake("The cheapest draft is not always the fastest: it is wrong more often.", _by_cost),
+            Mistake("Leave out drafts that never beat plain decoding.", _keeps_losers),
+            Mistake("Each draft at *its* best γ, not all at the largest.", _one_gamma),
+        ],
+        ["A helper first: the speedup of one draft at one γ.", "Then the maximum over γ, then sort by it, downwards."],
+    ),
+    Step(
+        "with_acceptance",
+        [(P, 0.8), (P, 1.0), (P, 0.7), (np.array([0.9, 0.1]), 0.75), (np.array([0.25, 0.25, 0.25, 0.25]), 1.0)],
+        with_acceptance,
+        [
+            Mistake("w is not 1 − α: the uniform distribution shares something with p already.",
+                    _weight_is_one_minus_alpha),
+            Mistake("TV has a factor ½.", lambda p, a: _no_half(p, a) if np.abs(p - 1 / len(p)).sum() else p),
+            Mistake("The weights are swapped: w belongs to the noise.",
+                    lambda p, a: _swapped(p, a) if np.abs(p - 1 / len(p)).sum() else p),
+        ],
+        ["Solve α = 1 − w · TV(p, r) for w.", "If p is uniform itself, TV is 0: return p."],
+    ),
+    Step(
+        "propose",
+        [
+            ([1, 2, 3, 9, 1, 2], 2),
+            ([1, 2, 3], 4),
+            ([5, 5, 5, 5], 3),
+            ([1, 2, 7, 1, 2, 8, 1, 2], 1),
+            ([4, 1, 2, 6, 6, 2, 1, 2], 3),
+            ([3, 1, 3], 2, 1),
+            ([1], 2),
+        ],
+        propose,
+        [
+            Mistake("The *latest* earlier place: what was said last is likelier to come again.", _earliest),
+            Mistake("You found the end of the text itself; nothing follows it.", _finds_itself),
+            Mistake("Return what *followed* the place, not the place itself.", _repeats_the_key),
+            Mistake("Compare the last `size` tokens, not only the last one.", _last_token_only),
+        ],
+        ["Walk backwards over the starts; the last start that may count is len(tokens) − size − 1.",
+         "What follows is `tokens[start + size : start + size + gamma]`."],
+    ),
+]  # fmt: skip

@@ -1,0 +1,237 @@
+"""The checks of lesson 8: how many tokens to draft."""
+
+from __future__ import annotations
+
+from minispec.teaching import Mistake, Prediction, Reply, Step
+
+PREDICTIONS = [
+    Prediction(
+        "best",
+        8,
+        "0.8^8 = 0.168 is above 0.05 · 3.09 = 0.155, and 0.8^9 = 0.134 is not.",
+        [Reply(9, "0.8^9 = 0.134 is below 0.155 already."), Reply(7, "0.8^8 = 0.168 still pays.")],
+    ),
+    Prediction(
+        "steady",
+        "no",
+        "Where acceptance does not change there is nothing to learn from the past but the average.",
+        [Reply("yes", "What would it learn that the average does not say?")],
+    ),
+]
+
+
+def draft_length(confidences: list[float], c: float, row: float, eta: float) -> int:
+    reach = 1.0
+    for number, chance in enumerate(confidences):
+        reach *= chance
+        if reach <= (c + row) * eta:
+            return number
+    return len(confidences)
+
+
+def _no_product(confidences, c, row, eta):
+    for number, chance in enumerate(confidences):
+        if chance <= (c + row) * eta:
+            return number
+    return len(confidences)
+
+
+def _counts_the_failing(confidences, c, row, eta):
+    return min(len(confidences), draft_length(confidences, c, row, eta) + 1)
+
+
+def heuristic(history: list[tuple[int, int]], start: int = 5, largest: int = 20) -> int:
+    gamma = start
+    for drafted, accepted in history:
+        if drafted:
+            gamma = min(gamma + 2, largest) if accepted == drafted else max(gamma - 1, 1)
+    return gamma
+
+
+def _last_only(history, start=5, largest=20):
+    return heuristic(history[-1:], start, largest)
+
+
+def _no_floor(history, start=5, largest=20):
+    gamma = start
+    for drafted, accepted in history:
+        if drafted:
+            gamma = min(gamma + 2, largest) if accepted == drafted else gamma - 1
+    return gamma
+
+
+def _no_ceiling(history, start=5, largest=20):
+    return heuristic(history, start, 10**9)
+
+
+def _empty_counts(history, start=5, largest=20):
+    gamma = start
+    for drafted, accepted in history:
+        gamma = min(gamma + 2, largest) if accepted == drafted else max(gamma - 1, 1)
+    return gamma
+
+
+def _any_accepted(history, start=5, largest=20):
+    gamma = start
+    for drafted, accepted in history:
+        if drafted:
+            gamma = min(gamma + 2, largest) if accepted else max(gamma - 1, 1)
+    return gamma
+
+
+def _simulate(controller, run, c, row, *, room=1, bonus=1, verify=1.0, rows=True):
+    place, cost, history = 0, 0.0, []
+    while place < len(run):
+        gamma = controller(history)
+        if room is not None:
+            gamma = max(0, min(gamma, len(run) - place - room))
+        accepted = min(run[place], gamma)
+        cost += gamma * c + verify + (row * gamma if rows else 0)
+        history.append((gamma, accepted))
+        place += max(accepted + bonus, 1)
+    return len(run) / cost
+
+
+def simulate(controller, run, c, row):
+    return _simulate(controller, run, c, row)
+
+
+def always_three(history):
+    return 3
+
+
+def never(history):
+    return 0
+
+
+def alternating(history):
+    return 4 if not history or history[-1][1] else 1
+
+
+def fallback(history, gamma, worth, window=8, probe=10):
+    drafted = [(d, a) for d, a in history if d][-window:]
+    if not drafted or sum(a for _, a in drafted) / sum(d for d, _ in drafted) >= worth:
+        return gamma
+    idle = history[-(probe - 1) :]
+    return 1 if len(idle) == probe - 1 and all(d == 0 for d, _ in idle) else 0
+
+
+def _never_probes(history, gamma, worth, window=8, probe=10):
+    return min(fallback(history, gamma, worth, window, 10**6), gamma)
+
+
+def _mean_of_rates(history, gamma, worth, window=8, probe=10):
+    drafted = [(d, a) for d, a in history if d][-window:]
+    if not drafted or sum(a / d for d, a in drafted) / len(drafted) >= worth:
+        return gamma
+    idle = history[-(probe - 1) :]
+    return 1 if len(idle) == probe - 1 and all(d == 0 for d, _ in idle) else 0
+
+
+def _all_history(history, gamma, worth, window=8, probe=10):
+    return fallback(history, gamma, worth, 10**6, probe)
+
+
+def _counts_idle_rounds(history, gamma, worth, window=8, probe=10):
+    recent = history[-window:]
+    total = sum(d for d, _ in recent)
+    if not total or sum(a for _, a in recent) / total >= worth:
+        return gamma
+    idle = history[-(probe - 1) :]
+    return 1 if len(idle) == probe - 1 and all(d == 0 for d, _ in idle) else 0
+
+
+BAD = [(4, 0), (4, 0)]
+
+STEPS = [
+    Step(
+        "draft_length",
+        [
+            ([], 0.1, 0.0, 2.0),
+            ([0.5, 0.5, 0.5, 0.5], 0.1, 0.0, 2.0),
+            ([0.9, 0.5, 0.9], 0.1, 0.0, 2.0),
+            ([0.9, 0.2, 0.9], 0.1, 0.0, 2.0),
+            ([0.9, 0.9, 0.9, 0.9, 0.9], 0.2, 0.1, 2.2),
+            ([0.1], 0.1, 0.0, 2.0),
+            ([1.0, 1.0], 0.3, 0.0, 3.0),
+            ([0.6, 0.6, 0.6], 0.1, 0.05, 2.0),
+        ],
+        draft_length,
+        [
+            Mistake("A token is reached only if all before it are accepted: multiply the chances.", _no_product),
+            Mistake("You draft the token that no longer pays.", _counts_the_failing),
+            Mistake("The row costs, too: c + row.", lambda f, c, row, eta: draft_length(f, c, 0.0, eta)),
+            Mistake("Compare with (c + row) · η, not with c + row.",
+                    lambda f, c, row, eta: draft_length(f, c, row, 1.0)),
+        ],
+        ["Keep a running product.", "As soon as the product is not above (c + row) · eta, return how many came before."],
+    ),
+    Step(
+        "heuristic",
+        [
+            ([],),
+            ([(5, 5)],),
+            ([(5, 5), (7, 2)],),
+            ([(5, 0)] * 9,),
+            ([(5, 5)] * 12,),
+            ([(5, 5), (0, 0), (7, 7)],),
+            ([(5, 3), (4, 4)], 5, 5),
+        ],
+        heuristic,
+        [
+            Mistake("Go through the whole history: each round changes γ a little.", _last_only),
+            Mistake("At least 1.", _no_floor),
+            Mistake("At most `largest`.", _no_ceiling),
+            Mistake("A round that drafted nothing says nothing: 0 of 0 is no success.", _empty_counts),
+            Mistake("Two more only if *all* were accepted.", _any_accepted),
+        ],
+        ["Start with `start`, and go through the rounds one by one."],
+    ),
+    Step(
+        "simulate",
+        [
+            (never, [0, 0], 0.1, 0.0),
+            (always_three, [0], 0.1, 0.0),
+            (always_three, [3, 2, 1, 0, 5, 4, 3, 2, 1, 0], 0.1, 0.0),
+            (always_three, [3, 2, 1, 0, 5, 4, 3, 2, 1, 0], 0.1, 0.05),
+            (alternating, [1, 0, 0, 6, 5, 4, 3, 2, 1, 0, 0, 2, 1, 0], 0.2, 0.02),
+        ],
+        simulate,
+        [
+            Mistake("You draft beyond the end of the text.", lambda f, r, c, w: _simulate(f, r, c, w, room=None)),
+            Mistake("Each round also yields one token of the target's own.",
+                    lambda f, r, c, w: _simulate(f, r, c, w, bonus=0)),
+            Mistake("The round's own forward costs 1.", lambda f, r, c, w: _simulate(f, r, c, w, verify=1e-12)),
+            Mistake("More rows cost more: + row · γ.", lambda f, r, c, w: _simulate(f, r, c, w, rows=False)),
+            Mistake("Upside down: that is the cost per token.", lambda f, r, c, w: 1 / simulate(f, r, c, w)),
+        ],
+        [
+            "While there are places left: ask the controller, cut its γ at the end, count the cost, move on.",
+            "The room at place i: len(run) − i − 1 drafts, because the round adds one token of its own.",
+        ],
+    ),
+    Step(
+        "fallback",
+        [
+            ([], 4, 0.2),
+            (BAD, 4, 0.2),
+            ([(4, 3), (4, 0)], 4, 0.2),
+            ([*BAD, *[(0, 0)] * 8], 4, 0.2),
+            ([*BAD, *[(0, 0)] * 9], 4, 0.2),
+            ([*BAD, *[(0, 0)] * 9, (1, 0)], 4, 0.2),
+            ([*[(4, 4)] * 9, *[(4, 0)] * 8], 4, 0.3),
+            ([(1, 1), (4, 0), (4, 0)], 4, 0.2),
+            ([*BAD, *[(0, 0)] * 9, (1, 1)], 4, 0.1, 2, 10),
+        ],
+        fallback,
+        [
+            Mistake("You never probe, so you never learn that the text has become easy.", _never_probes),
+            Mistake("One rate over all rounds together, not the mean of the rates: a draft of one counts less.",
+                    _mean_of_rates),
+            Mistake("Only the last `window` rounds that drafted count: the text may have changed.", _all_history),
+            Mistake("Rounds that drafted nothing must not push the others out of the window.", _counts_idle_rounds),
+        ],
+        ["First the rounds that drafted; the last `window` of them.", "Then: does their common rate reach `worth`?",
+         "If not: were the last probe − 1 rounds all idle? Then 1, else 0."],
+    ),
+]  # fmt: skip

@@ -1,0 +1,236 @@
+"""The checks of lesson 10: kernels."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from minispec.teaching import Mistake, Prediction, Reply, Step
+
+PREDICTIONS = [
+    Prediction(
+        "order",
+        "k outside",
+        "Then memory is read in the order in which it lies there.",
+        [Reply("n outside", "It walks down columns: each step jumps over a whole row.")],
+    ),
+    Prediction(
+        "associative",
+        False,
+        "0.6000000000000001 against 0.6.",
+        [Reply(True, "On paper, yes.")],
+    ),
+]
+
+
+def pack(weight: np.ndarray, width: int) -> np.ndarray:
+    num_inputs, num_outputs = weight.shape
+    panels = np.zeros((-(-num_outputs // width), num_inputs, width), weight.dtype)
+    for i in range(len(panels)):
+        columns = weight[:, i * width : (i + 1) * width]
+        panels[i, :, : columns.shape[1]] = columns
+    return panels
+
+
+def _only_reshaped(weight, width):
+    num_inputs, num_outputs = weight.shape
+    padded = np.zeros((num_inputs, -(-num_outputs // width) * width), weight.dtype)
+    padded[:, :num_outputs] = weight
+    return padded.reshape(-1, num_inputs, width)
+
+
+def _drops_the_rest(weight, width):
+    count = weight.shape[1] // width
+    return pack(weight[:, : count * width], width)
+
+
+def _strided(weight, width):
+    panels = pack(weight, width)
+    count = len(panels)
+    found = np.zeros_like(panels)
+    for n in range(weight.shape[1]):
+        found[n % count, :, n // count] = weight[:, n]
+    return found
+
+
+def panel_product(x: np.ndarray, panels: np.ndarray, num_outputs: int) -> np.ndarray:
+    num_panels, num_inputs, width = panels.shape
+    y = np.empty((len(x), num_panels * width), x.dtype)
+    for i in range(num_panels):
+        sums = np.zeros((len(x), width), x.dtype)
+        for k in range(num_inputs):
+            sums = sums + x[:, k : k + 1] * panels[i, k]
+        y[:, i * width : (i + 1) * width] = sums
+    return y[:, :num_outputs]
+
+
+def _padded(x, panels, num_outputs):
+    return panel_product(x, panels, len(panels) * panels.shape[2])
+
+
+def _first_row_only(x, panels, num_outputs):
+    return np.repeat(panel_product(x[:1], panels, num_outputs), len(x), axis=0)
+
+
+def _sums_not_reset(x, panels, num_outputs):
+    parts = [panel_product(x, panels[i : i + 1], panels.shape[2]) for i in range(len(panels))]
+    return np.concatenate(list(np.cumsum(parts, axis=0)), axis=1)[:, :num_outputs]
+
+
+def batch_invariant(product, x: np.ndarray) -> bool:
+    together = product(x)
+    return all(np.array_equal(together[i : i + 1], product(x[i : i + 1])) for i in range(len(x)))
+
+
+def _with_tolerance(product, x):
+    together = product(x)
+    return all(np.allclose(together[i], product(x[i : i + 1])[0]) for i in range(len(x)))
+
+
+def _first_row(product, x):
+    return bool(np.array_equal(product(x)[:1], product(x[:1])))
+
+
+def _twice(product, x):
+    return bool(np.array_equal(product(x), product(x)))
+
+
+WEIGHT = np.random.default_rng(1).standard_normal((64, 3)).astype(np.float32)
+
+
+def in_one_order(x):
+    """Adds up over k = 0, 1, 2, … for every row alike."""
+    y = np.zeros((len(x), 3), np.float32)
+    for k in range(64):
+        y = y + x[:, k : k + 1] * WEIGHT[k]
+    return y
+
+
+def by_number_of_rows(x):
+    """Adds up backwards if there are several rows."""
+    order = range(64) if len(x) == 1 else range(63, -1, -1)
+    y = np.zeros((len(x), 3), np.float32)
+    for k in order:
+        y = y + x[:, k : k + 1] * WEIGHT[k]
+    return y
+
+
+def last_row_differs(x):
+    """Treats the last of several rows in another way, as a vector loop does with its remainder."""
+    y = in_one_order(x)
+    if len(x) > 1:
+        y[-1] = by_number_of_rows(x)[-1]
+    return y
+
+
+def mixes_rows(x):
+    """A bug, plainly: what comes out depends on the other rows."""
+    return in_one_order(x) + in_one_order(x[::-1]) * (len(x) > 1)
+
+
+def quantise(weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    scale = np.abs(weight).max(axis=0) / 127
+    scale = np.where(scale > 0, scale, 1).astype(np.float32)
+    return np.rint(weight / scale).astype(np.int8), scale
+
+
+def _one_scale(weight):
+    scale = np.full(weight.shape[1], np.abs(weight).max() / 127, np.float32)
+    return np.rint(weight / scale).astype(np.int8), scale
+
+
+def _per_row(weight):
+    scale = np.abs(weight).max(axis=1) / 127
+    scale = np.where(scale > 0, scale, 1).astype(np.float32)
+    return np.rint(weight / scale[:, None]).astype(np.int8), scale
+
+
+def _truncates(weight):
+    scale = quantise(weight)[1]
+    return (weight / scale).astype(np.int8), scale
+
+
+def _signed_maximum(weight):
+    scale = weight.max(axis=0) / 127
+    scale = np.where(scale > 0, scale, 1).astype(np.float32)
+    return np.clip(np.rint(weight / scale), -128, 127).astype(np.int8), scale
+
+
+def _packings() -> list[tuple[np.ndarray, int]]:
+    rng = np.random.default_rng(2)
+    return [
+        (np.arange(8.0).reshape(2, 4), 2),
+        (np.arange(15.0).reshape(3, 5), 2),
+        (rng.standard_normal((4, 9)), 4),
+        (rng.standard_normal((2, 3)), 8),
+    ]
+
+
+def _products() -> list[tuple[np.ndarray, np.ndarray, int]]:
+    rng = np.random.default_rng(3)
+    cases = []
+    for rows, inputs, outputs, width in ((1, 2, 2, 2), (2, 3, 5, 2), (3, 6, 9, 4)):
+        cases.append(
+            (rng.standard_normal((rows, inputs)), pack(rng.standard_normal((inputs, outputs)), width), outputs)
+        )
+    return cases
+
+
+def _matrices() -> list[tuple[np.ndarray]]:
+    rng = np.random.default_rng(4)
+    weight = rng.standard_normal((6, 4)).astype(np.float32)
+    weight[:, 2] *= 100
+    zeros = weight.copy()
+    zeros[:, 0] = 0
+    return [(np.array([[1.0], [-0.5]], np.float32),), (weight,), (zeros,), (-np.abs(weight),), (weight[:, :2] + 3,)]
+
+
+ROWS = np.random.default_rng(5).standard_normal((4, 64)).astype(np.float32)
+
+STEPS = [
+    Step(
+        "pack",
+        _packings,
+        pack,
+        [
+            Mistake("`reshape` alone does not move anything: a panel's rows are apart in the matrix.", _only_reshaped),
+            Mistake("The columns left over at the end need a panel, too, filled up with zeros.", _drops_the_rest),
+            Mistake("A panel holds *neighbouring* columns.", _strided),
+            Mistake("Shape [panels, K, width]: K is in the middle.", lambda w, n: pack(w, n).transpose(0, 2, 1)),
+        ],
+        ["Start with zeros of the right shape.", "Panel i is `weight[:, i * width : (i + 1) * width]`."],
+    ),
+    Step(
+        "panel_product",
+        _products,
+        panel_product,
+        [
+            Mistake("Cut off the columns that were only padding.", _padded),
+            Mistake("Each row of x has sums of its own.", _first_row_only),
+            Mistake("Each panel starts with sums of zero.", _sums_not_reset),
+        ],
+        ["`x[:, k : k + 1] * panels[i, k]` has shape [M, width].", "Collect the panels side by side, then cut at N."],
+    ),
+    Step(
+        "batch_invariant",
+        [(in_one_order, ROWS), (by_number_of_rows, ROWS), (last_row_differs, ROWS), (mixes_rows, ROWS), (in_one_order, ROWS[:1])],
+        batch_invariant,
+        [
+            Mistake("Nearly equal is not equal: the bits decide.", _with_tolerance),
+            Mistake("Look at every row: it may be the last one that differs.", _first_row),
+            Mistake("The same call twice always agrees; compare with each row *alone*.", _twice),
+        ],
+        ["`product(x[i : i + 1])` is row i alone, with shape [1, N]."],
+    ),
+    Step(
+        "quantise",
+        _matrices,
+        quantise,
+        [
+            Mistake("One scale per column: a column of large weights would spoil all the others.", _one_scale),
+            Mistake("Per *output* column, axis 0; the inputs of one output share a scale.", _per_row),
+            Mistake("Round to nearest; a cast cuts off.", _truncates),
+            Mistake("The largest *magnitude*: a weight may be negative.", _signed_maximum),
+        ],
+        ["`np.abs(weight).max(axis=0) / 127`", "Zeros: `np.where(scale > 0, scale, 1)`."],
+    ),
+]  # fmt: skip

@@ -1,0 +1,242 @@
+# %% [markdown]
+# # 1 · The transformer forward, in NumPy
+#
+# A language model is a function: token ids in, one score for every possible next token out. In this lesson you write that
+# function for a real model, the small draft that comes with minispec, and compare it with minispec's own.
+#
+# About 30 minutes. You need Python, NumPy, and the idea of a matrix product.
+
+# %%
+import numpy as np
+from safetensors.numpy import load_file
+
+import minispec
+from minispec.loading.bundled import bundled_folders
+from minispec.teaching import begin, explore
+from minispec.viz.plots.attention import attention_figure
+from minispec.viz.plots.laws import laws_figure
+
+lesson = begin("01")
+lesson
+
+# %% [markdown]
+# ## 1.1 · From text to vectors
+#
+# **Why.** A model has a fixed vocabulary of `V` tokens: pieces of words, each with a number. A text becomes a list of `T`
+# numbers. Two tables turn the numbers into vectors of width `C`: `wte`, shape `[V, C]`, says *what* a token is, and `wpe`,
+# shape `[n_positions, C]`, says *where* it stands. Their sum is what the layers work on.
+
+# %%
+model = minispec.load_model("draft-1.6m", backend="numpy")
+weights = {
+    name.removeprefix("transformer."): np.asarray(array, np.float32)
+    for name, array in load_file(bundled_folders()["draft-1.6m"] / "model.safetensors").items()
+}
+tokens = model.tokenizer.encode("Once upon a time there was a little fox")
+print(tokens, [model.tokenizer.decode([token]) for token in tokens])
+for name in ("wte.weight", "wpe.weight", "h.0.attn.c_attn.weight", "h.0.mlp.c_fc.weight"):
+    print(f"{name:24} {weights[name].shape}")
+
+# %% [markdown]
+# **Predict.** What is the shape of the sum of the two embeddings for these tokens? Type it as a tuple, with the numbers
+# that the cell above has printed.
+
+# %%
+lesson.predict("shape", (10, 128))
+
+
+# %%
+def embed(wte: np.ndarray, wpe: np.ndarray, tokens: list[int], start: int = 0) -> np.ndarray:
+    """Return token plus position embeddings, shape [T, C].
+
+    wte: [V, C]; wpe: [n_positions, C]; start: the position of the first token (0 for a whole text)
+    """
+    # BEGIN SOLUTION
+    return wte[tokens] + wpe[start : start + len(tokens)]
+    # END SOLUTION
+
+
+# %%
+lesson.check("embed", embed)
+
+# %%
+embed = lesson.working("embed", embed)
+
+# %% [markdown]
+# ## 1.2 · Layer norm
+#
+# **Why.** Before each sublayer every token's vector is brought to mean 0 and variance 1, so that no layer has to cope with
+# wild scales; then a learned scale and shift are applied. Each token is treated on its own: row by row.
+
+
+# %%
+def layer_norm(x: np.ndarray, weight: np.ndarray, bias: np.ndarray, epsilon: float = 1e-5) -> np.ndarray:
+    """Normalise each row of x, shape [T, C], then scale and shift.
+
+    Divide by sqrt(variance + epsilon); the variance is the mean of the squared deviations.
+    """
+    # BEGIN SOLUTION
+    mean = x.mean(axis=-1, keepdims=True)
+    variance = ((x - mean) ** 2).mean(axis=-1, keepdims=True)
+    return (x - mean) / np.sqrt(variance + epsilon) * weight + bias
+    # END SOLUTION
+
+
+# %%
+lesson.check("layer_norm", layer_norm)
+
+# %%
+layer_norm = lesson.working("layer_norm", layer_norm)
+
+# %% [markdown]
+# ## 1.3 · Attention: who looks at whom
+#
+# **Why.** Up to here each token knows only itself. Attention lets it collect from earlier ones. Every token makes a *query*
+# (what am I looking for?), a *key* (what do I offer?) and a *value* (what do I hand over?), each of size `D`. The score of
+# token `t` for token `s` is `query[t] · key[s] / sqrt(D)`; a softmax turns the scores into weights; the weights mix the
+# values. A token must not look into the future, or the model could cheat in training: token `t` sees `s <= t`.
+#
+# **Predict.** A text of 9 tokens: how many of the 81 weights of one head are allowed to differ from zero?
+
+# %%
+lesson.predict("visible", 45)
+
+
+# %%
+def attention(queries: np.ndarray, keys: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Mix the values of one head, causally: shape [T, D] from three arrays of shape [T, D].
+
+    Subtract the largest score of a row before `exp`: the weights stay the same, and nothing overflows.
+    """
+    # BEGIN SOLUTION
+    length, size = queries.shape
+    scores = queries @ keys.T / np.sqrt(size)
+    future = np.triu(np.ones((length, length), bool), k=1)
+    scores = np.where(future, -np.inf, scores)
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    weights /= weights.sum(axis=-1, keepdims=True)
+    return weights @ values
+    # END SOLUTION
+
+
+# %%
+lesson.check("attention", attention)
+
+# %%
+lesson.hint("attention")
+
+# %%
+attention = lesson.working("attention", attention)
+
+# %% [markdown]
+# ## 1.4 · Put together
+#
+# One layer adds two things to its input: attention over the normed input, then a small network (`c_fc`, GELU, `c_proj`) over
+# the normed result. *Adds*: the input itself passes through, so a layer only has to learn a correction. The rest is
+# bookkeeping, and we wrote it for you. Read it from top to bottom: it is the whole model.
+
+
+# %%
+def gelu(x: np.ndarray) -> np.ndarray:
+    """A smooth step: x where x is large, 0 where it is very negative."""
+    return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
+
+
+def layer(x: np.ndarray, i: int) -> np.ndarray:
+    """Run layer i on x, shape [T, C]."""
+
+    def norm(name, x):
+        return layer_norm(x, weights[f"h.{i}.{name}.weight"], weights[f"h.{i}.{name}.bias"])
+
+    def linear(name, x):
+        return x @ weights[f"h.{i}.{name}.weight"] + weights[f"h.{i}.{name}.bias"]
+
+    qkv = linear("attn.c_attn", norm("ln_1", x))  # [T, 3C]
+    queries, keys, values = (np.split(part, model.config.n_head, axis=-1) for part in np.split(qkv, 3, axis=-1))
+    heads = [attention(q, k, v) for q, k, v in zip(queries, keys, values, strict=True)]  # n_head arrays [T, D]
+    x = x + linear("attn.c_proj", np.concatenate(heads, axis=-1))
+    return x + linear("mlp.c_proj", gelu(linear("mlp.c_fc", norm("ln_2", x))))
+
+
+def forward(tokens: list[int]) -> np.ndarray:
+    """Return the scores (logits) of the next token after each position, shape [T, V]."""
+    x = embed(weights["wte.weight"], weights["wpe.weight"], tokens)
+    for i in range(model.config.n_layer):
+        x = layer(x, i)
+    x = layer_norm(x, weights["ln_f.weight"], weights["ln_f.bias"])
+    return x @ weights["wte.weight"].T  # the head is the token table again
+
+
+logits = forward(tokens)
+theirs = model.logits(tokens)
+print(f"shape {logits.shape}; largest difference from minispec's forward: {abs(logits - theirs).max():.1e}")
+print(f"largest logit: {abs(theirs).max():.1f}")
+
+# %% [markdown]
+# Two programs, one model: the difference is the rounding of float32, because the two add up in different orders. Remember
+# that. It comes back in lesson 10, where the order of a sum decides whether two runs give the *same* text.
+#
+# ## 1.5 · From scores to a token
+
+
+# %%
+def softmax(logits: np.ndarray, temperature: float = 1.0) -> np.ndarray:
+    """Turn scores, shape [V], into probabilities: exp(logits / temperature), normalised. Must not overflow."""
+    # BEGIN SOLUTION
+    shifted = (logits - logits.max()) / temperature
+    weights = np.exp(shifted)
+    return weights / weights.sum()
+    # END SOLUTION
+
+
+# %%
+lesson.check("softmax", softmax)
+
+# %%
+softmax = lesson.working("softmax", softmax)
+
+
+def most_likely(temperature: float):
+    """Draw the eight likeliest next tokens."""
+    probs = softmax(logits[-1].astype(np.float64), temperature)
+    best = np.argsort(-probs)[:8]
+    return laws_figure(
+        {f"temperature {temperature:g}": probs[best]}, [repr(model.tokenizer.decode([int(token)])) for token in best]
+    )
+
+
+explore(most_likely, temperature=[0.3, 0.7, 1.0, 1.5, 3.0])
+
+# %% [markdown]
+# **Predict.** What does temperature do to the *order* of the tokens? Answer `"nothing"`, `"reverses it"` or `"shuffles it"`.
+
+# %%
+lesson.predict("order", "nothing")
+
+# %% [markdown]
+# ## 1.6 · Look inside
+#
+# Which earlier token does each token look at? One row per token, one column per token it may look at. The empty upper
+# triangle is the future.
+
+
+# %%
+def pattern(head: int):
+    """Draw the attention weights of one head of the first layer."""
+    x = embed(weights["wte.weight"], weights["wpe.weight"], tokens)
+    normed = layer_norm(x, weights["h.0.ln_1.weight"], weights["h.0.ln_1.bias"])
+    qkv = normed @ weights["h.0.attn.c_attn.weight"] + weights["h.0.attn.c_attn.bias"]
+    queries, keys = (np.split(part, model.config.n_head, -1)[head] for part in np.split(qkv, 3, axis=-1)[:2])
+    scores = queries @ keys.T / np.sqrt(queries.shape[-1])
+    rows = [np.append(softmax(scores[t, : t + 1]), np.zeros(len(tokens) - t - 1)) for t in range(len(tokens))]
+    return attention_figure(np.array(rows), [model.tokenizer.decode([token]) for token in tokens])
+
+
+explore(pattern, head=list(range(model.config.n_head)))
+
+# %% [markdown]
+# In the code base: `minispec/model/forward.py` is `forward` above, with a cache; `minispec/backends/base.py` has the
+# operations in NumPy. They are stops 1 and 3 of the reading path.
+
+# %%
+lesson.progress()

@@ -1,0 +1,244 @@
+# %% [markdown]
+# # 3 · Why decoding is memory-bound
+#
+# Why should checking six tokens cost about as much as making one? Because a processor making one token spends nearly all of its
+# time *waiting for the weights*. In this lesson you count bytes and operations, measure what this machine can do, and put your
+# own point under its roof.
+#
+# About 30 minutes. You need lesson 1. The times are those of the machine you sit at: close other programs.
+
+# %%
+import statistics
+import time
+
+import numpy as np
+
+import minispec
+from minispec.analysis.measure import interleave
+from minispec.backends.probe import ReadProbe
+from minispec.teaching import begin, explore
+from minispec.viz.plots import style
+from minispec.viz.plots.curves import curves_figure
+from minispec.viz.plots.roofline import draw_roof
+
+lesson = begin("03")
+target = minispec.load_model("target-17m")
+target.backend.warm_up()
+lesson
+
+# %% [markdown]
+# ## 3.1 · Count
+#
+# **Why.** A matrix product of `m` rows with a weight matrix of `K × N` numbers takes one multiplication and one addition for each
+# row and each weight: `2 m K N` operations. And it has to read the `K N` weights, once, whatever `m` is.
+#
+# **Predict.** One row, float32 weights of 4 bytes: how many operations per byte of weights?
+
+# %%
+lesson.predict("one_row", 0.5)
+
+
+# %%
+def intensity(rows: int, bytes_per_weight: float) -> float:
+    """Return operations per byte of weights, for a forward over that many rows.
+
+    Leave out everything that is small: activations, norms, the cache.
+
+    Example: intensity(1, 4) is 0.5
+    """
+    # BEGIN SOLUTION
+    return 2 * rows / bytes_per_weight
+    # END SOLUTION
+
+
+# %%
+lesson.check("intensity", intensity)
+
+# %%
+intensity = lesson.working("intensity", intensity)
+
+# %% [markdown]
+# Now a whole model. Each layer has four matrices: `c_attn` (C × 3C), `c_proj` (C × C), `c_fc` (C × I) and a second `c_proj` (I × C),
+# where I is the inner width. At the end comes the head (C × V).
+
+
+# %%
+def weights_read(n_layer: int, n_embd: int, n_inner: int, vocab_size: int) -> int:
+    """Return how many weights the matrices of one forward hold (no biases, norms or positions)."""
+    # BEGIN SOLUTION
+    layer = n_embd * 3 * n_embd + n_embd * n_embd + 2 * n_embd * n_inner
+    return n_layer * layer + n_embd * vocab_size
+    # END SOLUTION
+
+
+# %%
+lesson.check("weights_read", weights_read)
+
+# %%
+weights_read = lesson.working("weights_read", weights_read)
+config = target.config
+num_weights = weights_read(config.n_layer, config.n_embd, config.n_inner, config.vocab_size)
+print(
+    f"{num_weights / 1e6:.1f}M weights, {4 * num_weights / 1e6:.0f} MB in float32, "
+    f"{2 * num_weights / 1e6:.0f} million operations for one row"
+)
+
+# %% [markdown]
+# ## 3.2 · Measure the machine
+#
+# Two ceilings: how many bytes per second can be read, and how many operations per second can be done. The read speed depends on
+# how much is read: a small block fits into a cache. So we probe with a block as large as the model.
+
+# %%
+probe = ReadProbe(4 * num_weights)
+square = np.ones((1024, 1024), np.float32)
+
+
+def matmul_seconds() -> float:
+    started = time.perf_counter()
+    square @ square
+    return time.perf_counter() - started
+
+
+matmul_seconds()
+limits = interleave({"read": probe, "multiply": matmul_seconds}, 15)
+bandwidth = probe.num_bytes / statistics.median(limits["read"])
+peak = 2 * 1024**3 / statistics.median(limits["multiply"])
+print(f"{bandwidth / 1e9:.0f} GB/s read, {peak / 1e9:.0f} billion operations per second")
+
+
+# %%
+def floor_seconds(num_weights: int, rows: int, bytes_per_weight: float, bandwidth: float, peak: float) -> float:
+    """Return the least time of a forward: reading and computing overlap, so the slower of the two decides.
+
+    bandwidth: bytes per second; peak: operations per second
+    """
+    # BEGIN SOLUTION
+    reading = num_weights * bytes_per_weight / bandwidth
+    computing = 2 * rows * num_weights / peak
+    return max(reading, computing)
+    # END SOLUTION
+
+
+# %%
+lesson.check("floor_seconds", floor_seconds)
+
+# %%
+floor_seconds = lesson.working("floor_seconds", floor_seconds)
+
+
+# %%
+def ridge_rows(bytes_per_weight: float, bandwidth: float, peak: float) -> float:
+    """Return the number of rows at which reading and computing take equally long."""
+    # BEGIN SOLUTION
+    return bytes_per_weight * peak / (2 * bandwidth)
+    # END SOLUTION
+
+
+# %%
+lesson.check("ridge_rows", ridge_rows)
+
+# %%
+ridge_rows = lesson.working("ridge_rows", ridge_rows)
+print(
+    f"on this machine: {ridge_rows(4, bandwidth, peak):.1f} rows in float32, {ridge_rows(1, bandwidth, peak):.1f} in int8"
+)
+
+# %% [markdown]
+# **Look.** Up to the ridge, further rows are nearly free: the weights have to be read anyway. Smaller weights move the ridge to
+# the left. So quantisation and speculation compete for the same slack.
+#
+# ## 3.3 · Your point under the roof
+#
+# Forwards over 1 to 16 rows, in turns, with the probe among them.
+
+# %%
+session = target.session()
+session.score(list(range(1, 129)))
+
+
+def forward_seconds(rows: int) -> float:
+    started = time.perf_counter()
+    session.score(list(range(1, rows + 1)))
+    seconds = time.perf_counter() - started
+    session.rollback(128)
+    return seconds
+
+
+row_counts = [1, 2, 3, 4, 6, 8, 12, 16]
+runs = {str(rows): (lambda rows=rows: forward_seconds(rows)) for rows in row_counts} | {"read": probe}
+interleave(runs, 1)
+times = interleave(runs, 9)
+seconds = {rows: statistics.median(times[str(rows)]) for rows in row_counts}
+
+
+@style.styled
+def roof():
+    """Draw both ceilings, and a point per number of rows."""
+    figure, axes = style.new_figure(7.2, 4.4)
+    points = {f"{rows}": (intensity(rows, 4), 2 * rows * num_weights / seconds[rows]) for rows in row_counts}
+    draw_roof(axes, {f"{bandwidth / 1e9:.0f} GB/s": bandwidth}, peak, points)
+    return figure
+
+
+roof()
+
+# %% [markdown]
+# **Look.** Each point is a forward; the number says how many rows. Along the slope the machine waits for memory, under the flat
+# part it computes. Decoding, one row, stands at the far left.
+#
+# ## 3.4 · v(m): what verifying costs
+#
+# **Predict.** A forward over 4 rows: will it take closer to 1 times or closer to 4 times as long as one row? Type 1 or 4.
+
+# %%
+lesson.predict("four_rows", 1)
+
+# %%
+read_s = statistics.median(times["read"])
+curves_figure(
+    row_counts,
+    {
+        "measured": [seconds[rows] / seconds[1] for rows in row_counts],
+        "the floor": [floor_seconds(num_weights, rows, 4, bandwidth, peak) / read_s for rows in row_counts],
+        "if every row were paid in full": [float(rows) for rows in row_counts],
+    },
+    "rows in one forward",
+    "time, in units of one row",
+)
+
+# %%
+print(
+    f"one row: {1e3 * seconds[1]:.2f} ms; reading the weights alone: {1e3 * read_s:.2f} ms; "
+    f"that is {read_s / seconds[1]:.0%} of it"
+)
+
+# %% [markdown]
+# ## 3.5 · What if?
+#
+# The same formula for other machines. 3,350 GB/s and 990,000 billion operations per second are about what a large server GPU
+# offers for 16-bit numbers; a laptop reads perhaps 100 GB/s.
+
+
+# %%
+def tokens_per_second(billions: float):
+    """Draw the most tokens per second a model of that size can decode, over the bandwidth, for three number formats."""
+    speeds = [50, 100, 200, 400, 800, 1600, 3350]
+    return curves_figure(
+        speeds,
+        {
+            name: [speed / (billions * size) for speed in speeds]
+            for name, size in (("16 bit", 2), ("8 bit", 1), ("4 bit", 0.5))
+        },
+        f"GB/s, for a model of {billions:g} billion weights",
+        "tokens per second, at most",
+    )
+
+
+explore(tokens_per_second, billions=[0.124, 1.5, 7, 70])
+
+# %% [markdown]
+# In the code base: `minispec/analysis/roofline.py` counts every part exactly, and `minispec roofline` is this lesson as a command.
+
+# %%
+lesson.progress()

@@ -1,0 +1,245 @@
+# %% [markdown]
+# # 5 · Rejection sampling: the proof, the picture, the enumeration
+#
+# A draft model proposes a token. The target would have drawn it from another distribution. Keep it or not? One rule keeps
+# the target's distribution **exactly**, however bad the draft is; a bad draft only costs time. In this lesson you write
+# the rule, prove it, and then check it over *every* branch of its randomness instead of sampling.
+#
+# About 30 minutes. You need lesson 4, and nothing but NumPy.
+
+# %%
+import numpy as np
+
+from minispec.teaching import begin, explore
+from minispec.viz.plots.laws import laws_figure, overlap_figure
+
+lesson = begin("05")
+lesson
+
+# %% [markdown]
+# ## 5.1 · Accept or reject
+#
+# **Why.** Let $p$ be the target's distribution of the next token and $q$ the draft's, both of shape `[V]`. The draft has
+# drawn $x$ from $q$. If $p(x) \ge q(x)$, the draft proposes $x$ too rarely: never turn it away. If $p(x) < q(x)$, it proposes
+# $x$ too often: keep only the share $p(x)/q(x)$.
+#
+# $$P(\text{accept } x) = \min\left(1, \frac{p(x)}{q(x)}\right)$$
+
+# %%
+p = np.array([0.5, 0.3, 0.2])
+q = np.array([0.2, 0.3, 0.5])
+
+# %% [markdown]
+# **Predict.** With these two, how likely is it that a drafted token is accepted? (The token is drawn from `q`, then
+# accepted or not.)
+
+# %%
+lesson.predict("acceptance", 0.7)
+
+# %% [markdown]
+# **Look.** Blue is what both distributions have: that is accepted. Hatched is what the draft has too much: that is rejected.
+# Orange is what the target has more: somebody has to make up for it.
+
+# %%
+overlap_figure(p, q, ["cat", "dog", "fox"])
+
+
+# %% [markdown]
+# **Write** the decision. `u` is uniform on [0, 1): randomness comes in as an argument, so that the function is exact to test.
+
+
+# %%
+def accept(target_prob: float, draft_prob: float, u: float) -> bool:
+    """Return whether a drafted token is kept.
+
+    target_prob, draft_prob: p(x) and q(x); q(x) > 0, or x could not have been drawn
+    u: uniform on [0, 1)
+
+    Example: accept(0.2, 0.5, 0.39) is True, accept(0.2, 0.5, 0.41) is False
+    """
+    # BEGIN SOLUTION
+    return u < min(1.0, target_prob / draft_prob)
+    # END SOLUTION
+
+
+# %%
+lesson.check("accept", accept)
+
+# %%
+lesson.hint("accept")
+
+# %% [markdown]
+# ## 5.2 · What comes instead
+#
+# **Why.** A rejected token must be replaced, or the text would be too short. By what? The accepted tokens follow $\min(p, q)$,
+# which sums to less than 1. What is missing up to $p$ is $\max(p - q, 0)$, and normalised it is a distribution: the
+# **residual**.
+#
+# **Predict.** Someone writes: "after a rejection simply draw from $p$, the target's own distribution". Does the output still
+# follow $p$? Answer `"yes"` or `"no"`.
+
+# %%
+lesson.predict("from_p", "no")
+
+
+# %%
+def residual(target_probs: np.ndarray, draft_probs: np.ndarray) -> np.ndarray:
+    """Return normalise(max(p - q, 0)), shape [V].
+
+    Where nothing is left (p equals q) return p: nothing can be rejected then.
+
+    Example: residual([.5, .3, .2], [.2, .3, .5]) is [1, 0, 0]
+    """
+    # BEGIN SOLUTION
+    positive = np.maximum(target_probs - draft_probs, 0.0)
+    mass = positive.sum()
+    return positive / mass if mass > 0 else target_probs.copy()
+    # END SOLUTION
+
+
+# %%
+lesson.check("residual", residual)
+
+# %% [markdown]
+# Stuck? `lesson.hint("residual")` gives one hint at a time, and after an attempt `lesson.solution("residual")` shows ours. The
+# rest of the lesson runs with ours while yours is not there yet:
+
+# %%
+accept = lesson.working("accept", accept)
+residual = lesson.working("residual", residual)
+
+# %% [markdown]
+# ## 5.3 · The whole rule
+#
+# `draw` turns a uniform number into a token by the cumulative distribution. Write the rule with it.
+
+
+# %%
+def draw(probs: np.ndarray, u: float) -> int:
+    """Return the first token whose cumulative probability is above u."""
+    return int(min(np.searchsorted(np.cumsum(probs), u, side="right"), np.flatnonzero(probs)[-1]))
+
+
+# %%
+def judge(target_probs: np.ndarray, draft_probs: np.ndarray, token: int, u_accept: float, u_next: float) -> int:
+    """Return the token that comes out when the draft has proposed `token`.
+
+    u_accept decides whether it is kept; u_next, if needed, draws what comes instead.
+    """
+    # BEGIN SOLUTION
+    if accept(target_probs[token], draft_probs[token], u_accept):
+        return token
+    return draw(residual(target_probs, draft_probs), u_next)
+    # END SOLUTION
+
+
+# %%
+lesson.check("judge", judge)
+
+# %%
+judge = lesson.working("judge", judge)
+
+# %% [markdown]
+# ## 5.4 · The proof, in two lines
+#
+# A token $x$ comes out in one of two ways:
+#
+# 1. drafted **and** accepted: $q(x)\,\min(1, p(x)/q(x)) = \min(p(x), q(x))$;
+# 2. something was rejected, probability $1 - \sum_y \min(p(y), q(y))$, **and** the residual gave $x$. The normaliser of the
+#    residual is $\sum_y \max(p(y) - q(y), 0)$, which is that same probability. What remains is $\max(p(x) - q(x), 0)$.
+#
+# $$\min(p, q) + \max(p - q, 0) = p \qquad\blacksquare$$
+#
+# **Write** it as a function, in the form of the two ways.
+
+
+# %%
+def output_law(target_probs: np.ndarray, draft_probs: np.ndarray) -> np.ndarray:
+    """Return the distribution of the token that comes out, shape [V], as the sum over the two ways."""
+    # BEGIN SOLUTION
+    accepted = np.minimum(target_probs, draft_probs)
+    return accepted + (1.0 - accepted.sum()) * residual(target_probs, draft_probs)
+    # END SOLUTION
+
+
+# %%
+lesson.check("output_law", output_law)
+
+# %%
+output_law = lesson.working("output_law", output_law)
+laws_figure({"target p": p, "draft q": q, "what comes out": output_law(p, q)}, ["cat", "dog", "fox"])
+
+# %% [markdown]
+# ## 5.5 · Do not sample: enumerate
+#
+# **Why.** To test a sampler one could draw a million tokens and compare frequencies. That test is slow, it sometimes fails
+# by bad luck, and small errors hide in the noise. But a rule that asks only "yes or no, with this probability?" and "which
+# token, from this distribution?" is a *finite tree*. Walk all of it, multiply the probabilities along each path, and you
+# have the exact distribution. minispec does that with the real engine, not with a copy: something stands in for the noise
+# and replays the program over every branch.
+
+# %%
+from minispec.contracts import Enumerator
+from minispec.noise import Address, Noise
+
+
+def one_token(noise: Noise) -> int:
+    """Draft, accept or reject, replace: the rule as a program that asks questions."""
+    token = noise.categorical(q, Address("draft", 0))
+    if noise.bernoulli(min(1.0, p[token] / q[token]), Address("accept", 0)):
+        return token
+    return noise.categorical(residual(p, q), Address("residual", 0))
+
+
+exact = Enumerator(one_token).law()
+exact
+
+# %% [markdown]
+# Up to the last bit of float64, that is `p`. Now the plausible mistake from 5.2, as a program:
+
+
+# %%
+def from_p(noise: Noise) -> int:
+    """The same, but a rejected token is replaced from p."""
+    token = noise.categorical(q, Address("draft", 0))
+    if noise.bernoulli(min(1.0, p[token] / q[token]), Address("accept", 0)):
+        return token
+    return noise.categorical(p, Address("residual", 0))
+
+
+wrong = Enumerator(from_p).law()
+wrong_law = np.array([wrong[token] for token in range(3)])
+print(
+    f"total variation from p: right rule {abs(np.array([exact[t] for t in range(3)]) - p).sum() / 2:.1e}, "
+    f"wrong rule {abs(wrong_law - p).sum() / 2:.3f}"
+)
+laws_figure({"target p": p, "replaced from p": wrong_law}, ["cat", "dog", "fox"])
+
+# %% [markdown]
+# **Look.** "cat" comes out too rarely and "fox" too often: the draft's favourite gets a second chance it should not have. A
+# reader of the text would never notice. An evaluation would.
+#
+# ## 5.6 · Play
+#
+# How does the picture change as the draft gets worse? At `sharpness` 0 the draft has it the wrong way round; at 1 it is the
+# target.
+
+
+# %%
+def drafts(sharpness: float):
+    """Draw p against a draft that mixes p with its own reverse."""
+    target = np.array([0.4, 0.25, 0.15, 0.1, 0.06, 0.04])
+    draft = sharpness * target + (1 - sharpness) * target[::-1]
+    return overlap_figure(target, draft)
+
+
+explore(drafts, sharpness=[0.0, 0.25, 0.5, 0.75, 1.0])
+
+# %% [markdown]
+# The output law is `p` in every one of these pictures. Only the acceptance changes, and with it the speed: that is lesson 6.
+#
+# In the code base: `minispec/verifiers/rejection.py` is this lesson in 30 lines, and `minispec/contracts/enumerator.py` is
+# 5.5.
+
+# %%
+lesson.progress()

@@ -1,0 +1,248 @@
+# %% [markdown]
+# # 7 · Choosing a draft: latency, size, domain
+#
+# Which small model should draft for a given large one? The tempting answers are "the most accurate" and "the smallest". Both
+# are wrong in general: what counts is accepted tokens **per unit of time**. In this lesson you compare the drafts that come
+# with minispec, build a draft of any quality and price, and find where each wins.
+#
+# About 30 minutes. You need lesson 6.
+
+# %%
+import numpy as np
+
+import minispec
+from minispec.analysis.prompts import bundled_prompts
+from minispec.teaching import begin, explore
+from minispec.viz.plots.curves import curves_figure
+from minispec.viz.plots.laws import laws_figure
+
+lesson = begin("07")
+target = minispec.load_model("target-17m")
+drafts = {name: minispec.load_model(name) for name in ("draft-0.6m", "draft-1.6m", "draft-1.6m-code")}
+target.backend.warm_up()
+for name, model in {"target-17m": target, **drafts}.items():
+    print(
+        f"{name:16} {model.num_parameters / 1e6:5.2f}M parameters, {target.num_parameters / model.num_parameters:5.1f} times smaller"
+    )
+
+# %% [markdown]
+# ## 7.1 · What must agree
+#
+# **Why.** The verdict compares two distributions token by token. That only means something if both models have the *same*
+# vocabulary: token 317 must be the same piece of text for both. It is the first thing to check, and it is not enough to compare
+# the sizes.
+
+
+# %%
+def same_vocabulary(one: dict[str, int], other: dict[str, int]) -> str:
+    """Return "same", "sizes differ", or the text of the first token (by id) that differs.
+
+    one, other: text of each token -> its id
+
+    Example: same_vocabulary({"a": 0, "b": 1}, {"a": 0, "c": 1}) is "b"
+    """
+    # BEGIN SOLUTION
+    if len(one) != len(other):
+        return "sizes differ"
+    for text, token in sorted(one.items(), key=lambda item: item[1]):
+        if other.get(text) != token:
+            return text
+    return "same"
+    # END SOLUTION
+
+
+# %%
+lesson.check("same_vocabulary", same_vocabulary)
+
+# %% [markdown]
+# ## 7.2 · Domain
+#
+# `draft-1.6m-code` is `draft-1.6m`, taught a little more: on code, and nothing else.
+#
+# **Predict.** On *stories*: will the code draft be accepted more often, less often, or exactly as often as `draft-1.6m`, which has
+# the same size? Answer `"more"`, `"less"` or `"same"`.
+
+# %%
+lesson.predict("domain", "less")
+
+# %%
+prompts = {
+    domain: [p.text for p in bundled_prompts() if p.domain == domain] for domain in ("stories", "code", "questions")
+}
+
+
+def measure(draft, domain: str, gamma: int = 4, temperature: float = 0.0):
+    """Return alpha over the domain's prompts: accepted / looked at."""
+    made = [
+        minispec.generate(
+            prompt, target=target, draft=draft, gamma=gamma, temperature=temperature, max_tokens=64
+        ).metrics
+        for prompt in prompts[domain]
+    ]
+    return sum(m.num_accepted_tokens for m in made) / sum(m.num_evaluated_tokens for m in made)
+
+
+alphas = {name: [measure(draft, domain) for domain in prompts] for name, draft in drafts.items()}
+laws_figure({name: np.array(values) for name, values in alphas.items()}, list(prompts), "α")
+
+# %% [markdown]
+# **Look.** Size is not everything: two drafts of one size differ by what they were taught last. And did the lesson in code help on
+# code? Eight texts per domain are few, and a difference of a hundredth is none. The cards in `weights/` have figures over more text.
+#
+# ## 7.3 · Latency
+#
+# **Why.** Speedup is τ / (γc + v). A better draft raises τ, and usually c too. What counts is the quotient.
+
+
+# %%
+def rank(drafts: dict[str, tuple[float, float]], v_per_row: float = 0.04, largest: int = 12) -> list[str]:
+    """Return the names of the drafts, the fastest first, each at its best gamma in 1..largest.
+
+    drafts: name -> (alpha, c); verifying costs v = 1 + v_per_row * gamma; leave out drafts that never beat plain decoding
+
+    Example: rank({"good": (0.9, 0.5), "quick": (0.7, 0.02)}) is ["quick", "good"]
+    """
+
+    # BEGIN SOLUTION
+    def speedup(alpha: float, c: float, gamma: int) -> float:
+        tau = sum(alpha**k for k in range(gamma + 1))
+        return tau / (gamma * c + 1 + v_per_row * gamma)
+
+    best = {name: max(speedup(a, c, g) for g in range(1, largest + 1)) for name, (a, c) in drafts.items()}
+    return [name for name in sorted(best, key=lambda name: -best[name]) if best[name] > 1]
+    # END SOLUTION
+
+
+# %%
+lesson.check("rank", rank)
+
+# %%
+lesson.hint("rank")
+
+# %%
+rank = lesson.working("rank", rank)
+
+
+def cost(model) -> float:
+    """Return c: seconds per drafted token over seconds per plain target token, both inside the engine."""
+    plain = minispec.generate(prompts["stories"][0], target=target, draft=None, temperature=0.0, max_tokens=48).metrics
+    with_draft = minispec.generate(
+        prompts["stories"][0], target=target, draft=model, gamma=4, temperature=0.0, max_tokens=48
+    ).metrics
+    return (with_draft.draft_s / with_draft.num_draft_tokens) / (plain.decode_s / plain.num_steps)
+
+
+costs = {name: float(np.median([cost(model) for _ in range(3)])) for name, model in drafts.items()}
+for i, domain in enumerate(prompts):
+    table = {name: (alphas[name][i], costs[name]) for name in drafts}
+    for name, (a, c) in table.items():
+        print(f"{domain:10} {name:16} α {a:.2f}  c {c:.3f}")
+    print(f"{'':10} the fastest first: {', '.join(rank(table)) or 'none of them pays'}\n")
+
+# %% [markdown]
+# ## 7.4 · A draft of any quality, at any price
+#
+# Real drafts come in a few sizes. For an experiment we want to turn one knob at a time. minispec has a *synthetic* draft: it
+# peeks at the target's own distribution $p$ and mixes noise into it, so that Σ min(p, q) is exactly the wanted α at every place.
+#
+# **Write** the mixing for one distribution. With noise $r$ that is uniform over `V` tokens and weight $w$,
+# $q = (1 - w)\,p + w\,r$, and Σ min(p, q) = 1 − w · TV(p, r), where TV(p, r) = ½ Σ |p − r|.
+
+
+# %%
+def with_acceptance(p: np.ndarray, alpha: float) -> np.ndarray:
+    """Return q, shape [V], with sum(min(p, q)) = alpha, mixing p with the uniform distribution.
+
+    Suppose that alpha is at least 1 - TV(p, uniform): then w is at most 1.
+    """
+    # BEGIN SOLUTION
+    uniform = np.full(len(p), 1 / len(p))
+    distance = np.abs(p - uniform).sum() / 2
+    w = (1 - alpha) / distance if distance > 0 else 0.0
+    return (1 - w) * p + w * uniform
+    # END SOLUTION
+
+
+# %%
+lesson.check("with_acceptance", with_acceptance)
+
+# %% [markdown]
+# **Predict.** Two synthetic drafts: A has α = 0.9 and c = 0.4; B has α = 0.7 and c = 0.05. Which gives the higher speedup, each at
+# its best γ? `"A"` or `"B"`
+
+# %%
+lesson.predict("which", "B")
+
+
+# %%
+def duel(c: float):
+    """Draw the best speedup over α for a draft of this price."""
+    alphas = [0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95]
+    curves = {
+        f"γ = {g}": [sum(a**k for k in range(g + 1)) / (g * c + 1 + 0.04 * g) for a in alphas] for g in (1, 2, 4, 8)
+    }
+    return curves_figure(alphas, curves, f"α, at a price of c = {c} per drafted token", "speedup", level=1.0)
+
+
+explore(duel, c=[0.01, 0.05, 0.2, 0.4])
+
+# %% [markdown]
+# **Look.** A dear draft has to be nearly always right, and even then short drafts are best. A cheap one may be mediocre.
+#
+# The synthetic draft in the real engine, at two qualities. Its own time is not counted here; that is what makes it an instrument.
+
+# %%
+for alpha in (0.5, 0.9):
+    made = minispec.generate(
+        prompts["stories"][0],
+        target=target,
+        draft=f"synthetic:alpha={alpha}",
+        gamma=4,
+        temperature=1.0,
+        max_tokens=96,
+        seed=3,
+    )
+    print(
+        f"α = {alpha}: measured {made.metrics.alpha:.2f}, {made.metrics.mean_acceptance_length:.2f} tokens per round, "
+        f"formula {sum(alpha**k for k in range(5)):.2f}"
+    )
+
+# %% [markdown]
+# ## 7.5 · Drafts without a model
+#
+# The cheapest draft of all looks for the last few tokens earlier in the text and proposes what came after them there. No
+# parameters, nearly no time. When is that any good?
+#
+# **Predict.** For which of the three domains will it be accepted most often at temperature 0: `"stories"`, `"code"` or
+# `"questions"`? There is no trick; think of which text repeats itself. Here every answer counts, and the picture decides.
+
+# %%
+ngram = [measure("ngram", domain) for domain in prompts]
+laws_figure({"ngram": np.array(ngram), **{name: np.array(v) for name, v in alphas.items()}}, list(prompts), "α")
+
+
+# %%
+def propose(tokens: list[int], gamma: int, size: int = 2) -> list[int]:
+    """Propose up to gamma tokens: find the latest earlier place where the last `size` tokens stood, return what followed.
+
+    [] if there is no such place. An earlier place is one that ends before the text does.
+
+    Example: propose([1, 2, 3, 9, 1, 2], 2) is [3, 9]
+    """
+    # BEGIN SOLUTION
+    wanted = tokens[-size:]
+    for start in range(len(tokens) - size - 1, -1, -1):
+        if tokens[start : start + size] == wanted:
+            return tokens[start + size : start + size + gamma]
+    return []
+    # END SOLUTION
+
+
+# %%
+lesson.check("propose", propose)
+
+# %% [markdown]
+# In the code base: `minispec/drafters/` has one file per kind of draft, `docs/methods.md` a runnable line for each.
+
+# %%
+lesson.progress()

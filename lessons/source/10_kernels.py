@@ -1,0 +1,294 @@
+# %% [markdown]
+# # 10 · Kernels: from a naive loop to the memory wall
+#
+# Lesson 3 found the floor: the time to read the weights. How does a program get there? By reading memory in the order in which
+# it lies there, by using every weight for all rows while it is at hand, and by adding up in **one** order, so that the bits do not
+# depend on how many rows there are. You climb that ladder step by step, with Numba.
+#
+# About 40 minutes. You need lesson 3. The first run of a compiled function takes seconds: it is being compiled.
+
+# %%
+import time
+from functools import partial
+
+import numpy as np
+from numba import njit
+
+from minispec.analysis.measure import interleave
+from minispec.backends import get_backend
+from minispec.backends.probe import ReadProbe
+from minispec.teaching import begin
+from minispec.viz.plots.curves import curves_figure
+from minispec.viz.plots.laws import laws_figure
+
+lesson = begin("10")
+K, N = 1024, 4096
+rng = np.random.default_rng(0)
+weight = rng.standard_normal((K, N), np.float32)
+x = rng.standard_normal((8, K), np.float32)
+lesson
+
+
+# %%
+def seconds(run) -> float:
+    """Time one call."""
+    started = time.perf_counter()
+    run()
+    return time.perf_counter() - started
+
+
+def race(runs: dict, rounds: int = 7) -> dict[str, float]:
+    """Median seconds of each, in turns; the first call of each is left out."""
+    for run in runs.values():
+        run()
+    times = interleave({name: (lambda run=run: seconds(run)) for name, run in runs.items()}, rounds)
+    return {name: float(np.median(values)) for name, values in times.items()}
+
+
+# %% [markdown]
+# ## 10.1 · The order of two loops
+#
+# **Why.** `weight` has shape `[K, N]`; NumPy stores it row by row: `weight[k, 0], weight[k, 1], …` are neighbours. The product
+# `y[n] = Σ_k x[k] · weight[k, n]` can be computed with `n` in the outer loop, or with `k`. The same multiplications.
+#
+# **Predict.** Which is faster: `"n outside"` or `"k outside"`?
+
+# %%
+lesson.predict("order", "k outside")
+
+
+# %%
+@njit(cache=True)
+def n_outside(x, weight):
+    """One output after the other."""
+    y = np.zeros(weight.shape[1], np.float32)
+    for n in range(weight.shape[1]):
+        for k in range(weight.shape[0]):
+            y[n] += x[k] * weight[k, n]
+    return y
+
+
+@njit(cache=True)
+def k_outside(x, weight):
+    """One row of weights after the other, as they lie in memory."""
+    y = np.zeros(weight.shape[1], np.float32)
+    for k in range(weight.shape[0]):
+        for n in range(weight.shape[1]):
+            y[n] += x[k] * weight[k, n]
+    return y
+
+
+probe = ReadProbe(weight.nbytes)
+found = race(
+    {
+        "n outside": lambda: n_outside(x[0], weight),
+        "k outside": lambda: k_outside(x[0], weight),
+        "NumPy": lambda: x[0] @ weight,
+        "only reading": probe,
+    }
+)
+print({name: f"{1e3 * s:.2f} ms" for name, s in found.items()})
+
+# %% [markdown]
+# **Look.** Walking down a column jumps 16 kB at each step: of each cache line of 64 bytes that is fetched, 4 are used. The same
+# bits come out of both, since both add over k = 0, 1, 2, …
+#
+# ## 10.2 · Panels
+#
+# **Why.** With `k` outside, `y` is loaded and stored again for every k. Better: cut the columns into *panels* of, say, 32; keep the 32
+# running sums in registers and walk down the panel once. To be read in order, a panel must lie in one piece: the matrix is repacked
+# when the model is loaded.
+
+
+# %%
+def pack(weight: np.ndarray, width: int) -> np.ndarray:
+    """Return the panels, shape [ceil(N / width), K, width]: panel i holds columns i*width … i*width + width - 1.
+
+    The last panel is filled up with zeros.
+    """
+    # BEGIN SOLUTION
+    num_inputs, num_outputs = weight.shape
+    panels = np.zeros((-(-num_outputs // width), num_inputs, width), weight.dtype)
+    for i in range(len(panels)):
+        columns = weight[:, i * width : (i + 1) * width]
+        panels[i, :, : columns.shape[1]] = columns
+    return panels
+    # END SOLUTION
+
+
+# %%
+lesson.check("pack", pack)
+
+# %%
+pack = lesson.working("pack", pack)
+
+
+# %%
+def panel_product(x: np.ndarray, panels: np.ndarray, num_outputs: int) -> np.ndarray:
+    """Return x @ weight, shape [M, N], from the panels of `pack`; x has shape [M, K]. Plain loops over panels and k.
+
+    For each panel keep sums of shape [M, width]; for k = 0, 1, 2, … add the product of column k of x with row k of the panel.
+    """
+    # BEGIN SOLUTION
+    num_panels, num_inputs, width = panels.shape
+    y = np.empty((len(x), num_panels * width), x.dtype)
+    for i in range(num_panels):
+        sums = np.zeros((len(x), width), x.dtype)
+        for k in range(num_inputs):
+            sums = sums + x[:, k : k + 1] * panels[i, k]
+        y[:, i * width : (i + 1) * width] = sums
+    return y[:, :num_outputs]
+    # END SOLUTION
+
+
+# %%
+lesson.check("panel_product", panel_product)
+
+# %%
+lesson.hint("panel_product")
+
+# %% [markdown]
+# ## 10.3 · One order, whatever the number of rows
+#
+# **Why.** Sums of floating-point numbers depend on their order: $(a + b) + c$ is not $a + (b + c)$. A library picks the order that is
+# fastest for the shape at hand: one for a single row, another for six. Then the verified row and the decoded row differ in the last
+# bits, and once in a while the greedy *token* differs. If rows are only ever an outer loop, that cannot happen.
+#
+# **Predict.** In float64, is `(0.1 + 0.2) + 0.3 == 0.1 + (0.2 + 0.3)`? `True` or `False`
+
+# %%
+lesson.predict("associative", False)
+
+
+# %%
+def batch_invariant(product, x: np.ndarray) -> bool:
+    """Return whether each row of product(x), shape [M, N], has the bits of product(that row alone).
+
+    Example: np.array_equal compares bits well enough here (there are no NaNs).
+    """
+    # BEGIN SOLUTION
+    together = product(x)
+    return all(np.array_equal(together[i : i + 1], product(x[i : i + 1])) for i in range(len(x)))
+    # END SOLUTION
+
+
+# %%
+lesson.check("batch_invariant", batch_invariant)
+
+# %%
+batch_invariant = lesson.working("batch_invariant", batch_invariant)
+backends = {name: get_backend(name) for name in ("numpy", "numba", "panel")}
+packed = {name: backend.pack(weight, None) for name, backend in backends.items()}
+for name, backend in backends.items():
+    print(
+        f"{name:6} batch-invariant: {batch_invariant(lambda rows, b=backend, n=name: b.linear(rows, packed[n]), x)}, "
+        f"promised: {backend.batch_invariant}"
+    )
+
+# %% [markdown]
+# ## 10.4 · The ladder, timed
+#
+# Three rungs in minispec's code: NumPy (the reference), plain Numba loops, and panels whose inner loop is written in the language of
+# the compiler below Numba, so that the sums really stay in registers. For 1 to 8 rows, in turns:
+
+# %%
+rows = [1, 2, 4, 6, 8]
+runs = {
+    f"{name} {m}": (lambda m=m, b=backend, n=name: b.linear(x[:m], packed[n]))
+    for name, backend in backends.items()
+    for m in rows
+}
+found = race(runs | {"read": probe})
+curves_figure(
+    rows,
+    {name: [found[f"{name} {m}"] / found["read"] for m in rows] for name in backends},
+    "rows at once",
+    "time, over that of only reading the weights",
+    level=1.0,
+)
+
+# %% [markdown]
+# **Look.** The dashed line is the wall: reading alone. How close is each rung for one row, and how does it grow?
+#
+# ## 10.5 · Fewer bytes
+#
+# **Why.** If reading is what takes the time, read less: store weights in 16 or 8 bits, and multiply in float32 all the same. In int8
+# every column gets a scale of its own, so that its largest weight becomes 127.
+
+
+# %%
+def quantise(weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return int8 values, shape [K, N], and float32 scales, shape [N]: weight is about values * scales.
+
+    scale = largest magnitude of the column / 127; a column of zeros gets scale 1. Round to nearest (np.rint).
+    """
+    # BEGIN SOLUTION
+    scale = np.abs(weight).max(axis=0) / 127
+    scale = np.where(scale > 0, scale, 1).astype(np.float32)
+    return np.rint(weight / scale).astype(np.int8), scale
+    # END SOLUTION
+
+
+# %%
+lesson.check("quantise", quantise)
+
+# %%
+quantise = lesson.working("quantise", quantise)
+values, scale = quantise(weight)
+error = np.abs(values * scale - weight)
+print(
+    f"{weight.nbytes / 1e6:.1f} MB become {(values.nbytes + scale.nbytes) / 1e6:.1f} MB; "
+    f"largest error {error.max():.4f}, half a step is {scale.max() / 2:.4f}"
+)
+
+# %%
+panel = backends["panel"]
+dtypes = ("float32", "float16", "int8")
+small = {dtype: panel.pack(weight, None, dtype) for dtype in dtypes}
+found = race(
+    {f"{dtype} {m}": (lambda m=m, d=dtype: panel.linear(x[:m], small[d])) for dtype in dtypes for m in (1, 4, 8)}
+)
+laws_figure(
+    {dtype: np.array([1e3 * found[f"{dtype} {m}"] for m in (1, 4, 8)]) for dtype in dtypes},
+    ["1 row", "4 rows", "8 rows"],
+    "milliseconds",
+)
+
+# %% [markdown]
+# **Look.** For one row, fewer bytes are less time. For eight rows the gain shrinks or is
+# gone: now the arithmetic takes the time. That is the ridge of lesson 3, moved to the left.
+#
+# ## 10.6 · Play: how wide a panel?
+
+
+# %%
+@njit(cache=True, fastmath={"contract"})
+def product(x, panels):
+    """One row through panels of any width."""
+    num_panels, num_inputs, width = panels.shape
+    y = np.empty(num_panels * width, np.float32)
+    for i in range(num_panels):
+        sums = np.zeros(width, np.float32)
+        for k in range(num_inputs):
+            for n in range(width):
+                sums[n] += x[k] * panels[i, k, n]
+        y[i * width : (i + 1) * width] = sums
+    return y
+
+
+widths = [8, 16, 32, 64, 128, 256]
+found = race({str(w): partial(product, x[0], pack(weight, w)) for w in widths} | {"read": probe}, 5)
+curves_figure(
+    widths,
+    {"plain Numba": [found[str(w)] / found["read"] for w in widths]},
+    "columns per panel",
+    "time, over that of only reading",
+    level=1.0,
+)
+
+# %% [markdown]
+# In the code base: `minispec/backends/base.py`, `_kernels.py` and `_panel_ir.py` are the three rungs, each tested against the one
+# before.
+
+# %%
+lesson.progress()

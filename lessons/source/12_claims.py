@@ -1,0 +1,254 @@
+# %% [markdown]
+# # 12 · The claims of the field, tested
+#
+# "Two to three times faster, with identical output." "An acceptance of 0.6 is enough." "It is free." Whoever reads about speculative
+# decoding meets such sentences. In this lesson you put six of them to the test, and learn to say *undecided* when a measurement does
+# not decide.
+#
+# About 35 minutes. You need lessons 3, 6 and 9.
+
+# %%
+import numpy as np
+
+import minispec
+from minispec.analysis.measure import interleave
+from minispec.analysis.prompts import bundled_prompts
+from minispec.teaching import begin, explore
+from minispec.viz.plots.curves import curves_figure
+
+lesson = begin("12")
+target, draft = minispec.load_model("target-17m"), minispec.load_model("draft-1.6m")
+target.backend.warm_up()
+lesson
+
+# %% [markdown]
+# ## 12.1 · A verdict needs a rule
+#
+# **Why.** A claim names a range; a measurement gives an interval. Three things can happen: the interval lies in the range, it lies
+# outside, or it overlaps the border. Only the first two decide anything.
+
+
+# %%
+def verdict(claimed: tuple[float, float], measured: tuple[float, float]) -> str:
+    """Return "holds", "false" or "undecided".
+
+    claimed, measured: (low, high), both ends included
+
+    Example: verdict((2, 3), (1.8, 2.4)) is "undecided"
+    """
+    # BEGIN SOLUTION
+    if claimed[0] <= measured[0] and measured[1] <= claimed[1]:
+        return "holds"
+    if measured[1] < claimed[0] or measured[0] > claimed[1]:
+        return "false"
+    return "undecided"
+    # END SOLUTION
+
+
+# %%
+lesson.check("verdict", verdict)
+
+# %%
+verdict = lesson.working("verdict", verdict)
+
+# %% [markdown]
+# And the interval? Times have outliers: a neighbour, a page fault. So take ratios within a round, then the median, and ask how well
+# the median is known: draw rounds again and again with replacement (the *bootstrap*), and look where its medians fall.
+
+
+# %%
+def interval(plain: list[float], fast: list[float], picks: np.ndarray) -> tuple[float, float]:
+    """Return the 5 % and 95 % percentiles of the bootstrapped median of plain[i] / fast[i].
+
+    picks: integers, shape [B, n]: row b says which rounds the b-th resampling takes. Use np.percentile.
+    """
+    # BEGIN SOLUTION
+    ratios = np.array(plain) / np.array(fast)
+    medians = np.median(ratios[picks], axis=1)
+    return float(np.percentile(medians, 5)), float(np.percentile(medians, 95))
+    # END SOLUTION
+
+
+# %%
+lesson.check("interval", interval)
+
+# %%
+interval = lesson.working("interval", interval)
+
+# %% [markdown]
+# ## 12.2 · "α = 0.8 and five drafts give about 4.5 tokens per round"
+#
+# **Predict.** Holds or false? `"holds"` or `"false"` (say "about" means within 5 %)
+
+# %%
+lesson.predict("tau", "false")
+
+# %%
+tau = sum(0.8**k for k in range(6))
+made = minispec.generate(
+    "Once upon a time", target=target, draft="synthetic:alpha=0.8", gamma=5, max_tokens=400, seed=1
+)
+print(
+    f"formula {tau:.2f}; a run with a synthetic draft of α = 0.8: {made.metrics.mean_acceptance_length:.2f}; "
+    f"verdict: {verdict((4.5 * 0.95, 4.5 * 1.05), (tau, tau))}"
+)
+
+# %% [markdown]
+# ## 12.3 · "Two to three times faster"
+#
+# Measured here, now: plain and speculative in turns, on three kinds of text, greedy and sampled. First check that the comparison is
+# like for like: at temperature 0 both must give the same tokens.
+
+# %%
+prompts = {
+    domain: next(p.text for p in bundled_prompts() if p.domain == domain) for domain in ("stories", "code", "questions")
+}
+
+
+def run(prompt: str, temperature: float, gamma: int | None):
+    return minispec.generate(
+        prompt,
+        target=target,
+        draft=None if gamma is None else draft,
+        gamma=gamma or 1,
+        seed=1,
+        temperature=temperature,
+        max_tokens=64,
+    )
+
+
+picks = np.random.default_rng(0).integers(0, 7, (500, 7))
+found = {}
+for temperature in (0.0, 1.0):
+    for domain, prompt in prompts.items():
+        if temperature == 0.0:
+            assert run(prompt, 0.0, None).token_ids == run(prompt, 0.0, 3).token_ids
+        seconds_per_token = {
+            name: (lambda p=prompt, t=temperature, g=gamma: (lambda m: m.decode_s / m.num_tokens)(run(p, t, g).metrics))
+            for name, gamma in (("plain", None), ("fast", 3))
+        }
+        times = interleave(seconds_per_token, 7)
+        low, high = interval(times["plain"], times["fast"], picks)
+        found[f"{domain}, T = {temperature:g}"] = (low, high)
+        print(f"{domain:10} T = {temperature:g}: {low:.2f}x to {high:.2f}x  →  {verdict((2.0, 3.0), (low, high))}")
+
+# %% [markdown]
+# **Look.** One sentence, six cases, each with an interval of its own. What decides is the text, the temperature, and the machine.
+# A single number without these is an advertisement.
+#
+# ## 12.4 · "Verifying is free"
+#
+# "Computationally, verifying five tokens is like making one." You know v(m) from lesson 3. What does it take for the sentence to be
+# harmless? If v is 1.3 and not 1, the speedup falls by that factor, whatever the draft.
+
+
+# %%
+def harm(v: float):
+    """Draw predicted speedups with and without the cost of verifying."""
+    alphas = [0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
+    taus = [sum(a**k for k in range(6)) for a in alphas]
+    return curves_figure(
+        alphas,
+        {"verifying is free": [t / (5 * 0.06 + 1) for t in taus], f"v = {v}": [t / (5 * 0.06 + v) for t in taus]},
+        "α at γ = 5, c = 0.06",
+        "speedup",
+        level=1.0,
+    )
+
+
+explore(harm, v=[1.0, 1.2, 1.5, 2.0])
+
+# %% [markdown]
+# ## 12.5 · "30 to 50 tokens per second for a 70B model on one A100"
+#
+# **Why.** Some claims need no machine, only arithmetic: does the model fit, and how fast can its weights be read?
+
+
+# %%
+def decode_bound(billions: float, bits: float, memory_gb: float, gb_per_s: float) -> float:
+    """Return the most tokens per second of plain decoding, one sequence; 0.0 if the weights do not fit.
+
+    Example: decode_bound(7, 16, 80, 2000) is 2000 / 14
+    """
+    # BEGIN SOLUTION
+    size_gb = billions * bits / 8
+    return gb_per_s / size_gb if size_gb <= memory_gb else 0.0
+    # END SOLUTION
+
+
+# %%
+lesson.check("decode_bound", decode_bound)
+
+# %%
+decode_bound = lesson.working("decode_bound", decode_bound)
+for bits in (16, 8, 4):
+    print(
+        f"{bits:2} bits: {70 * bits / 8:5.1f} GB, at most {decode_bound(70, bits, 80, 2039):5.1f} tokens/s on a card of 80 GB and 2039 GB/s"
+    )
+
+# %% [markdown]
+# **Predict.** At which number of bits can 30 to 50 tokens per second come from *plain* decoding there? Type 16, 8 or 4.
+
+# %%
+lesson.predict("bits", 4)
+
+# %% [markdown]
+# ## 12.6 · "It does not help for short answers"
+#
+# A round in flight at the end is cut: with n tokens wanted, the last round may yield more than there is room for. How much does that
+# cost? minispec's theory has the exact expectation.
+
+# %%
+from minispec.theory import response_speedup
+
+lengths = [1, 2, 4, 8, 12, 16, 20, 40, 80, 160]
+curves_figure(
+    [float(np.log2(n)) for n in lengths],
+    {f"α = {a}": [response_speedup(n, [a] * 5, 0.06, 1.2) for n in lengths] for a in (0.5, 0.7, 0.9)},
+    "log₂ of the tokens wanted (γ = 5, c = 0.06, v = 1.2)",
+    "speedup",
+    level=1.0,
+)
+
+# %% [markdown]
+# **Look.** From some ten tokens on, nearly the full gain is there. What really hurts short answers is not in this picture: the draft
+# model has to read the prompt, too, before the first token.
+#
+# ## 12.7 · "Accepted more often is better"
+#
+# **Why.** Two systems report "acceptance 60 %" and "acceptance 75 %". Which one is faster? You cannot know: the figure depends on γ.
+
+
+# %%
+def same_pair(rate_one: float, gamma_one: int, rate_two: float, gamma_two: int) -> bool:
+    """Return whether two rates (accepted / drafted) may come from one and the same alpha, to within 0.01 of alpha.
+
+    Invert rate = (alpha + ... + alpha^gamma) / gamma for both, by halving intervals, and compare.
+
+    Example: same_pair(0.8, 1, 0.538, 5) is True
+    """
+
+    # BEGIN SOLUTION
+    def alpha_of(rate: float, gamma: int) -> float:
+        low, high = 0.0, 1.0
+        for _ in range(50):
+            middle = (low + high) / 2
+            if sum(middle**k for k in range(1, gamma + 1)) / gamma < rate:
+                low = middle
+            else:
+                high = middle
+        return low
+
+    return abs(alpha_of(rate_one, gamma_one) - alpha_of(rate_two, gamma_two)) <= 0.01
+    # END SOLUTION
+
+
+# %%
+lesson.check("same_pair", same_pair)
+
+# %% [markdown]
+# In the code base: `minispec experiment list` has some thirty claims, each with a file that states it, a measurement, a plot and a
+# verdict by rule; `docs/claims.md` is the ledger of what came out.
+
+# %%
+lesson.progress()

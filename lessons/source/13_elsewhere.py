@@ -1,0 +1,198 @@
+# %% [markdown]
+# # 13 · Optional: the same pair elsewhere, and the GPU
+#
+# You know speculative decoding from the inside now. In this last lesson you translate: what are the same knobs called in Hugging Face
+# transformers, vLLM and llama.cpp, which of their figures mean what, and what changes on a GPU. Nothing here needs those packages;
+# cells that could use them say so and go on without.
+#
+# About 20 minutes. You need lessons 6 and 9.
+
+# %%
+import importlib.util
+
+import numpy as np
+
+import minispec
+from minispec.analysis.machine_profiles import get_profile
+from minispec.analysis.roofline import Storage
+from minispec.analysis.roofline_shapes import get_shape
+from minispec.analysis.roofline_time import predict_forward
+from minispec.loading.bundled import bundled_folders
+from minispec.teaching import begin, explore
+from minispec.viz.plots.curves import curves_figure
+
+lesson = begin("13")
+for package in ("transformers", "vllm", "llama_cpp", "cupy"):
+    print(f"{package:12} {'installed' if importlib.util.find_spec(package) else 'not installed'}")
+
+# %% [markdown]
+# ## 13.1 · Transformers: `assistant_model`
+#
+# The bundled weights are ordinary Hugging Face folders, so the same pair runs there. The draft is called *assistant*:
+#
+# ```python
+# target = AutoModelForCausalLM.from_pretrained(target_folder)
+# draft = AutoModelForCausalLM.from_pretrained(draft_folder)
+# target.generate(ids, assistant_model=draft, num_assistant_tokens=5, num_assistant_tokens_schedule="constant", do_sample=False)
+# ```
+#
+# | here | transformers | vLLM | llama.cpp |
+# |---|---|---|---|
+# | γ | `num_assistant_tokens` | `num_speculative_tokens` | `--draft-max` |
+# | stop drafting when unsure | `assistant_confidence_threshold` | – | `--draft-p-min` |
+# | n-gram draft | `prompt_lookup_num_tokens` | method `ngram` | lookup examples |
+# | accepted / drafted | – | draft acceptance rate | accept |
+#
+# If both torch and transformers are installed, the next cell compares greedy texts.
+
+# %%
+prompt = "Once upon a time there was a little girl who"
+ours = minispec.generate(prompt, temperature=0.0, max_tokens=24)
+if importlib.util.find_spec("transformers") and importlib.util.find_spec("torch"):
+    import torch
+    from transformers import GPT2LMHeadModel
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+    theirs = GPT2LMHeadModel.from_pretrained(bundled_folders()["target-17m"], dtype=torch.float32)
+    ids = minispec.load_tokenizer("target-17m").encode(prompt)
+    made = theirs.generate(torch.tensor([ids]), max_new_tokens=24, do_sample=False, pad_token_id=0)[
+        0, len(ids) :
+    ].tolist()
+    print("the same 24 greedy tokens:", made == list(ours.token_ids))
+else:
+    print("transformers is not installed here; the text of minispec:")
+print(ours.text)
+
+# %% [markdown]
+# ## 13.2 · Read their figures
+#
+# **Why.** A log line says: *"Mean acceptance length: 2.90, Accepted: 190 tokens, Drafted: 400 tokens, Avg draft acceptance rate:
+# 47.5 %"*. Which of our symbols is which? The mean acceptance length counts the target's own token: it is τ.
+#
+# **Predict.** From these counts: how many rounds were there? (Each round emits its accepted drafts and one token more.)
+
+# %%
+lesson.predict("rounds", 100)
+
+
+# %%
+def read_log(accepted: int, drafted: int, mean_acceptance_length: float) -> tuple[float, float]:
+    """Return (rounds, gamma) behind such a line, as real numbers.
+
+    tau = 1 + accepted / rounds; every round drafted gamma tokens.
+
+    Example: read_log(190, 400, 2.9) is (100, 4)
+    """
+    # BEGIN SOLUTION
+    rounds = accepted / (mean_acceptance_length - 1)
+    return rounds, drafted / rounds
+    # END SOLUTION
+
+
+# %%
+lesson.check("read_log", read_log)
+
+# %% [markdown]
+# ## 13.3 · The same promise?
+#
+# "Lossless" there is usually *same-distribution, up to the hardware*: on a GPU the logits of one row and of six rows differ in the last
+# bits, and so greedy texts with and without a draft can part (lesson 9). Before you compare two systems, ask which promise each makes.
+
+
+# %%
+def first_difference(one: list[int], other: list[int]) -> int | None:
+    """Return the place where two token lists first differ, or None; a list that merely ends earlier differs at its end.
+
+    Example: first_difference([1, 2, 3], [1, 2]) is 2
+    """
+    # BEGIN SOLUTION
+    for i, (a, b) in enumerate(zip(one, other, strict=False)):
+        if a != b:
+            return i
+    return None if len(one) == len(other) else min(len(one), len(other))
+    # END SOLUTION
+
+
+# %%
+lesson.check("first_difference", first_difference)
+
+# %% [markdown]
+# ## 13.4 · On a GPU
+#
+# **Why.** A large card reads thirty times faster than this machine, and computes a thousand times faster. So its ridge lies far to the
+# right, and more rows are free. But a small draft starves it: launching a kernel takes microseconds, whatever little it does.
+#
+# The prediction below counts bytes and operations of a 7-billion-parameter model in 16 bits, and takes public figures of the cards. It
+# leaves out launches and everything else that real systems lose.
+
+# %%
+shape, storage = get_shape("7b"), Storage("float16")
+cards = {name: get_profile(name) for name in ("a100", "h100", "rtx4090")}
+rows = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
+
+
+def cost(card, m: int) -> float:
+    """v(m) predicted for a card."""
+    one, many = (predict_forward(shape, card, r, 512, storage=storage).seconds for r in (1, m))
+    return many / one
+
+
+curves_figure(
+    [float(np.log2(m)) for m in rows],
+    {name: [cost(card, m) for m in rows] for name, card in cards.items()},
+    "log₂ of the rows in one forward",
+    "v(m), predicted",
+    level=1.0,
+)
+
+# %% [markdown]
+# **Look.** Up to which number of rows is verifying nearly free on each card? A chain of five drafts for one reader uses six of them.
+#
+# **Predict.** So what would use the free rows better, for a *single* reader: `"a tree of drafts"` or `"a longer prompt"`?
+
+# %%
+lesson.predict("rows", "a tree of drafts")
+
+
+# %%
+def launch_bound(num_layers: int, kernels_per_layer: int, launch_us: float, bytes_read: float, gb_per_s: float) -> bool:
+    """Return whether launching a model's kernels one by one takes longer than reading its weights.
+
+    Example: launch_bound(2, 8, 5, 3e6, 2000) is True: 80 us against 1.5 us
+    """
+    # BEGIN SOLUTION
+    launches = num_layers * kernels_per_layer * launch_us * 1e-6
+    return launches > bytes_read / (gb_per_s * 1e9)
+    # END SOLUTION
+
+
+# %%
+lesson.check("launch_bound", launch_bound)
+
+# %% [markdown]
+# That is why GPU engines record a forward once and replay it as a whole (a *CUDA graph*). minispec does so in
+# `minispec/backends/cuda/`; `docs/gpu.md` says what was tested, and where.
+
+
+# %%
+def at_size(billions: float):
+    """Draw the most tokens per second on each card, over the number of bits per weight."""
+    bits = [4, 8, 16]
+    speeds = {"a100": 2039, "h100": 3350, "rtx4090": 1008}
+    return curves_figure(
+        bits,
+        {name: [speed / (billions * b / 8) for b in bits] for name, speed in speeds.items()},
+        f"bits per weight, {billions:g} billion weights (whether they fit is another question)",
+        "tokens per second, at most",
+    )
+
+
+explore(at_size, billions=[1.5, 7, 13, 70])
+
+# %% [markdown]
+# You have reached the end. Go on with the assignments, with the code (`docs/reading.md` is a path of twelve stops), or with a pair of
+# your own: `minispec plan` and `minispec measure` answer whether speculation pays for it, on your machine.
+
+# %%
+lesson.progress()

@@ -1,0 +1,88 @@
+"""Alpha and costs for a plan, measured on prompts: one draft against plain decoding, in turns."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from minispec.analysis.intervals import Figure
+from minispec.analysis.measure_grid import Experiment
+from minispec.analysis.measure_record import Record
+from minispec.analysis.measure_run import run_units
+from minispec.analysis.measure_summary import summarise
+from minispec.analysis.prompts import Prompt
+from minispec.analysis.step_costs import OTHER_GAMMAS, Totals, VerifyCurve, curve_of_runs, step_costs
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What was measured, in units of a plain step.
+
+    Attributes
+    ----------
+    alpha, tau, speedup : Figure
+        Accepted / judged, tokens per step and the measured speedup at ``gamma``, each with its interval over prompts.
+    gamma : int
+    cost_ratio, verify_cost, overhead : float
+        c, v and o of the runs.
+    verify : VerifyCurve
+        v(m) + o, from the runs of every length.
+    num_prompts : int
+    """
+
+    alpha: Figure
+    tau: Figure
+    speedup: Figure
+    gamma: int
+    cost_ratio: float
+    verify_cost: float
+    overhead: float
+    verify: VerifyCurve
+    num_prompts: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-able data."""
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        figures = {name: value._asdict() for name, value in fields.items() if isinstance(value, Figure)}
+        return fields | figures | {"verify": self.verify.points, "evened_out": self.verify.evened_out}
+
+
+def measure_plan(prompts: Sequence[Prompt], target: str, draft: str, gamma: int, **options: Any) -> Measured:
+    """Decode prompts plainly, with drafts of ``gamma`` tokens, and with longer and shorter ones, in turns.
+
+    Parameters
+    ----------
+    prompts : sequence of Prompt
+    target, draft : str
+    gamma : int
+        Where alpha and c are taken from.
+    **options
+        temperature and max_tokens; the rest are those of an :class:`~minispec.analysis.measure_grid.Experiment`'s
+        ``options``.
+    """
+    experiment = Experiment(
+        prompts, (target,), (draft,), sorted({gamma, *OTHER_GAMMAS}), (options.pop("temperature"),),
+        max_tokens=options.pop("max_tokens"), repeats=2, options=options,
+    )  # fmt: skip
+    records = [record for unit in run_units(experiment, list(experiment.units())) for record in unit]
+    plain = Totals.of(_totals(r) for r in records if r.draft is None)
+    costs = {
+        each: step_costs(plain, Totals.of(_totals(r) for r in records if r.draft is not None and r.gamma == each))
+        for each in experiment.gammas
+    }
+    summary = next(s for s in summarise(records) if not s.variant.plain and s.variant.gamma == gamma)
+    own = costs[gamma]
+    return Measured(
+        summary.alpha, summary.mean_acceptance_length, summary.speedup, gamma, own.cost_ratio, own.verify_cost,
+        own.overhead, curve_of_runs(costs.values(), own.cost_ratio), len(prompts),
+    )  # fmt: skip
+
+
+def _totals(record: Record) -> Totals:
+    """Return a record's counts with the medians of its times."""
+    times = {
+        name: statistics.median(getattr(record, name)) for name in ("prefill_s", "draft_s", "target_s", "decode_s")
+    }
+    return Totals(record.num_tokens, record.num_steps, record.num_draft_tokens, **times)

@@ -1,0 +1,149 @@
+"""Running an experiment: each prompt decoded in every way, in turns; one unit after the other, or on many workers."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from minispec.analysis.measure import interleave
+from minispec.analysis.measure_grid import Experiment, Unit, Variant
+from minispec.analysis.measure_record import Record, record
+from minispec.drafters.spec import MODEL, parse_draft
+from minispec.errors import MissingDependencyError, OptionError
+from minispec.generation import Generation, stream
+from minispec.loading import load_model
+from minispec.model import GPT2
+from minispec.model.session import LanguageModel
+
+Load = Callable[[str, str], LanguageModel]
+"""Gives the model of a name and of the role "target" or "draft"."""
+
+
+def run_unit(
+    experiment: Experiment, unit: Unit, load: Load | None = None, clock: Callable[[], float] = time.perf_counter
+) -> list[Record]:
+    """Decode one prompt in every way and return a record for each.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    unit : Unit
+        One of its units.
+    load : callable, optional
+        By default models are loaded once per process.
+    clock : callable
+        Seconds.
+    """
+    load = load or functools.partial(load_named, **experiment.loading)
+
+    def decode(variant: Variant, *, logprobs: bool = False) -> Generation:
+        options = experiment.engine_options(variant, unit.seed) | {"logprobs": logprobs}
+        target, draft = load(variant.target, "target"), _draft(variant.draft, load)
+        return stream(unit.prompt.text, target=target, draft=draft, clock=clock, **experiment.loading, **options).run()
+
+    quality = {variant: decode(variant, logprobs=True) for variant in unit.variants}
+    timed: dict[Variant, list[Generation]] = {variant: [] for variant in unit.variants}
+
+    def turn(variant: Variant) -> float:
+        timed[variant].append(decode(variant))
+        return timed[variant][-1].metrics.decode_s
+
+    interleave({str(i): functools.partial(turn, each) for i, each in enumerate(unit.variants)}, experiment.repeats)
+    plain = quality[unit.variants[0]]
+    return [record(each, unit.prompt, quality[each], plain, timed[each]) for each in unit.variants]
+
+
+def _draft(name: str | None, load: Load) -> LanguageModel | str | None:
+    """Return a loaded model draft; any other kind is built anew for every run."""
+    if name is None:
+        return None
+    spec = parse_draft(name)
+    return load(spec.name, "draft") if spec.kind == MODEL and not spec.options["translate"] else name
+
+
+@functools.cache
+def load_named(
+    name: str, role: str, backend: str = "numba", dtype: str = "float32", draft_dtype: str | None = None
+) -> GPT2:
+    """Load a model, once per process."""
+    model = load_model(name, backend, draft_dtype or dtype if role == "draft" else dtype)
+    model.backend.warm_up()
+    return model
+
+
+def fingerprints(experiment: Experiment, load: Load | None = None) -> dict[str, str]:
+    """Return for each model what tells it from another of the same name: a hash of logits it computes here."""
+    load = load or functools.partial(load_named, **experiment.loading)
+    specs = [parse_draft(name) for name in experiment.drafts]
+    names = [(name, "target") for name in experiment.targets]
+    names += [(spec.name, "draft") for spec in specs if spec.kind == MODEL]
+    found = {}
+    for name, role in names:
+        model = load(name, role)
+        logits = model.forward([0], model.new_cache(capacity=1), 1)
+        found[f"{role} {name}"] = hashlib.sha256(logits.tobytes()).hexdigest()
+    return found
+
+
+def run_units(experiment: Experiment, units: Sequence[Unit], jobs: int = 1) -> Iterator[list[Record]]:
+    """Yield the records of each unit as it is finished, in any order.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    units : sequence of Unit
+    jobs : int
+        Units at a time; -1 is one per core. More than one needs joblib and an experiment without timing: runs that
+        share a machine slow each other down. Where they run is joblib's choice: worker processes here, or whatever
+        ``joblib.parallel_config`` names, a Dask or Ray cluster for one.
+
+    Raises
+    ------
+    OptionError
+        If time is to be measured by several jobs.
+    MissingDependencyError
+        If joblib is not installed.
+    """
+    check_jobs(experiment, jobs)
+    if jobs == 1:
+        yield from (run_unit(experiment, unit) for unit in units)
+        return
+    joblib = sweep_library("joblib")
+    parallel = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")
+    yield from parallel(joblib.delayed(run_unit)(experiment, unit) for unit in units)
+
+
+def check_jobs(experiment: Experiment, jobs: int) -> None:
+    """Refuse a number of jobs that is none, and several where time is to be measured.
+
+    Raises
+    ------
+    OptionError
+    """
+    if jobs == 0 or jobs < -1:
+        raise OptionError(f"jobs is {jobs}; it counts units at a time, -1 is one per core. Try --jobs 2")
+    if jobs != 1 and experiment.repeats:
+        raise OptionError(
+            f"{jobs} jobs cannot measure time: they slow each other down. Try --no-timing, or leave --jobs out"
+        )
+
+
+def sweep_library(name: str) -> Any:
+    """Import a library of the extra ``sweep``.
+
+    Raises
+    ------
+    MissingDependencyError
+        If it is not installed.
+    """
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise MissingDependencyError(
+            f"{name.partition('.')[0]} is not installed; several jobs need it. Try: "
+            "pip install 'minispec-decoding[sweep]'"
+        ) from None

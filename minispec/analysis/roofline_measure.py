@@ -1,0 +1,230 @@
+"""Prediction against measurement: a model's forwards beside a read probe of the same footprint, in turns."""
+
+from __future__ import annotations
+
+import dataclasses
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from minispec.analysis.machine import Machine
+from minispec.analysis.measure import interleave
+from minispec.analysis.roofline import Storage, count_forward
+from minispec.analysis.roofline_counter import TimingBackend, part_names, storage_of
+from minispec.analysis.roofline_kernels import KINDS, kernel_timers, part_rates
+from minispec.analysis.roofline_shapes import Shape
+from minispec.analysis.roofline_time import Prediction, predict
+from minispec.backends.base import Backend
+from minispec.errors import OptionError
+from minispec.model import GPT2, GPT2Config
+from minispec.model.weights import build_weights, expected_shapes
+
+PROBE = "probe"
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Forwards over some rows: measured, predicted, and their floor, all from the same rounds.
+
+    Attributes
+    ----------
+    rows : int
+    seconds : float
+        Median.
+    spread : tuple of float
+        Smallest and largest.
+    floor : Prediction
+        With the machine's ceilings, the median bandwidth of the rounds, and nothing else: no program is faster.
+    prediction : Prediction
+        With what the kernels reach in place of the peak, and the measured overhead of the calls.
+    floor_ratio, ratio : float
+        Median over the rounds of measured / floor and of measured / predicted, each round with its own bandwidth.
+    verify_cost : float
+        v(m): median over the rounds of this time / that of one row.
+    """
+
+    rows: int
+    seconds: float
+    spread: tuple[float, float]
+    floor: Prediction
+    prediction: Prediction
+    floor_ratio: float
+    ratio: float
+    verify_cost: float
+
+
+def model_storage(model: GPT2) -> Storage:
+    """Return how a loaded model's weights are kept."""
+    return storage_of(model.backend, model.dtype)
+
+
+def random_model(config: GPT2Config, backend: Backend, dtype: str = "float32", name: str = "random") -> GPT2:
+    """Return a model of that config with random weights: as fast as a trained one, and it says nothing."""
+    generator = np.random.default_rng(0)
+
+    def read(tensor: str) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+        shape = next(shape for known, shape in expected_shapes(config) if known == tensor)
+        if "ln_" in tensor:
+            return np.full(shape, 1.0 if tensor.endswith("weight") else 0.0, np.float32)
+        return generator.standard_normal(shape, np.float32) * np.float32(0.02)
+
+    return GPT2(name, config, build_weights(read, config, backend, dtype), backend, None, dtype)
+
+
+def empty_model(model: GPT2) -> GPT2:
+    """Return a model with as many layers and calls, and next to nothing to read or compute in them."""
+    sizes = {"vocab_size": 64, "n_embd": 2, "n_head": 1, "n_inner": 2}
+    config = GPT2Config(
+        sizes["vocab_size"], model.config.n_positions, sizes["n_embd"], model.config.n_layer, sizes["n_head"],
+        sizes["n_inner"], model.config.activation_function,
+    )  # fmt: skip
+    return random_model(config, model.backend, model.dtype, "empty")
+
+
+def forward_timers(
+    model: GPT2,
+    rows: Sequence[int],
+    context: int,
+    *,
+    forwards: int = 3,
+    clock: Callable[[], float] = time.perf_counter,
+) -> dict[int, Callable[[], float]]:
+    """Return a timer per number of rows, all on one cache.
+
+    Each runs a forward over its rows behind ``context`` cached tokens ``1 + forwards`` times and returns the median
+    seconds of all but the first, which finds the caches as another contender left them.
+
+    Raises
+    ------
+    OptionError
+        If context and rows do not fit the model.
+    """
+    longest = context + max(rows)
+    if min(rows) < 1 or context < 0 or longest > model.n_positions:
+        raise OptionError(
+            f"rows {min(rows)} to {max(rows)} behind a context of {context} need positions 0 to {longest - 1}; "
+            f"{model.name} has {model.n_positions}, and a forward has at least one row. "
+            f"Try --context {max(0, model.n_positions - max(rows)) // 2}"
+        )
+    session = model.session()
+    tokens = [(31 * i + 7) % model.vocab_size for i in range(longest)]
+    session.prefill(tokens[:context])
+
+    def once(count: int) -> float:
+        started = clock()
+        session.score(tokens[context : context + count])
+        seconds = clock() - started
+        session.rollback(context)
+        return seconds
+
+    def timer(count: int) -> Callable[[], float]:
+        return lambda: statistics.median([once(count) for _ in range(1 + forwards)][1:])
+
+    return {count: timer(count) for count in rows}
+
+
+def probe_timer(read: Callable[[], float], reads: int = 3) -> Callable[[], float]:
+    """Return the same for a bandwidth probe: the median seconds of ``reads`` reads after one that warms its caches."""
+    return lambda: statistics.median([read() for _ in range(1 + reads)][1:])
+
+
+def measure_forwards(
+    model: GPT2,
+    machine: Machine,
+    rows: Sequence[int] = tuple(range(1, 10)),
+    context: int = 256,
+    repeats: int = 7,
+    *,
+    clock: Callable[[], float] = time.perf_counter,
+    probe: Callable[[int], Callable[[], float]] | None = None,
+) -> list[Measured]:
+    """Measure forwards over each number of rows and relate them to their floor.
+
+    Parameters
+    ----------
+    model : GPT2
+    machine : Machine
+        This one, as measured; its ladder serves for activations, and for nothing else: the bandwidth of weights and
+        cache is probed in every round.
+    rows : sequence of int
+        Must contain 1.
+    context, repeats : int
+    clock : callable
+    probe : callable, optional
+        As for :func:`~.machine.measure_ladder`.
+
+    Returns
+    -------
+    list of Measured
+        In the order of ``rows``.
+    """
+    if 1 not in rows:
+        raise OptionError(f"rows are {list(rows)}; v(m) compares with 1 row, so 1 must be among them")
+    if probe is None:
+        from minispec.backends.probe import ReadProbe  # imports Numba
+
+        probe = ReadProbe
+    shape, storage = Shape.from_config(model.config, model.name), model_storage(model)
+    activation = model.config.activation_function
+    counts = {m: count_forward(shape, m, context, storage=storage, activation=activation) for m in rows}
+    footprint = sum(part.streamed_bytes for part in counts[1])
+    contenders = {PROBE: probe_timer(probe(footprint))}
+    contenders |= {f"empty {m}": run for m, run in forward_timers(empty_model(model), rows, 0, clock=clock).items()}
+    contenders |= {f"rows {m}": run for m, run in forward_timers(model, rows, context, clock=clock).items()}
+    for m in rows:
+        contenders |= {f"{name} {m}": run for name, run in kernel_timers(model, m, context, clock=clock).items()}
+    figures = interleave(contenders, repeats)
+    bandwidths = [footprint / seconds for seconds in figures[PROBE]]
+
+    def relate(m: int) -> Measured:
+        times = figures[f"rows {m}"]
+        kernels = {kind: statistics.median(figures[f"{kind} {m}"]) for kind in set(KINDS.values())}
+        rates = part_rates(kernels, machine.peak(model.dtype))
+        overhead = statistics.median(figures[f"empty {m}"])
+
+        def floor(bandwidth: float) -> Prediction:
+            return predict(counts[m], machine, model.dtype, rows=m, context=context, bandwidth=bandwidth)
+
+        def expected(bandwidth: float) -> Prediction:
+            return predict(
+                counts[m], machine, model.dtype, rows=m, context=context, bandwidth=bandwidth, rates=rates,
+                overhead_s=overhead,
+            )  # fmt: skip
+
+        def ratio(to: Callable[[float], Prediction]) -> float:
+            pairs = zip(times, bandwidths, strict=True)
+            return statistics.median(seconds / to(bandwidth).seconds for seconds, bandwidth in pairs)
+
+        return Measured(
+            rows=m,
+            seconds=statistics.median(times),
+            spread=(min(times), max(times)),
+            floor=floor(statistics.median(bandwidths)),
+            prediction=expected(statistics.median(bandwidths)),
+            floor_ratio=ratio(floor),
+            ratio=ratio(expected),
+            verify_cost=statistics.median(a / b for a, b in zip(times, figures["rows 1"], strict=True)),
+        )
+
+    return [relate(m) for m in rows]
+
+
+def time_parts(model: GPT2, rows: int, context: int, forwards: int = 7) -> Mapping[str, float]:
+    """Measure where a forward's time goes: median seconds per part, by timing every call of the backend.
+
+    A fused norm or activation is part of the matrix it is fused with. What the parts leave of the whole forward
+    (``other``) is Python, the cache, and moving activations about.
+    """
+    timing = TimingBackend(model.backend, part_names(model.weights))
+    watched = dataclasses.replace(model, backend=timing)
+    run = forward_timers(watched, [rows], context, forwards=1)[rows]
+    samples: list[dict[str, float]] = []
+    for _ in range(forwards):
+        timing.seconds.clear()
+        whole = run()
+        parts = {name: seconds / 2 for name, seconds in timing.seconds.items()}  # of the warming forward and the timed
+        samples.append(parts | {"other": max(0.0, whole - sum(parts.values()))})
+    return {name: statistics.median(sample[name] for sample in samples) for name in samples[0]}

@@ -1,0 +1,261 @@
+"""Beside stop 4 · the fast kernels: register tiles over packed panels.
+
+The last rung of the ladder. What is new is ``_panel_ir.multiply``: a tile of sums that never leaves the registers. All
+else is plain Numba. Two rules make a row's bits independent of the other rows:
+
+* a sum is one chain (``multiply``), or has an order that its length alone decides (``dot``, ``weighted_sum``);
+* what is left is element by element, in plain IEEE operations: no ``fastmath`` here, so a loop's vector body and its
+  scalar tail round alike.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import prange
+
+from minispec.backends._panel_ir import (
+    AT_ONCE,
+    LANES,
+    MAX_ROWS,
+    MAX_VECTORS,
+    PANEL,
+    bits_of,
+    dot,
+    from_bits,
+    multiply,
+    scores,
+    weighted_sum,
+)
+from minispec.jit import jit
+
+ACTIVATIONS = {None: 0, "gelu_new": 1, "gelu": 2, "relu": 3}
+"""Codes of the activations, for :func:`linear`."""
+
+PARALLEL_WORK = 60_000
+"""Multiply-adds below which a second thread costs more than it saves (a parallel region takes 1 to 2 microseconds)."""
+
+_ONE, _HALF, _ZERO = np.float32(1.0), np.float32(0.5), np.float32(0.0)
+_LOG2_E = np.float32(1.4426950408889634)
+_LN2_HIGH, _LN2_LOW = np.float32(0.693359375), np.float32(-2.12194440e-4)  # their sum is ln 2, the first has few bits
+_ROUND = np.float32(12582912.0)  # 1.5 * 2**23: adding it to a small number rounds that to an integer, in the low bits
+_EXP_5, _EXP_4, _EXP_3 = np.float32(1.9875691500e-4), np.float32(1.3981999507e-3), np.float32(8.3334519073e-3)
+_EXP_2, _EXP_1, _EXP_0 = np.float32(4.1665795894e-2), np.float32(1.6666665459e-1), np.float32(5.0000001201e-1)
+_EXP_MIN, _EXP_MAX = np.float32(-87.0), np.float32(88.0)
+_INFINITY = np.float32(np.inf)
+_GELU_A, _GELU_B = np.float32(2.0 * math.sqrt(2.0 / math.pi)), np.float32(0.044715)
+_SQRT_HALF = np.float32(math.sqrt(0.5))
+
+
+@jit(nogil=True)
+def exp(x):
+    """Return e**x in float32, to 2 units in the last place; 0 below -87, infinite above 88, NaN for NaN.
+
+    x = n ln 2 + r with abs(r) <= ln 2 / 2: e**r by the Cephes library's polynomial, 2**n by writing n into the
+    exponent.
+    """
+    shifted = x * _LOG2_E + _ROUND
+    n = shifted - _ROUND
+    r = x - n * _LN2_HIGH - n * _LN2_LOW
+    p = ((((_EXP_5 * r + _EXP_4) * r + _EXP_3) * r + _EXP_2) * r + _EXP_1) * r + _EXP_0
+    power = from_bits(np.int32((bits_of(shifted) << np.int32(23)) + np.int32(0x3F800000)))
+    y = (p * r * r + r + _ONE) * power
+    y = _ZERO if x < _EXP_MIN else y
+    return _INFINITY if x > _EXP_MAX else y
+
+
+@jit(nogil=True)
+def activate(x, activation):
+    """Apply an activation to each element of a 1-D array, in place. Oracle: Backend.activation."""
+    if activation == 1:
+        for i in range(x.shape[0]):
+            v = x[i]
+            x[i] = v / (_ONE + exp(-_GELU_A * (v + _GELU_B * v * v * v)))
+    elif activation == 2:
+        for i in range(x.shape[0]):
+            x[i] = x[i] * _HALF * (_ONE + np.float32(math.erf(x[i] * _SQRT_HALF)))
+    elif activation == 3:
+        for i in range(x.shape[0]):
+            x[i] = max(x[i], _ZERO)
+
+
+@jit(nogil=True)
+def normalise(x, weight, bias, epsilon, y):
+    """Write the layer norm of each row of x, (T, C), into y. Oracle: Backend.layer_norm."""
+    num_rows, width = x.shape
+    ones = np.ones(width, np.float32)
+    for t in range(num_rows):
+        first = t * width
+        mean = dot(x, first, ones, 0, width) / np.float32(width)
+        for c in range(width):
+            y[t, c] = x[t, c] - mean
+        scale = _ONE / np.sqrt(dot(y, first, y, first, width) / np.float32(width) + epsilon)
+        for c in range(width):
+            y[t, c] = y[t, c] * scale * weight[c] + bias[c]
+
+
+@jit(nogil=True)
+def _columns(x, panels, scale, bias, activation, residual, y, first_panel, last_panel):
+    """Compute the columns of some panels, for all rows: panel by panel, so that its weights are read once."""
+    num_rows, num_outputs = y.shape
+    num_blocks = -(-num_rows // MAX_ROWS)  # of nearly the same number of rows
+    together = AT_ONCE[num_rows] if num_blocks == 1 else 1
+    edge = np.empty((MAX_ROWS, PANEL), np.float32)  # for a last panel that is wider than what is left of y
+    panel = first_panel
+    while panel < last_panel:
+        first = panel * PANEL
+        count = together if panel + together <= last_panel and first + together * PANEL <= num_outputs else 1
+        fits = first + PANEL <= num_outputs
+        for block in range(num_blocks):
+            start = block * num_rows // num_blocks
+            rows = (block + 1) * num_rows // num_blocks - start
+            if fits:
+                multiply(x, start, rows, panels, panel, count, y, start, first)
+            else:
+                multiply(x, start, rows, panels, panel, 1, edge, 0, 0)
+                for m in range(rows):
+                    for n in range(num_outputs - first):
+                        y[start + m, first + n] = edge[m, n]
+        panel += count
+    first, last = first_panel * PANEL, min(last_panel * PANEL, num_outputs)
+    for t in range(num_rows):
+        _finish(y[t, first:last], scale, bias, activation, residual, t, first)
+
+
+@jit(nogil=True)
+def _finish(out, scale, bias, activation, residual, row, first):
+    """Turn sums into outputs, in place: times the scale of the column, plus bias, activation, plus residual."""
+    if scale.size:
+        for n in range(out.shape[0]):
+            out[n] = out[n] * scale[first + n]
+    for n in range(out.shape[0]):
+        out[n] = out[n] + bias[first + n]
+    activate(out, activation)
+    if residual.size:
+        for n in range(out.shape[0]):
+            out[n] = out[n] + residual[row, first + n]
+
+
+@jit(parallel=True, nogil=True)
+def linear(x, norm_weight, norm_bias, epsilon, panels, scale, bias, activation, residual, num_outputs, max_threads):
+    """Return activation(norm(x) @ W + bias) + residual, (T, N), for ``panels`` of shape (P, K, PANEL).
+
+    An empty ``norm_weight``, ``scale`` or ``residual`` stands for none. Oracle: Backend.linear.
+    """
+    num_rows, num_inputs = x.shape
+    num_panels = panels.shape[0]
+    y = np.empty((num_rows, num_outputs), np.float32)
+    normed = x
+    if norm_weight.size:
+        normed = np.empty((num_rows, num_inputs), np.float32)
+        normalise(x, norm_weight, norm_bias, epsilon, normed)
+    threads = min(max_threads, num_panels)
+    if threads == 1 or num_inputs * num_outputs * num_rows < PARALLEL_WORK:
+        _columns(normed, panels, scale, bias, activation, residual, y, 0, num_panels)
+    else:
+        for i in prange(threads):
+            first, last = i * num_panels // threads, (i + 1) * num_panels // threads
+            _columns(normed, panels, scale, bias, activation, residual, y, first, last)
+    return y
+
+
+@jit(nogil=True)
+def split(qkv, keys, values, rows, slots):
+    """Return the queries of qkv, (T, 3C), as (T, H, D), and put its keys and values into (B, S, H, D).
+
+    Oracle: Backend.project.
+    """
+    num_tokens, (num_heads, size) = qkv.shape[0], keys.shape[2:]
+    width = num_heads * size
+    queries = np.empty((num_tokens, num_heads, size), np.float32)
+    for t in range(num_tokens):
+        for h in range(num_heads):
+            for d in range(size):
+                c = h * size + d
+                queries[t, h, d] = qkv[t, c]
+                keys[rows[t], slots[t], h, d] = qkv[t, width + c]
+                values[rows[t], slots[t], h, d] = qkv[t, 2 * width + c]
+    return queries
+
+
+@jit(nogil=True)
+def _largest(values, count):
+    """Return the largest of the first ``count`` values.
+
+    Four at a time: one chain of comparisons would take as long as the dot products that made them.
+    """
+    a = b = c = d = -_INFINITY
+    whole = count - count % 4
+    for i in range(0, whole, 4):
+        a = values[i] if values[i] > a else a
+        b = values[i + 1] if values[i + 1] > b else b
+        c = values[i + 2] if values[i + 2] > c else c
+        d = values[i + 3] if values[i + 3] > d else d
+    for i in range(whole, count):
+        a = values[i] if values[i] > a else a
+    a = b if b > a else a
+    c = d if d > c else c
+    return c if c > a else a
+
+
+@jit(nogil=True)
+def _attend(queries, keys, values, rows, ends, visible, scale, out, first_task, last_task):
+    """Attend for some (token, head) pairs, numbered t * H + h."""
+    num_heads, size = queries.shape[1:]
+    capacity = keys.shape[1]
+    firsts, weights = np.empty(capacity + 1, np.int64), np.empty(capacity, np.float32)
+    ones = np.ones(capacity, np.float32)
+    count, listed = 0, -1  # the slots that token ``listed`` sees
+    in_registers = size % LANES == 0 and size // LANES <= MAX_VECTORS
+    for task in range(first_task, last_task):
+        t, h = task // num_heads, task % num_heads
+        if t != listed:
+            count, listed = 0, t
+            for s in range(ends[t]):  # an invisible slot may hold anything, so it is left out, not weighted by 0
+                firsts[count] = (rows[t] * capacity + s) * num_heads * size
+                count += int(visible.size == 0 or visible[t, s])
+        head = h * size
+        if in_registers:
+            scores(queries, task * size, keys, firsts, head, count, size, weights)
+        else:
+            for i in range(count):
+                weights[i] = dot(queries, task * size, keys, firsts[i] + head, size)
+        for i in range(count):
+            weights[i] = weights[i] * scale
+        largest = _largest(weights, count)
+        for i in range(count):
+            weights[i] = exp(weights[i] - largest)
+        weighted_sum(weights, values, firsts, head, count, out, task * size, size)
+        total = dot(weights, 0, ones, 0, count)
+        for d in range(size):
+            out[t, h, d] = out[t, h, d] / total
+
+
+@jit(nogil=True)
+def _total(counts):
+    """Add up; where ``parallel`` is on, Numba would make a sum a parallel region of its own."""
+    total = 0
+    for count in counts:
+        total += count
+    return total
+
+
+@jit(parallel=True, nogil=True)
+def attention(queries, keys, values, rows, ends, visible, scale, max_threads):
+    """Attend from each (token, head) to its row's slots, in slot order. Oracle: Backend.attention.
+
+    An empty ``visible`` stands for none.
+    """
+    num_tokens, num_heads, size = queries.shape
+    out = np.empty_like(queries)
+    tasks = num_tokens * num_heads
+    threads = min(max_threads, tasks)
+    work = 2 * num_heads * size * _total(ends)
+    if threads <= 1 or work < PARALLEL_WORK:
+        _attend(queries, keys, values, rows, ends, visible, scale, out, 0, tasks)
+    else:
+        for i in prange(threads):
+            first, last = i * tasks // threads, (i + 1) * tasks // threads
+            _attend(queries, keys, values, rows, ends, visible, scale, out, first, last)
+    return out

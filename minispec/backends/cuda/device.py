@@ -1,0 +1,78 @@
+"""What both GPU backends share: memory on the card, and whose turn it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minispec.backends.base import Array, Backend, Cache, Index, Step
+from minispec.errors import OptionError
+
+
+class DeviceBackend(Backend):
+    """A backend whose arrays are CuPy's.
+
+    Parameters
+    ----------
+    cupy : module
+        CuPy, or what stands in for it in a test.
+    stream : cupy.cuda.Stream
+        Everything this backend does on the card happens on this stream, in the order it was asked for.
+    """
+
+    dtypes = ("float32", "float16")
+
+    def __init__(self, cupy: Any, stream: Any) -> None:
+        self._cupy = cupy
+        self.stream = stream
+
+    def place(self, array: Array) -> Array:
+        """See :meth:`Backend.place`."""
+        placed: Array = self._upload(np.ascontiguousarray(array, np.float32))
+        return placed
+
+    def fetch(self, array: Any) -> Array:
+        """See :meth:`Backend.fetch`; waits for the card."""
+        fetched: Array = array.get(stream=self.stream)
+        return fetched
+
+    def zeros(self, shape: tuple[int, ...], dtype: str = "float32") -> Any:
+        """See :meth:`Backend.zeros`; half-precision weights have half-precision keys and values."""
+        with self.stream:
+            return self._allocating(lambda: self._cupy.zeros(shape, dtype))
+
+    def compact(self, array: Any, row: int, slots: Index) -> None:
+        """See :meth:`Backend.compact`."""
+        with self.stream:
+            of_row = array[:, row]
+            of_row[:, : len(slots)] = of_row[:, self._cupy.asarray(slots)]
+
+    def free_bytes(self) -> int:
+        """See :meth:`Backend.free_bytes`."""
+        free, _ = self._cupy.cuda.Device().mem_info
+        return int(free) + int(self._cupy.get_default_memory_pool().free_bytes())
+
+    def run(self, compute: Callable[[Cache, Step], Any], cache: Cache, step: Step) -> Array:
+        """See :meth:`Backend.run`. Keys and values are written on the card, and counted in here."""
+        with self.stream:
+            logits = self._run(compute, cache, step)
+        cache.advance(slice(step.num_layers), step.rows, step.slots)
+        return logits
+
+    def _run(self, compute: Callable[[Cache, Step], Any], cache: Cache, step: Step) -> Array:
+        return self.fetch(compute(cache, step))
+
+    def _upload(self, array: Any) -> Any:
+        with self.stream:
+            return self._allocating(lambda: self._cupy.asarray(array))
+
+    def _allocating(self, allocate: Callable[[], Any]) -> Any:
+        try:
+            return allocate()
+        except MemoryError:  # CuPy's OutOfMemoryError is one
+            free = self.free_bytes() / 1e9
+            raise OptionError(
+                f"the GPU has {free:.2f} GB left, too little. Try --dtype float16, a smaller model, or another backend"
+            ) from None

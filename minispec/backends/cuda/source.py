@@ -1,0 +1,27 @@
+"""The kernels' source and how it is compiled: one text, one set of options per number format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ARCHITECTURES = ("sm_80", "sm_90")
+"""What the tests compile for, on machines without a card."""
+
+
+def source(primitives: str | None = None) -> str:
+    """Return the CUDA C++ of all kernels.
+
+    Parameters
+    ----------
+    primitives : str, optional
+        What to use instead of ``primitives.cuh``: an emulation of the card's instructions.
+    """
+    folder = Path(__file__).parent
+    if primitives is None:
+        primitives = (folder / "primitives.cuh").read_text(encoding="utf-8")
+    return primitives + (folder / "kernels.cu").read_text(encoding="utf-8")
+
+
+def options(dtype: str) -> tuple[str, ...]:
+    """Return the compiler's options for weights kept in ``dtype``: fused multiply-adds are where the source says."""
+    return ("-std=c++17", "-fmad=false", f"-DMINISPEC_FLOAT16={int(dtype == 'float16')}")

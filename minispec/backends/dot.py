@@ -1,0 +1,85 @@
+"""The panel backend where the CPU has dot-product instructions: two more formats, for the kernels of ``_panel_dot``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from minispec.backends import _panel_dot, formats
+from minispec.backends._panel_ir import PANEL
+from minispec.backends.base import Array, Index, Linear
+from minispec.backends.isa import ISA
+from minispec.backends.panel import PanelBackend, aligned_zeros
+
+_BIAS = np.int16(128)
+
+
+@dataclass(frozen=True, slots=True)
+class DotLinear(Linear):
+    """A matrix for a dot-product instruction.
+
+    ``weight`` has shape (P, W, columns, numbers per word): uint16, the bits of bfloat16, two per word; or uint8, an
+    int8 plus 128, four per word.
+
+    Parameters
+    ----------
+    num_inputs : int
+        K; the last word may hold more.
+    """
+
+    num_inputs: int = 0
+
+
+class DotPanelBackend(PanelBackend):
+    """The panel backend with ``bfloat16-dot``, ``int8-dot`` or both.
+
+    Parameters
+    ----------
+    isa : ISA
+        This machine's.
+    dot_dtypes : tuple of str
+        Those of :data:`formats.DOT_DTYPES` this machine has the instruction for.
+    """
+
+    def __init__(self, isa: ISA, dot_dtypes: tuple[str, ...]) -> None:
+        super().__init__(isa)
+        self.dtypes = (*formats.DTYPES, *dot_dtypes)
+
+    def pack(self, weight: Array, bias: Array | None, dtype: str = "float32") -> Linear:
+        """See :meth:`PanelBackend.pack`; the numbers of a word are neighbours along K."""
+        if dtype not in formats.DOT_DTYPES or dtype not in self.dtypes:
+            return super().pack(weight, bias, dtype)
+        num_inputs, num_outputs = weight.shape
+        self._num_weights += num_inputs * num_outputs
+        kept = formats.plain(dtype)
+        per_word = 4 // formats.ITEM_BYTES[dtype]
+        num_panels, num_words = -(-num_outputs // PANEL), -(-num_inputs // per_word)
+        panels = aligned_zeros((num_panels, num_words, PANEL, per_word), np.uint8 if per_word == 4 else np.uint16)
+        scale = np.empty(num_outputs if kept == "int8" else 0, np.float32)
+        for panel in range(num_panels):
+            columns = slice(panel * PANEL, (panel + 1) * PANEL)
+            values, factors = formats.encode(weight[:, columns], kept)
+            if factors is not None:
+                scale[columns] = factors
+                values = (values + _BIAS).astype(np.uint8)
+            padded = np.zeros((num_words * per_word, values.shape[1]), values.dtype)
+            padded[:num_inputs] = values
+            panels[panel, :, : values.shape[1]] = padded.reshape(num_words, per_word, -1).transpose(0, 2, 1)
+        bias = np.zeros(num_outputs, np.float32) if bias is None else np.ascontiguousarray(bias, np.float32)
+        return DotLinear(panels, bias, num_outputs, scale, num_inputs)
+
+    def columns(self, matrix: Linear, indices: Index) -> Array:
+        """See :meth:`Backend.columns`."""
+        if not isinstance(matrix, DotLinear):
+            return super().columns(matrix, indices)
+        values = matrix.weight[indices // PANEL, :, indices % PANEL]  # (T, W, numbers per word)
+        values = values.reshape(len(indices), -1)[:, : matrix.num_inputs]
+        if matrix.scale is None or not matrix.scale.size:
+            return formats.decode(values, None)
+        decoded: Array = (values - _BIAS) * matrix.scale[indices, None]
+        return decoded
+
+    def _kernel(self, matrix: Linear) -> Callable[..., Array]:
+        return _panel_dot.linear if isinstance(matrix, DotLinear) else super()._kernel(matrix)

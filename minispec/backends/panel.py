@@ -1,0 +1,164 @@
+"""The panel backend: the kernels of ``_panel`` behind the interface of ``base``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minispec.backends import _panel, formats, threads
+from minispec.backends._panel_ir import PANEL
+from minispec.backends.base import Array, Backend, Cache, Index, Linear, Norm, Step
+from minispec.backends.isa import ISA
+
+_LINE = 64  # bytes of a cache line
+_SHORT_FORWARD = 4_000_000  # multiply-adds: a draft of 1.6M parameters decoding, or catching up by a second token
+_NONE_1D = np.zeros(0, np.float32)
+_NONE_2D = np.zeros((0, 0), np.float32)
+_NO_MASK = np.zeros((0, 0), np.bool_)
+
+
+def aligned_zeros(shape: tuple[int, ...], kind: type[np.generic]) -> NDArray[Any]:
+    """Return zeros that begin at a cache line: a vector read across two lines costs two reads."""
+    num_bytes = math.prod(shape) * np.dtype(kind).itemsize
+    memory = np.zeros(num_bytes + _LINE, np.uint8)
+    first = -memory.ctypes.data % _LINE
+    return memory[first : first + num_bytes].view(kind).reshape(shape)
+
+
+class PanelBackend(Backend):
+    """Register tiles over packed panels, in the weights' own number format; batch-invariant.
+
+    Parameters
+    ----------
+    isa : ISA
+        This machine's.
+    """
+
+    name = "panel"
+    batch_invariant = True
+
+    def __init__(self, isa: ISA) -> None:
+        self.isa = isa
+        self._num_weights = 0  # of all matrices packed so far, i.e. of the model
+
+    def pack(self, weight: Array, bias: Array | None, dtype: str = "float32") -> Linear:
+        """Cut (K, N) into panels, (P, K, columns), the last one padded with zeros, panel by panel."""
+        num_inputs, num_outputs = weight.shape
+        self._num_weights += num_inputs * num_outputs
+        width = PANEL
+        num_panels = -(-num_outputs // width)
+        panels = aligned_zeros((num_panels, num_inputs, width), formats.STORED[dtype])
+        scale = np.empty(num_outputs if dtype == "int8" else 0, np.float32)
+        for panel in range(num_panels):
+            columns = slice(panel * width, (panel + 1) * width)
+            values, factors = formats.encode(weight[:, columns], dtype)
+            panels[panel, :, : values.shape[1]] = values
+            if factors is not None:
+                scale[columns] = factors
+        bias = np.zeros(num_outputs, np.float32) if bias is None else bias
+        if dtype == "float16":
+            panels = panels.view(np.int16)  # the bits: Numba has no float16 on a CPU
+        return Linear(panels, np.ascontiguousarray(bias, np.float32), num_outputs, scale)
+
+    def unpack(self, matrix: Linear) -> Array:
+        """See :meth:`Backend.unpack`."""
+        return self.columns(matrix, np.arange(matrix.num_outputs)).T
+
+    def columns(self, matrix: Linear, indices: Index) -> Array:
+        """See :meth:`Backend.columns`."""
+        width = PANEL
+        values = matrix.weight[indices // width, :, indices % width]
+        columns = formats.decode(values.view(np.float16) if values.dtype == np.int16 else values, None)
+        return columns * matrix.scale[indices, None] if matrix.scale is not None and matrix.scale.size else columns
+
+    def layer_norm(self, x: Array, norm: Norm) -> Array:
+        """See :meth:`Backend.layer_norm`."""
+        y = np.empty_like(x)
+        _panel.normalise(x, norm.weight, norm.bias, np.float32(norm.epsilon), y)
+        return y
+
+    def activation(self, x: Array, name: str) -> Array:
+        """See :meth:`Backend.activation`."""
+        y = x.copy()
+        _panel.activate(y.reshape(-1), _panel.ACTIVATIONS[name])
+        return y
+
+    def matmul(self, x: Array, matrix: Linear) -> Array:
+        """See :meth:`Backend.matmul`."""
+        return self.linear(x, matrix)
+
+    def linear(
+        self,
+        x: Array,
+        matrix: Linear,
+        *,
+        norm: Norm | None = None,
+        activation: str | None = None,
+        residual: Array | None = None,
+    ) -> Array:
+        """See :meth:`Backend.linear`: one compiled call, one parallel region."""
+        return self._kernel(matrix)(
+            x,
+            _NONE_1D if norm is None else norm.weight,
+            _NONE_1D if norm is None else norm.bias,
+            np.float32(0.0 if norm is None else norm.epsilon),
+            matrix.weight,
+            matrix.scale,
+            matrix.bias,
+            _panel.ACTIVATIONS[activation],
+            _NONE_2D if residual is None else residual,
+            matrix.num_outputs,
+            self._num_threads(len(x)),
+        )
+
+    def _kernel(self, matrix: Linear) -> Callable[..., Array]:
+        """Return the compiled body of :meth:`linear` for a matrix."""
+        return _panel.linear
+
+    def project(self, x: Array, matrix: Linear, norm: Norm, cache: Cache, layer: int, step: Step) -> Array:
+        """See :meth:`Backend.project`."""
+        qkv = self.linear(x, matrix, norm=norm)
+        return _panel.split(qkv, cache.keys[layer], cache.values[layer], step.rows, step.slots)
+
+    def attention(
+        self,
+        queries: Array,
+        keys: Array,
+        values: Array,
+        rows: Index,
+        ends: Index,
+        visible: NDArray[np.bool_] | None,
+        scale: float,
+    ) -> Array:
+        """See :meth:`Backend.attention`."""
+        mask = _NO_MASK if visible is None else np.ascontiguousarray(visible)
+        return _panel.attention(
+            queries, keys, values, rows, ends, mask, np.float32(scale), self._num_threads(len(queries))
+        )
+
+    def _num_threads(self, rows: int) -> int:
+        """Return one thread for a forward so short that waking others gains nothing; it also fears no neighbour."""
+        return 1 if rows * self._num_weights < _SHORT_FORWARD else threads.num_threads()
+
+    def run(self, compute: Callable[[Cache, Step], Array], cache: Cache, step: Step) -> Array:
+        """See :meth:`Backend.run`: layers are counted in at the end, all at once, which costs as much as one."""
+        logits = compute(cache, step)
+        cache.advance(slice(0, step.num_layers), step.rows, step.slots)
+        return logits
+
+    def zeros(self, shape: tuple[int, ...], dtype: str = "float32") -> Array:
+        """See :meth:`Backend.zeros`."""
+        return aligned_zeros(shape, np.float32)
+
+    def warm_up(self, dtype: str = "float32") -> None:
+        """Compile the kernels for weights of a format (or read them from Numba's cache) on inputs of a few elements."""
+        x = np.ones((1, 4), np.float32)
+        index = np.zeros(1, np.int64)
+        self.linear(x, self.pack(np.ones((4, 4), np.float32), None, dtype), norm=Norm(x[0], x[0], 1e-5))
+        cache = np.ones((1, 2, 2, 2), np.float32)
+        queries = _panel.split(np.ones((1, 12), np.float32), cache, cache, index, index)
+        self.attention(queries, cache, cache, index, index + 1, None, 1.0)

@@ -1,0 +1,90 @@
+"""How many threads the compiled kernels use, what runs those threads, and what is left of them after a fork.
+
+Import this before any parallel kernel runs: it sets what the threading layer reads when it starts.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+# Read by libgomp when the first parallel kernel starts. Between two kernels of a forward the other threads should still
+# be spinning when the next one comes, or each has to be woken, at some 50 microseconds; 1000 spins are too few for that
+# (measured here: 2 ms per token or 6, as chance would have it). The default is to spin for milliseconds: as soon as a
+# neighbour takes a core, each of a forward's regions waits out a whole time slice (tests/benchmarks/neighbour.py).
+os.environ.setdefault("GOMP_SPINCOUNT", "5000")
+
+import numba
+
+from minispec.errors import OptionError
+from minispec.jit import serial
+
+_log = logging.getLogger(__name__)
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+_count = int(numba.config.NUMBA_NUM_THREADS)
+_forked = False
+
+
+def num_threads() -> int:
+    """Return how many threads a kernel may use now; 1 in a process that was forked from one with threads.
+
+    A fork copies the thread that called it and no other, so a pool of threads does not survive it.
+    """
+    return 1 if _forked else _count
+
+
+def max_threads() -> int:
+    """Return the largest number that :func:`set_num_threads` takes: the cores of this process, or Numba's own limit."""
+    return int(numba.config.NUMBA_NUM_THREADS)
+
+
+def set_num_threads(count: int) -> None:
+    """Let the kernels use ``count`` threads from now on (kernels called from this thread of Python).
+
+    Raises
+    ------
+    OptionError
+        If it is less than 1, or more than the cores this process may run on.
+    """
+    global _count
+    if not 1 <= count <= max_threads():
+        limit = os.environ.get("NUMBA_NUM_THREADS")
+        what = "cores there are for it" if limit is None else "threads NUMBA_NUM_THREADS allows"
+        raise OptionError(
+            f"threads is {count}; it must be from 1 to {max_threads()}, the {what}. Try --threads {max_threads()}"
+        )
+    _count = count
+    if not _forked:
+        numba.set_num_threads(count)
+
+
+def runnable(kernel: _Function) -> _Function:
+    """Return a parallel kernel, or its serial twin (compiled in memory) where there are no threads to run it."""
+    return serial(kernel) if _forked else kernel
+
+
+def layer() -> str:
+    """Return which threading layer runs the kernels: "omp", "tbb" or "workqueue"."""
+    numba.get_num_threads()  # starts the threads, if no parallel kernel has done so yet
+    return str(numba.threading_layer())
+
+
+def warn_about_layer() -> None:
+    """Log a warning where the threading layer makes each of a forward's many small parallel regions expensive."""
+    if layer() == "workqueue" and num_threads() > 1:
+        _log.warning(
+            "Numba found neither OpenMP nor TBB; its own cost about 0.1 ms per parallel region, and a token has "
+            "dozens of them. Install tbb (pip install tbb), or try --threads 1"
+        )
+
+
+def _after_fork() -> None:
+    global _forked
+    _forked = True
+
+
+if hasattr(os, "register_at_fork"):  # there is no fork on Windows
+    os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,184 @@
+"""``minispec bench``: every cost of the theory on this machine, and what speculation gains from them."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from minispec.analysis.bench import QUICK, Benchmark, Plan, run_benchmark
+from minispec.analysis.bench_speculation import Speculation
+from minispec.analysis.machine import LADDER_BYTES, Machine, describe_cpu, measure_machine
+from minispec.analysis.prompts import bundled_prompts, read_prompts
+from minispec.backends import BACKENDS, DTYPES
+from minispec.cli.lists import Several
+from minispec.cli.machine_report import QUICK_LADDER, measured_facts, print_machine, size, stdout, table, time
+from minispec.cli.options import ModelName, option, threads_option
+from minispec.errors import MinispecError
+from minispec.generation.api import check_vocabularies
+from minispec.generation.options import DEFAULT_DRAFT, DEFAULT_TARGET
+from minispec.loading import load_model
+from minispec.viz.plots import style
+
+_FULL = Plan()
+
+
+@click.command()
+@option("--target", type=ModelName(), default=DEFAULT_TARGET, help="The model whose text you want.")
+@option("--draft", type=ModelName(), default=DEFAULT_DRAFT, help="The draft model.")
+@option("--backend", type=click.Choice(BACKENDS), default=BACKENDS[0], help="What computes the forward.")
+@option("--dtype", type=click.Choice(DTYPES), default=DTYPES[0], help="In what the target's weights are kept.")
+@option(
+    "--draft-dtype",
+    type=click.Choice(DTYPES),
+    default=None,
+    show_default="that of --dtype",
+    help="The same for the draft.",
+)
+@threads_option
+@click.option(
+    "--prompts",
+    "prompt_file",
+    type=click.Path(path_type=Path),
+    help="A prompt file instead of the bundled stories, code and questions.",
+)
+@option("--context", type=click.IntRange(min=0), default=_FULL.context, help="Cached tokens of the timed forwards.")
+@option(
+    "--rows",
+    type=Several(click.IntRange(min=1)),
+    default=",".join(map(str, _FULL.rows)),
+    help="Rows of the verify curve.",
+)
+@option(
+    "--gammas",
+    type=Several(click.IntRange(min=1)),
+    default=",".join(map(str, _FULL.gammas)),
+    help="Draft lengths to search the best fixed one among.",
+)
+@option("--max-tokens", type=click.IntRange(min=2), default=_FULL.num_tokens, help="Tokens per prompt.")
+@option("--per-domain", type=click.IntRange(min=1), default=_FULL.prompts, help="Prompts per domain.")
+@option("--repeats", type=click.IntRange(min=1), default=_FULL.repeats, help="Rounds of every comparison; at least 5.")
+@click.option("--quick", is_flag=True, help="Little of everything, five rounds: seconds. To see it work, not to quote.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout.")
+@click.option("--plot", type=click.Path(path_type=Path), help="Write the figure to this file (.png, .svg or .pdf).")
+def bench(**options: Any) -> None:
+    """Measure decoding, verification, prefill, drafting, sampling, and speculation by domain.
+
+    Every comparison is of like with like: the same prompts, the same number of tokens, taking turns; at temperature 0
+    the texts must be equal, or the command says so and fails.
+    """  # fmt: skip
+    if options["plot"] is not None:
+        style.check_output(options["plot"])
+    plan = QUICK if options["quick"] else Plan(
+        tuple(sorted({1, *options["rows"]})), options["context"], _FULL.prompt_tokens, options["per_domain"],
+        options["max_tokens"], tuple(sorted(set(options["gammas"]))), options["repeats"],
+    )  # fmt: skip
+    file = options["prompt_file"]
+    prompts = bundled_prompts() if file is None else read_prompts(file)
+    notes = Console(stderr=True, highlight=False)
+    with notes.status("loading models …") as status:
+        target = load_model(options["target"], options["backend"], options["dtype"])
+        draft = load_model(options["draft"], options["backend"], options["draft_dtype"] or options["dtype"])
+        check_vocabularies(target, draft)
+        status.update("compiling kernels (only the first run takes seconds) …")
+        target.backend.warm_up()
+        status.update("measuring this machine …")
+        machine = measure_machine(QUICK_LADDER if options["quick"] else LADDER_BYTES, plan.repeats)
+        benchmark = run_benchmark(
+            target, draft, machine, prompts, plan, progress=lambda what: status.update(f"measuring {what} …")
+        )
+    facts = describe_cpu()
+    pair = {"target": target.name, "dtype": target.dtype, "draft": draft.name, "draft_dtype": draft.dtype,
+            "backend": target.backend.name}  # fmt: skip
+    if options["as_json"]:
+        click.echo(json.dumps(_report(benchmark, plan, machine, facts, pair)))
+    else:
+        _print(benchmark, plan, machine, facts, pair, quick=options["quick"])
+    if options["plot"] is not None:
+        from minispec.viz.plots.bench import bench_figure
+
+        name = f"{facts['cpu']}, {facts['threads']} threads"
+        style.save(bench_figure(benchmark, f"{target.name}, {target.dtype}", name), options["plot"])
+    if benchmark.differing:
+        where = ", ".join(run.domain for run in benchmark.differing)
+        raise MinispecError(f"at temperature 0 speculative text is not the plain text ({where}): please report this")
+
+
+def _report(
+    benchmark: Benchmark, plan: Plan, machine: Machine, facts: dict[str, Any], pair: dict[str, str]
+) -> dict[str, Any]:
+    return {
+        "machine": facts | {"read_bytes_per_s": {str(rung): speed for rung, speed in machine.ladder}},
+        "pair": pair,
+        "plan": asdict(plan),
+        "forwards": [measured_facts(m) for m in benchmark.forwards],
+        "costs": [asdict(cost) for cost in benchmark.costs],
+        "speculation": [asdict(run) for run in benchmark.speculation],
+        "geometric_mean": {f"{temperature:g}": mean for temperature, mean in _means(benchmark.speculation).items()},
+    }
+
+
+def _means(runs: Sequence[Speculation]) -> dict[float, float]:
+    """Return the geometric mean of the domains' speedups, by temperature."""
+    temperatures = dict.fromkeys(run.setting.temperature for run in runs)
+    logs = {t: [math.log(run.speedup) for run in runs if run.setting.temperature == t] for t in temperatures}
+    return {temperature: math.exp(math.fsum(values) / len(values)) for temperature, values in logs.items()}
+
+
+def _print(
+    benchmark: Benchmark, plan: Plan, machine: Machine, facts: dict[str, Any], pair: dict[str, str], *, quick: bool
+) -> None:
+    out = stdout()
+    print_machine(out, facts, machine, "float32")
+    out.print(
+        f"{pair['target']} in {pair['dtype']}, draft {pair['draft']} in {pair['draft_dtype']}, backend "
+        f"{pair['backend']}; {plan.repeats} rounds, medians, spread from smallest to largest\n"
+    )
+    forwards = table("forward", "median", "from", "to", "floor", "share of floor", "v(m)")
+    for m in benchmark.forwards:
+        name = "decode, 1 row" if m.rows == 1 else f"verify, {m.rows} rows"
+        forwards.add_row(
+            name, time(m.seconds), time(m.spread[0]), time(m.spread[1]), time(m.floor.seconds),
+            f"{1 / m.floor_ratio:.2f}", f"{m.verify_cost:.2f}",
+        )  # fmt: skip
+    out.print(forwards)
+    first = benchmark.forwards[0].floor
+    out.print(
+        f"behind {plan.context} cached tokens; floor: {size(first.footprint_bytes)} at the "
+        f"{first.bandwidth_bytes_per_s / 1e9:.1f} GB/s probed in the same rounds, or the arithmetic at the peak\n"
+    )
+    costs = table("cost", "median", "from", "to", "floor", "share of floor")
+    for cost in benchmark.costs:
+        name = f"{cost.name}, {plan.prompt_tokens} tokens" if cost.name == "prefill" else cost.name
+        floor, share = ("", "") if cost.floor_s is None else (time(cost.floor_s), f"{cost.floor_s / cost.seconds:.2f}")
+        costs.add_row(name, time(cost.seconds), time(cost.spread[0]), time(cost.spread[1]), floor, share)
+    out.print(costs)
+    drafted = next(cost for cost in benchmark.costs if cost.name == "drafted token")
+    out.print(f"cost ratio c: {drafted.seconds / benchmark.forwards[0].seconds:.3f} (drafted token / decode forward)\n")
+    _print_speculation(out, benchmark.speculation)
+    if quick:
+        out.print("\n--quick: too little was measured to quote any of it.")
+
+
+def _print_speculation(out: Console, runs: Sequence[Speculation]) -> None:
+    rows = table("speculation", "T", "best γ", "plain", "speculative", "speedup", "from", "to", "τ", "α", "same text")
+    for run in runs:
+        same = {None: "", True: "yes", False: "NO"}[run.same_tokens]
+        rows.add_row(
+            run.domain, f"{run.setting.temperature:g}", str(run.gamma), time(run.plain_s), time(run.speculative_s),
+            f"{run.speedup:.2f}x", f"{run.spread[0]:.2f}x", f"{run.spread[1]:.2f}x",
+            "–" if run.tau is None else f"{run.tau:.2f}", "–" if run.alpha is None else f"{run.alpha:.2f}", same,
+        )  # fmt: skip
+    out.print(rows)
+    first = runs[0]
+    means = ", ".join(f"{mean:.2f}x at T = {temperature:g}" for temperature, mean in _means(runs).items())
+    out.print(
+        f"per token, {first.num_prompts} prompt{'s' if first.num_prompts > 1 else ''} of {first.num_tokens} tokens "
+        f"each, prefill left out; γ chosen on other seeds than measured. Geometric mean: {means}"
+    )

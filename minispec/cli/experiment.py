@@ -1,0 +1,174 @@
+"""``minispec experiment``: run the experiments behind the claims ledger and write its page."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from minispec.errors import OptionError, OutputError, reason, shown
+from minispec.experiments.framework import FULL, NAMES, TINY, Experiment, Setting, get_experiment
+from minispec.experiments.ledger import judge_again, load, load_all, measure, report, save
+from minispec.viz.plots.style import check_output
+
+RESULTS = Path("docs/claims")
+
+
+@click.group()
+def experiment() -> None:
+    """Put the claims about speculative decoding to the test, one experiment each."""
+
+
+_results = click.option(
+    "--results",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=RESULTS,
+    show_default=True,
+    help="Folder of the results, one JSON file and one plot each.",
+)
+
+
+@experiment.command("list")
+@_results
+def list_(results: Path) -> None:
+    """List the experiments, how each is measured, and its verdict if there is one."""
+    table = Table(box=None, pad_edge=False)
+    for heading in ("name", "kind", "verdict", "claim"):
+        table.add_column(heading, no_wrap=heading != "claim", overflow="fold")
+    for name in NAMES:
+        found, known = get_experiment(name), load(results, name)
+        table.add_row(name, found.kind, "" if known is None else str(known["verdict"]), found.title)
+    Console().print(table)
+
+
+@experiment.command()
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option("--all", "everything", is_flag=True, help="All of them; those that train only with --packed.")
+@click.option("--timed/--untimed", default=None, help="With --all: only those that time this machine, or only others.")
+@click.option(
+    "--since", metavar="TIME", help="Measure again what is older: HH:MM (today), YYYY-MM-DDTHH:MM, or now. UTC."
+)
+@click.option("--quick", is_flag=True, help="Tiny settings, to see that it runs; the figures mean nothing.")
+@click.option(
+    "--packed", type=click.Path(path_type=Path), help="Packed text to train on, as `minispec.training pack` leaves it."
+)
+@click.option(
+    "--work", type=click.Path(path_type=Path), default=Path(".work/experiments"), show_default=True,
+    help="Folder for drafts that are trained.",
+)  # fmt: skip
+@click.option("--no-plots", is_flag=True, help="Write figures only.")
+@_results
+def run(
+    names: tuple[str, ...],
+    everything: bool,
+    timed: bool | None,
+    since: str | None,
+    quick: bool,
+    packed: Path | None,
+    work: Path,
+    no_plots: bool,
+    results: Path,
+) -> None:
+    """Run experiments by NAME, or with --all those that have no result yet.
+
+    Each result is written when it is there, so an interrupted run goes on where it was with the same command.
+    """
+    chosen = _choose(names, everything, timed, packed)
+    oldest = None if since is None else parse_moment(since, datetime.now(UTC))
+    setting = Setting(TINY if quick else FULL, packed, work)
+    if quick and results == RESULTS:
+        raise OptionError(
+            "--quick results mean nothing and would go into the ledger; give another folder: --results DIR"
+        )
+    _make(results)
+    if not no_plots:
+        check_output(results / "plot.svg")
+    out = Console(stderr=True)
+    for number, found in enumerate(chosen, 1):
+        known = None if names and since is None else load(results, found.name)
+        if known is not None and (oldest is None or str(known["date"]) >= oldest):
+            out.print(f"{number}/{len(chosen)} {found.name}: is there already, {known['verdict']}", highlight=False)
+            continue
+        started = time.perf_counter()
+        with out.status(f"{number}/{len(chosen)} {found.name} …"):
+            result = measure(found, setting)
+        save(result, results, plot=not no_plots)
+        took = time.perf_counter() - started
+        out.print(f"{number}/{len(chosen)} {found.name}: {result['verdict']} ({took:.0f} s)", highlight=False)
+
+
+@experiment.command()
+@_results
+def judge(results: Path) -> None:
+    """Judge the figures there are again, by the present rules and texts, and draw the plots; nothing is measured."""
+    for known in load_all(results):
+        again = judge_again(known)
+        save(again, results)
+        if again["verdict"] != known["verdict"]:
+            click.echo(f"{known['name']}: {known['verdict']} -> {again['verdict']}")
+
+
+@experiment.command("report")
+@click.option("--write", type=click.Path(path_type=Path, dir_okay=False), help="Write the page here instead.")
+@_results
+def report_command(write: Path | None, results: Path) -> None:
+    """Print the page that the results make, as Markdown."""
+    found = load_all(results)
+    if not found:
+        raise OptionError(f"{results} holds no result; run some first: minispec experiment run tau")
+    page = report(found)
+    if write is None:
+        click.echo(page, nl=False)
+        return
+    try:
+        write.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise OutputError(
+            f"--write {write} cannot be written ({reason(error)}). Name a file in a writable folder"
+        ) from None
+
+
+def _choose(names: tuple[str, ...], everything: bool, timed: bool | None, packed: Path | None) -> list[Experiment]:
+    if bool(names) == everything:
+        raise OptionError("give names of experiments, or --all; `minispec experiment list` shows them")
+    if names:
+        if timed is not None:
+            raise OptionError("--timed and --untimed choose among all; leave them out with names, or use --all")
+        return [get_experiment(name) for name in dict.fromkeys(names)]
+    found = [get_experiment(name) for name in NAMES]
+    return [
+        one
+        for one in found
+        if (timed is None or (one.kind == "timed") == timed) and (one.kind != "trained" or packed is not None)
+    ]
+
+
+def parse_moment(text: str, now: datetime) -> str:
+    """Return a moment as results write it.
+
+    Raises
+    ------
+    OptionError
+        If it is none.
+    """
+    if text == "now":
+        return now.strftime("%Y-%m-%dT%H:%M:%SZ")
+    whole = f"{now:%Y-%m-%d}T{text}" if "T" not in text else text
+    try:
+        moment = datetime.strptime(whole, "%Y-%m-%dT%H:%M")
+    except ValueError:
+        raise OptionError(
+            f"--since is {shown(text)}; it must be HH:MM, YYYY-MM-DDTHH:MM or now. Try --since 10:30"
+        ) from None
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"--results {folder} cannot be made ({reason(error)}). Name another folder") from None

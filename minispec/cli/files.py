@@ -1,0 +1,43 @@
+"""Files that a command writes: refused before the work starts, and there as a whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from minispec.errors import OutputError, shown
+
+
+def check_writable(path: Path | None) -> None:
+    """Refuse a file that could not be written in the end; None is no file.
+
+    Raises
+    ------
+    OutputError
+        If its folder does not exist or cannot be written to, or it is a folder itself.
+    """
+    if path is None:
+        return
+    if not path.parent.is_dir():
+        raise OutputError(f"folder {shown(str(path.parent))} does not exist; make it, or name a file in another one")
+    if path.is_dir():
+        raise OutputError(f"{shown(str(path))} is a folder; the output is a file. Try another name")
+    if not os.access(path.parent, os.W_OK):
+        raise OutputError(f"folder {shown(str(path.parent))} is not writable. Name a file in another one")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file; what was there is replaced as a whole or not at all.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written.
+    """
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        os.replace(partial, path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise OutputError(f"{path} cannot be written ({error.strerror}). Choose another place") from None

@@ -1,0 +1,106 @@
+"""``minispec grade``: what a submission is worth, and what is wrong with it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import Progress
+
+from minispec.errors import InputError, OptionError, OutputError
+from minispec.grading import jail
+from minispec.grading.classroom import Job, grade_all, submissions_in
+from minispec.grading.formats import FORMATS, points, render
+from minispec.grading.grade import DEFAULT_SECRET, Grader
+from minispec.grading.manifest import load_assignment
+from minispec.grading.report import Report
+
+assignments_option = click.option(
+    "--assignments",
+    type=click.Path(path_type=Path),
+    help="Folder of assignments [default: lessons/assignments of the checkout].",
+)
+
+
+@click.command()
+@click.argument("submissions", nargs=-1, type=click.Path(path_type=Path), metavar="SUBMISSION...")
+@click.option("--assignment", "-a", required=True, help="Its name, such as a2.")
+@click.option("--class", "folder", type=click.Path(path_type=Path), help="Grade every entry of this folder.")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="terminal", show_default=True)
+@click.option("--output", "-o", type=click.Path(path_type=Path), help="Write the report here instead of stdout.")
+@click.option("--jobs", "-j", type=click.IntRange(1), help="Submissions graded at once [default: one per core].")
+@click.option(
+    "--results",
+    type=click.Path(path_type=Path),
+    help="Keep a report of each submission here; started again, what is there is not graded again.",
+)
+@click.option("--secret-file", type=click.Path(path_type=Path), help="Its bytes decide the hidden cases.")
+@click.option(
+    "--without",
+    type=click.Choice(jail.LAYERS),
+    multiple=True,
+    help="Leave a layer of isolation out (to see what it does).",
+)
+@assignments_option
+def grade(
+    submissions: tuple[Path, ...],
+    assignment: str,
+    folder: Path | None,
+    form: str,
+    output: Path | None,
+    jobs: int | None,
+    results: Path | None,
+    secret_file: Path | None,
+    without: tuple[str, ...],
+    assignments: Path | None,
+) -> None:
+    """Grade SUBMISSION: a Python file, a notebook, a folder or a zip; or several, or a class.
+
+    The submission runs in a process of its own, shut in; the verdict is formed here. A wrong answer is no error: the
+    exit code is 0 once there is a report.
+    """
+    paths = [*submissions, *(submissions_in(folder) if folder else [])]
+    if not paths:
+        raise OptionError("nothing to grade; name a submission, or a folder of them with --class DIR")
+    job = Job(
+        assignment, assignments, _secret(secret_file), tuple(layer for layer in jail.LAYERS if layer not in without)
+    )
+    if len(paths) == 1 and folder is None and results is None:
+        reports = [Grader(load_assignment(assignment, assignments), job.secret, job.layers).grade(paths[0])]
+    else:
+        reports = _grade_class(job, paths, jobs or os.cpu_count() or 1, results)
+    text = render(reports, form)
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    unfinished = output.with_name(f".{output.name}.{os.getpid()}")
+    try:  # whole or not at all, and never through a link that was put there
+        unfinished.write_text(text, encoding="utf-8")
+        os.replace(unfinished, output)
+    except OSError as error:
+        raise OutputError(f"{output} cannot be written: {error.strerror}. Name another file") from None
+
+
+def _grade_class(job: Job, paths: list[Path], jobs: int, results: Path | None) -> list[Report]:
+    for path in paths:
+        if not os.path.lexists(path):
+            raise InputError(f"there is no {path}; name files, folders or zips")
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("grading", total=len(paths))
+
+        def progress(count: int, _: int, report: Report) -> None:
+            told = f"{report.submission}: {points(report.score)} of {points(report.max_score)}"
+            bar.update(task, completed=count, description=told)
+
+        return grade_all(job, paths, jobs=jobs, results=results, progress=progress)
+
+
+def _secret(path: Path | None) -> bytes:
+    if path is None:
+        return os.environ.get("MINISPEC_GRADE_SECRET", "").encode() or DEFAULT_SECRET
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"--secret-file {path} cannot be read: {error.strerror}") from None

@@ -1,0 +1,77 @@
+"""``minispec lessons``: the course's notebooks, listed, copied and opened."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from minispec.errors import MissingDependencyError, OutputError, reason, shown
+from minispec.teaching.find import Files, find
+from minispec.teaching.find import lessons as all_lessons
+
+_FOLDER = "minispec-lessons"
+
+
+@click.group(invoke_without_command=True)
+@click.pass_context
+def lessons(context: click.Context) -> None:
+    """List the lessons; copy them to a folder of yours; open them in JupyterLab."""
+    if context.invoked_subcommand is not None:
+        return
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(no_wrap=True, style="dim")
+    table.add_column(overflow="fold")
+    for files in all_lessons():
+        table.add_row(files.number, files.title)
+    console = Console()
+    console.print(table)
+    console.print(f"\n`minispec lessons open` copies them to ./{_FOLDER} and opens JupyterLab there.", style="dim")
+
+
+@lessons.command()
+@click.argument("numbers", nargs=-1, metavar="[LESSON]...")
+@click.option("--to", "folder", type=click.Path(path_type=Path), default=Path(_FOLDER), show_default=True,
+              help="Where the copies go; what is there already is left alone.")  # fmt: skip
+def copy(numbers: tuple[str, ...], folder: Path) -> None:
+    """Copy lessons (all of them, if none is named) to a folder, never over a notebook that is there."""
+    for path, is_new in _copy(numbers, folder):
+        click.echo(f"{path}" if is_new else f"{path} (there already, left alone)")
+
+
+@lessons.command(name="open")
+@click.argument("number", required=False, metavar="[LESSON]")
+@click.option("--to", "folder", type=click.Path(path_type=Path), default=Path(_FOLDER), show_default=True,
+              help="Where the copies are, or go.")  # fmt: skip
+def open_lessons(number: str | None, folder: Path) -> None:
+    """Copy the lessons to a folder, unless they are there, and open JupyterLab."""
+    if importlib.util.find_spec("jupyterlab") is None:
+        raise MissingDependencyError(
+            "JupyterLab is not installed; the lessons need it. Try: pip install -e '.[lessons]'"
+        )
+    copied = _copy((number,) if number else (), folder)
+    what = copied[0][0] if number else folder
+    raise SystemExit(subprocess.run([sys.executable, "-m", "jupyterlab", str(what)], check=False).returncode)
+
+
+def _copy(numbers: tuple[str, ...], folder: Path) -> list[tuple[Path, bool]]:
+    chosen: list[Files] = [find(number) for number in numbers] or all_lessons()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        copied = []
+        for files in chosen:
+            path = folder / files.notebook.name
+            copied.append((path, not path.exists()))
+            if not path.exists():
+                shutil.copyfile(files.notebook, path)
+    except OSError as error:
+        raise OutputError(
+            f"{shown(str(folder))} cannot be written ({reason(error)}). Try --to with another folder"
+        ) from None
+    return copied

@@ -1,0 +1,194 @@
+"""``minispec measure``: plain and speculative decoding, like for like."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from minispec.analysis.machine import describe_cpu
+from minispec.analysis.measure_grid import Experiment
+from minispec.analysis.measure_journal import Journal
+from minispec.analysis.measure_record import Record
+from minispec.analysis.measure_report import INTERVALS, NOTES, likeness, tables, to_csv, to_dict, to_markdown
+from minispec.analysis.measure_run import check_jobs, fingerprints, run_units, sweep_library
+from minispec.analysis.measure_summary import Summary, summarise
+from minispec.analysis.prompts import Prompt, bundled_prompts, read_prompts
+from minispec.cli.files import check_writable, write_text
+from minispec.cli.lists import Several
+from minispec.cli.options import Gamma, ModelName, generation_options_without, option
+from minispec.errors import OptionError, reason
+from minispec.generation.options import DEFAULT_DRAFT, DEFAULT_TARGET, Options
+from minispec.viz.plots import style
+from minispec.viz.plots.measure import experiment_figure
+
+_DEFAULTS = Options()
+_FIXED = ("--target", "--draft", "--gamma", "--temperature", "--verify", "--min-tokens", "--max-tokens", "--stop",
+          "--regex", "--json-schema", "--audit", "--seed")  # fmt: skip
+
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def _output(flag: str, what: str) -> Callable[[_Command], _Command]:
+    name = flag.removeprefix("--") + "_file"
+    kind = click.Path(path_type=Path, dir_okay=False)
+    return click.option(flag, name, type=kind, metavar="FILE", help=f"Write {what} to this file.")
+
+
+@click.command()
+@click.argument("prompts", required=False, type=click.Path(path_type=Path))
+@option("--target", type=Several(ModelName()), default=DEFAULT_TARGET, help="Targets, separated by commas.")
+@option("--draft", type=Several(ModelName()), default=DEFAULT_DRAFT,
+        help="Drafts, separated by commas: models, or KIND[:key=value,...].")  # fmt: skip
+@option("--gamma", type=Several(Gamma()), default=str(_DEFAULTS.gamma), help="Draft lengths or policies.")
+@option("--temperature", type=Several(click.FLOAT), default=str(_DEFAULTS.temperature), help="0 is greedy.")
+@option("--verify", type=Several(click.STRING), default=_DEFAULTS.verify, help="Rules that judge drafts.")
+@option("--max-tokens", type=int, default=64, help="Tokens of every run, exactly.")
+@option("--seed", type=int, default=_DEFAULTS.seed, help="Of the first prompt; the next has the next seed.")
+@generation_options_without(*_FIXED)
+@click.option("--domain", help="Only prompts of this domain.")
+@click.option("--domains", is_flag=True, help="Print the figures of each domain too.")
+@click.option("--limit", type=click.IntRange(min=1), help="Only the first N prompts (of each domain).")
+@click.option("--repeats", type=click.IntRange(min=1), default=3, show_default=True, help="Timed rounds per prompt.")
+@click.option("--no-timing", is_flag=True, help="Measure acceptance and quality only; then --jobs may be used.")
+@click.option("--jobs", type=int, default=1, show_default=True, help="Prompts at a time; -1 is one per core.")
+@click.option("--scheduler", metavar="dask=ADDRESS", help="Run the jobs on this Dask cluster.")
+@click.option("--journal", type=click.Path(path_type=Path, dir_okay=False), show_default="measure-KEY.jsonl",
+              help="Where finished prompts are kept, for the same command to go on from.")  # fmt: skip
+@_output("--json", "everything, every run included,")
+@_output("--csv", "a row per prompt and way to decode")
+@_output("--markdown", "the tables")
+@_output("--plot", "a picture (.png, .svg, .pdf)")
+def measure(
+    prompts: Path | None,
+    domain: str | None,
+    domains: bool,
+    limit: int | None,
+    repeats: int,
+    no_timing: bool,
+    jobs: int,
+    scheduler: str | None,
+    journal: Path | None,
+    json_file: Path | None,
+    csv_file: Path | None,
+    markdown_file: Path | None,
+    plot_file: Path | None,
+    **options: Any,
+) -> None:
+    """Decode PROMPTS plainly and with drafts, alike in all else, and compare.
+
+    PROMPTS is a file: JSON lines ({"prompt": …, "answer": …, "domain": …, "id": …}, name ending in .jsonl) or one
+    prompt per line. Without it, 24 bundled prompts are taken: stories, code and questions.
+
+    Interrupted, the same command goes on where it was.
+    """
+    for path in (json_file, csv_file, markdown_file):
+        check_writable(path)
+    if plot_file is not None:
+        style.check_output(plot_file)
+    notes = Console(stderr=True, highlight=False)
+    varied = {name + "s": options.pop(name) for name in ("target", "draft", "gamma", "temperature")}
+    experiment = Experiment(
+        _chosen(bundled_prompts() if prompts is None else read_prompts(prompts), domain, limit),
+        **varied,
+        verifies=options.pop("verify"),
+        max_tokens=options.pop("max_tokens"),
+        seed=options.pop("seed"),
+        repeats=0 if no_timing else repeats,
+        options=options,
+    )
+    if scheduler is not None and jobs == 1:
+        jobs = -1  # as many as the cluster takes
+    check_jobs(experiment, jobs)
+    with _cluster(scheduler):
+        records = _run(experiment, journal, jobs, notes)
+    machine = describe_cpu()
+    everything, by_domain = summarise(records), summarise(records, by_domain=True)
+    _show(experiment, by_domain if domains else everything)
+    if json_file is not None:
+        report = to_dict(experiment, records, by_domain, machine)
+        write_text(json_file, json.dumps(report, indent=1, ensure_ascii=False) + "\n")
+    if csv_file is not None:
+        write_text(csv_file, to_csv(records))
+    if markdown_file is not None:
+        write_text(markdown_file, to_markdown(experiment, by_domain, machine))
+    if plot_file is not None:
+        remark = f"{len(experiment.prompts)} prompts, {experiment.max_tokens} tokens each; bars: 95 % over prompts"
+        style.save(experiment_figure(everything, remark), plot_file)
+
+
+def _chosen(prompts: tuple[Prompt, ...], domain: str | None, limit: int | None) -> tuple[Prompt, ...]:
+    domains = sorted({prompt.domain for prompt in prompts})
+    if domain is not None and domain not in domains:
+        raise OptionError(f"no prompt has the domain {domain!r}; there are {', '.join(map(repr, domains))}. Try one")
+    kept = []
+    for name in domains if domain is None else [domain]:
+        kept += [prompt for prompt in prompts if prompt.domain == name][:limit]
+    return tuple(prompt for prompt in prompts if prompt in kept)
+
+
+def _run(experiment: Experiment, journal: Path | None, jobs: int, notes: Console) -> list[Record]:
+    """Return the records of every unit in order, taking from the journal what it has."""
+    with notes.status("loading models …"):
+        key = experiment.key(fingerprints(experiment))
+    path = journal or Path(f"measure-{key[:8]}.jsonl")
+    kept = Journal(path, key)
+    units = list(experiment.units())
+    missing = kept.missing(units)
+    if len(missing) < len(units):
+        notes.print(f"{len(units) - len(missing)} of {len(units)} prompts are in {path} already", markup=False)
+    columns = (TextColumn("measuring"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    try:
+        with Progress(*columns, console=notes, transient=True) as bar:
+            task = bar.add_task("", total=len(units), completed=len(units) - len(missing))
+            for records in run_units(experiment, missing, jobs):
+                kept.add(records)
+                bar.advance(task)
+    except BaseException:
+        notes.print(f"{len(kept.units)} of {len(units)} prompts are kept in {path}", markup=False)
+        raise
+    if journal is None:
+        path.unlink()
+    return [record for unit in units for record in kept.units[unit.name]]
+
+
+@contextlib.contextmanager
+def _cluster(scheduler: str | None) -> Iterator[None]:
+    """Make joblib send its work to a cluster while this is open."""
+    if scheduler is None:
+        yield
+        return
+    kind, _, address = scheduler.partition("=")
+    if kind != "dask" or not address:
+        raise OptionError(f"scheduler is {scheduler!r}; it has the form dask=ADDRESS. Try dask=tcp://127.0.0.1:8786")
+    joblib, distributed = sweep_library("joblib"), sweep_library("dask.distributed")
+    try:
+        client = distributed.Client(address, timeout="10s")
+    except (OSError, ValueError) as error:
+        raise OptionError(
+            f"there is no Dask scheduler at {address} ({reason(error)}). Start one with dask scheduler"
+        ) from None
+    with client, joblib.parallel_config("dask"):
+        yield
+
+
+def _show(experiment: Experiment, summaries: list[Summary]) -> None:
+    out = Console(highlight=False)
+    out.print(likeness(experiment), markup=False)
+    for title, (heads, rows) in tables(summaries).items():
+        table = Table(title=title, title_justify="left", caption=NOTES[title], caption_justify="left", box=None)
+        for head in heads:
+            table.add_column(head, no_wrap=head in ("draft", "γ", "T"), overflow="fold")
+        for row in rows:
+            table.add_row(*row)
+        out.print()
+        out.print(table)
+    out.print("\n" + INTERVALS, markup=False)

@@ -1,0 +1,238 @@
+"""``minispec plan``: what speculation will gain, and how long to draft."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from minispec.analysis.intervals import Figure
+from minispec.analysis.measure_plan import Measured, measure_plan
+from minispec.analysis.plan import MAX_GAMMA, Plan, make_plan, rate_note
+from minispec.analysis.prompts import bundled_prompts, read_prompts
+from minispec.analysis.step_costs import VerifyCurve
+from minispec.backends import BACKENDS, GPU_BACKENDS
+from minispec.cli.options import ModelName, option
+from minispec.drafters.spec import parse_draft
+from minispec.errors import OptionError
+from minispec.generation.options import DEFAULT_DRAFT, DEFAULT_TARGET, Options
+from minispec.theory import VerifyCost, alpha_from_drafts, can_pay
+from minispec.viz.plots import style
+from minispec.viz.plots.plan import plan_figure
+
+_DEFAULTS = Options()
+
+
+class VerifyPoint(click.ParamType):  # type: ignore[type-arg]  # generic only in newer releases
+    """``ROWS=V``, a point of the curve v(m); or ``V``, the same for every draft."""
+
+    name = "v|rows=v"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int | None, float]:
+        """Return rows (None for all) and v."""
+        if isinstance(value, tuple):
+            return value
+        rows, equals, cost = str(value).rpartition("=")
+        try:
+            return int(rows) if equals else None, float(cost)
+        except ValueError:
+            self.fail(f"{value!r} is neither V nor ROWS=V. Try 1.3 or 6=1.3", param, ctx)
+
+
+@click.command()
+@click.option("--alpha", type=float, help="Acceptance probability per judged draft, in [0, 1].")
+@click.option("--drafted", type=int, help="Drafted tokens of a run, with --accepted and --gamma.")
+@click.option("--accepted", type=int, help="Accepted tokens of that run.")
+@click.option("--gamma", type=int, help="With --drafted: the tokens drafted per step. Else a length to show.")
+@click.option("--cost-ratio", type=float, help="c: a draft forward's time / a one-row target forward's.")
+@click.option("--verify-cost", type=VerifyPoint(), multiple=True,
+              help="v: a verifying forward's time / a one-row one's; or ROWS=V, repeated, for a curve.")  # fmt: skip
+@click.option("--overhead", type=float, help="o: the rest of a step / a one-row target forward.")
+@click.option("--max-gamma", type=int, default=MAX_GAMMA, show_default=True, help="The longest draft to look at.")
+@click.option("--measured", is_flag=True, help="Measure alpha and costs, on the bundled prompts.")
+@click.option("--prompts", type=click.Path(path_type=Path, dir_okay=False), help="Measure them on this file's prompts.")
+@click.option("--limit", type=click.IntRange(min=1), help="Measure on the first N prompts only.")
+@option("--target", type=ModelName(), default=DEFAULT_TARGET, help="Where it is measured: the target.")
+@option("--draft", type=ModelName(), default=DEFAULT_DRAFT, help="Where it is measured: the draft.")
+@option("--temperature", type=float, default=_DEFAULTS.temperature, help="Where it is measured: 0 is greedy.")
+@option("--max-tokens", type=int, default=64, help="Where it is measured: tokens per prompt.")
+@option("--backend", type=click.Choice((*BACKENDS, *GPU_BACKENDS)), default=BACKENDS[0], help="Where it is measured.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout.")
+@click.option("--plot", "plot_file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="Draw speedup over draft length (.png, .svg, .pdf).")  # fmt: skip
+def plan(
+    alpha: float | None,
+    drafted: int | None,
+    accepted: int | None,
+    gamma: int | None,
+    cost_ratio: float | None,
+    verify_cost: tuple[tuple[int | None, float], ...],
+    overhead: float | None,
+    max_gamma: int,
+    measured: bool,
+    prompts: Path | None,
+    as_json: bool,
+    plot_file: Path | None,
+    **where: Any,
+) -> None:
+    """Say what speculation will gain and how many tokens to draft.
+
+    \b
+    minispec plan --alpha 0.8 --cost-ratio 0.1
+    minispec plan --drafted 1000 --accepted 720 --gamma 5 --cost-ratio 0.1 --verify-cost 6=1.3
+    minispec plan --measured
+    """  # noqa: D301  # \b tells click to leave the lines alone
+    if plot_file is not None:
+        style.check_output(plot_file)
+    measuring = measured or prompts is not None
+    _check(alpha, drafted, accepted, gamma, cost_ratio, measuring)
+    found = _measure(prompts, gamma, where) if measuring else None
+    acceptance, source = _alpha(alpha, drafted, accepted, gamma, found)
+    made = make_plan(
+        acceptance,
+        _given(cost_ratio, 0.0 if found is None else found.cost_ratio),
+        _verify(verify_cost, found),
+        _given(overhead, 0.0),  # measured, it is part of the curve
+        max_gamma,
+    )
+    if as_json:
+        measured_data = None if found is None else found.to_dict()
+        report = {**_to_dict(made), "source": source, "measured": measured_data}
+        click.echo(json.dumps(report, ensure_ascii=False))
+    else:
+        _show(made, source, gamma, found)
+    if plot_file is not None:
+        style.save(plan_figure(made), plot_file)
+
+
+def _given(value: float | None, otherwise: float) -> float:
+    return otherwise if value is None else value
+
+
+def _check(
+    alpha: float | None, drafted: int | None, accepted: int | None, gamma: int | None, cost_ratio: float | None,
+    measuring: bool,
+) -> None:  # fmt: skip
+    """Refuse flags that contradict each other, and too few of them."""
+    counted = drafted is not None or accepted is not None
+    if (alpha is not None) + counted + measuring != 1:
+        named = [
+            name for name, there in (("--alpha", alpha is not None), ("--drafted/--accepted", counted),
+                                     ("--measured/--prompts", measuring)) if there
+        ]  # fmt: skip
+        raise OptionError(
+            f"alpha comes from {' and '.join(named) or 'nowhere'}; give one of --alpha A, --drafted D --accepted K "
+            "--gamma G, or --measured"
+        )
+    if counted and (drafted is None or accepted is None or gamma is None):
+        raise OptionError(
+            "drafted, accepted and gamma belong together: accepted / drafted is not alpha, and gamma leads from one to "
+            "the other. Try --drafted 1000 --accepted 720 --gamma 5"
+        )
+    if not measuring and cost_ratio is None:
+        raise OptionError("the cost ratio c is missing. Give --cost-ratio 0.1, or let --measured find it")
+
+
+def _measure(prompts: Path | None, gamma: int | None, where: dict[str, Any]) -> Measured:
+    limit, target, draft = where.pop("limit"), where.pop("target"), where.pop("draft")
+    if draft == "none" or parse_draft(draft).is_tree:
+        raise OptionError(f"draft is {draft!r}; a plan is about chains of drafts. Try --draft ngram")
+    chosen = (bundled_prompts() if prompts is None else read_prompts(prompts))[:limit]
+    with Console(stderr=True).status(f"measuring on {len(chosen)} prompts …"):
+        return measure_plan(chosen, target, draft, 5 if gamma is None else gamma, **where)
+
+
+def _alpha(
+    alpha: float | None, drafted: int | None, accepted: int | None, gamma: int | None, found: Measured | None
+) -> tuple[Figure, str]:
+    """Return alpha and where it is from."""
+    if found is not None:
+        return found.alpha, f"measured: accepted / judged over {found.num_prompts} prompts at γ = {found.gamma}"
+    if alpha is not None:
+        return Figure(alpha), "given"
+    assert drafted is not None
+    assert accepted is not None
+    assert gamma is not None
+    estimate = alpha_from_drafts(accepted, drafted, gamma)
+    return Figure(*estimate), (
+        f"from {accepted} of {drafted} drafted tokens accepted ({100 * accepted / drafted:.1f} %, which is not α: what "
+        f"lies behind a rejection had no chance), {gamma} at a time"
+    )
+
+
+def _verify(points: tuple[tuple[int | None, float], ...], found: Measured | None) -> VerifyCost:
+    if not points:
+        return 1.0 if found is None else found.verify
+    flat = [cost for rows, cost in points if rows is None]
+    if flat and len(points) > 1:
+        raise OptionError("a verify cost for all drafts and others beside it; give one number, or ROWS=V points")
+    return flat[0] if flat else VerifyCurve({rows: cost for rows, cost in points if rows is not None})
+
+
+def _to_dict(made: Plan) -> dict[str, Any]:
+    fields = asdict(made)
+    fields["alpha"] = made.alpha._asdict()
+    for length, told in zip(made.lengths, fields["lengths"], strict=True):
+        told["speedup"] = length.speedup._asdict()
+    for name in ("best", "best_low", "best_high"):
+        fields[name] = getattr(made, name)._asdict()
+    fields["sensitivity"] = [
+        {"alpha": alpha, "cost_ratio": c, **best._asdict()}
+        for alpha, row in made.sensitivity.items() for c, best in row.items()
+    ]  # fmt: skip
+    return fields
+
+
+def _show(made: Plan, source: str, asked: int | None, found: Measured | None) -> None:
+    out = Console(highlight=False)
+    alpha, best = made.alpha, made.best
+    assert alpha.value is not None
+    interval = "" if alpha.low is None else f" [{alpha.low:.3f}, {alpha.high:.3f}]"
+    out.print(f"α = {alpha.value:.3f}{interval}, {source}", markup=False)
+    if found is not None:
+        tau, gain = found.tau, found.speedup
+        out.print(
+            f"measured at γ = {found.gamma}: τ {tau.value:.2f}, speedup {gain.value:.2f}x; c {found.cost_ratio:.3f}, "
+            f"v({found.gamma + 1}) {found.verify_cost:.2f}, o {found.overhead:+.3f}, in units of a plain step"
+        )
+        if found.verify.warning is not None:
+            out.print(found.verify.warning, markup=False)
+    if best.gamma == 0:
+        out.print("\nno draft length pays: plain decoding is faster")
+    else:
+        ends = sorted((made.best_low.gamma, made.best_high.gamma))
+        spread = "" if ends[0] == ends[1] else f" (γ {ends[0]} to {ends[1]} over α's interval)"
+        out.print(f"\nbest γ {best.gamma}{spread}: speedup {best.speedup:.2f}x, τ {best.tokens_per_step:.2f}")
+    if made.overhead == 0.0 and can_pay(alpha.value, made.cost_ratio):
+        out.print(f"α > c: {alpha.value:.3f} > {made.cost_ratio:.3f}, so some γ pays where verification is free")
+    shown = {best.gamma - 1, best.gamma, best.gamma + 1, 1, asked or 0, 0 if found is None else found.gamma} - {0, -1}
+    table = Table(box=None, pad_edge=False)
+    for head in ("γ", "τ", "speedup", "pays if α >", "or accepted/drafted >", "or c <"):
+        table.add_column(head, justify="right")
+    for length in made.lengths:
+        if length.gamma in shown:
+            gain = length.speedup
+            low = "" if gain.low is None else f" [{gain.low:.2f}, {gain.high:.2f}]"
+            table.add_row(str(length.gamma), f"{length.tau:.2f}", f"{gain.value:.2f}x{low}",
+                          _number(length.break_even_alpha), _number(length.break_even_rate),
+                          _number(length.break_even_cost))  # fmt: skip
+    out.print()
+    out.print(table)
+    out.print("\nIf α or c were others: best γ and speedup there")
+    grid = Table(box=None, pad_edge=False)
+    grid.add_column("α \\ c")
+    for cost in next(iter(made.sensitivity.values())):
+        grid.add_column(f"{cost:.3g}", justify="right")
+    for value, row in made.sensitivity.items():
+        grid.add_row(f"{value:.3f}", *(f"γ {b.gamma}  {b.speedup:.2f}x" for b in row.values()))
+    out.print(grid)
+    out.print(f"\n{rate_note(alpha, max(1, best.gamma))}", markup=False)
+
+
+def _number(value: float | None) -> str:
+    return "never" if value is None or value > 1.0 else f"{value:.3f}"

@@ -1,0 +1,300 @@
+"""``minispec roofline``: the two ceilings, where every part of a forward stands under them, and what follows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from minispec.analysis.machine import Machine
+from minispec.analysis.roofline_batch import BatchPoint
+from minispec.analysis.roofline_measure import Measured
+from minispec.analysis.roofline_shapes import Shape, get_shape
+from minispec.backends import BACKENDS, DTYPES
+from minispec.cli.lists import Several
+from minispec.cli.machine_report import (
+    QUICK_LADDER,
+    machine_facts,
+    measured_facts,
+    print_machine,
+    size,
+    stdout,
+    table,
+    time,
+)
+from minispec.cli.options import ModelName, option, threads_option
+from minispec.errors import OptionError
+from minispec.generation.options import DEFAULT_DRAFT, DEFAULT_TARGET
+from minispec.loading import load_model
+from minispec.loading.checkpoint import read_json
+from minispec.loading.folder import find_folder
+from minispec.model import GPT2Config
+from minispec.viz.plots import style
+
+TOLERANCE = 0.2
+"""How far a prediction may be from the measurement before the command says so."""
+
+UNSTEADY = 1.8
+"""Slowest over fastest round above which the machine was not ours."""
+
+
+@click.command()
+@option("--target", type=ModelName(), default=DEFAULT_TARGET, help="The model to measure.")
+@option("--draft", type=ModelName(), default=DEFAULT_DRAFT, help="The draft whose memory is added.")
+@option(
+    "--shape",
+    default=None,
+    show_default="that of --target",
+    help="A known shape instead: gpt2, gpt2-xl, 7b, 70b, …; a GPT-2 one is measured with random weights.",
+)
+@option(
+    "--machine",
+    default=None,
+    show_default="measure this one",
+    help="A known machine instead, by its public figures: a100, h100, rtx4090, m2-max, … Nothing is measured.",
+)
+@option(
+    "--dtype",
+    type=click.Choice(DTYPES),
+    default=None,
+    show_default="float32; float16 with --machine",
+    help="In what weights are kept.",
+)
+@option("--backend", type=click.Choice(BACKENDS), default=BACKENDS[0], help="What computes the forward.")
+@option("--context", type=click.IntRange(min=0), default=256, help="Tokens in the cache.")
+@option(
+    "--rows",
+    type=Several(click.IntRange(min=1)),
+    default="1,2,3,4,5,6,7,8,9",
+    help="Rows per forward to measure; 1 among them.",
+)
+@option(
+    "--batch",
+    type=Several(click.IntRange(min=1)),
+    default="1,2,4,8,16,32,64",
+    help="Sequences decoded together, with --machine.",
+)
+@option("--draft-shape", default=None, show_default="none", help="With --machine: the draft, for the speedup.")
+@option("--alpha", type=float, default=0.7, help="With --draft-shape: acceptance per evaluated position.")
+@option("--gamma", type=click.IntRange(min=1), default=4, help="With --machine: drafted tokens per step.")
+@option("--repeats", type=click.IntRange(min=1), default=7, help="Rounds of the measurement.")
+@threads_option
+@click.option("--memory", is_flag=True, help="Measure the pair's resident memory too, in a process of its own.")
+@click.option("--quick", is_flag=True, help="A short ladder, three row counts, three rounds.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout.")
+@click.option("--plot", type=click.Path(path_type=Path), help="Write the figure to this file (.png, .svg or .pdf).")
+def roofline(**options: Any) -> None:
+    """Show why decoding is bound by memory, and how many rows verification gets for free.
+
+    Without --machine: measures this machine's ceilings and the model's forwards beside a read probe of the same size.
+    """  # fmt: skip
+    if options["plot"] is not None:
+        style.check_output(options["plot"])
+    if options["machine"] is None:
+        _measure(options)
+    else:
+        _what_if(options)
+
+
+def _what_if(options: dict[str, Any]) -> None:
+    from minispec.analysis.machine_profiles import get_profile
+    from minispec.analysis.roofline import Storage
+    from minispec.analysis.roofline_batch import over_batches
+
+    machine = get_profile(options["machine"])
+    shape = _target_shape(options["target"]) if options["shape"] is None else get_shape(options["shape"])
+    storage = Storage(options["dtype"] or "float16")
+    draft = None if options["draft_shape"] is None else get_shape(options["draft_shape"])
+    kv_bytes = 4 if storage.dtype == "float32" else 2
+    points = over_batches(
+        shape, machine, sorted(set(options["batch"])), context=options["context"], storage=storage, kv_bytes=kv_bytes,
+        gamma=options["gamma"], alpha=options["alpha"], draft=draft,
+    )  # fmt: skip
+    assumed = f"{storage.dtype} weights, {kv_bytes}-byte cache, {options['context']} cached tokens each"
+    if draft is not None:
+        assumed += f"; draft {draft.name}, α = {options['alpha']:g} and independent, γ = {options['gamma']}"
+    if options["as_json"]:
+        click.echo(json.dumps({
+            "machine": machine_facts(machine), "shape": shape.name, "parameters": shape.num_parameters,
+            "assumed": assumed, "points": [asdict(point) for point in points],
+        }))  # fmt: skip
+    else:
+        _print_batches(machine, shape.name, storage.dtype, points, options["gamma"], assumed)
+    if options["plot"] is not None:
+        from minispec.viz.plots.roofline import batch_figure
+
+        title = f"{shape.name} on {machine.name}, at best"
+        style.save(batch_figure(machine, points, title, assumed + "."), options["plot"])
+
+
+def _target_shape(name: str) -> Shape:
+    """Return the shape of a model folder; its weights are not read."""
+    config = find_folder(name) / "config.json"
+    return Shape.from_config(GPT2Config.from_dict(read_json(config), str(config)), name)
+
+
+def _print_batches(
+    machine: Machine, name: str, dtype: str, points: Sequence[BatchPoint], gamma: int, assumed: str
+) -> None:
+    out = stdout()
+    peak, bandwidth = machine.peak(dtype), machine.bandwidth(1)
+    out.print(
+        f"{machine.name}: {bandwidth / 1e9:,.0f} GB/s, {peak / 1e12:,.4g} TFLOP/s, "
+        f"{(machine.memory_bytes or 0) / 1e9:,.0f} GB ({machine.source})"
+    )
+    out.print(f"{name}: {assumed}")
+    out.print(f"ridge: {peak / bandwidth:.0f} operations per byte. Nothing is measured: these are floors.\n")
+    rows = table("batch", "step", f"v({gamma + 1})", "bound", "tokens/s each", "tokens/s", "caches", "in all", "fits")
+    if points[0].speedup is not None:
+        for heading in ("c", "speedup"):
+            rows.add_column(heading, justify="right", no_wrap=True)
+    for point in points:
+        row = [
+            str(point.batch), time(point.step_s), f"{point.verify_cost:.2f}", point.bound,
+            f"{1 / point.step_s:,.1f}", f"{point.tokens_per_s:,.0f}", size(point.cache_bytes),
+            size(point.weights_bytes + point.cache_bytes), {None: "–", True: "yes", False: "no"}[point.fits],
+        ]  # fmt: skip
+        if point.speedup is not None:
+            row += [f"{point.cost_ratio:.3f}", f"{point.speedup:.2f}x"]
+        rows.add_row(*row)
+    out.print(rows)
+    if any(point.fits is False for point in points):
+        out.print(f"\n“no”: weights and caches are larger than the memory of one {machine.name}.")
+
+
+def _measure(options: dict[str, Any]) -> None:
+    from minispec.analysis.machine import LADDER_BYTES, describe_cpu, measure_machine
+    from minispec.analysis.memory import measure_pair, pair_memory
+    from minispec.analysis.roofline_counter import storage_of
+    from minispec.analysis.roofline_measure import measure_forwards, model_storage, random_model, time_parts
+    from minispec.analysis.roofline_shapes import to_config
+    from minispec.backends import get_backend
+
+    if options["memory"] and options["shape"] is not None:
+        raise OptionError("--memory loads a pair, and --shape has no weights to load. Leave one of the two out")
+    if options["draft_shape"] is not None:
+        raise OptionError("--draft-shape is for --machine; here both models are real. Name one with --draft")
+    rows = sorted({1, *options["rows"]}) if not options["quick"] else [1, 2, 6]
+    repeats = min(3, options["repeats"]) if options["quick"] else options["repeats"]
+    notes = Console(stderr=True, highlight=False)
+    dtype = options["dtype"] or "float32"
+    backend = get_backend(options["backend"])
+    if options["shape"] is None:
+        model = load_model(options["target"], options["backend"], dtype)
+    else:
+        config = to_config(get_shape(options["shape"]))
+        with notes.status("making random weights …"):
+            model = random_model(config, backend, dtype, options["shape"])
+    with notes.status("compiling kernels (only the first run takes seconds) …"):
+        model.backend.warm_up()
+    with notes.status("measuring this machine …"):
+        machine = measure_machine(QUICK_LADDER if options["quick"] else LADDER_BYTES, repeats)
+    with notes.status("measuring forwards beside a read probe …"):
+        measured = measure_forwards(model, machine, rows, options["context"], repeats)
+        where = {count: time_parts(model, count, options["context"]) for count in (1, rows[-1])}
+    draft = load_model(options["draft"], options["backend"], dtype)
+    pair = pair_memory(
+        Shape.from_config(model.config, model.name), Shape.from_config(draft.config, draft.name),
+        model_storage(model), storage_of(draft.backend, draft.dtype),
+    )  # fmt: skip
+    resident = None
+    if options["memory"]:
+        with notes.status("measuring memory …"):
+            resident = measure_pair(
+                options["target"], options["draft"], backend=options["backend"], dtype=dtype, draft_dtype=dtype,
+                tokens=options["context"],
+            )  # fmt: skip
+    facts = describe_cpu()
+    if options["as_json"]:
+        click.echo(json.dumps({
+            "machine": facts | machine_facts(machine), "model": model.name, "dtype": dtype,
+            "backend": options["backend"], "context": options["context"], "repeats": repeats,
+            "forwards": [measured_facts(m) for m in measured],
+            "part_seconds": {str(count): dict(times) for count, times in where.items()},
+            "memory": asdict(pair) | {"resident": None if resident is None else asdict(resident)},
+        }))  # fmt: skip
+    else:
+        out = stdout()
+        print_machine(out, facts, machine, model.dtype)
+        _print_parts(out, measured, where)
+        _print_measured(out, measured)
+        _print_memory(out, pair, resident, options["context"])
+    if options["plot"] is not None:
+        from minispec.viz.plots.roofline import measured_figure
+
+        style.save(measured_figure(machine, measured, f"{model.name}, {dtype}"), options["plot"])
+
+
+def _print_parts(out: Console, measured: Sequence[Measured], where: dict[int, Any]) -> None:
+    for m in (measured[0], measured[-1]):
+        times = where[m.rows]
+        rows = table("part", "MFLOP", "MB", "FLOP/byte", "floor", "bound by", "predicted", "measured")
+        expected = {part.part.name: part for part in m.prediction.parts}
+        for part in m.floor.parts:
+            spent = times.get(part.part.name)
+            if part.part.name == "attn.scores":
+                spent = times.get("attention")
+            rows.add_row(
+                part.part.name, f"{part.part.flops / 1e6:.2f}", f"{part.part.total_bytes / 1e6:.2f}",
+                f"{part.part.intensity:.2f}", time(part.seconds), part.bound, time(expected[part.part.name].seconds),
+                "" if spent is None else time(spent),
+            )  # fmt: skip
+        whole = m.floor.whole
+        rows.add_row("calls, Python", "", "", "", "", "", time(m.prediction.overhead_s), time(times["other"]))
+        rows.add_row(
+            "forward", f"{whole.flops / 1e6:.2f}", f"{whole.total_bytes / 1e6:.2f}", f"{whole.intensity:.2f}",
+            time(m.floor.seconds), m.floor.bound, time(m.prediction.seconds), time(m.seconds), style="bold",
+        )  # fmt: skip
+        padding = 100 * whole.padding_bytes / whole.weight_bytes
+        out.print(f"{m.rows} row{'s' if m.rows > 1 else ''} ({padding:.1f} % of the weight bytes are padding)")
+        out.print(rows)
+        out.print()
+    out.print("A fused norm or activation is measured with its matrix, scores and values of the attention together.\n")
+
+
+def _print_measured(out: Console, measured: Sequence[Measured]) -> None:
+    rows = table(
+        "rows", "measured", "from", "to", "floor", "floor / it", "predicted", "it / predicted", "v(m)",
+        "v predicted", "bound by",
+    )  # fmt: skip
+    for m in measured:
+        rows.add_row(
+            str(m.rows), time(m.seconds), time(m.spread[0]), time(m.spread[1]), time(m.floor.seconds),
+            f"{1 / m.floor_ratio:.2f}", time(m.prediction.seconds), f"{m.ratio:.2f}", f"{m.verify_cost:.2f}",
+            f"{m.prediction.seconds / measured[0].prediction.seconds:.2f}", m.floor.bound,
+        )  # fmt: skip
+    out.print(rows)
+    first = measured[0].floor
+    out.print(
+        f"\n{first.footprint_bytes / 1e6:.0f} MB per forward, probed in the same rounds at "
+        f"{first.bandwidth_bytes_per_s / 1e9:.1f} GB/s; ridge at {first.ridge:.1f} operations per byte."
+    )
+    unsteady = max(m.spread[1] / m.spread[0] for m in measured)
+    if unsteady > UNSTEADY:
+        out.print(f"the slowest round took {unsteady:.1f} times the fastest: something else was running. Measure again")
+    outside = [str(m.rows) for m in measured if abs(m.ratio - 1) > TOLERANCE]
+    if outside:
+        out.print(f"prediction and measurement differ by more than {TOLERANCE:.0%} at rows {', '.join(outside)}")
+    else:
+        out.print(f"prediction and measurement agree within {TOLERANCE:.0%} at all rows")
+
+
+def _print_memory(out: Console, pair: Any, resident: Any, context: int) -> None:
+    out.print(
+        f"\nmemory of the pair: weights {size(pair.target_weights_bytes)} + {size(pair.draft_weights_bytes)}, "
+        f"caches {size(pair.target_cache_bytes)} + {size(pair.draft_cache_bytes)} when full, "
+        f"{pair.bytes_per_token / 1e3:.1f} kB per token"
+    )
+    if resident is not None:
+        grown, loaded = resident.filled_bytes - resident.loaded_bytes, resident.loaded_bytes - resident.started_bytes
+        out.print(
+            f"measured: loading the pair takes {size(loaded)} (predicted {size(pair.resident_bytes(0))}, and "
+            f"tokenizers); {context} tokens {size(grown)} (predicted {size(context * pair.bytes_per_token)}; the "
+            f"system hands out up to 2 MB at a time); peak {size(resident.peak_bytes)}, of which "
+            f"{size(resident.started_bytes)} before any model"
+        )

@@ -1,0 +1,125 @@
+"""``minispec why``: where the time goes."""
+
+from __future__ import annotations
+
+import functools
+import json
+from dataclasses import asdict, replace
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from minispec.analysis.measure import interleave
+from minispec.analysis.step_costs import OTHER_GAMMAS, VerifyCurve, curve_of_runs, step_costs
+from minispec.analysis.why import CAUSES, Attribution, Change, attribute, changes
+from minispec.cli.generate import read_prompt
+from minispec.cli.options import generation_options
+from minispec.cli.pair import Pair
+from minispec.drafters.spec import parse_draft
+from minispec.errors import OptionError
+from minispec.generation import Generation
+
+_MEANING = {
+    "acceptance": "drafts that were rejected: steps that full acceptance would have saved",
+    "draft": "the time to draft",
+    "verify": "the target's forward over more than one row",
+    "overhead": "the rest of a step: probabilities, the rule, records",
+    "prefill": "the prompt, which drafts do not speed up",
+}
+
+
+@click.command()
+@click.argument("prompt")
+@generation_options
+@click.option("--repeats", type=click.IntRange(min=1), default=3, show_default=True, help="Timed rounds, in turns.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout.")
+def why(prompt: str, repeats: int, as_json: bool, **options: Any) -> None:
+    """Say where the time goes between γ + 1 and the speedup that PROMPT's continuation really has.
+
+    Plain and speculative decoding take turns; the difference between the ideal and the measured time is divided, to the
+    last digit, among acceptance, drafting, verification, overhead and prefill. A what-if per cause, and another γ, say
+    what would help most.
+    """
+    text = read_prompt(prompt)
+    if options["draft"] == "none" or parse_draft(options["draft"]).is_tree:
+        raise OptionError(
+            f"draft is {options['draft']!r}; what is explained here is the speed of chains of drafts. Try --draft ngram"
+        )
+    notes = Console(stderr=True, highlight=False, quiet=as_json)
+    pair = Pair.load(options, notes)
+    with notes.status("plain and speculative decoding, in turns …"):
+        runs = _median_runs(pair, text, repeats)
+        plain, run = runs.pop("plain"), runs["asked"]
+        found = attribute(plain.metrics, run.metrics)
+        costs = [step_costs(plain.metrics, each.metrics) for each in runs.values() if each.metrics.num_draft_tokens]
+        curve = curve_of_runs(costs, found.costs.cost_ratio)
+        possible = changes(found, run.steps, curve, plain.metrics, run.metrics)
+    if as_json:
+        click.echo(json.dumps(_report(found, possible, curve, repeats), ensure_ascii=False))
+    else:
+        _show(found, possible, curve.warning)
+
+
+def _median_runs(pair: Pair, text: str, repeats: int) -> dict[str, Generation]:
+    """Return the run of median duration of each kind, of ``repeats`` rounds after one to warm up.
+
+    "plain", "asked", and one per other draft length under its number.
+    """
+    others = {str(gamma): replace(pair, options={**pair.options, "gamma": gamma}) for gamma in OTHER_GAMMAS}
+    runs: dict[str, list[Generation]] = {name: [] for name in ("plain", "asked", *others)}
+
+    def turn(name: str) -> float:
+        runs[name].append(others.get(name, pair).start(text, plain=name == "plain").run())
+        return runs[name][-1].metrics.decode_s
+
+    interleave({name: functools.partial(turn, name) for name in runs}, 1 + repeats)
+    return {
+        name: sorted(each[1:], key=lambda run: run.metrics.prefill_s + run.metrics.decode_s)[(len(each) - 1) // 2]
+        for name, each in runs.items()
+    }
+
+
+def _report(found: Attribution, possible: list[Change], curve: VerifyCurve, repeats: int) -> dict[str, Any]:
+    return {
+        **asdict(found),
+        "causes": _MEANING,
+        "verify_and_overhead": curve.points,
+        "evened_out": curve.evened_out,
+        "changes": [asdict(change) for change in possible],
+        "repeats": repeats,
+    }
+
+
+def _show(found: Attribution, possible: list[Change], warning: str | None) -> None:
+    out = Console(highlight=False)
+    table = Table(box=None, pad_edge=False)
+    for head in ("", "ms per token", "speedup left", ""):
+        table.add_column(head, justify="left" if not head else "right", overflow="fold")
+
+    def milliseconds(seconds: float) -> str:
+        return f"{1e3 * seconds / found.num_tokens:.3f}"
+
+    table.add_row("ideal", milliseconds(found.plain_s / found.ideal), f"{found.ideal:.2f}x",
+                  "every draft accepted, and nothing costs anything")  # fmt: skip
+    for cause in CAUSES:
+        lost = found.losses[cause]
+        table.add_row(cause, f"{'+' if lost >= 0 else ''}{milliseconds(lost)}", f"{found.stairs[cause]:.2f}x",
+                      _MEANING[cause])  # fmt: skip
+    table.add_row("measured", milliseconds(found.seconds), f"{found.speedup:.2f}x",
+                  f"plain decoding takes {milliseconds(found.plain_s)}")  # fmt: skip
+    out.print(table)
+    costs = found.costs
+    out.print(
+        f"\nτ {found.tau:.2f} of {found.ideal:.2f} tokens per step; c {costs.cost_ratio:.3f}, "
+        f"v {costs.verify_cost:.2f}, o {costs.overhead:+.2f}, in units of a plain step ({1e3 * costs.unit_s:.2f} ms)"
+    )
+    out.print("\nWhat if (all else as it was):")
+    for change in possible:
+        out.print(f"  {change.speedup:5.2f}x  {change.what}", markup=False)
+    best = possible[0]
+    verdict = f"would help most: {best.what}, {best.speedup:.2f}x"
+    out.print(f"\n{verdict if best.speedup > found.speedup else 'none of these would help'}", markup=False)
+    if warning is not None:
+        out.print(warning, markup=False)

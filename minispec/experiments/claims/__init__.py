@@ -1,0 +1,1 @@
+"""The claims, one module each; :data:`minispec.experiments.framework.NAMES` lists them."""

@@ -1,0 +1,81 @@
+"""Acceptance by kind of text."""
+
+from __future__ import annotations
+
+from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.instruments import DOMAINS, alpha, decode_all, rate
+from minispec.experiments.verdicts import Interval, Verdict, inside, spell, tally
+from minispec.viz.plots.claims import Chart, with_errors
+
+CLAIMED = {"stories": (0.50, 0.65), "code": (0.70, 0.80), "questions": (0.60, 0.75)}
+TEMPERATURES = (0.0, 1.0)
+
+
+def measure(setting: Setting) -> Figures:
+    """Decode each domain's prompts at two temperatures."""
+    found = []
+    for temperature in TEMPERATURES:
+        for domain in DOMAINS:
+            runs = decode_all(domain, setting.scale.prompts, setting.scale.tokens, temperature=temperature)
+            found.append({"temperature": temperature, "domain": domain, "alpha": alpha(runs), "rate": rate(runs)})
+    return {"cases": found}
+
+
+def conclude(figures: Figures) -> Conclusion:
+    """Each domain and temperature says whether alpha lies in the claimed range; the tally is the verdict."""
+    answers = {
+        f"{f['domain']} at {f['temperature']:g}": inside(f["alpha"], *CLAIMED[f["domain"]]) for f in figures["cases"]
+    }
+    rows = [
+        (f["domain"], f["temperature"], Interval(*f["alpha"]), f"{f['rate']:.2f}",
+         "{:.0%} to {:.0%}".format(*CLAIMED[f["domain"]]))
+        for f in figures["cases"]
+    ]  # fmt: skip
+    order = {
+        t: " > ".join(
+            f["domain"] for f in sorted(figures["cases"], key=lambda f: -f["alpha"][0]) if f["temperature"] == t
+        )
+        for t in TEMPERATURES
+    }
+    return Conclusion(
+        "None: acceptance belongs to two models and a text. The claim names neither the rate (α or accepted / "
+        "drafted), the draft length nor the temperature.",
+        "The bundled pair, γ = 5:"
+        + table(("text", "temperature", "α", "accepted / drafted", "claimed"), rows)
+        + f"\n\nIn order: {order[0.0]} at temperature 0, {order[1.0]} at temperature 1.",
+        Verdict(
+            tally(list(answers.values())),
+            f"All of α's interval in the claimed range? {spell(answers)}. The order of the kinds is not even the same "
+            "at both temperatures, which move acceptance as much as the kind of text does."
+            if order[0.0] != order[1.0]
+            else f"All of α's interval in the claimed range? {spell(answers)}.",
+        ),
+    )
+
+
+def chart(figures: Figures) -> Chart:
+    """Draw alpha by domain."""
+    return Chart(
+        "Acceptance by kind of text, bundled pair", "claimed: stories 0.50–0.65, code 0.70–0.80, questions 0.60–0.75",
+        "α",
+        tuple(
+            with_errors(f"temperature {t:g}", (), [f["alpha"] for f in figures["cases"] if f["temperature"] == t])
+            for t in TEMPERATURES
+        ),
+        categories=DOMAINS,
+    )  # fmt: skip
+
+
+EXPERIMENT = Experiment(
+    name="domain-acceptance",
+    title="Code 70–80 %, questions 60–75 %, creative text 50–65 %",
+    claim="On typical work 70 to 80 % of the tokens are accepted in code, 60 to 75 % in factual questions, 50 to "
+    "65 % in creative writing.",
+    seeds=("003",),
+    kind="counted",
+    instrument="The bundled pair on eight prompts of each kind. The models continue text; they are not tuned to "
+    "instructions, so “questions” are school sums and “creative writing” is stories.",
+    measure=measure,
+    conclude=conclude,
+    chart=chart,
+)

@@ -1,0 +1,100 @@
+"""A draft tuned on the domain it serves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.small_drafts import BATCH_TOKENS, DOMAINS, Recipe, balanced, only, workshop
+from minispec.experiments.verdicts import Verdict, inside, median_of, tally
+from minispec.viz.plots.claims import Chart, with_errors
+
+DOMAIN = "code"
+STEPS, TUNING = 192, 48
+SEEDS = (1, 2)
+LOW, HIGH = 0.20, 0.40
+STARTS: Mapping[str, Callable[[int], Recipe | str]] = {
+    "stories only": lambda seed: only("stories", STEPS, seed),
+    "novels only": lambda seed: only("novels", STEPS, seed),
+    "the target's mix": lambda seed: balanced(STEPS, seed),
+    "bundled, distilled": lambda seed: "draft-0.6m",
+}
+
+
+def measure(setting: Setting) -> Figures:
+    """Tune four drafts on code with two seeds each; measure alpha on code the target wrote, before and after."""
+    place = workshop(setting)
+    pairs = {
+        name: [(start(seed), only(DOMAIN, TUNING, seed, start(seed))) for seed in SEEDS]
+        for name, start in STARTS.items()
+    }
+    drafts = list(dict.fromkeys(draft for made in pairs.values() for pair in made for draft in pair))
+    found = place.acceptance(drafts, setting.scale.prompts * 3, setting.scale.tokens // 2, temperature=1.0)
+
+    def of(draft: Recipe | str, domain: str) -> float:
+        return found[draft if isinstance(draft, str) else draft.name][domain]
+
+    return {
+        "tuning_tokens": TUNING * BATCH_TOKENS,
+        "training_tokens": STEPS * BATCH_TOKENS,
+        "starts": [
+            {
+                "start": name,
+                "before": median_of([of(a, DOMAIN) for a, _ in made]),
+                "after": median_of([of(b, DOMAIN) for _, b in made]),
+                "gain": median_of([of(b, DOMAIN) / of(a, DOMAIN) - 1.0 for a, b in made]),
+                "elsewhere": {
+                    d: median_of([of(b, d) / of(a, d) - 1.0 for a, b in made]) for d in DOMAINS if d != DOMAIN
+                },
+            }
+            for name, made in pairs.items()
+        ],
+    }
+
+
+def conclude(figures: Figures) -> Conclusion:
+    """Each start says whether its relative gain lies in 20 to 40 %, both seeds counted; the tally is the verdict."""
+    rows = [
+        (f["start"], f"{f['before'][0]:.3f}", f"{f['after'][0]:.3f}",
+         f"{f['gain'][0]:+.0%} ({f['gain'][1]:+.0%} to {f['gain'][2]:+.0%})",
+         ", ".join(f"{domain} {change[0]:+.0%}" for domain, change in f["elsewhere"].items()))
+        for f in figures["starts"]
+    ]  # fmt: skip
+    gains = [f["gain"][0] for f in figures["starts"]]
+    return Conclusion(
+        "None for the gain itself; it depends on how much of the domain the draft already knows.",
+        f"Small drafts of 0.6M parameters, trained on {figures['training_tokens'] / 1e6:.1f}M tokens and tuned on "
+        f"{figures['tuning_tokens'] / 1e6:.1f}M of code; α at temperature 1 on code the target wrote, the median of "
+        "two seeds and their range:"
+        + table(("the draft knew", "before", "after", "relative gain", "and on other text"), rows),
+        Verdict(
+            tally([inside(f["gain"], LOW, HIGH) for f in figures["starts"]]),
+            f"No single range: what the draft knew decides. The same tuning gained between {min(gains):.0%} and "
+            f"{max(gains):.0%}: most where the draft had never seen the domain, least where it had. What it costs "
+            "elsewhere is in the table.",
+        ),
+    )
+
+
+def chart(figures: Figures) -> Chart:
+    """Draw alpha before and after."""
+    found = figures["starts"]
+    return Chart(
+        "Tuning a draft on code", "what the draft knew before", "α on code",
+        tuple(with_errors(when, (), [f[when] for f in found]) for when in ("before", "after")),
+        categories=[f["start"] for f in found],
+    )  # fmt: skip
+
+
+EXPERIMENT = Experiment(
+    name="domain-fine-tuning",
+    title="Tuning the draft on a domain raises acceptance by 20–40 %",
+    claim="A draft tuned on the requests it will see gains 20 to 40 % in acceptance.",
+    seeds=("001",),
+    kind="trained",
+    instrument="Four drafts of one shape that know the domain to different degrees, tuned alike. They are young: the "
+    "relative gains of drafts trained for longer would be smaller.",
+    measure=measure,
+    conclude=conclude,
+    chart=chart,
+)

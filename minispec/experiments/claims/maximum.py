@@ -1,0 +1,92 @@
+"""Gamma + 1 is the most a step can bring."""
+
+from __future__ import annotations
+
+from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.instruments import TARGET, charged_speedup, decode, model, prompts, synthetic, tokens_per_step
+from minispec.experiments.verdicts import Verdict
+from minispec.theory import tau
+from minispec.viz.plots.claims import Chart, Curve
+
+GAMMAS = (1, 3, 5, 10)
+
+
+def measure(setting: Setting) -> Figures:
+    """Let the target draft for itself (alpha 1), and synthetic drafts of alpha 0.95 and 0.8."""
+    scale = setting.scale
+    found = []
+    for gamma in GAMMAS:
+        steps = max(1, scale.tokens // (gamma + 1))
+        own = [
+            decode(prompts("stories", 1)[0], steps * (gamma + 1), draft=model(TARGET), gamma=gamma, temperature=t)
+            for t in (0.0, 1.0)
+        ]
+        others = {a: synthetic(a, gamma, min(4, scale.prompts), scale.tokens) for a in (0.8, 0.95)}
+        everything = [*own, *others[0.8], *others[0.95]]
+        found.append(
+            {
+                "gamma": gamma,
+                "self": [tokens_per_step([run]) for run in own],
+                "self_charged": charged_speedup(own, 1.0).value,
+                "0.8": tokens_per_step(others[0.8]),
+                "0.95": tokens_per_step(others[0.95]),
+                "formula_0.8": tau(0.8, gamma),
+                "most_in_a_step": max(len(step.tokens) for run in everything for step in run.steps),
+            }
+        )
+    return {"by_gamma": found}
+
+
+def conclude(figures: Figures) -> Conclusion:
+    """Judge the figures.
+
+    False if any step emits more than gamma + 1 tokens, or full acceptance does not reach it; else it holds.
+    """
+    found = figures["by_gamma"]
+    bound = all(f["most_in_a_step"] <= f["gamma"] + 1 for f in found)
+    reached = all(value == f["gamma"] + 1 for f in found for value in f["self"])
+    rows = [
+        (f["gamma"], f["gamma"] + 1, f["self"][1], f"{f['self_charged']:.2f}", f"{f['0.95']:.2f}", f"{f['0.8']:.2f}")
+        for f in found
+    ]
+    return Conclusion(
+        "τ = γ + 1 exactly if every draft is accepted. The speedup is τ / (γc + v), so it reaches γ + 1 only with "
+        "free drafts and free verification; for a given α it stays below 1/(1 − α), which is 5 at α = 0.8 however "
+        "long the draft, and even with α = 1 below 1/c.",
+        "Tokens per target forward:"
+        + table(("γ", "γ + 1", "target drafts for itself", "its speedup at c = 1", "α = 0.95", "α = 0.8"), rows),
+        Verdict(
+            "holds" if bound and reached else "false",
+            "As a bound on tokens per forward: no step emitted more, and a draft that is always right emits exactly "
+            "that. As a speedup it is out of reach: the draft that is always right gained nothing, as it cost what it "
+            "saved.",
+        ),
+    )
+
+
+def chart(figures: Figures) -> Chart:
+    """Draw tokens per forward over gamma."""
+    found, gammas = figures["by_gamma"], list(GAMMAS)
+    return Chart(
+        "Tokens per target forward", "γ", "τ",
+        (
+            Curve("γ + 1", gammas, [g + 1 for g in gammas], look="dashed"),
+            Curve("target drafts for itself", gammas, [f["self"][1] for f in found], look="points"),
+            Curve("α = 0.95", gammas, [f["0.95"] for f in found]),
+            Curve("α = 0.8", gammas, [f["0.8"] for f in found]),
+        ),
+    )  # fmt: skip
+
+
+EXPERIMENT = Experiment(
+    name="maximum",
+    title="The most one can gain is γ + 1",
+    claim="The largest possible speedup is the draft length plus one.",
+    seeds=("004",),
+    kind="counted",
+    instrument="The target as its own draft accepts everything, which also checks the bonus token and the caches; "
+    "synthetic drafts show how far below that ordinary acceptance stays.",
+    measure=measure,
+    conclude=conclude,
+    chart=chart,
+)

@@ -1,0 +1,69 @@
+"""What acceptance a well-matched pair has."""
+
+from __future__ import annotations
+
+from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.instruments import DOMAINS, DRAFT, SMALL_DRAFT, alpha, decode_all, rate
+from minispec.experiments.verdicts import Interval, Verdict, inside, spell, tally
+from minispec.viz.plots.claims import Chart, with_errors
+
+LOW, HIGH = 0.70, 0.85
+
+
+def measure(setting: Setting) -> Figures:
+    """Decode all prompts with two drafts at three temperatures."""
+    found = []
+    for draft in (DRAFT, SMALL_DRAFT):
+        for temperature in (0.0, 0.8, 1.0):
+            runs = [
+                run
+                for domain in DOMAINS
+                for run in decode_all(
+                    domain, setting.scale.prompts, setting.scale.tokens, draft=draft, temperature=temperature
+                )
+            ]
+            found.append({"draft": draft, "temperature": temperature, "alpha": alpha(runs), "rate": rate(runs)})
+    return {"cases": found}
+
+
+def conclude(figures: Figures) -> Conclusion:
+    """Each draft and temperature says whether alpha lies in the range; the tally is the verdict."""
+    rows = [(f["draft"], f["temperature"], Interval(*f["alpha"]), f"{f['rate']:.2f}") for f in figures["cases"]]
+    answers = {f"{f['draft']} at {f['temperature']:g}": inside(f["alpha"], LOW, HIGH) for f in figures["cases"]}
+    as_rate = sum(LOW <= f["rate"] <= HIGH for f in figures["cases"])
+    return Conclusion(
+        "None: acceptance is 1 − TV(p, q) on average, a property of two models and a text. At γ = 5 an α of 0.70 to "
+        "0.85 is an accepted / drafted of 0.39 to 0.63, so the range fits at most one of the two rates.",
+        "All bundled prompts together, γ = 5:" + table(("draft", "temperature", "α", "accepted / drafted"), rows),
+        Verdict(
+            tally(list(answers.values())),
+            f"All of α's interval in the range? {spell(answers)}. Both drafts are distilled from the target and of one "
+            f"family with it. Read as accepted / drafted, {as_rate} of {len(answers)} lie in the range.",
+        ),
+    )
+
+
+def chart(figures: Figures) -> Chart:
+    """Draw alpha for both drafts."""
+    return Chart(
+        "Acceptance of two drafts, all prompts", "temperature", "α",
+        tuple(
+            with_errors(draft, (), [f["alpha"] for f in figures["cases"] if f["draft"] == draft])
+            for draft in (DRAFT, SMALL_DRAFT)
+        ),
+        categories=("0", "0.8", "1"),
+        bands=(("claimed", LOW, HIGH),),
+    )  # fmt: skip
+
+
+EXPERIMENT = Experiment(
+    name="typical-acceptance",
+    title="Well-matched pairs accept 70–85 %",
+    claim="Typical acceptance rates of well-matched pairs lie between 70 and 85 per cent.",
+    seeds=("004",),
+    kind="counted",
+    instrument="Two distilled drafts of the bundled target on all bundled prompts.",
+    measure=measure,
+    conclude=conclude,
+    chart=chart,
+)

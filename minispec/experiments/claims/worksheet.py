@@ -1,0 +1,79 @@
+"""Accepted over drafted is not alpha."""
+
+from __future__ import annotations
+
+from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.instruments import DOMAINS, alpha, decode_all, rate
+from minispec.experiments.verdicts import Interval, Verdict, side
+from minispec.theory import alpha_from_rate, draft_acceptance_rate
+from minispec.viz.plots.claims import Chart, Curve, with_errors
+
+GAMMAS = (1, 3, 5, 8)
+DRAFTED, ACCEPTED = 1000, 720
+
+
+def measure(setting: Setting) -> Figures:
+    """Decode the same prompts with several gamma and count both rates."""
+    found = {}
+    for gamma in GAMMAS:
+        runs = [
+            run
+            for domain in DOMAINS
+            for run in decode_all(domain, setting.scale.prompts, setting.scale.tokens // 2, gamma=gamma)
+        ]
+        found[str(gamma)] = {"alpha": alpha(runs), "rate": rate(runs)}
+    return {
+        "by_gamma": found,
+        "worksheet_alpha": {str(gamma): alpha_from_rate(ACCEPTED / DRAFTED, gamma) for gamma in GAMMAS},
+    }
+
+
+def conclude(figures: Figures) -> Conclusion:
+    """Judge: false if, at gamma 5, the ratio of the two counts lies outside alpha's interval."""
+    five = figures["by_gamma"]["5"]
+    same = side(five["alpha"], five["rate"]) == "unclear"
+    worksheet = figures["worksheet_alpha"]
+    rows = [
+        (gamma, Interval(*found["alpha"]), f"{found['rate']:.3f}",
+         f"{draft_acceptance_rate(found['alpha'][0], int(gamma)):.3f}")
+        for gamma, found in figures["by_gamma"].items()
+    ]  # fmt: skip
+    return Conclusion(
+        f"r = α(1 − α^γ) / (γ(1 − α)) ≤ α. 720 of 1000 is α = {worksheet['1']:.2f} if one token was drafted at a time, "
+        f"{worksheet['3']:.2f} if three, {worksheet['5']:.2f} if five, {worksheet['8']:.2f} if eight.",
+        "One pair, the same prompts, temperature 1:"
+        + table(("γ", "α = accepted / evaluated", "accepted / drafted", "what the formula makes of α"), rows),
+        Verdict(
+            "holds here" if same else "false",
+            "Accepted / drafted falls when more is drafted, though the draft is the same; α does so much less. Two "
+            "counts say nothing about a draft until γ is known; accepted / drafted times γ plus 1 is the tokens per "
+            "step.",
+        ),
+    )
+
+
+def chart(figures: Figures) -> Chart:
+    """Draw both rates over gamma."""
+    found = [figures["by_gamma"][str(gamma)] for gamma in GAMMAS]
+    return Chart(
+        "Two rates of one draft", "γ, drafted tokens per step", "rate",
+        (
+            with_errors("α, accepted / evaluated", GAMMAS, [f["alpha"] for f in found]),
+            Curve("accepted / drafted", GAMMAS, [f["rate"] for f in found]),
+        ),
+    )  # fmt: skip
+
+
+EXPERIMENT = Experiment(
+    name="worksheet",
+    title="The acceptance rate is accepted over drafted tokens",
+    claim="How good a draft is shows in one quotient, accepted over drafted tokens, say 720 of 1000; high means "
+    "speculation can help.",
+    seeds=("002", "004"),
+    kind="counted",
+    instrument="The bundled pair on all bundled prompts, with drafts of several lengths: a figure that describes the "
+    "draft should not change with how much it is asked to draft.",
+    measure=measure,
+    conclude=conclude,
+    chart=chart,
+)

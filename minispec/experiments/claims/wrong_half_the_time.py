@@ -1,0 +1,68 @@
+"""A draft that is wrong half the time."""
+
+from __future__ import annotations
+
+from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.instruments import charged_speedup, flat, synthetic
+from minispec.experiments.verdicts import Interval, Verdict, below, tally
+from minispec.theory import best_gamma
+from minispec.viz.plots.claims import Chart, with_errors
+
+COSTS = ((0.02, 1.0), (0.05, 1.0), (0.1, 1.0), (0.2, 1.0), (0.2, 1.5), (0.5, 1.0))
+WORTH = 1.05  # less than five per cent is theatre
+
+
+def measure(setting: Setting) -> Figures:
+    """Decode with alpha 0.5 at the draft length that each pair of costs asks for (at least 1)."""
+    found = []
+    for c, v in COSTS:
+        gamma = max(1, best_gamma(0.5, c, v).gamma)
+        runs = synthetic(0.5, gamma, min(4, setting.scale.prompts), setting.scale.tokens)
+        speedup = charged_speedup(runs, c, flat(v))
+        found.append({"c": c, "v": v, "gamma": gamma, "formula": best_gamma(0.5, c, v).speedup, "speedup": speedup})
+    return {"costs": found}
+
+
+def conclude(figures: Figures) -> Conclusion:
+    """Each pair of costs says whether the gain stays below five per cent; the tally is the verdict."""
+    answers = [below(f["speedup"], WORTH) for f in figures["costs"]]
+    rows = [(f["c"], f["v"], f["gamma"], f"{f['formula']:.2f}", Interval(*f["speedup"])) for f in figures["costs"]]
+    best = max(figures["costs"], key=lambda f: f["speedup"][0])
+    return Conclusion(
+        "At α = 0.5 a step of γ drafts yields 2 − 2^−γ tokens, less than 2. What is left of that depends on c and v; "
+        "with v = 1 some γ gains whenever c < 0.5.",
+        "The engine with a draft of α = 0.5:" + table(("c", "v", "γ", "formula, best γ or plain", "charged"), rows),
+        Verdict(
+            tally(answers),
+            f"It depends on what the draft costs. At c = {best['c']} being wrong half the time still gives "
+            f"{best['speedup'][0]:.2f}x; it is theatre when a draft costs a fifth of a target token and checking is "
+            "not free, or from c ≈ 0.5 on.",
+        ),
+    )
+
+
+def chart(figures: Figures) -> Chart:
+    """Draw a bar for each pair of costs."""
+    found = figures["costs"]
+    return Chart(
+        "A draft of α = 0.5", "costs of a draft token and of verification", "speedup, charged",
+        (
+            with_errors("measured", (), [f["speedup"] for f in found]),
+        ),
+        categories=[f"c {f['c']}, v {f['v']}" for f in found],
+        lines=(("plain", 1.0),),
+    )  # fmt: skip
+
+
+EXPERIMENT = Experiment(
+    name="wrong-half-the-time",
+    title="A draft that is wrong half the time is theatre",
+    claim="As a rule of thumb, a draft that is wrong half of the time brings nothing but the show of speed.",
+    seeds=("002",),
+    kind="counted",
+    instrument="The engine with a synthetic draft of α = 0.5 everywhere, at the draft length each pair of costs "
+    "asks for.",
+    measure=measure,
+    conclude=conclude,
+    chart=chart,
+)

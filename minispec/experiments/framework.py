@@ -1,0 +1,194 @@
+"""What an experiment is: a claim in our words, a measurement, a rule that judges its figures, and a plot."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from minispec.errors import OptionError, shown
+from minispec.experiments.verdicts import Verdict
+from minispec.viz.plots.claims import Chart
+
+Kind = Literal["computed", "counted", "timed", "trained"]
+"""computed: formulas and simulation. counted: tokens of real runs; the same on any machine. timed: seconds of this
+machine, to be run alone on it. trained: trains small drafts first; needs torch and packed text."""
+
+Figures = Mapping[str, Any]
+
+NAMES = (
+    "tau",
+    "worksheet",
+    "alpha-threshold",
+    "half-accepted",
+    "wrong-half-the-time",
+    "six-tenths-five",
+    "maximum",
+    "three-to-five",
+    "identical-output",
+    "sampling-rules",
+    "parallel-drafts",
+    "streaming",
+    "typical-acceptance",
+    "domain-acceptance",
+    "creative-text",
+    "long-context",
+    "domain-fine-tuning",
+    "data-mix",
+    "same-family",
+    "verification-cost",
+    "two-to-three-times",
+    "size-ratio",
+    "draft-latency",
+    "batch-size",
+    "short-responses",
+    "first-token",
+    "tail-latency",
+    "fallback",
+    "two-models-memory",
+    "quantised-pair",
+    "four-techniques",
+    "overlap",
+    "seventy-billion",
+    "production-gains",
+)
+"""In the order of the ledger; each is a module of :mod:`minispec.experiments.claims` with underscores for hyphens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How much is measured; recorded with the result.
+
+    Attributes
+    ----------
+    prompts : int
+        Per domain, at most eight come with minispec.
+    tokens : int
+        Generated per prompt.
+    repeats : int
+        Rounds of whatever is timed.
+    rounds : int
+        Simulated steps, where there is nothing but a formula to check.
+    long : int
+        Tokens of a long text.
+    """
+
+    prompts: int = 8
+    tokens: int = 128
+    repeats: int = 9
+    rounds: int = 1_000_000
+    long: int = 896
+
+
+FULL = Scale()
+TINY = Scale(prompts=1, tokens=12, repeats=2, rounds=2_000, long=48)
+"""For tests: everything runs, nothing is worth reading."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a measurement is given.
+
+    Attributes
+    ----------
+    scale : Scale
+    packed, work : Path or None
+        For experiments that train: packed text, and a folder for drafts.
+    """
+
+    scale: Scale = FULL
+    packed: Path | None = None
+    work: Path = Path(".work/experiments")
+
+
+class Conclusion(NamedTuple):
+    """What the figures say, in sentences (Markdown).
+
+    Attributes
+    ----------
+    formula : str
+        What the theory answers, with its numbers.
+    measured : str
+        What was measured; may end in a table.
+    verdict : Verdict
+    """
+
+    formula: str
+    measured: str
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One claim put to the test.
+
+    Attributes
+    ----------
+    name : str
+    title : str
+        A few words.
+    claim : str
+        What is claimed, in our words.
+    seeds : tuple of str
+        The documents that claim it, by their first three digits; see :data:`SEEDS`.
+    kind : {"computed", "counted", "timed", "trained"}
+    instrument : str
+        With what it is measured, and why that is honest.
+    measure : callable
+        Maps a setting to figures: numbers, texts, lists and dicts of them.
+    conclude : callable
+        Maps figures to a conclusion. The rule of the verdict is stated in its docstring.
+    chart : callable
+        Maps figures to what is drawn.
+    """
+
+    name: str
+    title: str
+    claim: str
+    seeds: tuple[str, ...]
+    kind: Kind
+    instrument: str
+    measure: Callable[[Setting], Figures]
+    conclude: Callable[[Figures], Conclusion]
+    chart: Callable[[Figures], Chart]
+
+    @property
+    def seed_files(self) -> tuple[str, ...]:
+        """The names of the seeds' files."""
+        return tuple(SEEDS[seed] for seed in self.seeds)
+
+
+SEEDS = {
+    "000": "000_234d862c9941332e.txt",
+    "001": "001_72fc88a932ed471c.txt",
+    "002": "002_df3e819f419a150f.txt",
+    "003": "003_24b74fbdc66ee996.txt",
+    "004": "004_d2ca6dff9192d734.txt",
+}
+"""The documents whose claims are tested."""
+
+
+def get_experiment(name: str) -> Experiment:
+    """Return an experiment by name.
+
+    Raises
+    ------
+    OptionError
+        If there is none, naming a close one.
+    """
+    if name not in NAMES:
+        close = difflib.get_close_matches(name, NAMES, n=1)
+        hint = f"Did you mean {close[0]!r}?" if close else "`minispec experiment list` shows them"
+        raise OptionError(f"there is no experiment {shown(name)}. {hint}")
+    module = importlib.import_module(f"minispec.experiments.claims.{name.replace('-', '_')}")
+    experiment: Experiment = module.EXPERIMENT
+    return experiment
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """Return a Markdown table, to follow a sentence."""
+    lines = ["| " + " | ".join(map(str, row)) + " |" for row in (header, ["---"] * len(header), *rows)]
+    return "\n\n" + "\n".join(lines)

@@ -1,0 +1,203 @@
+"""The ledger: results as JSON files, one per experiment, and the page that is made of them and of nothing else."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from minispec import __version__
+from minispec.analysis.machine import describe_cpu
+from minispec.errors import InputError, OutputError, reason
+from minispec.experiments.framework import NAMES, Conclusion, Experiment, Kind, Setting, get_experiment
+from minispec.experiments.verdicts import MEANINGS, Verdict
+from minispec.viz.plots import style
+from minispec.viz.plots.claims import claim_figure
+
+Result = dict[str, Any]
+"""What a file holds: the experiment's texts, its figures, its conclusion, and where and when it was measured."""
+
+_LIBRARIES = ("numpy", "numba", "torch")
+_DIGITS = 5  # significant: more than any figure here deserves
+_KIND: dict[Kind, str] = {
+    "computed": "computed",
+    "counted": "counted (tokens, not seconds)",
+    "timed": "timed",
+    "trained": "counted, with drafts trained for it",
+}
+
+
+def measure(experiment: Experiment, setting: Setting) -> Result:
+    """Run an experiment and judge it."""
+    figures = rounded(experiment.measure(setting))
+    return stated(experiment) | {
+        "date": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "machine": machine(experiment.kind),
+        "scale": asdict(setting.scale),
+        "figures": figures,
+        **judged(experiment, figures),
+    }
+
+
+def stated(experiment: Experiment) -> dict[str, Any]:
+    """Return what an experiment says before it is run."""
+    return {
+        "name": experiment.name,
+        "title": experiment.title,
+        "claim": experiment.claim,
+        "seeds": list(experiment.seed_files),
+        "kind": experiment.kind,
+        "instrument": experiment.instrument,
+    }
+
+
+def judge_again(result: Result) -> Result:
+    """Return a result with today's texts and rules on the figures it has: nothing is measured."""
+    experiment = get_experiment(result["name"])
+    return result | stated(experiment) | judged(experiment, result["figures"])
+
+
+def judged(experiment: Experiment, figures: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what follows from the figures: a pure function of them."""
+    conclusion: Conclusion = experiment.conclude(figures)
+    verdict: Verdict = conclusion.verdict
+    return {
+        "formula": conclusion.formula,
+        "measured": conclusion.measured,
+        "verdict": verdict.word,
+        "because": verdict.because,
+    }
+
+
+def machine(kind: Kind) -> dict[str, Any]:
+    """Name the machine and the versions in force."""
+    facts = {**describe_cpu(), "minispec": __version__}
+    return facts | {"torch": importlib.metadata.version("torch")} if kind == "trained" else facts
+
+
+def rounded(value: Any) -> Any:
+    """Return JSON-able data with floats of five significant digits."""
+    if isinstance(value, Mapping):
+        return {str(key): rounded(item) for key, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [rounded(item) for item in value]
+    if isinstance(value, float):
+        return float(f"{value:.{_DIGITS}g}") if math.isfinite(value) else None
+    return value if value is None or isinstance(value, str | bool | int) else rounded(float(value))
+
+
+def path_of(name: str, folder: Path) -> Path:
+    """Where an experiment's result is kept."""
+    return folder / f"{name}.json"
+
+
+def save(result: Result, folder: Path, *, plot: bool = True) -> None:
+    """Write a result and its plot; each file whole or not at all.
+
+    Raises
+    ------
+    OutputError
+        If the folder cannot be written.
+    """
+    path = path_of(result["name"], folder)
+    partial = path.with_suffix(".json.partial")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        partial.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        if plot:
+            chart = get_experiment(result["name"]).chart(result["figures"])
+            style.save(claim_figure(chart), folder / f"{result['name']}.svg")
+        partial.replace(path)
+    except OSError as error:
+        raise OutputError(f"{path} cannot be written ({reason(error)}). Give another folder with --results") from None
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def load(folder: Path, name: str) -> Result | None:
+    """Read a result, None if there is none.
+
+    Raises
+    ------
+    InputError
+        If the file is there and no result of that experiment.
+    """
+    path = path_of(name, folder)
+    try:
+        result = json.loads(path.read_text(encoding="utf-8"))
+        if result["name"] != name or result["verdict"] not in MEANINGS:
+            raise ValueError(f"it is named {result['name']!r}, its verdict {result['verdict']!r}")
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise InputError(f"{path} is no result of {name} ({reason(error)}). Delete it and run it again") from None
+    return dict(result)
+
+
+def load_all(folder: Path) -> list[Result]:
+    """Read all results there are, in the order of the ledger."""
+    return [result for name in NAMES if (result := load(folder, name)) is not None]
+
+
+def report(results: Iterable[Result], plots: str = "claims") -> str:
+    """Return the page: a pure function of the results.
+
+    Parameters
+    ----------
+    results : iterable of Result
+    plots : str
+        Folder of the plots, as the page sees it.
+    """
+    listed = list(results)
+    rows = [f"| [{r['title']}](#{r['name']}) | {r['verdict']} | {_KIND[r['kind']]} |" for r in listed]
+    words = [f"- **{word}**: {meaning}." for word, meaning in MEANINGS.items()]
+    return "\n".join(
+        [
+            "# The claims ledger",
+            "",
+            "What is said about speculative decoding, put to the test. The claims are restated in our words from the "
+            "documents named with each; this page is written by `minispec experiment report` from the JSON files in "
+            f"`docs/{plots}/`, which hold every figure and are made by `minispec experiment run`. An interval behind a "
+            "figure is a 95 % confidence interval: of counts with whole texts as clusters, of times of the median "
+            "round. Of two training seeds it is their range.",
+            "",
+            *words,
+            "",
+            "| claim | verdict | how |",
+            "|---|---|---|",
+            *rows,
+            *(line for result in listed for line in _entry(result, plots)),
+            "",
+        ]
+    )
+
+
+def _entry(result: Result, plots: str) -> list[str]:
+    facts = result["machine"]
+    versions = ", ".join(f"{name} {facts[name]}" for name in ("python", "minispec", *_LIBRARIES) if name in facts)
+    return [
+        "",
+        f'<a id="{result["name"]}"></a>',
+        "",
+        f"## {result['title']}",
+        "",
+        f"**The claim.** {result['claim']} ({', '.join(f'`{seed}`' for seed in result['seeds'])})",
+        "",
+        f"**The formula.** {result['formula']}",
+        "",
+        f"**The test.** {result['instrument']}",
+        "",
+        f"**Found.** {result['measured']}",
+        "",
+        f"**Verdict: {result['verdict']}.** {result['because']}",
+        "",
+        f"![{result['title']}]({plots}/{result['name']}.svg)",
+        "",
+        f"<sub>{result['name']} · {_KIND[result['kind']]} · {result['date']} · {facts['cpu']}, {facts['threads']} of "
+        f"{facts['cores']} cores, {facts['system']} · {versions}</sub>",
+    ]

@@ -1,0 +1,169 @@
+"""Drafts trained here, in a minute or two each, and how often the bundled target accepts them.
+
+The recipe is that of ``minispec.training`` with the smallest bundled shape and few steps: such drafts are far from
+trained out. They are compared with each other, never with the bundled ones. A draft's checkpoints stay in the work
+folder, so an interrupted experiment goes on where it was, and experiments share drafts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from minispec.errors import MissingDependencyError, OptionError
+from minispec.experiments.framework import Setting
+from minispec.loading.bundled import bundled_folders
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+BATCH_TOKENS = 32 * 256
+MIX: Mapping[str, float] = {"stories": 0.42, "code": 0.35, "novels": 0.13, "questions": 0.10}
+DOMAINS = ("stories", "code", "questions")
+PROMPT_TOKENS = 32
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a small draft is made.
+
+    Attributes
+    ----------
+    mix : mapping of str to float
+        Share of rows by domain.
+    steps : int
+        Each sees :data:`BATCH_TOKENS` tokens.
+    seed : int
+    start : Recipe, str or None
+        What it starts from: another recipe, a bundled model's name, or fresh weights.
+    """
+
+    mix: tuple[tuple[str, float], ...]
+    steps: int
+    seed: int
+    start: Recipe | str | None = None
+
+    @property
+    def name(self) -> str:
+        """A folder's name."""
+        text = "+".join(domain if share == 1.0 else f"{domain}{share:g}" for domain, share in self.mix)
+        own = f"{text}-{self.steps}-{self.seed}"
+        before = self.start.name if isinstance(self.start, Recipe) else self.start
+        return own if before is None else f"{before}--{own}"
+
+
+def balanced(steps: int, seed: int) -> Recipe:
+    """Return a draft on the mix the target was trained on."""
+    return Recipe(tuple(MIX.items()), steps, seed)
+
+
+def only(domain: str, steps: int, seed: int, start: Recipe | str | None = None) -> Recipe:
+    """Return a draft on one kind of text."""
+    return Recipe(((domain, 1.0),), steps, seed, start)
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """Where drafts are made.
+
+    Attributes
+    ----------
+    packed : Path
+        Tokens, as ``python -m minispec.training pack`` leaves them in ``packed/`` of its work folder.
+    work : Path
+        Keeps the drafts.
+    """
+
+    packed: Path
+    work: Path
+
+    def __post_init__(self) -> None:
+        try:
+            import torch  # noqa: F401
+        except ImportError:
+            raise MissingDependencyError(
+                "this experiment trains drafts and torch is not installed; install the extra train"
+            ) from None
+        if not (self.packed / "manifest.json").is_file():
+            raise OptionError(
+                f"{self.packed} holds no packed text (no manifest.json); make it with `python -m minispec.training "
+                "pack` and give its folder with --packed"
+            )
+
+    def train(self, recipe: Recipe) -> Mapping[str, Tensor]:
+        """Train a draft, or go on with it, or read it; return its parameters."""
+        from minispec.training.data import load_packed
+        from minispec.training.recipe import SHAPES, TINY, Plan
+        from minispec.training.trainer import Stage
+
+        plan = Plan(
+            steps=recipe.steps, num_rows=32, length=256, mix=dict(recipe.mix), warmup=min(12, recipe.steps // 4),
+            validate_every=recipe.steps, seed=recipe.seed,
+        )  # fmt: skip
+        if recipe.start is not None:  # what is there already is to be bent, not broken
+            plan = replace(plan, muon_lr=plan.muon_lr / 2.5, adamw_lr=plan.adamw_lr / 3)
+        packed = load_packed(self.packed, "train", [domain for domain, _ in recipe.mix])
+        stage = Stage(self.work / recipe.name, {TINY: SHAPES[TINY]}, plan, packed, {})
+        if recipe.start is not None and stage.step == 0:
+            stage.models[TINY].load_state_dict(self._start(recipe.start))
+        for _ in stage.run():
+            pass
+        return stage.models[TINY].state_dict()
+
+    def _start(self, start: Recipe | str) -> Mapping[str, Tensor]:
+        from minispec.training.export import load_exported
+
+        return self.train(start) if isinstance(start, Recipe) else load_exported(bundled_folders()[start]).state_dict()
+
+    def acceptance(
+        self, recipes: Sequence[Recipe | str], rows: int, new_tokens: int, temperature: float, seed: int = 7
+    ) -> dict[str, dict[str, float]]:
+        """Return draft -> domain -> alpha, the mean of sum min(p, q) on text the target wrote.
+
+        Parameters
+        ----------
+        recipes : sequence of Recipe or str
+            Drafts made here, and bundled ones of the same shape by name.
+        rows, new_tokens : int
+            Held-out beginnings per domain, and what the target writes after each.
+        """
+        import torch
+
+        from minispec.training.data import load_packed, validation_rows
+        from minispec.training.export import load_exported
+        from minispec.training.measure import agreement
+        from minispec.training.model import GPT2
+        from minispec.training.recipe import SHAPES, TARGET, TINY
+
+        drafts = {}
+        for recipe in recipes:
+            draft = GPT2(SHAPES[TINY])
+            draft.load_state_dict(self._start(recipe))
+            drafts[recipe if isinstance(recipe, str) else recipe.name] = draft.eval()
+        target = load_exported(bundled_folders()[TARGET])
+        found: dict[str, dict[str, float]] = {name: {} for name in drafts}
+        for domain, tokens in load_packed(self.packed, "valid", DOMAINS).items():
+            prompts = torch.from_numpy(validation_rows(np.asarray(tokens), rows, PROMPT_TOKENS)[:, :-1])
+            for name, value in agreement(target, drafts, prompts, new_tokens, temperature, 5, seed).items():
+                found[name][domain] = value.alpha
+        return found
+
+
+def workshop(setting: Setting) -> Workshop:
+    """Return the workshop a setting names.
+
+    Raises
+    ------
+    OptionError
+        If it names no packed text.
+    """
+    if setting.packed is None:
+        raise OptionError(
+            "this experiment trains drafts and needs packed text; make it with `python -m minispec.training pack` and "
+            "give its folder with --packed"
+        )
+    return Workshop(setting.packed, setting.work)

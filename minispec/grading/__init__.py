@@ -1,0 +1,11 @@
+"""The grader: what a submission does is observed in a worker, and judged here.
+
+An author of assignments writes :class:`Check` objects; see ``docs/grader.md``. Verdicts are formed in this process,
+which the student's code never enters; a worker process runs that code and returns values.
+"""
+
+from minispec.grading.check import Check, Close
+from minispec.grading.oracle import Oracle, Refusal, Uniforms, exact_law
+from minispec.grading.subject import LocalSubject, StudentError, Subject
+
+__all__ = ["Check", "Close", "LocalSubject", "Oracle", "Refusal", "StudentError", "Subject", "Uniforms", "exact_law"]

@@ -1,0 +1,208 @@
+"""Makes what is handed out and what grades elsewhere, all from one source."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from importlib.metadata import requires
+from pathlib import Path
+
+from minispec.errors import OutputError
+from minispec.grading.manifest import RECORDED, Assignment, load_checks, without_regions
+from minispec.grading.notebooks import nbgrader_notebook, otter_files
+from minispec.grading.recorded import record
+
+TARGETS = ("student", "gradescope", "nbgrader", "otter")
+GRADE_EXTRA = "hypothesis>=6.100"
+"""What the extra ``grade`` installs."""
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # what a zip says of a file without a date: equal builds are equal files
+_HANDED_OUT = ("HANDOUT.md", "adapters.py")
+_RUN = """#!/usr/bin/env bash
+# Grades one submission. The first results are what stays if the grader itself breaks down.
+root="${{AUTOGRADER:-/autograder}}"
+cat > "$root/results/results.json" <<'END'
+{failed}
+END
+# The submission runs under another user id, which must not read the solution, the secret or the results.
+chmod 700 "$root/source" "$root/results"
+export PYTHONPATH="$root/source:/opt/minispec-packages"
+exec "${{PYTHON:-$root/source/venv/bin/python}}" -m minispec grade "$root/submission" --assignment {id} \\
+    --assignments "$root/source/assignments" --secret-file "$root/source/secret" \\
+    --format gradescope --output "$root/results/results.json"
+"""
+_SETUP = """#!/usr/bin/env bash
+# Prepares the machine: Python 3.11 or newer, our requirements out of the submission's reach, its packages within it.
+set -euo pipefail
+root="${{AUTOGRADER:-/autograder}}"
+python=""
+find_python() {{ for v in 3.13 3.12 3.11; do command -v "python$v" && return; done; }}
+if ! python=$(find_python); then
+    apt-get update
+    apt-get install -y python3.11 python3.11-venv
+    python=$(find_python)
+fi
+"$python" -m venv "$root/source/venv" || {{ apt-get update; apt-get install -y "$(basename "$python")-venv"; \\
+    "$python" -m venv "$root/source/venv"; }}
+"$root/source/venv/bin/python" -m pip install --quiet -r "$root/source/requirements.txt"
+"$root/source/venv/bin/python" -m pip install --quiet --target /opt/minispec-packages {packages}
+chmod -R a+rX /opt/minispec-packages
+"""
+_README = """# {title}
+
+`HANDOUT.md` says what to do; write your answers in `{entry}`. For a first look NumPy and pytest are enough:
+
+    python -m pytest
+
+With minispec installed, the public checks say what is wrong:
+
+    minispec grade {entry} --assignment {id} --assignments checks
+
+{hidden} more checks are run on what you hand in: full points here are not yet full points there.
+Hand in `{entry}`, and any Python files beside it that it imports.
+"""
+
+
+def build_assignment(assignment: Assignment, output: Path, targets: Sequence[str]) -> list[Path]:
+    """Write the forms asked for below ``output/<assignment>``.
+
+    Parameters
+    ----------
+    assignment : Assignment
+    output : Path
+    targets : sequence of str
+        Of :data:`TARGETS`.
+
+    Returns
+    -------
+    list of Path
+        What was written: a folder or a zip each.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written.
+    """
+    makers: dict[str, Callable[[Assignment, Path], Path]] = {
+        "student": _student,
+        "gradescope": _gradescope,
+        "nbgrader": _nbgrader,
+        "otter": _otter,
+    }
+    folder = output / assignment.id
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return [makers[target](assignment, folder) for target in targets]
+    except OSError as error:
+        raise OutputError(f"{folder} cannot be written: {error.strerror}. Name another folder") from None
+
+
+def student_files(assignment: Assignment) -> dict[str, str]:
+    """Return the student's bundle: handout, starter, public checks and what they expect; no line of the solution."""
+    path = assignment.folder / "checks.py"
+    checks = "\n".join(without_regions(path.read_text(encoding="utf-8"), "HIDDEN TESTS", None)) + "\n"
+    load_checks(checks, f"{path} without its hidden regions")  # as students will
+    infos = [info for question in assignment.questions for info in question.checks]
+    hidden = sum(info.visibility == "hidden" for info in infos)
+    home = f"checks/{assignment.id}"
+    files = {
+        "README.md": _README.format(title=assignment.title, entry=assignment.entry, id=assignment.id, hidden=hidden),
+        assignment.entry: assignment.starter,
+        f"{home}/assignment.toml": "\n".join(_public_manifest(assignment)) + "\n",
+        f"{home}/checks.py": checks,
+        f"{home}/{RECORDED}": record(assignment),
+    }
+    for data in sorted(assignment.folder.glob("*.json")):  # what the public checks read; hidden data lie in a folder
+        files[f"{home}/{data.name}"] = data.read_text(encoding="utf-8")
+    for name in (*_HANDED_OUT, f"test_{assignment.module}.py"):
+        if (assignment.folder / name).is_file():
+            files[name] = (assignment.folder / name).read_text(encoding="utf-8")
+    return files
+
+
+def _public_manifest(assignment: Assignment) -> Iterator[str]:
+    """Write the manifest with the public checks only. JSON strings are TOML strings."""
+    infos = [info for question in assignment.questions for info in question.checks]
+    public = [info for info in infos if info.visibility == "public"]
+    for name in ("id", "title", "version", "entry"):
+        yield f"{name} = {json.dumps(getattr(assignment, name))}"
+    yield f"points = {sum(info.points for info in public)}"
+    yield f"num_left_out = {len(infos) - len(public)}"
+    yield f"packages = {json.dumps(list(assignment.packages))}"
+    for question in assignment.questions:
+        if not any(info in public for info in question.checks):
+            continue
+        yield "\n[[questions]]"
+        yield f"id = {json.dumps(question.id)}"
+        yield f"title = {json.dumps(question.title, ensure_ascii=False)}"
+        yield f"timeout_s = {question.timeout_s}"
+        yield f"memory_mb = {question.memory_mb}"
+        for info in question.checks:
+            if info in public:
+                yield "[[questions.checks]]"
+                yield f"id = {json.dumps(info.id)}"
+                yield f"title = {json.dumps(info.title, ensure_ascii=False)}"
+                yield f"points = {info.points}"
+                yield f"visibility = {json.dumps(info.visibility)}"
+
+
+def _student(assignment: Assignment, folder: Path) -> Path:
+    return _write_zip(folder / f"{assignment.id}-student.zip", student_files(assignment))
+
+
+def _gradescope(assignment: Assignment, folder: Path) -> Path:
+    """Write the autograder zip: the grader's source, this assignment, and the two scripts Gradescope calls."""
+    failed = {
+        "score": 0,
+        "output": "The grader itself broke down. This is not your fault; tell your instructor.",
+        "output_format": "text",
+    }
+    files = {
+        "run_autograder": _RUN.format(id=assignment.id, failed=json.dumps(failed)),
+        "setup.sh": _SETUP.format(packages=" ".join(assignment.packages)),
+        "requirements.txt": "\n".join(_requirements()) + "\n",
+        "secret": secrets.token_hex(32),
+    }
+    package = Path(__file__).resolve().parents[1]
+    for path in sorted(package.rglob("*.py")):
+        files[f"minispec/{path.relative_to(package)}"] = path.read_text(encoding="utf-8")
+    for path in sorted(assignment.folder.rglob("*")):
+        if path.suffix in (".py", ".toml") and "held_out" not in path.parts:
+            name = f"assignments/{assignment.id}/{path.relative_to(assignment.folder)}"
+            files[name] = path.read_text(encoding="utf-8")
+    return _write_zip(folder / f"{assignment.id}-gradescope.zip", files, executable=("run_autograder", "setup.sh"))
+
+
+def _requirements() -> Iterator[str]:
+    for line in requires("minispec-decoding") or []:
+        requirement, _, condition = line.partition(";")
+        if not condition:
+            yield requirement.strip()
+    yield GRADE_EXTRA
+
+
+def _nbgrader(assignment: Assignment, folder: Path) -> Path:
+    return _write_text(folder / "nbgrader", {f"{assignment.id}.ipynb": nbgrader_notebook(assignment)})
+
+
+def _otter(assignment: Assignment, folder: Path) -> Path:
+    return _write_text(folder / "otter", otter_files(assignment))
+
+
+def _write_text(folder: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", newline="\n")
+    return folder
+
+
+def _write_zip(path: Path, files: dict[str, str], executable: Sequence[str] = ()) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in files.items():
+            info = zipfile.ZipInfo(name, _EPOCH)
+            info.external_attr = (0o100755 if name in executable else 0o100644) << 16
+            info.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(info, text)
+    return path

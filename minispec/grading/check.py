@@ -1,0 +1,209 @@
+"""What one check is, and how two observations are compared."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from minispec.errors import shown
+
+Case = dict[str, Any]
+Same = Callable[[Any, Any], str | None]
+"""Takes what was observed and what was expected; the difference in words, or None."""
+
+
+@dataclass(frozen=True)
+class Close:
+    """Equal structure, and numbers equal up to rounding.
+
+    Lists, tuples and arrays are alike; whole numbers may stand for floats, but a bool is no number, a number no bool,
+    and NaN equals NaN only (no solution gives one, but a mistake of the catalogue may). A dictionary
+    ``{"law": {...}}`` is compared by total variation.
+
+    Parameters
+    ----------
+    rtol, atol : float
+        ``|observed - expected| <= atol + rtol * |expected|``.
+    ignore : tuple of str
+        Keys of dictionaries that are not compared.
+
+    Examples
+    --------
+    >>> Close()([1, 2.0], np.array([1.0, 2.0])) is None
+    True
+    >>> Close()({"tokens": [1, 2]}, {"tokens": [1, 3]})
+    'tokens[1] is 2, expected 3'
+    """
+
+    rtol: float = 1e-9
+    atol: float = 1e-12
+    ignore: tuple[str, ...] = ()
+
+    def __call__(self, observed: Any, expected: Any) -> str | None:
+        """Compare."""
+        return self._differ(observed, expected, "")
+
+    def _differ(self, observed: Any, expected: Any, path: str) -> str | None:
+        observed, expected = (x.item() if isinstance(x, np.generic) else x for x in (observed, expected))
+        if isinstance(expected, dict):
+            return self._differ_dict(observed, expected, path)
+        if isinstance(expected, np.ndarray) or isinstance(observed, np.ndarray):
+            flat = self._differ_arrays(observed, expected, path)
+            if flat is not NotImplemented:
+                return flat  # type: ignore[no-any-return]
+        if isinstance(expected, (list, tuple, np.ndarray)):
+            if not isinstance(observed, (list, tuple, np.ndarray)):
+                return f"{path or 'the result'} is {kind(observed)}, expected a list"
+            if _is_scalar(observed) or _is_scalar(expected) or len(observed) != len(expected):
+                return (
+                    f"{path or 'the result'} has {_entries(observed)}, expected {_entries(expected)}: {shown(observed)}"
+                )
+            pairs = zip(observed, expected, strict=True)
+            return next((d for i, (a, b) in enumerate(pairs) if (d := self._differ(a, b, f"{path}[{i}]"))), None)
+        return self._differ_scalar(observed, expected, path)
+
+    def _differ_dict(self, observed: Any, expected: dict[Any, Any], path: str) -> str | None:
+        if not isinstance(observed, dict):
+            return f"{path or 'the result'} is {kind(observed)}, expected a dictionary"
+        keys = [key for key in expected if key not in self.ignore]
+        if "law" in expected and "law" in observed:
+            if difference := _differ_law(observed, expected, path):
+                return difference
+            keys.remove("law")
+        for key in keys:
+            where = f"{path}.{key}" if path else str(key)
+            if key not in observed:
+                return f"{where} is missing"
+            if difference := self._differ(observed[key], expected[key], where):
+                return difference
+        extra = [key for key in observed if key not in expected and key not in self.ignore]
+        return f"{path or 'the result'} has an entry {shown(extra[0])} too many" if extra else None
+
+    def _differ_arrays(self, observed: Any, expected: Any, path: str) -> Any:
+        try:
+            a, b = np.asarray(observed), np.asarray(expected)
+        except ValueError:  # ragged lists
+            return NotImplemented
+        name = path or "the result"
+        if a.shape != b.shape:
+            return f"{name} has shape {a.shape}, expected {b.shape}"
+        if (a.dtype.kind == "b") != (b.dtype.kind == "b") or (b.dtype.kind in "iu" and a.dtype.kind == "f" and a.size):
+            return f"{name} has dtype {a.dtype}, expected {b.dtype}"
+        if a.dtype.kind not in "biuf" or b.dtype.kind not in "biuf":
+            return NotImplemented
+        with np.errstate(all="ignore"):
+            x, y = a.astype(np.float64), b.astype(np.float64)
+            right = (x == y) | (np.abs(x - y) <= self.atol + self.rtol * np.abs(y)) | (np.isnan(x) & np.isnan(y))
+        if right.all():
+            return None
+        at = tuple(int(i) for i in np.argwhere(~right)[0])
+        index = f"[{', '.join(map(str, at))}]" if at else ""
+        return f"{name}{index} is {number(x[at])}, expected {number(y[at])}"
+
+    def _differ_scalar(self, observed: Any, expected: Any, path: str) -> str | None:
+        words = f"{path or 'the result'} is {shown_value(observed)}, expected {shown_value(expected)}"
+        if isinstance(expected, bool) or isinstance(observed, bool):
+            return None if observed is expected else words
+        if isinstance(expected, (int, float)) and isinstance(observed, (int, float)):
+            if isinstance(expected, int) and isinstance(observed, float):
+                return None if float(expected) == observed else words
+            near = observed == expected or abs(observed - expected) <= self.atol + self.rtol * abs(expected)
+            return None if near or (math.isnan(observed) and math.isnan(expected)) else words
+        return None if type(observed) is type(expected) and observed == expected else words
+
+
+def _is_scalar(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.ndim == 0
+
+
+def _entries(value: Any) -> str:
+    return "no axis" if _is_scalar(value) else f"{len(value)} entries"
+
+
+def _differ_law(observed: dict[Any, Any], expected: dict[Any, Any], path: str) -> str | None:
+    if "broken" in observed or "broken" in expected:
+        same = observed.get("broken") == expected.get("broken")
+        return None if same else f"no law could be found: {observed.get('broken')}"
+    a, b = observed["law"], expected["law"]
+    gaps = {key: a.get(key, 0.0) - b.get(key, 0.0) for key in sorted({*a, *b})}
+    distance = 0.5 * sum(map(abs, gaps.values()))
+    if distance <= 1e-9:
+        return None
+    worst = max(gaps, key=lambda key: abs(gaps[key]))
+    return (
+        f"the law of {path or 'the result'} is wrong by {distance:.3g} (total variation): {worst} has probability "
+        f"{a.get(worst, 0.0):.6g}, expected {b.get(worst, 0.0):.6g}"
+    )
+
+
+def number(x: float) -> str:
+    """Write a number short."""
+    return f"{x:.10g}"
+
+
+def kind(value: Any) -> str:
+    """Name a value's type in words."""
+    names = {bool: "True or False", int: "a whole number", float: "a number", str: "a text", list: "a list"}
+    return "None" if value is None else names.get(type(value), f"a {type(value).__name__}")
+
+
+def shown_value(value: Any) -> str:
+    """Write a value for a message: one line, short."""
+    if isinstance(value, float):
+        return number(value)
+    if isinstance(value, np.ndarray):
+        with np.printoptions(precision=6, threshold=24, linewidth=10_000, floatmode="maxprec"):
+            return shown_long(" ".join(np.array2string(value, separator=", ").split()))
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {shown_value(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, (list, tuple)) and len(value) <= 24:
+        return shown_long("[" + ", ".join(map(shown_value, value)) + "]")
+    return shown(value)
+
+
+def shown_long(text: str, limit: int = 300) -> str:
+    """Cut a text."""
+    return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+def show_case(case: Case) -> str:
+    """Write a case as ``name = value, ...``."""
+    return ", ".join(f"{name} = {shown_value(value)}" for name, value in case.items())
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing a submission must do.
+
+    Parameters
+    ----------
+    id : str
+        As in the manifest: question, dot, name.
+    observe : callable
+        Takes a subject (see :mod:`minispec.grading.subject`) and a case; calls the subject's functions and returns a
+        value. The same function, run on our solution, gives what is expected.
+    cases : sequence of dict
+        Fixed cases. They are also what tells the catalogue's mistakes apart.
+    hidden : callable, optional
+        Takes a generator seeded by the submission and a secret; returns more cases.
+    search : callable, optional
+        Returns a hypothesis strategy of cases, in which the smallest failing example is looked for.
+    same : callable
+    show : callable
+        Writes a case for the report.
+    leaderboard : callable, optional
+        Takes the observation of the first case; returns named figures.
+    """
+
+    id: str
+    observe: Callable[[Any, Case], Any]
+    cases: Sequence[Case]
+    hidden: Callable[[np.random.Generator], Sequence[Case]] | None = None
+    search: Callable[[], Any] | None = None
+    same: Same = Close()
+    show: Callable[[Case], str] = show_case
+    leaderboard: Callable[[Any], dict[str, float]] | None = None

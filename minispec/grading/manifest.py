@@ -1,0 +1,293 @@
+"""Assignments as their authors write them: a folder with a manifest, one solution, checks and catalogues.
+
+``solution.py`` is the one source: the starter is what remains when the regions between ``# BEGIN SOLUTION`` and
+``# END SOLUTION`` are taken out. A file in ``mutants/``, ``correct/`` or ``held_out/`` is appended to the solution's
+text, so it holds what is different and nothing else.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from minispec.errors import InputError, reason, shown
+from minispec.grading.check import Check
+from minispec.grading.host import load
+
+RECORDED = "recorded.json"
+"""In a student's bundle: what the solution gives, in its place."""
+VISIBILITIES = ("public", "hidden")
+_STUB = 'raise NotImplementedError("write this")'
+_DEFAULT_TIMEOUT_S, _DEFAULT_MEMORY_MB = 5.0, 512
+
+
+@dataclass(frozen=True)
+class CheckInfo:
+    """A check's entry in the manifest."""
+
+    id: str
+    title: str
+    points: float
+    visibility: str
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question's entry in the manifest.
+
+    Parameters
+    ----------
+    id, title : str
+    checks : tuple of CheckInfo
+    timeout_s : float
+        CPU seconds for all its checks.
+    memory_mb : int
+    depends_on : tuple of str
+        Questions; where one of them failed, this one is graded again with ``given`` in place.
+    given : tuple of str
+        Functions that are replaced by ours then.
+    """
+
+    id: str
+    title: str
+    checks: tuple[CheckInfo, ...]
+    timeout_s: float
+    memory_mb: int
+    depends_on: tuple[str, ...]
+    given: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Overlay:
+    """A file of a catalogue: what it does (for the student), and its text on top of the solution's.
+
+    Parameters
+    ----------
+    name : str
+    what : str
+        Its docstring.
+    fails : str
+        The check that must fail because of it.
+    mistake : str or None
+        Of a held-out submission: the catalogue's name for it.
+    source : str
+        The whole module.
+    """
+
+    name: str
+    what: str
+    fails: str
+    mistake: str | None
+    source: str
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """An assignment; see :func:`load_assignment`."""
+
+    folder: Path
+    id: str
+    title: str
+    version: str
+    points: float
+    entry: str
+    packages: tuple[str, ...]
+    questions: tuple[Question, ...]
+    num_left_out: int = 0
+
+    @property
+    def is_bundle(self) -> bool:
+        """Whether this is a student's copy: public checks only, and no solution."""
+        return (self.folder / RECORDED).is_file()
+
+    @property
+    def module(self) -> str:
+        """Name under which the student's module is loaded."""
+        return self.entry.removesuffix(".py")
+
+    @cached_property
+    def solution(self) -> str:
+        """Text of the reference solution."""
+        return (self.folder / "solution.py").read_text(encoding="utf-8")
+
+    @cached_property
+    def checks(self) -> dict[str, Check]:
+        """Checks by id, from ``checks.py``; exactly those of the manifest.
+
+        Raises
+        ------
+        InputError
+            If the two differ.
+        """
+        path = self.folder / "checks.py"
+        listed = [info.id for question in self.questions for info in question.checks]
+        found = {check.id: check for check in load_checks(_read(path), str(path))}
+        if self.is_bundle:
+            found = {name: check for name, check in found.items() if name in listed}
+        if set(found) != set(listed):
+            odd = sorted(set(found) ^ set(listed))
+            raise InputError(f"{path} and the manifest differ in {', '.join(odd)}; each check stands in both")
+        return found
+
+    def overlays(self, catalogue: str, folder: Path | None = None) -> list[Overlay]:
+        """Return the files of ``mutants``, ``correct`` or ``held_out``, by name."""
+        folder = folder or self.folder / catalogue
+        return [self._overlay(path) for path in sorted(folder.glob("*.py"))]
+
+    def _overlay(self, path: Path) -> Overlay:
+        text = _read(path)
+        tree = ast.parse(text)
+        told = {
+            node.targets[0].id: ast.literal_eval(node.value)
+            for node in tree.body
+            if isinstance(node, ast.Assign)
+            and isinstance(node.targets[0], ast.Name)
+            and node.targets[0].id in ("FAILS", "MISTAKE")
+        }
+        what = " ".join((ast.get_docstring(tree) or "").split())
+        return Overlay(path.stem, what, told.get("FAILS", ""), told.get("MISTAKE"), self.solution + "\n\n" + text)
+
+    @property
+    def starter(self) -> str:
+        """Text of the starter."""
+        return "\n".join(without_regions(self.solution, "SOLUTION", _STUB)) + "\n"
+
+
+def load_checks(source: str, path: str) -> list[Check]:
+    """Run the text of a ``checks.py``.
+
+    Raises
+    ------
+    InputError
+        If it cannot be run.
+    """
+    try:
+        return list(load("assignment_checks", source, path).CHECKS)
+    except Exception as error:
+        raise InputError(f"{path} cannot be used: {type(error).__name__}: {reason(error)}. Mend it") from error
+
+
+def without_regions(source: str, name: str, stub: str | None) -> Iterator[str]:
+    """Yield the lines outside ``# BEGIN name`` and ``# END name``, with a stub where each region was.
+
+    Raises
+    ------
+    InputError
+        If regions are nested or not closed.
+    """
+    inside = False
+    for number, line in enumerate(source.splitlines(), 1):
+        marker = re.fullmatch(rf"(\s*)# (BEGIN|END) {re.escape(name)}\s*", line)
+        if marker is None:
+            if not inside:
+                yield line
+            continue
+        if (marker[2] == "BEGIN") == inside:
+            raise InputError(f"line {number}: '# {marker[2]} {name}' does not alternate; regions cannot be nested")
+        inside = not inside
+        if inside and stub is not None:
+            yield marker[1] + stub
+    if inside:
+        raise InputError(f"the last '# BEGIN {name}' has no '# END {name}'")
+
+
+def assignments_folder(given: Path | None) -> Path:
+    """Return the folder of assignments: the one given, or ``lessons/assignments`` of the checkout.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    folder = given or Path(__file__).resolve().parents[2] / "lessons" / "assignments"
+    if not folder.is_dir():
+        raise InputError(
+            f"there is no folder {folder}; assignments come with the repository, not with the package. "
+            "Say where they are with --assignments DIR"
+        )
+    return folder
+
+
+def load_assignment(name: str, folder: Path | None = None) -> Assignment:
+    """Read the manifest of assignment ``name``.
+
+    Raises
+    ------
+    InputError
+        If there is no such assignment, or its manifest breaks a rule.
+    """
+    root = assignments_folder(folder)
+    path = root / name / "assignment.toml"
+    if not re.fullmatch(r"\w+", name) or not path.is_file():
+        known = ", ".join(sorted(found.parent.name for found in root.glob("*/assignment.toml"))) or "none"
+        raise InputError(f"there is no assignment {shown(name)} in {root}; there is: {known}")
+    try:
+        told = tomllib.loads(_read(path))
+        questions = tuple(_question(entry) for entry in told["questions"])
+        assignment = Assignment(
+            folder=path.parent,
+            id=told["id"],
+            title=told["title"],
+            version=told["version"],
+            points=told["points"],
+            entry=told["entry"],
+            packages=tuple(told["packages"]),
+            questions=questions,
+            num_left_out=told.get("num_left_out", 0),
+        )
+    except (KeyError, TypeError, AttributeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"{path} cannot be used: {type(error).__name__} {reason(error)}") from None
+    _check_manifest(assignment, path)
+    return assignment
+
+
+def _question(entry: dict[str, Any]) -> Question:
+    return Question(
+        id=entry["id"],
+        title=entry["title"],
+        checks=tuple(CheckInfo(c["id"], c["title"], c["points"], c["visibility"]) for c in entry["checks"]),
+        timeout_s=float(entry.get("timeout_s", _DEFAULT_TIMEOUT_S)),
+        memory_mb=int(entry.get("memory_mb", _DEFAULT_MEMORY_MB)),
+        depends_on=tuple(entry.get("depends_on", ())),
+        given=tuple(entry.get("given", ())),
+    )
+
+
+def _check_manifest(assignment: Assignment, path: Path) -> None:
+    """Hold the manifest to its rules."""
+    checks = [info for question in assignment.questions for info in question.checks]
+    ids, seen = [info.id for info in checks], set[str]()
+    rules = {
+        f"points is {assignment.points}, the checks' sum is {sum(info.points for info in checks)}": sum(
+            info.points for info in checks
+        )
+        == assignment.points,
+        "every check has points > 0": all(info.points > 0 for info in checks),
+        "ids are unique": len(set(ids)) == len(ids),
+        f"visibility is one of {', '.join(VISIBILITIES)}": all(info.visibility in VISIBILITIES for info in checks),
+        "a check's id is its question's, a dot and a name": all(
+            re.fullmatch(re.escape(question.id) + r"\.\w+", info.id)
+            for question in assignment.questions
+            for info in question.checks
+        ),
+        "entry is the name of a Python file": re.fullmatch(r"[A-Za-z_]\w*\.py", assignment.entry) is not None,
+    }
+    for question in assignment.questions:
+        rules[f"{question.id} depends on earlier questions only"] = set(question.depends_on) <= seen
+        seen.add(question.id)
+    for rule, holds in rules.items():
+        if not holds:
+            raise InputError(f"{path}: rule broken: {rule}")
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read: {reason(error)}") from None

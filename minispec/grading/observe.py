@@ -1,0 +1,97 @@
+"""Runs a check's cases on a subject; keeps what was seen, or how it failed."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from minispec.errors import shown
+from minispec.grading.check import Case, Check
+from minispec.grading.host import NotAValueError, decode, encode
+from minispec.grading.subject import StudentError, Subject
+
+FATAL = frozenset({"time", "output", "died", "protocol"})
+"""Failures after which a worker is of no more use."""
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A case that gave no value."""
+
+    kind: str
+    type_name: str = ""
+    message: str = ""
+    where: str = ""
+
+    def words(self, *, hidden: bool) -> str:
+        """Say it in one line; of hidden cases an exception's text could tell the inputs, so it is left out."""
+        if self.kind == "not implemented":
+            return "not implemented yet"
+        if self.kind == "missing":
+            return f"the function {self.message} is missing"
+        place = f" ({shown_line(self.where)})" if self.where else ""
+        detail = "" if hidden else f": {shown_line(self.message)}" if self.message else ""
+        if self.kind == "raised" and self.type_name == "MemoryError":
+            return f"ran out of memory{place}"
+        if self.kind == "raised" and self.type_name == "OSError" and "File too large" in self.message:
+            return f"printed or wrote too much{place}"
+        if self.kind in ("raised", "syntax"):
+            return f"{'cannot be loaded: ' if self.kind == 'syntax' else 'raised '}{self.type_name}{detail}{place}"
+        if self.kind == "not a value":
+            return f"gave something that is no value{detail}"
+        if self.kind == "protocol":
+            return "the worker sent what is no answer"
+        return shown_line(self.message)
+
+
+def shown_line(text: str) -> str:
+    """One printable line without addresses, so that equal submissions get equal reports."""
+    return shown(re.sub(r"0x[0-9a-fA-F]{4,}", "0x...", " ".join(text.split())))[1:-1]
+
+
+Observation = Any
+"""A value, or :class:`Failed`."""
+
+
+def observe(check: Check, subject: Subject, case: Case) -> Observation:
+    """Run one case; whatever the subject does to it is seen as a value or as :class:`Failed`.
+
+    A check may stumble over what a submission returns: that is the submission's failure, and our own solution, which
+    is run through the same code, shows that it is not the check's.
+    """
+    subject.forget()
+    try:
+        seen = check.observe(subject, copy.deepcopy(case))
+        return decode(encode(seen))
+    except StudentError as error:
+        return Failed(error.kind, error.type_name, error.message, error.where)
+    except NotAValueError as error:
+        return Failed("not a value", "TypeError", str(error))
+    except Exception as error:
+        return Failed("not a value", type(error).__name__, f"of the expected kind ({type(error).__name__}: {error})")
+
+
+def observe_all(check: Check, subject: Subject, cases: Sequence[Case]) -> list[Observation]:
+    """Run cases in order, up to the first that leaves the subject unusable."""
+    seen: list[Observation] = []
+    for case in cases:
+        seen.append(observe(check, subject, case))
+        if isinstance(seen[-1], Failed) and seen[-1].kind in FATAL:
+            break
+    return seen
+
+
+def difference(check: Check, observed: Observation, expected: Observation) -> str | None:
+    """Compare two observations of one case: the difference in words, or None."""
+    if isinstance(observed, Failed) or isinstance(expected, Failed):
+        if isinstance(observed, Failed) and isinstance(expected, Failed):
+            same = (observed.kind, observed.type_name) == (expected.kind, expected.type_name)
+            return None if same else "fails in another way"
+        return observed.words(hidden=False) if isinstance(observed, Failed) else "does not fail"
+    try:
+        return check.same(observed, expected)
+    except Exception as error:  # a comparison met something it was not made for
+        return f"the result cannot be compared ({type(error).__name__})"

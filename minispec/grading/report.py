@@ -1,0 +1,133 @@
+"""What a grading came to. Equal for equal submissions, times left out."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+Status = Literal["passed", "failed", "not implemented", "not run"]
+
+BEST_EFFORT = {
+    "namespaces": "files the grader's user may read can be read, and processes of that user be seen",
+    "user": "the submission runs under the grader's user id: files and processes of that user are in reach",
+    "landlock": "files outside the work folder can be read and written as the user id allows",
+    "seccomp": "system calls are not filtered: network, programs and signals are open unless another layer bars them",
+    "limits": "memory, files and threads are not limited",
+}
+"""What a missing layer leaves open."""
+
+
+@dataclass
+class CheckResult:
+    """One check.
+
+    Parameters
+    ----------
+    id, title : str
+    points, max_points : float
+    visibility : str
+    status : str
+    message : str
+        One line: what is wrong.
+    mistake : str
+        The catalogue's name of the mistake it is; empty if none fits.
+    explanation : str
+        The mistake in words a student can act on.
+    example : str
+        The smallest failing example.
+    """
+
+    id: str
+    title: str
+    points: float
+    max_points: float
+    visibility: str
+    status: Status
+    message: str = ""
+    mistake: str = ""
+    explanation: str = ""
+    example: str = ""
+
+    @property
+    def text(self) -> str:
+        """All that is said about it, a line each."""
+        return "\n".join(filter(None, [self.explanation, self.message, self.example]))
+
+
+@dataclass
+class QuestionResult:
+    """One question; ``with_ours`` names functions of ours it was graded with because an earlier question failed."""
+
+    id: str
+    title: str
+    checks: list[CheckResult]
+    with_ours: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Report:
+    """One submission.
+
+    Parameters
+    ----------
+    assignment, title, version, submission, digest : str
+    questions : list of QuestionResult
+    isolation : dict of str to bool
+        Layers in force; empty if no worker came up.
+    notes : list of str
+        About the submission as a whole.
+    leaderboard : dict of str to float
+    seconds : float
+        Wall clock; the only entry that differs from run to run.
+    """
+
+    assignment: str
+    title: str
+    version: str
+    submission: str
+    digest: str
+    questions: list[QuestionResult]
+    isolation: dict[str, bool]
+    notes: list[str]
+    leaderboard: dict[str, float]
+    seconds: float
+
+    @property
+    def checks(self) -> list[CheckResult]:
+        """All checks in order."""
+        return [check for question in self.questions for check in question.checks]
+
+    @property
+    def score(self) -> float:
+        """Points gained."""
+        return sum(check.points for check in self.checks)
+
+    @property
+    def max_score(self) -> float:
+        """Points there are."""
+        return sum(check.max_points for check in self.checks)
+
+    @property
+    def best_effort(self) -> list[str]:
+        """What the missing layers leave open; a root of our own makes Landlock unnecessary."""
+        missing = [layer for layer, held in self.isolation.items() if not held]
+        if self.isolation.get("namespaces"):
+            missing = [layer for layer in missing if layer not in ("landlock", "user")]
+        if self.isolation.get("landlock"):
+            missing = [layer for layer in missing if layer != "namespaces"]
+        return [f"no {layer}: {BEST_EFFORT[layer]}" for layer in missing]
+
+    def to_dict(self, *, times: bool = True) -> dict[str, Any]:
+        """Return everything as JSON values."""
+        told = {"score": self.score, "max_score": self.max_score, **asdict(self), "best_effort": self.best_effort}
+        return told if times else {key: value for key, value in told.items() if key != "seconds"}
+
+    @classmethod
+    def from_dict(cls, told: dict[str, Any]) -> Report:
+        """Read what :meth:`to_dict` wrote."""
+        questions = [
+            QuestionResult(q["id"], q["title"], [CheckResult(**check) for check in q["checks"]], q["with_ours"])
+            for q in told["questions"]
+        ]
+        derived = ("score", "max_score", "best_effort", "questions")
+        return cls(**{key: value for key, value in told.items() if key not in derived}, questions=questions)

@@ -1,0 +1,213 @@
+"""A submission as the checks see it: functions to call, objects that stay where they are.
+
+The same front for both transports: :class:`LocalSubject` runs our own code in this process, a worker
+(:mod:`minispec.grading.worker`) runs a submission elsewhere.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from minispec.grading.host import Host, NotAValueError, Tree, decode, describe, encode, load
+from minispec.grading.oracle import Oracle, Refusal
+
+
+class StudentError(Exception):
+    """The code under test did not give a value.
+
+    Parameters
+    ----------
+    kind : str
+        ``not implemented``, ``missing``, ``raised``, ``syntax``, ``not a value``; from workers also ``time``,
+        ``memory``, ``output``, ``died``, ``protocol``.
+    type_name, message, where : str
+        Of the exception, and the submission's line.
+    """
+
+    def __init__(self, kind: str, type_name: str = "", message: str = "", where: str = "") -> None:
+        super().__init__(kind, type_name, message, where)
+        self.kind = kind
+        self.type_name = type_name
+        self.message = message
+        self.where = where
+
+
+class Subject:
+    """Calls functions of a submission by name: ``subject.accept(p, q, x, u)``.
+
+    ``subject.keep.new_cache()`` leaves the result where it is and returns a :class:`Handle`.
+
+    Attributes
+    ----------
+    requests : int
+        Messages sent to the submission so far.
+
+    Raises
+    ------
+    StudentError
+        From any call that gives no value.
+    """
+
+    def __init__(self, exchange: Callable[[Tree, Callable[[Tree], Tree]], Tree]) -> None:
+        self._exchange = exchange
+        self.requests = 0
+        self._oracles: list[Oracle] = []
+        self._numbers: dict[int, int] = {}  # of oracles, by identity
+        self._num_lent = 0  # those that stay
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return lambda *args, **kwargs: self._call({"do": "call", "name": name, "keep": False}, args, kwargs)
+
+    @property
+    def keep(self) -> _Keeping:
+        """The same functions; results stay in the worker."""
+        return _Keeping(lambda name, args, kwargs: self._call({"do": "call", "name": name, "keep": True}, args, kwargs))
+
+    def replace(self, parts: dict[str, Any]) -> None:
+        """Put functions of ours in place of the submission's own."""
+        self._request({"do": "replace", "parts": [[name, self._tree(part)] for name, part in parts.items()]})
+        self._num_lent = len(self._oracles)
+
+    def forget(self) -> None:
+        """Drop the oracles of the last case, and with them their logs."""
+        del self._oracles[self._num_lent :]
+        self._numbers = {id(oracle): number for number, oracle in enumerate(self._oracles)}
+
+    def _call(self, request: Tree, args: Any, kwargs: Any) -> Any:
+        request["args"] = [self._tree(arg) for arg in args]
+        request["kwargs"] = [[name, self._tree(arg)] for name, arg in kwargs.items()]
+        return self._request(request)
+
+    def _request(self, request: Tree) -> Any:
+        self.requests += 1
+        reply = self._exchange(request, self._answer)
+        try:
+            if reply["is"] == "error":
+                told = [str(reply[key]) for key in ("kind", "type", "message", "where")]
+                raise StudentError(*told)
+            return decode(reply["value"], self._resolve)
+        except (NotAValueError, KeyError, TypeError, RecursionError) as error:
+            raise StudentError("protocol", type(error).__name__, str(error)) from None
+
+    def _tree(self, value: Any) -> Tree:
+        return encode(value, self._refer)
+
+    def _refer(self, value: Any) -> Tree:
+        if isinstance(value, Handle):
+            return {"@": "handle", "id": value._number}
+        if isinstance(value, Oracle):
+            if id(value) not in self._numbers:
+                self._numbers[id(value)] = len(self._oracles)
+                self._oracles.append(value)
+            return {"@": "oracle", "id": self._numbers[id(value)], "methods": list(value.methods)}
+        return None
+
+    def _resolve(self, kind: str, tree: Tree) -> Any:
+        number = tree["id"]
+        if type(number) is not int or number < 0:
+            raise ValueError("no such object")
+        return Handle(self, number) if kind == "handle" else self._oracles[number]
+
+    def _answer(self, asked: Tree) -> Tree:
+        """Serve an oracle call of the code under test."""
+        self.requests += 1
+        try:
+            oracle = self._oracles[asked["oracle"]]
+            args = [decode(tree, self._resolve) for tree in asked["args"]]
+            kwargs = {str(name): decode(tree, self._resolve) for name, tree in asked["kwargs"]}
+            method = str(asked["method"])
+        except (NotAValueError, KeyError, TypeError, ValueError, IndexError, RecursionError) as error:
+            return {"is": "refusal", "message": f"malformed call ({type(error).__name__})"}
+        try:
+            return {"is": "answer", "value": self._tree(oracle.answer(method, args, kwargs))}
+        except Refusal as refusal:
+            return {"is": "refusal", "message": str(refusal)[:300]}
+
+
+class _Keeping:
+    def __init__(self, call: Callable[[str, Any, Any], Any]) -> None:
+        self._call = call
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *args, **kwargs: self._call(name, args, kwargs)
+
+
+class Handle:
+    """An object that stays with the code under test: call its methods, step it, read attributes, pass it on."""
+
+    def __init__(self, subject: Subject, number: int) -> None:
+        self._subject = subject
+        self._number = number
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return lambda *args, **kwargs: self._method(name, False, args, kwargs)
+
+    @property
+    def keep(self) -> _Keeping:
+        """The same methods; results stay where they are."""
+        return _Keeping(lambda name, args, kwargs: self._method(name, True, args, kwargs))
+
+    def get(self, name: str) -> Any:
+        """Return the value of an attribute."""
+        return self._subject._request({"do": "get", "handle": self._number, "name": name, "keep": False})
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        found = self._subject._request({"do": "next", "handle": self._number, "keep": False})
+        if not isinstance(found, list) or len(found) > 1:
+            raise StudentError("protocol", "", "not one item")
+        if not found:
+            raise StopIteration
+        return found[0]
+
+    def _method(self, name: str, keep: bool, args: Any, kwargs: Any) -> Any:
+        request = {"do": "method", "handle": self._number, "name": name, "keep": keep}
+        return self._subject._call(request, args, kwargs)
+
+
+class LocalSubject(Subject):
+    """Our own code, in this process: never a submission.
+
+    Parameters
+    ----------
+    source : str
+        Text of the module.
+    name : str
+        The module's name.
+
+    Examples
+    --------
+    >>> LocalSubject("def double(x): return 2 * x", "a0").double(21)
+    42
+    """
+
+    def __init__(self, source: str, name: str) -> None:
+        self._answering: list[Callable[[Tree], Tree]] = []
+        path = f"/{name}/{name}.py"
+        try:
+            module = load(name, source, path)
+        except Exception as error:
+            told = describe(error, f"/{name}")
+            raise StudentError(told["kind"], told["type"], told["message"], told["where"]) from error
+        host = Host([module], lambda asked: self._answering[-1](asked), f"/{name}")
+
+        def exchange(request: Tree, answer: Callable[[Tree], Tree]) -> Tree:
+            self._answering.append(answer)
+            try:
+                with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # the worker lets them pass too
+                    return host.handle(request)
+            finally:
+                self._answering.pop()
+
+        super().__init__(exchange)

@@ -1,0 +1,91 @@
+"""One way to compile: cached on disk where that is possible, in memory where it is not."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import logging
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+
+_log = logging.getLogger(__name__)
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+_in_memory: list[str] = []
+
+
+def jit(**options: Any) -> Callable[[_Function], _Function]:
+    """Return ``numba.njit(**options)`` with Numba's disk cache if it has a writable place, else without.
+
+    Numba looks for that place when the function is *decorated* and raises RuntimeError if there is none (a read-only
+    install and no writable home); that must not make the package unimportable.
+
+    Divisions follow NumPy (0/0 is NaN): Python's rule, an exception, is a branch per element, and loops with branches
+    are not vectorised.
+    """
+    options.setdefault("error_model", "numpy")
+
+    def decorate(function: _Function) -> _Function:
+        try:
+            compiled = numba.njit(cache=True, **options)(function)
+            _key_on_sources(compiled, function)
+            return compiled  # type: ignore[no-any-return]
+        except RuntimeError as error:
+            _log.info("compiling %s in memory: %s. Set NUMBA_CACHE_DIR to a writable folder", function.__name__, error)
+            _in_memory.append(function.__name__)
+            return numba.njit(**options)(function)  # type: ignore[no-any-return]
+
+    return decorate
+
+
+def _key_on_sources(compiled: Any, function: Callable[..., Any]) -> None:
+    """Make the disk cache forget a function when any source near it has changed.
+
+    Numba looks at the file of the decorated function alone (and at the CPU, by name and features), so machine code made
+    from a changed helper of another module, or from instructions emitted there, would be served for ever.
+    """
+    cache = getattr(compiled, "_cache", None)
+    index = getattr(cache, "_cache_file", None)
+    if index is None:  # NUMBA_DISABLE_JIT=1
+        return
+    index._source_stamp = (index._source_stamp, sources_hash(Path(function.__code__.co_filename).parent))
+
+
+@functools.cache
+def sources_hash(folder: Path) -> str:
+    """Return a hash of the files in a folder of the package, and in the package's own, that mention Numba."""
+    digest = hashlib.sha256()
+    for path in sorted({*folder.glob("*.py"), *Path(__file__).parent.glob("*.py")}):
+        source = path.read_bytes()
+        if b"numba" in source:
+            digest.update(path.name.encode() + b"\0" + source)
+    return digest.hexdigest()
+
+
+def warn_if_in_memory() -> None:
+    """Log a warning, the first time, if what was compiled so far cannot be kept for the next process."""
+    if _in_memory:
+        _log.warning("no folder to keep compiled kernels in: every run compiles them. Set NUMBA_CACHE_DIR to one")
+        _in_memory.clear()
+
+
+def cache_folder(function: Callable[..., Any]) -> str | None:
+    """Return where a compiled function is kept on disk, or None if it is compiled in memory in every process."""
+    stats = getattr(function, "stats", None)
+    return None if stats is None or stats.cache_path is None else os.path.abspath(stats.cache_path)
+
+
+@functools.cache
+def serial(function: _Function) -> _Function:
+    """Return a function compiled with ``parallel=True`` compiled again without, in memory.
+
+    In memory, because Numba's cache does not tell the two apart.
+    """
+    if not hasattr(function, "py_func"):  # NUMBA_DISABLE_JIT=1: it is Python already
+        return function
+    options = {name: value for name, value in function.targetoptions.items() if name not in ("parallel", "nopython")}  # type: ignore[attr-defined]
+    return numba.njit(**options)(function.py_func)  # type: ignore[no-any-return]

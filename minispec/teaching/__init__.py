@@ -1,0 +1,17 @@
+"""What the lessons import: predictions, self-checks that say what is wrong, hints, pictures one can play with.
+
+A lesson is three files, found by its number: the learner's notebook, the checks behind it, and the source that both
+the notebook and its solutions are cut from. ``begin`` is the first cell of every lesson::
+
+    from minispec.teaching import begin, explore
+    lesson = begin("05")
+    lesson.predict("acceptance", 0.6)
+    lesson.check("residual", residual)
+"""
+
+from minispec.teaching.compare import difference
+from minispec.teaching.explore import explore
+from minispec.teaching.lesson import Lesson, begin
+from minispec.teaching.steps import Mistake, Prediction, Reply, Step
+
+__all__ = ["Lesson", "Mistake", "Prediction", "Reply", "Step", "begin", "difference", "explore"]

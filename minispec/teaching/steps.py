@@ -1,0 +1,147 @@
+"""What a lesson's checks file says: predictions with replies, and steps with their usual mistakes."""
+
+from __future__ import annotations
+
+import copy
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from minispec.teaching.compare import difference, shown
+
+TODO, WRONG, RIGHT = "todo", "wrong", "right"
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What to say to one kind of wrong prediction.
+
+    Parameters
+    ----------
+    when : callable or value
+        A predicate over the answer, or the answer itself.
+    message : str
+    """
+
+    when: Any
+    message: str
+
+    def fits(self, answer: Any) -> bool:
+        """Whether this is that kind of answer."""
+        try:
+            return bool(self.when(answer)) if callable(self.when) else difference(answer, self.when) is None
+        except (TypeError, ValueError):
+            return False
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A question to be answered before anything is run.
+
+    Parameters
+    ----------
+    name : str
+    answer : value
+        What is right; a number is right within ``tolerance``, a share of it.
+    because : str
+        Said with the verdict, whichever it is.
+    replies : sequence of Reply
+        The first that fits a wrong answer is said.
+    tolerance : float
+    """
+
+    name: str
+    answer: Any
+    because: str
+    replies: Sequence[Reply] = ()
+    tolerance: float = 1e-6
+
+    def judge(self, answer: Any) -> tuple[str, str]:
+        """Return ``todo``, ``wrong`` or ``right``, and what to say."""
+        if answer is ...:
+            return TODO, "Put your answer in place of the dots before you read on. A guess is worth more than none."
+        if difference(answer, self.answer, rtol=self.tolerance) is None:
+            return RIGHT, f"Yes. {self.because}"
+        reply = next((reply.message for reply in self.replies if reply.fits(answer)), "Not this time.")
+        return WRONG, f"{reply} {self.because}"
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A wrong function, and what to tell the learner who wrote it."""
+
+    message: str
+    function: Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Step:
+    """Something to write, and how to tell what is wrong with it.
+
+    Parameters
+    ----------
+    name : str
+        The name of the function in the lesson.
+    cases : sequence of tuple, or callable that returns one
+        Arguments, the simplest case first: the first that fails is shown.
+    reference : callable
+        Right; it is called with the same arguments.
+    mistakes : sequence of Mistake
+        If the attempt behaves like one of these on every case, that is what is wrong.
+    hints : sequence of str
+        Each says more than the one before.
+    rtol, atol : float
+        Tolerance for numbers; another valid order of operations must pass.
+    """
+
+    name: str
+    cases: Sequence[tuple[Any, ...]] | Callable[[], Sequence[tuple[Any, ...]]]
+    reference: Callable[..., Any]
+    mistakes: Sequence[Mistake] = ()
+    hints: Sequence[str] = ()
+    rtol: float = 1e-6
+    atol: float = 1e-9
+
+    def judge(self, attempt: Any) -> tuple[str, str]:
+        """Return ``todo``, ``wrong`` or ``right``, and what to say. Never raises what the attempt raises."""
+        if not callable(attempt):
+            return WRONG, f"{shown(attempt)} is no function; hand in `{self.name}` itself, without brackets."
+        cases = self.cases() if callable(self.cases) else self.cases
+        for case in cases:
+            verdict = self._run(attempt, case)
+            if verdict is not None:
+                kind, message = verdict
+                return kind, message if kind == TODO else self._explained(attempt, cases, message)
+        return RIGHT, f"`{self.name}` does what it should on {len(cases)} case{'s' if len(cases) > 1 else ''}."
+
+    def _run(self, attempt: Callable[..., Any], case: tuple[Any, ...]) -> tuple[str, str] | None:
+        """Return what is wrong with the attempt on one case, if anything."""
+        given = copy.deepcopy(case)
+        call = f"{self.name}({', '.join(shown(argument) for argument in case)})"
+        try:
+            found = attempt(*given)
+        except NotImplementedError:
+            return TODO, f"`{self.name}` is not written yet."
+        except Exception as error:  # whatever a learner's function may raise
+            where = traceback.extract_tb(error.__traceback__)[-1].lineno
+            return WRONG, f"{call} raises {type(error).__name__}: {error} (line {where})"
+        wrong = difference(found, self.reference(*copy.deepcopy(case)), self.rtol, self.atol)
+        if wrong is not None:
+            return WRONG, f"{call}: {wrong}"
+        if any(difference(a, b, 0.0, 0.0) is not None for a, b in zip(given, case, strict=True)):
+            return WRONG, f"{call} changes its own argument; copy before you write into it"
+        return None
+
+    def _explained(self, attempt: Callable[..., Any], cases: Sequence[tuple[Any, ...]], message: str) -> str:
+        for mistake in self.mistakes:
+            if all(self._alike(attempt, mistake.function, case) for case in cases):
+                return f"{mistake.message}\n{message}"
+        return message
+
+    def _alike(self, one: Callable[..., Any], other: Callable[..., Any], case: tuple[Any, ...]) -> bool:
+        try:
+            a, b = one(*copy.deepcopy(case)), other(*copy.deepcopy(case))
+        except Exception:  # an attempt that raises is like none of our mistakes
+            return False
+        return difference(a, b, self.rtol, self.atol) is None

@@ -1,0 +1,1 @@
+"""Figures for the commands, the documents and the lessons; :mod:`.style` is the one door to matplotlib."""

@@ -1,0 +1,59 @@
+"""The figure of ``minispec bench``: v(m), and what speculation gains in each domain."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from minispec.analysis.bench import Benchmark
+from minispec.viz.plots import style
+from minispec.viz.plots.roofline import draw_verify_cost
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+@style.styled
+def bench_figure(benchmark: Benchmark, title: str, machine: str) -> Figure:
+    """Two panels: the verify curve, and the speedup by domain and temperature with its spread."""
+    figure, (left, right) = style.new_grid(1, 2, width=10.4, height=4.4)
+    draw_verify_cost(left, benchmark.forwards)
+    left.set_title(f"Verifying m rows: {title}")
+    _draw_speedups(right, benchmark)
+    right.set_title("Speculation against plain decoding")
+    repeats = (
+        f"{benchmark.speculation[0].num_tokens} tokens per prompt; bars: medians; lines: smallest to largest ratio"
+    )
+    style.note(left, f"{machine}. {repeats}.")
+    return figure
+
+
+def _draw_speedups(axes: Axes, benchmark: Benchmark) -> None:
+    settings = list(dict.fromkeys(run.setting for run in benchmark.speculation))
+    domains = list(dict.fromkeys(run.domain for run in benchmark.speculation))
+    width = 0.8 / len(settings)
+    for number, setting in enumerate(settings):
+        runs = [run for run in benchmark.speculation if run.setting == setting]
+        places = [domains.index(run.domain) + (number - (len(settings) - 1) / 2) * width for run in runs]
+        colour = style.SERIES[number]
+        label = f"T = {setting.temperature:g}" + ("" if setting.top_p == 1.0 else f", top-p {setting.top_p:g}")
+        axes.bar(places, [run.speedup for run in runs], width * 0.92, color=colour, label=label)
+        low = [run.speedup - run.spread[0] for run in runs]
+        high = [run.spread[1] - run.speedup for run in runs]
+        axes.errorbar(
+            places, [run.speedup for run in runs], [low, high], fmt="none", ecolor=style.COLOURS["ink"], elinewidth=1
+        )
+        for place, run in zip(places, runs, strict=True):
+            axes.annotate(
+                f"γ = {run.gamma}", (place, 0.05), rotation=90, ha="center", va="bottom", fontsize=8, color="white"
+            )
+            axes.annotate(
+                f"{run.speedup:.2f}×", (place, run.spread[1]), xytext=(0, 3), textcoords="offset points", ha="center",
+                fontsize=8.5,
+            )  # fmt: skip
+    axes.axhline(1.0, color=style.COLOURS["grey"], linestyle=":", linewidth=1.2)
+    axes.set_xticks(range(len(domains)), domains)
+    axes.grid(visible=False, axis="x")
+    axes.set_ylim(0, 1.3 * max(run.spread[1] for run in benchmark.speculation))
+    axes.set_ylabel("speedup, times plain decoding")
+    axes.legend(loc="upper right", ncols=len(settings))

@@ -1,0 +1,108 @@
+"""Prompt files: what is read, what is refused and by which line, and when a text has arrived at its answer."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minispec.analysis.prompts import Prompt, arrives_at, bundled_prompts, parse_prompts, read_prompts
+from minispec.errors import PromptError
+from minispec.loading import load_model
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
+
+
+def test_the_bundled_prompts_are_of_three_kinds_and_only_questions_have_answers() -> None:
+    prompts = bundled_prompts()
+    assert Counter(prompt.domain for prompt in prompts) == {"stories": 8, "code": 8, "questions": 8}
+    assert all((prompt.answer is not None) == (prompt.domain == "questions") for prompt in prompts)
+
+
+def test_the_bundled_prompts_leave_room_for_a_text() -> None:
+    tokenizer = load_model("draft-0.6m", backend="numpy").tokenizer
+    assert tokenizer is not None
+    for prompt in bundled_prompts():
+        tokens = tokenizer.encode(prompt.text)
+        assert 5 <= len(tokens) <= 64, prompt.id
+        assert tokenizer.decode(tokens) == prompt.text
+
+
+@given(st.lists(TEXTS, min_size=1))
+def test_json_lines_give_back_any_text(texts: list[str]) -> None:
+    lines = "\n\n".join(json.dumps({"prompt": text}) for text in texts)
+    assert [prompt.text for prompt in parse_prompts(lines, "a file", json_lines=True)] == texts
+
+
+@given(st.lists(TEXTS.filter(lambda text: text.strip() and not set(text) & set("\r\n\ufeff")), min_size=1))
+def test_lines_are_prompts(texts: list[str]) -> None:
+    for end in ("\n", "\r\n", "\n \n"):
+        assert [prompt.text for prompt in parse_prompts(end.join(texts), "a file", json_lines=False)] == texts
+
+
+def test_what_a_line_may_say(tmp_path: Path) -> None:
+    path = tmp_path / "prompts.jsonl"
+    path.write_text('{"prompt": "1+1=", "id": "sum", "domain": "sums", "answer": 2}\n\n{"prompt": "x"}\n')
+    assert read_prompts(path) == (Prompt("1+1=", "sum", "sums", "2"), Prompt("x", "3", "", None))
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("{", "line 2 is not JSON"),
+        pytest.param("[" * 100_000, "line 2 is not JSON", id="deep"),
+        ("[]", "line 2 has no"),
+        ('{"prompt": ""}', "line 2 has no"),
+        ('{"text": "x"}', "line 2 has no"),
+        ('{"prompt": "x", "anwser": "2"}', "'anwser'"),
+        ('{"prompt": "x", "answer": [2]}', "line 2: answer"),
+        ('{"prompt": "x", "id": "1"}', "two prompts with the id '1'"),
+    ],
+)
+def test_a_malformed_line_is_named(line: str, complaint: str) -> None:
+    with pytest.raises(PromptError, match=complaint) as caught:
+        parse_prompts('{"prompt": "fine"}\n' + line, "prompts.jsonl", json_lines=True)
+    assert len(str(caught.value)) < 250
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("content", [b"", b"\n \n"])
+def test_an_empty_file_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "prompts.txt"
+    path.write_bytes(content)
+    with pytest.raises(PromptError, match="holds no prompt"):
+        read_prompts(path)
+
+
+def test_what_is_no_file_of_text_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(PromptError, match="cannot be read"):
+        read_prompts(tmp_path / "nowhere.txt")
+    (tmp_path / "latin.txt").write_bytes("déjà".encode("latin-1"))
+    with pytest.raises(PromptError, match="not UTF-8 at byte 1"):
+        read_prompts(tmp_path / "latin.txt")
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "right"),
+    [
+        (" 3 x 4 = 12\n12 - 2 = 10\nThe answer is 10.", "10", True),
+        (" The answer is 10.\nQuestion: … The answer is 12.", "10", True),
+        (" The answer is 12.\nQuestion: … The answer is 10.", "10", False),
+        (" The answer is $1,000.", "1000", True),
+        (" The answer is 2.5.", "2.50", True),
+        (" The answer is 100.", "10", False),
+        (" so it is 10", "10", True),
+        (" 10 - 3 = 7", "10", False),
+        (" nothing", "10", False),
+        (" The answer is Paris.", "paris", True),
+        (" it is Paris.", "Paris", True),
+        (" Paris is far", "Paris", False),
+        ("", "10", False),
+    ],
+)
+def test_when_a_text_has_arrived(text: str, answer: str, right: bool) -> None:
+    assert arrives_at(text, answer) is right

@@ -1,0 +1,71 @@
+"""Peak memory of ``minispec generate`` beside what it has to hold: ``python -m tests.benchmarks.memory``.
+
+Random models of GPT-2's shapes are written to a temporary folder; each run is a process of its own, whose largest
+resident set the system reports when it ends. What must be held: the packed weights of target and draft and both caches.
+Compiled kernels are made first, so that the compiler's memory is not counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from minispec.backends.formats import ITEM_BYTES
+from minispec.loading.memory import needed_bytes
+from minispec.model import GPT2Config
+from tests.tiny import byte_tokenizer, write_model
+
+SHAPES = {"target": {"n_embd": 768, "n_layer": 12}, "draft": {"n_embd": 768, "n_layer": 6}}
+"""GPT-2 and DistilGPT-2, but for the vocabulary, which is the tokenizer's."""
+
+SHARE = 1.15
+BASE_BYTES = 150e6
+"""Python, NumPy, Numba and LLVM."""
+
+
+def peak_bytes(arguments: list[str]) -> int:
+    """Return the largest resident set of a ``minispec`` process."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "minispec", *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(f"minispec {' '.join(arguments)} ended with {process.returncode}")
+    return usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)  # bytes there, KiB elsewhere
+
+
+def measure(folder: Path, dtype: str, shapes: dict[str, dict[str, int]]) -> tuple[int, int]:
+    """Return the peak of a run, and the bytes of the packed weights and the caches."""
+    needed = 0
+    for name, shape in shapes.items():
+        write_model(folder / name, n_positions=1024, scale=0.02, tokenizer=byte_tokenizer(), **shape)
+        fields = {"model_type": "gpt2", "vocab_size": 259, "n_positions": 1024, "n_head": 2, **shape}
+        needed += needed_bytes(GPT2Config.from_dict(fields), ITEM_BYTES[dtype])
+    pair = ["--target", str(folder / "target"), "--draft", str(folder / "draft"), "--dtype", dtype]
+    run = ["generate", "Once upon a time", *pair, "--max-tokens", "16"]
+    peak_bytes(run)  # compiles what is not compiled yet
+    return min(peak_bytes(run) for _ in range(3)), needed
+
+
+def main() -> None:
+    """Print a line per format."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--dtype", action="append", choices=list(ITEM_BYTES))
+    dtypes = parser.parse_args().dtype or ["float32", "int8"]
+    for dtype in dtypes:
+        with tempfile.TemporaryDirectory() as folder:
+            peak, needed = measure(Path(folder), dtype, SHAPES)
+        allowed = SHARE * needed + BASE_BYTES
+        print(
+            f"{dtype:9} peak {peak / 1e6:6.0f} MB; weights and caches {needed / 1e6:6.0f} MB; {SHARE} of it and "
+            f"{BASE_BYTES / 1e6:.0f} MB are {allowed / 1e6:6.0f} MB: {'enough' if peak <= allowed else 'EXCEEDED'}"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""minispec itself, in the number formats it reads weights in; and the reference, which is NumPy with a KV cache."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minispec.backends import BACKENDS
+from minispec.generation import stream
+from minispec.generation.events import Emitted
+from minispec.generation.options import DEFAULT_DRAFT
+from minispec.loading import load_model
+from minispec.model import GPT2
+from tests.benchmarks.peers.contender import read_context, serve
+
+DRAFT_DTYPE = "float16"
+"""The bundled drafts are stored in it: the values are the same as in float32, half the bytes."""
+
+
+class Ours:
+    """A session."""
+
+    def __init__(self, model: GPT2) -> None:
+        self._session = model.session()
+
+    def forward(self, tokens: Sequence[int]) -> NDArray[np.float32]:
+        """Feed tokens; logits after each."""
+        return self._session.score(tokens)
+
+    def rollback(self, length: int) -> None:
+        """Keep the first ``length`` tokens."""
+        self._session.rollback(length)
+
+
+def run(number_format: str, folder: Path) -> None:
+    """Serve ``number_format`` on the default backend, or float32 on the backend of that name."""
+    backend, dtype = (number_format, "float32") if number_format in BACKENDS else (BACKENDS[0], number_format)
+    model = load_model(str(folder / "hf"), backend, dtype)
+    model.backend.warm_up()
+    extra = {}
+    if folder.name == "bundled" and backend == BACKENDS[0]:
+        draft = load_model(DEFAULT_DRAFT, backend, DRAFT_DTYPE)
+        extra["generate"] = lambda **options: _generate(model, draft, **options)
+    serve(Ours(model), read_context(folder), extra)
+
+
+def _generate(
+    target: GPT2, draft: GPT2, prompts: Sequence[str], gamma: int, temperature: float, count: int
+) -> dict[str, Any]:
+    """Continue each prompt by up to ``count`` tokens, plainly at gamma 0; seconds per token after the first step.
+
+    The prefill is left out. What counts is the time of all prompts over the tokens of all prompts.
+    """
+    seconds, num_tokens, ids = 0.0, 0, []
+    for prompt in prompts:
+        run = stream(
+            prompt, target=target, draft=draft if gamma else None, gamma=gamma or 5, temperature=temperature,
+            top_p=0.95 if temperature else 1.0, max_tokens=count, seed=1,
+        )  # fmt: skip
+        times: list[tuple[float, int]] = []
+        for event in run:
+            if isinstance(event, Emitted):
+                ids += event.token_ids
+                times.append((time.perf_counter(), len(event.token_ids)))
+        seconds += times[-1][0] - times[0][0]
+        num_tokens += sum(emitted for _, emitted in times[1:])
+    return {"seconds": seconds / num_tokens, "ids": ids}

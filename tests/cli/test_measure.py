@@ -1,0 +1,104 @@
+"""``minispec measure`` as a user runs it."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from minispec.cli.lists import split
+from tests.cli.conftest import Run
+
+
+@pytest.fixture
+def pair(target: str, draft: str) -> tuple[str, ...]:
+    return ("--target", target, "--draft", f"{draft},ngram:n=2,min_n=2", "--max-tokens", "8")
+
+
+@pytest.fixture
+def prompts(tmp_path: Path) -> str:
+    lines = [{"prompt": "the end", "domain": "stories"}, {"prompt": "them", "domain": "sums", "answer": 3}]
+    path = tmp_path / "prompts.jsonl"
+    path.write_text("\n".join(json.dumps(line) for line in lines), encoding="utf-8")
+    return path.name
+
+
+def test_everything_it_writes(run: Run, tmp_path: Path, prompts: str, pair: tuple[str, ...]) -> None:
+    before = set(tmp_path.iterdir())
+    done = run("measure", prompts, *pair, "--gamma", "1,3", "--temperature", "0,1", "--repeats", "1", "--domains",
+               "--json", "m.json", "--csv", "m.csv", "--markdown", "m.md", "--plot", "m.svg")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    for title in ("Acceptance", "Time", "Latency", "Tokens", "Quality"):
+        assert title in done.stdout
+    written = {path.name for path in set(tmp_path.iterdir()) - before}
+    assert written == {"m.json", "m.csv", "m.md", "m.svg"}  # and no journal is left
+    report = json.loads((tmp_path / "m.json").read_text(encoding="utf-8"))
+    ways = 2 * (1 + 2 * 2)
+    assert len(report["records"]) == 2 * ways
+    assert len(report["summaries"]) == 3 * ways
+    assert report["machine"]["cores"]
+    with (tmp_path / "m.csv").open(encoding="utf-8") as file:
+        assert len(list(csv.DictReader(file))) == 2 * ways
+    assert "## Quality" in (tmp_path / "m.md").read_text(encoding="utf-8")
+
+
+def test_a_journal_is_gone_on_with_and_refuses_what_is_not_alike(
+    run: Run, tmp_path: Path, prompts: str, pair: tuple[str, ...]
+) -> None:
+    arguments = ("measure", prompts, *pair, "--no-timing", "--journal", "kept.jsonl")
+    whole = run(*arguments).stdout
+    journal = tmp_path / "kept.jsonl"
+    lines = journal.read_text(encoding="utf-8").splitlines(keepends=True)
+    journal.write_text("".join(lines[:-1]) + lines[-1][:50], encoding="utf-8")  # the power went
+    done = run(*arguments)
+    assert "1 of 2 prompts are in kept.jsonl already" in done.stderr
+    assert done.stdout == whole
+    assert journal.read_text(encoding="utf-8").splitlines() == [line.rstrip("\n") for line in lines]
+    refused = run(*arguments, "--seed", "1")
+    assert refused.returncode == 2
+    assert "belongs to another experiment" in refused.stderr
+    assert journal.read_text(encoding="utf-8").splitlines() == [line.rstrip("\n") for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("content", "arguments", "complaint"),
+    [
+        ("", (), "holds no prompt"),
+        ('{"prompt": "x"}\n{"prompt": 1}\n', (), "line 2"),
+        ('{"prompt": "x"}\n', ("--jobs", "2"), "cannot measure time"),
+        ('{"prompt": "x"}\n', ("--domain", "poems"), "no prompt has the domain"),
+        ('{"prompt": "x"}\n', ("--gamma", "3,3"), "names something twice"),
+        ('{"prompt": "x"}\n', ("--json", "nowhere/m.json"), "does not exist"),
+        ('{"prompt": "x"}\n', ("--plot", "m.txt"), "must end in"),
+        ('{"prompt": "x"}\n', ("--no-timing", "--scheduler", "slurm"), "dask=ADDRESS"),
+    ],
+)
+def test_bad_input_is_one_line_and_leaves_nothing(
+    run: Run, tmp_path: Path, pair: tuple[str, ...], content: str, arguments: tuple[str, ...], complaint: str
+) -> None:
+    (tmp_path / "p.jsonl").write_text(content, encoding="utf-8")
+    done = run("measure", "p.jsonl", *pair, *arguments)
+    assert done.returncode == 2
+    assert complaint in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["p.jsonl"]
+
+
+def test_commas_inside_a_kind_stay() -> None:
+    assert split("a,ngram:n=3,tokens=2,suffix, b ,") == ["a", "ngram:n=3,tokens=2", "suffix", "b"]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_a_sweep_on_a_dask_cluster_prints_what_one_process_prints(
+    run: Run, prompts: str, pair: tuple[str, ...]
+) -> None:
+    distributed = pytest.importorskip("dask.distributed")
+    sweep = ("measure", prompts, *pair, "--gamma", "0,1,3", "--temperature", "0,1", "--no-timing")
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        spread = run(*sweep, "--scheduler", f"dask={cluster.scheduler_address}")
+    assert spread.returncode == 0, spread.stderr
+    assert spread.stdout == run(*sweep).stdout
+    assert spread.stdout == run(*sweep, "--jobs", "2").stdout

@@ -1,0 +1,93 @@
+"""``minispec plan`` as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from minispec.cli.main import cli
+from minispec.errors import MinispecError
+from tests.cli.conftest import Run
+
+
+def test_the_worksheets_counts_become_an_alpha_with_an_interval(run: Run, tmp_path: Path) -> None:
+    counts = ("plan", "--drafted", "1000", "--accepted", "720", "--gamma", "5", "--cost-ratio", "0.1")
+    done = run(*counts, "--plot", "plan.svg")
+    assert done.returncode == 0, done.stderr
+    assert "72.0 %, which is not α" in done.stdout
+    assert "[0.868, 0.913]" in done.stdout
+    assert (tmp_path / "plan.svg").stat().st_size > 1000
+    told = json.loads(run(*counts, "--json").stdout)
+    assert told["alpha"]["low"] < told["alpha"]["value"] < told["alpha"]["high"]
+    assert told["best"]["gamma"] == 9
+    assert len(told["lengths"]) == 17
+
+
+def test_it_says_when_nothing_pays() -> None:
+    done = CliRunner().invoke(cli, shlex.split("plan --alpha 0.2 --cost-ratio 0.3"))
+    assert "no draft length pays" in done.output
+    done = CliRunner().invoke(cli, shlex.split("plan --alpha 0.4 --cost-ratio 0.3"))
+    assert "best γ 1" in done.output
+
+
+def test_a_curve_of_verify_costs_counts() -> None:
+    def best(arguments: str) -> int:
+        done = CliRunner().invoke(cli, shlex.split(f"plan --alpha 0.8 --cost-ratio 0.02 --json {arguments}"))
+        return int(json.loads(done.output)["best"]["gamma"])
+
+    flat = best("")
+    assert best("--verify-cost 2=1.2 --verify-cost 6=2.2") < flat
+    assert best("--verify-cost 1.5") >= flat
+    assert best("--overhead 0.5") >= flat
+
+
+def test_alpha_and_costs_are_measured_on_a_prompt_file(run: Run, tmp_path: Path, target: str, draft: str) -> None:
+    (tmp_path / "prompts.txt").write_text("the end\nthem\n", encoding="utf-8")
+    told = json.loads(
+        run("plan", "--prompts", "prompts.txt", "--target", target, "--draft", draft, "--gamma", "2", "--max-gamma",
+            "4", "--max-tokens", "8", "--json").stdout
+    )  # fmt: skip
+    assert told["measured"]["num_prompts"] == 2
+    assert told["measured"]["gamma"] == 2
+    assert told["cost_ratio"] == told["measured"]["cost_ratio"] > 0.0
+    assert told["alpha"] == told["measured"]["alpha"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ("--alpha 1.2 --cost-ratio 0.1", "alpha is 1.2"),
+        ("--alpha nan --cost-ratio 0.1", "alpha is nan"),
+        ("--alpha 0.5 --cost-ratio 0", "cost ratio is 0.0"),
+        ("--alpha 0.5 --cost-ratio -1", "cost ratio is -1.0"),
+        ("--alpha 0.5", "cost ratio c is missing"),
+        ("--cost-ratio 0.1", "alpha comes from nowhere"),
+        ("--alpha 0.5 --measured", "alpha comes from --alpha and --measured"),
+        ("--alpha 0.5 --drafted 5 --accepted 1 --gamma 5 --cost-ratio 0.1", "alpha comes from --alpha and --drafted"),
+        ("--drafted 1000 --accepted 720 --cost-ratio 0.1", "drafted, accepted and gamma belong together"),
+        ("--accepted 720 --gamma 5 --cost-ratio 0.1", "drafted, accepted and gamma belong together"),
+        ("--drafted 10 --accepted 11 --gamma 5 --cost-ratio 0.1", "accepted tokens is 11"),
+        ("--drafted 0 --accepted 0 --gamma 5 --cost-ratio 0.1", "drafted tokens is 0"),
+        ("--alpha 0.5 --cost-ratio 0.1 --verify-cost 1.2 --verify-cost 6=1.3", "one number, or ROWS=V"),
+        ("--alpha 0.5 --cost-ratio 0.1 --verify-cost six=1", "neither V nor ROWS=V"),
+        ("--alpha 0.5 --cost-ratio 0.1 --verify-cost 6=0", "ROWS=V"),
+        ("--alpha 0.5 --cost-ratio 0.1 --overhead -1", "overhead is -1.0"),
+        ("--alpha 0.5 --cost-ratio 0.1 --max-gamma 0", "max-gamma is 0"),
+        ("--alpha 0.5 --cost-ratio 0.1 --plot plan.gif", "must end in .png"),
+        ("--measured --draft none", "chains of drafts"),
+        ("--prompts nowhere.txt", "cannot be read"),
+    ],
+)
+def test_bad_input_is_one_line(arguments: str, complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises((MinispecError, click.UsageError)) as caught:
+        cli.main(["plan", *shlex.split(arguments)], standalone_mode=False)
+    message = caught.value.format_message() if isinstance(caught.value, click.UsageError) else str(caught.value)
+    assert complaint in message
+    assert "\n" not in message
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,46 @@
+"""What the pages themselves owe, without building the site."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+
+
+def python_blocks(page: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL)
+
+
+@pytest.mark.parametrize("page", ["extending.md", "getting-started.md"])
+def test_the_examples_run(page: str, capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict[str, object] = {}
+    blocks = python_blocks(page)
+    assert blocks
+    for block in blocks:
+        exec(compile(block, page, "exec"), names)
+
+
+def test_every_page_is_in_the_table_of_contents() -> None:
+    listed = re.findall(r"^([\w-]+)$", (DOCS / "index.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert {path.stem for path in DOCS.glob("*.md")} - {"index"} == set(listed)
+
+
+def relative_links(page: Path) -> list[str]:
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    return [link for link in re.findall(r"\]\(([^)\s]+)\)", text) if not re.match(r"[a-z]+:|#", link)]
+
+
+def test_links_work_in_a_plain_view_of_the_files() -> None:
+    """As a hosting site shows them: every relative link leads to a file of the repository."""
+    pages = [*DOCS.glob("*.md"), ROOT / "README.md", *ROOT.glob("lessons/**/README.md")]
+    broken = [
+        f"{page.name}: {link}"
+        for page in pages
+        for link in relative_links(page)
+        if not (page.parent / link.split("#")[0]).exists()
+    ]
+    assert broken == []

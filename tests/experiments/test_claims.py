@@ -1,0 +1,41 @@
+"""Every experiment runs on a tiny setting, and what it concludes is a pure function of its figures."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from minispec.experiments.framework import NAMES, TINY, Setting, get_experiment
+from minispec.experiments.ledger import judged, measure, report
+from minispec.viz.plots.claims import Chart
+
+QUICK = (
+    "tau",
+    "half-accepted",
+    "parallel-drafts",
+    "streaming",
+    "domain-acceptance",
+    "seventy-billion",
+    "production-gains",
+)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow])
+        for name in NAMES
+        if get_experiment(name).kind != "trained"
+    ],
+)
+def test_it_runs_and_its_conclusion_follows_from_what_is_kept(name: str) -> None:
+    experiment = get_experiment(name)
+    result = measure(experiment, Setting(TINY))
+    kept = json.loads(json.dumps(result, allow_nan=False))
+    assert kept == result
+    assert judged(experiment, kept["figures"]) == {
+        key: result[key] for key in ("formula", "measured", "verdict", "because")
+    }
+    assert isinstance(experiment.chart(kept["figures"]), Chart)
+    assert result["claim"] in report([kept])

@@ -1,0 +1,62 @@
+"""Names, texts and bad names."""
+
+from __future__ import annotations
+
+import pkgutil
+import re
+
+import pytest
+
+from minispec.errors import OptionError
+from minispec.experiments import claims
+from minispec.experiments.framework import NAMES, SEEDS, Setting, get_experiment, table
+from minispec.experiments.small_drafts import balanced, only
+
+
+def test_the_ledger_lists_every_claim_once() -> None:
+    modules = {module.name.replace("_", "-") for module in pkgutil.iter_modules(claims.__path__)}
+    assert modules == set(NAMES)
+    assert len(set(NAMES)) == len(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_claim_says_what_it_is(name: str) -> None:
+    found = get_experiment(name)
+    assert found.name == name
+    for text in (found.title, found.claim, found.instrument):
+        assert len(text) > 20
+        assert "\n" not in text
+    assert found.seeds
+    assert all(re.fullmatch(r"\d{3}_[0-9a-f]{16}\.txt", file) for file in found.seed_files)
+    rule = found.conclude.__doc__ or ""
+    assert re.search("verdict|holds|false|judge|tall(y|ied)", rule, re.IGNORECASE), "the rule is stated"
+
+
+def test_every_seed_is_tested() -> None:
+    assert {seed for name in NAMES for seed in get_experiment(name).seeds} == set(SEEDS)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"), [("tua", "'tau'"), ("no such thing at all", "experiment list"), ("", "list")]
+)
+def test_a_bad_name_is_told_a_way_out(name: str, hint: str) -> None:
+    with pytest.raises(OptionError, match=hint):
+        get_experiment(name)
+
+
+def test_training_needs_packed_text() -> None:
+    with pytest.raises(OptionError, match="--packed"):
+        get_experiment("data-mix").measure(Setting())
+
+
+def test_a_recipe_is_named_by_everything_that_makes_it() -> None:
+    recipes = [
+        balanced(4, 1), balanced(4, 2), balanced(8, 1), only("code", 4, 1), only("code", 4, 1, balanced(4, 1)),
+        only("code", 4, 1, balanced(4, 2)), only("code", 4, 1, "draft-0.6m"),
+    ]  # fmt: skip
+    assert len({recipe.name for recipe in recipes}) == len(recipes)
+
+
+def test_a_table_has_as_many_columns_everywhere() -> None:
+    lines = table(("a", "b"), [(1, 2), (3, 4)]).strip().splitlines()
+    assert lines == ["| a | b |", "| --- | --- |", "| 1 | 2 |", "| 3 | 4 |"]

@@ -1,0 +1,87 @@
+"""The published page is what its JSON files make; each file's verdict is what its figures make."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+
+import pytest
+
+from minispec.errors import InputError
+from minispec.experiments.framework import NAMES, get_experiment
+from minispec.experiments.ledger import judged, load, load_all, report, rounded, save
+from minispec.experiments.verdicts import Interval
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+RESULTS = load_all(DOCS / "claims")
+by_name = pytest.mark.parametrize("result", RESULTS, ids=lambda result: result["name"])
+
+
+def test_the_ledger_is_complete() -> None:
+    assert [result["name"] for result in RESULTS] == list(NAMES)
+
+
+def test_the_page_is_what_the_results_make() -> None:
+    page = (DOCS / "claims.md").read_text(encoding="utf-8")
+    assert page == report(RESULTS), "run `minispec experiment report --write docs/claims.md`"
+
+
+@by_name
+def test_the_verdict_is_what_the_figures_make(result: dict) -> None:
+    experiment = get_experiment(result["name"])
+    now = judged(experiment, result["figures"])
+    assert {key: result[key] for key in now} == now, "the rule or a text changed: `minispec experiment judge`"
+    assert (result["claim"], result["title"], result["instrument"], result["kind"]) == (
+        experiment.claim, experiment.title, experiment.instrument, experiment.kind,
+    )  # fmt: skip
+    assert result["seeds"] == list(experiment.seed_files)
+
+
+@by_name
+def test_a_result_names_its_machine_and_has_a_small_plot(result: dict) -> None:
+    assert {"cpu", "cores", "system", "python", "numpy", "numba", "minispec"} <= set(result["machine"])
+    assert result["date"] < "2100"
+    plot = DOCS / "claims" / f"{result['name']}.svg"
+    assert 1_000 < plot.stat().st_size < 60_000
+    assert not list((DOCS / "claims").glob("*.partial"))
+
+
+def test_nothing_else_lies_in_the_folder() -> None:
+    assert {path.name for path in (DOCS / "claims").iterdir()} == {
+        f"{name}.{kind}" for name in NAMES for kind in ("json", "svg")
+    }
+
+
+def test_the_page_changes_with_any_result() -> None:
+    """A report that ignored its input would pass the drift test for ever."""
+    changed = copy.deepcopy(RESULTS)
+    changed[0]["because"] = "Planted."
+    assert "Planted." in report(changed)
+    assert report(changed) != report(RESULTS)
+    assert report(RESULTS[1:]) != report(RESULTS)
+
+
+def test_rounding_keeps_structure_and_five_digits() -> None:
+    figures = {"a": Interval(1 / 3, 0.1, 123456.789), "b": [True, None, "x", 7], "c": float("inf")}
+    assert rounded(figures) == {"a": [0.33333, 0.1, 123460.0], "b": [True, None, "x", 7], "c": None}
+
+
+def test_a_result_is_written_whole_and_read_back(tmp_path: Path) -> None:
+    save(RESULTS[0], tmp_path, plot=False)
+    assert load(tmp_path, NAMES[0]) == RESULTS[0]
+    assert load(tmp_path, NAMES[1]) is None
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"name": "worksheet", "verdict": "false"}',
+                                     '{"name": "tau", "verdict": "surely"}'])  # fmt: skip
+def test_a_broken_result_is_named(content: str, tmp_path: Path) -> None:
+    (tmp_path / "tau.json").write_text(content, encoding="utf-8")
+    with pytest.raises(InputError, match=r"tau\.json is no result"):
+        load(tmp_path, "tau")
+
+
+@by_name
+def test_results_are_json_as_we_write_it(result: dict) -> None:
+    text = (DOCS / "claims" / f"{result['name']}.json").read_text(encoding="utf-8")
+    assert text == json.dumps(result, indent=1, ensure_ascii=False) + "\n"

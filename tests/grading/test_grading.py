@@ -1,0 +1,203 @@
+"""What a report says: mistakes by name, the same twice, in every form; classes go on where they stopped."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from minispec.errors import InputError
+from minispec.grading.classroom import Job, grade_all, submissions_in
+from minispec.grading.formats import FORMATS, render
+from minispec.grading.grade import Grader
+from minispec.grading.jail import LAYERS
+from minispec.grading.report import Report
+from minispec.grading.verify import check_assignment
+
+from .example import ASSIGNMENTS, SECRET, example, with_accept, write
+
+INVERTED = with_accept("return bool(u < q[token] / max(p[token], 1e-9))")  # not written as in the catalogue
+JOB = Job("a0", ASSIGNMENTS, SECRET, LAYERS)
+
+
+@pytest.fixture(scope="module")
+def grader() -> Grader:
+    return Grader(example(), SECRET)
+
+
+@pytest.fixture(scope="module")
+def reports(grader: Grader, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Report]:
+    folder = tmp_path_factory.mktemp("submissions")
+    sources = {
+        "starter": example().starter,
+        "inverted": INVERTED,
+        "raises": with_accept("raise ValueError(f'secret {u}')"),
+        "broken": "def accept(:\n",
+    }
+    return {name: grader.grade(write(folder / f"{name}.py", source)) for name, source in sources.items()}
+
+
+def test_the_mistake_is_named_with_the_smallest_example(reports: dict[str, Report]) -> None:
+    public, hidden, other = reports["inverted"].checks
+    assert public.mistake == hidden.mistake == "inverted"
+    assert public.explanation.startswith("Your ratio is upside down")
+    assert public.example == "Smallest failing example: p = [0.25, 0.75], q = [0.5, 0.5], token = 0, u = 0.9"
+    assert public.message == "the result is True, expected False"
+    assert hidden.message == "the result is not right"  # neither case nor answer of a hidden check
+    assert not hidden.example
+    assert other.status == "passed"
+
+
+def test_a_starter_gains_nothing_and_is_told_kindly(reports: dict[str, Report]) -> None:
+    assert reports["starter"].score == 0
+    assert {check.message for check in reports["starter"].checks} == {"not implemented yet"}
+
+
+def test_an_exception_is_told_with_its_line_and_of_hidden_cases_without_its_text(reports: dict[str, Report]) -> None:
+    public, hidden, _ = reports["raises"].checks
+    assert public.message.startswith("raised ValueError: secret 0")
+    assert hidden.message.startswith("raised ValueError (a0.py:")
+
+
+def test_a_submission_that_cannot_be_loaded_is_told_in_one_line(reports: dict[str, Report]) -> None:
+    for check in reports["broken"].checks:
+        assert check.text == "cannot be loaded: SyntaxError: invalid syntax (a0.py:1)"
+
+
+def test_equal_submissions_have_equal_reports(grader: Grader, reports: dict[str, Report], tmp_path: Path) -> None:
+    for name, source in (("inverted", INVERTED), ("raises", with_accept("raise ValueError(f'secret {u}')"))):
+        again = Grader(example(), SECRET).grade(write(tmp_path / f"{name}.py", source))
+        assert json.dumps(again.to_dict(times=False)) == json.dumps(reports[name].to_dict(times=False))
+
+
+def test_the_secret_decides_the_hidden_cases(tmp_path: Path) -> None:
+    """A submission that knows one hidden draw by heart does not pass another."""
+    path = write(tmp_path / "a0.py", example().solution)
+    draws = []
+    for secret in (b"one", b"two", b"one"):
+        grader = Grader(example(), secret)
+        check = example().checks["a0.q1.secret"]
+        seen: list[float] = []
+        object.__setattr__(grader.assignment.checks["a0.q1.secret"], "hidden", recording(check.hidden, seen))
+        assert grader.grade(path).score == 10
+        draws.append(seen)
+    assert draws[0] == draws[2] != draws[1]
+
+
+def recording(hidden, seen: list[float]):
+    def recorded(rng):
+        cases = hidden(rng)
+        seen.extend(case["u"] for case in cases)
+        return cases
+
+    return recorded
+
+
+def test_every_form_can_be_read_and_says_the_same(reports: dict[str, Report]) -> None:
+    report = reports["inverted"]
+    assert json.loads(render([report], "json"))["score"] == 4
+    scope = json.loads(render([report], "gradescope"))
+    assert sum(test["score"] for test in scope["tests"]) == 4
+    assert sum(test["max_score"] for test in scope["tests"]) == 10
+    assert {test["status"] for test in scope["tests"]} <= {"passed", "failed"}
+    assert {test["visibility"] for test in scope["tests"]} | {scope["visibility"]} <= {"hidden", "visible"}
+    suite = ElementTree.fromstring(render([report], "junit"))[0]
+    assert (suite.get("tests"), suite.get("failures")) == ("3", "2")
+    (row,) = csv.DictReader(io.StringIO(render([report], "csv")))
+    assert (row["score"], row["a0.q2.law"], row["mistakes"]) == ("4", "4", "inverted")
+    assert "**4 of 10 points.**" in render([report], "markdown")
+    assert "score 4 of 10" in render([report], "terminal")
+    for form in FORMATS:
+        assert "upside down" in render([report], form) or form == "csv"
+
+
+def test_a_name_of_a_file_is_no_formula(reports: dict[str, Report]) -> None:
+    report = Report.from_dict({**reports["broken"].to_dict(), "submission": "=1+1.py"})
+    assert render([report], "csv").splitlines()[1].startswith("'=1+1.py,")
+
+
+def test_reports_survive_being_written(reports: dict[str, Report]) -> None:
+    for report in reports.values():
+        assert Report.from_dict(json.loads(json.dumps(report.to_dict()))) == report
+
+
+def test_missing_layers_are_listed(tmp_path: Path) -> None:
+    path = write(tmp_path / "a0.py", example().solution)
+    report = Grader(example(), SECRET, layers=("limits",)).grade(path)
+    assert report.score == 10
+    told = render([report], "terminal")
+    for layer in ("namespaces", "landlock", "user", "seccomp"):
+        assert f"best effort only, no {layer}: " in told
+
+
+def test_a_class_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    room, results = tmp_path / "class", tmp_path / "results"
+    for i in range(3):
+        write(room / f"s{i}.py", example().solution + f"\n# {i}\n")
+    shutil.copy(room / "s0.py", room / "twin.py")
+    write(room / "wrong" / "a0.py", INVERTED)
+    told: list[tuple[int, int]] = []
+
+    def stop_at_two(count: int, total: int, report: Report) -> None:
+        if count == 2:
+            raise KeyboardInterrupt
+
+    paths = submissions_in(room)
+    with pytest.raises(KeyboardInterrupt):
+        grade_all(JOB, paths, jobs=2, results=results, progress=stop_at_two)
+    before = {path.name: path.stat().st_mtime_ns for path in results.glob("*.json")}
+    assert len(before) == 2
+
+    def progress(count: int, total: int, report: Report) -> None:
+        told.append((count, total))
+
+    reports = grade_all(JOB, paths, jobs=2, results=results, progress=progress)
+    assert [report.score for report in reports] == [10, 10, 10, 10, 4]
+    assert told[-1] == (5, 5)
+    after = {path.name: path.stat().st_mtime_ns for path in results.glob("*.json")}
+    assert all(after[name] == when for name, when in before.items()), "what was done is done again"
+    write(room / "s1.py", INVERTED)  # handed in again
+    assert [report.score for report in grade_all(JOB, paths, jobs=2, results=results)] == [10, 4, 10, 10, 4]
+
+
+def test_the_example_keeps_the_rules_of_an_assignment() -> None:
+    findings = check_assignment(JOB, jobs=2, num_secrets=1)
+    assert [finding for finding in findings if finding.fault] == []
+
+
+def test_a_rule_that_is_broken_is_reported(tmp_path: Path) -> None:
+    """Negative controls: a mistake that is none, a twin, a variant that is wrong, a finished starter."""
+    shutil.copytree(ASSIGNMENTS / "a0", tmp_path / "a0")
+    write(tmp_path / "a0" / "mutants" / "none.py", '"""Nothing."""\n\nFAILS = "a0.q1.accept"\n')
+    text = (tmp_path / "a0" / "mutants" / "inverted.py").read_text()
+    write(tmp_path / "a0" / "mutants" / "zz_twin.py", text)
+    write(tmp_path / "a0" / "correct" / "wrong.py", text)
+    solution = tmp_path / "a0" / "solution.py"
+    solution.write_text(solution.read_text().replace("# BEGIN SOLUTION", "#").replace("# END SOLUTION", "#"))
+    findings = check_assignment(Job("a0", tmp_path, SECRET, LAYERS), jobs=2, num_secrets=1)
+    broken = {f"{finding.kind}/{finding.name}" for finding in findings if finding.fault}
+    assert broken == {"mutants/none", "mutants/zz_twin", "correct/wrong", "starter/starter"}
+
+
+@pytest.mark.parametrize(
+    ("change", "rule"),
+    [
+        (("points = 10", "points = 11"), "points is 11"),
+        (('id = "a0.q1.secret"', 'id = "a0.q2.secret"'), "a check's id is its question's"),
+        (('visibility = "hidden"', 'visibility = "secret"'), "visibility is one of"),
+        (('depends_on = ["a0.q1"]', 'depends_on = ["a0.q2"]'), "earlier questions only"),
+        (("points = 2", "points = 0"), "points"),
+        (('entry = "a0.py"', ""), "KeyError"),
+    ],
+)
+def test_a_manifest_that_breaks_a_rule_is_refused(change: tuple[str, str], rule: str, tmp_path: Path) -> None:
+    shutil.copytree(ASSIGNMENTS / "a0", tmp_path / "a0")
+    path = tmp_path / "a0" / "assignment.toml"
+    path.write_text(path.read_text().replace(*change))
+    with pytest.raises(InputError, match=rule):
+        Grader(__import__("minispec.grading.manifest", fromlist=["x"]).load_assignment("a0", tmp_path))

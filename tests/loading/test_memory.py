@@ -1,0 +1,103 @@
+"""A model larger than the memory is refused before it is read; what the system says of its memory is understood."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from minispec.backends import host
+from minispec.cli.main import main
+from minispec.errors import OptionError
+from minispec.loading import load_model
+from minispec.loading.memory import needed_bytes
+from minispec.loading.safetensors_file import SafetensorsFile
+from tests.loading.folders import write_model
+
+
+@pytest.fixture
+def system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Plant what the system's files say; without an argument there is no such file."""
+
+    def plant(meminfo: str | None = None, *limits: str) -> None:
+        monkeypatch.setattr(host, "MEMINFO", tmp_path / "meminfo")
+        monkeypatch.setattr(host, "LIMITS", [tmp_path / f"limit{i}" for i in range(3)])
+        if meminfo is not None:
+            (tmp_path / "meminfo").write_text(meminfo, encoding="ascii")
+        for path, limit in zip(host.LIMITS, limits, strict=False):
+            path.write_text(limit, encoding="ascii")
+
+    return plant
+
+
+def available(num_bytes: int) -> str:
+    return f"MemTotal:  99999999 kB\nMemFree:  1 kB\nMemAvailable:  {num_bytes // 1024} kB\n"
+
+
+def test_free_is_what_linux_calls_available(system) -> None:
+    system(available(1 << 30))
+    assert host.free_bytes() == 1 << 30
+
+
+@pytest.mark.parametrize(
+    ("limits", "free"), [(("max\n",), 1 << 30), (("1048576\n",), 1 << 20), (("max", "9223372036854771712"), 1 << 30)]
+)
+def test_a_container_has_no_more_than_its_limit(system, limits: tuple[str, ...], free: int) -> None:
+    system(available(1 << 30), *limits)
+    assert host.free_bytes() == free
+
+
+@pytest.mark.parametrize("meminfo", [None, "", "MemAvailable:\n", "MemAvailable: some kB\n"])
+def test_elsewhere_it_is_all_there_is(system, meminfo: str | None) -> None:
+    system(meminfo)
+    assert host.free_bytes() == host.total_bytes()
+
+
+def test_a_system_that_says_nothing_refuses_nothing(system, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(name: str) -> int:
+        raise ValueError("unrecognized configuration name")
+
+    system()
+    monkeypatch.setattr("os.sysconf", unknown)
+    assert host.free_bytes() is None
+    load_model(write_model(tmp_path / "model"), backend="numpy")
+
+
+class TestTooLarge:
+    @pytest.fixture
+    def folder(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        """A model that must not be read."""
+
+        def read(self: SafetensorsFile, name: str) -> None:
+            raise AssertionError(f"{name} was read")
+
+        folder = write_model(tmp_path / "model")
+        self.needed = needed_bytes(load_model(folder, backend="numpy").config, item_bytes=4)
+        monkeypatch.setattr(SafetensorsFile, "read", read)
+        return folder
+
+    @pytest.mark.parametrize("dtype", ["float32", "int8"])  # the reference keeps float32 whatever is asked for
+    def test_it_is_refused_before_it_is_read(self, folder: Path, dtype: str, system) -> None:
+        system(None, str(self.needed - 1))
+        with pytest.raises(OptionError, match=r"GB left\. Try a smaller model") as refused:
+            load_model(folder, backend="numpy", dtype=dtype)
+        assert "\n" not in str(refused.value)
+
+    def test_what_just_fits_is_read(self, folder: Path, system) -> None:
+        """The control."""
+        system(None, str(self.needed))
+        with pytest.raises(AssertionError, match="was read"):
+            load_model(folder, backend="numpy")
+
+    def test_the_command_says_so_in_one_line(
+        self, folder: Path, system, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        system(None, "1000")
+        asked = ["minispec", "generate", "a", "--target", str(folder), "--draft", "none", "--backend", "numpy"]
+        monkeypatch.setattr("sys.argv", asked)
+        with pytest.raises(SystemExit) as done:
+            main()
+        assert done.value.code == 2
+        told = capsys.readouterr()
+        assert told.out == ""
+        assert "GB left" in told.err.splitlines()[-1]

@@ -1,0 +1,127 @@
+"""Every lesson runs from top to bottom, for its author and for a learner who has written nothing yet."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+import nbclient
+import nbformat
+import pytest
+
+from minispec.teaching import notebooks as books
+from minispec.teaching.explore import STATIC
+from minispec.teaching.find import ROOTS, SOLUTIONS, Files, lessons, unpack
+
+ALL = lessons()
+LIMIT_S = 120
+QUICK = "05"
+"""Runs in the default suite; the others are slow."""
+
+
+def name(files: Files) -> str:
+    return f"{files.number}_{files.slug}"
+
+
+def everyone() -> list[Any]:
+    marks = {True: (), False: (pytest.mark.slow,)}
+    return [pytest.param(files, id=name(files), marks=marks[files.number == QUICK]) for files in ALL]
+
+
+def run(files: Files, *, solved: bool, monkeypatch: pytest.MonkeyPatch, folder: Path) -> Any:
+    """Execute a notebook in a kernel of its own; cells may stop only where something is not written yet."""
+    monkeypatch.setenv(STATIC, "1")
+    monkeypatch.setenv("PYTHONPATH", str(ROOTS[0].parent) + os.pathsep + os.environ.get("PYTHONPATH", ""))
+    source = files.source.read_text(encoding="utf-8")
+    book = nbformat.reads(books.notebook(source, name(files), solved=solved), as_version=4)
+    allowed = [] if solved else ["NotImplementedError"]
+    client = nbclient.NotebookClient(
+        book, timeout=LIMIT_S, kernel_name="python3", allow_error_names=allowed,
+        resources={"metadata": {"path": str(folder)}},
+    )  # fmt: skip
+    started = time.monotonic()
+    client.execute()
+    return book, time.monotonic() - started
+
+
+def text_of(book: Any) -> str:
+    """Return everything the cells printed."""
+    outputs = [output for cell in book.cells for output in cell.get("outputs", [])]
+    return "\n".join(output.get("text", "") or output.get("data", {}).get("text/plain", "") for output in outputs)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+@pytest.mark.parametrize("files", everyone())
+def test_the_solved_lesson_runs_and_is_complete(files: Files, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    book, _ = run(files, solved=True, monkeypatch=monkeypatch, folder=tmp_path)
+    said = text_of(book)
+    assert "✗" not in said
+    assert re.search(r"✓ all \d+ done\. That was lesson", said), said[-300:]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+@pytest.mark.parametrize("files", everyone())
+def test_the_learners_lesson_stops_only_at_what_is_not_written(
+    files: Files, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    book, seconds = run(files, solved=False, monkeypatch=monkeypatch, folder=tmp_path)
+    said = text_of(book)
+    assert "✓ all" not in said
+    assert "▢ 0 of" in said  # an empty notebook has solved nothing
+    assert seconds < LIMIT_S
+
+
+def test_notebooks_are_what_their_sources_make() -> None:
+    """Regenerate with ``python -m minispec.teaching``."""
+    root = ROOTS[0]
+    sources = sorted((root / "source").glob("*.py"))
+    assert [path.stem for path in sources] == [name(files) for files in ALL]
+    for source in sources:
+        made = books.notebook(source.read_text(encoding="utf-8"), source.stem, solved=False)
+        assert (root / "notebooks" / f"{source.stem}.ipynb").read_text(encoding="utf-8") == made, source.stem
+
+
+@pytest.mark.parametrize("files", ALL, ids=name)
+def test_a_lesson_hangs_together(files: Files) -> None:
+    """Each step is checked in the notebook and has a solution of at most 30 lines; each prediction is asked."""
+    source = files.source.read_text(encoding="utf-8")
+    checks = files.checks()
+    solved = books.solutions(source, name(files))
+    packed = json.loads((files.root / "checks" / SOLUTIONS).read_text(encoding="utf-8"))[files.number]
+    assert {step: unpack(code) for step, code in packed.items()} == solved
+    assert {step.name for step in checks.STEPS} == set(solved)
+    for step in checks.STEPS:
+        assert f'lesson.check("{step.name}", {step.name})' in source
+        assert step.hints, f"{step.name} has no hints"
+    for block in re.findall(rf"{books.BEGIN}\n(.*?){books.END}", source, re.DOTALL):
+        assert len(block.splitlines()) <= 31, block
+    for prediction in checks.PREDICTIONS:
+        assert f'.predict("{prediction.name}", ' in source
+        assert prediction.judge(prediction.answer)[0] == "right"
+
+
+@pytest.mark.parametrize("files", ALL, ids=name)
+def test_every_mistake_is_wrong_and_named(files: Files) -> None:
+    """The negative control of each check: its own list of mistakes, each told apart from the right answer."""
+    for step in files.checks().STEPS:
+        assert step.judge(step.reference)[0] == "right", step.name
+        assert step.mistakes, f"{step.name} names no mistake"
+        for mistake in step.mistakes:
+            kind, message = step.judge(mistake.function)
+            assert kind == "wrong", f"{step.name}: {mistake.message}"
+            assert message.startswith(mistake.message), f"{step.name}: {mistake.message}\nwas taken for: {message}"
+
+
+def test_learners_notebooks_hold_no_solution() -> None:
+    for files in ALL:
+        book = files.notebook.read_text(encoding="utf-8")
+        assert "SOLUTION" not in book
+        assert '"outputs": []' in book
+        assert not re.search(r'"outputs": \[\s*\{', book)
+        for code in books.solutions(files.source.read_text(encoding="utf-8"), name(files)).values():
+            last = code.splitlines()[-1].strip()
+            assert json.dumps(last)[1:-1] not in book or len(last) < 12, last
