@@ -112,7 +112,8 @@ class Workshop:
             stage.models[TINY].load_state_dict(self._start(recipe.start))
         for _ in stage.run():
             pass
-        return stage.models[TINY].state_dict()
+        parameters: Mapping[str, Tensor] = stage.models[TINY].state_dict()
+        return parameters
 
     def _start(self, start: Recipe | str) -> Mapping[str, Tensor]:
         from minispec.training.export import load_exported
