@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import prange
+from numba import carray, prange
 
 from minispec.backends._panel_ir import (
     AT_ONCE,
@@ -25,8 +25,10 @@ from minispec.backends._panel_ir import (
     dot,
     from_bits,
     multiply,
+    pointer,
     scores,
     weighted_sum,
+    widened,
 )
 from minispec.jit import jit
 
@@ -35,6 +37,9 @@ ACTIVATIONS = {None: 0, "gelu_new": 1, "gelu": 2, "relu": 3}
 
 PARALLEL_WORK = 60_000
 """Multiply-adds below which a second thread costs more than it saves (a parallel region takes 1 to 2 microseconds)."""
+
+TOKENS, SLOTS = 16, 64
+"""Of so many tokens at once attention goes through so many slots at a time: 16 KiB of keys of 64 numbers."""
 
 _ONE, _HALF, _ZERO = np.float32(1.0), np.float32(0.5), np.float32(0.0)
 _LOG2_E = np.float32(1.4426950408889634)
@@ -152,7 +157,7 @@ def linear(x, norm_weight, norm_bias, epsilon, panels, scale, bias, activation, 
         normalise(x, norm_weight, norm_bias, epsilon, normed)
     threads = min(max_threads, num_panels)
     if threads == 1 or num_inputs * num_outputs * num_rows < PARALLEL_WORK:
-        _columns(normed, panels, scale, bias, activation, residual, y, 0, num_panels)
+        _columns(normed, panels, scale, bias, activation, residual, y, np.int64(0), num_panels)
     else:
         for i in prange(threads):
             first, last = i * num_panels // threads, (i + 1) * num_panels // threads
@@ -161,8 +166,8 @@ def linear(x, norm_weight, norm_bias, epsilon, panels, scale, bias, activation, 
 
 
 @jit(nogil=True)
-def split(qkv, keys, values, rows, slots):
-    """Return the queries of qkv, (T, 3C), as (T, H, D), and put its keys and values into (B, S, H, D).
+def split(qkv, keys, values, lengths, rows, slots):
+    """Return the queries of qkv, (T, 3C), as (T, H, D); put its keys and values into (B, S, H, D), and count them in.
 
     Oracle: Backend.project.
     """
@@ -170,22 +175,26 @@ def split(qkv, keys, values, rows, slots):
     width = num_heads * size
     queries = np.empty((num_tokens, num_heads, size), np.float32)
     for t in range(num_tokens):
-        for h in range(num_heads):
-            for d in range(size):
-                c = h * size + d
-                queries[t, h, d] = qkv[t, c]
-                keys[rows[t], slots[t], h, d] = qkv[t, width + c]
-                values[rows[t], slots[t], h, d] = qkv[t, 2 * width + c]
+        query = queries[t].reshape(width)
+        key, value = keys[rows[t], slots[t]].reshape(width), values[rows[t], slots[t]].reshape(width)
+        for c in range(width):
+            query[c] = qkv[t, c]
+        for c in range(width):
+            key[c] = qkv[t, width + c]
+        for c in range(width):
+            value[c] = qkv[t, 2 * width + c]
+        lengths[rows[t]] = max(lengths[rows[t]], slots[t] + 1)
     return queries
 
 
 @jit(nogil=True)
-def _largest(values, count):
-    """Return the largest of the first ``count`` values.
+def _largest(values):
+    """Return the largest of some values.
 
     Four at a time: one chain of comparisons would take as long as the dot products that made them.
     """
     a = b = c = d = -_INFINITY
+    count = values.shape[0]
     whole = count - count % 4
     for i in range(0, whole, 4):
         a = values[i] if values[i] > a else a
@@ -200,36 +209,74 @@ def _largest(values, count):
 
 
 @jit(nogil=True)
+def _list_slots(row, end, visible, t, stride, firsts):
+    """List where the slots that token t sees begin in a head's keys or values; return how many they are."""
+    if not visible.size:
+        for s in range(end):
+            firsts[s] = row + s * stride
+        return end
+    count = np.int64(0)  # an invisible slot may hold anything, so it is left out, not weighted by 0
+    for s in range(end):
+        firsts[count] = row + s * stride
+        count += np.int64(visible[t, s])
+    return count
+
+
+@jit(nogil=True)
 def _attend(queries, keys, values, rows, ends, visible, scale, out, first_task, last_task):
-    """Attend for some (token, head) pairs, numbered t * H + h."""
-    num_heads, size = queries.shape[1:]
-    capacity = keys.shape[1]
-    firsts, weights = np.empty(capacity + 1, np.int64), np.empty(capacity, np.float32)
+    """Attend for some (head, token) pairs, numbered h * T + t.
+
+    Tokens go in groups, and a group through a stretch of slots before the next one: keys and values come from memory
+    once for all of its tokens, and from the nearest cache for all but the first.
+    """
+    num_tokens, num_heads, size = queries.shape
+    capacity, stride = keys.shape[1], num_heads * size
+    most = min(num_tokens, TOKENS)
+    firsts, weights = np.empty((most, capacity + 1), np.int64), np.empty((most, capacity), np.float32)
+    counts = np.empty(most, np.int64)
     ones = np.ones(capacity, np.float32)
-    count, listed = 0, -1  # the slots that token ``listed`` sees
     in_registers = size % LANES == 0 and size // LANES <= MAX_VECTORS
-    for task in range(first_task, last_task):
-        t, h = task // num_heads, task % num_heads
-        if t != listed:
-            count, listed = 0, t
-            for s in range(ends[t]):  # an invisible slot may hold anything, so it is left out, not weighted by 0
-                firsts[count] = (rows[t] * capacity + s) * num_heads * size
-                count += int(visible.size == 0 or visible[t, s])
-        head = h * size
-        if in_registers:
-            scores(queries, task * size, keys, firsts, head, count, size, weights)
-        else:
-            for i in range(count):
-                weights[i] = dot(queries, task * size, keys, firsts[i] + head, size)
-        for i in range(count):
-            weights[i] = weights[i] * scale
-        largest = _largest(weights, count)
-        for i in range(count):
-            weights[i] = exp(weights[i] - largest)
-        weighted_sum(weights, values, firsts, head, count, out, task * size, size)
-        total = dot(weights, 0, ones, 0, count)
-        for d in range(size):
-            out[t, h, d] = out[t, h, d] / total
+    for group in range(0, num_tokens, TOKENS):
+        tokens = min(TOKENS, num_tokens - group)
+        stretch = SLOTS if tokens > 1 else capacity
+        for i in range(tokens):
+            t = group + i
+            counts[i] = _list_slots(rows[t] * capacity * stride, ends[t], visible, t, stride, firsts[i])
+        longest = counts[:tokens].max()
+        for h in range(first_task // num_tokens, -(-last_task // num_tokens)):
+            low = max(
+                0, first_task - h * num_tokens - group
+            )  # the first and last tasks may begin and end within a head
+            high = min(tokens, last_task - h * num_tokens - group)
+            for start in range(0, longest, stretch):
+                for i in range(low, high):
+                    stop, query = min(start + stretch, counts[i]), ((group + i) * num_heads + h) * size
+                    if in_registers:
+                        scores(queries, query, keys, firsts[i], h * size, start, stop, size, weights[i])
+                    else:
+                        for s in range(start, stop):
+                            weights[i, s] = dot(queries, query, keys, firsts[i, s] + h * size, size)
+            for i in range(low, high):
+                _exponentials(weights[i, : counts[i]], scale)
+                out[group + i, h] = _ZERO
+            for start in range(0, longest, stretch):
+                for i in range(low, high):
+                    stop, first = min(start + stretch, counts[i]), ((group + i) * num_heads + h) * size
+                    weighted_sum(weights[i], values, firsts[i], h * size, start, stop, out, first, size)
+            for i in range(low, high):
+                total = dot(weights, i * capacity, ones, 0, counts[i])
+                for d in range(size):
+                    out[group + i, h, d] = out[group + i, h, d] / total
+
+
+@jit(nogil=True)
+def _exponentials(weights, scale):
+    """Replace scores by exp(scale * score - the largest of these), in place."""
+    for i in range(weights.shape[0]):
+        weights[i] = weights[i] * scale
+    largest = _largest(weights)
+    for i in range(weights.shape[0]):
+        weights[i] = exp(weights[i] - largest)
 
 
 @jit(nogil=True)
@@ -253,9 +300,81 @@ def attention(queries, keys, values, rows, ends, visible, scale, max_threads):
     threads = min(max_threads, tasks)
     work = 2 * num_heads * size * _total(ends)
     if threads <= 1 or work < PARALLEL_WORK:
-        _attend(queries, keys, values, rows, ends, visible, scale, out, 0, tasks)
+        _attend(queries, keys, values, rows, ends, visible, scale, out, np.int64(0), tasks)
     else:
         for i in prange(threads):
             first, last = i * tasks // threads, (i + 1) * tasks // threads
             _attend(queries, keys, values, rows, ends, visible, scale, out, first, last)
     return out
+
+
+@jit(nogil=True)
+def embed(panels, scale, num_tokens, wpe, tokens, positions):
+    """Return token plus position embeddings, (T, C), from a table packed as a head is. Oracle: Backend.embed."""
+    width = panels.shape[1]
+    out = np.empty((tokens.shape[0], width), np.float32)
+    for t in range(tokens.shape[0]):
+        token, position = tokens[t], positions[t]
+        if not (0 <= token < num_tokens and 0 <= position < wpe.shape[0]):
+            raise IndexError("a token or position lies outside its table")
+        factor = scale[token] if scale.size else _ONE
+        for c in range(width):
+            out[t, c] = widened(panels[token // PANEL, c, token % PANEL]) * factor + wpe[position, c]
+    return out
+
+
+@jit(nogil=True)
+def _vector(address, size):
+    """Return the float32 numbers that begin at an address."""
+    return carray(pointer(address), (size,), np.float32)
+
+
+@jit(nogil=True)
+def _matrix(addresses, num_inputs, num_outputs, empty_panels, scaled):
+    """Return panels, scale and bias of a packed matrix, from where they begin."""
+    shape = (-(-num_outputs // PANEL), num_inputs, PANEL)
+    panels = carray(pointer(addresses[0]), shape, empty_panels.dtype)
+    return panels, _vector(addresses[1], num_outputs if scaled else 0), _vector(addresses[2], num_outputs)
+
+
+@jit(nogil=True)
+def layers(
+    x, addresses, epsilons, scales, empty_panels, scaled, num_inner, num_layers, activation,
+    keys, values, lengths, rows, slots, ends, visible, max_threads,
+):  # fmt: skip
+    """Run the first layers, one call for all of them. Oracle: Backend.layers.
+
+    Between calls from Python, memory would be idle; and what Python needs for a call has been driven from the caches by
+    the weights.
+
+    Parameters
+    ----------
+    addresses : ndarray of shape (L, 16), int64
+        Where weight and bias of the two norms are; then, of each of the four matrices, panels, scale and bias.
+    epsilons : ndarray of shape (L, 2)
+    scales : ndarray of shape (L,)
+        Of the attention scores.
+    empty_panels : ndarray of shape (0, 0, 0)
+        Has the panels' dtype.
+    scaled : bool
+        Whether the matrices have scales.
+    """
+    no_vector, no_matrix, plain = np.empty(0, np.float32), np.empty((0, 0), np.float32), np.int64(0)
+    width = x.shape[1]
+    for layer in range(num_layers):
+        at, epsilon = addresses[layer], epsilons[layer]
+        norm, shift = _vector(at[0], width), _vector(at[1], width)
+        panels, scale, bias = _matrix(at[4:7], width, 3 * width, empty_panels, scaled)
+        qkv = linear(x, norm, shift, epsilon[0], panels, scale, bias, plain, no_matrix, 3 * width, max_threads)
+        queries = split(qkv, keys[layer], values[layer], lengths[layer], rows, slots)
+        heads = attention(queries, keys[layer], values[layer], rows, ends, visible, scales[layer], max_threads)
+        panels, scale, bias = _matrix(at[7:10], width, width, empty_panels, scaled)
+        heads = heads.reshape(x.shape)
+        x = linear(heads, no_vector, no_vector, _ZERO, panels, scale, bias, plain, x, width, max_threads)
+
+        norm, shift = _vector(at[2], width), _vector(at[3], width)
+        panels, scale, bias = _matrix(at[10:13], width, num_inner, empty_panels, scaled)
+        hidden = linear(x, norm, shift, epsilon[1], panels, scale, bias, activation, no_matrix, num_inner, max_threads)
+        panels, scale, bias = _matrix(at[13:16], num_inner, width, empty_panels, scaled)
+        x = linear(hidden, no_vector, no_vector, _ZERO, panels, scale, bias, plain, x, width, max_threads)
+    return x

@@ -231,7 +231,7 @@ def linear(x, norm_weight, norm_bias, epsilon, panels, scale, bias, activation, 
     words, starts, factors = prepare(normed, num_words, per_word)
     threads = min(max_threads, num_panels)
     if threads == 1 or num_inputs * num_outputs * num_rows < PARALLEL_WORK:
-        _columns(words, starts, factors, panels, scale, bias, activation, residual, y, 0, num_panels)
+        _columns(words, starts, factors, panels, scale, bias, activation, residual, y, np.int64(0), num_panels)
     else:
         for i in prange(threads):
             first, last = i * num_panels // threads, (i + 1) * num_panels // threads

@@ -239,19 +239,19 @@ def dot(typing, a, a_first, b, b_first, size):
 
 
 @intrinsic
-def scores(typing, queries, query_first, keys, firsts, offset, count, size, out):
-    """Set ``out[i]``, i < count, to the dot product of a query with key i, both of ``size`` contiguous numbers.
+def scores(typing, queries, query_first, keys, firsts, offset, start, stop, size, out):
+    """Set ``out[i]``, start <= i < stop, to the dot product of a query with key i, both of ``size`` contiguous numbers.
 
     The query begins at ``queries.flat[query_first]``, key i at ``keys.flat[firsts[i] + offset]``. ``size`` must be a
     multiple of LANES up to ``MAX_VECTORS`` of them: then the query stays in registers, and four keys are under way at a
     time. For other sizes there is :func:`dot`.
     """
-    signature = types.void(queries, query_first, keys, firsts, offset, count, size, out)
+    signature = types.void(queries, query_first, keys, firsts, offset, start, stop, size, out)
 
     def codegen(context, builder, sig, args):
         emit = Emitter(builder)
-        queries, keys, firsts, out = (context.make_array(sig.args[i])(context, builder, args[i]) for i in (0, 2, 3, 7))
-        query, offset, count = emit.at(queries.data, args[1]), args[4], args[5]
+        queries, keys, firsts, out = (context.make_array(sig.args[i])(context, builder, args[i]) for i in (0, 2, 3, 8))
+        query, offset, start, stop = emit.at(queries.data, args[1]), args[4], args[5], args[6]
 
         def against(vectors):
             parts = [emit.load(emit.at(query, v * LANES), _F32) for v in range(vectors)]
@@ -272,12 +272,12 @@ def scores(typing, queries, query_first, keys, firsts, offset, count, size, out)
                 one(i)
                 return carried
 
-            fours = emit.whole(count, 4)
-            emit.loop(_I64(0), fours, 4, [], four)
-            emit.loop(fours, count, 1, [], single)
+            fours = builder.add(start, emit.whole(builder.sub(stop, start), 4))
+            emit.loop(start, fours, 4, [], four)
+            emit.loop(fours, stop, 1, [], single)
 
         end = builder.append_basic_block("end")
-        switch = builder.switch(args[6], end)
+        switch = builder.switch(args[7], end)
         for vectors in range(1, MAX_VECTORS + 1):
             case = builder.append_basic_block(f"size_{vectors * LANES}")
             switch.add_case(_I64(vectors * LANES), case)
@@ -291,20 +291,21 @@ def scores(typing, queries, query_first, keys, firsts, offset, count, size, out)
 
 
 @intrinsic
-def weighted_sum(typing, weights, vectors, firsts, offset, count, out, out_first, size):
-    """Set ``out.flat[out_first + d]`` to the sum over i of ``weights[i] * vectors.flat[firsts[i] + offset + d]``.
+def weighted_sum(typing, weights, vectors, firsts, offset, start, stop, out, out_first, size):
+    """Add to ``out.flat[out_first + d]``, for d < size, ``weights[i] * vectors.flat[firsts[i] + offset + d]``.
 
-    For d < size; each element d is one chain over i < count. The arrays are contiguous.
+    For start <= i < stop, one after the other: each element d is one chain, whether it is taken in one call or in
+    several. The arrays are contiguous.
     """
-    signature = types.void(weights, vectors, firsts, offset, count, out, out_first, size)
+    signature = types.void(weights, vectors, firsts, offset, start, stop, out, out_first, size)
 
     def codegen(context, builder, sig, args):
         emit = Emitter(builder)
         weights, vectors, firsts, out = (
-            context.make_array(sig.args[i])(context, builder, args[i]) for i in (0, 1, 2, 5)
+            context.make_array(sig.args[i])(context, builder, args[i]) for i in (0, 1, 2, 6)
         )
-        offset, count, size = args[3], args[4], args[7]
-        target = emit.at(out.data, args[6])
+        offset, start, stop, size = args[3], args[4], args[5], args[8]
+        target = emit.at(out.data, args[7])
 
         def vector_and_weight(i):
             first = builder.load(emit.at(firsts.data, i))
@@ -322,8 +323,8 @@ def weighted_sum(typing, weights, vectors, firsts, offset, count, out, out_first
                         for j, total in enumerate(totals)
                     ]
 
-                zero = ir.Constant(_VECTOR, [0.0] * LANES)
-                for j, total in enumerate(emit.loop(_I64(0), count, 1, [zero] * number, add)):
+                sums = [emit.load(emit.at(target, d, j * LANES), _F32) for j in range(number)]
+                for j, total in enumerate(emit.loop(start, stop, 1, sums, add)):
                     emit.store(total, emit.at(target, d, j * LANES))
                 return carried
 
@@ -334,7 +335,7 @@ def weighted_sum(typing, weights, vectors, firsts, offset, count, out, out_first
                 source, weight = vector_and_weight(i)
                 return [emit.fma(weight, builder.load(emit.at(source, d)), totals[0])]
 
-            (total,) = emit.loop(_I64(0), count, 1, [ir.Constant(_F32, 0.0)], add)
+            (total,) = emit.loop(start, stop, 1, [builder.load(emit.at(target, d))], add)
             builder.store(total, emit.at(target, d))
             return carried
 
@@ -345,6 +346,30 @@ def weighted_sum(typing, weights, vectors, firsts, offset, count, out, out_first
         return context.get_dummy_value()
 
     return signature, codegen
+
+
+@intrinsic
+def pointer(typing, address):
+    """Return an address, an int64, as a pointer."""
+    signature = types.voidptr(types.int64)
+    return signature, lambda context, builder, sig, args: builder.inttoptr(args[0], _I8.as_pointer())
+
+
+@intrinsic
+def widened(typing, weight):
+    """Return one weight, as it is kept, as a float32; see ``formats`` for what the bits mean."""
+
+    def codegen(context, builder, sig, args):
+        (dtype,), (value,) = sig.args, args
+        if dtype == types.float32:
+            return value
+        if dtype == types.int16:
+            return builder.fpext(builder.bitcast(value, ir.HalfType()), _F32)
+        if dtype == types.uint16:
+            return builder.bitcast(builder.shl(builder.zext(value, _I32), _I32(16)), _F32)
+        return builder.sitofp(value, _F32)
+
+    return types.float32(weight), codegen
 
 
 @intrinsic

@@ -8,7 +8,7 @@ backend is *not* batch-invariant and says so.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -55,6 +55,32 @@ class Linear:
 
 
 @dataclass(frozen=True, slots=True)
+class Attention:
+    """The two matrices around attention: ``c_attn`` maps C to 3C (queries, keys, values), ``c_proj`` C to C."""
+
+    c_attn: Linear
+    c_proj: Linear
+
+
+@dataclass(frozen=True, slots=True)
+class MLP:
+    """The two matrices around the activation: ``c_fc`` maps C to n_inner, ``c_proj`` back."""
+
+    c_fc: Linear
+    c_proj: Linear
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One layer of the model."""
+
+    ln_1: Norm
+    attn: Attention
+    ln_2: Norm
+    mlp: MLP
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """The tokens of one forward and where each belongs; all arrays of shape (T,) but the mask.
 
@@ -83,10 +109,15 @@ class Step:
 
 
 class Cache(Protocol):
-    """What a backend sees of ``model.cache.KVCache``: arrays of shape (L, B, S, H, D), and two ways to fill a layer."""
+    """What a backend sees of ``model.cache.KVCache``.
+
+    Keys and values have shape (L, B, S, H, D); ``lengths``, (L, B), counts the slots in use. A backend has the cache
+    store and count, or writes itself and counts, at once or when it is done.
+    """
 
     keys: Array
     values: Array
+    lengths: Index
     recordings: dict[Any, Any]
 
     def store(self, layer: int, rows: Index, slots: Index, keys: Array, values: Array) -> None:
@@ -105,7 +136,7 @@ class Backend:
     S cache slots, V vocabulary. Activations are float32 and C-contiguous.
 
     A backend overrides what it does better: :meth:`matmul`, :meth:`layer_norm`, :meth:`activation` and
-    :meth:`attention` one by one, or :meth:`linear` as a whole if it fuses them.
+    :meth:`attention` one by one, :meth:`linear` if it fuses them, or :meth:`layers` as a whole.
 
     Attributes
     ----------
@@ -249,6 +280,46 @@ class Backend:
             weights /= weights.sum(axis=-1, keepdims=True)
             out[t] = np.einsum("hs,shd->hd", weights, values[row, :end])
         return out
+
+    def layers(
+        self,
+        x: Array,
+        blocks: Sequence[Block],
+        cache: Cache,
+        step: Step,
+        scale: Callable[[int], float],
+        activation: str,
+    ) -> Array:
+        """Run the first ``step.num_layers`` layers: x + attention(norm(x)), then x + mlp(norm(x)), and so on.
+
+        This is GPT-2's pre-LN layer as the operations above spell it out. A backend that has a faster way to do all of
+        it must return the same bits as this body does over its own operations.
+
+        Parameters
+        ----------
+        x : ndarray of shape (T, C)
+        blocks : sequence of Block, length L
+        cache : Cache
+            Receives keys and values of the new tokens.
+        step : Step
+        scale : callable
+            Maps a layer's number, from 0, to what multiplies its attention scores.
+        activation : str
+            See :meth:`activation`.
+
+        Returns
+        -------
+        ndarray of shape (T, C)
+        """
+        for layer, block in enumerate(blocks[: step.num_layers]):
+            queries = self.project(x, block.attn.c_attn, block.ln_1, cache, layer, step)  # (T, H, D)
+            heads = self.attention(
+                queries, cache.keys[layer], cache.values[layer], step.rows, step.ends, step.visible, scale(layer)
+            )
+            x = self.linear(heads.reshape(x.shape), block.attn.c_proj, residual=x)
+            hidden = self.linear(x, block.mlp.c_fc, norm=block.ln_2, activation=activation)  # (T, n_inner)
+            x = self.linear(hidden, block.mlp.c_proj, residual=x)
+        return x
 
     def run(self, compute: Callable[[Cache, Step], Array], cache: Cache, step: Step) -> Array:
         """Run one forward, whose arithmetic is ``compute``, and return its logits.

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from minispec.backends import _panel_dot, formats
 from minispec.backends._panel_ir import PANEL
-from minispec.backends.base import Array, Index, Linear
+from minispec.backends.base import Array, Backend, Block, Cache, Index, Linear, Step
 from minispec.backends.isa import ISA
 from minispec.backends.panel import PanelBackend, aligned_zeros
 
@@ -80,6 +80,24 @@ class DotPanelBackend(PanelBackend):
             return formats.decode(values, None)
         decoded: Array = (values - _BIAS) * matrix.scale[indices, None]
         return decoded
+
+    def embed(self, wte: Linear, wpe: Array, tokens: Index, positions: Index) -> Array:
+        """See :meth:`Backend.embed`."""
+        embed = Backend.embed if isinstance(wte, DotLinear) else PanelBackend.embed
+        return embed(self, wte, wpe, tokens, positions)
+
+    def layers(
+        self,
+        x: Array,
+        blocks: Sequence[Block],
+        cache: Cache,
+        step: Step,
+        scale: Callable[[int], float],
+        activation: str,
+    ) -> Array:
+        """See :meth:`Backend.layers`; these formats have no single call for all of them."""
+        layers = Backend.layers if isinstance(blocks[0].mlp.c_fc, DotLinear) else PanelBackend.layers
+        return layers(self, x, blocks, cache, step, scale, activation)
 
     def _kernel(self, matrix: Linear) -> Callable[..., Array]:
         return _panel_dot.linear if isinstance(matrix, DotLinear) else super()._kernel(matrix)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ from numpy.typing import NDArray
 
 from minispec.backends import _panel, formats, threads
 from minispec.backends._panel_ir import PANEL
-from minispec.backends.base import Array, Backend, Cache, Index, Linear, Norm, Step
+from minispec.backends.base import MLP, Array, Attention, Backend, Block, Cache, Index, Linear, Norm, Step
 from minispec.backends.isa import ISA
+from minispec.errors import InvariantError
 
 _LINE = 64  # bytes of a cache line
 _SHORT_FORWARD = 4_000_000  # multiply-adds: a draft of 1.6M parameters decoding, or catching up by a second token
@@ -27,6 +29,36 @@ def aligned_zeros(shape: tuple[int, ...], kind: type[np.generic]) -> NDArray[Any
     memory = np.zeros(num_bytes + _LINE, np.uint8)
     first = -memory.ctypes.data % _LINE
     return memory[first : first + num_bytes].view(kind).reshape(shape)
+
+
+class Layout:
+    """Where in memory a stack of layers is, for :func:`_panel.layers`; kept for a cache from one forward to the next.
+
+    Parameters
+    ----------
+    blocks : sequence of Block
+        Packed by the backend, all in one format and of the same sizes.
+    scale : callable
+        See :meth:`Backend.layers`.
+    """
+
+    def __init__(self, blocks: Sequence[Block], scale: Callable[[int], float]) -> None:
+        self.blocks = blocks  # keeps the arrays alive, whose addresses follow
+        layers = []
+        for block in blocks:
+            arrays: list[Any] = [block.ln_1.weight, block.ln_1.bias, block.ln_2.weight, block.ln_2.bias]
+            for matrix in (block.attn.c_attn, block.attn.c_proj, block.mlp.c_fc, block.mlp.c_proj):
+                arrays += [matrix.weight, matrix.scale, matrix.bias]
+            layers.append(arrays)
+        if len({tuple((array.dtype, array.shape) for array in arrays) for arrays in layers}) > 1:
+            raise InvariantError("layers of different formats or sizes cannot be run as one stack")
+        self.addresses = np.array([[array.ctypes.data for array in arrays] for arrays in layers], np.int64)
+        self.epsilons = np.array([(block.ln_1.epsilon, block.ln_2.epsilon) for block in blocks], np.float32)
+        self.scales = np.array([scale(layer) for layer in range(len(blocks))], np.float32)
+        matrix = blocks[0].mlp.c_fc
+        self.empty_panels = matrix.weight[:0, :0, :0].copy()
+        self.scaled = matrix.scale is not None and matrix.scale.size > 0
+        self.num_inner = matrix.num_outputs
 
 
 class PanelBackend(Backend):
@@ -119,10 +151,14 @@ class PanelBackend(Backend):
         """Return the compiled body of :meth:`linear` for a matrix."""
         return _panel.linear
 
+    def embed(self, wte: Linear, wpe: Array, tokens: Index, positions: Index) -> Array:
+        """See :meth:`Backend.embed`."""
+        return _panel.embed(wte.weight, wte.scale, wte.num_outputs, wpe, tokens, positions)
+
     def project(self, x: Array, matrix: Linear, norm: Norm, cache: Cache, layer: int, step: Step) -> Array:
         """See :meth:`Backend.project`."""
         qkv = self.linear(x, matrix, norm=norm)
-        return _panel.split(qkv, cache.keys[layer], cache.values[layer], step.rows, step.slots)
+        return _panel.split(qkv, cache.keys[layer], cache.values[layer], cache.lengths[layer], step.rows, step.slots)
 
     def attention(
         self,
@@ -140,15 +176,42 @@ class PanelBackend(Backend):
             queries, keys, values, rows, ends, mask, np.float32(scale), self._num_threads(len(queries))
         )
 
+    def layers(
+        self,
+        x: Array,
+        blocks: Sequence[Block],
+        cache: Cache,
+        step: Step,
+        scale: Callable[[int], float],
+        activation: str,
+    ) -> Array:
+        """See :meth:`Backend.layers`: one compiled call for all of them."""
+        layout = cache.recordings.get("layout")
+        if layout is None or layout.blocks is not blocks:
+            layout = cache.recordings["layout"] = Layout(blocks, scale)
+        return _panel.layers(
+            x,
+            layout.addresses,
+            layout.epsilons,
+            layout.scales,
+            layout.empty_panels,
+            layout.scaled,
+            layout.num_inner,
+            step.num_layers,
+            _panel.ACTIVATIONS[activation],
+            cache.keys,
+            cache.values,
+            cache.lengths,
+            step.rows,
+            step.slots,
+            step.ends,
+            _NO_MASK if step.visible is None else np.ascontiguousarray(step.visible),
+            self._num_threads(len(x)),
+        )
+
     def _num_threads(self, rows: int) -> int:
         """Return one thread for a forward so short that waking others gains nothing; it also fears no neighbour."""
         return 1 if rows * self._num_weights < _SHORT_FORWARD else threads.num_threads()
-
-    def run(self, compute: Callable[[Cache, Step], Array], cache: Cache, step: Step) -> Array:
-        """See :meth:`Backend.run`: layers are counted in at the end, all at once, which costs as much as one."""
-        logits = compute(cache, step)
-        cache.advance(slice(0, step.num_layers), step.rows, step.slots)
-        return logits
 
     def zeros(self, shape: tuple[int, ...], dtype: str = "float32") -> Array:
         """See :meth:`Backend.zeros`."""
@@ -156,9 +219,11 @@ class PanelBackend(Backend):
 
     def warm_up(self, dtype: str = "float32") -> None:
         """Compile the kernels for weights of a format (or read them from Numba's cache) on inputs of a few elements."""
-        x = np.ones((1, 4), np.float32)
-        index = np.zeros(1, np.int64)
-        self.linear(x, self.pack(np.ones((4, 4), np.float32), None, dtype), norm=Norm(x[0], x[0], 1e-5))
-        cache = np.ones((1, 2, 2, 2), np.float32)
-        queries = _panel.split(np.ones((1, 12), np.float32), cache, cache, index, index)
-        self.attention(queries, cache, cache, index, index + 1, None, 1.0)
+        norm, index = Norm(np.ones(2, np.float32), np.ones(2, np.float32), 1e-5), np.zeros(1, np.int64)
+        square, wide = (self.pack(np.ones((2, outputs), np.float32), None, dtype) for outputs in (2, 6))
+        block = Block(norm, Attention(wide, square), norm, MLP(square, square))
+        kept = np.ones((1, 1, 1, 1, 2), np.float32)
+        cache = SimpleNamespace(keys=kept, values=kept, lengths=np.zeros((1, 1), np.int64), recordings={})
+        step = Step(index, index, index, index, index + 1, None, 1, 1)
+        x = self.layers(self.embed(square, kept[0, 0, 0], index, index), (block,), cache, step, float, "relu")
+        self.linear(x, square, norm=norm)

@@ -1,7 +1,8 @@
 """Stop 1 of 12 · the forward pass, written once. Next: model/cache.
 
 Each token knows its row, its slot in the cache and its position in the text; the backend knows how to multiply. The
-shapes are those of ``backends.base``; the formulas are GPT-2's (Radford et al. 2019), with Hugging Face's names.
+shapes and a layer's formula (``Backend.layers``) are those of ``backends.base``; the model is GPT-2 (Radford et al.
+2019), with Hugging Face's names.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from minispec.backends.base import Array, Backend, Cache, Index, Step
 from minispec.errors import InvariantError
 from minispec.model.cache import KVCache
 from minispec.model.config import GPT2Config
-from minispec.model.weights import Block, Weights
+from minispec.model.weights import Weights
 
 
 def forward(
@@ -62,14 +63,19 @@ def forward(
     layers = weights.h[: config.n_layer if num_layers is None else num_layers]
     if not layers or not 0 <= (num_logits or 0) <= len(tokens):
         raise InvariantError(f"cannot run {num_layers} layers and return {num_logits} logits of {len(tokens)} tokens")
-    row_index = np.zeros(len(tokens), np.int64) if rows is None else np.asarray(rows, np.int64)
-    slots, ends = _next_slots(cache.lengths[len(layers) - 1], None if rows is None else row_index, len(tokens))
-    last = int(ends[-1]) if rows is None and tokens else int(ends.max(initial=0))
+    lengths = cache.lengths[len(layers) - 1]
+    if rows is None:  # a few NumPy calls count beside a small draft's forward
+        row_index, last = np.zeros(len(tokens), np.int64), int(lengths[0]) + len(tokens)
+        slots = np.arange(last - len(tokens), last)
+        ends = slots + 1 if visible is None else np.full(len(tokens), last)
+    else:
+        row_index = np.asarray(rows, np.int64)
+        slots, ends = _next_slots(lengths, row_index)
+        last = int(ends.max(initial=0))
+        ends = slots + 1 if visible is None else ends
     if last > cache.capacity:
         raise InvariantError(f"{len(tokens)} tokens need slot {last - 1} of a cache of {cache.capacity}")
-    if visible is None:
-        ends = slots + 1  # a chain: each token sees the slots up to its own
-    elif visible.shape[0] != len(tokens) or visible.shape[1] < last:
+    if visible is not None and (visible.shape[0] != len(tokens) or visible.shape[1] < last):
         raise InvariantError(f"the mask has shape {visible.shape}; it must cover {len(tokens)} tokens, all slots")
     position_index = slots if positions is None else np.asarray(positions, np.int64)
     cache.positions[row_index, slots] = position_index
@@ -84,33 +90,13 @@ def forward(
 def _compute(weights: Weights, config: GPT2Config, backend: Backend, cache: Cache, step: Step) -> Array:
     """Embed, run the layers, and return logits of the last tokens, (num_logits, V)."""
     x = backend.embed(weights.wte, weights.wpe, step.tokens, step.positions)  # (T, C)
-    for i, block in enumerate(weights.h[: step.num_layers]):
-        x = _block(x, block, i, config, backend, cache, step)
+    x = backend.layers(x, weights.h, cache, step, config.attention_scale, config.activation_function)
     return backend.linear(x[len(x) - step.num_logits :], weights.lm_head, norm=weights.ln_f)
 
 
-def _block(x: Array, block: Block, layer: int, config: GPT2Config, backend: Backend, cache: Cache, step: Step) -> Array:
-    """One pre-LN layer: x + attention(norm(x)), then x + mlp(norm(x)); (T, C) -> (T, C)."""
-    queries = backend.project(x, block.attn.c_attn, block.ln_1, cache, layer, step)  # (T, H, D)
-    heads = backend.attention(
-        queries, cache.keys[layer], cache.values[layer], step.rows, step.ends, step.visible,
-        config.attention_scale(layer),
-    )  # fmt: skip
-    x = backend.linear(heads.reshape(x.shape), block.attn.c_proj, residual=x)
-
-    hidden = backend.linear(x, block.mlp.c_fc, norm=block.ln_2, activation=config.activation_function)  # (T, n_inner)
-    return backend.linear(hidden, block.mlp.c_proj, residual=x)
-
-
-def _next_slots(lengths: Index, rows: Index | None, count: int) -> tuple[Index, Index]:
-    """Return each token's slot (its row's length plus its rank among the tokens of that row), and the row's new end.
-
-    ``rows`` None is row 0 for all ``count`` of them.
-    """
-    if rows is None:
-        first = int(lengths[0])
-        return np.arange(first, first + count), np.full(count, first + count)
-    slots, ends = np.empty(count, np.int64), np.empty(count, np.int64)
+def _next_slots(lengths: Index, rows: Index) -> tuple[Index, Index]:
+    """Return each token's slot (its row's length plus its rank among the tokens of that row), and the row's new end."""
+    slots, ends = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
     for row in np.unique(rows):
         mine = rows == row
         here = np.count_nonzero(mine)

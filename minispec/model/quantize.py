@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import dataclasses
 
-from minispec.backends.base import Linear
+from minispec.backends.base import MLP, Attention, Block, Linear
 from minispec.errors import OptionError
 from minispec.model.gpt2 import GPT2
-from minispec.model.weights import MLP, Attention, Block
 
 ROUNDED_DTYPES = ("float16", "bfloat16", "int8")
 """Formats that round a float32 model."""

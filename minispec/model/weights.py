@@ -7,35 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from minispec.backends.base import Array, Backend, Linear, Norm
+from minispec.backends.base import MLP, Array, Attention, Backend, Block, Linear, Norm
 from minispec.errors import ModelFileError, shown
 from minispec.model.config import GPT2Config
-
-
-@dataclass(frozen=True, slots=True)
-class Attention:
-    """``c_attn`` maps C to 3C (queries, keys, values), ``c_proj`` C to C."""
-
-    c_attn: Linear
-    c_proj: Linear
-
-
-@dataclass(frozen=True, slots=True)
-class MLP:
-    """``c_fc`` maps C to n_inner, ``c_proj`` back."""
-
-    c_fc: Linear
-    c_proj: Linear
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """One layer."""
-
-    ln_1: Norm
-    attn: Attention
-    ln_2: Norm
-    mlp: MLP
 
 
 @dataclass(frozen=True, slots=True)

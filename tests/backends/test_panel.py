@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 
 import llvmlite.binding
@@ -9,9 +10,13 @@ import numpy as np
 import pytest
 
 from minispec.backends import DTYPES, Norm, get_backend
+from minispec.backends.base import Backend
 from minispec.backends.formats import ITEM_BYTES
 from minispec.backends.isa import AVX2, AVX512, NEON, choose_isa
-from tests.models import random_gpt2
+from minispec.backends.panel import PanelBackend
+from minispec.errors import InvariantError
+from minispec.model.forward import forward
+from tests.models import bits, random_gpt2
 
 pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="without a compiler numba stands in")
 PANEL, NUMBA = get_backend("panel"), get_backend("numba")
@@ -53,6 +58,82 @@ def test_logits_equal_the_reference_of_the_same_format(dtype):
         np.testing.assert_allclose(logits[0], other, rtol=1e-4, atol=1e-4)
     if dtype != "float32":  # the control: another format's values are farther off than that
         assert np.abs(logits[0] - random_gpt2("numpy").logits(range(40))).max() > 1e-3
+
+
+def spelled_out(model):
+    """Return the model on a backend that runs a layer operation by operation, on the same packed weights."""
+    backend = get_backend("panel")
+    backend._num_weights = model.backend._num_weights
+    for name in ("embed", "layers"):
+        setattr(backend, name, getattr(Backend, name).__get__(backend))
+    return dataclasses.replace(model, backend=backend)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_one_call_for_all_layers_gives_the_bits_of_its_operations(dtype, threads, monkeypatch):
+    monkeypatch.setattr(PanelBackend, "_num_threads", lambda self, rows: threads)
+    whole = random_gpt2("panel", dtype=dtype, n_embd=48, n_head=3, n_layer=3, scale_attn_by_inverse_layer_idx=True)
+    caches = [model.new_cache(rows=2) for model in (whole, spelled_out(whole))]
+    generator = np.random.default_rng(0)
+    for fed, kwargs in [
+        (1, {}), (20, {"num_logits": 2}), (9, {"rows": [0, 1, 1, 0, 1, 0, 0, 1, 1]}),
+        (4, {"num_layers": 2}), (2, {"visible": np.tri(2, 64, 30, dtype=bool)}),
+    ]:  # fmt: skip
+        tokens = generator.integers(0, 97, fed).tolist()
+        both = [
+            forward(model.weights, model.config, model.backend, tokens, cache, **kwargs)
+            for model, cache in zip((whole, spelled_out(whole)), caches, strict=True)
+        ]
+        assert bits(both[0]) == bits(both[1])
+        for cache in caches:
+            cache.rollback(int(cache.lengths[:, 0].min()))
+        for part in ("keys", "values", "lengths", "positions"):
+            assert bits(getattr(caches[0], part)) == bits(getattr(caches[1], part))
+
+
+def test_a_cache_serves_one_stack_of_layers_after_another():
+    one, other = random_gpt2("panel", seed=1), random_gpt2("panel", seed=2)
+    shared, alone = one.new_cache(), other.new_cache()
+    one.forward([1, 2], shared)
+    shared.rollback(0)
+    assert bits(other.forward([3, 4], shared)) == bits(other.forward([3, 4], alone))
+
+
+def test_layers_of_two_formats_are_no_stack():
+    model, rounded = random_gpt2("panel"), random_gpt2("panel", dtype="int8")
+    mixed = dataclasses.replace(model.weights, h=(model.weights.h[0], rounded.weights.h[1]))
+    with pytest.raises(InvariantError, match="different formats"):
+        forward(mixed, model.config, model.backend, [1], model.new_cache())
+
+
+@pytest.mark.parametrize(("token", "position"), [(-1, 0), (97, 0), (0, -1), (0, 64)])
+def test_a_token_or_position_outside_its_table_is_refused(token, position):
+    model = random_gpt2("panel")
+    with pytest.raises(IndexError, match="outside its table"):
+        model.backend.embed(model.weights.wte, model.weights.wpe, np.array([token]), np.array([position]))
+
+
+@pytest.mark.parametrize("num_tokens", [1, 5, 16, 17, 40])
+@pytest.mark.parametrize("size", [16, 24])
+def test_attention_has_the_bits_of_its_tokens_one_by_one(num_tokens, size):
+    generator = np.random.default_rng(num_tokens)
+    keys, values = (generator.standard_normal((2, 200, 3, size), np.float32) for _ in range(2))
+    queries = generator.standard_normal((num_tokens, 3, size), np.float32)
+    rows, ends = generator.integers(0, 2, num_tokens), generator.integers(1, 200, num_tokens)
+    visible = generator.random((num_tokens, 200)) < 0.5
+    visible[:, 0] = True
+    backend = get_backend("panel")
+    backend._num_weights = 10**9  # so many that attention is shared among the threads
+    for mask in (None, visible):
+        together = backend.attention(queries, keys, values, rows, ends, mask, 0.3)
+        for t in range(num_tokens):
+            of_t = None if mask is None else mask[t : t + 1]
+            alone = backend.attention(queries[t : t + 1], keys, values, rows[t : t + 1], ends[t : t + 1], of_t, 0.3)
+            assert bits(together[t : t + 1]) == bits(alone)
+        np.testing.assert_allclose(
+            together, Backend.attention(backend, queries, keys, values, rows, ends, mask, 0.3), rtol=2e-5, atol=2e-6
+        )
 
 
 def test_exp_is_accurate_and_keeps_the_ends():
