@@ -1,14 +1,16 @@
-"""What a backend's kernels reach when nothing has to come from far: the compute ceiling that applies to *them*.
+"""What a backend's kernels reach, each by itself: the ceilings that apply to *them*.
 
-The machine's peak is that of a large matrix product. A kernel for a few rows, an attention over a cache, an exponential
-stay below it, each by its own measure. So each is timed alone, on operands that stay in the nearest caches.
+The machine's ceilings are those of one long read and of a large matrix product. A kernel for a few rows reaches
+neither: it computes while it waits for memory, but not all the time; an attention reads the cache in pieces; an
+exponential takes many operations. So each is timed alone. Matrices and caches are taken in turn from as many as the
+model's forward reads, so that they come from as far away as in a forward; activations are near, as they are there.
 """
 
 from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -17,8 +19,12 @@ from minispec.backends.base import Norm
 from minispec.model import GPT2
 
 MATRIX = (512, 768)
-"""Inputs and outputs of the matrix: 1.5 MiB in float32, within the caches of two cores."""
+"""Inputs and outputs of the matrices: 1.5 MiB in float32, not those of any model."""
 
+LARGEST_BYTES = 1 << 28
+"""What is taken in turn is no more than this: 256 MiB are beyond every cache."""
+
+_NEAR_CALLS = 20
 _FEW = 64  # inputs of the matrix behind which activations are timed: work enough to be shared among threads
 
 KINDS = {
@@ -38,12 +44,28 @@ KINDS = {
 
 
 def kernel_timers(
-    model: GPT2, rows: int, context: int, *, calls: int = 20, clock: Callable[[], float] = time.perf_counter
-) -> dict[str, Callable[[], float]]:
-    """Return, per kernel, what measures its seconds per operation on ``rows`` rows.
+    model: GPT2,
+    rows: Sequence[int],
+    context: int,
+    footprint: int,
+    *,
+    passes: int = 3,
+    clock: Callable[[], float] = time.perf_counter,
+) -> dict[tuple[str, int], Callable[[], float]]:
+    """Return, per kernel and number of rows, what measures its seconds per operation.
 
-    Each takes the median of ``calls`` calls, after one that warms the caches, and subtracts that of calls with next to
-    no work of this kind: what a call costs by itself is counted elsewhere, once.
+    Each takes the median of ``passes`` passes over its operands, after one that nobody times, and subtracts that of
+    as many calls with next to no work of this kind: what a call costs by itself is counted elsewhere, once.
+
+    Parameters
+    ----------
+    model : GPT2
+    rows : sequence of int
+    context : int
+    footprint : int
+        Bytes that a forward of the model reads.
+    passes : int
+    clock : callable
     """
     backend, config = model.backend, model.config
     generator = np.random.default_rng(0)
@@ -52,46 +74,58 @@ def kernel_timers(
         return generator.standard_normal(shape, np.float32)
 
     inputs, outputs = MATRIX
-    matrix = backend.pack(normal(inputs, outputs), None, model.dtype)
-    wide, least = (backend.pack(normal(*size), None, model.dtype) for size in ((_FEW, config.n_inner), (1, 1)))
-    x, few, one = normal(rows, inputs), normal(rows, _FEW), normal(rows, 1)
-    norm = Norm(np.ones(inputs, np.float32), np.zeros(inputs, np.float32), 1e-5)
     heads, size, name = config.n_head, config.head_size, config.activation_function
-    queries = normal(rows, heads, size)
-    keys, values = normal(1, context + rows, heads, size), normal(1, context + rows, heads, size)
-    row_index, ends = np.zeros(rows, np.int64), context + 1 + np.arange(rows)
-    scores = heads * int(ends.sum() - rows)
+    original, slots = normal(inputs, outputs), context + max(rows)
+    matrix = backend.pack(original, None, model.dtype)
+    wide, least = (backend.pack(normal(*size), None, model.dtype) for size in ((_FEW, config.n_inner), (1, 1)))
+    far = min(footprint, LARGEST_BYTES)
+    matrices = [backend.pack(original, None, model.dtype) for _ in range(max(1, far // matrix.weight.nbytes))]
+    pairs = max(1, far // (8 * slots * config.n_embd))
+    keys, values = (backend.zeros((pairs, 1, slots, heads, size), model.dtype) for _ in range(2))
+    keys[:], values[:] = normal(slots, heads, size), normal(slots, heads, size)
+    norm = Norm(np.ones(inputs, np.float32), np.zeros(inputs, np.float32), 1e-5)
 
-    def attend(ends: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> object:
-        return backend.attention(queries, keys, values, row_index, ends, None, 1.0)
-
-    def per_operation(flops: int, call: Callable[[], object], without: Callable[[], object]) -> Callable[[], float]:
-        def once(what: Callable[[], object]) -> float:
+    def per_operation(
+        flops: int, call: Callable[[int], object], without: Callable[[int], object], calls: int
+    ) -> Callable[[], float]:
+        def once(what: Callable[[int], object]) -> float:
             started = clock()
-            what()
+            for i in range(calls):
+                what(i)
             return clock() - started
 
-        def middle(what: Callable[[], object]) -> float:
-            return statistics.median([once(what) for _ in range(1 + calls)][1:])
+        def middle(what: Callable[[int], object]) -> float:
+            return statistics.median([once(what) for _ in range(1 + passes)][1:])
 
-        return lambda: (middle(call) - middle(without)) / flops
+        return lambda: (middle(call) - middle(without)) / (calls * flops)
 
-    return {
-        "matrix": per_operation(
-            2 * rows * inputs * outputs, lambda: backend.linear(x, matrix), lambda: backend.linear(one, least)
-        ),
-        "norm": per_operation(
-            NORM_OPERATIONS * x.size, lambda: backend.linear(x, matrix, norm=norm), lambda: backend.linear(x, matrix)
-        ),
-        "activation": per_operation(
-            ACTIVATION_OPERATIONS[name] * rows * config.n_inner,
-            lambda: backend.linear(few, wide, activation=name),
-            lambda: backend.linear(few, wide),
-        ),
-        "attention": per_operation(
-            scores * (4 * size + SCORE_OPERATIONS), lambda: attend(ends), lambda: attend(np.ones_like(ends))
-        ),
-    }
+    def timers(m: int) -> dict[str, Callable[[], float]]:
+        x, few, one = normal(m, inputs), normal(m, _FEW), normal(m, 1)
+        queries, row_index, ends = normal(m, heads, size), np.zeros(m, np.int64), context + 1 + np.arange(m)
+        scores, firsts = heads * int(ends.sum() - m), np.ones_like(ends)
+
+        def attend(i: int, ends: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> object:
+            return backend.attention(queries, keys[i], values[i], row_index, ends, None, 1.0)
+
+        return {
+            "matrix": per_operation(
+                2 * m * inputs * outputs, lambda i: backend.linear(x, matrices[i]),
+                lambda i: backend.linear(one, least), len(matrices),
+            ),
+            "norm": per_operation(
+                NORM_OPERATIONS * x.size, lambda i: backend.linear(x, matrix, norm=norm),
+                lambda i: backend.linear(x, matrix), _NEAR_CALLS,
+            ),
+            "activation": per_operation(
+                ACTIVATION_OPERATIONS[name] * m * config.n_inner, lambda i: backend.linear(few, wide, activation=name),
+                lambda i: backend.linear(few, wide), _NEAR_CALLS,
+            ),
+            "attention": per_operation(
+                scores * (4 * size + SCORE_OPERATIONS), lambda i: attend(i, ends), lambda i: attend(i, firsts), pairs
+            ),
+        }  # fmt: skip
+
+    return {(kind, m): run for m in rows for kind, run in timers(m).items()}
 
 
 def part_rates(seconds_per_operation: Mapping[str, float], peak: float) -> dict[str, float]:

@@ -41,7 +41,7 @@ class Measured:
     prediction : Prediction
         With what the kernels reach in place of the peak, and the measured overhead of the calls.
     floor_ratio, ratio : float
-        Median over the rounds of measured / floor and of measured / predicted, each round with its own bandwidth.
+        Median over the rounds of measured / floor and of measured / predicted, each round with its own ceilings.
     verify_cost : float
         v(m): median over the rounds of this time / that of one row.
     """
@@ -171,41 +171,44 @@ def measure_forwards(
     activation = model.config.activation_function
     counts = {m: count_forward(shape, m, context, storage=storage, activation=activation) for m in rows}
     footprint = sum(part.streamed_bytes for part in counts[1])
-    contenders = {PROBE: probe_timer(probe(footprint))}
+    contenders: dict[str, Callable[[], float]] = {PROBE: probe_timer(probe(footprint))}
     contenders |= {f"empty {m}": run for m, run in forward_timers(empty_model(model), rows, 0, clock=clock).items()}
     contenders |= {f"rows {m}": run for m, run in forward_timers(model, rows, context, clock=clock).items()}
-    for m in rows:
-        contenders |= {f"{name} {m}": run for name, run in kernel_timers(model, m, context, clock=clock).items()}
+    timers = kernel_timers(model, rows, context, footprint, clock=clock)
+    contenders |= {f"{kind} {m}": run for (kind, m), run in timers.items()}
     figures = interleave(contenders, repeats)
-    bandwidths = [footprint / seconds for seconds in figures[PROBE]]
 
     def relate(m: int) -> Measured:
         times = figures[f"rows {m}"]
-        kernels = {kind: statistics.median(figures[f"{kind} {m}"]) for kind in set(KINDS.values())}
-        rates = part_rates(kernels, machine.peak(model.dtype))
-        overhead = statistics.median(figures[f"empty {m}"])
 
         def floor(bandwidth: float) -> Prediction:
             return predict(counts[m], machine, model.dtype, rows=m, context=context, bandwidth=bandwidth)
 
-        def expected(bandwidth: float) -> Prediction:
+        def expected(bandwidth: float, seconds: Mapping[str, float]) -> Prediction:
+            rates = part_rates(
+                {kind: seconds[f"{kind} {m}"] for kind in set(KINDS.values())}, machine.peak(model.dtype)
+            )
             return predict(
                 counts[m], machine, model.dtype, rows=m, context=context, bandwidth=bandwidth, rates=rates,
-                overhead_s=overhead,
+                overhead_s=seconds[f"empty {m}"],
             )  # fmt: skip
 
-        def ratio(to: Callable[[float], Prediction]) -> float:
-            pairs = zip(times, bandwidths, strict=True)
-            return statistics.median(seconds / to(bandwidth).seconds for seconds, bandwidth in pairs)
+        middle = {name: statistics.median(values) for name, values in figures.items()}
+        rounds = [dict(zip(figures, values, strict=True)) for values in zip(*figures.values(), strict=True)]
 
         return Measured(
             rows=m,
             seconds=statistics.median(times),
             spread=(min(times), max(times)),
-            floor=floor(statistics.median(bandwidths)),
-            prediction=expected(statistics.median(bandwidths)),
-            floor_ratio=ratio(floor),
-            ratio=ratio(expected),
+            floor=floor(footprint / middle[PROBE]),
+            prediction=expected(footprint / middle[PROBE], middle),
+            floor_ratio=statistics.median(
+                seconds / floor(footprint / one[PROBE]).seconds for seconds, one in zip(times, rounds, strict=True)
+            ),
+            ratio=statistics.median(
+                seconds / expected(footprint / one[PROBE], one).seconds
+                for seconds, one in zip(times, rounds, strict=True)
+            ),
             verify_cost=statistics.median(a / b for a, b in zip(times, figures["rows 1"], strict=True)),
         )
 

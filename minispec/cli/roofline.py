@@ -191,7 +191,7 @@ def _measure(options: dict[str, Any]) -> None:
         with notes.status("making random weights …"):
             model = random_model(config, backend, dtype, options["shape"])
     with notes.status("compiling kernels (only the first run takes seconds) …"):
-        model.backend.warm_up()
+        model.backend.warm_up(model.dtype)
     with notes.status("measuring this machine …"):
         machine = measure_machine(QUICK_LADDER if options["quick"] else LADDER_BYTES, repeats)
     with notes.status("measuring forwards beside a read probe …"):

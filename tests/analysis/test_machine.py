@@ -15,14 +15,22 @@ from minispec.analysis import machine as machine_module
 from minispec.analysis.machine import Machine, measure_ladder
 from minispec.analysis.machine_profiles import PROFILES, get_profile
 from minispec.analysis.memory import array_bytes, cache_bytes, pair_memory, token_bytes, weights_bytes
-from minispec.analysis.roofline import Part, Storage, count_forward
+from minispec.analysis.roofline import (
+    ACTIVATION_OPERATIONS,
+    NORM_OPERATIONS,
+    SCORE_OPERATIONS,
+    Part,
+    Storage,
+    count_forward,
+)
 from minispec.analysis.roofline_batch import over_batches
 from minispec.analysis.roofline_counter import storage_of
-from minispec.analysis.roofline_kernels import KINDS, part_rates
+from minispec.analysis.roofline_kernels import KINDS, MATRIX, kernel_timers, part_rates
 from minispec.analysis.roofline_measure import PROBE, empty_model, forward_timers, measure_forwards, random_model
 from minispec.analysis.roofline_shapes import Shape, get_shape
 from minispec.analysis.roofline_time import predict, predict_forward
 from minispec.backends import BACKENDS, get_backend
+from minispec.backends.base import NumpyBackend
 from minispec.backends.formats import DTYPES
 from minispec.errors import OptionError
 from minispec.theory import ridge_tokens, roofline_verify_cost
@@ -231,6 +239,38 @@ def test_an_empty_model_makes_as_many_calls() -> None:
     assert empty.config.n_layer == model.config.n_layer
     assert empty.num_parameters < model.num_parameters / 10
     assert np.isfinite(empty.logits([1, 2])).all()
+
+
+class Slow(NumpyBackend):
+    """Takes a microsecond per call, and a nanosecond per byte of the matrix, the norm, or the keys that are seen."""
+
+    def __init__(self) -> None:
+        self.now, self.seen = 0.0, set[int]()
+
+    def linear(self, x, matrix, *, norm=None, activation=None, residual=None):
+        self.seen.add(id(matrix))
+        self.now += 1e-6 + 1e-9 * (matrix.weight.nbytes + (0 if norm is None else norm.weight.nbytes))
+        self.now += 0 if activation is None else 1e-9 * matrix.num_outputs
+        return x
+
+    def attention(self, queries, keys, values, rows, ends, visible, scale):
+        self.now += 1e-6 + 1e-9 * int(ends.sum()) * keys[0, 0].nbytes
+        return queries
+
+
+@pytest.mark.parametrize("footprint", [1 << 20, 1 << 23])
+def test_kernels_are_timed_on_operands_taken_in_turn(footprint: int) -> None:
+    backend = Slow()
+    model = random_gpt2(backend, n_embd=32, n_head=2)
+    timers = kernel_timers(model, (1, 3), 40, footprint, clock=lambda: backend.now)
+    weights, one = 4 * MATRIX[0] * MATRIX[1], 4  # bytes of a matrix, and of the one that stands for the call alone
+    backend.seen.clear()
+    assert timers["matrix", 3]() == pytest.approx(1e-9 * (weights - one) / (2 * 3 * MATRIX[0] * MATRIX[1]))
+    assert len(backend.seen) == max(1, footprint // weights) + 1
+    assert timers["norm", 1]() == pytest.approx(1e-9 * 4 * MATRIX[0] / (NORM_OPERATIONS * MATRIX[0]))
+    assert timers["activation", 1]() == pytest.approx(1e-9 / ACTIVATION_OPERATIONS["gelu_new"])
+    scores = 2 * (40 + 41 + 42)  # heads and slots, less the one slot each that stands for the call
+    assert timers["attention", 3]() == pytest.approx(1e-9 * 4 * 16 * scores / (scores * (4 * 16 + SCORE_OPERATIONS)))
 
 
 def test_rates_by_part_are_capped() -> None:
