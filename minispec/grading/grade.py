@@ -147,7 +147,6 @@ class _Run:
             worker = self._worker(question)
             try:
                 with worker as subject:
-                    self.isolation = self.isolation or worker.layers
                     if ours:
                         subject.replace(ours)
                     while left:
@@ -158,6 +157,8 @@ class _Run:
             except StudentError as error:
                 self._timeouts += error.kind == "time"
                 return Failed(error.kind, error.type_name, error.message, error.where)
+            finally:
+                self.isolation = self.isolation or worker.layers
         return None
 
     def _observe_check(self, check: Check, subject: Subject) -> _Seen:

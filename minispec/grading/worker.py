@@ -53,6 +53,11 @@ class Worker:
         What it may import beyond the standard library.
     limits : Limits
 
+    Attributes
+    ----------
+    layers : dict of str to bool
+        Each layer of isolation and whether it was in force; empty until the process has told.
+
     Raises
     ------
     StudentError
@@ -63,6 +68,7 @@ class Worker:
     modules: Sequence[str]
     packages: Sequence[str] = ("numpy",)
     limits: Limits = field(default_factory=Limits)
+    layers: dict[str, bool] = field(default_factory=dict, init=False)
 
     def __enter__(self) -> Subject:
         layers = self.limits.layers
@@ -74,7 +80,7 @@ class Worker:
                 raise
             self._start(tuple(layer for layer in layers if layer != "namespaces"))
             ready = self._receive(time.monotonic() + _START_S)
-        self.layers: dict[str, bool] = dict(ready["layers"])
+        self.layers = dict(ready["layers"])
         self._deadline = time.monotonic() + _WALL_FACTOR * self.limits.cpu_s + _WALL_SLACK_S
         try:
             loaded = self._receive(self._deadline)
