@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,9 @@ from minispec.backends.formats import ITEM_BYTES
 from minispec.errors import InvariantError
 from minispec.model.cache import KVCache
 from minispec.model.weights import Weights
+
+if TYPE_CHECKING:
+    from minispec.backends.panel import PanelBackend
 
 
 def storage_of(backend: Backend, dtype: str = "float32") -> Storage:
@@ -151,6 +155,52 @@ class TimingBackend(PassingBackend):
     ) -> Array:
         """See :meth:`Backend.attention`."""
         return self._timed("attention", lambda: self.inner.attention(queries, keys, values, rows, ends, visible, scale))
+
+
+class RegionCounter(PassingBackend):
+    """Counts the parallel regions of the panel backend: each wakes the other threads and waits for the last of them.
+
+    Attributes
+    ----------
+    regions : int
+    """
+
+    inner: PanelBackend
+
+    def __init__(self, inner: PanelBackend, names: Mapping[int, str]) -> None:
+        super().__init__(inner, names)
+        self.regions = 0
+
+    def embed(self, wte: Linear, wpe: Array, tokens: Index, positions: Index) -> Array:
+        """See :meth:`Backend.embed`."""
+        return self.inner.embed(wte, wpe, tokens, positions)
+
+    def linear(
+        self,
+        x: Array,
+        matrix: Linear,
+        *,
+        norm: Norm | None = None,
+        activation: str | None = None,
+        residual: Array | None = None,
+    ) -> Array:
+        """See :meth:`Backend.linear`."""
+        self.regions += self.inner.linear_shares(x, matrix) > 1
+        return self.inner.linear(x, matrix, norm=norm, activation=activation, residual=residual)
+
+    def attention(
+        self,
+        queries: Array,
+        keys: Array,
+        values: Array,
+        rows: Index,
+        ends: Index,
+        visible: NDArray[np.bool_] | None,
+        scale: float,
+    ) -> Array:
+        """See :meth:`Backend.attention`."""
+        self.regions += self.inner.attention_shares(queries, ends) > 1
+        return self.inner.attention(queries, keys, values, rows, ends, visible, scale)
 
 
 class CountingBackend(PassingBackend):

@@ -13,7 +13,7 @@ import numpy as np
 from minispec.analysis.machine import Machine
 from minispec.analysis.measure import interleave
 from minispec.analysis.roofline import Storage, count_forward
-from minispec.analysis.roofline_counter import TimingBackend, part_names, storage_of
+from minispec.analysis.roofline_counter import RegionCounter, TimingBackend, part_names, storage_of
 from minispec.analysis.roofline_kernels import KINDS, kernel_timers, part_rates
 from minispec.analysis.roofline_shapes import Shape
 from minispec.analysis.roofline_time import Prediction, predict
@@ -231,3 +231,18 @@ def time_parts(model: GPT2, rows: int, context: int, forwards: int = 7) -> Mappi
         parts = {name: seconds / 2 for name, seconds in timing.seconds.items()}  # of the warming forward and the timed
         samples.append(parts | {"other": max(0.0, whole - sum(parts.values()))})
     return {name: statistics.median(sample[name] for sample in samples) for name in samples[0]}
+
+
+def count_regions(model: GPT2, rows: int, context: int) -> int | None:
+    """Count the parallel regions of a forward, in the threads allowed now; None for a backend that does not tell."""
+    from minispec.backends.panel import PanelBackend  # imports Numba
+
+    if not isinstance(model.backend, PanelBackend):
+        return None
+    counter = RegionCounter(model.backend, part_names(model.weights))
+    session = dataclasses.replace(model, backend=counter).session()
+    tokens = [(31 * i + 7) % model.vocab_size for i in range(context + rows)]
+    session.prefill(tokens[:context])
+    counter.regions = 0
+    session.score(tokens[context:])
+    return counter.regions

@@ -54,6 +54,12 @@ _SQRT_HALF = np.float32(math.sqrt(0.5))
 
 
 @jit(nogil=True)
+def num_shares(work, parts, max_threads):
+    """Return among how many threads so many multiply-adds are shared; more than one is a parallel region."""
+    return max(1, min(max_threads, parts)) if work >= PARALLEL_WORK else 1
+
+
+@jit(nogil=True)
 def exp(x):
     """Return e**x in float32, to 2 units in the last place; 0 below -87, infinite above 88, NaN for NaN.
 
@@ -155,8 +161,8 @@ def linear(x, norm_weight, norm_bias, epsilon, panels, scale, bias, activation, 
     if norm_weight.size:
         normed = np.empty((num_rows, num_inputs), np.float32)
         normalise(x, norm_weight, norm_bias, epsilon, normed)
-    threads = min(max_threads, num_panels)
-    if threads == 1 or num_inputs * num_outputs * num_rows < PARALLEL_WORK:
+    threads = num_shares(num_inputs * num_outputs * num_rows, num_panels, max_threads)
+    if threads == 1:
         _columns(normed, panels, scale, bias, activation, residual, y, np.int64(0), num_panels)
     else:
         for i in prange(threads):
@@ -297,9 +303,8 @@ def attention(queries, keys, values, rows, ends, visible, scale, max_threads):
     num_tokens, num_heads, size = queries.shape
     out = np.empty_like(queries)
     tasks = num_tokens * num_heads
-    threads = min(max_threads, tasks)
-    work = 2 * num_heads * size * _total(ends)
-    if threads <= 1 or work < PARALLEL_WORK:
+    threads = num_shares(2 * num_heads * size * _total(ends), tasks, max_threads)
+    if threads == 1:
         _attend(queries, keys, values, rows, ends, visible, scale, out, np.int64(0), tasks)
     else:
         for i in prange(threads):

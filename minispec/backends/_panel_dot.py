@@ -23,7 +23,7 @@ from llvmlite import ir
 from numba import prange, types
 from numba.extending import intrinsic
 
-from minispec.backends._panel import PARALLEL_WORK, _finish, normalise
+from minispec.backends._panel import _finish, normalise, num_shares
 from minispec.backends._panel_ir import (
     _LINE_BYTES,
     _PREFETCH_BYTES,
@@ -229,8 +229,8 @@ def linear(x, norm_weight, norm_bias, epsilon, panels, scale, bias, activation, 
         normed = np.empty((num_rows, num_inputs), np.float32)
         normalise(x, norm_weight, norm_bias, epsilon, normed)
     words, starts, factors = prepare(normed, num_words, per_word)
-    threads = min(max_threads, num_panels)
-    if threads == 1 or num_inputs * num_outputs * num_rows < PARALLEL_WORK:
+    threads = num_shares(num_inputs * num_outputs * num_rows, num_panels, max_threads)
+    if threads == 1:
         _columns(words, starts, factors, panels, scale, bias, activation, residual, y, np.int64(0), num_panels)
     else:
         for i in prange(threads):

@@ -209,6 +209,16 @@ class PanelBackend(Backend):
             self._num_threads(len(x)),
         )
 
+    def linear_shares(self, x: Array, matrix: Linear) -> int:
+        """Return among how many threads :meth:`linear` shares its work; more than one is a parallel region."""
+        work = x.size * matrix.num_outputs
+        return int(_panel.num_shares(work, len(matrix.weight), self._num_threads(len(x))))
+
+    def attention_shares(self, queries: Array, ends: Index) -> int:
+        """Return the same for :meth:`attention`."""
+        tokens, heads, size = queries.shape
+        return int(_panel.num_shares(2 * heads * size * int(ends.sum()), tokens * heads, self._num_threads(tokens)))
+
     def _num_threads(self, rows: int) -> int:
         """Return one thread for a forward so short that waking others gains nothing; it also fears no neighbour."""
         return 1 if rows * self._num_weights < _SHORT_FORWARD else threads.num_threads()

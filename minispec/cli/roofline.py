@@ -171,7 +171,13 @@ def _measure(options: dict[str, Any]) -> None:
     from minispec.analysis.machine import LADDER_BYTES, describe_cpu, measure_machine
     from minispec.analysis.memory import measure_pair, pair_memory
     from minispec.analysis.roofline_counter import storage_of
-    from minispec.analysis.roofline_measure import measure_forwards, model_storage, random_model, time_parts
+    from minispec.analysis.roofline_measure import (
+        count_regions,
+        measure_forwards,
+        model_storage,
+        random_model,
+        time_parts,
+    )
     from minispec.analysis.roofline_shapes import to_config
     from minispec.backends import get_backend
 
@@ -197,6 +203,7 @@ def _measure(options: dict[str, Any]) -> None:
     with notes.status("measuring forwards beside a read probe …"):
         measured = measure_forwards(model, machine, rows, options["context"], repeats)
         where = {count: time_parts(model, count, options["context"]) for count in (1, rows[-1])}
+        regions = {count: count_regions(model, count, options["context"]) for count in (1, rows[-1])}
     draft = load_model(options["draft"], options["backend"], dtype)
     pair = pair_memory(
         Shape.from_config(model.config, model.name), Shape.from_config(draft.config, draft.name),
@@ -216,12 +223,13 @@ def _measure(options: dict[str, Any]) -> None:
             "backend": options["backend"], "context": options["context"], "repeats": repeats,
             "forwards": [measured_facts(m) for m in measured],
             "part_seconds": {str(count): dict(times) for count, times in where.items()},
+            "parallel_regions": {str(count): number for count, number in regions.items()},
             "memory": asdict(pair) | {"resident": None if resident is None else asdict(resident)},
         }))  # fmt: skip
     else:
         out = stdout()
         print_machine(out, facts, machine, model.dtype)
-        _print_parts(out, measured, where)
+        _print_parts(out, measured, where, regions)
         _print_measured(out, measured)
         _print_memory(out, pair, resident, options["context"])
     if options["plot"] is not None:
@@ -230,7 +238,9 @@ def _measure(options: dict[str, Any]) -> None:
         style.save(measured_figure(machine, measured, f"{model.name}, {dtype}"), options["plot"])
 
 
-def _print_parts(out: Console, measured: Sequence[Measured], where: dict[int, Any]) -> None:
+def _print_parts(
+    out: Console, measured: Sequence[Measured], where: dict[int, Any], regions: dict[int, int | None]
+) -> None:
     for m in (measured[0], measured[-1]):
         times = where[m.rows]
         rows = table("part", "MFLOP", "MB", "FLOP/byte", "floor", "bound by", "predicted", "measured")
@@ -251,7 +261,8 @@ def _print_parts(out: Console, measured: Sequence[Measured], where: dict[int, An
             time(m.floor.seconds), m.floor.bound, time(m.prediction.seconds), time(m.seconds), style="bold",
         )  # fmt: skip
         padding = 100 * whole.padding_bytes / whole.weight_bytes
-        out.print(f"{m.rows} row{'s' if m.rows > 1 else ''} ({padding:.1f} % of the weight bytes are padding)")
+        shared = "" if regions[m.rows] is None else f"; {regions[m.rows]} parallel regions"
+        out.print(f"{m.rows} row{'s' if m.rows > 1 else ''} ({padding:.1f} % of the weight bytes are padding{shared})")
         out.print(rows)
         out.print()
     out.print("A fused norm or activation is measured with its matrix, scores and values of the attention together.\n")

@@ -26,7 +26,14 @@ from minispec.analysis.roofline import (
 from minispec.analysis.roofline_batch import over_batches
 from minispec.analysis.roofline_counter import storage_of
 from minispec.analysis.roofline_kernels import KINDS, MATRIX, kernel_timers, part_rates
-from minispec.analysis.roofline_measure import PROBE, empty_model, forward_timers, measure_forwards, random_model
+from minispec.analysis.roofline_measure import (
+    PROBE,
+    count_regions,
+    empty_model,
+    forward_timers,
+    measure_forwards,
+    random_model,
+)
 from minispec.analysis.roofline_shapes import Shape, get_shape
 from minispec.analysis.roofline_time import predict, predict_forward
 from minispec.backends import BACKENDS, get_backend
@@ -278,6 +285,20 @@ def test_rates_by_part_are_capped() -> None:
     assert rates["lm_head"] == pytest.approx(100e9)
     assert rates["ln_1"] == pytest.approx(200e9)  # a difference of two times that came out negative
     assert rates["attn.values"] == pytest.approx(10e9)
+
+
+@pytest.mark.skipif("panel" not in BACKENDS, reason="no such backend here")
+@pytest.mark.parametrize(("threads", "rows", "regions"), [(1, 1, 0), (2, 1, 1), (2, 40, 16)])
+def test_parallel_regions_are_counted(threads: int, rows: int, regions: int, monkeypatch) -> None:
+    # One row of the largest matrix of a layer is 64 x 256 multiply-adds, of the head 64 x 1000: only that is shared.
+    # Of 40 rows the smallest is 64 x 64 x 40, and attention over 5 to 44 slots 2 x 64 x 980: five a layer, and the head.
+    model = random_gpt2("panel", n_embd=64, n_layer=3, vocab_size=1000, n_positions=128)
+    monkeypatch.setattr(type(model.backend), "_num_threads", lambda self, rows: threads)
+    assert count_regions(model, rows, 4) == regions
+
+
+def test_a_backend_that_does_not_tell_has_no_count() -> None:
+    assert count_regions(random_gpt2("numpy"), 1, 4) is None
 
 
 # Memory
