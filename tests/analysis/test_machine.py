@@ -291,7 +291,7 @@ def test_rates_by_part_are_capped() -> None:
 @pytest.mark.parametrize(("threads", "rows", "regions"), [(1, 1, 0), (2, 1, 1), (2, 40, 16)])
 def test_parallel_regions_are_counted(threads: int, rows: int, regions: int, monkeypatch) -> None:
     # One row of the largest matrix of a layer is 64 x 256 multiply-adds, of the head 64 x 1000: only that is shared.
-    # Of 40 rows the smallest is 64 x 64 x 40, and attention over 5 to 44 slots 2 x 64 x 980: five a layer, and the head.
+    # Of 40 rows the smallest is 64 x 64 x 40, and attention over 5 to 44 slots 2 x 64 x 980: five per layer.
     model = random_gpt2("panel", n_embd=64, n_layer=3, vocab_size=1000, n_positions=128)
     monkeypatch.setattr(type(model.backend), "_num_threads", lambda self, rows: threads)
     assert count_regions(model, rows, 4) == regions
