@@ -250,13 +250,13 @@ def _attend(queries, keys, values, rows, ends, visible, scale, out, first_task, 
             counts[i] = _list_slots(rows[t] * capacity * stride, ends[t], visible, t, stride, firsts[i])
         longest = counts[:tokens].max()
         for h in range(first_task // num_tokens, -(-last_task // num_tokens)):
-            low = max(
-                0, first_task - h * num_tokens - group
-            )  # the first and last tasks may begin and end within a head
+            # the first and the last head may be another thread's in part
+            low = max(0, first_task - h * num_tokens - group)
             high = min(tokens, last_task - h * num_tokens - group)
             for start in range(0, longest, stretch):
                 for i in range(low, high):
-                    stop, query = min(start + stretch, counts[i]), ((group + i) * num_heads + h) * size
+                    stop = max(start, min(start + stretch, counts[i]))
+                    query = ((group + i) * num_heads + h) * size
                     if in_registers:
                         scores(queries, query, keys, firsts[i], h * size, start, stop, size, weights[i])
                     else:
@@ -267,7 +267,8 @@ def _attend(queries, keys, values, rows, ends, visible, scale, out, first_task, 
                 out[group + i, h] = _ZERO
             for start in range(0, longest, stretch):
                 for i in range(low, high):
-                    stop, first = min(start + stretch, counts[i]), ((group + i) * num_heads + h) * size
+                    stop = max(start, min(start + stretch, counts[i]))
+                    first = ((group + i) * num_heads + h) * size
                     weighted_sum(weights[i], values, firsts[i], h * size, start, stop, out, first, size)
             for i in range(low, high):
                 total = dot(weights, i * capacity, ones, 0, counts[i])
