@@ -71,7 +71,7 @@ def load_named(
 ) -> GPT2:
     """Load a model, once per process."""
     model = load_model(name, backend, draft_dtype or dtype if role == "draft" else dtype)
-    model.backend.warm_up()
+    model.backend.warm_up(model.dtype)
     return model
 
 

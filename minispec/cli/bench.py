@@ -16,7 +16,7 @@ from minispec.analysis.bench import QUICK, Benchmark, Plan, run_benchmark
 from minispec.analysis.bench_speculation import Speculation
 from minispec.analysis.machine import LADDER_BYTES, Machine, describe_cpu, measure_machine
 from minispec.analysis.prompts import bundled_prompts, read_prompts
-from minispec.backends import BACKENDS, DTYPES
+from minispec.backends import BACKENDS, DOT_DTYPES, DTYPES
 from minispec.cli.lists import Several
 from minispec.cli.machine_report import QUICK_LADDER, measured_facts, print_machine, size, stdout, table, time
 from minispec.cli.options import ModelName, option, threads_option
@@ -33,10 +33,10 @@ _FULL = Plan()
 @option("--target", type=ModelName(), default=DEFAULT_TARGET, help="The model whose text you want.")
 @option("--draft", type=ModelName(), default=DEFAULT_DRAFT, help="The draft model.")
 @option("--backend", type=click.Choice(BACKENDS), default=BACKENDS[0], help="What computes the forward.")
-@option("--dtype", type=click.Choice(DTYPES), default=DTYPES[0], help="In what the target's weights are kept.")
+@option("--dtype", type=click.Choice((*DTYPES, *DOT_DTYPES)), default=DTYPES[0], help="In what the target's weights are kept.")
 @option(
     "--draft-dtype",
-    type=click.Choice(DTYPES),
+    type=click.Choice((*DTYPES, *DOT_DTYPES)),
     default=None,
     show_default="that of --dtype",
     help="The same for the draft.",
@@ -87,7 +87,8 @@ def bench(**options: Any) -> None:
         draft = load_model(options["draft"], options["backend"], options["draft_dtype"] or options["dtype"])
         check_vocabularies(target, draft)
         status.update("compiling kernels (only the first run takes seconds) …")
-        target.backend.warm_up()
+        for model in (target, draft):
+            model.backend.warm_up(model.dtype)
         status.update("measuring this machine …")
         machine = measure_machine(QUICK_LADDER if options["quick"] else LADDER_BYTES, plan.repeats)
         benchmark = run_benchmark(

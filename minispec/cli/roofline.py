@@ -15,7 +15,7 @@ from minispec.analysis.machine import Machine
 from minispec.analysis.roofline_batch import BatchPoint
 from minispec.analysis.roofline_measure import Measured
 from minispec.analysis.roofline_shapes import Shape, get_shape
-from minispec.backends import BACKENDS, DTYPES
+from minispec.backends import BACKENDS, DOT_DTYPES, DTYPES
 from minispec.cli.lists import Several
 from minispec.cli.machine_report import (
     QUICK_LADDER,
@@ -60,7 +60,7 @@ UNSTEADY = 1.8
 )
 @option(
     "--dtype",
-    type=click.Choice(DTYPES),
+    type=click.Choice((*DTYPES, *DOT_DTYPES)),
     default=None,
     show_default="float32; float16 with --machine",
     help="In what weights are kept.",

@@ -7,18 +7,18 @@ import time
 import click
 from rich.console import Console
 
-from minispec.backends import BACKENDS, DTYPES, get_backend
+from minispec.backends import BACKENDS, DOT_DTYPES, DTYPES, get_backend
 from minispec.cli.kernels import compiled_in, remark, warm_up_sampling
 from minispec.cli.options import option
 
 
 @click.command()
 @option("--backend", type=click.Choice(BACKENDS), default=BACKENDS[0], help="What computes the forward.")
-@option("--dtype", type=click.Choice((*DTYPES, "all")), default=DTYPES[0], help="In what weights are kept.")
+@option("--dtype", type=click.Choice((*DTYPES, *DOT_DTYPES, "all")), default=DTYPES[0], help="In what weights are kept.")
 def warmup(backend: str, dtype: str) -> None:
     """Compile the kernels and say where they are kept; later runs read them from there."""
     notes = Console(stderr=True, highlight=False)
-    parts = {f"kernels for {each}": each for each in (DTYPES if dtype == "all" else (dtype,))}
+    parts = {f"kernels for {each}": each for each in (get_backend(backend).dtypes if dtype == "all" else (dtype,))}
     started = time.perf_counter()
     with notes.status("compiling sampling and noise …") as status:
         warm_up_sampling()
