@@ -33,7 +33,12 @@ _FULL = Plan()
 @option("--target", type=ModelName(), default=DEFAULT_TARGET, help="The model whose text you want.")
 @option("--draft", type=ModelName(), default=DEFAULT_DRAFT, help="The draft model.")
 @option("--backend", type=click.Choice(BACKENDS), default=BACKENDS[0], help="What computes the forward.")
-@option("--dtype", type=click.Choice((*DTYPES, *DOT_DTYPES)), default=DTYPES[0], help="In what the target's weights are kept.")
+@option(
+    "--dtype",
+    type=click.Choice((*DTYPES, *DOT_DTYPES)),
+    default=DTYPES[0],
+    help="In what the target's weights are kept.",
+)
 @option(
     "--draft-dtype",
     type=click.Choice((*DTYPES, *DOT_DTYPES)),
