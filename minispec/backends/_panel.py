@@ -245,10 +245,11 @@ def _attend(queries, keys, values, rows, ends, visible, scale, out, first_task, 
     for group in range(0, num_tokens, TOKENS):
         tokens = min(TOKENS, num_tokens - group)
         stretch = SLOTS if tokens > 1 else capacity
+        longest = np.int64(0)
         for i in range(tokens):
             t = group + i
             counts[i] = _list_slots(rows[t] * capacity * stride, ends[t], visible, t, stride, firsts[i])
-        longest = counts[:tokens].max()
+            longest = max(longest, counts[i])
         for h in range(first_task // num_tokens, -(-last_task // num_tokens)):
             # the first and the last head may be another thread's in part
             low = max(0, first_task - h * num_tokens - group)
@@ -264,7 +265,8 @@ def _attend(queries, keys, values, rows, ends, visible, scale, out, first_task, 
                             weights[i, s] = dot(queries, query, keys, firsts[i, s] + h * size, size)
             for i in range(low, high):
                 _exponentials(weights[i, : counts[i]], scale)
-                out[group + i, h] = _ZERO
+                for d in range(size):
+                    out[group + i, h, d] = _ZERO
             for start in range(0, longest, stretch):
                 for i in range(low, high):
                     stop = max(start, min(start + stretch, counts[i]))
