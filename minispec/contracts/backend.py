@@ -7,8 +7,20 @@ from typing import Any, cast
 
 import numpy as np
 
-from minispec.backends.base import Array, Backend, Norm, NumpyBackend
+from minispec.backends.base import (
+    MLP,
+    Array,
+    Attention,
+    Backend,
+    Block,
+    Cache,
+    Linear,
+    Norm,
+    NumpyBackend,
+    Step,
+)
 from minispec.errors import InvariantError
+from minispec.model.cache import KVCache
 
 Operation = Callable[[Backend, slice], Array]
 """Computes some rows of a fixed problem with a backend."""
@@ -105,6 +117,10 @@ def check_reference(backend: Backend, num_rows: int = 7) -> None:
         error = float(np.max(np.abs(found - wanted) / np.maximum(1.0, np.abs(wanted))))
         if not error <= TOLERANCE:
             raise InvariantError(f"{backend.name}.{name} differs from the reference by {error:.1e}")
+        if name.startswith("linear"):  # reading a prompt asks for logits of no row at all
+            found, wanted = compute(from_host(backend), slice(0)), wanted[:0]
+            if found.shape != wanted.shape:
+                raise InvariantError(f"{backend.name}.{name} of no rows has shape {found.shape}, not {wanted.shape}")
 
 
 def check_batch_invariance(backend: Backend, num_rows: int = 19) -> None:
@@ -124,3 +140,49 @@ def check_batch_invariance(backend: Backend, num_rows: int = 19) -> None:
                     raise InvariantError(
                         f"{backend.name}.{name}: rows {start}..{start + size - 1} have other bits alone"
                     )
+
+
+def check_layers(backend: Backend, seed: int = 0) -> None:
+    """Hold ``layers`` to the operations it stands for: the same bits out, and the same ones left in the cache.
+
+    Raises
+    ------
+    InvariantError
+        Naming what differs.
+    """
+    generator = np.random.default_rng(seed)
+
+    def normal(*shape: int) -> Array:
+        return backend.place(generator.standard_normal(shape).astype(np.float32))
+
+    def matrix(inputs: int, outputs: int) -> Linear:
+        weight = generator.standard_normal((inputs, outputs)).astype(np.float32) / np.float32(inputs**0.5)
+        return backend.pack(weight, generator.standard_normal(outputs).astype(np.float32))
+
+    def norm() -> Norm:
+        return Norm(normal(24), normal(24), 1e-5)
+
+    blocks = tuple(
+        Block(norm(), Attention(matrix(24, 72), matrix(24, 24)), norm(), MLP(matrix(24, 50), matrix(50, 24)))
+        for _ in range(3)
+    )
+    caches = [KVCache(3, 3, 8, 12, rows=2, backend=backend) for _ in range(2)]
+    for rows, slots, num_layers, masked in [
+        ([0], [0], 3, False), ([0, 1, 0, 1], [1, 0, 2, 1], 3, False), ([0, 0], [3, 4], 3, True), ([1], [2], 2, False),
+    ]:  # fmt: skip
+        row_index, slot_index = np.array(rows), np.array(slots)
+        visible = np.tri(len(rows), 12, slots[0], dtype=bool) if masked else None
+        step = Step(slot_index, slot_index, row_index, slot_index, slot_index + 1, visible, num_layers, 0)
+        x = normal(len(rows), 24)
+
+        def whole(run: Callable[..., Array], cache: KVCache, x: Array = x, step: Step = step) -> Array:
+            def compute(cache: Cache, step: Step) -> Array:
+                return run(backend, x, blocks, cache, step, lambda layer: 0.3 / (layer + 1), "gelu_new")
+
+            return np.array(backend.run(compute, cache, step))
+
+        if whole(type(backend).layers, caches[0]).tobytes() != whole(Backend.layers, caches[1]).tobytes():
+            raise InvariantError(f"{backend.name}.layers has other bits than its operations, rows {rows}")
+        for part in ("keys", "values", "lengths"):
+            if np.any(getattr(caches[0], part) != getattr(caches[1], part)):
+                raise InvariantError(f"{backend.name}.layers leaves other {part} in the cache, rows {rows}")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from minispec.backends import BACKENDS, GPU_BACKENDS, NumpyBackend, get_backend
-from minispec.contracts.backend import check_batch_invariance, check_reference
+from minispec.contracts.backend import check_batch_invariance, check_layers, check_reference
 from minispec.errors import InputError, InvariantError
 
 
@@ -27,6 +27,11 @@ def test_backends_agree_with_the_reference(backend):
 def test_a_backend_that_declares_batch_invariance_has_it(backend):
     if backend.batch_invariant:
         check_batch_invariance(backend)
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+def test_all_layers_together_are_their_operations(name):
+    check_layers(get_backend(name))
 
 
 def test_some_backend_declares_batch_invariance():
@@ -60,7 +65,35 @@ class DoublePrecision(NumpyBackend):
         return super().activation(x, name).astype(np.float64)
 
 
-@pytest.mark.parametrize("broken", [ForgetsTheResidual, IgnoresTheMask, ReadsTheWrongRow, DoublePrecision])
+class RefusesNoRows(NumpyBackend):
+    def linear(self, x, matrix, **fused):
+        return super().linear(x if len(x) else np.zeros((1, x.shape[1]), np.float32), matrix, **fused)
+
+
+class SkipsALayer(NumpyBackend):
+    def layers(self, x, blocks, cache, step, scale, activation):
+        y = super().layers(x, blocks, cache, step, scale, activation)
+        return y if step.num_layers == len(blocks) else x
+
+
+class ForgetsToCount(NumpyBackend):
+    def layers(self, x, blocks, cache, step, scale, activation):
+        before = cache.lengths.copy()
+        y = super().layers(x, blocks, cache, step, scale, activation)
+        if step.visible is not None:
+            cache.lengths[:] = before
+        return y
+
+
+@pytest.mark.parametrize(("broken", "what"), [(SkipsALayer, "other bits"), (ForgetsToCount, "other lengths")])
+def test_layers_that_are_not_their_operations_are_told_apart(broken, what):
+    with pytest.raises(InvariantError, match=what):
+        check_layers(broken())
+
+
+@pytest.mark.parametrize(
+    "broken", [RefusesNoRows, ForgetsTheResidual, IgnoresTheMask, ReadsTheWrongRow, DoublePrecision]
+)
 def test_a_broken_backend_is_told_apart(broken):
     with pytest.raises(InvariantError):
         check_reference(broken())
