@@ -89,10 +89,21 @@ class Grader:
 
 @dataclass
 class _Seen:
-    """What a submission gave in one check: on the fixed cases, and the first wrong case with what it gave there."""
+    """What a submission gave in one check.
+
+    Attributes
+    ----------
+    fixed : list of Observation
+        On the fixed cases.
+    wrong : tuple or None
+        The first wrong case, what it gave there, and the difference in words.
+    fatal : bool
+        Whether the worker is of no more use: it may still be busy with a case that nobody waits for.
+    """
 
     fixed: list[Observation]
     wrong: tuple[Case, Observation, str] | None
+    fatal: bool = False
 
 
 class _Run:
@@ -152,7 +163,7 @@ class _Run:
                     while left:
                         check = left.pop(0)
                         seen[check.id] = self._observe_check(check, subject)
-                        if seen[check.id].fixed and _is_fatal(seen[check.id]):
+                        if seen[check.id].fatal:
                             break
             except StudentError as error:
                 self._timeouts += error.kind == "time"
@@ -162,19 +173,17 @@ class _Run:
         return None
 
     def _observe_check(self, check: Check, subject: Subject) -> _Seen:
-        fixed = observe_all(check, subject, check.cases)
+        last = fixed = observe_all(check, subject, check.cases)
         expected = self._reference.expected(check)
         wrong = _first_wrong(check, check.cases, fixed, expected)
         if wrong is None and check.hidden is not None and self._reference.solution is not None:
             cases = list(check.hidden(self._generator(check)))
-            wrong = _first_wrong(
-                check, cases, observe_all(check, subject, cases), self._reference.expected_on(check, cases)
-            )
-        if wrong is not None and isinstance(wrong[1], Failed):
-            self._timeouts += wrong[1].kind == "time"
+            last = observe_all(check, subject, cases)
+            wrong = _first_wrong(check, cases, last, self._reference.expected_on(check, cases))
+        self._timeouts += any(isinstance(one, Failed) and one.kind == "time" for one in last)
         if wrong is None and check.leaderboard is not None:
             self.leaderboard.update(check.leaderboard(fixed[0]))
-        return _Seen(fixed, wrong)
+        return _Seen(fixed, wrong, bool(last) and isinstance(last[-1], Failed) and last[-1].kind in FATAL)
 
     def _generator(self, check: Check) -> np.random.Generator:
         """Hidden cases depend on a secret and on the content, so they stay the same when it is graded again."""
@@ -265,10 +274,6 @@ def _first_wrong(
     if len(seen) < len(cases):
         raise AssertionError("cases are left out only after a failure")
     return None
-
-
-def _is_fatal(seen: _Seen) -> bool:
-    return seen.wrong is not None and isinstance(seen.wrong[1], Failed) and seen.wrong[1].kind in FATAL
 
 
 def _lost(result: QuestionResult) -> float:

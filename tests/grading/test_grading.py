@@ -69,6 +69,21 @@ def test_a_submission_that_cannot_be_loaded_is_told_in_one_line(reports: dict[st
         assert check.text == "cannot be loaded: SyntaxError: invalid syntax (a0.py:1)"
 
 
+@pytest.mark.parametrize("end", ["os._exit(3)", "time.sleep(1000)"])
+def test_a_check_that_ends_the_worker_after_a_wrong_case_spoils_no_other(
+    end: str, grader: Grader, tmp_path: Path
+) -> None:
+    source = "import os, time\n" + with_accept(
+        f"if list(p) == [0.5, 0.5] and token == 0 and u < 0.6:\n"
+        f"        if u == 0.0:\n            return False\n"
+        f"        {end}\n"
+        f"    return bool(u * q[token] < p[token])"
+    )
+    accept, secret, law = grader.grade(write(tmp_path / "a0.py", source)).checks
+    assert accept.status == "failed"
+    assert (secret.status, law.status) == ("passed", "passed")
+
+
 def test_equal_submissions_have_equal_reports(grader: Grader, reports: dict[str, Report], tmp_path: Path) -> None:
     for name, source in (("inverted", INVERTED), ("raises", with_accept("raise ValueError(f'secret {u}')"))):
         again = Grader(example(), SECRET).grade(write(tmp_path / f"{name}.py", source))
