@@ -24,7 +24,7 @@ from minispec.analysis.roofline import (
     count_forward,
 )
 from minispec.analysis.roofline_batch import over_batches
-from minispec.analysis.roofline_counter import storage_of
+from minispec.analysis.roofline_counter import TimingBackend, part_names, storage_of
 from minispec.analysis.roofline_kernels import KINDS, MATRIX, kernel_timers, part_rates
 from minispec.analysis.roofline_measure import (
     PROBE,
@@ -295,6 +295,40 @@ def test_parallel_regions_are_counted(threads: int, rows: int, regions: int, mon
     model = random_gpt2("panel", n_embd=64, n_layer=3, vocab_size=1000, n_positions=128)
     monkeypatch.setattr(type(model.backend), "_num_threads", lambda self, rows: threads)
     assert count_regions(model, rows, 4) == regions
+
+
+class CountsAtTheEnd(NumpyBackend):
+    """Fills the cache itself and counts in ``run``, as a backend does whose cache is on a card."""
+
+    def layers(self, x, blocks, cache, step, scale, activation):
+        before = cache.lengths.copy()
+        y = super().layers(x, blocks, cache, step, scale, activation)
+        cache.lengths[:] = before
+        return y
+
+    def run(self, compute, cache, step):
+        logits = compute(cache, step)
+        cache.advance(slice(step.num_layers), step.rows, step.slots)
+        return logits
+
+
+class Inner(TimingBackend):
+    """A watched backend whose layers are the inner one's."""
+
+    def layers(self, *args):
+        return self.inner.layers(*args)
+
+
+@pytest.mark.parametrize("watch", [Inner, TimingBackend])
+def test_a_watched_forward_sees_the_context_and_gives_the_same_logits(watch) -> None:
+    model = random_gpt2(CountsAtTheEnd())
+    watched = dataclasses.replace(model, backend=watch(model.backend, part_names(model.weights)))
+    sessions = [model.session(), watched.session()]
+    for session in sessions:
+        session.prefill([1, 2, 3, 4])
+        assert session.cache.length() == 4
+    one, other = (session.score([5]) for session in sessions)
+    assert one.tobytes() == other.tobytes()
 
 
 def test_a_backend_that_does_not_tell_has_no_count() -> None:
