@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
 
 _log = logging.getLogger(__name__)
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -64,6 +67,31 @@ def sources_hash(folder: Path) -> str:
         if b"numba" in source:
             digest.update(path.name.encode() + b"\0" + source)
     return digest.hexdigest()
+
+
+def address_of(function: Callable[..., Any], *arguments: types.Type) -> int:
+    """Return where a compiled function that returns nothing begins, compiled for some Numba types of arguments.
+
+    Numba compiles a function again within each of its callers, with ``parallel=True`` three times each. What is long to
+    compile and seldom called is compiled once instead, and called :func:`by_address`.
+    """
+    result = function.get_compile_result(types.void(*arguments))  # type: ignore[attr-defined]
+    return int(result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name))
+
+
+@intrinsic
+def by_address(typing, address, arguments):  # type: ignore[no-untyped-def]
+    """Call the function at an address with a tuple of arguments, of exactly the types given to :func:`address_of`."""
+    plain = [types.unliteral(kind) for kind in arguments]
+
+    def codegen(context, builder, signature, values):  # type: ignore[no-untyped-def]
+        address, packed = values
+        unpacked = [builder.extract_value(packed, i) for i in range(len(plain))]
+        kind = ir.FunctionType(context.get_value_type(types.void), [context.get_value_type(each) for each in plain])
+        builder.call(builder.inttoptr(address, kind.as_pointer()), unpacked)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.Tuple(plain)), codegen
 
 
 def warn_if_in_memory() -> None:

@@ -10,10 +10,11 @@ else is plain Numba. Two rules make a row's bits independent of the other rows:
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
-from numba import carray, prange
+from numba import carray, from_dtype, prange, types
 
 from minispec.backends._panel_ir import (
     AT_ONCE,
@@ -30,7 +31,10 @@ from minispec.backends._panel_ir import (
     weighted_sum,
     widened,
 )
-from minispec.jit import jit
+from minispec.jit import address_of, by_address, jit
+
+_F32 = types.float32
+_VECTOR, _MATRIX = types.Array(_F32, 1, "C"), types.Array(_F32, 2, "C")
 
 ACTIVATIONS = {None: 0, "gelu_new": 1, "gelu": 2, "relu": 3}
 """Codes of the activations, for :func:`linear`."""
@@ -148,11 +152,22 @@ def _finish(out, scale, bias, activation, residual, row, first):
             out[n] = out[n] + residual[row, first + n]
 
 
+@functools.cache
+def columns_for(dtype):
+    """Return the address of :func:`_columns` for panels of a NumPy dtype."""
+    panels = types.Array(from_dtype(dtype), 3, "C")
+    range_of_panels = types.int64, types.int64
+    return address_of(_columns, _MATRIX, panels, _VECTOR, _VECTOR, types.int64, _MATRIX, _MATRIX, *range_of_panels)
+
+
 @jit(parallel=True, nogil=True)
-def linear(x, norm_weight, norm_bias, epsilon, panels, scale, bias, activation, residual, num_outputs, max_threads):
+def linear(
+    x, norm_weight, norm_bias, epsilon, columns, panels, scale, bias, activation, residual, num_outputs, max_threads
+):  # fmt: skip
     """Return activation(norm(x) @ W + bias) + residual, (T, N), for ``panels`` of shape (P, K, PANEL).
 
-    An empty ``norm_weight``, ``scale`` or ``residual`` stands for none. Oracle: Backend.linear.
+    ``columns`` is :func:`columns_for` the panels' dtype. An empty ``norm_weight``, ``scale`` or ``residual`` stands for
+    none. Oracle: Backend.linear.
     """
     num_rows, num_inputs = x.shape
     num_panels = panels.shape[0]
@@ -163,11 +178,11 @@ def linear(x, norm_weight, norm_bias, epsilon, panels, scale, bias, activation, 
         normalise(x, norm_weight, norm_bias, epsilon, normed)
     threads = num_shares(num_inputs * num_outputs * num_rows, num_panels, max_threads)
     if threads == 1:
-        _columns(normed, panels, scale, bias, activation, residual, y, np.int64(0), num_panels)
+        by_address(columns, (normed, panels, scale, bias, activation, residual, y, np.int64(0), num_panels))
     else:
         for i in prange(threads):
             first, last = i * num_panels // threads, (i + 1) * num_panels // threads
-            _columns(normed, panels, scale, bias, activation, residual, y, first, last)
+            by_address(columns, (normed, panels, scale, bias, activation, residual, y, first, last))
     return y
 
 
@@ -178,18 +193,16 @@ def split(qkv, keys, values, lengths, rows, slots):
     Oracle: Backend.project.
     """
     num_tokens, (num_heads, size) = qkv.shape[0], keys.shape[2:]
-    width = num_heads * size
     queries = np.empty((num_tokens, num_heads, size), np.float32)
     for t in range(num_tokens):
-        query = queries[t].reshape(width)
-        key, value = keys[rows[t], slots[t]].reshape(width), values[rows[t], slots[t]].reshape(width)
-        for c in range(width):
-            query[c] = qkv[t, c]
-        for c in range(width):
-            key[c] = qkv[t, width + c]
-        for c in range(width):
-            value[c] = qkv[t, 2 * width + c]
-        lengths[rows[t]] = max(lengths[rows[t]], slots[t] + 1)
+        row, slot = rows[t], slots[t]
+        for h in range(num_heads):
+            for d in range(size):
+                c = h * size + d
+                queries[t, h, d] = qkv[t, c]
+                keys[row, slot, h, d] = qkv[t, num_heads * size + c]
+                values[row, slot, h, d] = qkv[t, 2 * num_heads * size + c]
+        lengths[row] = max(lengths[row], slot + 1)
     return queries
 
 
@@ -297,22 +310,30 @@ def _total(counts):
     return total
 
 
+@functools.cache
+def attend_at():
+    """Return the address of :func:`_attend`."""
+    heads, cache, index = (types.Array(*kind, "C") for kind in ((_F32, 3), (_F32, 4), (types.int64, 1)))
+    visible, range_of_tasks = types.Array(types.bool_, 2, "C"), (types.int64, types.int64)
+    return address_of(_attend, heads, cache, cache, index, index, visible, _F32, heads, *range_of_tasks)
+
+
 @jit(parallel=True, nogil=True)
-def attention(queries, keys, values, rows, ends, visible, scale, max_threads):
+def attention(attend, queries, keys, values, rows, ends, visible, scale, max_threads):
     """Attend from each (token, head) to its row's slots, in slot order. Oracle: Backend.attention.
 
-    An empty ``visible`` stands for none.
+    ``attend`` is the address of :func:`_attend`. An empty ``visible`` stands for none.
     """
     num_tokens, num_heads, size = queries.shape
     out = np.empty_like(queries)
     tasks = num_tokens * num_heads
     threads = num_shares(2 * num_heads * size * _total(ends), tasks, max_threads)
     if threads == 1:
-        _attend(queries, keys, values, rows, ends, visible, scale, out, np.int64(0), tasks)
+        by_address(attend, (queries, keys, values, rows, ends, visible, scale, out, np.int64(0), tasks))
     else:
         for i in prange(threads):
             first, last = i * tasks // threads, (i + 1) * tasks // threads
-            _attend(queries, keys, values, rows, ends, visible, scale, out, first, last)
+            by_address(attend, (queries, keys, values, rows, ends, visible, scale, out, first, last))
     return out
 
 
@@ -347,7 +368,7 @@ def _matrix(addresses, num_inputs, num_outputs, empty_panels, scaled):
 
 @jit(nogil=True)
 def layers(
-    x, addresses, epsilons, scales, empty_panels, scaled, num_inner, num_layers, activation,
+    x, columns, attend, addresses, epsilons, scales, empty_panels, scaled, num_inner, num_layers, activation,
     keys, values, lengths, rows, slots, ends, visible, max_threads,
 ):  # fmt: skip
     """Run the first layers, one call for all of them. Oracle: Backend.layers.
@@ -357,6 +378,8 @@ def layers(
 
     Parameters
     ----------
+    columns, attend : int
+        See :func:`linear` and :func:`attention`.
     addresses : ndarray of shape (L, 16), int64
         Where weight and bias of the two norms are; then, of each of the four matrices, panels, scale and bias.
     epsilons : ndarray of shape (L, 2)
@@ -373,16 +396,18 @@ def layers(
         at, epsilon = addresses[layer], epsilons[layer]
         norm, shift = _vector(at[0], width), _vector(at[1], width)
         panels, scale, bias = _matrix(at[4:7], width, 3 * width, empty_panels, scaled)
-        qkv = linear(x, norm, shift, epsilon[0], panels, scale, bias, plain, no_matrix, 3 * width, max_threads)
+        qkv = linear(x, norm, shift, epsilon[0], columns, panels, scale, bias, plain, no_matrix, 3 * width, max_threads)
         queries = split(qkv, keys[layer], values[layer], lengths[layer], rows, slots)
-        heads = attention(queries, keys[layer], values[layer], rows, ends, visible, scales[layer], max_threads)
+        heads = attention(attend, queries, keys[layer], values[layer], rows, ends, visible, scales[layer], max_threads)
         panels, scale, bias = _matrix(at[7:10], width, width, empty_panels, scaled)
         heads = heads.reshape(x.shape)
-        x = linear(heads, no_vector, no_vector, _ZERO, panels, scale, bias, plain, x, width, max_threads)
+        x = linear(heads, no_vector, no_vector, _ZERO, columns, panels, scale, bias, plain, x, width, max_threads)
 
         norm, shift = _vector(at[2], width), _vector(at[3], width)
         panels, scale, bias = _matrix(at[10:13], width, num_inner, empty_panels, scaled)
-        hidden = linear(x, norm, shift, epsilon[1], panels, scale, bias, activation, no_matrix, num_inner, max_threads)
+        hidden = linear(
+            x, norm, shift, epsilon[1], columns, panels, scale, bias, activation, no_matrix, num_inner, max_threads
+        )
         panels, scale, bias = _matrix(at[13:16], num_inner, width, empty_panels, scaled)
-        x = linear(hidden, no_vector, no_vector, _ZERO, panels, scale, bias, plain, x, width, max_threads)
+        x = linear(hidden, no_vector, no_vector, _ZERO, columns, panels, scale, bias, plain, x, width, max_threads)
     return x

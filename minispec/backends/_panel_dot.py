@@ -18,12 +18,14 @@ A sum is one chain over k, and a row is quantised by itself: batch-invariant lik
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 from llvmlite import ir
-from numba import prange, types
+from numba import from_dtype, prange, types
 from numba.extending import intrinsic
 
-from minispec.backends._panel import _finish, normalise, num_shares
+from minispec.backends._panel import _MATRIX, _VECTOR, _finish, normalise, num_shares
 from minispec.backends._panel_ir import (
     _LINE_BYTES,
     _PREFETCH_BYTES,
@@ -37,7 +39,7 @@ from minispec.backends._panel_ir import (
     bits_of,
     from_bits,
 )
-from minispec.jit import jit
+from minispec.jit import address_of, by_address, jit
 
 _I64, _I32, _F32 = ir.IntType(64), ir.IntType(32), ir.FloatType()
 _WORDS, _FLOATS = ir.VectorType(_I32, LANES), ir.VectorType(_F32, LANES)
@@ -215,8 +217,17 @@ def _columns(words, starts, factors, panels, scale, bias, activation, residual, 
         _finish(sums, scale, bias, activation, residual, t, first)
 
 
+@functools.cache
+def columns_for(dtype):
+    """Return the address of :func:`_columns` for panels of a NumPy dtype."""
+    inputs = _MATRIX, _VECTOR, _VECTOR, types.Array(from_dtype(dtype), 4, "C")
+    return address_of(_columns, *inputs, _VECTOR, _VECTOR, types.int64, _MATRIX, _MATRIX, types.int64, types.int64)
+
+
 @jit(parallel=True, nogil=True)
-def linear(x, norm_weight, norm_bias, epsilon, panels, scale, bias, activation, residual, num_outputs, max_threads):
+def linear(
+    x, norm_weight, norm_bias, epsilon, columns, panels, scale, bias, activation, residual, num_outputs, max_threads
+):  # fmt: skip
     """Return activation(norm(x) @ W + bias) + residual, (T, N), for ``panels`` of (P, W, PANEL, numbers per word).
 
     As ``_panel.linear``, with norm(x) rounded to the weights' format.
@@ -231,9 +242,11 @@ def linear(x, norm_weight, norm_bias, epsilon, panels, scale, bias, activation, 
     words, starts, factors = prepare(normed, num_words, per_word)
     threads = num_shares(num_inputs * num_outputs * num_rows, num_panels, max_threads)
     if threads == 1:
-        _columns(words, starts, factors, panels, scale, bias, activation, residual, y, np.int64(0), num_panels)
+        arguments = (words, starts, factors, panels, scale, bias, activation, residual, y, np.int64(0), num_panels)
+        by_address(columns, arguments)
     else:
         for i in prange(threads):
             first, last = i * num_panels // threads, (i + 1) * num_panels // threads
-            _columns(words, starts, factors, panels, scale, bias, activation, residual, y, first, last)
+            arguments = (words, starts, factors, panels, scale, bias, activation, residual, y, first, last)
+            by_address(columns, arguments)
     return y

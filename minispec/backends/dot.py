@@ -99,5 +99,7 @@ class DotPanelBackend(PanelBackend):
         layers = Backend.layers if isinstance(blocks[0].mlp.c_fc, DotLinear) else PanelBackend.layers
         return layers(self, x, blocks, cache, step, scale, activation)
 
-    def _kernel(self, matrix: Linear) -> Callable[..., Array]:
-        return _panel_dot.linear if isinstance(matrix, DotLinear) else super()._kernel(matrix)
+    def _kernel(self, matrix: Linear) -> tuple[Callable[..., Array], int]:
+        if isinstance(matrix, DotLinear):
+            return _panel_dot.linear, _panel_dot.columns_for(matrix.weight.dtype)
+        return super()._kernel(matrix)

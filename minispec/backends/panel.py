@@ -57,6 +57,7 @@ class Layout:
         self.scales = np.array([scale(layer) for layer in range(len(blocks))], np.float32)
         matrix = blocks[0].mlp.c_fc
         self.empty_panels = matrix.weight[:0, :0, :0].copy()
+        self.columns = _panel.columns_for(matrix.weight.dtype)
         self.scaled = matrix.scale is not None and matrix.scale.size > 0
         self.num_inner = matrix.num_outputs
 
@@ -133,11 +134,13 @@ class PanelBackend(Backend):
         residual: Array | None = None,
     ) -> Array:
         """See :meth:`Backend.linear`: one compiled call, one parallel region."""
-        return self._kernel(matrix)(
+        linear, columns = self._kernel(matrix)
+        return linear(
             x,
             _NONE_1D if norm is None else norm.weight,
             _NONE_1D if norm is None else norm.bias,
             np.float32(0.0 if norm is None else norm.epsilon),
+            columns,
             matrix.weight,
             matrix.scale,
             matrix.bias,
@@ -147,9 +150,9 @@ class PanelBackend(Backend):
             self._num_threads(len(x)),
         )
 
-    def _kernel(self, matrix: Linear) -> Callable[..., Array]:
-        """Return the compiled body of :meth:`linear` for a matrix."""
-        return _panel.linear
+    def _kernel(self, matrix: Linear) -> tuple[Callable[..., Array], int]:
+        """Return the compiled body of :meth:`linear` for a matrix, and the address of what it calls in each thread."""
+        return _panel.linear, _panel.columns_for(matrix.weight.dtype)
 
     def embed(self, wte: Linear, wpe: Array, tokens: Index, positions: Index) -> Array:
         """See :meth:`Backend.embed`."""
@@ -173,7 +176,15 @@ class PanelBackend(Backend):
         """See :meth:`Backend.attention`."""
         mask = _NO_MASK if visible is None else np.ascontiguousarray(visible)
         return _panel.attention(
-            queries, keys, values, rows, ends, mask, np.float32(scale), self._num_threads(len(queries))
+            _panel.attend_at(),
+            queries,
+            keys,
+            values,
+            rows,
+            ends,
+            mask,
+            np.float32(scale),
+            self._num_threads(len(queries)),
         )
 
     def layers(
@@ -191,6 +202,8 @@ class PanelBackend(Backend):
             layout = cache.recordings["layout"] = Layout(blocks, scale)
         return _panel.layers(
             x,
+            layout.columns,
+            _panel.attend_at(),
             layout.addresses,
             layout.epsilons,
             layout.scales,
