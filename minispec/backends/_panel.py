@@ -22,6 +22,7 @@ from minispec.backends._panel_ir import (
     MAX_ROWS,
     MAX_VECTORS,
     PANEL,
+    SLOTS_AHEAD,
     bits_of,
     dot,
     from_bits,
@@ -42,8 +43,10 @@ ACTIVATIONS = {None: 0, "gelu_new": 1, "gelu": 2, "relu": 3}
 PARALLEL_WORK = 60_000
 """Multiply-adds below which a second thread costs more than it saves (a parallel region takes 1 to 2 microseconds)."""
 
-TOKENS, SLOTS = 16, 64
-"""Of so many tokens at once attention goes through so many slots at a time: 16 KiB of keys of 64 numbers."""
+TOKENS, SLOTS = 16, 16
+"""Of so many tokens at once attention goes through so many slots at a time: 4 KiB of keys of 64 numbers."""
+SCORES = 16_384
+"""Scores that are kept at once: 64 KiB. So many heads go through the slots together."""
 
 _ONE, _HALF, _ZERO = np.float32(1.0), np.float32(0.5), np.float32(0.0)
 _LOG2_E = np.float32(1.4426950408889634)
@@ -245,50 +248,61 @@ def _list_slots(row, end, visible, t, stride, firsts):
 def _attend(queries, keys, values, rows, ends, visible, scale, out, first_task, last_task):
     """Attend for some (head, token) pairs, numbered h * T + t.
 
-    Tokens go in groups, and a group through a stretch of slots before the next one: keys and values come from memory
-    once for all of its tokens, and from the nearest cache for all but the first.
+    Tokens go in groups, and a group through a stretch of slots, with one head after the other, before the next stretch:
+    keys and values come from memory in long reads, once for all tokens, and from the nearest cache for all but one.
     """
     num_tokens, num_heads, size = queries.shape
     capacity, stride = keys.shape[1], num_heads * size
     most = min(num_tokens, TOKENS)
-    firsts, weights = np.empty((most, capacity + 1), np.int64), np.empty((most, capacity), np.float32)
-    counts = np.empty(most, np.int64)
+    firsts, counts = np.empty((most, capacity + SLOTS_AHEAD), np.int64), np.empty(most, np.int64)
     ones = np.ones(capacity, np.float32)
     in_registers = size % LANES == 0 and size // LANES <= MAX_VECTORS
+    first_head, last_head = first_task // num_tokens, -(-last_task // num_tokens)
     for group in range(0, num_tokens, TOKENS):
         tokens = min(TOKENS, num_tokens - group)
-        stretch = SLOTS if tokens > 1 else capacity
         longest = np.int64(0)
         for i in range(tokens):
             t = group + i
             counts[i] = _list_slots(rows[t] * capacity * stride, ends[t], visible, t, stride, firsts[i])
             longest = max(longest, counts[i])
-        for h in range(first_task // num_tokens, -(-last_task // num_tokens)):
-            # the first and the last head may be another thread's in part
-            low = max(0, first_task - h * num_tokens - group)
-            high = min(tokens, last_task - h * num_tokens - group)
-            for start in range(0, longest, stretch):
-                for i in range(low, high):
-                    stop = max(start, min(start + stretch, counts[i]))
-                    query = ((group + i) * num_heads + h) * size
-                    if in_registers:
-                        scores(queries, query, keys, firsts[i], h * size, start, stop, size, weights[i])
-                    else:
-                        for s in range(start, stop):
-                            weights[i, s] = dot(queries, query, keys, firsts[i, s] + h * size, size)
-            for i in range(low, high):
-                _exponentials(weights[i, : counts[i]], scale)
-                for d in range(size):
-                    out[group + i, h, d] = _ZERO
-            for start in range(0, longest, stretch):
-                for i in range(low, high):
-                    stop = max(start, min(start + stretch, counts[i]))
-                    first = ((group + i) * num_heads + h) * size
-                    weighted_sum(weights[i], values, firsts[i], h * size, start, stop, out, first, size)
-            for i in range(low, high):
-                total = dot(weights, i * capacity, ones, 0, counts[i])
-                for d in range(size):
-                    out[group + i, h, d] = out[group + i, h, d] / total
+        together = max(1, min(last_head - first_head, SCORES // max(1, tokens * longest)))
+        weights = np.empty((together, tokens, longest), np.float32)
+        for head in range(first_head, last_head, together):
+            heads = range(head, min(head + together, last_head))
+            for start in range(0, longest, SLOTS):
+                for h in heads:
+                    for i in _tokens_of(h, group, tokens, num_tokens, first_task, last_task):
+                        query = ((group + i) * num_heads + h) * size
+                        stop = max(start, min(start + SLOTS, counts[i]))
+                        found = weights[h - head, i]
+                        if in_registers:
+                            scores(queries, query, keys, firsts[i], h * size, start, stop, size, found)
+                        else:
+                            for s in range(start, stop):
+                                found[s] = dot(queries, query, keys, firsts[i, s] + h * size, size)
+            for h in heads:
+                for i in _tokens_of(h, group, tokens, num_tokens, first_task, last_task):
+                    _exponentials(weights[h - head, i, : counts[i]], scale)
+                    for d in range(size):
+                        out[group + i, h, d] = _ZERO
+            for start in range(0, longest, SLOTS):
+                for h in heads:
+                    for i in _tokens_of(h, group, tokens, num_tokens, first_task, last_task):
+                        first = ((group + i) * num_heads + h) * size
+                        stop = max(start, min(start + SLOTS, counts[i]))
+                        weighted_sum(weights[h - head, i], values, firsts[i], h * size, start, stop, out, first, size)
+            for h in heads:
+                for i in _tokens_of(h, group, tokens, num_tokens, first_task, last_task):
+                    total = dot(weights, ((h - head) * tokens + i) * longest, ones, 0, counts[i])
+                    for d in range(size):
+                        out[group + i, h, d] = out[group + i, h, d] / total
+
+
+@jit(nogil=True)
+def _tokens_of(head, group, tokens, num_tokens, first_task, last_task):
+    """Return the tokens of a group whose attention by a head is ours: of our first and last head, maybe not all."""
+    first = head * num_tokens + group
+    return range(max(0, first_task - first), min(tokens, last_task - first))
 
 
 @jit(nogil=True)

@@ -34,6 +34,8 @@ _LINE_BYTES = 64
 _PREFETCH_BYTES = 8192
 """How far ahead weights are asked for. Without it, tiles of several rows do not overlap their arithmetic with reading:
 a panel crosses a page every few dozen k, and the hardware's own prefetching stops there."""
+SLOTS_AHEAD = 32
+"""How far ahead attention asks for keys and values: ``firsts`` has so many elements, of any value, after its last."""
 
 
 class Emitter:
@@ -55,11 +57,20 @@ class Emitter:
         value.align = 1
         return value
 
-    def prefetch(self, pointer):
-        """Ask for the cache line at ``pointer``, which may lie outside the array: a prefetch never faults."""
+    def prefetch(self, pointer, locality=3):
+        """Ask for the cache line at ``pointer``, which may lie outside the array: a prefetch never faults.
+
+        ``locality`` is 3 for the nearest cache and 2 for the next, which can wait for more lines at a time.
+        """
         kind = ir.FunctionType(ir.VoidType(), [_I8.as_pointer(), _I32, _I32, _I32])
         pointer = self.builder.bitcast(pointer, _I8.as_pointer())
-        self.builder.call(self._declared("llvm.prefetch.p0", kind), [pointer, _I32(0), _I32(3), _I32(1)])
+        self.builder.call(self._declared("llvm.prefetch.p0", kind), [pointer, _I32(0), _I32(locality), _I32(1)])
+
+    def prefetch_vectors(self, source, firsts, i, offset, number):
+        """Ask for ``number`` vectors at ``source.flat[firsts[i + SLOTS_AHEAD] + offset]``, into the second cache."""
+        first = self.builder.load(self.at(firsts.data, i, SLOTS_AHEAD))
+        for line in range(0, number * LANES, _LINE_BYTES // 4):
+            self.prefetch(self.at(source.data, first, offset, line), locality=2)
 
     def store(self, value, pointer):
         """Store a vector where it need not be aligned."""
@@ -80,6 +91,26 @@ class Emitter:
         """Add the lanes up, in a tree; LLVM chooses its shape once, for the type."""
         add = self._declared(f"llvm.vector.reduce.fadd.v{LANES}f32", ir.FunctionType(_F32, [_F32, _VECTOR]))
         return self.builder.call(add, [ir.Constant(_F32, -0.0), vector], fastmath=("reassoc",))
+
+    def sums_of_lanes(self, vectors):
+        """Add the lanes of four vectors up, each in the same tree, and return the four sums as a vector.
+
+        The upper half of the lanes is added to the lower one until one lane is left. As long as there are several
+        vectors, the halves of two make one.
+        """
+        lanes = LANES
+        while lanes > 1:
+            halves = (vectors[::2], vectors[1::2]) if len(vectors) > 1 else (vectors, vectors)
+            pairs = list(zip(*halves, strict=True))
+            low = [each * lanes + i for each in range(4 // len(pairs)) for i in range(lanes // 2)]
+            high = [lane + lanes // 2 for lane in low]
+            vectors = [self.builder.fadd(self._shuffle(a, b, low), self._shuffle(a, b, high)) for a, b in pairs]
+            lanes //= 2
+        return vectors[0]
+
+    def _shuffle(self, a, b, lanes):
+        """Return some lanes of two vectors, numbered one after the other."""
+        return self.builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(_I32, len(lanes)), lanes))
 
     def loop(self, start, stop, step, carried, body):
         """Emit ``for i in range(start, stop, step): carried = body(i, carried)`` and return what is carried out.
@@ -256,20 +287,22 @@ def scores(typing, queries, query_first, keys, firsts, offset, start, stop, size
         def against(vectors):
             parts = [emit.load(emit.at(query, v * LANES), _F32) for v in range(vectors)]
 
-            def one(i):
+            def products(i):
+                emit.prefetch_vectors(keys, firsts, i, offset, vectors)
                 key = emit.at(keys.data, builder.load(emit.at(firsts.data, i)), offset)
                 total = ir.Constant(_VECTOR, [0.0] * LANES)
                 for v, part in enumerate(parts):
                     total = emit.fma(part, emit.load(emit.at(key, v * LANES), _F32), total)
-                builder.store(emit.sum_of_lanes(total), emit.at(out.data, i))
+                return total
 
             def four(i, carried):
-                for j in range(4):
-                    one(builder.add(i, _I64(j)))
+                sums = emit.sums_of_lanes([products(builder.add(i, _I64(j))) for j in range(4)])
+                emit.store(sums, emit.at(out.data, i))
                 return carried
 
             def single(i, carried):
-                one(i)
+                total = products(i)  # in the tree of the others
+                builder.store(builder.extract_element(emit.sums_of_lanes([total] * 4), _I32(0)), emit.at(out.data, i))
                 return carried
 
             fours = builder.add(start, emit.whole(builder.sub(stop, start), 4))
@@ -316,6 +349,7 @@ def weighted_sum(typing, weights, vectors, firsts, offset, start, stop, out, out
 
             def at(d, carried):
                 def add(i, totals):
+                    emit.prefetch_vectors(vectors, firsts, i, builder.add(offset, d), number)
                     source, weight = vector_and_weight(i)
                     weight = emit.splat(weight)
                     return [

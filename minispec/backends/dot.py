@@ -9,9 +9,10 @@ import numpy as np
 
 from minispec.backends import _panel_dot, formats
 from minispec.backends._panel_ir import PANEL
+from minispec.backends.arrays import weight_zeros
 from minispec.backends.base import Array, Backend, Block, Cache, Index, Linear, Step
 from minispec.backends.isa import ISA
-from minispec.backends.panel import PanelBackend, aligned_zeros
+from minispec.backends.panel import PanelBackend
 
 _BIAS = np.int16(128)
 
@@ -56,7 +57,7 @@ class DotPanelBackend(PanelBackend):
         kept = formats.plain(dtype)
         per_word = 4 // formats.ITEM_BYTES[dtype]
         num_panels, num_words = -(-num_outputs // PANEL), -(-num_inputs // per_word)
-        panels = aligned_zeros((num_panels, num_words, PANEL, per_word), np.uint8 if per_word == 4 else np.uint16)
+        panels = weight_zeros((num_panels, num_words, PANEL, per_word), np.uint8 if per_word == 4 else np.uint16)
         scale = np.empty(num_outputs if kept == "int8" else 0, np.float32)
         for panel in range(num_panels):
             columns = slice(panel * PANEL, (panel + 1) * PANEL)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -12,23 +11,15 @@ from numpy.typing import NDArray
 
 from minispec.backends import _panel, formats, threads
 from minispec.backends._panel_ir import PANEL
+from minispec.backends.arrays import aligned_zeros, weight_zeros
 from minispec.backends.base import MLP, Array, Attention, Backend, Block, Cache, Index, Linear, Norm, Step
 from minispec.backends.isa import ISA
 from minispec.errors import InvariantError
 
-_LINE = 64  # bytes of a cache line
 _SHORT_FORWARD = 4_000_000  # multiply-adds: a draft of 1.6M parameters decoding, or catching up by a second token
 _NONE_1D = np.zeros(0, np.float32)
 _NONE_2D = np.zeros((0, 0), np.float32)
 _NO_MASK = np.zeros((0, 0), np.bool_)
-
-
-def aligned_zeros(shape: tuple[int, ...], kind: type[np.generic]) -> NDArray[Any]:
-    """Return zeros that begin at a cache line: a vector read across two lines costs two reads."""
-    num_bytes = math.prod(shape) * np.dtype(kind).itemsize
-    memory = np.zeros(num_bytes + _LINE, np.uint8)
-    first = -memory.ctypes.data % _LINE
-    return memory[first : first + num_bytes].view(kind).reshape(shape)
 
 
 class Layout:
@@ -84,7 +75,7 @@ class PanelBackend(Backend):
         self._num_weights += num_inputs * num_outputs
         width = PANEL
         num_panels = -(-num_outputs // width)
-        panels = aligned_zeros((num_panels, num_inputs, width), formats.STORED[dtype])
+        panels = weight_zeros((num_panels, num_inputs, width), formats.STORED[dtype])
         scale = np.empty(num_outputs if dtype == "int8" else 0, np.float32)
         for panel in range(num_panels):
             columns = slice(panel * width, (panel + 1) * width)

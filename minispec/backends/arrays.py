@@ -1,0 +1,46 @@
+"""Memory for kernels: arrays that begin at a cache line, and weights in huge pages."""
+
+from __future__ import annotations
+
+import math
+import mmap
+import threading
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_LINE = 64  # bytes of a cache line
+_PIECE = 32 << 20
+"""Bytes asked of the system at a time; pages of them that nobody writes to take no memory."""
+
+_lock = threading.Lock()
+_left = np.zeros(0, np.uint8)  # of the last piece
+
+
+def aligned_zeros(shape: tuple[int, ...], kind: type[np.generic]) -> NDArray[Any]:
+    """Return zeros that begin at a cache line: a vector read across two lines costs two reads."""
+    num_bytes = math.prod(shape) * np.dtype(kind).itemsize
+    memory = np.zeros(num_bytes + _LINE, np.uint8)
+    first = -memory.ctypes.data % _LINE
+    return memory[first : first + num_bytes].view(kind).reshape(shape)
+
+
+def weight_zeros(shape: tuple[int, ...], kind: type[np.generic]) -> NDArray[Any]:
+    """Return zeros for weights: as :func:`aligned_zeros`, in huge pages where the system has them.
+
+    The processor looks up where a page is, for every page it reads, and a model has thousands of the usual size. NumPy
+    asks for huge ones from 4 MiB on, but a matrix of a small model is smaller, so matrices share pieces of memory. A
+    piece goes back to the system when all arrays in it are gone.
+    """
+    if not hasattr(mmap, "MADV_HUGEPAGE"):
+        return aligned_zeros(shape, kind)
+    global _left
+    num_bytes = math.prod(shape) * np.dtype(kind).itemsize
+    with _lock:
+        if num_bytes > _left.size:
+            piece = mmap.mmap(-1, max(num_bytes, _PIECE), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+            piece.madvise(mmap.MADV_HUGEPAGE)
+            _left = np.frombuffer(piece, np.uint8)
+        memory, _left = _left[:num_bytes], _left[-(-num_bytes // _LINE) * _LINE :]
+    return memory.view(kind).reshape(shape)
