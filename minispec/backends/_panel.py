@@ -24,6 +24,7 @@ from minispec.backends._panel_ir import (
     PANEL,
     SLOTS_AHEAD,
     bits_of,
+    claim,
     dot,
     from_bits,
     multiply,
@@ -114,31 +115,55 @@ def normalise(x, weight, bias, epsilon, y):
 
 
 @jit(nogil=True)
-def _columns(x, panels, scale, bias, activation, residual, y, first_panel, last_panel):
-    """Compute the columns of some panels, for all rows: panel by panel, so that its weights are read once."""
+def piece(number, num_panels, threads, together):
+    """Return the first panel of a piece of work, and the one after its last. Beyond the last piece, it is empty.
+
+    Seven eighths of the panels are one large piece for each thread, the rest small ones: a thread that is held up, or
+    reads from slower memory, leaves them to the others.
+    """
+    large = num_panels if threads == 1 else 7 * num_panels // (8 * threads)
+    if number < threads:
+        return number * large, (number + 1) * large
+    first = min(threads * large + (number - threads) * together, num_panels)
+    return first, min(first + together, num_panels)
+
+
+@jit(nogil=True)
+def _columns(x, panels, scale, bias, activation, residual, y, thread, threads, claimed):
+    """Compute the columns of pieces, for all rows: panel by panel, so that its weights are read once.
+
+    The first piece is that of the thread's number, the others it claims: each before it begins the one before it, in
+    time to ask for the weights ahead.
+    """
     num_rows, num_outputs = y.shape
+    num_panels = panels.shape[0]
     num_blocks = -(-num_rows // MAX_ROWS)  # of nearly the same number of rows
-    together = AT_ONCE[num_rows] if num_blocks == 1 else 1
+    together = AT_ONCE[panels.itemsize - 1][num_rows] if num_blocks == 1 else 1
     edge = np.empty((MAX_ROWS, PANEL), np.float32)  # for a last panel that is wider than what is left of y
-    panel = first_panel
-    while panel < last_panel:
-        first = panel * PANEL
-        count = together if panel + together <= last_panel and first + together * PANEL <= num_outputs else 1
-        fits = first + PANEL <= num_outputs
-        for block in range(num_blocks):
-            start = block * num_rows // num_blocks
-            rows = (block + 1) * num_rows // num_blocks - start
-            if fits:
-                multiply(x, start, rows, panels, panel, count, y, start, first)
-            else:
-                multiply(x, start, rows, panels, panel, 1, edge, 0, 0)
-                for m in range(rows):
-                    for n in range(num_outputs - first):
-                        y[start + m, first + n] = edge[m, n]
-        panel += count
-    first, last = first_panel * PANEL, min(last_panel * PANEL, num_outputs)
-    for t in range(num_rows):
-        _finish(y[t, first:last], scale, bias, activation, residual, t, first)
+    first_panel, last_panel = piece(thread, num_panels, threads, together)
+    while first_panel < num_panels:
+        next_first, next_last = piece(threads + claim(claimed), num_panels, threads, together)
+        panel = first_panel
+        while panel < last_panel:
+            column = panel * PANEL
+            count = together if panel + together <= last_panel and column + together * PANEL <= num_outputs else 1
+            following = panel + count if panel + count < last_panel else next_first
+            fits = column + PANEL <= num_outputs
+            for block in range(num_blocks):
+                start = block * num_rows // num_blocks
+                rows = (block + 1) * num_rows // num_blocks - start
+                if fits:
+                    multiply(x, start, rows, panels, panel, count, following, y, start, column)
+                else:
+                    multiply(x, start, rows, panels, panel, 1, following, edge, 0, 0)
+                    for m in range(rows):
+                        for n in range(num_outputs - column):
+                            y[start + m, column + n] = edge[m, n]
+            panel += count
+        first, last = first_panel * PANEL, min(last_panel * PANEL, num_outputs)
+        for t in range(num_rows):
+            _finish(y[t, first:last], scale, bias, activation, residual, t, first)
+        first_panel, last_panel = next_first, next_last
 
 
 @jit(nogil=True)
@@ -159,8 +184,10 @@ def _finish(out, scale, bias, activation, residual, row, first):
 def columns_for(dtype):
     """Return the address of :func:`_columns` for panels of a NumPy dtype."""
     panels = types.Array(from_dtype(dtype), 3, "C")
-    range_of_panels = types.int64, types.int64
-    return address_of(_columns, _MATRIX, panels, _VECTOR, _VECTOR, types.int64, _MATRIX, _MATRIX, *range_of_panels)
+    claimed = types.Array(types.int64, 1, "C")
+    return address_of(
+        _columns, _MATRIX, panels, _VECTOR, _VECTOR, types.int64, _MATRIX, _MATRIX, types.int64, types.int64, claimed
+    )
 
 
 @jit(parallel=True, nogil=True)
@@ -173,19 +200,19 @@ def linear(
     none. Oracle: Backend.linear.
     """
     num_rows, num_inputs = x.shape
-    num_panels = panels.shape[0]
     y = np.empty((num_rows, num_outputs), np.float32)
     normed = x
     if norm_weight.size:
         normed = np.empty((num_rows, num_inputs), np.float32)
         normalise(x, norm_weight, norm_bias, epsilon, normed)
-    threads = num_shares(num_inputs * num_outputs * num_rows, num_panels, max_threads)
+    claimed = np.empty(1, np.int64)
+    claimed[0] = 0
+    threads = num_shares(num_inputs * num_outputs * num_rows, panels.shape[0], max_threads)
     if threads == 1:
-        by_address(columns, (normed, panels, scale, bias, activation, residual, y, np.int64(0), num_panels))
+        by_address(columns, (normed, panels, scale, bias, activation, residual, y, np.int64(0), threads, claimed))
     else:
-        for i in prange(threads):
-            first, last = i * num_panels // threads, (i + 1) * num_panels // threads
-            by_address(columns, (normed, panels, scale, bias, activation, residual, y, first, last))
+        for thread in prange(threads):
+            by_address(columns, (normed, panels, scale, bias, activation, residual, y, thread, threads, claimed))
     return y
 
 

@@ -25,19 +25,17 @@ from llvmlite import ir
 from numba import from_dtype, prange, types
 from numba.extending import intrinsic
 
-from minispec.backends._panel import _MATRIX, _VECTOR, _finish, normalise, num_shares
+from minispec.backends._panel import _MATRIX, _VECTOR, _finish, normalise, num_shares, piece
 from minispec.backends._panel_ir import (
-    _LINE_BYTES,
-    _PREFETCH_BYTES,
-    AT_ONCE,
-    GROUP,
     ISA_HERE,
     LANES,
     MAX_ROWS,
     PANEL,
     Emitter,
     bits_of,
+    claim,
     from_bits,
+    lines_ahead,
 )
 from minispec.jit import address_of, by_address, jit
 
@@ -55,8 +53,8 @@ _ROUND = np.float32(12582912.0)  # 1.5 * 2**23: adding it to a small number roun
 _ROUND_BITS = np.int32(0x4B400000)
 
 
-def _tile(emit, dtype, rows, panels, words, starts, weights, num_words, out, stride):
-    """Emit one tile: ``out[m, p, :] = starts[m] + sum over w of words[m, w] . weights[p, w, :]``.
+def _tile(emit, dtype, rows, words, starts, weights, following, num_words, out, stride):
+    """Emit one tile: ``out[m, :] = starts[m] + sum over w of words[m, w] . weights[w, :]``, of one panel.
 
     As ``_panel_ir._tile``, in 32-bit words. ``starts`` holds the bits of sums; ``out`` has ``stride`` floats per row.
     """
@@ -66,72 +64,68 @@ def _tile(emit, dtype, rows, panels, words, starts, weights, num_words, out, str
     dot = module.globals.get(name) or ir.Function(module, ir.FunctionType(kind, [kind, _WORDS, _WORDS]), name)
     rows_at = [emit.at(words, builder.mul(num_words, _I64(m))) for m in range(rows)]
     panel_size = builder.mul(num_words, _I64(PANEL))
-    streams = [emit.at(weights, builder.mul(panel_size, _I64(p))) for p in range(panels)]
-    vectors = [(p, v * LANES) for p in range(panels) for v in range(ISA_HERE.vectors)]
+    offsets = [v * LANES for v in range(ISA_HERE.vectors)]
 
-    def step(w, sums):
+    def step(w, sums, lines=()):
+        for place in lines:
+            emit.prefetch(emit.at(*place))
         line = builder.mul(w, _I64(PANEL))
-        for p in range(panels):
-            for offset in range(0, PANEL, _LINE_BYTES // 4):
-                emit.prefetch(emit.at(streams[p], line, offset + _PREFETCH_BYTES // 4))
-        columns = [emit.load(emit.at(streams[p], line, offset), _I32) for p, offset in vectors]
-        following = []
+        columns = [emit.load(emit.at(weights, line, offset), _I32) for offset in offsets]
+        added = []
         for m in range(rows):
             inputs = builder.bitcast(emit.splat(builder.load(emit.at(rows_at[m], w))), _WORDS)
-            sums_of_row = sums[m * len(vectors) : (m + 1) * len(vectors)]
-            following += [
+            sums_of_row = sums[m * len(offsets) : (m + 1) * len(offsets)]
+            added += [
                 builder.call(dot, [total, column, inputs]) for total, column in zip(sums_of_row, columns, strict=True)
             ]
-        return following
+        return added
 
     def steps(w, sums):
+        lines = lines_ahead(emit, w, unroll, 1, panel_size, weights, following, 4)
         for u in range(unroll):
-            sums = step(builder.add(w, _I64(u)), sums)
+            sums = step(builder.add(w, _I64(u)), sums, lines[u])
         return sums
 
     unroll = 4 if rows < 3 else 2 if rows < 8 else 1
     sums = []
     for m in range(rows):
-        sums += [builder.bitcast(emit.splat(builder.load(emit.at(starts, m))), kind)] * len(vectors)
+        sums += [builder.bitcast(emit.splat(builder.load(emit.at(starts, m))), kind)] * len(offsets)
     whole = emit.whole(num_words, unroll)
     sums = emit.loop(_I64(0), whole, unroll, sums, steps)
     sums = emit.loop(whole, num_words, 1, sums, step) if unroll > 1 else sums
     for m in range(rows):
-        for i, (p, offset) in enumerate(vectors):
-            total = sums[m * len(vectors) + i]
+        for i, offset in enumerate(offsets):
+            total = sums[m * len(offsets) + i]
             floats = total if kind == _FLOATS else builder.sitofp(total, _FLOATS)
-            emit.store(floats, emit.at(out, builder.mul(stride, _I64(m)), p * PANEL + offset))
+            emit.store(floats, emit.at(out, builder.mul(stride, _I64(m)), offset))
 
 
 @intrinsic
-def multiply(typing, words, starts, row, rows, panels, panel, count, out, out_row, out_column):
-    """Multiply ``rows`` rows of words, (T, W), from ``row`` on with ``count`` panels, (P, W, PANEL, numbers per word).
+def multiply(typing, words, starts, row, rows, panels, panel, following, out, out_row, out_column):
+    """Multiply ``rows`` rows of words, (T, W), from ``row`` on with one panel of (P, W, PANEL, numbers per word).
 
     See ``_panel_ir.multiply``; ``words`` and ``starts``, (T,), are float32 arrays of bits; ``out`` receives float32.
     """
-    signature = types.void(words, starts, row, rows, panels, panel, count, out, out_row, out_column)
+    signature = types.void(words, starts, row, rows, panels, panel, following, out, out_row, out_column)
 
     def codegen(context, builder, sig, args):
         emit = Emitter(builder)
         words, starts, panels, out = (context.make_array(sig.args[i])(context, builder, args[i]) for i in (0, 1, 4, 7))
-        row, rows, panel, count = (args[i] for i in (2, 3, 5, 6))
+        row, rows, panel, following, out_row, out_column = (args[i] for i in (2, 3, 5, 6, 8, 9))
         num_words = builder.extract_value(words.shape, 1)
         first_row, first_start = emit.at(words.data, builder.mul(row, num_words)), emit.at(starts.data, row)
-        weights = builder.bitcast(panels.data, _I32.as_pointer())
-        weights = emit.at(weights, builder.mul(panel, builder.mul(num_words, _I64(PANEL))))
+        all_weights, panel_size = builder.bitcast(panels.data, _I32.as_pointer()), builder.mul(num_words, _I64(PANEL))
+        weights, later = (emit.at(all_weights, builder.mul(i, panel_size)) for i in (panel, following))
         stride = builder.extract_value(out.shape, 1)
-        first_out = emit.at(out.data, builder.mul(args[8], stride), args[9])
+        first_out = emit.at(out.data, builder.mul(out_row, stride), out_column)
         end = builder.append_basic_block("end")
-        # one case per shape of tile, numbered rows * (GROUP + 1) + panels
-        switch = builder.switch(builder.add(builder.mul(rows, _I64(GROUP + 1)), count), end)
+        switch = builder.switch(rows, end)
         for m in range(1, MAX_ROWS + 1):
-            for together in sorted({1, AT_ONCE[m]}):
-                case = builder.append_basic_block(f"dot_{m}_{together}")
-                switch.add_case(_I64(m * (GROUP + 1) + together), case)
-                builder.position_at_end(case)
-                dtype = sig.args[4].dtype
-                _tile(emit, dtype, m, together, first_row, first_start, weights, num_words, first_out, stride)
-                builder.branch(end)
+            case = builder.append_basic_block(f"dot_{m}")
+            switch.add_case(_I64(m), case)
+            builder.position_at_end(case)
+            _tile(emit, sig.args[4].dtype, m, first_row, first_start, weights, later, num_words, first_out, stride)
+            builder.branch(end)
         builder.position_at_end(end)
         return context.get_dummy_value()
 
@@ -186,42 +180,44 @@ def prepare(x, num_words, per_word):
 
 
 @jit(nogil=True)
-def _columns(words, starts, factors, panels, scale, bias, activation, residual, y, first_panel, last_panel):
-    """Compute the columns of some panels, for all rows: as ``_panel._columns``, then times the rows' factors."""
+def _columns(words, starts, factors, panels, scale, bias, activation, residual, y, thread, threads, claimed):
+    """Compute the columns of pieces, for all rows: as ``_panel._columns``, then times the rows' factors."""
     num_rows, num_outputs = y.shape
+    num_panels = panels.shape[0]
     num_blocks = -(-num_rows // MAX_ROWS)
-    together = AT_ONCE[num_rows] if num_blocks == 1 else 1
     edge = np.empty((MAX_ROWS, PANEL), np.float32)
-    panel = first_panel
-    while panel < last_panel:
-        first = panel * PANEL
-        count = together if panel + together <= last_panel and first + together * PANEL <= num_outputs else 1
-        fits = first + PANEL <= num_outputs
-        for block in range(num_blocks):
-            start = block * num_rows // num_blocks
-            rows = (block + 1) * num_rows // num_blocks - start
-            if fits:
-                multiply(words, starts, start, rows, panels, panel, count, y, start, first)
-            else:
-                multiply(words, starts, start, rows, panels, panel, 1, edge, 0, 0)
-                for m in range(rows):
-                    for n in range(num_outputs - first):
-                        y[start + m, first + n] = edge[m, n]
-        panel += count
-    first, last = first_panel * PANEL, min(last_panel * PANEL, num_outputs)
-    for t in range(num_rows):
-        sums = y[t, first:last]
-        if factors.size:
-            for n in range(last - first):
-                sums[n] = sums[n] * factors[t]
-        _finish(sums, scale, bias, activation, residual, t, first)
+    first_panel, last_panel = piece(thread, num_panels, threads, 1)
+    while first_panel < num_panels:
+        next_first, next_last = piece(threads + claim(claimed), num_panels, threads, 1)
+        for panel in range(first_panel, last_panel):
+            column = panel * PANEL
+            following = panel + 1 if panel + 1 < last_panel else next_first
+            for block in range(num_blocks):
+                start = block * num_rows // num_blocks
+                rows = (block + 1) * num_rows // num_blocks - start
+                if column + PANEL <= num_outputs:
+                    multiply(words, starts, start, rows, panels, panel, following, y, start, column)
+                else:
+                    multiply(words, starts, start, rows, panels, panel, following, edge, 0, 0)
+                    for m in range(rows):
+                        for n in range(num_outputs - column):
+                            y[start + m, column + n] = edge[m, n]
+        first, last = first_panel * PANEL, min(last_panel * PANEL, num_outputs)
+        for t in range(num_rows):
+            sums = y[t, first:last]
+            if factors.size:
+                for n in range(last - first):
+                    sums[n] = sums[n] * factors[t]
+            _finish(sums, scale, bias, activation, residual, t, first)
+        first_panel, last_panel = next_first, next_last
 
 
 @functools.cache
 def columns_for(dtype):
     """Return the address of :func:`_columns` for panels of a NumPy dtype."""
     inputs = _MATRIX, _VECTOR, _VECTOR, types.Array(from_dtype(dtype), 4, "C")
-    return address_of(_columns, *inputs, _VECTOR, _VECTOR, types.int64, _MATRIX, _MATRIX, types.int64, types.int64)
+    work = types.int64, types.int64, types.Array(types.int64, 1, "C")
+    return address_of(_columns, *inputs, _VECTOR, _VECTOR, types.int64, _MATRIX, _MATRIX, *work)
 
 
 @jit(parallel=True, nogil=True)
@@ -240,13 +236,14 @@ def linear(
         normed = np.empty((num_rows, num_inputs), np.float32)
         normalise(x, norm_weight, norm_bias, epsilon, normed)
     words, starts, factors = prepare(normed, num_words, per_word)
+    claimed = np.empty(1, np.int64)
+    claimed[0] = 0
     threads = num_shares(num_inputs * num_outputs * num_rows, num_panels, max_threads)
     if threads == 1:
-        arguments = (words, starts, factors, panels, scale, bias, activation, residual, y, np.int64(0), num_panels)
-        by_address(columns, arguments)
+        plan = (np.int64(0), threads, claimed)
+        by_address(columns, (words, starts, factors, panels, scale, bias, activation, residual, y, *plan))
     else:
-        for i in prange(threads):
-            first, last = i * num_panels // threads, (i + 1) * num_panels // threads
-            arguments = (words, starts, factors, panels, scale, bias, activation, residual, y, first, last)
-            by_address(columns, arguments)
+        for thread in prange(threads):
+            plan = (thread, threads, claimed)
+            by_address(columns, (words, starts, factors, panels, scale, bias, activation, residual, y, *plan))
     return y

@@ -20,9 +20,11 @@ ISA_HERE = host_isa() or AVX2  # without one, nothing of this module is ever com
 LANES = ISA_HERE.lanes
 PANEL = ISA_HERE.panel
 MAX_ROWS = ISA_HERE.max_rows
-AT_ONCE = (1, *(ISA_HERE.panels_at_once(rows) for rows in range(1, MAX_ROWS + 1)))
-"""Panels a tile of so many rows takes together."""
-GROUP = AT_ONCE[1]
+AT_ONCE = tuple(
+    (1, *(ISA_HERE.panels_at_once(rows, item_bytes) for rows in range(1, MAX_ROWS + 1))) for item_bytes in (1, 2, 3, 4)
+)
+"""Panels a tile takes together: of numbers of 1, 2, (3,) 4 bytes, for so many rows."""
+GROUP = AT_ONCE[0][1]
 MAX_VECTORS = 64 // LANES + 1
 """Vectors of a head, at most, for :func:`scores`: heads of 64 numbers, and a little more."""
 
@@ -31,9 +33,9 @@ _F32 = ir.FloatType()
 _VECTOR = ir.VectorType(_F32, LANES)
 _BYTES = {types.float32: 4, types.int16: 2, types.uint16: 2, types.int8: 1}
 _LINE_BYTES = 64
-_PREFETCH_BYTES = 8192
-"""How far ahead weights are asked for. Without it, tiles of several rows do not overlap their arithmetic with reading:
-a panel crosses a page every few dozen k, and the hardware's own prefetching stops there."""
+_PREFETCH_BYTES = 16_384
+"""How far ahead weights are asked for, over the panels of a tile. Without it, tiles of several rows do not overlap
+their arithmetic with reading: the hardware's own prefetching stops at the end of a page and of a panel."""
 SLOTS_AHEAD = 32
 """How far ahead attention asks for keys and values: ``firsts`` has so many elements, of any value, after its last."""
 
@@ -159,33 +161,47 @@ def _weights(emit, pointer, dtype):
     return builder.sitofp(builder.sext(emit.load(pointer, ir.IntType(8)), wide), _VECTOR)
 
 
-def _tile(emit, dtype, rows, panels, x, weights, num_inputs, out, stride):
+def lines_ahead(emit, k, steps, panels, panel_size, weights, following, item_bytes):
+    """Return, for each of the steps from k on, where the cache lines are that it should ask for.
+
+    They are ahead in the tile's panels; after the end of a panel, in the one at its place in the ``following`` tile.
+    """
+    builder = emit.builder
+    later = builder.add(builder.mul(k, _I64(PANEL)), _I64(_PREFETCH_BYTES // (panels * item_bytes)))
+    beyond = builder.icmp_signed(">=", later, panel_size)
+    later = builder.select(beyond, builder.sub(later, panel_size), later)
+    first = emit.at(builder.select(beyond, following, weights), later)
+    streams = [emit.at(first, builder.mul(panel_size, _I64(p))) for p in range(panels)]
+    lines = range(0, steps * PANEL, _LINE_BYTES // item_bytes)
+    return [[(stream, line) for stream in streams for line in lines if line // PANEL == u] for u in range(steps)]
+
+
+def _tile(emit, dtype, rows, panels, x, weights, following, num_inputs, out, stride):
     """Emit one tile: ``out[m, p, :] = sum over k of x[m, k] * weights[p, k, :]``, each sum one chain over k.
 
-    ``x`` has ``num_inputs`` elements per row, ``out`` ``stride``.
+    ``x`` has ``num_inputs`` elements per row, ``out`` ``stride``; the next tile's weights are at ``following``.
     """
     builder = emit.builder
     x_rows = [emit.at(x, builder.mul(num_inputs, _I64(m))) for m in range(rows)]
     panel_size = builder.mul(num_inputs, _I64(PANEL))
     streams = [emit.at(weights, builder.mul(panel_size, _I64(p))) for p in range(panels)]
     vectors = [(p, v * LANES) for p in range(panels) for v in range(ISA_HERE.vectors)]
-    per_line, ahead = _LINE_BYTES // _BYTES[dtype], _PREFETCH_BYTES // _BYTES[dtype]
-    lines = [(p, offset) for p in range(panels) for offset in range(0, PANEL, per_line)]
 
-    def step(k, sums):
+    def step(k, sums, lines=()):
+        for place in lines:
+            emit.prefetch(emit.at(*place))
         line = builder.mul(k, _I64(PANEL))
-        for p, offset in lines:
-            emit.prefetch(emit.at(streams[p], line, offset + ahead))
         columns = [_weights(emit, emit.at(streams[p], line, offset), dtype) for p, offset in vectors]
-        following = []
+        added = []
         for m in range(rows):
             value = emit.splat(builder.load(emit.at(x_rows[m], k)))
-            following += [emit.fma(value, column, sums[m * len(vectors) + i]) for i, column in enumerate(columns)]
-        return following
+            added += [emit.fma(value, column, sums[m * len(vectors) + i]) for i, column in enumerate(columns)]
+        return added
 
     def steps(k, sums):
+        lines = lines_ahead(emit, k, unroll, panels, panel_size, weights, following, _BYTES[dtype])
         for u in range(unroll):
-            sums = step(builder.add(k, _I64(u)), sums)
+            sums = step(builder.add(k, _I64(u)), sums, lines[u])
         return sums
 
     # short steps are grouped, so that the loop itself costs little; long ones would make LLVM run out of registers
@@ -201,37 +217,50 @@ def _tile(emit, dtype, rows, panels, x, weights, num_inputs, out, stride):
 
 
 @intrinsic
-def multiply(typing, x, row, rows, panels, panel, count, out, out_row, out_column):
+def multiply(typing, x, row, rows, panels, panel, count, following, out, out_row, out_column):
     """Multiply ``rows`` rows of x, (T, K), from ``row`` on with ``count`` panels of (P, K, PANEL) from ``panel`` on.
 
-    ``rows`` is 1..MAX_ROWS, ``count`` is 1 or ``panels_at_once(rows)``; the sums go to ``out``, a matrix with room for
-    whole panels, from (out_row, out_column) on.
+    ``rows`` is 1..MAX_ROWS, ``count`` is 1 or ``panels_at_once``; the sums go to ``out``, a matrix with room for whole
+    panels, from (out_row, out_column) on. Panel ``following``, which may lie beyond the last, is asked for ahead.
     """
-    signature = types.void(x, row, rows, panels, panel, count, out, out_row, out_column)
+    signature = types.void(x, row, rows, panels, panel, count, following, out, out_row, out_column)
 
     def codegen(context, builder, sig, args):
-        emit = Emitter(builder)
+        emit, dtype = Emitter(builder), sig.args[3].dtype
         x_array, panels_array, out_array = (
-            context.make_array(sig.args[i])(context, builder, args[i]) for i in (0, 3, 6)
+            context.make_array(sig.args[i])(context, builder, args[i]) for i in (0, 3, 7)
         )
-        row, rows, panel, count = (args[i] for i in (1, 2, 4, 5))
+        row, rows, panel, count, following, out_row, out_column = (args[i] for i in (1, 2, 4, 5, 6, 8, 9))
         num_inputs = builder.extract_value(x_array.shape, 1)
         first_x = emit.at(x_array.data, builder.mul(row, num_inputs))
         stride = builder.extract_value(out_array.shape, 1)
-        first_out = emit.at(out_array.data, builder.mul(args[7], stride), args[8])
-        first_weight = emit.at(panels_array.data, builder.mul(panel, builder.mul(num_inputs, _I64(PANEL))))
+        first_out = emit.at(out_array.data, builder.mul(out_row, stride), out_column)
+        panel_size = builder.mul(num_inputs, _I64(PANEL))
+        weights, later = (emit.at(panels_array.data, builder.mul(i, panel_size)) for i in (panel, following))
         end = builder.append_basic_block("end")
         # one case per shape of tile, numbered rows * (GROUP + 1) + panels
         switch = builder.switch(builder.add(builder.mul(rows, _I64(GROUP + 1)), count), end)
         for m in range(1, MAX_ROWS + 1):
-            for together in sorted({1, AT_ONCE[m]}):
+            for together in sorted({1, AT_ONCE[_BYTES[dtype] - 1][m]}):
                 case = builder.append_basic_block(f"tile_{m}_{together}")
                 switch.add_case(_I64(m * (GROUP + 1) + together), case)
                 builder.position_at_end(case)
-                _tile(emit, sig.args[3].dtype, m, together, first_x, first_weight, num_inputs, first_out, stride)
+                _tile(emit, dtype, m, together, first_x, weights, later, num_inputs, first_out, stride)
                 builder.branch(end)
         builder.position_at_end(end)
         return context.get_dummy_value()
+
+    return signature, codegen
+
+
+@intrinsic
+def claim(typing, counter):
+    """Add 1 to ``counter[0]``, an int64, and return what it was, in one step that no other thread can divide."""
+    signature = types.int64(counter)
+
+    def codegen(context, builder, sig, args):
+        array = context.make_array(sig.args[0])(context, builder, args[0])
+        return builder.atomic_rmw("add", array.data, _I64(1), "monotonic")
 
     return signature, codegen
 

@@ -44,14 +44,15 @@ class ISA:
         """Columns per panel."""
         return self.lanes * self.vectors
 
-    def panels_at_once(self, rows: int) -> int:
-        """Return how many panels a tile of few rows takes together: at least eight sums must be under way.
+    def panels_at_once(self, rows: int, item_bytes: int = 4) -> int:
+        """Return how many panels a tile of few rows takes together, of numbers of so many bytes.
 
-        A fused multiply-add takes about four cycles and two start per cycle, so with fewer than eight independent
-        chains the units wait; and their lines of weights need registers too.
+        A fused multiply-add takes about four cycles, so what a step of few sums reads must be worth the wait: in
+        float32 one panel is (32 bytes a cycle with AVX-512, more than memory gives), and one stream is what
+        prefetching does best. Small numbers need more panels; their lines of weights need registers too.
         """
         fitting = (self.registers - 1) // (self.vectors * (rows + 1))
-        return max(1, min(4, 8 // (rows * self.vectors), fitting))
+        return max(1, min(4 // item_bytes, 8 // (rows * self.vectors), fitting))
 
 
 AVX512 = ISA("avx512", lanes=16, registers=32, vectors=2, max_rows=12)

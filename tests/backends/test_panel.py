@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import os
 
 import llvmlite.binding
@@ -165,8 +166,8 @@ def test_the_widest_vectors_are_chosen(features, architecture, expected):
 def test_a_tile_fits_the_registers(isa):
     """The sums, one vector of weights each, and the broadcast input."""
     assert isa.max_rows * isa.vectors + isa.vectors + 1 <= isa.registers
-    for rows in range(1, isa.max_rows + 1):
-        assert isa.panels_at_once(rows) * isa.vectors * (rows + 1) + 1 <= isa.registers
+    for rows, item_bytes in itertools.product(range(1, isa.max_rows + 1), (1, 2, 4)):
+        assert isa.panels_at_once(rows, item_bytes) * isa.vectors * (rows + 1) + 1 <= isa.registers
 
 
 def test_an_unknown_cpu_gets_the_plain_rung_and_is_told(monkeypatch, caplog):

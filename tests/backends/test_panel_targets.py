@@ -14,6 +14,7 @@ import re
 import llvmlite.binding as llvm
 import pytest
 from llvmlite import ir
+from numba import types
 
 from minispec.backends.isa import AVX2, AVX512, NEON
 
@@ -58,8 +59,6 @@ def emitter_for(isa, monkeypatch):
 
 def assembly(panel_ir, cpu, triple, dtype, rows, panels):
     """Return the assembly of one tile."""
-    from numba import types
-
     try:
         target = llvm.Target.from_triple(triple)
     except RuntimeError as error:
@@ -68,11 +67,11 @@ def assembly(panel_ir, cpu, triple, dtype, rows, panels):
     module = ir.Module()
     module.triple, module.data_layout = triple, str(machine.target_data)
     single, size = ir.FloatType().as_pointer(), ir.IntType(64)
-    arguments = [single, DTYPES[dtype].as_pointer(), size, single, size]
+    weight = DTYPES[dtype].as_pointer()
+    arguments = [single, weight, weight, size, single, size]
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), arguments), "tile")
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-    x, weights, num_inputs, out, stride = function.args
-    panel_ir._tile(panel_ir.Emitter(builder), getattr(types, dtype), rows, panels, x, weights, num_inputs, out, stride)
+    panel_ir._tile(panel_ir.Emitter(builder), getattr(types, dtype), rows, panels, *function.args)
     builder.ret_void()
     compiled = llvm.parse_assembly(str(module))
     compiled.verify()
@@ -122,7 +121,7 @@ def test_sums_stay_in_registers(cpu, dtype, monkeypatch):
     isa, triple = TARGETS[cpu]
     panel_ir = emitter_for(isa, monkeypatch)
     for rows in {1, 2, 3, isa.max_rows // 2, isa.max_rows}:
-        for panels in {1, isa.panels_at_once(rows)}:
+        for panels in {1, isa.panels_at_once(rows, panel_ir._BYTES[getattr(types, dtype)])}:
             text = assembly(panel_ir, cpu, triple, dtype, rows, panels)
             assert faults(isa, triple, text, rows * panels * isa.vectors) == [], (rows, panels)
 
