@@ -4,8 +4,6 @@ Philox4x64-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy 
 words and a counter of four into four words. Block b of an address has b + 1 in the counter's first word, and token x
 reads lane x % 4 of block x // 4: the stream of ``numpy.random.Philox``, which the tests compare with, read in any
 order.
-
-Products of 64 bits are made from halves: neither Numba nor NumPy has their upper words.
 """
 
 from __future__ import annotations
@@ -13,27 +11,41 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic, overload
 from numpy.typing import NDArray
 
 from minispec.jit import jit
 
 _ROUNDS = 10
 _BUMP0, _BUMP1 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBB67AE8584CAA73B)
-_M0_HIGH, _M0_LOW = np.uint64(0xD2E7470E), np.uint64(0xE14C6C93)  # the two multipliers, in halves
-_M1_HIGH, _M1_LOW = np.uint64(0xCA5A8263), np.uint64(0x95121157)
-_HALF, _LOWER = np.uint64(32), np.uint64(0xFFFFFFFF)
+_MULTIPLIER0, _MULTIPLIER1 = np.uint64(0xD2E7470EE14C6C93), np.uint64(0xCA5A826395121157)
 _DROPPED = np.uint64(11)  # 64 - 53 bits
 _SLACK = 1.0 - 2.0**-50
 
 
-@jit(nogil=True)
-def _multiply(high, low, x):
-    """Return the upper and the lower word of (high * 2**32 + low) * x."""
-    x_high, x_low = x >> _HALF, x & _LOWER
-    lowest = low * x_low
-    one_middle = high * x_low
-    middle = low * x_high + (one_middle & _LOWER) + (lowest >> _HALF)
-    return high * x_high + (one_middle >> _HALF) + (middle >> _HALF), ((middle & _LOWER) << _HALF) | (lowest & _LOWER)
+def _multiply(a, b):
+    """Return the upper and the lower word of a * b."""
+    product = int(a) * int(b)
+    return np.uint64(product >> 64), np.uint64(product & 0xFFFFFFFFFFFFFFFF)
+
+
+@intrinsic
+def _one_instruction(typing, a, b):
+    def codegen(context, builder, signature, args):
+        wide, word = ir.IntType(128), ir.IntType(64)
+        product = builder.mul(*(builder.zext(factor, wide) for factor in args))
+        words = builder.trunc(builder.lshr(product, wide(64)), word), builder.trunc(product, word)
+        return context.make_tuple(builder, signature.return_type, words)
+
+    return types.UniTuple(types.uint64, 2)(types.uint64, types.uint64), codegen
+
+
+@overload(_multiply)
+def _compiled_multiply(a, b):
+    """Take the processor's own product, of which neither Numba nor NumPy has the upper word."""
+    return lambda a, b: _one_instruction(a, b)
 
 
 @jit(nogil=True)
@@ -42,8 +54,8 @@ def _philox(words, block):
     a, b, c, d = np.uint64(block + 1), words[2], words[3], words[4]
     key0, key1 = words[0], words[1]
     for _ in range(_ROUNDS):
-        high0, low0 = _multiply(_M0_HIGH, _M0_LOW, a)
-        high1, low1 = _multiply(_M1_HIGH, _M1_LOW, c)
+        high0, low0 = _multiply(_MULTIPLIER0, a)
+        high1, low1 = _multiply(_MULTIPLIER1, c)
         a, b, c, d = high1 ^ b ^ key0, low1, high0 ^ d ^ key1, low0
         key0, key1 = key0 + _BUMP0, key1 + _BUMP1  # around 2**64
     return a, b, c, d
@@ -80,17 +92,22 @@ def winner(probs: NDArray[np.float64], words: NDArray[np.uint64]) -> int:
     words : ndarray of shape (5,), uint64
         As for :func:`uniform`.
     """
+    # The support first: a branch on each probability would be mispredicted at every other token of it.
+    support = np.empty(probs.shape[0] + 1, np.int64)
+    size = 0
+    for token in range(probs.shape[0]):
+        support[size] = token
+        size += 1 if probs[token] > 0.0 else 0
     first, earliest = -1, np.inf
     current = -1  # the block whose lanes we hold
     lanes = _philox(words, 0)
-    for token in range(probs.shape[0]):
-        prob = probs[token]
-        if not prob > 0.0:
-            continue
+    for i in range(size):
+        token = support[i]
         if token // 4 != current:
             current = token // 4
             lanes = _philox(words, current)
         u = _unit(lanes[token % 4])
+        prob = probs[token]
         # -log(1 - u) >= u: most tokens lose without a logarithm. The slack is for its rounding.
         if first < 0 or u * _SLACK < earliest * prob:
             time = -math.log1p(-u) / prob

@@ -157,7 +157,10 @@ def _row(x, temperature, top_k, top_p, min_p):
             x[i] = 1.0 if i == likeliest else 0.0
         return True
     for i in range(size):
-        x[i] = (x[i] - best) / temperature  # subtract first: a tiny temperature cannot overflow
+        x[i] -= best  # before dividing: a tiny temperature cannot overflow
+    if temperature != 1.0:
+        for i in range(size):
+            x[i] /= temperature
     exponential(x)
     if 0 < top_k < size:
         cut, last = _find_cut(x, 0.0, float(top_k), True)
@@ -168,7 +171,8 @@ def _row(x, temperature, top_k, top_p, min_p):
         floor = 0.5 * (1.0 - top_p) * total / size
         cut, last = _find_cut(x, floor if floor < 1.0 else 1.0, top_p * total, False)
         _keep(x, cut, last)
-    _keep(x, min_p, size)  # the largest weight is 1
+    if min_p > 0.0:
+        _keep(x, min_p, size)  # the largest weight is 1
     total = _sum(x)
     for i in range(size):
         x[i] /= total
