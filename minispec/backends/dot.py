@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from minispec.backends import _panel_dot, formats
+from minispec.backends import formats
 from minispec.backends._panel_ir import PANEL
 from minispec.backends.arrays import weight_zeros
 from minispec.backends.base import Array, Backend, Block, Cache, Index, Linear, Step
@@ -102,5 +102,7 @@ class DotPanelBackend(PanelBackend):
 
     def _kernel(self, matrix: Linear) -> tuple[Callable[..., Array], int]:
         if isinstance(matrix, DotLinear):
+            from minispec.backends import _panel_dot  # for these formats only: a command's start is counted in ms
+
             return _panel_dot.linear, _panel_dot.columns_for(matrix.weight.dtype)
         return super()._kernel(matrix)
