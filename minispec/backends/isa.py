@@ -47,12 +47,12 @@ class ISA:
     def panels_at_once(self, rows: int, item_bytes: int = 4) -> int:
         """Return how many panels a tile of few rows takes together, of numbers of so many bytes.
 
-        A fused multiply-add takes about four cycles, so what a step of few sums reads must be worth the wait: in
-        float32 one panel is (32 bytes a cycle with AVX-512, more than memory gives), and one stream is what
-        prefetching does best. Small numbers need more panels; their lines of weights need registers too.
+        A fused multiply-add takes about four cycles, so what a step of few sums reads must be worth the wait. In two
+        bytes one panel is: 16 bytes a cycle with AVX-512, more than memory gives, and one stream is what prefetching
+        does best. Of int8 it takes two panels. Lines of weights need registers too.
         """
         fitting = (self.registers - 1) // (self.vectors * (rows + 1))
-        return max(1, min(4 // item_bytes, 8 // (rows * self.vectors), fitting))
+        return max(1, min(2 // item_bytes, 8 // (rows * self.vectors), fitting))
 
 
 AVX512 = ISA("avx512", lanes=16, registers=32, vectors=2, max_rows=12)
