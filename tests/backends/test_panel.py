@@ -9,6 +9,8 @@ import os
 import llvmlite.binding
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from minispec.backends import DTYPES, Norm, get_backend
 from minispec.backends.base import Backend
@@ -168,6 +170,47 @@ def test_a_tile_fits_the_registers(isa):
     assert isa.max_rows * isa.vectors + isa.vectors + 1 <= isa.registers
     for rows, item_bytes in itertools.product(range(1, isa.max_rows + 1), (1, 2, 4)):
         assert isa.panels_at_once(rows, item_bytes) * isa.vectors * (rows + 1) + 1 <= isa.registers
+
+
+def panels_of_pieces(piece, num_panels, threads, together):
+    """Return the panels of all pieces, in the order of their numbers; there are no more of these than that."""
+    pieces = (piece(number, num_panels, threads, together) for number in range(threads + num_panels))
+    return [panel for first, last in pieces for panel in range(first, last)]
+
+
+@given(st.integers(1, 300), st.integers(1, 32), st.integers(1, 4))
+def test_pieces_are_all_panels_and_each_once(num_panels, threads, together):
+    from minispec.backends._panel import piece
+
+    threads = min(threads, num_panels)
+    assert panels_of_pieces(piece, num_panels, threads, together) == list(range(num_panels))
+
+
+def test_pieces_that_overlap_are_found():
+    """The control: a large piece that is rounded up reaches into the small ones."""
+
+    def wrong(number, num_panels, threads, together):
+        first, last = _panel_piece(number, num_panels, threads, together)
+        return (first, last + 1) if number < threads else (first, last)
+
+    from minispec.backends._panel import piece as _panel_piece
+
+    assert panels_of_pieces(wrong, 48, 2, 1) != list(range(48))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("num_tokens", [1, 2, 13])
+def test_who_computes_a_column_does_not_change_its_bits(num_tokens, dtype):
+    """Threads race for the last panels; a hundred races must end alike, and as one thread does."""
+    model = get_backend("panel")
+    matrix = model.pack(normal(0, 64, 1000), normal(1, 1000), dtype)
+    x, residual = normal(2, num_tokens, 64), normal(3, num_tokens, 1000)
+    model._num_weights = 0
+    alone = model.linear(x, matrix, activation="gelu_new", residual=residual)
+    model._num_weights = 10**9
+    assert all(
+        bits(model.linear(x, matrix, activation="gelu_new", residual=residual)) == bits(alone) for _ in range(100)
+    )
 
 
 def test_an_unknown_cpu_gets_the_plain_rung_and_is_told(monkeypatch, caplog):

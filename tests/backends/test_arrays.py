@@ -1,0 +1,80 @@
+"""Memory for kernels: where arrays begin, that they are zeros of their own, and when their memory goes back."""
+
+from __future__ import annotations
+
+import gc
+import mmap
+import weakref
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minispec.backends import arrays
+
+BOTH = pytest.mark.parametrize("zeros", [arrays.aligned_zeros, arrays.weight_zeros])
+
+
+@BOTH
+@given(
+    wanted=st.lists(
+        st.tuples(st.integers(0, 40), st.integers(1, 40), st.sampled_from([np.float32, np.float16, np.int8])),
+        max_size=8,
+    )
+)
+def test_arrays_are_aligned_zeros_of_their_own(zeros, wanted):
+    made = []
+    for number, (rows, columns, kind) in enumerate(wanted):
+        array = zeros((rows, columns), kind)
+        assert array.shape == (rows, columns)
+        assert array.dtype == kind
+        assert array.flags.c_contiguous
+        assert array.ctypes.data % 64 == 0 or not array.size
+        assert not array.any()
+        array[...] = number + 1
+        made.append(array)
+    for number, array in enumerate(made):
+        assert (array == number + 1).all()
+
+
+@BOTH
+def test_an_array_may_be_larger_than_a_piece(zeros, monkeypatch):
+    monkeypatch.setattr(arrays, "_PIECE", 1 << 12)
+    array = zeros((3, 1 << 12), np.float32)
+    array[...] = 7.0
+    assert array.sum() == 7.0 * array.size
+
+
+def pieces(count):
+    """Return so many arrays of a quarter of a piece, and weak references to the memory they lie in."""
+    made = [arrays.weight_zeros((arrays._PIECE // 4,), np.int8) for _ in range(count)]
+    return made, [weakref.ref(memory(array)) for array in made]
+
+
+def memory(array):
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array.base if isinstance(array.base, mmap.mmap) else array.base.obj
+
+
+@pytest.mark.skipif(not hasattr(mmap, "MADV_HUGEPAGE"), reason="this system has no huge pages to ask for")
+def test_memory_goes_back_when_all_of_a_piece_is_gone(monkeypatch):
+    monkeypatch.setattr(arrays, "_left", np.zeros(0, np.uint8))
+    made, where = pieces(8)
+    assert len({id(found()) for found in where}) == 2
+    kept = made[1]  # of the first piece
+    del made
+    arrays._left = np.zeros(0, np.uint8)
+    gc.collect()
+    assert [found() is not None for found in where] == [True] * 4 + [False] * 4
+    del kept
+    gc.collect()
+    assert not any(found() is not None for found in where)
+
+
+def test_without_huge_pages_weights_are_aligned_all_the_same(monkeypatch):
+    monkeypatch.delattr(mmap, "MADV_HUGEPAGE", raising=False)
+    array = arrays.weight_zeros((5, 7), np.float32)
+    assert array.ctypes.data % 64 == 0
+    assert not array.any()
