@@ -107,6 +107,12 @@ def cache_folder(function: Callable[..., Any]) -> str | None:
     return None if stats is None or stats.cache_path is None else os.path.abspath(stats.cache_path)
 
 
+def must_be_compiled(function: Callable[..., Any]) -> bool:
+    """Return whether a compiled function has a place on disk, but no machine code of its present sources there."""
+    index = getattr(getattr(function, "_cache", None), "_cache_file", None)
+    return index is not None and not index._load_index()
+
+
 @functools.cache
 def serial(function: _Function) -> _Function:
     """Return a function compiled with ``parallel=True`` compiled again without, in memory.

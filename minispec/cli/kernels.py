@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from rich.console import Console
@@ -17,12 +21,37 @@ def prepare(models: Iterable[object], notes: Console) -> None:
 
     What is no :class:`GPT2` (a kind of draft, or none) has no kernels of its own.
     """
-    with notes.status("compiling kernels (only the first run takes seconds) …"):
-        warm_up_sampling()
+    with notes.status("compiling kernels (only the first run takes seconds) …"), sampling_beside():
         for model in models:
             if isinstance(model, GPT2):
                 model.backend.warm_up(model.dtype)
     remark()
+
+
+@contextlib.contextmanager
+def sampling_beside() -> Iterator[None]:
+    """Make sampling ready too; if it must be compiled, then by a second process while the body compiles kernels."""
+    from minispec import race
+    from minispec.jit import must_be_compiled
+    from minispec.sampling import _kernels
+
+    helper = None
+    missing = must_be_compiled(_kernels.distribution) or must_be_compiled(race.winner)
+    if missing and (os.cpu_count() or 1) > 1:
+        task = "from minispec.cli.kernels import warm_up_sampling; warm_up_sampling()"
+        null = subprocess.DEVNULL
+        with contextlib.suppress(OSError):  # no process to be had: compiled here, one after the other
+            helper = subprocess.Popen([sys.executable, "-c", task], stdin=null, stdout=null, stderr=null)
+    try:
+        yield
+    except BaseException:
+        if helper is not None:
+            helper.kill()
+        raise
+    finally:
+        if helper is not None:
+            helper.wait()
+    warm_up_sampling()
 
 
 def warm_up_sampling() -> None:

@@ -8,7 +8,7 @@ import click
 from rich.console import Console
 
 from minispec.backends import BACKENDS, DOT_DTYPES, DTYPES, get_backend
-from minispec.cli.kernels import compiled_in, remark, warm_up_sampling
+from minispec.cli.kernels import compiled_in, remark, sampling_beside
 from minispec.cli.options import option
 
 
@@ -22,8 +22,7 @@ def warmup(backend: str, dtype: str) -> None:
     notes = Console(stderr=True, highlight=False)
     parts = {f"kernels for {each}": each for each in (get_backend(backend).dtypes if dtype == "all" else (dtype,))}
     started = time.perf_counter()
-    with notes.status("compiling sampling and noise …") as status:
-        warm_up_sampling()
+    with notes.status("compiling …") as status, sampling_beside():
         for number, (name, each) in enumerate(parts.items(), 1):
             status.update(f"compiling {name} ({number} of {len(parts)}) …")
             get_backend(backend).warm_up(each)

@@ -27,14 +27,14 @@ import gc
 gc.set_threshold(100_000)  # as the command does
 import minispec.cli.generate
 station("imports")
-from minispec.cli.kernels import warm_up_sampling
+from minispec.cli.kernels import sampling_beside
 from minispec.backends import get_backend
 import numba
 station("Numba imports")
-warm_up_sampling()
+with sampling_beside():
+    get_backend("panel").warm_up()
+    station("kernels compiled or read")
 station("sampling and noise compiled or read")
-get_backend("panel").warm_up()
-station("kernels compiled or read")
 from rich.console import Console
 from minispec.cli.pair import Pair
 from minispec.generation import Emitted

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from minispec.cli import kernels
 from tests.cli.conftest import Run
 
 
@@ -15,6 +17,62 @@ def test_warmup_says_where_compiled_code_is_kept(run: Run, tmp_path: Path) -> No
     folder = Path(done.stdout.split("kept in ")[1].strip())
     assert folder.parent == tmp_path / "kept"
     assert list(folder.glob("*.nbi")), "an index per compiled function"
+    for function in ("distribution", "winner"):  # of other modules, and maybe compiled by another process
+        assert list((tmp_path / "kept").glob(f"*/*.{function}-*.nbi")), function
+
+
+class Helper:
+    """A process that does nothing, and what was asked of it."""
+
+    def __init__(self, asked: list[str]) -> None:
+        self.asked = asked
+        asked.append("start")
+
+    def kill(self) -> None:
+        self.asked.append("kill")
+
+    def wait(self) -> None:
+        self.asked.append("wait")
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Pretend that nothing is compiled yet, on a machine of two cores; return what happens, in order."""
+    happened: list[str] = []
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    monkeypatch.setattr("minispec.jit.must_be_compiled", lambda function: True)
+    monkeypatch.setattr(subprocess, "Popen", lambda *arguments, **options: Helper(happened))
+    monkeypatch.setattr(kernels, "warm_up_sampling", lambda: happened.append("sampling"))
+    return happened
+
+
+def test_sampling_is_compiled_while_kernels_are(asked: list[str]) -> None:
+    with kernels.sampling_beside():
+        asked.append("kernels")
+    assert asked == ["start", "kernels", "wait", "sampling"]
+
+
+def test_a_second_process_does_not_outlive_the_first(asked: list[str]) -> None:
+    with pytest.raises(KeyboardInterrupt), kernels.sampling_beside():
+        raise KeyboardInterrupt
+    assert asked == ["start", "kill", "wait"]
+
+
+def test_without_a_second_process_all_is_compiled_here(asked: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: object, **options: object) -> None:
+        raise BlockingIOError
+
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+    with kernels.sampling_beside():
+        asked.append("kernels")
+    assert asked == ["kernels", "sampling"]
+
+
+def test_what_is_kept_is_not_compiled_again(asked: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("minispec.jit.must_be_compiled", lambda function: False)
+    with kernels.sampling_beside():
+        asked.append("kernels")
+    assert asked == ["kernels", "sampling"]
 
 
 def test_warmup_refuses_a_format_that_does_not_exist(run: Run) -> None:
