@@ -6,13 +6,14 @@ import functools
 import hashlib
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
 from llvmlite import ir
 from numba import types
+from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
 _log = logging.getLogger(__name__)
@@ -79,19 +80,42 @@ def address_of(function: Callable[..., Any], *arguments: types.Type) -> int:
     return int(result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name))
 
 
-@intrinsic
-def by_address(typing, address, arguments):  # type: ignore[no-untyped-def]
-    """Call the function at an address with a tuple of arguments, of exactly the types given to :func:`address_of`."""
-    plain = [types.unliteral(kind) for kind in arguments]
+def by_address(expected: Callable[[tuple[Any, ...]], Sequence[types.Type]]) -> Any:
+    """Return what calls, in compiled code, the function at an address, ``call(address, arguments)``.
 
-    def codegen(context, builder, signature, values):  # type: ignore[no-untyped-def]
-        address, packed = values
-        unpacked = [builder.extract_value(packed, i) for i in range(len(plain))]
-        kind = ir.FunctionType(context.get_value_type(types.void), [context.get_value_type(each) for each in plain])
-        builder.call(builder.inttoptr(address, kind.as_pointer()), unpacked)
-        return context.get_dummy_value()
+    The function must not raise: its caller could not be told.
 
-    return types.void(types.int64, types.Tuple(plain)), codegen
+    Parameters
+    ----------
+    expected : callable
+        Takes the Numba types of the arguments and returns those that :func:`address_of` was given. Numbers are
+        converted to them; an array of another type is refused when the caller is compiled, with a TypingError.
+    """
+
+    @intrinsic
+    def call(typing, address, arguments):  # type: ignore[no-untyped-def]
+        kinds = [
+            _same_array(given, wanted) if isinstance(wanted, types.Array) else wanted
+            for given, wanted in zip(arguments, expected(tuple(arguments)), strict=True)
+        ]
+
+        def codegen(context, builder, signature, values):  # type: ignore[no-untyped-def]
+            address, packed = values
+            unpacked = [builder.extract_value(packed, i) for i in range(len(kinds))]
+            kind = ir.FunctionType(context.get_value_type(types.void), [context.get_value_type(each) for each in kinds])
+            builder.call(builder.inttoptr(address, kind.as_pointer()), unpacked)
+            return context.get_dummy_value()
+
+        return types.void(types.int64, types.Tuple(kinds)), codegen
+
+    return call
+
+
+def _same_array(given: Any, wanted: types.Array) -> types.Array:
+    """Return the type of an argument, which may be read-only where the one wanted is not."""
+    if not isinstance(given, types.Array) or given.copy(readonly=False) != wanted:
+        raise TypingError(f"an argument is {given}; it must be {wanted}")
+    return given
 
 
 def warn_if_in_memory() -> None:
@@ -110,7 +134,10 @@ def cache_folder(function: Callable[..., Any]) -> str | None:
 def must_be_compiled(function: Callable[..., Any]) -> bool:
     """Return whether a compiled function has a place on disk, but no machine code of its present sources there."""
     index = getattr(getattr(function, "_cache", None), "_cache_file", None)
-    return index is not None and not index._load_index()
+    try:
+        return index is not None and not index._load_index()
+    except OSError:  # on Windows, while another process replaces it
+        return True
 
 
 @functools.cache

@@ -180,14 +180,19 @@ def _finish(out, scale, bias, activation, residual, row, first):
             out[n] = out[n] + residual[row, first + n]
 
 
+def _columns_types(panels):
+    """Return the types of the arguments of :func:`_columns`, for panels of a Numba dtype."""
+    panels, claimed = types.Array(panels, 3, "C"), types.Array(types.int64, 1, "C")
+    return _MATRIX, panels, _VECTOR, _VECTOR, types.int64, _MATRIX, _MATRIX, types.int64, types.int64, claimed
+
+
+call_columns = by_address(lambda given: _columns_types(given[1].dtype))
+
+
 @functools.cache
 def columns_for(dtype):
     """Return the address of :func:`_columns` for panels of a NumPy dtype."""
-    panels = types.Array(from_dtype(dtype), 3, "C")
-    claimed = types.Array(types.int64, 1, "C")
-    return address_of(
-        _columns, _MATRIX, panels, _VECTOR, _VECTOR, types.int64, _MATRIX, _MATRIX, types.int64, types.int64, claimed
-    )
+    return address_of(_columns, *_columns_types(from_dtype(dtype)))
 
 
 @jit(parallel=True, nogil=True)
@@ -209,10 +214,10 @@ def linear(
     claimed[0] = 0
     threads = num_shares(num_inputs * num_outputs * num_rows, panels.shape[0], max_threads)
     if threads == 1:
-        by_address(columns, (normed, panels, scale, bias, activation, residual, y, np.int64(0), threads, claimed))
+        call_columns(columns, (normed, panels, scale, bias, activation, residual, y, np.int64(0), threads, claimed))
     else:
         for thread in prange(threads):
-            by_address(columns, (normed, panels, scale, bias, activation, residual, y, thread, threads, claimed))
+            call_columns(columns, (normed, panels, scale, bias, activation, residual, y, thread, threads, claimed))
     return y
 
 
@@ -351,12 +356,17 @@ def _total(counts):
     return total
 
 
+_HEADS, _CACHE, _INDEX = (types.Array(*kind, "C") for kind in ((_F32, 3), (_F32, 4), (types.int64, 1)))
+_ATTEND_TYPES = (
+    _HEADS, _CACHE, _CACHE, _INDEX, _INDEX, types.Array(types.bool_, 2, "C"), _F32, _HEADS, types.int64, types.int64
+)  # fmt: skip
+call_attend = by_address(lambda given: _ATTEND_TYPES)
+
+
 @functools.cache
 def attend_at():
     """Return the address of :func:`_attend`."""
-    heads, cache, index = (types.Array(*kind, "C") for kind in ((_F32, 3), (_F32, 4), (types.int64, 1)))
-    visible, range_of_tasks = types.Array(types.bool_, 2, "C"), (types.int64, types.int64)
-    return address_of(_attend, heads, cache, cache, index, index, visible, _F32, heads, *range_of_tasks)
+    return address_of(_attend, *_ATTEND_TYPES)
 
 
 @jit(parallel=True, nogil=True)
@@ -370,11 +380,11 @@ def attention(attend, queries, keys, values, rows, ends, visible, scale, max_thr
     tasks = num_tokens * num_heads
     threads = num_shares(2 * num_heads * size * _total(ends), tasks, max_threads)
     if threads == 1:
-        by_address(attend, (queries, keys, values, rows, ends, visible, scale, out, np.int64(0), tasks))
+        call_attend(attend, (queries, keys, values, rows, ends, visible, scale, out, np.int64(0), tasks))
     else:
         for i in prange(threads):
             first, last = i * tasks // threads, (i + 1) * tasks // threads
-            by_address(attend, (queries, keys, values, rows, ends, visible, scale, out, first, last))
+            call_attend(attend, (queries, keys, values, rows, ends, visible, scale, out, first, last))
     return out
 
 

@@ -212,12 +212,20 @@ def _columns(words, starts, factors, panels, scale, bias, activation, residual, 
         first_panel, last_panel = next_first, next_last
 
 
+def _columns_types(panels):
+    """Return the types of the arguments of :func:`_columns`, for panels of a Numba dtype."""
+    inputs = _MATRIX, _VECTOR, _VECTOR, types.Array(panels, 4, "C")
+    work = types.int64, types.int64, types.Array(types.int64, 1, "C")
+    return *inputs, _VECTOR, _VECTOR, types.int64, _MATRIX, _MATRIX, *work
+
+
+call_columns = by_address(lambda given: _columns_types(given[3].dtype))
+
+
 @functools.cache
 def columns_for(dtype):
     """Return the address of :func:`_columns` for panels of a NumPy dtype."""
-    inputs = _MATRIX, _VECTOR, _VECTOR, types.Array(from_dtype(dtype), 4, "C")
-    work = types.int64, types.int64, types.Array(types.int64, 1, "C")
-    return address_of(_columns, *inputs, _VECTOR, _VECTOR, types.int64, _MATRIX, _MATRIX, *work)
+    return address_of(_columns, *_columns_types(from_dtype(dtype)))
 
 
 @jit(parallel=True, nogil=True)
@@ -241,9 +249,9 @@ def linear(
     threads = num_shares(num_inputs * num_outputs * num_rows, num_panels, max_threads)
     if threads == 1:
         plan = (np.int64(0), threads, claimed)
-        by_address(columns, (words, starts, factors, panels, scale, bias, activation, residual, y, *plan))
+        call_columns(columns, (words, starts, factors, panels, scale, bias, activation, residual, y, *plan))
     else:
         for thread in prange(threads):
             plan = (thread, threads, claimed)
-            by_address(columns, (words, starts, factors, panels, scale, bias, activation, residual, y, *plan))
+            call_columns(columns, (words, starts, factors, panels, scale, bias, activation, residual, y, *plan))
     return y

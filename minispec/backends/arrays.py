@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import mmap
 import threading
@@ -31,16 +32,30 @@ def weight_zeros(shape: tuple[int, ...], kind: type[np.generic]) -> NDArray[Any]
 
     The processor looks up where a page is, for every page it reads, and a model has thousands of the usual size. NumPy
     asks for huge ones from 4 MiB on, but a matrix of a small model is smaller, so matrices share pieces of memory. A
-    piece goes back to the system when all arrays in it are gone.
+    piece, but for the last, goes back to the system when all arrays in it are gone.
     """
-    if not hasattr(mmap, "MADV_HUGEPAGE"):
-        return aligned_zeros(shape, kind)
     global _left
     num_bytes = math.prod(shape) * np.dtype(kind).itemsize
+    if not hasattr(mmap, "MADV_HUGEPAGE") or num_bytes >= _PIECE:  # so large that NumPy asks for them
+        return aligned_zeros(shape, kind)
     with _lock:
         if num_bytes > _left.size:
-            piece = mmap.mmap(-1, max(num_bytes, _PIECE), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-            piece.madvise(mmap.MADV_HUGEPAGE)
-            _left = np.frombuffer(piece, np.uint8)
+            _left = _piece()
         memory, _left = _left[:num_bytes], _left[-(-num_bytes // _LINE) * _LINE :]
     return memory.view(kind).reshape(shape)
+
+
+def _piece() -> NDArray[np.uint8]:
+    """Return new memory, of huge pages unless the running system has none, which costs time and nothing else.
+
+    Raises
+    ------
+    MemoryError
+    """
+    try:
+        memory = mmap.mmap(-1, _PIECE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except OSError as error:
+        raise MemoryError(f"cannot get {_PIECE} bytes: {error}") from error
+    with contextlib.suppress(OSError):
+        memory.madvise(mmap.MADV_HUGEPAGE)
+    return np.frombuffer(memory, np.uint8)

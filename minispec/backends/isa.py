@@ -44,7 +44,7 @@ class ISA:
         """Columns per panel."""
         return self.lanes * self.vectors
 
-    def panels_at_once(self, rows: int, item_bytes: int = 4) -> int:
+    def panels_at_once(self, rows: int, item_bytes: int) -> int:
         """Return how many panels a tile of few rows takes together, of numbers of so many bytes.
 
         A fused multiply-add takes about four cycles, so what a step of few sums reads must be worth the wait. In two

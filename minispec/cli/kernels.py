@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
@@ -32,25 +31,26 @@ def prepare(models: Iterable[object], notes: Console) -> None:
 def sampling_beside() -> Iterator[None]:
     """Make sampling ready too; if it must be compiled, then by a second process while the body compiles kernels."""
     from minispec import race
+    from minispec.backends import threads
     from minispec.jit import must_be_compiled
     from minispec.sampling import _kernels
 
     helper = None
     missing = must_be_compiled(_kernels.distribution) or must_be_compiled(race.winner)
-    if missing and (os.cpu_count() or 1) > 1:
+    if missing and threads.max_threads() > 1:
         task = "from minispec.cli.kernels import warm_up_sampling; warm_up_sampling()"
         null = subprocess.DEVNULL
         with contextlib.suppress(OSError):  # no process to be had: compiled here, one after the other
-            helper = subprocess.Popen([sys.executable, "-c", task], stdin=null, stdout=null, stderr=null)
+            helper = subprocess.Popen([sys.executable, "-P", "-c", task], stdin=null, stdout=null, stderr=null)
     try:
         yield
+        if helper is not None:
+            helper.wait()
     except BaseException:
         if helper is not None:
             helper.kill()
-        raise
-    finally:
-        if helper is not None:
             helper.wait()
+        raise
     warm_up_sampling()
 
 

@@ -58,7 +58,39 @@ def memory(array):
     return array.base if isinstance(array.base, mmap.mmap) else array.base.obj
 
 
-@pytest.mark.skipif(not hasattr(mmap, "MADV_HUGEPAGE"), reason="this system has no huge pages to ask for")
+HUGE = pytest.mark.skipif(not hasattr(mmap, "MADV_HUGEPAGE"), reason="this system has no huge pages to ask for")
+
+
+@HUGE
+def test_a_large_array_takes_nothing_from_the_last_piece(monkeypatch):
+    monkeypatch.setattr(arrays, "_left", np.zeros(100, np.uint8))
+    large = arrays.weight_zeros((arrays._PIECE,), np.int8)
+    assert arrays._left.size == 100
+    where = weakref.ref(large.base)
+    del large
+    assert where() is None
+
+
+@HUGE
+def test_a_kernel_that_has_no_huge_pages_costs_time_and_nothing_else(monkeypatch):
+    class Refusing(mmap.mmap):
+        def madvise(self, *advice):
+            raise OSError(22, "Invalid argument")
+
+    monkeypatch.setattr(arrays, "_left", np.zeros(0, np.uint8))
+    monkeypatch.setattr(mmap, "mmap", Refusing)
+    assert not arrays.weight_zeros((5, 7), np.float32).any()
+
+
+@HUGE
+def test_memory_that_is_not_to_be_had_is_a_memory_error(monkeypatch):
+    monkeypatch.setattr(arrays, "_left", np.zeros(0, np.uint8))
+    monkeypatch.setattr(arrays, "_PIECE", 1 << 60)
+    with pytest.raises(MemoryError):
+        arrays.weight_zeros((5, 7), np.float32)
+
+
+@HUGE
 def test_memory_goes_back_when_all_of_a_piece_is_gone(monkeypatch):
     monkeypatch.setattr(arrays, "_left", np.zeros(0, np.uint8))
     made, where = pieces(8)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numba.core.errors import TypingError
 
 from minispec.backends import DTYPES, Norm, get_backend
 from minispec.backends.base import Backend
@@ -170,6 +171,24 @@ def test_a_tile_fits_the_registers(isa):
     assert isa.max_rows * isa.vectors + isa.vectors + 1 <= isa.registers
     for rows, item_bytes in itertools.product(range(1, isa.max_rows + 1), (1, 2, 4)):
         assert isa.panels_at_once(rows, item_bytes) * isa.vectors * (rows + 1) + 1 <= isa.registers
+
+
+@pytest.mark.parametrize(
+    "residual", [np.zeros((2, 8), np.float32)[:, ::2], np.zeros((2, 4))], ids=["not contiguous", "float64"]
+)
+def test_an_array_that_is_not_what_kernels_expect_is_refused(residual):
+    backend = get_backend("panel")
+    matrix = backend.pack(normal(0, 3, 4), None)
+    with pytest.raises(TypingError, match="must be array"):
+        backend.linear(normal(1, 2, 3), matrix, residual=residual)
+
+
+def test_a_read_only_array_is_as_good():
+    backend = get_backend("panel")
+    matrix, residual = backend.pack(normal(0, 3, 4), None), normal(2, 2, 4)
+    expected = bits(backend.linear(normal(1, 2, 3), matrix, residual=residual))
+    residual.flags.writeable = False
+    assert bits(backend.linear(normal(1, 2, 3), matrix, residual=residual)) == expected
 
 
 def panels_of_pieces(piece, num_panels, threads, together):

@@ -39,7 +39,7 @@ class Helper:
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Pretend that nothing is compiled yet, on a machine of two cores; return what happens, in order."""
     happened: list[str] = []
-    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    monkeypatch.setattr("minispec.backends.threads.max_threads", lambda: 2)
     monkeypatch.setattr("minispec.jit.must_be_compiled", lambda function: True)
     monkeypatch.setattr(subprocess, "Popen", lambda *arguments, **options: Helper(happened))
     monkeypatch.setattr(kernels, "warm_up_sampling", lambda: happened.append("sampling"))
@@ -50,6 +50,19 @@ def test_sampling_is_compiled_while_kernels_are(asked: list[str]) -> None:
     with kernels.sampling_beside():
         asked.append("kernels")
     assert asked == ["start", "kernels", "wait", "sampling"]
+
+
+def test_a_second_process_runs_no_file_of_the_current_folder(asked: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[list[str]] = []
+
+    def start(arguments: list[str], **options: object) -> Helper:
+        started.append(arguments)
+        return Helper(asked)
+
+    monkeypatch.setattr(subprocess, "Popen", start)
+    with kernels.sampling_beside():
+        pass
+    assert started[0][1:3] == ["-P", "-c"]  # Python's option for: without the current folder
 
 
 def test_a_second_process_does_not_outlive_the_first(asked: list[str]) -> None:
@@ -63,6 +76,13 @@ def test_without_a_second_process_all_is_compiled_here(asked: list[str], monkeyp
         raise BlockingIOError
 
     monkeypatch.setattr(subprocess, "Popen", refuse)
+    with kernels.sampling_beside():
+        asked.append("kernels")
+    assert asked == ["kernels", "sampling"]
+
+
+def test_on_one_core_all_is_compiled_here(asked: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("minispec.backends.threads.max_threads", lambda: 1)
     with kernels.sampling_beside():
         asked.append("kernels")
     assert asked == ["kernels", "sampling"]
