@@ -14,7 +14,7 @@ import time
 import numpy as np
 
 import minispec
-from minispec.analysis.measure import interleave
+from minispec.analysis.timer import interleave
 from minispec.backends.probe import ReadProbe
 from minispec.teaching import begin, explore
 from minispec.viz.plots import style
@@ -238,7 +238,7 @@ def tokens_per_second(billions: float):
 explore(tokens_per_second, billions=[0.124, 1.5, 7, 70])
 
 # %% [markdown]
-# In the code base: `minispec/analysis/roofline.py` counts every part exactly, and `minispec roofline` is this lesson as a command.
+# In the code base: `minispec/analysis/roofline/counts.py` counts every part exactly, and `minispec roofline` is this lesson as a command.
 
 # %%
 lesson.progress()

@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 from numba import njit
 
-from minispec.analysis.measure import interleave
+from minispec.analysis.timer import interleave
 from minispec.backends import get_backend
 from minispec.backends.probe import ReadProbe
 from minispec.teaching import begin

@@ -11,8 +11,8 @@
 import numpy as np
 
 import minispec
-from minispec.analysis.measure import interleave
 from minispec.analysis.prompts import bundled_prompts
+from minispec.analysis.timer import interleave
 from minispec.teaching import begin, explore
 from minispec.viz.plots.curves import curves_figure
 

@@ -13,10 +13,10 @@ import importlib.util
 import numpy as np
 
 import minispec
-from minispec.analysis.machine_profiles import get_profile
-from minispec.analysis.roofline import Storage
-from minispec.analysis.roofline_shapes import get_shape
-from minispec.analysis.roofline_time import predict_forward
+from minispec.analysis.roofline.counts import Storage
+from minispec.analysis.roofline.profiles import get_profile
+from minispec.analysis.roofline.shapes import get_shape
+from minispec.analysis.roofline.time import predict_forward
 from minispec.loading.bundled import bundled_folders
 from minispec.teaching import begin, explore
 from minispec.viz.plots.curves import curves_figure

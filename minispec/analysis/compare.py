@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from minispec.analysis.measure import interleave
+from minispec.analysis.timer import interleave
 from minispec.generation.result import Generation
 
 

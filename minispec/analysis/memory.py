@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from minispec.analysis.roofline import Storage
-from minispec.analysis.roofline_shapes import Shape
+from minispec.analysis.roofline.counts import Storage
+from minispec.analysis.roofline.shapes import Shape
 from minispec.errors import MinispecError, reason
 
 _NUMBER = 4  # bytes of a bias, a norm, a position: these stay float32
@@ -25,7 +25,7 @@ def weights_bytes(shape: Shape, storage: Storage | None = None) -> int:
 
     Examples
     --------
-    >>> from minispec.analysis.roofline_shapes import get_shape
+    >>> from minispec.analysis.roofline.shapes import get_shape
     >>> round(weights_bytes(get_shape("70b"), Storage("float16")) / 1e9)
     138
     """
@@ -47,7 +47,7 @@ def token_bytes(shape: Shape, kv_bytes: int = 4) -> int:
 
     Examples
     --------
-    >>> from minispec.analysis.roofline_shapes import get_shape
+    >>> from minispec.analysis.roofline.shapes import get_shape
     >>> token_bytes(get_shape("gpt2")), token_bytes(get_shape("70b"), kv_bytes=2)
     (73728, 327680)
     """

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from minispec.analysis.measure_record import evaluated_by_position
+from minispec.analysis.measure.record import evaluated_by_position
 from minispec.analysis.step_costs import StepCosts, Times, VerifyCurve, step_costs
 from minispec.records import Step
 from minispec.theory import best_gamma_by_position

@@ -12,10 +12,10 @@ from typing import Any
 import click
 from rich.console import Console
 
-from minispec.analysis.bench import QUICK, Benchmark, Plan, run_benchmark
-from minispec.analysis.bench_speculation import Speculation
-from minispec.analysis.machine import LADDER_BYTES, Machine, describe_cpu, measure_machine
+from minispec.analysis.bench.costs import QUICK, Benchmark, Plan, run_benchmark
+from minispec.analysis.bench.speculation import Speculation
 from minispec.analysis.prompts import bundled_prompts, read_prompts
+from minispec.analysis.roofline.machine import LADDER_BYTES, Machine, describe_cpu, measure_machine
 from minispec.backends import BACKENDS, DOT_DTYPES, DTYPES
 from minispec.cli.lists import Several
 from minispec.cli.machine_report import QUICK_LADDER, measured_facts, print_machine, size, stdout, table, time

@@ -15,7 +15,7 @@ import click
 from rich.console import Console
 
 from minispec.analysis.compare import Comparison, compare
-from minispec.analysis.measure import Costs, costs, target_row_seconds
+from minispec.analysis.timer import Costs, costs, target_row_seconds
 from minispec.cli.options import generation_options
 from minispec.cli.pair import Pair
 from minispec.errors import OutputError, PromptError

@@ -8,9 +8,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from minispec.analysis.machine import Machine
-from minispec.analysis.roofline_measure import Measured
-from minispec.analysis.roofline_time import Prediction
+from minispec.analysis.roofline.machine import Machine
+from minispec.analysis.roofline.prediction import Measured
+from minispec.analysis.roofline.time import Prediction
 
 QUICK_LADDER = (1 << 20, 16 << 20, 64 << 20)
 """Footprints for a first impression."""

@@ -13,14 +13,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from minispec.analysis.machine import describe_cpu
-from minispec.analysis.measure_grid import Experiment
-from minispec.analysis.measure_journal import Journal
-from minispec.analysis.measure_record import Record
-from minispec.analysis.measure_report import INTERVALS, NOTES, likeness, tables, to_csv, to_dict, to_markdown
-from minispec.analysis.measure_run import check_jobs, fingerprints, run_units, sweep_library
-from minispec.analysis.measure_summary import Summary, summarise
+from minispec.analysis.measure.grid import Experiment
+from minispec.analysis.measure.journal import Journal
+from minispec.analysis.measure.record import Record
+from minispec.analysis.measure.report import INTERVALS, NOTES, likeness, tables, to_csv, to_dict, to_markdown
+from minispec.analysis.measure.run import check_jobs, fingerprints, run_units, sweep_library
+from minispec.analysis.measure.summary import Summary, summarise
 from minispec.analysis.prompts import Prompt, bundled_prompts, read_prompts
+from minispec.analysis.roofline.machine import describe_cpu
 from minispec.cli.files import check_writable, write_text
 from minispec.cli.lists import Several
 from minispec.cli.options import Gamma, ModelName, generation_options_without, option

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from minispec.analysis.intervals import Figure
-from minispec.analysis.measure_plan import Measured, measure_plan
+from minispec.analysis.measure.plan import Measured, measure_plan
 from minispec.analysis.plan import MAX_GAMMA, Plan, make_plan, rate_note
 from minispec.analysis.prompts import bundled_prompts, read_prompts
 from minispec.analysis.step_costs import VerifyCurve

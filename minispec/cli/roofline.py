@@ -11,10 +11,10 @@ from typing import Any
 import click
 from rich.console import Console
 
-from minispec.analysis.machine import Machine
-from minispec.analysis.roofline_batch import BatchPoint
-from minispec.analysis.roofline_measure import Measured
-from minispec.analysis.roofline_shapes import Shape, get_shape
+from minispec.analysis.roofline.batch import BatchPoint
+from minispec.analysis.roofline.machine import Machine
+from minispec.analysis.roofline.prediction import Measured
+from minispec.analysis.roofline.shapes import Shape, get_shape
 from minispec.backends import BACKENDS, DOT_DTYPES, DTYPES
 from minispec.cli.lists import Several
 from minispec.cli.machine_report import (
@@ -102,9 +102,9 @@ def roofline(**options: Any) -> None:
 
 
 def _what_if(options: dict[str, Any]) -> None:
-    from minispec.analysis.machine_profiles import get_profile
-    from minispec.analysis.roofline import Storage
-    from minispec.analysis.roofline_batch import over_batches
+    from minispec.analysis.roofline.batch import over_batches
+    from minispec.analysis.roofline.counts import Storage
+    from minispec.analysis.roofline.profiles import get_profile
 
     machine = get_profile(options["machine"])
     shape = _target_shape(options["target"]) if options["shape"] is None else get_shape(options["shape"])
@@ -168,17 +168,17 @@ def _print_batches(
 
 
 def _measure(options: dict[str, Any]) -> None:
-    from minispec.analysis.machine import LADDER_BYTES, describe_cpu, measure_machine
     from minispec.analysis.memory import measure_pair, pair_memory
-    from minispec.analysis.roofline_counter import storage_of
-    from minispec.analysis.roofline_measure import (
+    from minispec.analysis.roofline.counter import storage_of
+    from minispec.analysis.roofline.machine import LADDER_BYTES, describe_cpu, measure_machine
+    from minispec.analysis.roofline.prediction import (
         count_regions,
         measure_forwards,
         model_storage,
         random_model,
         time_parts,
     )
-    from minispec.analysis.roofline_shapes import to_config
+    from minispec.analysis.roofline.shapes import to_config
     from minispec.backends import get_backend
 
     if options["memory"] and options["shape"] is not None:

@@ -11,8 +11,8 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from minispec.analysis.measure import interleave
 from minispec.analysis.step_costs import OTHER_GAMMAS, VerifyCurve, curve_of_runs, step_costs
+from minispec.analysis.timer import interleave
 from minispec.analysis.why import CAUSES, Attribution, Change, attribute, changes
 from minispec.cli.generate import read_prompt
 from minispec.cli.options import generation_options

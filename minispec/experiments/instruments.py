@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.analysis.measure import interleave
 from minispec.analysis.prompts import bundled_prompts
-from minispec.analysis.roofline_measure import forward_timers
+from minispec.analysis.roofline.prediction import forward_timers
+from minispec.analysis.timer import interleave
 from minispec.experiments.verdicts import Interval, median_of
 from minispec.generation import Generation, stream
 from minispec.generation.metrics import Metrics
@@ -119,7 +119,7 @@ def charged_speedup(runs: Sequence[Generation], c: float, v: Callable[[int], flo
 
 
 def seconds_per_token(texts: Sequence[Sequence[int]], num_tokens: int, **options: Any) -> Callable[[], float]:
-    """Return a timed candidate for :func:`minispec.analysis.measure.interleave`: decoding some prompts, prefill out."""
+    """Return a timed candidate for :func:`minispec.analysis.timer.interleave`: decoding some prompts, prefill out."""
 
     def once() -> float:
         metrics = [decode(prompt, num_tokens, **options).metrics for prompt in texts]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from minispec import __version__
-from minispec.analysis.machine import describe_cpu
+from minispec.analysis.roofline.machine import describe_cpu
 from minispec.errors import InputError, OutputError, reason
 from minispec.experiments.framework import NAMES, Conclusion, Experiment, Kind, Setting, get_experiment
 from minispec.experiments.verdicts import MEANINGS, Verdict

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from minispec.analysis.compare import Comparison
-from minispec.analysis.measure import Costs
+from minispec.analysis.timer import Costs
 from minispec.generation.events import Emitted, Event, Verified
 from minispec.generation.guarantee import MEANING
 from minispec.generation.result import Generation

@@ -11,11 +11,11 @@ from types import SimpleNamespace
 import pytest
 from click.testing import CliRunner
 
-from minispec.analysis import bench
-from minispec.analysis.bench import ALTERNATIONS, QUICK, Plan, by_domain, cost_timers, prefill_floor
-from minispec.analysis.bench_speculation import PLAIN, SEARCH_SEED, Setting, compare_domain, runner
-from minispec.analysis.machine import Machine
+from minispec.analysis.bench import costs
+from minispec.analysis.bench.costs import ALTERNATIONS, QUICK, Plan, by_domain, cost_timers, prefill_floor
+from minispec.analysis.bench.speculation import PLAIN, SEARCH_SEED, Setting, compare_domain, runner
 from minispec.analysis.prompts import bundled_prompts
+from minispec.analysis.roofline.machine import Machine
 from minispec.cli.main import cli
 from minispec.errors import InvariantError, MinispecError, OptionError
 from minispec.loading import load_model
@@ -186,7 +186,7 @@ def test_differing_greedy_texts_fail_after_the_report(
         return decode
 
     def run_wrong(*arguments, **options):
-        return bench.run_benchmark(*arguments, **options, make_runner=wrong)
+        return costs.run_benchmark(*arguments, **options, make_runner=wrong)
 
     monkeypatch.setattr("minispec.cli.bench.run_benchmark", run_wrong)
     done = invoke("--target", pair[0], "--draft", pair[1], "--quick")

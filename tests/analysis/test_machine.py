@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minispec.analysis import machine as machine_module
-from minispec.analysis.machine import Machine, measure_ladder
-from minispec.analysis.machine_profiles import PROFILES, get_profile
 from minispec.analysis.memory import array_bytes, cache_bytes, pair_memory, token_bytes, weights_bytes
-from minispec.analysis.roofline import (
+from minispec.analysis.roofline import machine as machine_module
+from minispec.analysis.roofline.batch import over_batches
+from minispec.analysis.roofline.counter import TimingBackend, part_names, storage_of
+from minispec.analysis.roofline.counts import (
     ACTIVATION_OPERATIONS,
     NORM_OPERATIONS,
     SCORE_OPERATIONS,
@@ -23,10 +23,9 @@ from minispec.analysis.roofline import (
     Storage,
     count_forward,
 )
-from minispec.analysis.roofline_batch import over_batches
-from minispec.analysis.roofline_counter import TimingBackend, part_names, storage_of
-from minispec.analysis.roofline_kernels import KINDS, MATRIX, kernel_timers, part_rates
-from minispec.analysis.roofline_measure import (
+from minispec.analysis.roofline.kernels import KINDS, MATRIX, kernel_timers, part_rates
+from minispec.analysis.roofline.machine import Machine, measure_ladder
+from minispec.analysis.roofline.prediction import (
     PROBE,
     count_regions,
     empty_model,
@@ -34,8 +33,9 @@ from minispec.analysis.roofline_measure import (
     measure_forwards,
     random_model,
 )
-from minispec.analysis.roofline_shapes import Shape, get_shape
-from minispec.analysis.roofline_time import predict, predict_forward
+from minispec.analysis.roofline.profiles import PROFILES, get_profile
+from minispec.analysis.roofline.shapes import Shape, get_shape
+from minispec.analysis.roofline.time import predict, predict_forward
 from minispec.backends import BACKENDS, get_backend
 from minispec.backends.base import NumpyBackend
 from minispec.backends.formats import DTYPES
@@ -206,7 +206,7 @@ def test_speculation_pays_less_and_less_with_the_batch() -> None:
 def test_measured_forwards_are_related_to_their_own_round(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that is twice as slow in every other round: ratios do not notice, medians of seconds do."""
     model = random_gpt2("numpy")
-    from minispec.analysis import roofline_measure
+    from minispec.analysis.roofline import prediction
 
     speeds = {PROBE: 1e-3, "rows 1": 2e-3, "rows 3": 3e-3}
 
@@ -219,7 +219,7 @@ def test_measured_forwards_are_related_to_their_own_round(monkeypatch: pytest.Mo
             for name in contenders
         }
 
-    monkeypatch.setattr(roofline_measure, "interleave", figures)
+    monkeypatch.setattr(prediction, "interleave", figures)
     one, three = measure_forwards(model, MACHINE, (1, 3), 8, 4, probe=lambda size: lambda: 1.0)
     assert one.verify_cost == 1.0
     assert three.verify_cost == pytest.approx(1.5)

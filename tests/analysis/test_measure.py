@@ -14,12 +14,12 @@ import joblib
 import numpy as np
 import pytest
 
-from minispec.analysis.measure_grid import Experiment
-from minispec.analysis.measure_journal import Journal
-from minispec.analysis.measure_record import Record
-from minispec.analysis.measure_report import tables, to_csv, to_dict, to_markdown
-from minispec.analysis.measure_run import Load, fingerprints, run_unit, run_units
-from minispec.analysis.measure_summary import summarise
+from minispec.analysis.measure.grid import Experiment
+from minispec.analysis.measure.journal import Journal
+from minispec.analysis.measure.record import Record
+from minispec.analysis.measure.report import tables, to_csv, to_dict, to_markdown
+from minispec.analysis.measure.run import Load, fingerprints, run_unit, run_units
+from minispec.analysis.measure.summary import summarise
 from minispec.analysis.prompts import Prompt
 from minispec.analysis.simulate import CostedModel, CostModel, SimulatedClock
 from minispec.errors import OptionError, OutputError

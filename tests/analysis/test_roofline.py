@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minispec.analysis import roofline
-from minispec.analysis.roofline import Part, Storage, count_forward, total
-from minispec.analysis.roofline_counter import CountingBackend, CountingCache, PassingBackend, part_names, storage_of
-from minispec.analysis.roofline_shapes import SHAPES, Shape, get_shape, to_config
+from minispec.analysis.roofline import counts as conventions
+from minispec.analysis.roofline.counter import CountingBackend, CountingCache, PassingBackend, part_names, storage_of
+from minispec.analysis.roofline.counts import Part, Storage, count_forward, total
+from minispec.analysis.roofline.shapes import SHAPES, Shape, get_shape, to_config
 from minispec.backends import BACKENDS, get_backend
 from minispec.backends.base import Backend
 from minispec.errors import InvariantError, OptionError
@@ -155,7 +155,7 @@ def test_equal_to_a_brute_force_count(case: tuple[Shape, int, int, int]) -> None
     additions = shape.n_layer * batch * rows * (2 * shape.n_embd * 2 + 3 * shape.n_embd + shape.n_inner)
     matrices = [parts[name] for name in (*shape.matrices(), "lm_head")]
     slots = shape.n_layer * batch * sum(context + row + 1 for row in range(rows))
-    softmax = slots * shape.n_head * roofline.SCORE_OPERATIONS + shape.n_layer * batch * rows * shape.n_embd
+    softmax = slots * shape.n_head * conventions.SCORE_OPERATIONS + shape.n_layer * batch * rows * shape.n_embd
     attention = parts["attn.scores"].flops + parts["attn.values"].flops
     operations, weights = brute_force(shape, rows, context, batch)
     assert sum(part.flops for part in matrices) + attention - additions - softmax == operations

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from minispec.analysis.machine import Machine
+from minispec.analysis.roofline.machine import Machine
 from minispec.cli.main import cli
 from minispec.errors import MinispecError
 from tests.tiny import write_model
@@ -29,7 +29,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
 
 @pytest.fixture(autouse=True)
 def known_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("minispec.analysis.machine.measure_machine", lambda *_: MACHINE)
+    monkeypatch.setattr("minispec.analysis.roofline.machine.measure_machine", lambda *_: MACHINE)
 
 
 def test_what_if_says_that_nothing_is_measured_and_whether_it_fits(tmp_path: Path) -> None:

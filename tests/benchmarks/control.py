@@ -13,8 +13,8 @@ from functools import partial
 from pathlib import Path
 
 from minispec.analysis.judge import ADAPTIVE, FIXED, PLAIN, Text, best_fixed, judge
-from minispec.analysis.measure import interleave
 from minispec.analysis.simulate import CostedModel, CostModel, MisleadingDraft, RememberingModel, SimulatedClock
+from minispec.analysis.timer import interleave
 from minispec.generation import stream
 from minispec.generation.options import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.loading import load_model

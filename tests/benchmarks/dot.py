@@ -14,7 +14,7 @@ from functools import partial
 
 import numpy as np
 
-from minispec.analysis.measure import interleave
+from minispec.analysis.timer import interleave
 from minispec.backends import DTYPES, get_backend
 from minispec.backends.base import Backend, Linear
 from minispec.loading import load_model

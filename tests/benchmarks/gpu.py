@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from minispec.analysis.measure import interleave
+from minispec.analysis.timer import interleave
 from minispec.backends import Backend
 from minispec.backends.cuda import CupyBackend, CupyBlasBackend, describe_gpu, open_cupy
 from minispec.backends.formats import ITEM_BYTES

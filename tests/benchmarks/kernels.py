@@ -14,7 +14,7 @@ from functools import partial
 
 import numpy as np
 
-from minispec.analysis.measure import interleave
+from minispec.analysis.timer import interleave
 from minispec.backends import BACKENDS, DTYPES
 from minispec.backends.formats import ITEM_BYTES
 from minispec.backends.probe import ReadProbe

@@ -16,7 +16,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
-from minispec.analysis.measure import interleave
+from minispec.analysis.timer import interleave
 
 CHILD = """
 import sys

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from minispec.analysis.measure import interleave
+from minispec.analysis.timer import interleave
 from minispec.generation import stream
 from minispec.loading import load_tokenizer
 from minispec.model.cache import KVCache

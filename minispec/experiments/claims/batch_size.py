@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from minispec.analysis.machine_profiles import PROFILES
-from minispec.analysis.measure import interleave
-from minispec.analysis.roofline import Storage
-from minispec.analysis.roofline_batch import over_batches
-from minispec.analysis.roofline_measure import forward_timers
-from minispec.analysis.roofline_shapes import get_shape
+from minispec.analysis.roofline.batch import over_batches
+from minispec.analysis.roofline.counts import Storage
+from minispec.analysis.roofline.prediction import forward_timers
+from minispec.analysis.roofline.profiles import PROFILES
+from minispec.analysis.roofline.shapes import get_shape
 from minispec.analysis.step_costs import VerifyCurve
+from minispec.analysis.timer import interleave
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
 from minispec.experiments.instruments import DRAFT, TARGET, model, ratios, verify_curve
 from minispec.experiments.verdicts import Verdict, tally

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from minispec.analysis.measure import interleave
+from minispec.analysis.timer import interleave
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
 from minispec.experiments.instruments import (
     CODE_DRAFT,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from minispec.analysis.measure import interleave
+from minispec.analysis.timer import interleave
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
 from minispec.experiments.instruments import decode, prompts, ratios
 from minispec.experiments.verdicts import Interval, Verdict, above, spell, tally

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from minispec.analysis.measure import interleave
+from minispec.analysis.timer import interleave
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
 from minispec.experiments.instruments import DRAFT, TARGET, one_of_each, ratios, seconds_per_token
 from minispec.experiments.verdicts import Interval, Verdict, above, difference, tally

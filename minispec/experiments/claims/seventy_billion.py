@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from minispec.analysis.machine_profiles import PROFILES
+from minispec.analysis.roofline.profiles import PROFILES
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
 from minispec.experiments.verdicts import Verdict, tally
 from minispec.viz.plots.claims import Chart, Curve

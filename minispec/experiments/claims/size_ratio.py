@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from minispec.analysis.measure import interleave
+from minispec.analysis.timer import interleave
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
 from minispec.experiments.instruments import (
     DRAFT,

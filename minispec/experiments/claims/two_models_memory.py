@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from minispec.analysis.memory import measure_pair, pair_memory
-from minispec.analysis.roofline_measure import model_storage
-from minispec.analysis.roofline_shapes import Shape
+from minispec.analysis.roofline.prediction import model_storage
+from minispec.analysis.roofline.shapes import Shape
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
 from minispec.experiments.instruments import DRAFT, SMALL_DRAFT, TARGET, model
 from minispec.experiments.verdicts import Verdict

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from minispec.analysis.measure import interleave
+from minispec.analysis.timer import interleave
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
 from minispec.experiments.instruments import DOMAINS, prompts, ratios, seconds_per_token
 from minispec.experiments.verdicts import Interval, Verdict, above, tally

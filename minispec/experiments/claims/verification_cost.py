@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from minispec.analysis.roofline_measure import random_model
-from minispec.analysis.roofline_shapes import get_shape, to_config
+from minispec.analysis.roofline.prediction import random_model
+from minispec.analysis.roofline.shapes import get_shape, to_config
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
 from minispec.experiments.instruments import SMALL_DRAFT, TARGET, model, verify_curve
 from minispec.experiments.verdicts import Interval, Verdict, below, tally

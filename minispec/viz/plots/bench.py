@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from minispec.analysis.bench import Benchmark
+from minispec.analysis.bench.costs import Benchmark
 from minispec.viz.plots import style
 from minispec.viz.plots.roofline import draw_verify_cost
 

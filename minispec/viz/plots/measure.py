@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from minispec.analysis.intervals import Figure as Interval
-from minispec.analysis.measure_report import label
-from minispec.analysis.measure_summary import Summary
+from minispec.analysis.measure.report import label
+from minispec.analysis.measure.summary import Summary
 from minispec.viz.plots import style
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from minispec.analysis.machine import Machine
-from minispec.analysis.roofline_batch import BatchPoint
-from minispec.analysis.roofline_measure import Measured
+from minispec.analysis.roofline.batch import BatchPoint
+from minispec.analysis.roofline.machine import Machine
+from minispec.analysis.roofline.prediction import Measured
 from minispec.viz.plots import style
 
 if TYPE_CHECKING:

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from minispec.analysis.machine import Machine
-from minispec.analysis.measure import interleave
-from minispec.analysis.roofline import Storage, count_forward
-from minispec.analysis.roofline_counter import RegionCounter, TimingBackend, part_names, storage_of
-from minispec.analysis.roofline_kernels import KINDS, kernel_timers, part_rates
-from minispec.analysis.roofline_shapes import Shape
-from minispec.analysis.roofline_time import Prediction, predict
+from minispec.analysis.roofline.counter import RegionCounter, TimingBackend, part_names, storage_of
+from minispec.analysis.roofline.counts import Storage, count_forward
+from minispec.analysis.roofline.kernels import KINDS, kernel_timers, part_rates
+from minispec.analysis.roofline.machine import Machine
+from minispec.analysis.roofline.shapes import Shape
+from minispec.analysis.roofline.time import Prediction, predict
+from minispec.analysis.timer import interleave
 from minispec.backends.base import Backend
 from minispec.errors import OptionError
 from minispec.model import GPT2, GPT2Config

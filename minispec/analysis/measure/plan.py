@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from minispec.analysis.intervals import Figure
-from minispec.analysis.measure_grid import Experiment
-from minispec.analysis.measure_record import Record
-from minispec.analysis.measure_run import run_units
-from minispec.analysis.measure_summary import summarise
+from minispec.analysis.measure.grid import Experiment
+from minispec.analysis.measure.record import Record
+from minispec.analysis.measure.run import run_units
+from minispec.analysis.measure.summary import summarise
 from minispec.analysis.prompts import Prompt
 from minispec.analysis.step_costs import OTHER_GAMMAS, Totals, VerifyCurve, curve_of_runs, step_costs
 
@@ -59,7 +59,7 @@ def measure_plan(prompts: Sequence[Prompt], target: str, draft: str, gamma: int,
     gamma : int
         Where alpha and c are taken from.
     **options
-        temperature and max_tokens; the rest are those of an :class:`~minispec.analysis.measure_grid.Experiment`'s
+        temperature and max_tokens; the rest are those of an :class:`~minispec.analysis.measure.grid.Experiment`'s
         ``options``.
     """
     experiment = Experiment(

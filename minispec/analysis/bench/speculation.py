@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from minispec.analysis.measure import interleave
+from minispec.analysis.timer import interleave
 from minispec.errors import InvariantError
 from minispec.generation.api import generate
 from minispec.generation.result import Generation

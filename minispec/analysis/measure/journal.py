@@ -9,8 +9,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from minispec.analysis.measure_grid import Unit
-from minispec.analysis.measure_record import Record
+from minispec.analysis.measure.grid import Unit
+from minispec.analysis.measure.record import Record
 from minispec.errors import OutputError, reason
 
 
@@ -25,7 +25,7 @@ class Journal:
     path : Path
         Made if it does not exist.
     key : str
-        Of the experiment, see :meth:`minispec.analysis.measure_grid.Experiment.key`.
+        Of the experiment, see :meth:`minispec.analysis.measure.grid.Experiment.key`.
 
     Raises
     ------

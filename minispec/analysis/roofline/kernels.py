@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from minispec.analysis.roofline import ACTIVATION_OPERATIONS, NORM_OPERATIONS, SCORE_OPERATIONS
+from minispec.analysis.roofline.counts import ACTIVATION_OPERATIONS, NORM_OPERATIONS, SCORE_OPERATIONS
 from minispec.backends.base import Norm
 from minispec.model import GPT2
 

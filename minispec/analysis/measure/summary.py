@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from minispec.analysis.intervals import Figure, percentiles, ratio, share
-from minispec.analysis.measure_grid import Variant
-from minispec.analysis.measure_record import Record
+from minispec.analysis.measure.grid import Variant
+from minispec.analysis.measure.record import Record
 
 Pairs = Sequence[tuple[Record, Record]]
 """A variant's record and the plain one of the same prompt."""

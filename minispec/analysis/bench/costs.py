@@ -7,12 +7,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from minispec.analysis.bench_speculation import SETTINGS, Run, Setting, Speculation, compare_domain, runner
-from minispec.analysis.machine import Machine
-from minispec.analysis.measure import interleave
+from minispec.analysis.bench.speculation import SETTINGS, Run, Setting, Speculation, compare_domain, runner
 from minispec.analysis.prompts import Prompt
-from minispec.analysis.roofline import count_forward, total
-from minispec.analysis.roofline_measure import (
+from minispec.analysis.roofline.counts import count_forward, total
+from minispec.analysis.roofline.machine import Machine
+from minispec.analysis.roofline.prediction import (
     PROBE,
     Measured,
     forward_timers,
@@ -20,8 +19,9 @@ from minispec.analysis.roofline_measure import (
     model_storage,
     probe_timer,
 )
-from minispec.analysis.roofline_shapes import Shape
-from minispec.analysis.roofline_time import predict
+from minispec.analysis.roofline.shapes import Shape
+from minispec.analysis.roofline.time import predict
+from minispec.analysis.timer import interleave
 from minispec.drafters import ModelDrafter
 from minispec.errors import InvariantError, OptionError
 from minispec.model import GPT2

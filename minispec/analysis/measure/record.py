@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from minispec.analysis.measure_grid import Variant
+from minispec.analysis.measure.grid import Variant
 from minispec.analysis.prompts import Prompt, arrives_at
 from minispec.generation.result import Generation
 from minispec.records import Step

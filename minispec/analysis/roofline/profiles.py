@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 
-from minispec.analysis.machine import Machine
+from minispec.analysis.roofline.machine import Machine
 from minispec.errors import OptionError, shown
 
 _TERA, _GIGA = 1e12, 1e9

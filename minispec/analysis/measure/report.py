@@ -9,9 +9,9 @@ from dataclasses import asdict
 from typing import Any
 
 from minispec.analysis.intervals import Figure
-from minispec.analysis.measure_grid import Experiment, Variant
-from minispec.analysis.measure_record import Record
-from minispec.analysis.measure_summary import Summary, decode_seconds, total_seconds
+from minispec.analysis.measure.grid import Experiment, Variant
+from minispec.analysis.measure.record import Record
+from minispec.analysis.measure.summary import Summary, decode_seconds, total_seconds
 
 INTERVALS = (
     "Intervals are at 95 %: of shares (identical, right answers) Wilson's, of all else the percentile bootstrap over "

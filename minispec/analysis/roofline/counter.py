@@ -1,6 +1,6 @@
 """Backends that watch another one's calls: one counts what they do, one times them.
 
-Counting is the check on :mod:`.roofline`, which knows sizes alone.
+Counting is the check on :mod:`minispec.analysis.roofline.counts`, which knows sizes alone.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.analysis import roofline
-from minispec.analysis.roofline import Part, Storage
+from minispec.analysis.roofline import counts
+from minispec.analysis.roofline.counts import Part, Storage
 from minispec.backends.base import Array, Backend, Cache, Index, Linear, Norm, Step
 from minispec.backends.formats import ITEM_BYTES
 from minispec.errors import InvariantError
@@ -295,7 +295,7 @@ class CountingBackend(PassingBackend):
         read = sum(int(ends[rows == row].max()) for row in np.unique(rows)) * keys[0, 0].nbytes
         self.add(
             Part(
-                "attn.scores", flops=num_heads * slots * (2 * head_size + roofline.SCORE_OPERATIONS),
+                "attn.scores", flops=num_heads * slots * (2 * head_size + counts.SCORE_OPERATIONS),
                 cache_bytes=read, input_bytes=queries.nbytes,
             )
         )  # fmt: skip
@@ -308,13 +308,13 @@ class CountingBackend(PassingBackend):
     def _count_norm(self, x: Array, norm: Norm) -> None:
         self.add(
             Part(
-                self.part_name(norm), flops=roofline.NORM_OPERATIONS * x.size,
+                self.part_name(norm), flops=counts.NORM_OPERATIONS * x.size,
                 weight_bytes=norm.weight.nbytes + norm.bias.nbytes, input_bytes=x.nbytes, output_bytes=x.nbytes,
             )
         )  # fmt: skip
 
     def _count_activation(self, x: Array, name: str) -> None:
-        flops = roofline.ACTIVATION_OPERATIONS[name] * x.size
+        flops = counts.ACTIVATION_OPERATIONS[name] * x.size
         self.add(Part("mlp.activation", flops=flops, input_bytes=x.nbytes, output_bytes=x.nbytes))
 
 

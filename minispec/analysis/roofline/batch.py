@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from minispec.analysis.machine import Machine
 from minispec.analysis.memory import cache_bytes, weights_bytes
-from minispec.analysis.roofline import Storage
-from minispec.analysis.roofline_shapes import Shape
-from minispec.analysis.roofline_time import Bound, predict_forward
+from minispec.analysis.roofline.counts import Storage
+from minispec.analysis.roofline.machine import Machine
+from minispec.analysis.roofline.shapes import Shape
+from minispec.analysis.roofline.time import Bound, predict_forward
 from minispec.theory import speedup, tau
 
 
@@ -85,8 +85,8 @@ def over_batches(
     --------
     Does a 70B model in float16 fit an A100, and how fast could it be?
 
-    >>> from minispec.analysis.machine_profiles import get_profile
-    >>> from minispec.analysis.roofline_shapes import get_shape
+    >>> from minispec.analysis.roofline.profiles import get_profile
+    >>> from minispec.analysis.roofline.shapes import get_shape
     >>> (one,) = over_batches(get_shape("70b"), get_profile("a100"), [1], context=1000, storage=Storage("float16"),
     ...     kv_bytes=2, gamma=4, alpha=0.7)
     >>> one.fits, round(one.tokens_per_s, 1)

@@ -1,4 +1,4 @@
-"""Model shapes: what the counts of :mod:`.roofline` need to know of a decoder-only transformer."""
+"""Model shapes: what :mod:`minispec.analysis.roofline.counts` needs to know of a decoder-only transformer."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from minispec.analysis.measure import interleave
+from minispec.analysis.timer import interleave
 from minispec.backends import host
 from minispec.backends.formats import ITEM_BYTES
 from minispec.errors import OptionError, shown

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from minispec.analysis.machine import Machine
-from minispec.analysis.roofline import Part, Storage, count_forward, total
-from minispec.analysis.roofline_shapes import Shape
+from minispec.analysis.roofline.counts import Part, Storage, count_forward, total
+from minispec.analysis.roofline.machine import Machine
+from minispec.analysis.roofline.shapes import Shape
 
 Bound = Literal["memory", "compute"]
 
@@ -115,7 +115,7 @@ def predict(
     Parameters
     ----------
     parts : sequence of Part
-        From :func:`~.roofline.count_forward`.
+        From :func:`~minispec.analysis.roofline.counts.count_forward`.
     machine : Machine
     dtype : str
         In what the weights are kept.

@@ -1,6 +1,6 @@
 """Operations and bytes of every part of a forward, counted from the model's sizes.
 
-The conventions, which :class:`minispec.analysis.roofline_counter.CountingBackend` follows on real calls:
+The conventions, which :class:`minispec.analysis.roofline.counter.CountingBackend` follows on real calls:
 
 - A multiplication, an addition, a comparison and an exponential are one operation each.
 - A weight is read once per forward, however many rows use it; so is a cached key or value, once per sequence. That is
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from minispec.analysis.roofline_shapes import Shape
+from minispec.analysis.roofline.shapes import Shape
 from minispec.backends.formats import ITEM_BYTES, plain
 from minispec.errors import OptionError, shown
 
@@ -216,7 +216,7 @@ def count_forward(
 
     Examples
     --------
-    >>> from minispec.analysis.roofline_shapes import get_shape
+    >>> from minispec.analysis.roofline.shapes import get_shape
     >>> step = total(count_forward(get_shape("gpt2"), rows=1, context=256))
     >>> round(step.weight_bytes / 1e6), round(step.flops / 1e6)
     (495, 257)

@@ -9,9 +9,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from minispec.analysis.measure import interleave
-from minispec.analysis.measure_grid import Experiment, Unit, Variant
-from minispec.analysis.measure_record import Record, record
+from minispec.analysis.measure.grid import Experiment, Unit, Variant
+from minispec.analysis.measure.record import Record, record
+from minispec.analysis.timer import interleave
 from minispec.drafters.spec import MODEL, parse_draft
 from minispec.errors import MissingDependencyError, OptionError
 from minispec.generation import Generation, stream

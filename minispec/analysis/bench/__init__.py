@@ -1,0 +1,1 @@
+"""``minispec bench``: what every part of decoding costs on this machine, and what speculation gains there."""
