@@ -18,6 +18,7 @@ from minispec.drafters.translate import TranslatingDrafter
 from minispec.drafters.tree import Siblings, TreeDrafter
 from minispec.errors import OptionError, shown
 from minispec.model.session import LanguageModel, Session
+from minispec.model.tree_session import TreeSession
 
 _SIBLINGS: dict[str, Siblings] = {
     "with": "with replacement",
@@ -62,10 +63,10 @@ def build_drafter(
     if coupled and not spec.can_couple:
         raise OptionError(f"draft {shown(spec.text)} is a tree; a coupled rule verifies chains. Try --draft ngram")
 
-    def draft_session(name: str | None) -> Session:
+    def load_draft(name: str | None) -> LanguageModel:
         draft = load_model(name or default_draft)
         check_vocabularies(model, draft)
-        return Session(draft)
+        return draft
 
     match spec.kind:
         case "ngram":
@@ -84,10 +85,10 @@ def build_drafter(
             inner: Drafter = NgramDrafter(model.vocab_size, options["n"])
             if options["by"] == "suffix":
                 inner = SuffixDrafter(model.vocab_size)
-            return CascadeDrafter(draft_session(options["draft"]), params, inner, coupled=coupled)
+            return CascadeDrafter(Session(load_draft(options["draft"])), params, inner, coupled=coupled)
         case "tree":
             shape = tree_shape(options)
-            session = draft_session(options["draft"])
+            session = TreeSession(load_draft(options["draft"]))
             return TreeDrafter(session, params, shape, _SIBLINGS[options["siblings"]], num_slots=target.cache.capacity)
     if options["translate"]:
         draft = load_model(spec.name)
@@ -96,7 +97,7 @@ def build_drafter(
             lacking = model.name if ours is None else draft.name
             raise OptionError(f"translate needs two tokenizers, and {lacking} has none. Try --draft ngram")
         return TranslatingDrafter(Session(draft), as_sampler(params).params, theirs, ours, model.vocab_size)
-    return ModelDrafter(draft_session(spec.name), params, coupled=coupled)
+    return ModelDrafter(Session(load_draft(spec.name)), params, coupled=coupled)
 
 
 def _table(spec: DraftSpec, model: LanguageModel) -> TokenTable:

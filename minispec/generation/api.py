@@ -20,6 +20,7 @@ from minispec.generation.stopping import Limits
 from minispec.generation.stream import Stream
 from minispec.loading import load_model
 from minispec.model.session import LanguageModel, Session
+from minispec.model.tree_session import TreeSession
 from minispec.noise import Noise, PhiloxNoise
 from minispec.sampling import Constraint, Sampler
 from minispec.tokenizer import Tokenizer, describe_difference
@@ -85,7 +86,7 @@ def stream(
     tokenizer: Tokenizer | None = getattr(target_model, "tokenizer", None)
     prompt_tokens = _encode(prompt, target_model, tokenizer)
     limits = Limits(checked.max_tokens, target_model.n_positions, checked.stop, target_model.eos_token_id)
-    session = AuditedSession(target_model) if checked.audit else Session(target_model)
+    session = AuditedSession(target_model) if checked.audit else TreeSession(target_model)
     sampler = Sampler(
         checked.sampling, len(prompt_tokens), target_model.eos_token_id, _constraint(checked, target_model, tokenizer)
     )
