@@ -11,8 +11,8 @@ from click.shell_completion import CompletionItem
 from minispec.backends import BACKENDS, DOT_DTYPES, DTYPES, GPU_BACKENDS
 from minispec.control.fallback import SCOPES
 from minispec.drafters.spec import KINDS, MODEL
-from minispec.generation.options import DEFAULT_DRAFT, DEFAULT_TARGET, Options
-from minispec.loading.bundled import bundled_folders
+from minispec.generation.options import Options
+from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET, bundled_folders
 from minispec.verifiers import VERIFIER_NAMES
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])

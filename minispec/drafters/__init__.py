@@ -1,7 +1,7 @@
 """What proposes tokens."""
 
 from minispec.drafters.base import ChainDrafter, Drafter, MoreTokens
-from minispec.drafters.build import build_drafter
+from minispec.drafters.build import build_drafter, load_draft
 from minispec.drafters.cascade import CascadeDrafter
 from minispec.drafters.layerskip import LayerSkipDrafter
 from minispec.drafters.model import ModelDrafter
@@ -33,5 +33,6 @@ __all__ = [
     "TranslatingDrafter",
     "TreeDrafter",
     "build_drafter",
+    "load_draft",
     "parse_draft",
 ]

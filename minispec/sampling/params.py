@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from minispec.errors import OptionError
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SamplingParams:
     """How a distribution is made from logits.
 

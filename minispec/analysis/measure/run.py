@@ -12,6 +12,7 @@ from typing import Any
 from minispec.analysis.measure.grid import Experiment, Unit, Variant
 from minispec.analysis.measure.record import Record, record
 from minispec.analysis.timer import interleave
+from minispec.drafters import load_draft
 from minispec.drafters.spec import MODEL, parse_draft
 from minispec.errors import MissingDependencyError, OptionError
 from minispec.generation import Generation, stream
@@ -42,7 +43,8 @@ def run_unit(
 
     def decode(variant: Variant, *, logprobs: bool = False) -> Generation:
         options = experiment.engine_options(variant, unit.seed) | {"logprobs": logprobs}
-        target, draft = load(variant.target, "target"), _draft(variant.draft, load)
+        target = load(variant.target, "target")
+        draft = None if variant.draft is None else load_draft(variant.draft, lambda name: load(name, "draft"))
         return stream(unit.prompt.text, target=target, draft=draft, clock=clock, **experiment.loading, **options).run()
 
     quality = {variant: decode(variant, logprobs=True) for variant in unit.variants}
@@ -55,14 +57,6 @@ def run_unit(
     interleave({str(i): functools.partial(turn, each) for i, each in enumerate(unit.variants)}, experiment.repeats)
     plain = quality[unit.variants[0]]
     return [record(each, unit.prompt, quality[each], plain, timed[each]) for each in unit.variants]
-
-
-def _draft(name: str | None, load: Load) -> LanguageModel | str | None:
-    """Return a loaded model draft; any other kind is built anew for every run."""
-    if name is None:
-        return None
-    spec = parse_draft(name)
-    return load(spec.name, "draft") if spec.kind == MODEL and not spec.options["translate"] else name
 
 
 @functools.cache
