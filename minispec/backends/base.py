@@ -136,11 +136,14 @@ class Backend:
         Whether a row's result has the same bits whatever other rows are computed with it. A test holds it to that.
     dtypes : tuple of str
         The formats :meth:`pack` takes.
+    exact_dtypes : tuple of str
+        Those in which values that fit them give the bits that the same values give in float32.
     """
 
     name: ClassVar[str]
     batch_invariant: ClassVar[bool]
     dtypes: tuple[str, ...] = DTYPES
+    exact_dtypes: ClassVar[tuple[str, ...]] = ("float32", "float16", "bfloat16")
 
     def pack(self, weight: Array, bias: Array | None, dtype: str = "float32") -> Linear:
         """Prepare a matrix of shape (K, N) for :meth:`linear`; a missing bias counts as zero.

@@ -8,7 +8,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import ParamSpec
 
-from minispec.backends import BACKENDS, DTYPES
+from minispec.backends import BACKENDS
+from minispec.backends.formats import AUTO
 from minispec.control import FixedGamma, GammaPolicy, get_policy, remembered
 from minispec.drafters import Drafter, build_drafter, parse_draft
 from minispec.errors import OptionError, PromptError
@@ -53,7 +54,7 @@ def stream(
     logprobs: bool = False,
     audit: bool = False,
     backend: str = BACKENDS[0],
-    dtype: str = DTYPES[0],
+    dtype: str = AUTO,
     draft_dtype: str | None = None,
     noise: Noise | None = None,
     clock: Callable[[], float] = time.perf_counter,
@@ -139,7 +140,7 @@ def stream(
             "draft": draft_name,
             "backend": backend,
             "dtype": _told(model, "dtype", dtype),
-            "draft_dtype": draft_dtype or dtype,
+            "draft_dtype": _told(_draft_model(drafter), "dtype", draft_dtype or dtype),
             **options.to_dict(),
         },
     )
@@ -202,6 +203,11 @@ def _constraint(options: Options, target: LanguageModel) -> Constraint | None:
     kind = "json_schema" if options.regex is None else "regex"
     form = options.regex or options.json_schema or ""
     return Constraint(form, kind, tokenizer, min(target.eos_token_id), target.vocab_size)
+
+
+def _draft_model(drafter: Drafter | None) -> LanguageModel | None:
+    session = getattr(drafter, "session", None)
+    return None if session is None else session.model
 
 
 def _told(model: LanguageModel | None, what: str, asked: str) -> str:
