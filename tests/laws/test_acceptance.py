@@ -50,7 +50,7 @@ def mean(law):
 
 
 def large(verify):
-    """The mark of a large case: matching draws at every position, whatever came before, so its trees are the largest."""
+    """The mark of a large case; matching draws at every position whatever came before, so its trees are the largest."""
     return pytest.mark.exhaustive if verify == "match" else pytest.mark.slow
 
 
