@@ -37,7 +37,8 @@ def explore(plot: Callable[..., Any], /, **choices: Sequence[Any]) -> Any:
             name: widgets.SelectionSlider(options=list(values), value=_middle(values), continuous_update=False)
             for name, values in choices.items()
         }
-        return widgets.interactive(plot, **sliders)
+        # Without auto_display a figure that is returned, not drawn by pyplot, is never shown.
+        return widgets.interactive(plot, {"auto_display": True}, **sliders)
     name, values = next(iter(choices.items()))
     fixed = {other: _middle(each) for other, each in choices.items() if other != name}
     return SmallMultiples([(f"{name} = {value}", plot(**{name: value}, **fixed)) for value in _few(values)])
