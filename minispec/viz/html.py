@@ -38,8 +38,8 @@ def css(fate: Fate) -> str:
 
     Examples
     --------
-    >>> css("bonus")
-    'color:#007e5c;text-decoration:underline double'
+    >>> css("prompt"), css("plain")
+    ('font-weight:bold', '')
     """
     colour = f"color:{SHADES[HUES[fate]].light}" if fate in HUES else ""
     return ";".join(filter(None, (colour, LINES.get(fate, ""))))

@@ -6,6 +6,7 @@ where NO_COLOR is set, rich leaves the colours out.
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import time
@@ -59,8 +60,8 @@ def style(fate: Fate, ground: Ground) -> str:
 
     Examples
     --------
-    >>> style("recovered", "either")
-    '#c15500 underline'
+    >>> style("recovered", "either") == SHADES["vermilion"].either + " underline"
+    True
     """
     colour = getattr(SHADES[HUES[fate]], ground) if fate in HUES else ""
     return " ".join(filter(None, (colour, _LOOKS.get(fate, ""))))
@@ -164,8 +165,9 @@ class TextView:
     def _settle(self, pieces: Iterable[tuple[str, Fate]]) -> None:
         """Write text that is there to stay."""
         if not self._styled:
-            for text, fate in pieces:
-                self._console.file.write(f"[-{text}-]" if fate == "rejected" else text)
+            for rejected, group in itertools.groupby(pieces, lambda piece: piece[1] == "rejected"):
+                text = "".join(piece for piece, _ in group)
+                self._console.file.write(f"[-{text}-]" if rejected else text)
             self._console.file.flush()
             return
         *rows, self._row = _rows(self._row + self._text(pieces), self._console.width)

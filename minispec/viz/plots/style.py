@@ -105,8 +105,8 @@ def on(colour: str) -> str:
 
     Examples
     --------
-    >>> on(COLOURS["blue"]), on(COLOURS["orange"])
-    ('#ffffff', '#000000')
+    >>> on(COLOURS["blue"]) == WHITE, on(COLOURS["orange"]) == BLACK
+    (True, True)
     """
     return max((BLACK, WHITE), key=lambda text: contrast(text, colour))
 
@@ -162,6 +162,12 @@ def plain_ticks(axis: Axis) -> None:
     axis.set_major_locator(ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
     axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_locator(ticker.NullLocator())
+
+
+def whole_ticks(axis: Axis) -> None:
+    """Put ticks at whole numbers only: nobody drafts two and a half tokens."""
+    ticker = importlib.import_module("matplotlib.ticker")
+    axis.set_major_locator(ticker.MaxNLocator(nbins="auto", steps=[1, 2, 5, 10], integer=True, min_n_ticks=1))
 
 
 def check_output(path: Path) -> None:
