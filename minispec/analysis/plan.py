@@ -88,7 +88,7 @@ def make_plan(
     cost_ratio : float
         c > 0: with drafts that cost nothing there is no best length, only a longest.
     verify_cost : float or callable
-        v, as in :func:`minispec.theory.speedup`.
+        v >= 1, as in :func:`minispec.theory.speedup`.
     overhead : float
         o.
     max_gamma : int
@@ -111,6 +111,13 @@ def make_plan(
         raise OptionError(f"the cost ratio is {cost_ratio}; drafts cost something, so it is > 0. Try --cost-ratio 0.1")
     if max_gamma < 1:
         raise OptionError(f"max-gamma is {max_gamma}; a draft has at least 1 token. Try --max-gamma 16")
+    for rows in range(2, max_gamma + 2):
+        cost = verify_cost(rows) if callable(verify_cost) else verify_cost
+        if not cost >= 1.0:
+            raise OptionError(
+                f"the verify cost over {rows} rows is {cost:.3g}; a forward over more rows is never cheaper than over "
+                "one, so v is >= 1 (a smaller figure is noise: measure again). Try --verify-cost 1"
+            )
     ends = [alpha.value if end is None else end for end in (alpha.low, alpha.high)]
 
     def best(a: float, c: float) -> BestGamma:

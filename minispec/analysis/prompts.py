@@ -1,13 +1,16 @@
 """Prompt files: what an experiment runs on, and the prompts that come with minispec.
 
-A file that ends in ``.jsonl`` has one JSON object per line: ``{"prompt": …}`` with, if you like, ``"id"``,
-``"domain"`` and ``"answer"``. Every other file has one prompt per line. Blank lines are skipped.
+A file whose name ends in ``.jsonl`` has one JSON object per line: ``{"prompt": …}`` with, if you like, ``"id"``,
+``"domain"`` and ``"answer"``; other keys are ignored, and a :class:`Form` says which keys a file uses instead. Every
+other file has one prompt per line. Blank lines are skipped; a file may be compressed with gzip.
 """
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
@@ -16,7 +19,37 @@ from typing import Any
 
 from minispec.errors import PromptError, reason, shown
 
-_KEYS = ("prompt", "id", "domain", "answer")
+_MAX_BYTES = 2**30
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Under which keys the lines of a file have what is wanted.
+
+    Parameters
+    ----------
+    prompt : str
+        Text, or a list of texts of which the first counts.
+    id, domain, answer : str
+        Texts or numbers; a line need not have them, and an empty key is in none.
+    answer_after : str
+        What the answer proper stands behind, if it has a derivation before it.
+    """
+
+    prompt: str = "prompt"
+    id: str = "id"
+    domain: str = "domain"
+    answer: str = "answer"
+    answer_after: str = ""
+
+
+OWN = Form()
+PRESETS = {
+    "humaneval": Form(id="task_id"),
+    "gsm8k": Form(prompt="question", answer_after="####"),
+    "mt-bench": Form(prompt="turns", id="question_id", domain="category", answer=""),
+}
+"""The forms in which known collections are published: ``HumanEval.jsonl.gz``, ``test.jsonl``, ``question.jsonl``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +77,18 @@ class Prompt:
 def bundled_prompts() -> tuple[Prompt, ...]:
     """Return the prompts that come with minispec: stories, code, and questions with answers, eight of each."""
     text = resources.files("minispec.analysis").joinpath("prompts.jsonl").read_text(encoding="utf-8")
-    return parse_prompts(text, "the bundled prompts", json_lines=True)
+    return parse_prompts(text, "the bundled prompts", OWN)
 
 
-def read_prompts(path: Path) -> tuple[Prompt, ...]:
+def read_prompts(path: Path, form: Form | None = None) -> tuple[Prompt, ...]:
     """Read a prompt file.
+
+    Parameters
+    ----------
+    path : Path
+    form : Form, optional
+        Of a file of JSON lines, whatever it is called. By default the name decides what a file is, and JSON lines have
+        the keys of :data:`OWN`.
 
     Raises
     ------
@@ -56,23 +96,36 @@ def read_prompts(path: Path) -> tuple[Prompt, ...]:
         If it cannot be read, is not UTF-8, holds no prompt, or a line of it is malformed (with its number).
     """
     try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise PromptError(f"{path} cannot be read ({error.strerror}). Name a file of prompts") from None
+        content = path.read_bytes()
+        if content.startswith(b"\x1f\x8b"):
+            with gzip.open(path) as file:
+                content = file.read(_MAX_BYTES)
+        text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise PromptError(f"{path} is not UTF-8 at byte {error.start}. Convert it, for example with iconv") from None
-    return parse_prompts(text, str(path), json_lines=path.suffix == ".jsonl")
+    except (OSError, ValueError, EOFError, zlib.error) as error:
+        told = getattr(error, "strerror", None) or reason(error)
+        raise PromptError(f"{shown(str(path))} cannot be read ({told}). Name a file of prompts") from None
+    by_name = path.name.removesuffix(".gz").endswith(".jsonl")
+    return parse_prompts(text, str(path), (form or OWN) if by_name or form is not None else None)
 
 
-def parse_prompts(text: str, where: str, *, json_lines: bool) -> tuple[Prompt, ...]:
-    r"""Return the prompts of a file's text; ``where`` is what messages call the file.
+def parse_prompts(text: str, where: str, form: Form | None) -> tuple[Prompt, ...]:
+    r"""Return the prompts of a file's text.
+
+    Parameters
+    ----------
+    text, where : str
+        ``where`` is what messages call the file.
+    form : Form or None
+        Of JSON lines; None reads a prompt per line.
 
     Examples
     --------
-    >>> [prompt.text for prompt in parse_prompts("Once upon a time\n\nThe king", "a file", json_lines=False)]
+    >>> [prompt.text for prompt in parse_prompts("Once upon a time\n\nThe king", "a file", None)]
     ['Once upon a time', 'The king']
     """
-    prompts = tuple(_prompts(text, where, json_lines))
+    prompts = tuple(_prompts(text, where, form))
     if not prompts:
         raise PromptError(f"{where} holds no prompt; an experiment needs at least one. Write one prompt per line")
     seen: set[str] = set()
@@ -85,35 +138,52 @@ def parse_prompts(text: str, where: str, *, json_lines: bool) -> tuple[Prompt, .
     return prompts
 
 
-def _prompts(text: str, where: str, json_lines: bool) -> Iterator[Prompt]:
+def _prompts(text: str, where: str, form: Form | None) -> Iterator[Prompt]:
     # Not splitlines(): that also cuts at form feeds and at U+2028, which a prompt may contain.
     for number, line in enumerate(text.removeprefix("\N{BYTE ORDER MARK}").split("\n"), 1):
         line = line.removesuffix("\r")
         if line.strip():
-            yield _from_json(line, number, f"{where}, line {number}") if json_lines else Prompt(line, str(number))
+            if form is None:
+                yield Prompt(line, str(number))
+            else:
+                yield _from_json(line, number, f"{where}, line {number}", form)
 
 
-def _from_json(line: str, number: int, where: str) -> Prompt:
+def _from_json(line: str, number: int, where: str, form: Form) -> Prompt:
     try:
         record: Any = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise PromptError(f'{where} is not JSON ({reason(error)}). Write {{"prompt": "…"}}') from None
-    if not isinstance(record, dict) or not isinstance(record.get("prompt"), str) or not record["prompt"]:
-        raise PromptError(f'{where} has no "prompt" with text. Write {{"prompt": "…"}}')
-    unknown = next((key for key in record if key not in _KEYS), None)
-    if unknown is not None:
-        raise PromptError(f"{where} has the key {shown(unknown)}; a line's keys are {', '.join(_KEYS)}. Leave it out")
-    for key in ("id", "domain", "answer"):
-        if not isinstance(record.get(key), str | int | float | None) or isinstance(record.get(key), bool):
-            raise PromptError(f"{where}: {key} is {shown(record[key])}; it must be text or a number. Put it in quotes")
-    answer = record.get("answer")
-    name = record.get("id")
-    return Prompt(
-        record["prompt"],
-        str(number if name is None else name),
-        str(record.get("domain") or ""),
-        None if answer is None else str(answer),
-    )
+    text = record.get(form.prompt) if isinstance(record, dict) else None
+    if isinstance(text, list) and text:
+        text = text[0]
+    if not isinstance(text, str) or not text:
+        raise PromptError(f"{where} has no {shown(form.prompt)} with text. {_way_out(record)}")
+    try:
+        text.encode("utf-8")
+    except UnicodeError:
+        raise PromptError(f"{where}: {form.prompt} holds half a surrogate pair, which is no text. Mend it") from None
+    found: dict[str, str | None] = {}
+    for what, key in (("id", form.id), ("domain", form.domain), ("answer", form.answer)):
+        value = record.get(key) if key else None
+        if not isinstance(value, str | int | float | None) or isinstance(value, bool):
+            raise PromptError(f"{where}: {key} is {shown(value)}; it must be text or a number. Put it in quotes")
+        found[what] = None if value is None else str(value)
+    answer = found["answer"]
+    if answer is not None and form.answer_after:
+        answer = answer.rpartition(form.answer_after)[2].strip()
+    return Prompt(text, str(number) if found["id"] is None else found["id"], found["domain"] or "", answer)
+
+
+def _way_out(record: Any) -> str:
+    """Say how a line without a prompt could be read: by a preset whose key it has, or by another key."""
+    keys = list(record) if isinstance(record, dict) else []
+    preset = next((name for name, form in PRESETS.items() if form.prompt in keys and form.prompt != OWN.prompt), None)
+    if preset is not None:
+        return f"Try --preset {preset}"
+    if keys:
+        return f"Its keys are {shown(', '.join(map(str, keys)))}; try --prompt-key KEY"
+    return 'Write {"prompt": "…"}'
 
 
 _SAID = re.compile(r"[Tt]he answer is:?\s*\$?([^\s.]+(?:\.\d+)?)")

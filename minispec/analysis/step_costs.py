@@ -167,9 +167,9 @@ def curve_of_runs(costs: Iterable[StepCosts], cost_ratio: float) -> VerifyCurve:
     Forwards measured by themselves would be cheaper: in a run the draft has been in the processor's caches in between,
     the more so the longer it was.
 
-    A longer draft makes no step cheaper, and no forward is free. Where the times say so it is noise: step costs that
-    fall are averaged with their neighbours until they do not (isotonic regression), and a point that c leaves at or
-    below 0 is put at the lowest one above it.
+    A longer draft makes no step cheaper, and a forward over more rows costs at least what one over a single row does.
+    Where the times say otherwise it is noise: step costs that fall are averaged with their neighbours until they do not
+    (isotonic regression), and a point that c leaves below 1 is put at 1.
 
     Parameters
     ----------
@@ -189,8 +189,7 @@ def curve_of_runs(costs: Iterable[StepCosts], cost_ratio: float) -> VerifyCurve:
         gamma + 1.0: step - gamma * cost_ratio
         for (gamma, _), step in zip(measured, _rising([step for _, step in measured]), strict=True)
     }
-    lowest = min((v for v in points.values() if v > 0.0), default=1.0)
-    points = {rows: v if v > 0.0 else lowest for rows, v in points.items()}
+    points = {rows: max(1.0, v) for rows, v in points.items()}
     moves = (abs(points[gamma + 1.0] + gamma * cost_ratio - step) for gamma, step in measured)
     return VerifyCurve(points, max(moves, default=0.0))
 

@@ -85,9 +85,13 @@ def _run(which: str, prompt: str | None) -> dict[str, Any]:
     if which.lstrip().startswith("-") or prompt is not None:
         if prompt is None:
             raise OptionError(f"{which!r} is a set of options; say what to continue. Try --prompt 'Once upon a time'")
-        with generate.make_context("generate", [*shlex.split(which), read_prompt(prompt)]) as context:
+        try:
+            flags = shlex.split(which)
+        except ValueError as error:  # a quote or an escape without its end
+            raise OptionError(f"{which!r} is no set of options ({error}). Try '--gamma 3 --temperature 0'") from None
+        with generate.make_context("generate", [*flags, read_prompt(prompt)]) as context:
             options = {**context.params}
-        for command_only in ("prompt", "comparing", "show_drafts", "as_json", "trace", "quiet"):
+        for command_only in ("prompt", "comparing", "show_drafts", "slow", "racing", "as_json", "trace", "quiet"):
             options.pop(command_only)
         return Pair.load(options, Console(stderr=True)).start(prompt).run().to_dict()
     try:

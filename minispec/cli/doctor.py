@@ -15,6 +15,7 @@ from rich.table import Table
 
 from minispec import __version__
 from minispec.loading.bundled import bundled_folders
+from minispec.viz.terminal import QUIET
 
 
 @click.command()
@@ -41,7 +42,7 @@ def doctor(as_json: bool) -> None:
         click.echo(json.dumps(facts, indent=2))
         return
     table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column(style="dim", no_wrap=True)
+    table.add_column(style=QUIET, no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in facts.items():
         table.add_row(name, str(value))

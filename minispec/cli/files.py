@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TextIO
 
 from minispec.errors import OutputError, shown
 
@@ -34,10 +37,26 @@ def write_text(path: Path, text: str) -> None:
     OutputError
         If it cannot be written.
     """
+    with written_whole(path) as file:
+        file.write(text)
+
+
+@contextlib.contextmanager
+def written_whole(path: Path) -> Iterator[TextIO]:
+    """Open a text file that appears under its name only when all of it is there.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written.
+    """
+    check_writable(path)
     partial = path.with_name(f".{path.name}.partial")
     try:
-        partial.write_text(text, encoding="utf-8")
+        with partial.open("w", encoding="utf-8") as file:
+            yield file
         os.replace(partial, path)
     except OSError as error:
-        partial.unlink(missing_ok=True)
         raise OutputError(f"{path} cannot be written ({error.strerror}). Choose another place") from None
+    finally:
+        partial.unlink(missing_ok=True)

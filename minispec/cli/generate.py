@@ -9,19 +9,22 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import click
 from rich.console import Console
 
 from minispec.analysis.compare import Comparison, compare
 from minispec.analysis.timer import Costs, costs, target_row_seconds
-from minispec.cli.options import generation_options
+from minispec.cli.files import written_whole
+from minispec.cli.options import FileName, generation_options
 from minispec.cli.pair import Pair
-from minispec.errors import OutputError, PromptError
+from minispec.errors import OptionError, PromptError
 from minispec.generation import Generation, Stream
-from minispec.generation.events import Event, to_dict
-from minispec.viz.terminal import TextView, legend, summary
+from minispec.generation.events import Event
+from minispec.generation.trace import to_line
+from minispec.viz.film import READING_SPEED, Scene, at_once, race, reading, scenes
+from minispec.viz.terminal import RaceView, TextView, facts, ground, legend, summary
 
 
 @click.command()
@@ -31,15 +34,17 @@ from minispec.viz.terminal import TextView, legend, summary
     "--compare", "comparing", is_flag=True, help="Measure plain decoding too, in turns, and print the speedup."
 )
 @click.option("--show-drafts", is_flag=True, help="Show rejected drafts, struck through.")
+@click.option("--slow", is_flag=True, help="Show the steps at reading speed: drafts, verdict, correction.")
+@click.option("--race", "racing", is_flag=True, help="Decode plainly too, and show both side by side in slow motion.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout.")
-@click.option(
-    "--trace", type=click.Path(path_type=Path), help="Write every event to this file, a JSON object per line."
-)
+@click.option("--trace", type=FileName(), help="Write every event to this file, a JSON object per line.")
 @click.option("--quiet", is_flag=True, help="Print the text and nothing else.")
 def generate(
     prompt: str,
     comparing: bool,
     show_drafts: bool,
+    slow: bool,
+    racing: bool,
     as_json: bool,
     trace: Path | None,
     quiet: bool,
@@ -50,14 +55,32 @@ def generate(
     The draft model proposes, the target model verifies; the text is distributed exactly as the target's own. It goes
     to stdout, everything else to stderr. On a terminal the prompt is shown too and tokens are coloured by source.
     """
+    _check_looks(slow=slow, racing=racing, as_json=as_json, draft=options["draft"])
     text = read_prompt(prompt)
     if quiet:
         os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")  # a model by hub name may be downloaded
     notes = Console(stderr=True, quiet=quiet, highlight=False)
-    with _trace_file(trace) as trace_events:
+    out = Console(highlight=False)
+    with _trace_writer(trace) as write:
         pair = Pair.load(options, notes, logprobs=as_json or trace is not None)
         events = pair.start(text)
-        generation = _show(events, text, trace_events, show_drafts=show_drafts, silent=as_json)
+        recorded = _recorded(events, write)
+        if not as_json and out.is_terminal and pair.speculates:
+            notes.print(legend(ground(), show_drafts=show_drafts or slow or racing))
+        try:
+            if as_json:
+                for _ in recorded:
+                    pass
+            elif racing:
+                _race(pair, text, events, recorded, out)
+            else:
+                pace = reading(READING_SPEED) if slow else at_once
+                _show(scenes(recorded, events.decode, pace), text, out, show_drafts=show_drafts or slow)
+        except KeyboardInterrupt:
+            if not as_json:
+                notes.print(summary(facts(events.generation), notes.width))
+            raise
+        generation = events.generation
         run_costs = _costs(events)
         comparison = None
         if comparing and pair.speculates:
@@ -66,9 +89,16 @@ def generate(
     if as_json:
         click.echo(json.dumps(_report(generation, run_costs, comparison), ensure_ascii=False))
     elif not quiet:
-        if notes.is_terminal and generation.metrics.num_drafts:
-            notes.print(legend(show_drafts=show_drafts))
-        notes.print(summary(generation, run_costs, comparison, notes.width))
+        notes.print(summary(facts(generation, run_costs, comparison), notes.width))
+
+
+def _check_looks(*, slow: bool, racing: bool, as_json: bool, draft: str) -> None:
+    """Refuse ways of showing a run that do not go together."""
+    asked = [flag for flag, there in (("--slow", slow), ("--race", racing), ("--json", as_json)) if there]
+    if len(asked) > 1:
+        raise OptionError(f"{' and '.join(asked)} are ways to show one run; choose one. Leave {asked[-1]} out")
+    if racing and draft == "none":
+        raise OptionError("a race needs a draft, and --draft is 'none'. Try --draft ngram")
 
 
 def _costs(events: Stream) -> Costs | None:
@@ -80,23 +110,32 @@ def _costs(events: Stream) -> Costs | None:
     return costs(metrics, target_row_seconds(events.target, events.tokens[-1]), simulated)
 
 
-def _show(
-    events: Stream, prompt: str, trace_events: Callable[[Event], None], *, show_drafts: bool, silent: bool
-) -> Generation:
-    """Consume the events; Ctrl-C ends the text and leaves what there is."""
+def _recorded(events: Stream, write: Callable[[str], None] | None) -> Iterator[Event]:
+    """Yield the events and write them down."""
+    for event in events:
+        if write is not None:
+            write(to_line(event, events.decode))
+        yield event
+
+
+def _show(run: Iterator[Scene], prompt: str, out: Console, *, show_drafts: bool) -> None:
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]  # a terminal without UTF-8 still gets text
-    view = TextView(Console(highlight=False), events.decode, show_drafts=show_drafts)
-    if not silent:
-        view.begin(prompt)
+    view = TextView(out, show_drafts=show_drafts, ground=ground())
+    view.begin(prompt)
     try:
-        for event in events:
-            trace_events(event)
-            if not silent:
-                view.show(event)
+        for scene in run:
+            view.play(scene)
     finally:
-        if not silent:
-            view.end()
-    return events.generation
+        view.end()
+
+
+def _race(pair: Pair, prompt: str, events: Stream, recorded: Iterator[Event], out: Console) -> None:
+    """Run to the end, then plainly, and show both on one clock."""
+    taken = tuple(recorded)
+    plain = pair.start(prompt, plain=True)
+    plainly = tuple(plain)
+    films, factor = race(plainly, plain.generation, taken, events.decode, READING_SPEED)
+    RaceView(out, films, prompt, factor, ground()).play()
 
 
 def _report(generation: Generation, run_costs: Costs | None, comparison: Comparison | None) -> dict[str, Any]:
@@ -118,21 +157,10 @@ def read_prompt(argument: str) -> str:
 
 
 @contextlib.contextmanager
-def _trace_file(path: Path | None) -> Iterator[Callable[[Event], None]]:
-    """Yield a function that writes events; the file appears under its name only when all of it is there."""
+def _trace_writer(path: Path | None) -> Iterator[Callable[[str], None] | None]:
+    """Yield what writes a line of the trace, None without one."""
     if path is None:
-        yield lambda event: None
+        yield None
         return
-    partial = path.with_name(path.name + ".partial")
-    try:
-        file: TextIO = partial.open("w", encoding="utf-8")
-    except OSError as error:
-        raise OutputError(
-            f"--trace {path} cannot be written ({error.strerror}). Name a file in a writable folder"
-        ) from None
-    try:
-        with file:
-            yield lambda event: print(json.dumps(to_dict(event), ensure_ascii=False), file=file)
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)
+    with written_whole(path) as file:
+        yield lambda line: print(line, file=file)

@@ -16,6 +16,7 @@ from rich.table import Table
 from minispec.errors import MissingDependencyError, OutputError, reason, shown
 from minispec.teaching.find import Files, find
 from minispec.teaching.find import lessons as all_lessons
+from minispec.viz.terminal import QUIET
 
 _FOLDER = "minispec-lessons"
 
@@ -27,13 +28,13 @@ def lessons(context: click.Context) -> None:
     if context.invoked_subcommand is not None:
         return
     table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column(no_wrap=True, style="dim")
+    table.add_column(no_wrap=True, style=QUIET)
     table.add_column(overflow="fold")
     for files in all_lessons():
         table.add_row(files.number, files.title)
     console = Console()
     console.print(table)
-    console.print(f"\n`minispec lessons open` copies them to ./{_FOLDER} and opens JupyterLab there.", style="dim")
+    console.print(f"\n`minispec lessons open` copies them to ./{_FOLDER} and opens JupyterLab there.", style=QUIET)
 
 
 @lessons.command()

@@ -11,6 +11,7 @@ from rich.table import Table
 from minispec.analysis.roofline.machine import Machine
 from minispec.analysis.roofline.prediction import Measured
 from minispec.analysis.roofline.time import Prediction
+from minispec.viz.terminal import QUIET
 
 QUICK_LADDER = (1 << 20, 16 << 20, 64 << 20)
 """Footprints for a first impression."""
@@ -26,7 +27,7 @@ def table(*headings: str) -> Table:
     """Return an empty table: names on the left, figures on the right."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for number, heading in enumerate(headings):
-        table.add_column(heading, justify="left" if number == 0 else "right", header_style="dim", no_wrap=True)
+        table.add_column(heading, justify="left" if number == 0 else "right", header_style=QUIET, no_wrap=True)
     return table
 
 

@@ -34,6 +34,7 @@ _COMMANDS = (
     "measure",
     "models",
     "plan",
+    "replay",
     "roofline",
     "warmup",
     "why",
@@ -78,6 +79,9 @@ def main() -> NoReturn:
         sys.stdout.flush()
     except MinispecError as error:
         code = _complain(str(error), error.exit_code)
+    except click.exceptions.NoArgsIsHelpError as error:
+        print(error.ctx.get_help())  # asked for nothing, so told everything
+        code = 0
     except click.UsageError as error:
         message = error.format_message()
         where = "minispec" if error.ctx is None else error.ctx.command_path

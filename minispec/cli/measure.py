@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,23 +12,37 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 from minispec.analysis.measure.grid import Experiment
 from minispec.analysis.measure.journal import Journal
 from minispec.analysis.measure.record import Record
-from minispec.analysis.measure.report import INTERVALS, NOTES, likeness, tables, to_csv, to_dict, to_markdown
-from minispec.analysis.measure.run import check_jobs, fingerprints, run_units, sweep_library
+from minispec.analysis.measure.report import (
+    INTERVALS,
+    NOTES,
+    OVERVIEW_NOTE,
+    likeness,
+    overview,
+    prompt_table,
+    tables,
+    to_csv,
+    to_dict,
+    to_markdown,
+)
+from minispec.analysis.measure.report import Table as Columns
+from minispec.analysis.measure.run import check_jobs, check_units, fingerprints, run_units, sweep_library
 from minispec.analysis.measure.summary import Summary, summarise
-from minispec.analysis.prompts import Prompt, bundled_prompts, read_prompts
+from minispec.analysis.prompts import PRESETS, Form, Prompt, bundled_prompts, read_prompts
 from minispec.analysis.roofline.machine import describe_cpu
 from minispec.cli.files import check_writable, write_text
 from minispec.cli.lists import Several
-from minispec.cli.options import Gamma, ModelName, generation_options_without, option
+from minispec.cli.options import FileName, Gamma, ModelName, generation_options_without, option
 from minispec.errors import OptionError, reason
 from minispec.generation.options import Options
 from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.viz.plots import style
 from minispec.viz.plots.measure import experiment_figure
+from minispec.viz.terminal import QUIET
 
 _DEFAULTS = Options()
 _FIXED = ("--target", "--draft", "--gamma", "--temperature", "--verify", "--min-tokens", "--max-tokens", "--stop",
@@ -40,12 +54,13 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 def _output(flag: str, what: str) -> Callable[[_Command], _Command]:
     name = flag.removeprefix("--") + "_file"
-    kind = click.Path(path_type=Path, dir_okay=False)
-    return click.option(flag, name, type=kind, metavar="FILE", help=f"Write {what} to this file.")
+    return click.option(flag, name, type=FileName(), help=f"Write {what} to this file.")
 
 
 @click.command()
-@click.argument("prompts", required=False, type=click.Path(path_type=Path))
+@click.argument("prompts", required=False, type=FileName())
+@click.option("--preset", type=click.Choice(tuple(PRESETS)), help="PROMPTS is this collection, as it is published.")
+@click.option("--prompt-key", metavar="KEY", help="PROMPTS has JSON lines with the prompt under this key.")
 @option("--target", type=Several(ModelName()), default=DEFAULT_TARGET, help="Targets, separated by commas.")
 @option("--draft", type=Several(ModelName()), default=DEFAULT_DRAFT,
         help="Drafts, separated by commas: models, or KIND[:key=value,...].")  # fmt: skip
@@ -57,12 +72,14 @@ def _output(flag: str, what: str) -> Callable[[_Command], _Command]:
 @generation_options_without(*_FIXED)
 @click.option("--domain", help="Only prompts of this domain.")
 @click.option("--domains", is_flag=True, help="Print the figures of each domain too.")
+@click.option("--details", is_flag=True, help="Print every table: acceptance, time, latency, tokens, quality.")
+@click.option("--by-prompt", is_flag=True, help="Print a row per prompt.")
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first N prompts (of each domain).")
 @click.option("--repeats", type=click.IntRange(min=1), default=3, show_default=True, help="Timed rounds per prompt.")
 @click.option("--no-timing", is_flag=True, help="Measure acceptance and quality only; then --jobs may be used.")
 @click.option("--jobs", type=int, default=1, show_default=True, help="Prompts at a time; -1 is one per core.")
 @click.option("--scheduler", metavar="dask=ADDRESS", help="Run the jobs on this Dask cluster.")
-@click.option("--journal", type=click.Path(path_type=Path, dir_okay=False), show_default="measure-KEY.jsonl",
+@click.option("--journal", type=FileName(), show_default="measure-KEY.jsonl",
               help="Where finished prompts are kept, for the same command to go on from.")  # fmt: skip
 @_output("--json", "everything, every run included,")
 @_output("--csv", "a row per prompt and way to decode")
@@ -70,8 +87,12 @@ def _output(flag: str, what: str) -> Callable[[_Command], _Command]:
 @_output("--plot", "a picture (.png, .svg, .pdf)")
 def measure(
     prompts: Path | None,
+    preset: str | None,
+    prompt_key: str | None,
     domain: str | None,
     domains: bool,
+    details: bool,
+    by_prompt: bool,
     limit: int | None,
     repeats: int,
     no_timing: bool,
@@ -87,7 +108,8 @@ def measure(
     """Decode PROMPTS plainly and with drafts, alike in all else, and compare.
 
     PROMPTS is a file: JSON lines ({"prompt": …, "answer": …, "domain": …, "id": …}, name ending in .jsonl) or one
-    prompt per line. Without it, 24 bundled prompts are taken: stories, code and questions.
+    prompt per line; it may be compressed (.gz). --preset reads HumanEval, GSM8K and MT-bench as they are published.
+    Without a file, 24 bundled prompts are taken: stories, code and questions.
 
     Interrupted, the same command goes on where it was.
     """
@@ -98,7 +120,7 @@ def measure(
     notes = Console(stderr=True, highlight=False)
     varied = {name + "s": options.pop(name) for name in ("target", "draft", "gamma", "temperature")}
     experiment = Experiment(
-        _chosen(bundled_prompts() if prompts is None else read_prompts(prompts), domain, limit),
+        _chosen(_read(prompts, preset, prompt_key), domain, limit),
         **varied,
         verifies=options.pop("verify"),
         max_tokens=options.pop("max_tokens"),
@@ -113,7 +135,8 @@ def measure(
         records = _run(experiment, journal, jobs, notes)
     machine = describe_cpu()
     everything, by_domain = summarise(records), summarise(records, by_domain=True)
-    _show(experiment, by_domain if domains else everything)
+    shown = by_domain if domains else everything
+    _show(experiment, shown, tables(shown) if details else {}, prompt_table(records) if by_prompt else None)
     if json_file is not None:
         report = to_dict(experiment, records, by_domain, machine)
         write_text(json_file, json.dumps(report, indent=1, ensure_ascii=False) + "\n")
@@ -124,6 +147,18 @@ def measure(
     if plot_file is not None:
         remark = f"{len(experiment.prompts)} prompts, {experiment.max_tokens} tokens each; bars: 95 % over prompts"
         style.save(experiment_figure(everything, remark), plot_file)
+
+
+def _read(prompts: Path | None, preset: str | None, prompt_key: str | None) -> tuple[Prompt, ...]:
+    if preset is not None and prompt_key is not None:
+        raise OptionError(f"preset is {preset!r} and prompt-key {prompt_key!r}; both name the key. Leave one out")
+    if prompts is None:
+        if preset is not None or prompt_key is not None:
+            raise OptionError("a preset or a prompt key is for a file, and there is none. Try minispec measure FILE")
+        return bundled_prompts()
+    if preset is not None:
+        return read_prompts(prompts, PRESETS[preset])
+    return read_prompts(prompts, None if prompt_key is None else Form(prompt=prompt_key))
 
 
 def _chosen(prompts: tuple[Prompt, ...], domain: str | None, limit: int | None) -> tuple[Prompt, ...]:
@@ -140,6 +175,7 @@ def _run(experiment: Experiment, journal: Path | None, jobs: int, notes: Console
     """Return the records of every unit in order, taking from the journal what it has."""
     with notes.status("loading models …"):
         key = experiment.key(fingerprints(experiment))
+        check_units(experiment)
     path = journal or Path(f"measure-{key[:8]}.jsonl")
     kept = Journal(path, key)
     units = list(experiment.units())
@@ -181,15 +217,31 @@ def _cluster(scheduler: str | None) -> Iterator[None]:
         yield
 
 
-def _show(experiment: Experiment, summaries: list[Summary]) -> None:
+def _show(
+    experiment: Experiment, summaries: list[Summary], details: Mapping[str, Columns], by_prompt: Columns | None
+) -> None:
     out = Console(highlight=False)
     out.print(likeness(experiment), markup=False)
-    for title, (heads, rows) in tables(summaries).items():
-        table = Table(title=title, title_justify="left", caption=NOTES[title], caption_justify="left", box=None)
-        for head in heads:
-            table.add_column(head, no_wrap=head in ("draft", "γ", "T"), overflow="fold")
-        for row in rows:
-            table.add_row(*row)
-        out.print()
-        out.print(table)
+    _print(out, overview(summaries), OVERVIEW_NOTE)
+    for title, columns in details.items():
+        _print(out, columns, NOTES[title], title)
+    if by_prompt is not None:
+        _print(out, by_prompt, "", "Prompts")
     out.print("\n" + INTERVALS, markup=False)
+    if not details:
+        out.print("--details prints acceptance, latency, tokens and quality, --by-prompt a row per prompt.")
+
+
+def _print(out: Console, columns: Columns, note: str, title: str | None = None) -> None:
+    """Print a table; where it is too wide, names are folded and figures are not."""
+    heads, rows = columns
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    for head in heads:
+        name = head in ("target", "draft", "text", "prompt")
+        table.add_column(head, no_wrap=not name, overflow="fold", justify="left")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    out.print()
+    out.print(table)
+    if note:
+        out.print(Text(note, QUIET))

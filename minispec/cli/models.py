@@ -39,10 +39,9 @@ def models(as_json: bool) -> None:
         )
         return
     table = Table(box=None, pad_edge=False)
-    for heading in ("name", "parameters", "size", "shape", "context"):
+    for heading in ("name", "parameters", "size", "shape", "context", "licence"):
         table.add_column(heading, no_wrap=True)
-    table.add_column("data", overflow="fold")
-    table.add_column("licence", no_wrap=True)
+    trained_on: dict[str, list[str]] = {}
     for model in bundled:
         config = model.config
         table.add_row(
@@ -51,7 +50,13 @@ def models(as_json: bool) -> None:
             f"{model.weights_bytes / 1e6:.1f} MB",
             f"{config.n_layer} x {config.n_embd}",
             str(config.n_positions),
-            model.data,
             model.licence,
         )
-    Console().print(table if bundled else "no models are bundled with this installation")
+        trained_on.setdefault(model.data, []).append(model.name)
+    out = Console(highlight=False)
+    if not bundled:
+        out.print("no models are bundled with this installation")
+        return
+    out.print(table)
+    for data, names in trained_on.items():
+        out.print(f"\n{', '.join(names)}: trained on {data}", markup=False)

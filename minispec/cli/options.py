@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -48,6 +50,38 @@ class ModelName(click.ParamType):  # type: ignore[type-arg]  # generic only in n
         known = [*bundled_folders(), *self._words]
         names = [CompletionItem(name) for name in known if name.startswith(incomplete)]
         return [*names, CompletionItem(incomplete, type="dir")]
+
+
+class FileName(click.ParamType):  # type: ignore[type-arg]  # as above
+    """The name of a file to read or write; whether there is one is for the command to ask."""
+
+    name = "file"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Return it as a path."""
+        if not str(value) or "\0" in str(value):
+            self.fail(f"{str(value)!r} names no file. Try run.jsonl", param, ctx)
+        return Path(value)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Let the shell complete files."""
+        return [CompletionItem(incomplete, type="file")]
+
+
+class Speed(click.ParamType):  # type: ignore[type-arg]  # as above
+    """Tokens per second, as ``8/s`` or ``8``."""
+
+    name = "n/s"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return tokens per second."""
+        try:
+            rate = float(str(value).removesuffix("/s"))
+        except ValueError:
+            rate = math.nan
+        if not 0.01 <= rate <= 10_000:
+            self.fail(f"{value!r} is no speed; it is tokens per second, from 0.01 to 10000. Try 8/s", param, ctx)
+        return rate
 
 
 class Gamma(click.ParamType):  # type: ignore[type-arg]  # as above

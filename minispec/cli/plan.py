@@ -209,8 +209,13 @@ def _show(made: Plan, source: str, asked: int | None, found: Measured | None) ->
         ends = sorted((made.best_low.gamma, made.best_high.gamma))
         spread = "" if ends[0] == ends[1] else f" (γ {ends[0]} to {ends[1]} over α's interval)"
         out.print(f"\nbest γ {best.gamma}{spread}: speedup {best.speedup:.2f}x, τ {best.tokens_per_step:.2f}")
-    if made.overhead == 0.0 and can_pay(alpha.value, made.cost_ratio):
-        out.print(f"α > c: {alpha.value:.3f} > {made.cost_ratio:.3f}, so some γ pays where verification is free")
+    if best.gamma == 0 and can_pay(alpha.value, made.cost_ratio):
+        out.print(f"α > c ({alpha.value:.3f} > {made.cost_ratio:.3f}): drafts would pay if verification and the rest "
+                  "of a step cost no more than a plain step")  # fmt: skip
+    elif best.gamma == 0:
+        out.print(f"α ≤ c ({alpha.value:.3f} ≤ {made.cost_ratio:.3f}): no draft pays, however cheap verification is")
+    elif best.gamma == len(made.lengths) - 1:
+        out.print(f"γ {best.gamma} is the longest that was looked at; --max-gamma looks further")
     shown = {best.gamma - 1, best.gamma, best.gamma + 1, 1, asked or 0, 0 if found is None else found.gamma} - {0, -1}
     table = Table(box=None, pad_edge=False)
     for head in ("γ", "τ", "speedup", "pays if α >", "or accepted/drafted >", "or c <"):
@@ -220,8 +225,8 @@ def _show(made: Plan, source: str, asked: int | None, found: Measured | None) ->
             gain = length.speedup
             low = "" if gain.low is None else f" [{gain.low:.2f}, {gain.high:.2f}]"
             table.add_row(str(length.gamma), f"{length.tau:.2f}", f"{gain.value:.2f}x{low}",
-                          _number(length.break_even_alpha), _number(length.break_even_rate),
-                          _number(length.break_even_cost))  # fmt: skip
+                          _share(length.break_even_alpha), _share(length.break_even_rate),
+                          _never_or(length.break_even_cost))  # fmt: skip
     out.print()
     out.print(table)
     out.print("\nIf α or c were others: best γ and speedup there")
@@ -235,5 +240,10 @@ def _show(made: Plan, source: str, asked: int | None, found: Measured | None) ->
     out.print(f"\n{rate_note(alpha, max(1, best.gamma))}", markup=False)
 
 
-def _number(value: float | None) -> str:
-    return "never" if value is None or value > 1.0 else f"{value:.3f}"
+def _share(value: float | None) -> str:
+    """Write what cannot be more than 1."""
+    return _never_or(None if value is not None and value > 1.0 else value)
+
+
+def _never_or(value: float | None) -> str:
+    return "never" if value is None else f"{value:.3f}"

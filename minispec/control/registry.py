@@ -70,7 +70,9 @@ def _recorded_lengths(trace: str) -> list[int]:
     if not trace:
         raise OptionError("gamma is 'replay'; it needs the trace to replay. Try --gamma replay:trace=FILE")
     try:
-        events = [json.loads(line) for line in Path(trace).read_text(encoding="utf-8").splitlines()]
+        # Not splitlines(): that also cuts at U+2028 and others, which a text may contain.
+        lines = Path(trace).read_text(encoding="utf-8").removesuffix("\n").split("\n")
+        events = [json.loads(line) for line in lines]
         # by step: one that was interrupted and done again is there twice, and the last time counts
         lengths = {event["step"]: len(event["tokens"]) for event in events if event["event"] == "drafted"}
         return [lengths[step] for step in range(len(lengths))]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -11,14 +10,7 @@ from minispec.generation.guarantee import Guarantee
 from minispec.generation.metrics import Metrics
 from minispec.generation.stopping import Piece
 from minispec.records import FinishReason, Source, Step
-
-SOURCE_STYLE: dict[Source, str] = {
-    "accepted": "color:#0072b2",
-    "recovered": "color:#d55e00;text-decoration:underline",
-    "bonus": "color:#009e73;text-decoration:underline dotted",
-    "plain": "",
-}
-"""CSS per source, in the colour-blind-safe palette of Okabe and Ito; underlines tell the same story without colour."""
+from minispec.viz.html import generation_html
 
 
 @dataclass(frozen=True)
@@ -80,12 +72,7 @@ class Generation:
 
     def _repr_html_(self) -> str:
         """Show the text in a notebook, coloured by source."""
-        spans = "".join(f'<span style="{SOURCE_STYLE[p.source]}">{html.escape(p.text)}</span>' for p in self.pieces)
-        legend = " · ".join(f'<span style="{style}">{name}</span>' for name, style in SOURCE_STYLE.items() if style)
         length = self.metrics.mean_acceptance_length
-        per_forward = "" if length is None else f"{length:.2f} tokens per target forward · "
-        return (
-            f'<div style="white-space:pre-wrap">{html.escape(self.prompt)}{spans}</div>'
-            f"<small>{legend} · {per_forward}{self.metrics.num_tokens} tokens · {self.guarantee} · "
-            f"finished: {self.finish_reason}</small>"
-        )
+        facts = [] if length is None else [f"{length:.2f} tokens per target forward"]
+        facts += [f"{self.metrics.num_tokens} tokens", self.guarantee, f"finished: {self.finish_reason}"]
+        return generation_html(self.prompt, ((piece.text, piece.source) for piece in self.pieces), facts)

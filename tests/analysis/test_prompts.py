@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections import Counter
 from pathlib import Path
@@ -10,7 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minispec.analysis.prompts import Prompt, arrives_at, bundled_prompts, parse_prompts, read_prompts
+from minispec.analysis.prompts import (
+    OWN,
+    PRESETS,
+    Form,
+    Prompt,
+    arrives_at,
+    bundled_prompts,
+    parse_prompts,
+    read_prompts,
+)
 from minispec.errors import PromptError
 from minispec.loading import load_model
 
@@ -35,13 +45,13 @@ def test_the_bundled_prompts_leave_room_for_a_text() -> None:
 @given(st.lists(TEXTS, min_size=1))
 def test_json_lines_give_back_any_text(texts: list[str]) -> None:
     lines = "\n\n".join(json.dumps({"prompt": text}) for text in texts)
-    assert [prompt.text for prompt in parse_prompts(lines, "a file", json_lines=True)] == texts
+    assert [prompt.text for prompt in parse_prompts(lines, "a file", OWN)] == texts
 
 
 @given(st.lists(TEXTS.filter(lambda text: text.strip() and not set(text) & set("\r\n\ufeff")), min_size=1))
 def test_lines_are_prompts(texts: list[str]) -> None:
     for end in ("\n", "\r\n", "\n \n"):
-        assert [prompt.text for prompt in parse_prompts(end.join(texts), "a file", json_lines=False)] == texts
+        assert [prompt.text for prompt in parse_prompts(end.join(texts), "a file", None)] == texts
 
 
 def test_what_a_line_may_say(tmp_path: Path) -> None:
@@ -58,16 +68,52 @@ def test_what_a_line_may_say(tmp_path: Path) -> None:
         ("[]", "line 2 has no"),
         ('{"prompt": ""}', "line 2 has no"),
         ('{"text": "x"}', "line 2 has no"),
-        ('{"prompt": "x", "anwser": "2"}', "'anwser'"),
+        ('{"question": "x", "answer": "2"}', "--preset gsm8k"),
+        ('{"turns": ["x", "y"]}', "--preset mt-bench"),
+        ('{"instruction": "x"}', "--prompt-key KEY"),
+        ('{"prompt": "\\ud800"}', "line 2: prompt holds half a surrogate pair"),
         ('{"prompt": "x", "answer": [2]}', "line 2: answer"),
         ('{"prompt": "x", "id": "1"}', "two prompts with the id '1'"),
     ],
 )
 def test_a_malformed_line_is_named(line: str, complaint: str) -> None:
     with pytest.raises(PromptError, match=complaint) as caught:
-        parse_prompts('{"prompt": "fine"}\n' + line, "prompts.jsonl", json_lines=True)
+        parse_prompts('{"prompt": "fine"}\n' + line, "prompts.jsonl", OWN)
     assert len(str(caught.value)) < 250
     assert "\n" not in str(caught.value)
+
+
+# A line of each as it is published, shortened.
+HUMANEVAL = {"task_id": "HumanEval/0", "prompt": "def add(a, b):\n", "entry_point": "add",
+             "canonical_solution": "    return a + b\n", "test": "def check(candidate): ..."}  # fmt: skip
+GSM8K = {"question": "Natalia sold 48 clips in April, and half as many in May. How many?",
+         "answer": "She sold 48/2 = <<48/2=24>>24 clips in May.\n48+24 = <<48+24=72>>72\n#### 72"}  # fmt: skip
+MT_BENCH = {"question_id": 81, "category": "writing", "turns": ["Write a post.", "Rewrite it."]}
+
+
+@pytest.mark.parametrize(
+    ("record", "preset", "expected"),
+    [
+        (HUMANEVAL, "humaneval", Prompt("def add(a, b):\n", "HumanEval/0", "", None)),
+        (GSM8K, "gsm8k", Prompt(str(GSM8K["question"]), "1", "", "72")),
+        (MT_BENCH, "mt-bench", Prompt("Write a post.", "81", "writing", None)),
+    ],
+)
+@pytest.mark.parametrize("name", ["test.jsonl", "test.jsonl.gz", "test"])
+def test_known_collections_are_read_as_they_are_published(
+    tmp_path: Path, record: dict[str, object], preset: str, expected: Prompt, name: str
+) -> None:
+    path, content = tmp_path / name, json.dumps(record).encode() + b"\n"
+    path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    assert read_prompts(path, PRESETS[preset]) == (expected,)
+    assert [prompt.text for prompt in read_prompts(path, Form(prompt=PRESETS[preset].prompt))] == [expected.text]
+
+
+def test_a_compressed_file_that_is_cut_short_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "prompts.jsonl.gz"
+    path.write_bytes(gzip.compress(b'{"prompt": "x"}\n' * 1000)[:-20])
+    with pytest.raises(PromptError, match=r"prompts.jsonl.gz' cannot be read"):
+        read_prompts(path)
 
 
 @pytest.mark.parametrize("content", [b"", b"\n \n"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -21,8 +21,9 @@ INTERVALS = (
 
 def likeness(experiment: Experiment) -> str:
     """Say in one sentence what was held alike."""
+    rounds = "one timed round" if experiment.repeats == 1 else f"{experiment.repeats} timed rounds"
     timing = (
-        f"{experiment.repeats} timed rounds in turns after an untimed one; per prompt the median round counts"
+        f"{rounds} in turns after an untimed one; per prompt the median round counts"
         if experiment.repeats
         else "not timed"
     )
@@ -101,54 +102,104 @@ Table = tuple[tuple[str, ...], list[tuple[str, ...]]]
 """Headings and rows."""
 
 
+def overview(summaries: Sequence[Summary]) -> Table:
+    """Return the one table that says what was found."""
+    return _table(_OVERVIEW, summaries, summaries)
+
+
 def tables(summaries: Sequence[Summary]) -> dict[str, Table]:
     """Return the tables of a report by title; one about time only if time was measured."""
-    several = {
-        "target": len({s.variant.target for s in summaries}) > 1,
-        "T": len({s.variant.temperature for s in summaries}) > 1,
-        "rule": len({s.variant.verify for s in summaries if not s.variant.plain}) > 1,
-        "text": len({s.domain for s in summaries}) > 1,
-    }
-
-    def table(columns: Mapping[str, Any], chosen: Sequence[Summary]) -> Table:
-        heads = {
-            "target": lambda s: s.variant.target,
-            "T": lambda s: f"{s.variant.temperature:g}",
-            "draft": lambda s: label(s.variant),
-            "rule": lambda s: "" if s.variant.plain else s.variant.verify,
-            "γ": lambda s: "" if s.variant.plain else str(s.variant.gamma),
-            "text": lambda s: s.domain or "all",
-        }
-        kept = {name: get for name, get in heads.items() if several.get(name, True)} | dict(columns)
-        return tuple(kept), [tuple(get(s) for get in kept.values()) for s in chosen]
-
     drafting = [s for s in summaries if not s.variant.plain]
-    found = {"Acceptance": table(_ACCEPTANCE, drafting)}
+    found = {
+        "Acceptance": _table(_ACCEPTANCE, drafting, summaries),
+        "Acceptance by place": _table(_PLACES, drafting, summaries),
+    }
     if any(s.num_timings for s in summaries):
-        found["Time"] = table(_TIME, summaries)
-        found["Latency"] = table(_LATENCY, summaries)
-    found["Tokens"] = table(_TOKENS, drafting)
-    found["Quality"] = table(_QUALITY, summaries)
+        found["Time"] = _table(_TIME, summaries, summaries)
+        found["Latency"] = _table(_LATENCY, summaries, summaries)
+    found["Tokens"] = _table(_TOKENS, drafting, summaries)
+    found["Quality"] = _table(_QUALITY, summaries, summaries)
+    found["Likelihood"] = _table(_LIKELIHOOD, summaries, summaries)
     return found
 
 
+def _table(columns: Mapping[str, Callable[[Summary], str]], chosen: Sequence[Summary], of: Sequence[Summary]) -> Table:
+    """Return a table of the chosen summaries; what is alike in all of them has no column."""
+    several = {
+        "target": len({s.variant.target for s in of}) > 1,
+        "T": len({s.variant.temperature for s in of}) > 1,
+        "rule": len({s.variant.verify for s in of if not s.variant.plain}) > 1,
+        "text": len({s.domain for s in of}) > 1,
+    }
+    heads: dict[str, Callable[[Summary], str]] = {
+        "target": lambda s: s.variant.target,
+        "T": lambda s: f"{s.variant.temperature:g}",
+        "draft": lambda s: label(s.variant),
+        "rule": lambda s: "" if s.variant.plain else s.variant.verify,
+        "γ": lambda s: "" if s.variant.plain else str(s.variant.gamma),
+        "text": lambda s: s.domain or "all",
+    }
+    kept = {name: get for name, get in heads.items() if several.get(name, True)} | dict(columns)
+    return tuple(kept), [tuple(get(s) for get in kept.values()) for s in chosen]
+
+
+def prompt_table(records: Sequence[Record]) -> Table:
+    """Return a row per prompt and way to decode."""
+    plain = {(r.target, r.temperature, r.prompt_id): r for r in records if r.draft is None}
+    rows: list[tuple[str, ...]] = []
+    for r in (r for r in records if r.draft is not None):
+        base = plain[r.target, r.temperature, r.prompt_id]
+        gain = "–"
+        if r.decode_s and base.decode_s:
+            gain = f"{decode_seconds(base) / base.num_tokens / (decode_seconds(r) / r.num_tokens):.2f}x"
+        alpha = "–" if not r.num_evaluated_tokens else f"{100 * r.num_accepted_tokens / r.num_evaluated_tokens:.0f} %"
+        rows.append((r.prompt_id, label(r.variant), str(r.gamma), f"{r.temperature:g}",
+                     f"{r.num_tokens / r.num_steps:.2f}", alpha, gain, "yes" if r.same_tokens else "no"))  # fmt: skip
+    return ("prompt", "draft", "γ", "T", "τ", "α", "speedup", "same as plain"), rows
+
+
 def _positions(summary: Summary) -> str:
-    return " ".join("–" if a is None else f"{a:.2f}" for a in summary.acceptance_by_position[:8])
+    return " ".join("–" if a.value is None else f"{a.value:.2f}" for a in summary.acceptance_by_position[:10])
 
 
 def _milliseconds(values: Mapping[str, float] | None) -> str:
-    return "–" if values is None else " / ".join(f"{1e3 * value:.1f}" for value in values.values())
+    return (
+        "–"
+        if values is None
+        else " / ".join(f"{ms:.{1 if ms < 10 else 0}f}" for ms in (1e3 * value for value in values.values()))
+    )
 
 
+def _speedup(summary: Summary) -> str:
+    return "1 (baseline)" if summary.variant.plain else shown(summary.speedup, "{:.2f}x")
+
+
+def _bare(figure: Figure, form: str, factor: float = 1.0) -> str:
+    return shown(Figure(figure.value), form, factor)
+
+
+def _same(summary: Summary) -> str:
+    if summary.variant.plain:
+        return "–"
+    return f"{round((summary.identical.value or 0.0) * summary.num_prompts)} of {summary.num_prompts}"
+
+
+_OVERVIEW = {
+    "τ": lambda s: _bare(s.mean_acceptance_length, "{:.2f}"),
+    "α": lambda s: _bare(s.alpha, "{:.1f} %", 100),
+    "ms/token": lambda s: _bare(s.s_per_token, "{:.2f}", 1e3),
+    "speedup": _speedup,
+    "same": _same,
+}
 _ACCEPTANCE = {
     "τ": lambda s: shown(s.mean_acceptance_length),
     "accepted/drafted": lambda s: shown(s.draft_acceptance_rate, "{:.1f} %", 100),
     "α": lambda s: shown(s.alpha, "{:.1f} %", 100),
-    "α by position": _positions,
 }
+_PLACES = {"α by place in the draft": _positions}
 _TIME = {
     "ms/token": lambda s: shown(s.s_per_token, "{:.2f}", 1e3),
-    "speedup": lambda s: "1 (baseline)" if s.variant.plain else shown(s.speedup, "{:.2f}x"),
+    "speedup": _speedup,
     "with prefill": lambda s: "1 (baseline)" if s.variant.plain else shown(s.total_speedup, "{:.2f}x"),
 }
 _LATENCY = {
@@ -163,37 +214,38 @@ _TOKENS = {
 }
 
 
-def _identical(summary: Summary) -> str:
-    if summary.variant.plain:
-        return "–"
-    same = round((summary.identical.value or 0.0) * summary.num_prompts)
-    return f"{same} of {summary.num_prompts}" + (", promised" if summary.identical_promised else "")
-
-
 _QUALITY = {
-    "same tokens as plain": _identical,
-    "log-lik./token": lambda s: shown(s.logprob, "{:.3f}"),
-    "minus plain's": lambda s: "–" if s.variant.plain else shown(s.logprob_difference, "{:+.3f}"),
+    "same tokens as plain": lambda s: _same(s) + (", promised" if s.identical_promised and not s.variant.plain else ""),
     "right answers": lambda s: shown(s.accuracy, "{:.0f} %", 100),
     "guarantee": lambda s: s.guarantee,
 }
+_LIKELIHOOD = {
+    "log-lik./token": lambda s: shown(s.logprob, "{:.3f}"),
+    "minus plain's": lambda s: "–" if s.variant.plain else shown(s.logprob_difference, "{:+.3f}"),
+}
 
+OVERVIEW_NOTE = (
+    "τ: tokens per target forward; α: accepted / judged; speedup: plain seconds / this one's, of the steps, with its "
+    "interval; same: prompts whose tokens are those of plain decoding."
+)
 NOTES = {
     "Acceptance": "τ: tokens per target forward. α: accepted / judged; what lies behind a rejection was not judged.",
+    "Acceptance by place": "Accepted / judged at the first place, the second, and so on.",
     "Time": "Of the steps, plain / this; with prefill: of the whole run.",
     "Latency": "Milliseconds, P50 / P90 / P99 over the timed runs; between bursts: over their steps.",
     "Tokens": "Rejected: drafted and not accepted. Recovered and bonus: drawn from the target's side.",
-    "Quality": "Log-likelihood: the target's own, per token of what was written; the difference is paired by prompt.",
+    "Quality": "Promised: the guarantee says that all tokens are those of plain decoding.",
+    "Likelihood": "The target's own, per token of what was written; the difference is paired by prompt.",
 }
 
 
 def to_markdown(experiment: Experiment, summaries: Sequence[Summary], machine: Mapping[str, Any]) -> str:
     """Return a page with every table."""
     parts = [f"# {' and '.join(experiment.targets)}, like for like", likeness(experiment), _machine(machine)]
-    for title, (heads, rows) in tables(summaries).items():
+    for title, (heads, rows) in ({"Overview": overview(summaries)} | tables(summaries)).items():
         lines = [heads, ["---"] * len(heads), *rows]
         table = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
-        parts += [f"## {title}", NOTES[title], table]
+        parts += [f"## {title}", NOTES.get(title, OVERVIEW_NOTE), table]
     return "\n\n".join([*parts, INTERVALS]) + "\n"
 
 

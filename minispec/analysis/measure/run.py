@@ -14,8 +14,8 @@ from minispec.analysis.measure.record import Record, record
 from minispec.analysis.timer import interleave
 from minispec.drafters import load_draft
 from minispec.drafters.spec import MODEL, parse_draft
-from minispec.errors import MissingDependencyError, OptionError
-from minispec.generation import Generation, stream
+from minispec.errors import MissingDependencyError, OptionError, PromptError, shown
+from minispec.generation import Generation, Stream, stream
 from minispec.loading import load_model
 from minispec.model import GPT2
 from minispec.model.session import LanguageModel
@@ -42,10 +42,7 @@ def run_unit(
     load = load or functools.partial(load_named, **experiment.loading)
 
     def decode(variant: Variant, *, logprobs: bool = False) -> Generation:
-        options = experiment.engine_options(variant, unit.seed) | {"logprobs": logprobs}
-        target = load(variant.target, "target")
-        draft = None if variant.draft is None else load_draft(variant.draft, lambda name: load(name, "draft"))
-        return stream(unit.prompt.text, target=target, draft=draft, clock=clock, **experiment.loading, **options).run()
+        return _start(experiment, variant, unit, load, logprobs=logprobs, clock=clock).run()
 
     quality = {variant: decode(variant, logprobs=True) for variant in unit.variants}
     timed: dict[Variant, list[Generation]] = {variant: [] for variant in unit.variants}
@@ -83,6 +80,33 @@ def fingerprints(experiment: Experiment, load: Load | None = None) -> dict[str, 
     return found
 
 
+def check_units(experiment: Experiment, load: Load | None = None) -> None:
+    """Refuse what the engine would refuse later, before anything is measured or written: prompts, options, drafts.
+
+    Raises
+    ------
+    InputError
+        With the prompt's id, if it is the prompt's fault.
+    """
+    load = load or functools.partial(load_named, **experiment.loading)
+    units = list(experiment.units())
+    for variant in dict.fromkeys(variant for unit in units for variant in unit.variants):
+        _start(experiment, variant, units[0], load)
+    for unit in units:
+        try:
+            _start(experiment, unit.variants[0], unit, load)
+        except PromptError as error:
+            raise PromptError(f"prompt {shown(unit.prompt.id)}: {error}") from None
+
+
+def _start(experiment: Experiment, variant: Variant, unit: Unit, load: Load, **more: Any) -> Stream:
+    """Start decoding a prompt in one way; nothing is computed yet."""
+    target = load(variant.target, "target")
+    draft = None if variant.draft is None else load_draft(variant.draft, lambda name: load(name, "draft"))
+    options = experiment.engine_options(variant, unit.seed) | more
+    return stream(unit.prompt.text, target=target, draft=draft, **experiment.loading, **options)
+
+
 def run_units(experiment: Experiment, units: Sequence[Unit], jobs: int = 1) -> Iterator[list[Record]]:
     """Yield the records of each unit as it is finished, in any order.
 
@@ -112,11 +136,12 @@ def run_units(experiment: Experiment, units: Sequence[Unit], jobs: int = 1) -> I
 
 
 def check_jobs(experiment: Experiment, jobs: int) -> None:
-    """Refuse a number of jobs that is none, and several where time is to be measured.
+    """Refuse a number of jobs that is none, and several where time is to be measured or joblib is missing.
 
     Raises
     ------
     OptionError
+    MissingDependencyError
     """
     if jobs == 0 or jobs < -1:
         raise OptionError(f"jobs is {jobs}; it counts units at a time, -1 is one per core. Try --jobs 2")
@@ -124,6 +149,8 @@ def check_jobs(experiment: Experiment, jobs: int) -> None:
         raise OptionError(
             f"{jobs} jobs cannot measure time: they slow each other down. Try --no-timing, or leave --jobs out"
         )
+    if jobs != 1:
+        sweep_library("joblib")
 
 
 def sweep_library(name: str) -> Any:

@@ -35,7 +35,7 @@ class Summary:
         and target forwards (``steps``).
     mean_acceptance_length, draft_acceptance_rate, alpha : Figure
         tokens / steps; accepted / drafted; accepted / evaluated.
-    acceptance_by_position : list of (float or None)
+    acceptance_by_position : list of Figure
         Entry i: accepted / evaluated at place i of the drafts.
     speedup, total_speedup : Figure
         Plain seconds / this one's, of the steps and with the prefill. Of each prompt the median round counts.
@@ -64,7 +64,7 @@ class Summary:
     mean_acceptance_length: Figure
     draft_acceptance_rate: Figure
     alpha: Figure
-    acceptance_by_position: list[float | None]
+    acceptance_by_position: list[Figure]
     speedup: Figure
     total_speedup: Figure
     ttft_s: dict[str, float] | None
@@ -170,13 +170,13 @@ def _counts(records: Sequence[Record]) -> dict[str, int]:
     }
 
 
-def _by_position(records: Sequence[Record]) -> list[float | None]:
-    def totals(columns: Sequence[Sequence[int]]) -> list[int]:
-        return [sum(column) for column in itertools.zip_longest(*columns, fillvalue=0)]
+def _by_position(records: Sequence[Record]) -> list[Figure]:
+    def columns(rows: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
+        return list(itertools.zip_longest(*rows, fillvalue=0))
 
-    accepted = totals([r.accepted_per_pos for r in records])
-    evaluated = totals([r.evaluated_per_pos for r in records])
-    return [a / e if e else None for a, e in zip(accepted, evaluated, strict=True)]
+    accepted = columns([r.accepted_per_pos for r in records])
+    evaluated = columns([r.evaluated_per_pos for r in records])
+    return [ratio(a, e) for a, e in zip(accepted, evaluated, strict=True)]
 
 
 def _difference(pairs: Pairs) -> Figure:

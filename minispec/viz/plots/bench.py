@@ -45,8 +45,9 @@ def _draw_speedups(axes: Axes, benchmark: Benchmark) -> None:
         )
         for place, run in zip(places, runs, strict=True):
             axes.annotate(
-                f"γ = {run.gamma}", (place, 0.05), rotation=90, ha="center", va="bottom", fontsize=8, color="white"
-            )
+                f"γ = {run.gamma}", (place, 0.05), rotation=90, ha="center", va="bottom", fontsize=8,
+                color=style.on(colour),
+            )  # fmt: skip
             axes.annotate(
                 f"{run.speedup:.2f}×", (place, run.spread[1]), xytext=(0, 3), textcoords="offset points", ha="center",
                 fontsize=8.5,

@@ -43,7 +43,7 @@ def curves_figure(
     if level is not None:
         axes.axhline(level, color=style.COLOURS["grey"], linestyle="--", linewidth=1)
     if all(isinstance(value, int) for value in x):
-        axes.locator_params(axis="x", integer=True)
+        style.whole_ticks(axes.xaxis)
     axes.set(xlabel=x_label, ylabel=y_label)
     axes.legend()
     return figure

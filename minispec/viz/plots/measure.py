@@ -32,14 +32,20 @@ def experiment_figure(summaries: Sequence[Summary], remark: str) -> Figure:
         found = summary.speedup if timed else summary.mean_acceptance_length
         colour = style.SERIES[row % len(style.SERIES)]
         left.errorbar([found.value or 0.0], [row], xerr=_arms(found), fmt="o", color=colour, capsize=3)
-        places = [(i + 1, a) for i, a in enumerate(summary.acceptance_by_position) if a is not None]
-        right.plot([i for i, _ in places], [a for _, a in places], "o-", color=colour)
+        # side by side, so that intervals of several ways do not cover each other
+        shift = 0.08 * (row - (len(drafting) - 1) / 2)
+        places = [(i + shift, a) for i, a in enumerate(summary.acceptance_by_position, 1) if a.value is not None]
+        values = [a.value or 0.0 for _, a in places]
+        arms = [_arms(a) or [[0.0], [0.0]] for _, a in places]
+        spread = [[arm[end][0] for arm in arms] for end in (0, 1)]
+        right.errorbar([x for x, _ in places], values, yerr=spread, fmt="o-", color=colour, capsize=3, elinewidth=1)
     left.axvline(1.0, color=style.COLOURS["grey"], linestyle="--", linewidth=1)
     left.set_yticks(range(len(drafting)), [_name(summary) for summary in drafting])
     left.set_ylim(len(drafting) - 0.5, -0.5)
     left.set_title("Speedup over plain decoding" if timed else "Tokens per target forward")
     left.set_xlabel("plain seconds / speculative seconds" if timed else "τ (plain decoding has 1)")
     right.set_ylim(0.0, 1.03)
+    style.whole_ticks(right.xaxis)
     right.set_title("Acceptance along the draft")
     right.set_xlabel("place in the draft")
     right.set_ylabel("accepted / judged")

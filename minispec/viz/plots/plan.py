@@ -28,6 +28,7 @@ def plan_figure(plan: Plan) -> Figure:
     axes.set_xlabel("γ, drafted tokens per step")
     axes.set_ylabel("times plain decoding")
     axes.set_ylim(bottom=0.0)
+    style.whole_ticks(axes.xaxis)
     axes.set_title(f"α = {plan.alpha.value:.3f}, c = {plan.cost_ratio:.3g}: best γ {best.gamma}, {best.speedup:.2f}x")
     axes.legend()
     return figure

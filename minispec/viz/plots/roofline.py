@@ -130,9 +130,8 @@ def batch_figure(machine: Machine, points: Sequence[BatchPoint], title: str, ass
         for axes in (left, right):
             axes.axvspan(edge * 1.02, batches[-1] * 1.3, color=style.COLOURS["red"], alpha=0.08, linewidth=0)
             axes.annotate(
-                "does not fit", (batches[-1] * 1.2, 0.03), xycoords=("data", "axes fraction"), ha="right", fontsize=8.5,
-                color=style.COLOURS["red"],
-            )  # fmt: skip
+                "does not fit", (batches[-1] * 1.2, 0.03), xycoords=("data", "axes fraction"), ha="right", fontsize=8.5
+            )
     for axes in (left, right):
         axes.set_xscale("log", base=2)
         axes.set_xticks(batches, [str(batch) for batch in batches])

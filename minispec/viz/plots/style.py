@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from minispec.errors import MissingDependencyError, OutputError, reason, shown
+from minispec.viz.colours import BLACK, GRID, PLOT, WHITE, contrast
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,18 +36,7 @@ if TYPE_CHECKING:
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
 
-COLOURS = {
-    "blue": "#0072b2",
-    "orange": "#e69f00",
-    "green": "#009e73",
-    "red": "#d55e00",
-    "purple": "#cc79a7",
-    "sky": "#56b4e9",
-    "ink": "#222222",
-    "grey": "#8a8a8a",
-}
-"""The palette of Okabe and Ito, which colour-blind readers can tell apart, in the order to use it."""
-
+COLOURS = PLOT
 SERIES = tuple(COLOURS[name] for name in ("blue", "orange", "green", "red", "purple", "sky"))
 """Colours for curves that have no meaning of their own."""
 
@@ -69,7 +59,7 @@ _RC: dict[str, Any] = {
     "axes.spines.right": False,
     "axes.grid": True,
     "axes.axisbelow": True,
-    "grid.color": "#e4e4e4",
+    "grid.color": GRID,
     "grid.linewidth": 0.8,
     "xtick.color": COLOURS["grey"],
     "ytick.color": COLOURS["grey"],
@@ -108,6 +98,17 @@ def styled(plot: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]
             return plot(*args, **kwargs)
 
     return run
+
+
+def on(colour: str) -> str:
+    """Return the colour of text on an area of this colour: black or white, whichever stands out more.
+
+    Examples
+    --------
+    >>> on(COLOURS["blue"]) == WHITE, on(COLOURS["orange"]) == BLACK
+    (True, True)
+    """
+    return max((BLACK, WHITE), key=lambda text: contrast(text, colour))
 
 
 def new_figure(width: float = 7.2, height: float = 4.3) -> tuple[Figure, Axes]:
@@ -161,6 +162,12 @@ def plain_ticks(axis: Axis) -> None:
     axis.set_major_locator(ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
     axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_locator(ticker.NullLocator())
+
+
+def whole_ticks(axis: Axis) -> None:
+    """Put ticks at whole numbers only: nobody drafts two and a half tokens."""
+    ticker = importlib.import_module("matplotlib.ticker")
+    axis.set_major_locator(ticker.MaxNLocator(nbins="auto", steps=[1, 2, 5, 10], integer=True, min_n_ticks=1))
 
 
 def check_output(path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from minispec.viz.colours import PAPER
 from minispec.viz.plots import style
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def surface_figure(
     if low < even < high:
         axes.contour(x, y, values, levels=[even], colors=style.COLOURS["ink"], linewidths=2.2)
     if point is not None:
-        axes.plot(*point, marker="*", markersize=16, color=style.COLOURS["orange"], markeredgecolor="white")
+        axes.plot(*point, marker="*", markersize=16, color=style.COLOURS["orange"], markeredgecolor=PAPER)
     axes.set(xlabel=labels[0], ylabel=labels[1], title=labels[2])
     axes.grid(visible=False)
     figure.colorbar(mesh, ax=axes)

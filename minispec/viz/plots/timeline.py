@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from minispec.records import Step
+from minispec.viz.colours import PAPER
 from minispec.viz.plots import style
 
 if TYPE_CHECKING:
@@ -48,12 +49,10 @@ def _lane(axes: Axes, run: Sequence[Step]) -> None:
     places = [0] * len(run)
     colours = style.COLOURS
     axes.barh(places, drafts, left=starts, color=colours["orange"], label="draft")
-    axes.barh(places, targets, left=after_draft, color=colours["blue"], label="target", edgecolor="white")
+    axes.barh(places, targets, left=after_draft, color=colours["blue"], label="target", edgecolor=PAPER)
     axes.barh(places, rests, left=after_target, color=colours["grey"], label="the rest")
     total = 0
     for i, step in enumerate(run):
         total += len(step.tokens)
         if len(run) <= 24 or i % (len(run) // 12) == 0:
-            axes.text(
-                after_draft[i] + targets[i] / 2, 0, str(total), ha="center", va="center", fontsize=7, color="white"
-            )
+            axes.text(after_draft[i] + targets[i] / 2, 0, str(total), ha="center", va="center", fontsize=7, color=PAPER)

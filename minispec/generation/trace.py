@@ -1,0 +1,114 @@
+"""A run written down, an event per line, and read again: for replays, for policies, for other programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from minispec.errors import InputError, reason, shown
+from minispec.generation.events import Drafted, Emitted, Event, Finished, Prefilled, Verified, to_dict
+from minispec.generation.metrics import Metrics
+from minispec.generation.result import Generation
+from minispec.generation.stopping import Piece
+from minispec.records import TokenDetail
+
+
+def to_line(event: Event, decode: Callable[[tuple[int, ...]], str]) -> str:
+    """Return an event as a line of JSON; drafted tokens have their texts beside them, so that a reader needs no model.
+
+    Parameters
+    ----------
+    event : Event
+    decode : callable
+        Token ids to text.
+    """
+    told = to_dict(event)
+    if isinstance(event, Drafted):
+        told["texts"] = [decode((token,)) for token in event.tokens]
+    return json.dumps(told, ensure_ascii=False)
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A recorded run.
+
+    Attributes
+    ----------
+    events : tuple of Event
+        Without the last one, ``Finished``.
+    generation : Generation
+        Its result; it has no steps, which the events tell better.
+    texts : mapping of int to str
+        Of every drafted token.
+    """
+
+    events: tuple[Event, ...]
+    generation: Generation
+    texts: Mapping[int, str]
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """Return the text of drafted tokens."""
+        return "".join(self.texts[token] for token in tokens)
+
+
+def read_trace(path: Path) -> Trace:
+    """Read what ``minispec generate --trace`` wrote.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or is no trace.
+    """
+    try:
+        # Not splitlines(): that also cuts at U+2028 and others, which a text may contain.
+        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
+    except OSError as error:
+        raise InputError(f"{shown(str(path))} cannot be read ({error.strerror}). Name a file of --trace") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(
+            f"{shown(str(path))} is no trace ({reason(error)}). Write one with minispec generate --trace FILE"
+        ) from None
+    try:
+        texts: dict[int, str] = {}
+        for line in lines:
+            if line["event"] == "drafted":
+                texts |= {token: str(text) for token, text in zip(line["tokens"], line["texts"], strict=True)}
+        events = tuple(_event(line) for line in lines[:-1])
+        generation = _generation(lines[-1], events)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        raise InputError(
+            f"{shown(str(path))} is no trace of a whole run, or one of another version ({type(error).__name__}: "
+            f"{reason(error)}). Write one with minispec generate --trace FILE"
+        ) from None
+    return Trace(events, generation, texts)
+
+
+_KINDS: dict[str, type[Any]] = {kind.__name__.lower(): kind for kind in (Prefilled, Drafted, Verified, Emitted)}
+
+
+def _event(line: Mapping[str, Any]) -> Event:
+    kind = _KINDS[line["event"]]
+    known: dict[str, Any] = {field.name: _tuple(line[field.name]) for field in fields(kind)}
+    if kind is Emitted:
+        known["pieces"] = tuple(Piece(**piece) for piece in line["pieces"])
+        known["details"] = tuple(TokenDetail(**detail) for detail in line["details"])
+    else:
+        known["elapsed_s"] = float(line["elapsed_s"])
+    event: Event = kind(**known)
+    return event
+
+
+def _generation(line: Mapping[str, Any], events: Sequence[Event]) -> Generation:
+    if line["event"] != Finished.__name__.lower():
+        raise ValueError("the last event is not the end of the run")
+    known = {field.name: _tuple(line[field.name]) for field in fields(Generation) if field.name in line}
+    known["metrics"] = Metrics(**{name: _tuple(value) for name, value in line["metrics"].items() if name != "costs"})
+    known["pieces"] = tuple(piece for event in events if isinstance(event, Emitted) for piece in event.pieces)
+    return Generation(**known)
+
+
+def _tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
