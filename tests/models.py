@@ -22,6 +22,21 @@ def random_gpt2(backend="numba", seed=0, dtype="float32", **fields) -> GPT2:
     return GPT2("random", config, build_weights(tensors.__getitem__, config, runner, dtype), runner, dtype=dtype)
 
 
+class Counted:
+    """A model that counts the tokens it is fed; otherwise the one it is given."""
+
+    def __init__(self, model):
+        self._model = model
+        self.num_fed = 0
+
+    def __getattr__(self, name):
+        return getattr(self._model, name)
+
+    def forward(self, tokens, cache, num_logits=None, **where):
+        self.num_fed += len(tokens)
+        return self._model.forward(tokens, cache, num_logits, **where)
+
+
 def bits(array: np.ndarray) -> tuple[tuple[int, ...], bytes]:
     """Return an array's shape and bytes: equal iff the arrays are the same bit for bit."""
     return array.shape, np.ascontiguousarray(array).tobytes()
