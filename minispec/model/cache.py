@@ -132,11 +132,20 @@ class KVCache:
         self.values[layer, feed.rows, feed.slots] = values
 
     def extend(self, feed: Feed) -> None:
-        """Count a feed in: every layer that ran has written its slots."""
-        ends = dict(zip(feed.rows.tolist(), (feed.slots + 1).tolist(), strict=True))  # of each row, its last slot's
-        for row, end in ends.items():
-            lengths = self.lengths[: feed.num_layers, row]
-            np.maximum(lengths, end, out=lengths)
+        """Count a feed in: every layer that ran has written its slots.
+
+        Raises
+        ------
+        InvariantError
+            If a row was set back since the feed was made: slots in between would hold nothing.
+        """
+        rows, slots, lengths = feed.rows.tolist(), feed.slots.tolist(), self.lengths[: feed.num_layers]
+        first, last = dict(zip(rows[::-1], slots[::-1], strict=True)), dict(zip(rows, slots, strict=True))
+        for row, slot in first.items():
+            if slot > lengths[-1, row]:  # the first layers hold no less
+                raise InvariantError(f"slots from {slot} on leave a gap behind the {lengths[-1, row]} of row {row}")
+        for row, slot in last.items():
+            np.maximum(lengths[:, row], slot + 1, out=lengths[:, row])
 
     def rollback(self, length: int, row: int = 0) -> None:
         """Keep at most the first ``length`` slots of ``row``, in every layer.
