@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -98,6 +98,8 @@ class Feed:
         Run the first so many.
     num_logits : int
         Logits are wanted of the last so many tokens.
+    lengths_after : dict of int to int
+        How many slots of each row are in use when the forward is through.
     """
 
     tokens: Index
@@ -108,6 +110,7 @@ class Feed:
     visible: NDArray[np.bool_] | None
     num_layers: int
     num_logits: int
+    lengths_after: dict[int, int] = field(default_factory=dict)
 
 
 class Cache(Protocol):

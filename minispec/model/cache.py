@@ -126,6 +126,7 @@ class KVCache:
             visible=visible,
             num_layers=depth,
             num_logits=wanted,
+            lengths_after={row: last},
         )
 
     def store(self, layer: int, feed: Feed, keys: Array, values: Array) -> None:
@@ -135,10 +136,8 @@ class KVCache:
 
     def extend(self, feed: Feed) -> None:
         """Count a feed in: every layer that ran has written its slots."""
-        ends = dict(zip(feed.rows.tolist(), (feed.slots + 1).tolist(), strict=True))  # of each row, its last slot's
-        for row, end in ends.items():
-            lengths = self.lengths[: feed.num_layers, row]
-            np.maximum(lengths, end, out=lengths)
+        for row, length in feed.lengths_after.items():
+            self.lengths[: feed.num_layers, row] = length
 
     def rollback(self, length: int, row: int = 0) -> None:
         """Keep at most the first ``length`` slots of ``row``, in every layer.

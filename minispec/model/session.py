@@ -109,7 +109,7 @@ class Session:
         -------
         ndarray of shape (T or num_logits, V), float32
         """
-        self.rollback(len(self.tokens))
+        self._forget_rest()
         logits = self.model.forward(tokens, self.cache, num_logits)
         self.tokens = [*self.tokens, *tokens]
         self.num_forwards += 1
@@ -147,6 +147,10 @@ class Session:
         if length < 0:
             raise InvariantError(f"cannot roll a session back to length {length}")
         self.tokens = self.tokens[:length]
+        self._forget_rest()
+
+    def _forget_rest(self) -> None:
+        """Set the cache back to ``tokens``: a self-draft's first layers may have run ahead of them."""
         self.cache.rollback(len(self.tokens))
 
 

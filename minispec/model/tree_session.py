@@ -28,10 +28,10 @@ class TreeSession(Session):
         self._parents: list[int] = []
         super().__init__(model)
 
-    def rollback(self, length: int) -> None:
-        """See :meth:`Session.rollback`; a pending tree is forgotten."""
+    def _forget_rest(self) -> None:
+        """See :meth:`Session._forget_rest`; a pending tree is forgotten."""
         self._nodes, self._parents = [], []
-        super().rollback(length)
+        super()._forget_rest()
 
     def score_tree(self, chain: Sequence[int], nodes: Sequence[int], parents: Sequence[int]) -> Array:
         """Feed a chain and a tree that hangs on its end, in one forward.
@@ -56,7 +56,7 @@ class TreeSession(Session):
         """
         if not chain:
             raise InvariantError("a tree hangs on the token whose logits it answers; feed at least that one")
-        self.rollback(len(self.tokens))
+        self._forget_rest()
         return self._feed(chain, nodes, parents, 1 + len(nodes))
 
     def grow_tree(self, nodes: Sequence[int], parents: Sequence[int]) -> Array:
@@ -83,7 +83,7 @@ class TreeSession(Session):
             self.cache.rollback(end)
             self.cache.keep([*range(start), *(start + node for node in path)])
         self.tokens = [*self.tokens, *kept]
-        self.rollback(len(self.tokens))
+        self._forget_rest()
 
     def find_path(self, tokens: Sequence[int]) -> list[int]:
         """Return the longest path of the pending tree that reads ``tokens``, as far as it goes."""

@@ -102,16 +102,6 @@ def read_corpus(folder: Path, code_root: Path | None = None) -> list[Text]:
         text("mbpp", "mbpp.train", read["mbpp.train"]),
         Text("modules", "train", modules, libraries[0].source),
         Text("stories", "valid", read["tinystories.valid"], source["tinystories.valid"]),
-        Text(
-            "questions",
-            "valid",
-            (*held_out, *read["svamp.valid"], *read["questions.valid"]),
-            f"{sums.source}, {source['svamp.valid']}, {source['questions.valid']}",
-        ),
-        Text(
-            "code",
-            "valid",
-            tuple(function for function in functions["valid"] if function not in set(functions["train"])),
-            all_libraries,
-        ),
+        Text("questions", "valid", (*held_out, *read["svamp.valid"], *read["questions.valid"]), f"{sums.source}, {source['svamp.valid']}, {source['questions.valid']}"),
+        Text("code", "valid", tuple(function for function in functions["valid"] if function not in set(functions["train"])), all_libraries),
     ]

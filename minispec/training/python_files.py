@@ -85,9 +85,7 @@ def read_library() -> list[PythonFiles]:
     for name in PACKAGES:
         spec = find_spec(name)
         if spec is not None and spec.submodule_search_locations:
-            libraries.append(
-                read_folder(Path(next(iter(spec.submodule_search_locations))), f"{name} {version(name)}", f"{name}/")
-            )
+            libraries.append(read_folder(Path(next(iter(spec.submodule_search_locations))), f"{name} {version(name)}", f"{name}/"))
     return libraries
 
 

@@ -115,9 +115,7 @@ def _preset(
     name: str, device: str, target: Plan, drafts: Plan, distilled: Plan, code_steps: int, compiled: bool = True
 ) -> Preset:
     distilled = replace(distilled, kl_weight=0.8, seed=22)
-    code = replace(
-        distilled, steps=code_steps, mix=dict(CODE_MIX), seed=23, muon_lr=2e-3, adamw_lr=1e-3, flat_share=0.2
-    )
+    code = replace(distilled, steps=code_steps, mix=dict(CODE_MIX), seed=23, muon_lr=2e-3, adamw_lr=1e-3, flat_share=0.2)
     return Preset(name, device, compiled, SHAPES, target, drafts, distilled, replace(distilled, kl_weight=0.0), code)
 
 

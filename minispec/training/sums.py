@@ -56,18 +56,7 @@ FOODS: Sequence[str] = (
     "apples", "bananas", "berries", "cakes", "candies", "carrots", "cookies", "eggs", "grapes", "lemons", "nuts",
     "oranges", "peaches", "pears", "plums",
 )  # fmt: skip
-HOLDERS: Sequence[str] = (
-    "bags",
-    "baskets",
-    "boxes",
-    "jars",
-    "packs",
-    "bowls",
-    "drawers",
-    "shelves",
-    "buckets",
-    "trays",
-)
+HOLDERS: Sequence[str] = ("bags", "baskets", "boxes", "jars", "packs", "bowls", "drawers", "shelves", "buckets", "trays")
 
 #: Bare sums, by operation. ``{n}`` and ``{o}`` are names, ``{p}`` and ``{P}`` the pronoun of ``{n}``, ``{t}`` things,
 #: ``{f}`` things to eat, ``{h}`` what holds things, ``{a}``, ``{b}``, ``{c}`` the numbers. The last two of each list are held out.
