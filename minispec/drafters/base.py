@@ -1,7 +1,9 @@
-"""The drafter protocol: propose a few tokens, say what they were drawn from, go back when told.
+"""Stop 3 of 14: what a drafter owes the loop, and the drafting loop that most of them share.
 
-Most drafters propose a chain and differ in one thing alone, the distribution of the next token:
-:class:`ChainDrafter` is the loop they share, and :func:`copy_draft` its counterpart for drafters that draw nothing.
+A drafter proposes a few tokens, says what each was drawn from, and goes back when it is told to. Most propose a chain
+and differ in one thing alone, the distribution of the next token: :class:`ChainDrafter` is the rest.
+
+Next: `drafters/model.py`, the drafter of a default run.
 """
 
 from __future__ import annotations

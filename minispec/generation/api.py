@@ -1,4 +1,11 @@
-"""The Python surface: ``stream`` and ``generate``."""
+"""Stop 14 of 14: the Python surface, ``stream`` and ``generate``: options and names in, a run that is ready to go out.
+
+``stream`` resolves every part (target, draft, rule, policy, sampler, noise, limits) and hands them to
+``generation/stream.py``, which drives the loop of stop 1: it answers what the loop asks and tells the caller what has
+come of it.
+
+Next: `docs/extending.md`, to add a drafter, a rule or a backend of your own.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stop 10 of 12 · where a text ends. Before: verifiers/rejection. Next: generation/speculative.
+"""Stop 6 of 14: where a text ends.
 
 Tokens go in one at a time, also when a block of them was accepted at once, so a stop is exact to the token wherever
 in the block it falls. Per token the rules are asked in this order: end-of-sequence token, stop string, token budget,
@@ -7,6 +7,8 @@ context; so a stop string that completes with the last token of the budget count
 Stop strings are matched on characters, as if the text arrived one character at a time: the first character that
 completes any stop ends the text (the longest stop, if two complete there), whatever the token boundaries. Text that
 may be the beginning of a stop is held back until it is clear that it is not.
+
+Next: `model/session.py`, which answers what the loop has asked.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A run as an iterator of events that can be left at any moment and taken up again."""
+"""Beside stop 14: who drives the loop. A run is an iterator of events, to be left at any moment and taken up again."""
 
 from __future__ import annotations
 

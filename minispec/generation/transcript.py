@@ -1,7 +1,9 @@
-"""The committed part of a run: prompt, steps, and what follows from them.
+"""Stop 5 of 14: the committed part of a run: prompt, steps, and what follows from them.
 
-``steps`` is the single source of truth. Committing a step is appending one record to it, which an interruption either
-precedes or follows; tokens, text and the stopping rules' state can be rebuilt from it at any time.
+``steps`` is the single source of truth. To commit a step is to append one record to it. An interruption falls before
+or after that; tokens, text and the state of the stopping rules can be rebuilt from the list at any time.
+
+Next: `generation/stopping.py`, which cuts a step where the text ends.
 """
 
 from __future__ import annotations

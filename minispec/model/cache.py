@@ -1,7 +1,7 @@
-"""The KV cache: keys and values of the tokens seen so far, so that no forward computes them again.
+"""Stop 8 of 14: the KV cache, keys and values of the tokens seen so far, so that no forward computes them again.
 
-Preallocated: storing is writing at the next free slots, going back is setting a length. Nothing is erased by a
-rollback; what lies beyond the length is never read.
+Preallocated: storing is writing at the next free slots, going back is setting a length. A rollback erases nothing;
+what lies beyond the length is never read.
 
 One rule says who may lengthen it. A forward asks :meth:`KVCache.feed` where its tokens go, a backend writes keys and
 values there, and only when all layers are through does the forward call :meth:`KVCache.extend`. So a forward that was
@@ -9,6 +9,8 @@ interrupted has not happened.
 
 A *slot* is a place in the cache, a *position* is the token's place in the text. They agree until a tree of candidates
 puts several tokens at one position; :meth:`KVCache.keep` then compacts the accepted path, and they agree again.
+
+Next: `model/forward.py`, which fills the slots.
 """
 
 from __future__ import annotations

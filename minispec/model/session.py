@@ -1,10 +1,12 @@
-"""A session: a cache and the tokens that are in it.
+"""Stop 7 of 14: a session, which is a cache and the tokens that are in it.
 
 Two rules keep drafts and targets in step: *feeding is giving the cache what it lacks*, and *going back is setting a
 length*. A session may be behind the committed text by any number of tokens; the next forward catches up.
 
 Whoever decodes does not run forwards. It *asks* for logits, by yielding an :class:`Ask`, and is sent the answer. One
 reader is answered at once, with a forward of its own; of many readers, those who ask together share one.
+
+Next: `model/cache.py`, where keys and values lie.
 """
 
 from __future__ import annotations

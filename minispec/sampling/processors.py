@@ -1,6 +1,9 @@
-"""Logits to probabilities in NumPy: the oracle of the compiled loops in ``_kernels``, written to be read.
+"""Stop 12 of 14: from logits to probabilities, in NumPy.
 
-Each filter keeps some tokens of one probability row and renormalises. Ties go to the lower token id.
+Each filter keeps some tokens of a row of probabilities and renormalises. Ties go to the lower token id. The engine
+calls the same as compiled loops, in ``_kernels``, through ``draw``; this is their oracle, written to be read.
+
+Next: `noise.py`, which draws from a distribution.
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
-"""Stop 9 of 12 · rejection sampling. Before: drafters/model. Next: generation/stopping.
+"""Stop 2 of 14: rejection sampling, the rule that decides which drafts stay.
 
 Algorithm 1 of Leviathan, Kalman and Matias 2023 (p is the target's distribution, q the draft's). Why the output is
 exactly p: a token x leaves this rule either accepted, with probability q(x) min(1, p(x)/q(x)) = min(p(x), q(x)), or
 as the recovered token, with probability (1 - sum min(p, q)) * residual(x) = max(p(x) - q(x), 0). The two add up to
 p(x).
+
+Next: `drafters/base.py`, where the drafts come from.
 """
 
 from __future__ import annotations
