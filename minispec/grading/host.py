@@ -317,7 +317,8 @@ def _refer(value: Any) -> Tree:
 
 def _is_changed(arg: Any, tree: Tree) -> bool:
     """Whether a value is not what it was made from; objects that stay with either side are not looked at."""
-    if isinstance(arg, (list, dict, np.ndarray)):
+    stays = isinstance(tree, dict) and tree["@"] in ("handle", "oracle")
+    if isinstance(arg, (list, dict, np.ndarray)) and not stays:
         try:
             return bool(encode(arg, _refer) != _plain(tree))
         except NotAValueError:  # something was put in that is no value
