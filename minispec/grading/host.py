@@ -41,6 +41,10 @@ Resolve = Callable[[str, Any], Any]
 Ask = Callable[[Tree], Tree]
 
 
+class StoppedError(BaseException):
+    """Raised by whoever runs the host, to end what it is doing; no failure of the code under test."""
+
+
 class NotAValueError(TypeError):
     """Something that cannot pass between the worker and the grader."""
 
@@ -255,6 +259,8 @@ class Host:
             return _told("not a value", "TypeError", str(error))
         except ChangedError as error:
             return _told("changed", "ValueError", str(error))
+        except StoppedError:
+            raise
         except BaseException as error:
             return describe(error, self._ours)
 
