@@ -11,14 +11,14 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from minispec.errors import CheckpointError
 from minispec.training import checkpoint
 from minispec.training.data import load_packed, read_manifest
+from minispec.training.export import file_sha256, load_exported, weights_sha256
 from minispec.training.mixture import DOMAINS
 from minispec.training.model import GPT2
 from minispec.training.recipe import CODE, DRAFT, TARGET, TINY, Plan, Preset
@@ -89,9 +89,31 @@ class Workshop:
         """Return the SHA-256 of the tokenizer and of each training text of a plan."""
         manifest = read_manifest(self.packed)
         texts = {name: str(manifest[f"{name}.train"]["sha256"]) for name in plan.mix}
-        return {"tokenizer": hashlib.sha256(self.tokenizer_file.read_bytes()).hexdigest(), **texts}
+        return {"tokenizer": file_sha256(self.tokenizer_file), **texts}
 
-    def stage(self, name: str, compiled: bool | None = None) -> Stage:
+    def initial(self, name: str, folder: Path) -> GPT2:
+        """Read an exported model to start from.
+
+        Raises
+        ------
+        CheckpointError
+            It is no exported model, or has another shape or vocabulary than this recipe's.
+        """
+        model = load_exported(folder)
+        wanted = asdict(self.preset.shapes[name])
+        for key, value in asdict(model.shape).items():
+            if value != wanted[key]:
+                raise CheckpointError(
+                    f"{folder} has {key} {value}; {name} has {wanted[key]}. Start from weights of the same shape"
+                )
+        if file_sha256(folder / "tokenizer.json") != file_sha256(self.tokenizer_file):
+            raise CheckpointError(
+                f"{folder} has another vocabulary than {self.tokenizer_file}; its weights know tokens by number. Copy "
+                "its tokenizer.json there and pack again, or start from fresh weights"
+            )
+        return model
+
+    def stage(self, name: str, compiled: bool | None = None, init: Path | None = None) -> Stage:
         """Open a stage, fresh or where it stopped.
 
         Parameters
@@ -100,6 +122,8 @@ class Workshop:
             One of ``STAGES``.
         compiled : bool, optional
             Overrides the preset.
+        init : Path, optional
+            Exported folder of the stage's one model to start from, instead of fresh weights.
 
         Raises
         ------
@@ -110,11 +134,14 @@ class Workshop:
         if name == "control":  # as many steps as its twin took, which a deadline may have shortened
             self._require_finished("distilled", name)
             plan = replace(plan, steps=checkpoint.read_state(self.folder("distilled") / "last")["step"])
-        start_from = {}
+        start_from, inputs = {}, self.inputs(plan)
         for member, origin in MEMBERS[name].items():
             if origin is not None:
                 self._require_finished(origin[0], name)
-                start_from[member] = self.folder(origin[0]) / "best" / f"{origin[1]}.safetensors"
+                start_from[member] = self.load(*origin)
+            elif init is not None:
+                start_from[member] = self.initial(member, init)
+                inputs["init"] = weights_sha256(init)
         teacher = None
         if plan.kl_weight > 0:
             self._require_finished("target", name)
@@ -129,7 +156,7 @@ class Workshop:
             compiled=self.preset.compiled if compiled is None else compiled,
             teacher=teacher,
             start_from=start_from,
-            inputs=self.inputs(plan),
+            inputs=inputs,
         )
 
     def _require_finished(self, origin: str, stage: str) -> None:
