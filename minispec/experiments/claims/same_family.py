@@ -21,6 +21,7 @@ def measure(setting: Setting) -> Figures:
     )
     return {
         "tokens": STEPS * BATCH_TOKENS,
+        "stranger": "old books alone",
         "domains": [
             {
                 "domain": d,
@@ -46,7 +47,7 @@ def conclude(figures: Figures) -> Conclusion:
         "None: α = 1 − TV(p, q) asks how near the two laws are, not how they came about.",
         f"Two drafts of 0.6M parameters and one tokenizer, each after {figures['tokens'] / 1e6:.1f}M tokens; α at "
         "temperature 1, two seeds and their range:"
-        + table(("text", "the target's mix", "old books alone", "lead"), rows),
+        + table(("text", "the target's mix", figures["stranger"], "lead"), rows),
         Verdict(
             word,
             {
@@ -66,7 +67,7 @@ def chart(figures: Figures) -> Chart:
         "Drafts of one size", "text", "α",
         (
             with_errors("the target's mix", (), [f["family"] for f in found]),
-            with_errors("old books alone", (), [f["stranger"] for f in found]),
+            with_errors(figures["stranger"], (), [f["stranger"] for f in found]),
         ),
         categories=[f["domain"] for f in found],
     )  # fmt: skip
