@@ -14,7 +14,7 @@ from minispec.training.stages import BUNDLED, MEMBERS
 
 LICENCES = {
     "tinystories": "CDLA-Sharing-1.0",
-    "storybooks": "CC BY 4.0 (authors in `docs/attribution/storybooks.tsv`)",
+    "storybooks": "CC BY 4.0 (each story in `weights/storybooks.tsv`)",
     "oldbooks": "public domain in the US",
     "sums": "ours",
     "svamp": "MIT (SVAMP, Patel et al.)",
