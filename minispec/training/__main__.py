@@ -181,12 +181,13 @@ def run_stage(
     deadline: float | None,
     stop_at: float | None,
     init: Path | None = None,
+    new_vocabulary: bool = False,
 ) -> bool:
     """Run or resume one stage; return whether it is finished."""
     if workshop.is_finished(name):
         click.echo(f"stage {name} is finished already")
         return True
-    stage = workshop.stage(name, compiled, init)
+    stage = workshop.stage(name, compiled, init, new_vocabulary)
     show(stage, name, deadline, stop_at)
     if stage.finished:
         click.echo(f"stage {name} finished after {stage.step} steps, {stage.tokens:,} tokens")
@@ -237,6 +238,7 @@ def pack_command(corpus: Path, code: Path | None, work: Path) -> None:
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     help="Start the target from this exported folder, with the usual warm-up, instead of fresh weights.",
 )
+@click.option("--new-vocabulary", is_flag=True, help="Carry the weights of --init over from another vocabulary.")
 def train(
     stage: str,
     preset: str,
@@ -246,6 +248,7 @@ def train(
     threads: int | None,
     compiled: bool | None,
     init: Path | None,
+    new_vocabulary: bool,
 ) -> None:
     """Train a stage on text alone: the target, or the drafts."""
     if init is not None and stage != "target":
@@ -253,7 +256,7 @@ def train(
     use_threads(threads)
     stop_at = None if max_minutes is None else time.time() + 60 * max_minutes
     workshop = Workshop(PRESETS[preset], work)
-    run_stage(workshop, stage, compiled, parse_clock(finish_by, datetime.now()), stop_at, init)
+    run_stage(workshop, stage, compiled, parse_clock(finish_by, datetime.now()), stop_at, init, new_vocabulary)
 
 
 @main.command()

@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from tokenizers import Tokenizer
+
 from minispec.errors import CheckpointError
 from minispec.training import checkpoint
 from minispec.training.data import load_packed, read_manifest
@@ -23,6 +25,7 @@ from minispec.training.mixture import DOMAINS
 from minispec.training.model import GPT2
 from minispec.training.recipe import CODE, DRAFT, TARGET, TINY, Plan, Preset
 from minispec.training.trainer import Stage
+from minispec.training.vocabulary import carry_over
 
 STAGES = ("drafts", "target", "distilled", "control", "code")
 #: The stage whose checkpoint each bundled model comes from.
@@ -91,13 +94,18 @@ class Workshop:
         texts = {name: str(manifest[f"{name}.train"]["sha256"]) for name in plan.mix}
         return {"tokenizer": file_sha256(self.tokenizer_file), **texts}
 
-    def initial(self, name: str, folder: Path) -> GPT2:
+    def initial(self, name: str, folder: Path, new_vocabulary: bool) -> GPT2:
         """Read an exported model to start from.
+
+        Parameters
+        ----------
+        new_vocabulary : bool
+            Whether its token embeddings are to be carried over to this recipe's vocabulary.
 
         Raises
         ------
         CheckpointError
-            It is no exported model, or has another shape or vocabulary than this recipe's.
+            It is no exported model, or has another shape than this recipe's, or another vocabulary unasked.
         """
         model = load_exported(folder)
         wanted = asdict(self.preset.shapes[name])
@@ -107,13 +115,18 @@ class Workshop:
                     f"{folder} has {key} {value}; {name} has {wanted[key]}. Start from weights of the same shape"
                 )
         if file_sha256(folder / "tokenizer.json") != file_sha256(self.tokenizer_file):
-            raise CheckpointError(
-                f"{folder} has another vocabulary than {self.tokenizer_file}; its weights know tokens by number. Copy "
-                "its tokenizer.json there and pack again, or start from fresh weights"
-            )
+            if not new_vocabulary:
+                raise CheckpointError(
+                    f"{folder} has another vocabulary than {self.tokenizer_file}; weights know tokens by number. Carry "
+                    "them over with --new-vocabulary, or copy its tokenizer.json there and pack again"
+                )
+            files = (folder / "tokenizer.json", self.tokenizer_file)
+            carry_over(model, *(Tokenizer.from_file(str(path)) for path in files))
         return model
 
-    def stage(self, name: str, compiled: bool | None = None, init: Path | None = None) -> Stage:
+    def stage(
+        self, name: str, compiled: bool | None = None, init: Path | None = None, new_vocabulary: bool = False
+    ) -> Stage:
         """Open a stage, fresh or where it stopped.
 
         Parameters
@@ -124,6 +137,8 @@ class Workshop:
             Overrides the preset.
         init : Path, optional
             Exported folder of the stage's one model to start from, instead of fresh weights.
+        new_vocabulary : bool
+            Whether those weights may have another vocabulary, from which they are then carried over.
 
         Raises
         ------
@@ -140,7 +155,7 @@ class Workshop:
                 self._require_finished(origin[0], name)
                 start_from[member] = self.load(*origin)
             elif init is not None:
-                start_from[member] = self.initial(member, init)
+                start_from[member] = self.initial(member, init, new_vocabulary)
                 inputs["init"] = weights_sha256(init)
         teacher = None
         if plan.kl_weight > 0:

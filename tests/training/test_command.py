@@ -135,6 +135,18 @@ def test_starting_from_exported_weights(spoil, message, toy_command, packed_fold
     assert CliRunner().invoke(toy_command, arguments[:4]).exit_code == 0  # without --init it simply goes on
 
 
+def test_another_vocabulary_is_taken_when_asked_for(toy_command, packed_folder, tmp_path):
+    work, given = tmp_path / "work", tmp_path / "given"
+    shutil.copytree(packed_folder, work)
+    shutil.rmtree(work / "toy", ignore_errors=True)
+    export_model(GPT2(toy_preset().shapes[TARGET]), work / "tokenizer.json", given)
+    (given / "tokenizer.json").write_text((given / "tokenizer.json").read_text() + "\n")
+    arguments = ["train", "target", "--work", str(work), "--init", str(given), "--new-vocabulary"]
+    result = CliRunner().invoke(toy_command, [*arguments, "--max-minutes", "0.00001"])
+    assert result.exit_code == 0, result.stderr
+    assert (work / "toy" / "target" / "last").exists()
+
+
 def test_only_the_target_starts_from_exported_weights(toy_command, tmp_path):
     result = CliRunner().invoke(toy_command, ["train", "drafts", "--work", str(tmp_path), "--init", str(tmp_path)])
     assert result.exit_code == 2

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import time
 from dataclasses import replace
@@ -14,14 +15,17 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from click.testing import CliRunner
+from tokenizers import Tokenizer
 
 from minispec.errors import CheckpointError, OutputError
 from minispec.training import checkpoint
 from minispec.training.data import Batches, load_packed
 from minispec.training.mixture import DOMAINS
+from minispec.training.model import GPT2
 from minispec.training.recipe import TARGET
 from minispec.training.stages import Workshop
 from minispec.training.trainer import Stage
+from minispec.training.vocabulary import carry_over
 from tests.training.toys import toy_preset
 
 
@@ -213,3 +217,33 @@ def test_no_checkpoint_file_is_a_pickle(packed_folder, tmp_path):
     list(toy_stage(packed_folder, tmp_path).run())
     suffixes = {path.suffix for path in tmp_path.rglob("*") if path.is_file()}
     assert suffixes == {".safetensors", ".json"}
+
+
+def test_weights_carried_over_to_another_vocabulary_keep_what_both_have(packed_folder, tmp_path):
+    old = Tokenizer.from_file(str(packed_folder / "tokenizer.json"))
+    words = json.loads(old.to_str())["model"]["vocab"]
+    shuffled = dict(
+        zip(words, [0, *np.random.default_rng(0).permutation(np.arange(1, len(words))).tolist()], strict=True)
+    )
+    new = json.loads(old.to_str())
+    new["model"]["vocab"] = shuffled
+    new = Tokenizer.from_str(json.dumps(new))
+    model = GPT2(toy_preset().shapes[TARGET])
+    before = model.wte.weight.detach().clone()
+    assert carry_over(model, old, new) == len(words)
+    for word, number in shuffled.items():
+        assert torch.equal(model.wte.weight[number], before[words[word]])
+
+
+def test_a_new_token_begins_as_the_mean_of_its_pieces(packed_folder):
+    new = Tokenizer.from_file(str(packed_folder / "tokenizer.json"))
+    content = json.loads(new.to_str())
+    merge = content["model"]["merges"].pop()  # the last token made: no other is made of it
+    word = "".join(merge)
+    number = content["model"]["vocab"].pop(word)
+    old = Tokenizer.from_str(json.dumps(content))
+    model = GPT2(toy_preset().shapes[TARGET])
+    before = model.wte.weight.detach().clone()
+    assert carry_over(model, old, new) == len(content["model"]["vocab"])
+    pieces = [content["model"]["vocab"][part] for part in merge]
+    torch.testing.assert_close(model.wte.weight[number], before[pieces].mean(0))
