@@ -54,7 +54,7 @@ def load_model(folder_or_name: str | Path, backend: str = BACKENDS[0], dtype: st
     Parameters
     ----------
     folder_or_name : str or Path
-        A Hugging Face folder, a bundled name (``minispec models``), or a hub name.
+        A Hugging Face folder, a bundled name (``minispec models``), or a hub name, with ``@revision`` if you like.
     backend : str
         One of ``BACKENDS``.
     dtype : str
@@ -82,6 +82,8 @@ def load_model(folder_or_name: str | Path, backend: str = BACKENDS[0], dtype: st
     check_memory(config, runner, dtype, str(folder_or_name))
     verify_checksums(folder)
     tokenizer = _read_tokenizer(folder)
+    if tokenizer is not None and not tokenizer.vocab_size:
+        raise ModelFileError(f"{folder}: the tokenizer has no tokens, so no text can be encoded. Fetch the model again")
     if tokenizer is not None and tokenizer.vocab_size > config.vocab_size:
         raise ModelFileError(
             f"{folder}: the tokenizer has {tokenizer.vocab_size} tokens, the model {config.vocab_size}; they belong to "

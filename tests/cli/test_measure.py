@@ -28,7 +28,8 @@ def prompts(tmp_path: Path) -> str:
 def test_everything_it_writes(run: Run, tmp_path: Path, prompts: str, pair: tuple[str, ...]) -> None:
     before = set(tmp_path.iterdir())
     done = run("measure", prompts, *pair, "--gamma", "1,3", "--temperature", "0,1", "--repeats", "1", "--domains",
-               "--details", "--by-prompt", "--json", "m.json", "--csv", "m.csv", "--markdown", "m.md", "--plot", "m.svg")  # fmt: skip
+               "--details", "--by-prompt", "--json", "m.json", "--csv", "m.csv", "--markdown", "m.md", "--plot",
+               "m.svg")  # fmt: skip
     assert done.returncode == 0, done.stderr
     for title in ("Acceptance", "Time", "Latency", "Tokens", "Quality"):
         assert title in done.stdout
