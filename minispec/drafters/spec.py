@@ -126,7 +126,7 @@ def _refuse_misspelt(name: str) -> None:
     """Refuse a name that is nearly a kind and no model here: nobody meant to ask the hub for ``ngramm``."""
     kinds = [kind for kind in KINDS if kind != MODEL]
     close = difflib.get_close_matches(name.partition(":")[0], kinds, n=1, cutoff=0.75)
-    if close and name not in bundled_folders() and not os.path.isdir(name):
+    if close and "/" not in name and name not in bundled_folders() and not os.path.isdir(name):
         raise OptionError(
             f"draft is {shown(name)}, which is no model here and no kind of draft. Did you mean {close[0]!r}? "
             f"The kinds are {', '.join(kinds)}"

@@ -14,7 +14,7 @@ from pathlib import Path
 from minispec.errors import OutputError, VocabularyError, reason, shown
 from minispec.export.gguf import write_gguf
 from minispec.loading.checkpoint import Checkpoint, read_json
-from minispec.loading.folder import find_folder, load_tokenizer
+from minispec.loading.folder import check_tokenizer, find_folder, load_tokenizer
 from minispec.model.config import GPT2Config
 from minispec.tokenizer import Tokenizer, describe_difference
 
@@ -46,7 +46,9 @@ class Source:
         config = GPT2Config.from_dict(read_json(folder / "config.json"), str(folder / "config.json"))
         checkpoint = Checkpoint(folder)
         checkpoint.check(config)
-        return cls(name, folder, config, checkpoint, load_tokenizer(folder))
+        tokenizer = load_tokenizer(folder)
+        check_tokenizer(tokenizer, config, folder)
+        return cls(name, folder, config, checkpoint, tokenizer)
 
 
 def export_pair(target: str, draft: str | None, form: str, folder: Path, gamma: int) -> str:
