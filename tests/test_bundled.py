@@ -69,8 +69,13 @@ def test_greedy_speculation_emits_the_plain_tokens(target: GPT2, draft: GPT2, i:
     check_greedy(target, draft, PROMPTS[i], (i % 8 + 1,), 60)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("prompt", PROMPTS)
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        pytest.param(prompt, marks=pytest.mark.slow if i % 5 == 0 else pytest.mark.exhaustive)
+        for i, prompt in enumerate(PROMPTS)
+    ],
+)
 def test_greedy_speculation_emits_the_plain_tokens_for_every_gamma(target: GPT2, draft: GPT2, prompt: str) -> None:
     check_greedy(target, draft, prompt, tuple(range(1, 9)), 200)
 

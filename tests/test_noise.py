@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from minispec import race
 from minispec.errors import InvariantError, OptionError
-from minispec.noise import Address, AuditedNoise, PhiloxNoise
+from minispec.contracts.audited_noise import AuditedNoise
+from minispec.noise import Address, PhiloxNoise
 
 PURPOSES = ("sample", "draft", "accept", "residual", "bonus")
 SIX_SIGMA = 6.0  # |normal| > 6 has probability 2e-9

@@ -18,6 +18,7 @@ from minispec.drafters import ModelDrafter
 from minispec.generation.stopping import Limits
 from minispec.generation.stream import Stream
 from minispec.model.session import LanguageModel, Session
+from minispec.model.tree_session import TreeSession
 from minispec.noise import PhiloxNoise
 from minispec.sampling import Sampler, SamplingParams
 from minispec.verifiers import get_verifier
@@ -85,7 +86,7 @@ def cost_per_token(
         sampler = Sampler(params, len(tokens), target.eos_token_id)
         run = Stream(
             tokens,
-            Session(CostedModel(target, clock, costs.target_cost)),
+            TreeSession(CostedModel(target, clock, costs.target_cost)),
             ModelDrafter(Session(CostedModel(draft, clock, costs.draft_cost)), sampler, coupled=verifier.coupled),
             sampler,
             PhiloxNoise(text.seed + number),

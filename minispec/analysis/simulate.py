@@ -131,13 +131,11 @@ class RememberingModel:
         """Return the logits after the last ``num_logits`` of ``tokens``, remembered where they can be."""
         if visible is not None:
             raise NotImplementedError("trees are not remembered")
-        start = cache.length()
-        slots = np.arange(start, start + len(tokens))
-        written = np.asarray(tokens, np.float32).reshape(-1, 1, 1)
-        cache.store(0, np.zeros(len(tokens), np.int64), slots, written, written)
-        cache.positions[0, slots] = slots
-        text = cache.keys[0, 0, : start + len(tokens), 0, 0].astype(np.int32)
-        wanted = len(tokens) if num_logits is None else num_logits
+        feed = cache.feed(tokens, num_logits=num_logits)
+        written = feed.tokens.astype(np.float32)[:, None, None]
+        cache.store(0, feed, written, written)
+        cache.extend(feed)
+        text, wanted = cache.keys[0, 0, : cache.length(), 0, 0].astype(np.int32), feed.num_logits
         keys = [text[:length].tobytes() for length in range(len(text) - wanted + 1, len(text) + 1)]
         if not all(key in self._rows for key in keys):
             prefix = text.tolist()

@@ -222,8 +222,8 @@ def linear(
 
 
 @jit(nogil=True)
-def split(qkv, keys, values, lengths, rows, slots):
-    """Return the queries of qkv, (T, 3C), as (T, H, D); put its keys and values into (B, S, H, D), and count them in.
+def split(qkv, keys, values, rows, slots):
+    """Return the queries of qkv, (T, 3C), as (T, H, D); put its keys and values into (B, S, H, D).
 
     Oracle: Backend.project.
     """
@@ -237,7 +237,6 @@ def split(qkv, keys, values, lengths, rows, slots):
                 queries[t, h, d] = qkv[t, c]
                 keys[row, slot, h, d] = qkv[t, num_heads * size + c]
                 values[row, slot, h, d] = qkv[t, 2 * num_heads * size + c]
-        lengths[row] = max(lengths[row], slot + 1)
     return queries
 
 
@@ -420,7 +419,7 @@ def _matrix(addresses, num_inputs, num_outputs, empty_panels, scaled):
 @jit(nogil=True)
 def layers(
     x, columns, attend, addresses, epsilons, scales, empty_panels, scaled, num_inner, num_layers, activation,
-    keys, values, lengths, rows, slots, ends, visible, max_threads,
+    keys, values, rows, slots, ends, visible, max_threads,
 ):  # fmt: skip
     """Run the first layers, one call for all of them. Oracle: Backend.layers.
 
@@ -448,7 +447,7 @@ def layers(
         norm, shift = _vector(at[0], width), _vector(at[1], width)
         panels, scale, bias = _matrix(at[4:7], width, 3 * width, empty_panels, scaled)
         qkv = linear(x, norm, shift, epsilon[0], columns, panels, scale, bias, plain, no_matrix, 3 * width, max_threads)
-        queries = split(qkv, keys[layer], values[layer], lengths[layer], rows, slots)
+        queries = split(qkv, keys[layer], values[layer], rows, slots)
         heads = attention(attend, queries, keys[layer], values[layer], rows, ends, visible, scales[layer], max_threads)
         panels, scale, bias = _matrix(at[7:10], width, width, empty_panels, scaled)
         heads = heads.reshape(x.shape)

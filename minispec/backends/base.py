@@ -1,4 +1,4 @@
-"""Stop 3 of 12 · the operations of a forward, in NumPy. Before: model/cache. Next: backends/_kernels.
+"""The operations of a forward, in NumPy.
 
 These bodies are the reference that every other backend is compared with, operation by operation. They are written to
 be read; their matrix products go through BLAS, which sums in an order that depends on the number of rows, so this
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -81,8 +81,8 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """The tokens of one forward and where each belongs; all arrays of shape (T,) but the mask.
+class Feed:
+    """What one forward is fed: its tokens, and where each belongs; all arrays of shape (T,) but the mask.
 
     Parameters
     ----------
@@ -96,6 +96,8 @@ class Step:
         Run the first so many.
     num_logits : int
         Logits are wanted of the last so many tokens.
+    lengths_after : dict of int to int
+        How many slots of each row are in use when the forward is through.
     """
 
     tokens: Index
@@ -106,26 +108,18 @@ class Step:
     visible: NDArray[np.bool_] | None
     num_layers: int
     num_logits: int
+    lengths_after: dict[int, int] = field(default_factory=dict)
 
 
 class Cache(Protocol):
-    """What a backend sees of ``model.cache.KVCache``.
-
-    Keys and values have shape (L, B, S, H, D); ``lengths``, (L, B), counts the slots in use. A backend has the cache
-    store and count, or writes itself and counts, at once or when it is done.
-    """
+    """What a backend sees of ``model.cache.KVCache``: keys and values, (L, B, S, H, D), and a place for its notes."""
 
     keys: Array
     values: Array
-    lengths: Index
     recordings: dict[Any, Any]
 
-    def store(self, layer: int, rows: Index, slots: Index, keys: Array, values: Array) -> None:
-        """Write keys and values, and count them in."""
-        ...
-
-    def advance(self, layer: int | slice, rows: Index, slots: Index) -> None:
-        """Count in what the backend has written itself."""
+    def store(self, layer: int, feed: Feed, keys: Array, values: Array) -> None:
+        """Write keys and values of shape (T, H, D) at the slots of a feed."""
         ...
 
 
@@ -145,11 +139,14 @@ class Backend:
         Whether a row's result has the same bits whatever other rows are computed with it. A test holds it to that.
     dtypes : tuple of str
         The formats :meth:`pack` takes.
+    exact_dtypes : tuple of str
+        Those in which values that fit them give the bits that the same values give in float32.
     """
 
     name: ClassVar[str]
     batch_invariant: ClassVar[bool]
     dtypes: tuple[str, ...] = DTYPES
+    exact_dtypes: ClassVar[tuple[str, ...]] = ("float32", "float16", "bfloat16")
 
     def pack(self, weight: Array, bias: Array | None, dtype: str = "float32") -> Linear:
         """Prepare a matrix of shape (K, N) for :meth:`linear`; a missing bias counts as zero.
@@ -219,7 +216,7 @@ class Backend:
         gate: Array = np.float32(0.5) * (np.float32(1.0) + np.tanh(inner))
         return x * gate
 
-    def project(self, x: Array, matrix: Linear, norm: Norm, cache: Cache, layer: int, step: Step) -> Array:
+    def project(self, x: Array, matrix: Linear, norm: Norm, cache: Cache, layer: int, feed: Feed) -> Array:
         """Compute queries, keys and values of norm(x); put the last two into the cache.
 
         Parameters
@@ -238,7 +235,7 @@ class Backend:
         queries, keys, values = np.ascontiguousarray(
             qkv.reshape(len(x), 3, *cache.keys.shape[-2:]).transpose(1, 0, 2, 3)
         )  # (T, 3C) -> 3 x (T, H, D)
-        cache.store(layer, step.rows, step.slots, keys, values)
+        cache.store(layer, feed, keys, values)
         return queries
 
     def attention(
@@ -281,53 +278,29 @@ class Backend:
             out[t] = np.einsum("hs,shd->hd", weights, values[row, :end])
         return out
 
+    def fuses(self, blocks: Sequence[Block]) -> bool:
+        """Return whether :meth:`layers` runs these layers in one call."""
+        return False
+
     def layers(
         self,
         x: Array,
         blocks: Sequence[Block],
         cache: Cache,
-        step: Step,
+        feed: Feed,
         scale: Callable[[int], float],
         activation: str,
     ) -> Array:
-        """Run the first ``step.num_layers`` layers: x + attention(norm(x)), then x + mlp(norm(x)), and so on.
+        """Run the layers in one call, with the same bits as :func:`minispec.model.forward.layers`, if it fuses them."""
+        raise NotImplementedError
 
-        This is GPT-2's pre-LN layer as the operations above spell it out. A backend that has a faster way to do all of
-        it must return the same bits as this body does over its own operations.
-
-        Parameters
-        ----------
-        x : ndarray of shape (T, C)
-        blocks : sequence of Block, length L
-        cache : Cache
-            Receives keys and values of the new tokens.
-        step : Step
-        scale : callable
-            Maps a layer's number, from 0, to what multiplies its attention scores.
-        activation : str
-            See :meth:`activation`.
-
-        Returns
-        -------
-        ndarray of shape (T, C)
-        """
-        for layer, block in enumerate(blocks[: step.num_layers]):
-            queries = self.project(x, block.attn.c_attn, block.ln_1, cache, layer, step)  # (T, H, D)
-            heads = self.attention(
-                queries, cache.keys[layer], cache.values[layer], step.rows, step.ends, step.visible, scale(layer)
-            )
-            x = self.linear(heads.reshape(x.shape), block.attn.c_proj, residual=x)
-            hidden = self.linear(x, block.mlp.c_fc, norm=block.ln_2, activation=activation)  # (T, n_inner)
-            x = self.linear(hidden, block.mlp.c_proj, residual=x)
-        return x
-
-    def run(self, compute: Callable[[Cache, Step], Array], cache: Cache, step: Step) -> Array:
+    def run(self, compute: Callable[[Cache, Feed], Array], cache: Cache, feed: Feed) -> Array:
         """Run one forward, whose arithmetic is ``compute``, and return its logits.
 
-        The door for a backend whose memory is elsewhere (a GPU): it takes the step's arrays there, may record what
+        The door for a backend whose memory is elsewhere (a GPU): it takes the feed's arrays there, may record what
         ``compute`` asks of it and replay that next time, and brings the logits back.
         """
-        return compute(cache, step)
+        return compute(cache, feed)
 
     def place(self, array: Array) -> Array:
         """Put a float32 array where this backend computes."""

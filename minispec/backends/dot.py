@@ -10,7 +10,7 @@ import numpy as np
 from minispec.backends import formats
 from minispec.backends._panel_ir import PANEL
 from minispec.backends.arrays import weight_zeros
-from minispec.backends.base import Array, Backend, Block, Cache, Index, Linear, Step
+from minispec.backends.base import Array, Backend, Block, Index, Linear
 from minispec.backends.isa import ISA
 from minispec.backends.panel import PanelBackend
 
@@ -87,18 +87,9 @@ class DotPanelBackend(PanelBackend):
         embed = Backend.embed if isinstance(wte, DotLinear) else PanelBackend.embed
         return embed(self, wte, wpe, tokens, positions)
 
-    def layers(
-        self,
-        x: Array,
-        blocks: Sequence[Block],
-        cache: Cache,
-        step: Step,
-        scale: Callable[[int], float],
-        activation: str,
-    ) -> Array:
-        """See :meth:`Backend.layers`; these formats have no single call for all of them."""
-        layers = Backend.layers if isinstance(blocks[0].mlp.c_fc, DotLinear) else PanelBackend.layers
-        return layers(self, x, blocks, cache, step, scale, activation)
+    def fuses(self, blocks: Sequence[Block]) -> bool:
+        """See :meth:`Backend.fuses`; these formats have no single call for all layers."""
+        return not isinstance(blocks[0].mlp.c_fc, DotLinear)
 
     def _kernel(self, matrix: Linear) -> tuple[Callable[..., Array], int]:
         if isinstance(matrix, DotLinear):

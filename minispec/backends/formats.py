@@ -21,6 +21,9 @@ _Array = NDArray[np.float32]
 DTYPES = ("float32", "float16", "bfloat16", "int8")
 """Formats a weight matrix can be kept in, the exact one first."""
 
+AUTO = "auto"
+"""Ask for the format that a checkpoint's matrices are stored in, where a backend computes the same bits in it."""
+
 STORED: dict[str, type[np.generic]] = {
     "float32": np.float32,
     "float16": np.float16,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from minispec.backends import _panel, formats, threads
 from minispec.backends._panel_ir import PANEL
 from minispec.backends.arrays import aligned_zeros, weight_zeros
-from minispec.backends.base import MLP, Array, Attention, Backend, Block, Cache, Index, Linear, Norm, Step
+from minispec.backends.base import MLP, Array, Attention, Backend, Block, Cache, Feed, Index, Linear, Norm
 from minispec.backends.isa import ISA
 from minispec.errors import InvariantError
 
@@ -149,10 +149,10 @@ class PanelBackend(Backend):
         """See :meth:`Backend.embed`."""
         return _panel.embed(wte.weight, wte.scale, wte.num_outputs, wpe, tokens, positions)
 
-    def project(self, x: Array, matrix: Linear, norm: Norm, cache: Cache, layer: int, step: Step) -> Array:
+    def project(self, x: Array, matrix: Linear, norm: Norm, cache: Cache, layer: int, feed: Feed) -> Array:
         """See :meth:`Backend.project`."""
         qkv = self.linear(x, matrix, norm=norm)
-        return _panel.split(qkv, cache.keys[layer], cache.values[layer], cache.lengths[layer], step.rows, step.slots)
+        return _panel.split(qkv, cache.keys[layer], cache.values[layer], feed.rows, feed.slots)
 
     def attention(
         self,
@@ -178,12 +178,16 @@ class PanelBackend(Backend):
             self._num_threads(len(queries)),
         )
 
+    def fuses(self, blocks: Sequence[Block]) -> bool:
+        """See :meth:`Backend.fuses`."""
+        return True
+
     def layers(
         self,
         x: Array,
         blocks: Sequence[Block],
         cache: Cache,
-        step: Step,
+        feed: Feed,
         scale: Callable[[int], float],
         activation: str,
     ) -> Array:
@@ -201,15 +205,14 @@ class PanelBackend(Backend):
             layout.empty_panels,
             layout.scaled,
             layout.num_inner,
-            step.num_layers,
+            feed.num_layers,
             _panel.ACTIVATIONS[activation],
             cache.keys,
             cache.values,
-            cache.lengths,
-            step.rows,
-            step.slots,
-            step.ends,
-            _NO_MASK if step.visible is None else np.ascontiguousarray(step.visible),
+            feed.rows,
+            feed.slots,
+            feed.ends,
+            _NO_MASK if feed.visible is None else np.ascontiguousarray(feed.visible),
             self._num_threads(len(x)),
         )
 
@@ -237,7 +240,7 @@ class PanelBackend(Backend):
         square, wide = (self.pack(np.ones((2, outputs), np.float32), None, dtype) for outputs in (2, 6))
         block = Block(norm, Attention(wide, square), norm, MLP(square, square))
         kept = np.ones((1, 1, 1, 1, 2), np.float32)
-        cache = SimpleNamespace(keys=kept, values=kept, lengths=np.zeros((1, 1), np.int64), recordings={})
-        step = Step(index, index, index, index, index + 1, None, 1, 1)
-        x = self.layers(self.embed(square, kept[0, 0, 0], index, index), (block,), cache, step, float, "relu")
+        cache = SimpleNamespace(keys=kept, values=kept, recordings={})
+        feed = Feed(index, index, index, index, index + 1, None, 1, 1)
+        x = self.layers(self.embed(square, kept[0, 0, 0], index, index), (block,), cache, feed, float, "relu")
         self.linear(x, square, norm=norm)

@@ -19,10 +19,10 @@ from minispec.backends import BACKENDS, DOT_DTYPES, DTYPES
 from minispec.cli.lists import Several
 from minispec.cli.machine_report import QUICK_LADDER, measured_facts, print_machine, size, stdout, table, time
 from minispec.cli.options import FileName, ModelName, option, threads_option
+from minispec.drafters.build import check_vocabularies
 from minispec.errors import MinispecError
-from minispec.generation.api import check_vocabularies
-from minispec.generation.options import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.loading import load_model
+from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.viz.plots import style
 
 _FULL = Plan()

@@ -11,7 +11,7 @@ from minispec.cli.options import FileName, ModelName, option
 from minispec.drafters.spec import MODEL, parse_draft
 from minispec.errors import OptionError
 from minispec.export import FORMS, export_pair
-from minispec.generation.options import DEFAULT_DRAFT
+from minispec.loading.bundled import DEFAULT_DRAFT
 
 
 @click.command()

@@ -13,8 +13,7 @@ from minispec.errors import InputError, OptionError, OutputError
 from minispec.grading import jail
 from minispec.grading.classroom import Job, grade_all, submissions_in
 from minispec.grading.formats import FORMATS, points, render
-from minispec.grading.grade import DEFAULT_SECRET, Grader
-from minispec.grading.manifest import load_assignment
+from minispec.grading.grade import DEFAULT_SECRET
 from minispec.grading.report import Report
 
 assignments_option = click.option(
@@ -41,7 +40,7 @@ assignments_option = click.option(
     "--without",
     type=click.Choice(jail.LAYERS),
     multiple=True,
-    help="Leave a layer of isolation out (to see what it does).",
+    help="Leave a layer of isolation out by name, or accept that this machine does not offer it.",
 )
 @assignments_option
 def grade(
@@ -67,11 +66,7 @@ def grade(
     job = Job(
         assignment, assignments, _secret(secret_file), tuple(layer for layer in jail.LAYERS if layer not in without)
     )
-    if len(paths) == 1 and folder is None and results is None:
-        reports = [Grader(load_assignment(assignment, assignments), job.secret, job.layers).grade(paths[0])]
-    else:
-        reports = _grade_class(job, paths, jobs or os.cpu_count() or 1, results)
-    text = render(reports, form)
+    text = render(_grade(job, paths, jobs or os.cpu_count() or 1, results), form)
     if output is None:
         click.echo(text, nl=False)
         return
@@ -83,7 +78,7 @@ def grade(
         raise OutputError(f"{output} cannot be written: {error.strerror}. Name another file") from None
 
 
-def _grade_class(job: Job, paths: list[Path], jobs: int, results: Path | None) -> list[Report]:
+def _grade(job: Job, paths: list[Path], jobs: int, results: Path | None) -> list[Report]:
     for path in paths:
         if not os.path.lexists(path):
             raise InputError(f"there is no {path}; name files, folders or zips")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import shutil
 import subprocess
 import sys
@@ -50,7 +51,9 @@ def copy(numbers: tuple[str, ...], folder: Path) -> None:
 @click.argument("number", required=False, metavar="[LESSON]")
 @click.option("--to", "folder", type=click.Path(path_type=Path), default=Path(_FOLDER), show_default=True,
               help="Where the copies are, or go.")  # fmt: skip
-def open_lessons(number: str | None, folder: Path) -> None:
+@click.option("--browser/--no-browser", default=True, show_default=True,
+              help="Open a browser, or only print the address to open.")  # fmt: skip
+def open_lessons(number: str | None, folder: Path, browser: bool) -> None:
     """Copy the lessons to a folder, unless they are there, and open JupyterLab."""
     if importlib.util.find_spec("jupyterlab") is None:
         raise MissingDependencyError(
@@ -58,7 +61,24 @@ def open_lessons(number: str | None, folder: Path) -> None:
         )
     copied = _copy((number,) if number else (), folder)
     what = copied[0][0] if number else folder
-    raise SystemExit(subprocess.run([sys.executable, "-m", "jupyterlab", str(what)], check=False).returncode)
+    raise SystemExit(subprocess.run(jupyter_command(what, browser=browser), check=False).returncode)
+
+
+def jupyter_command(what: Path, *, browser: bool) -> list[str]:
+    """Return the command that opens a notebook or a folder in JupyterLab.
+
+    Parameters
+    ----------
+    what : Path
+    browser : bool
+        Whether JupyterLab opens a browser; if not, it only prints the address.
+    """
+    command = [sys.executable, "-m", "jupyterlab", str(what)]
+    if not browser:
+        command.append("--no-browser")
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        command.append("--allow-root")  # a container's only user: JupyterLab would refuse to start
+    return command
 
 
 def _copy(numbers: tuple[str, ...], folder: Path) -> list[tuple[Path, bool]]:

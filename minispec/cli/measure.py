@@ -38,7 +38,8 @@ from minispec.cli.files import check_writable, write_text
 from minispec.cli.lists import Several
 from minispec.cli.options import FileName, Gamma, ModelName, generation_options_without, option
 from minispec.errors import OptionError, reason
-from minispec.generation.options import DEFAULT_DRAFT, DEFAULT_TARGET, Options
+from minispec.generation.options import Options
+from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.viz.plots import style
 from minispec.viz.plots.measure import experiment_figure
 from minispec.viz.terminal import QUIET

@@ -11,10 +11,11 @@ import click
 from click.shell_completion import CompletionItem
 
 from minispec.backends import BACKENDS, DOT_DTYPES, DTYPES, GPU_BACKENDS
+from minispec.backends.formats import AUTO
 from minispec.control.fallback import SCOPES
 from minispec.drafters.spec import KINDS, MODEL
-from minispec.generation.options import DEFAULT_DRAFT, DEFAULT_TARGET, Options
-from minispec.loading.bundled import bundled_folders
+from minispec.generation.options import Options
+from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET, bundled_folders
 from minispec.verifiers import VERIFIER_NAMES
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -150,10 +151,10 @@ _GENERATION = (
            help="Check every forward against one without a cache, and every step's invariants. Slow."),
     option("--backend", type=click.Choice((*BACKENDS, *GPU_BACKENDS)), default=BACKENDS[0],
            help="What computes the forward."),
-    option("--dtype", type=click.Choice((*DTYPES, *DOT_DTYPES)), default=DTYPES[0],
-           help="In what the target's weights are kept."),
-    option("--draft-dtype", type=click.Choice((*DTYPES, *DOT_DTYPES)), default=None, show_default="that of --dtype",
-           help="The same for the draft."),
+    option("--dtype", type=click.Choice((AUTO, *DTYPES, *DOT_DTYPES)), default=AUTO,
+           help="The format of the target's weights in memory; auto: the stored one, where the bits are the same."),
+    option("--draft-dtype", type=click.Choice((AUTO, *DTYPES, *DOT_DTYPES)), default=None,
+           show_default="that of --dtype", help="The same for the draft."),
     threads_option,
 )  # fmt: skip
 

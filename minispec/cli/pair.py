@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from rich.console import Console
 
 from minispec.cli.kernels import prepare
-from minispec.drafters.spec import MODEL, parse_draft
+from minispec.drafters import load_draft
 from minispec.generation import Options, Stream, stream
 from minispec.generation.api import check_together
 from minispec.loading import load_model
 from minispec.model import GPT2
-from minispec.verifiers import get_verifier
 
 
 @dataclass(frozen=True)
@@ -41,15 +40,14 @@ class Pair:
         target, draft = rest.pop("target"), rest.pop("draft")
         backend, dtype, draft_dtype = rest.pop("backend"), rest.pop("dtype"), rest.pop("draft_dtype")
         checked = Options(**rest)  # a nonsense flag is refused before anything is loaded
-        draft_model: GPT2 | str | None = None
-        spec = None if draft == "none" else parse_draft(draft)
-        if spec is not None:
-            check_together(spec, get_verifier(checked.verify), checked)
+        if draft != "none":
+            check_together(draft, checked)
         with notes.status("loading models …"):
             target_model = load_model(target, backend, dtype)
-            if spec is not None:
-                is_model = spec.kind == MODEL and not spec.options["translate"]
-                draft_model = load_model(spec.name, backend, draft_dtype or dtype) if is_model else draft
+            drafting = None
+            if draft != "none":
+                drafting = load_draft(draft, lambda name: load_model(name, backend, draft_dtype or dtype))
+        draft_model = cast("GPT2 | str | None", drafting)
         prepare([target_model, draft_model], notes)
         rest |= {"backend": backend, "dtype": dtype, "draft_dtype": draft_dtype}
         return cls(target_model, draft_model, rest)

@@ -20,7 +20,8 @@ from minispec.backends import BACKENDS, GPU_BACKENDS
 from minispec.cli.options import FileName, ModelName, option
 from minispec.drafters.spec import parse_draft
 from minispec.errors import OptionError
-from minispec.generation.options import DEFAULT_DRAFT, DEFAULT_TARGET, Options
+from minispec.generation.options import Options
+from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.theory import VerifyCost, alpha_from_drafts, can_pay
 from minispec.viz.plots import style
 from minispec.viz.plots.plan import plan_figure

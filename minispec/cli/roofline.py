@@ -28,8 +28,8 @@ from minispec.cli.machine_report import (
 )
 from minispec.cli.options import FileName, ModelName, option, threads_option
 from minispec.errors import OptionError
-from minispec.generation.options import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.loading import load_model
+from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.loading.checkpoint import read_json
 from minispec.loading.folder import find_folder
 from minispec.model import GPT2Config

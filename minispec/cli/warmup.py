@@ -15,7 +15,10 @@ from minispec.cli.options import option
 @click.command()
 @option("--backend", type=click.Choice(BACKENDS), default=BACKENDS[0], help="What computes the forward.")
 @option(
-    "--dtype", type=click.Choice((*DTYPES, *DOT_DTYPES, "all")), default=DTYPES[0], help="In what weights are kept."
+    "--dtype",
+    type=click.Choice((*DTYPES, *DOT_DTYPES, "all")),
+    default="float16",
+    help="The format of weights in memory; that of the bundled models by default.",
 )
 def warmup(backend: str, dtype: str) -> None:
     """Compile the kernels and say where they are kept; later runs read them from there."""

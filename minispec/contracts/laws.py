@@ -18,6 +18,7 @@ from minispec.drafters import Drafter, ModelDrafter
 from minispec.generation import Generation, Stream
 from minispec.generation.stopping import Limits
 from minispec.model.session import LanguageModel, Session
+from minispec.model.tree_session import TreeSession
 from minispec.noise import Noise
 from minispec.records import FinishReason
 from minispec.sampling import Sampler, SamplingParams, distribution
@@ -145,7 +146,7 @@ def speculative_stream(
     gamma: int,
     tokenizer: Tokenizer | None = None,
     verify: Verify = rejection.verify,
-    new_session: Callable[[LanguageModel], Session] = Session,
+    new_session: Callable[[LanguageModel], TreeSession] = TreeSession,
     new_drafter: Callable[[Session, Sampler], Drafter] = ModelDrafter,
     new_draft_session: Callable[[LanguageModel], Session] = Session,
 ) -> Stream:

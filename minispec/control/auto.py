@@ -18,11 +18,11 @@ is a plain one.
 from __future__ import annotations
 
 import math
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from minispec.control.gamma import UNLIMITED
 from minispec.records import Step
 
 _BINS = 8  # of the draft's largest probability
@@ -73,20 +73,21 @@ class AutoGamma:
         best, self._rate = self._plan()
         return self._largest if best else 0
 
-    def keep_drafting(self, probs: NDArray[np.float64]) -> bool | Literal["last"]:
-        """Return whether the next token pays for its row; "last" if the one after it will not pay for its forward."""
+    def more(self, probs: NDArray[np.float64]) -> int:
+        """Return 0 if the next token does not pay for its row, 1 if the one after it will not pay for its forward."""
         self._looks += 1
         drafted = len(self._confidences)
         confidence = float(probs.max())
         survival = self._survival * self._acceptance(confidence, drafted)
         if survival <= self._rate * self._row_s(drafted + 1):
-            return False
+            return 0
         self._confidences.append(confidence)
         self._survival = survival
         if drafted + 1 == self._largest:
-            return "last"
+            return 1
         then = survival * self._by_place.at(drafted + 1)
-        return True if then > self._rate * (self._draft_s() + self._row_s(drafted + 2)) else "last"
+        pays = then > self._rate * (self._draft_s() + self._row_s(drafted + 2))
+        return UNLIMITED if pays else 1
 
     def observe(self, step: Step) -> None:
         """Learn acceptance and times from a finished step."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import weakref
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,9 +59,9 @@ class Fallback:
         """Return the policy's γ, or 0 during a pause."""
         return self.policy.gamma() if self.drafting else 0
 
-    def keep_drafting(self, probs: NDArray[np.float64]) -> bool | Literal["last"]:
+    def more(self, probs: NDArray[np.float64]) -> int:
         """Ask the policy."""
-        return self.policy.keep_drafting(probs)
+        return self.policy.more(probs)
 
     def observe(self, step: Step) -> None:
         """Account a finished step and switch where a window is complete."""

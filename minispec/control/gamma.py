@@ -9,13 +9,16 @@ get a second chance, and bias the law. The interface simply does not hand them o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from minispec.errors import OptionError
 from minispec.records import Step
+
+UNLIMITED = 1 << 30
+"""More tokens than any γ: what a policy that leaves the length to γ lets a draft grow by."""
 
 
 class GammaPolicy(Protocol):
@@ -30,10 +33,11 @@ class GammaPolicy(Protocol):
         """Return the largest number of tokens to draft in the next step."""
         ...
 
-    def keep_drafting(self, probs: NDArray[np.float64]) -> bool | Literal["last"]:
-        """Return whether to draw one more draft token, given the distribution it would be drawn from, shape (V,).
+    def more(self, probs: NDArray[np.float64]) -> int:
+        """Return how many more tokens may be drafted, given the distribution of the next one, shape (V,).
 
-        "last" draws it and says that nothing will follow, so that the draft need not compute what could.
+        0 ends the draft; 1 draws this token and says that nothing will follow, so that the draft need not compute what
+        could.
         """
         ...
 
@@ -62,9 +66,9 @@ class FixedGamma:
         """Return γ."""
         return self._gamma
 
-    def keep_drafting(self, probs: NDArray[np.float64]) -> bool:
-        """Return True."""
-        return True
+    def more(self, probs: NDArray[np.float64]) -> int:
+        """Set no limit besides γ."""
+        return UNLIMITED
 
     def observe(self, step: Step) -> None:
         """Learn nothing."""
@@ -117,9 +121,9 @@ class ConfidenceGamma(FixedGamma):
             raise OptionError(f"confidence threshold is {threshold}; a probability lies in [0, 1]. Try threshold=0.4")
         self._threshold = threshold
 
-    def keep_drafting(self, probs: NDArray[np.float64]) -> bool:
-        """Return whether the draft is confident enough."""
-        return bool(probs.max() >= self._threshold)
+    def more(self, probs: NDArray[np.float64]) -> int:
+        """Go on while the draft is confident enough."""
+        return UNLIMITED if probs.max() >= self._threshold else 0
 
 
 class ReplayedGamma:
@@ -141,9 +145,9 @@ class ReplayedGamma:
         """Return the next recorded length."""
         return self._lengths[self._step] if self._step < len(self._lengths) else 0
 
-    def keep_drafting(self, probs: NDArray[np.float64]) -> bool:
-        """Return True: the recorded length is the whole decision."""
-        return True
+    def more(self, probs: NDArray[np.float64]) -> int:
+        """Set no limit: the recorded length is the whole decision."""
+        return UNLIMITED
 
     def observe(self, step: Step) -> None:
         """Go on to the next step."""

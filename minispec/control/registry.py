@@ -24,8 +24,10 @@ _EXAMPLES = {
 }  # fmt: skip
 
 
-def get_policy(gamma: int | str) -> GammaPolicy:
+def get_policy(gamma: int | str | GammaPolicy) -> GammaPolicy:
     """Return the policy that ``gamma`` names, say ``5``, ``"5"``, ``"auto"`` or ``"confidence:threshold=0.4"``.
+
+    A policy is returned as it is.
 
     Raises
     ------
@@ -37,6 +39,8 @@ def get_policy(gamma: int | str) -> GammaPolicy:
     >>> get_policy("3").gamma()
     3
     """
+    if not isinstance(gamma, (int, str)):
+        return gamma
     text = str(gamma)
     kind, rest = split(text)
     if kind not in _KINDS:

@@ -1,11 +1,12 @@
 """What proposes tokens."""
 
-from minispec.drafters.base import Drafter, KeepDrafting
-from minispec.drafters.build import build_drafter
+from minispec.drafters.base import ChainDrafter, Drafter, MoreTokens
+from minispec.drafters.build import build_drafter, load_draft
 from minispec.drafters.cascade import CascadeDrafter
 from minispec.drafters.layerskip import LayerSkipDrafter
 from minispec.drafters.model import ModelDrafter
 from minispec.drafters.ngram import NgramDrafter
+from minispec.drafters.none import NoDrafter
 from minispec.drafters.selfdraft import SelfDrafter
 from minispec.drafters.spec import DraftSpec, parse_draft
 from minispec.drafters.suffix import SuffixDrafter
@@ -16,12 +17,14 @@ from minispec.drafters.tree import TreeDrafter
 
 __all__ = [
     "CascadeDrafter",
+    "ChainDrafter",
     "DraftSpec",
     "Drafter",
-    "KeepDrafting",
     "LayerSkipDrafter",
     "ModelDrafter",
+    "MoreTokens",
     "NgramDrafter",
+    "NoDrafter",
     "SelfDrafter",
     "SuffixDrafter",
     "SyntheticDrafter",
@@ -30,5 +33,6 @@ __all__ = [
     "TranslatingDrafter",
     "TreeDrafter",
     "build_drafter",
+    "load_draft",
     "parse_draft",
 ]

@@ -1,32 +1,33 @@
 """The drafter protocol: propose a few tokens, say what they were drawn from, go back when told.
 
-Most drafters differ in one thing alone, the distribution of the next token. :func:`draft_chain` is the loop they share;
-:func:`copied` is its counterpart for drafters that draw nothing.
+Most drafters propose a chain and differ in one thing alone, the distribution of the next token:
+:class:`ChainDrafter` is the loop they share, and :func:`copy_draft` its counterpart for drafters that draw nothing.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.noise import Address, Noise
+from minispec.model.session import Asks
+from minispec.noise import Coins
 from minispec.records import Draft
 from minispec.sampling import Sampler, SamplingParams
 
 Row = NDArray[np.float64]
 """The distribution of one token, shape (V,)."""
 
-KeepDrafting = Callable[[Row], bool | Literal["last"]]
-"""Asked with the distribution of the next draft token *before* it is drawn; False ends the draft there, and "last"
-after this token, whichever it will be, which saves the forward that would come next.
+MoreTokens = Callable[[Row], int]
+"""Asked with the distribution of the next draft token *before* it is drawn: how many tokens may still be drafted, this
+one included. 0 ends the draft here; 1 saves the forward that would come next.
 
-That order is what keeps it lossless: a rule that looked at the drawn token and dropped it would change the law of the
-tokens that are left.
+That order is what keeps it lossless: a rule that looked at the drawn token and dropped it would change the distribution
+of the tokens that are left.
 """
-
 
 Params = SamplingParams | Sampler
 """How logits become what a draft is drawn from; a Sampler knows the request's penalties and constraint as well."""
@@ -46,19 +47,11 @@ class Drafter(Protocol):
         """Take in a prompt of committed tokens before the clock of the first step starts."""
         ...
 
-    def propose(
-        self,
-        tokens: Sequence[int],
-        gamma: int,
-        noise: Noise,
-        *,
-        step: int,
-        row: int = 0,
-        keep_drafting: KeepDrafting | None = None,
-    ) -> Draft:
+    def propose(self, tokens: Sequence[int], gamma: int, coins: Coins, more: MoreTokens) -> Draft | Asks[Draft]:
         """Draft at most ``gamma`` tokens that could follow the committed ``tokens``.
 
-        ``Draft.probs[i]`` must be the distribution that ``Draft.tokens[i]`` was really drawn from.
+        ``Draft.probs[i]`` must be the distribution that ``Draft.tokens[i]`` was really drawn from. A drafter that needs
+        logits is a generator: it yields each :class:`minispec.model.session.Ask` and is sent the answer.
         """
         ...
 
@@ -72,56 +65,58 @@ def as_sampler(params: Params) -> Sampler:
     return params if isinstance(params, Sampler) else Sampler(params)
 
 
-def draft_address(position: int, step: int, row: int, *, coupled: bool, node: int = 0) -> Address:
-    """Return where the noise of a drafted token is read.
-
-    Coupled drafters read the noise that plain sampling of the same position reads, so that the two often agree.
-    """
-    return Address("sample", position, row=row) if coupled else Address("draft", position, step, row, node=node)
+def unlimited(probs: Row) -> int:
+    """Let a draft grow to its full length, whatever it would be drawn from next."""
+    return 1 << 30
 
 
-def draft_chain(
-    next_probs: Callable[[list[int]], Row | None],
-    position: int,
-    gamma: int,
-    noise: Noise,
-    *,
-    vocab_size: int,
-    step: int,
-    row: int = 0,
-    coupled: bool = False,
-    keep_drafting: KeepDrafting | None = None,
-) -> Draft:
-    """Draw token after token.
+class ChainDrafter:
+    """Draws token after token, each from a distribution that its subclass knows.
 
     Parameters
     ----------
-    next_probs : callable
-        Maps the tokens drafted so far to the distribution of the next one, or to None where there is nothing to offer.
-    position : int
-        Position of the first drafted token.
+    params : SamplingParams or Sampler
+        The same processors the target uses: a draft token outside the target's nucleus would be rejected anyway.
+    vocab_size : int
+        V.
+    window : int
+        The longest text, in tokens, that a next token can be drafted for.
+    coupled : bool
+        Draw with the noise of plain sampling, for the rules that couple draft and target: the two then often agree.
     """
-    drafted: list[int] = []
-    rows: list[Row] = []
-    while len(drafted) < gamma:
-        probs = next_probs(drafted)
-        answer = probs is not None and (keep_drafting is None or keep_drafting(probs))
-        if probs is None or not answer:
-            break
-        at = draft_address(position + len(drafted), step, row, coupled=coupled)
-        drafted.append(noise.categorical(probs, at))
-        rows.append(probs)
-        if answer == "last":
-            break
-    return Draft(tuple(drafted), np.asarray(rows, np.float64).reshape(len(rows), vocab_size))
+
+    def __init__(self, params: Params, vocab_size: int, window: int, *, coupled: bool = False) -> None:
+        self.sampler = as_sampler(params)
+        self.coupled = coupled
+        self._vocab_size = vocab_size
+        self._window = window
+
+    @abstractmethod
+    def next_probs(self, prefix: list[int]) -> Asks[Row]:
+        """Return the distribution of the token after ``prefix``, shape (V,)."""
+
+    def propose(self, tokens: Sequence[int], gamma: int, coins: Coins, more: MoreTokens) -> Asks[Draft]:
+        """Draft up to ``gamma`` tokens; fewer, or none, where the window ends or ``more`` says so."""
+        draw = coins.sample if self.coupled else coins.draft
+        drafted: list[int] = []
+        rows: list[Row] = []
+        gamma = min(gamma, self._window + 1 - len(tokens))
+        while len(drafted) < gamma:
+            probs = yield from self.next_probs([*tokens, *drafted])
+            gamma = min(gamma, len(drafted) + more(probs))
+            if len(drafted) < gamma:
+                drafted.append(draw(len(drafted), probs))
+                rows.append(probs)
+        return Draft(tuple(drafted), np.asarray(rows, np.float64).reshape(len(rows), self._vocab_size))
 
 
-def copied(tokens: Sequence[int], vocab_size: int, keep_drafting: KeepDrafting | None = None) -> Draft:
+def copy_draft(tokens: Sequence[int], vocab_size: int, more: MoreTokens = unlimited) -> Draft:
     """Return a deterministic draft: each token was certain, so its row is one-hot and no noise is read."""
     probs = one_hot(tokens, vocab_size)
-    count = len(tokens)
-    if keep_drafting is not None:
-        count = next((i for i, row in enumerate(probs) if not keep_drafting(row)), count)
+    count, gamma = 0, len(tokens)
+    while count < gamma:
+        gamma = min(gamma, count + more(probs[count]))
+        count = min(gamma, count + 1)
     return Draft(tuple(tokens[:count]), probs[:count])
 
 
@@ -132,12 +127,12 @@ def one_hot(tokens: Sequence[int], vocab_size: int) -> NDArray[np.float64]:
     return probs
 
 
-def continued(tokens: Sequence[int], begin: int, count: int) -> list[int]:
+def copy_on(tokens: Sequence[int], begin: int, count: int) -> list[int]:
     """Copy ``count`` tokens from ``begin`` on, reading on in what was just copied where the text ends (as LZ77 does).
 
     Examples
     --------
-    >>> continued([7, 1, 2], 1, 5)
+    >>> copy_on([7, 1, 2], 1, 5)
     [1, 2, 1, 2, 1]
     """
     period = list(tokens[begin:])

@@ -1,23 +1,28 @@
-"""From a :class:`DraftSpec` to a drafter: the one place that knows every kind."""
+"""From what a user gives as a draft to a drafter: the one place that knows every kind."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import cast
 
-from minispec.drafters.base import Drafter, Params, as_sampler
+from minispec.drafters.base import Drafter
 from minispec.drafters.cascade import CascadeDrafter
 from minispec.drafters.layerskip import LayerSkipDrafter
 from minispec.drafters.model import ModelDrafter
 from minispec.drafters.ngram import NgramDrafter
 from minispec.drafters.selfdraft import SelfDrafter
-from minispec.drafters.spec import DraftSpec, tree_shape
+from minispec.drafters.spec import MODEL, DraftSpec, parse_draft, tree_shape
 from minispec.drafters.suffix import SuffixDrafter
 from minispec.drafters.synthetic import SyntheticDrafter
 from minispec.drafters.tables import TableDrafter, TokenTable, read_text
 from minispec.drafters.translate import TranslatingDrafter
 from minispec.drafters.tree import Siblings, TreeDrafter
-from minispec.errors import OptionError, shown
+from minispec.errors import OptionError, VocabularyError, shown
+from minispec.loading.bundled import DEFAULT_DRAFT
 from minispec.model.session import LanguageModel, Session
+from minispec.model.tree_session import TreeSession
+from minispec.sampling import Sampler
+from minispec.tokenizer import describe_difference
 
 _SIBLINGS: dict[str, Siblings] = {
     "with": "with replacement",
@@ -26,30 +31,44 @@ _SIBLINGS: dict[str, Siblings] = {
 }
 
 
-def build_drafter(
-    spec: DraftSpec,
-    target: Session,
-    params: Params,
-    *,
-    load_model: Callable[[str], LanguageModel],
-    check_vocabularies: Callable[[LanguageModel, LanguageModel], None],
-    default_draft: str,
-    coupled: bool = False,
-) -> Drafter:
-    """Build what a spec asks for.
+def load_draft(draft: str, load_model: Callable[[str], LanguageModel]) -> LanguageModel | str:
+    """Load the draft model that a name stands for; any other kind of draft is built anew for every run.
 
     Parameters
     ----------
-    spec : DraftSpec
-    target : Session
+    draft : str
+        As the command line writes it.
+    load_model : callable
+        Maps a folder or name to a model.
+
+    Returns
+    -------
+    LanguageModel or str
+        What :func:`build_drafter` takes.
+    """
+    spec = parse_draft(draft)
+    return load_model(spec.name) if spec.kind == MODEL and not spec.options["translate"] else draft
+
+
+def build_drafter(
+    draft: str | LanguageModel | Drafter,
+    target: TreeSession,
+    sampler: Sampler,
+    *,
+    load_model: Callable[[str], LanguageModel],
+    coupled: bool = False,
+) -> Drafter:
+    """Build the drafter of one run.
+
+    Parameters
+    ----------
+    draft : str, LanguageModel or Drafter
+        As the command line writes it; a loaded draft model; or a drafter, which is returned as it is.
+    target : TreeSession
         The session that verifies; only ``layerskip`` works in it.
-    params : SamplingParams or Sampler
+    sampler : Sampler
     load_model : callable
         Maps a folder or name to a model; called for kinds that have a model of their own.
-    check_vocabularies : callable
-        Raises if (target, draft) do not share one vocabulary.
-    default_draft : str
-        The draft model of a cascade or a tree that names none.
     coupled : bool
         Draw with the noise of plain sampling.
 
@@ -58,14 +77,25 @@ def build_drafter(
     InputError
         If the target and the draft do not go together.
     """
+    if isinstance(draft, str):
+        return _build(parse_draft(draft), target, sampler, load_model, coupled=coupled)
+    if hasattr(draft, "propose"):
+        return cast("Drafter", draft)
+    check_vocabularies(target.model, draft)
+    return ModelDrafter(Session(draft), sampler, coupled=coupled)
+
+
+def _build(
+    spec: DraftSpec, target: TreeSession, sampler: Sampler, load: Callable[[str], LanguageModel], *, coupled: bool
+) -> Drafter:
     model, options = target.model, spec.options
     if coupled and not spec.can_couple:
         raise OptionError(f"draft {shown(spec.text)} is a tree; a coupled rule verifies chains. Try --draft ngram")
 
-    def draft_session(name: str | None) -> Session:
-        draft = load_model(name or default_draft)
+    def load_model(name: str | None) -> LanguageModel:
+        draft = load(name or DEFAULT_DRAFT)
         check_vocabularies(model, draft)
-        return Session(draft)
+        return draft
 
     match spec.kind:
         case "ngram":
@@ -73,30 +103,52 @@ def build_drafter(
         case "suffix":
             return SuffixDrafter(model.vocab_size, options["min"])
         case "layerskip":
-            return LayerSkipDrafter(target, params, options["k"], coupled=coupled)
+            return LayerSkipDrafter(target, sampler, options["k"], coupled=coupled)
         case "self":
-            return SelfDrafter(model, params, options["dtype"], coupled=coupled)
+            return SelfDrafter(model, sampler, options["dtype"], coupled=coupled)
         case "unigram" | "bigram":
-            return TableDrafter(_table(spec, model), params, coupled=coupled)
+            return TableDrafter(_table(spec, model), sampler, coupled=coupled)
         case "synthetic":
-            return SyntheticDrafter(Session(model), params, options["alpha"], options["cost"], coupled=coupled)
+            return SyntheticDrafter(Session(model), sampler, options["alpha"], options["cost"], coupled=coupled)
         case "cascade":
             inner: Drafter = NgramDrafter(model.vocab_size, options["n"])
             if options["by"] == "suffix":
                 inner = SuffixDrafter(model.vocab_size)
-            return CascadeDrafter(draft_session(options["draft"]), params, inner, coupled=coupled)
+            return CascadeDrafter(Session(load_model(options["draft"])), sampler, inner, coupled=coupled)
         case "tree":
             shape = tree_shape(options)
-            session = draft_session(options["draft"])
-            return TreeDrafter(session, params, shape, _SIBLINGS[options["siblings"]], num_slots=target.cache.capacity)
+            session = TreeSession(load_model(options["draft"]))
+            return TreeDrafter(session, sampler, shape, _SIBLINGS[options["siblings"]], num_slots=target.cache.capacity)
     if options["translate"]:
-        draft = load_model(spec.name)
-        ours, theirs = getattr(model, "tokenizer", None), getattr(draft, "tokenizer", None)
+        foreign = load(spec.name)
+        ours, theirs = getattr(model, "tokenizer", None), getattr(foreign, "tokenizer", None)
         if ours is None or theirs is None:
-            lacking = model.name if ours is None else draft.name
+            lacking = model.name if ours is None else foreign.name
             raise OptionError(f"translate needs two tokenizers, and {lacking} has none. Try --draft ngram")
-        return TranslatingDrafter(Session(draft), as_sampler(params).params, theirs, ours, model.vocab_size)
-    return ModelDrafter(draft_session(spec.name), params, coupled=coupled)
+        return TranslatingDrafter(Session(foreign), sampler.params, theirs, ours, model.vocab_size)
+    return ModelDrafter(Session(load_model(spec.name)), sampler, coupled=coupled)
+
+
+def check_vocabularies(target: LanguageModel, draft: LanguageModel) -> None:
+    """Check that a token id means the same to both models.
+
+    Raises
+    ------
+    VocabularyError
+        If sizes or contents differ.
+    """
+    difference = None
+    if target.vocab_size != draft.vocab_size:
+        difference = f"the target has {target.vocab_size} tokens, the draft {draft.vocab_size}"
+    else:
+        ours, theirs = getattr(target, "tokenizer", None), getattr(draft, "tokenizer", None)
+        if ours is not None and theirs is not None:
+            difference = describe_difference(ours, theirs)
+    if difference is not None:
+        raise VocabularyError(
+            f"target {target.name} and draft {draft.name} have different vocabularies ({difference}); speculative "
+            f"decoding needs one shared vocabulary. Try --draft none, or --draft {draft.name}:translate=true"
+        )
 
 
 def _table(spec: DraftSpec, model: LanguageModel) -> TokenTable:

@@ -6,20 +6,21 @@ the draft model's own given the tokens before it, so the rows handed to the targ
 outside can tell the difference: for the target this is a ``ModelDrafter`` that costs less.
 
 The inner coins have addresses of their own (``level=1``). The draft's length is settled before any of them falls, or by
-``keep_drafting`` from a row that depends on the tokens before it alone. Ending it *after* the token that corrects the
+``more`` from a row that depends on the tokens before it alone. Ending it *after* the token that corrects the
 inner drafter would be sound as well; dropping that token would not, for then the length tells about the tokens.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.drafters.base import Drafter, KeepDrafting, Params, Row, as_sampler, draft_address
-from minispec.model.session import Session
-from minispec.noise import Address, Noise
+from minispec.drafters.base import Drafter, MoreTokens, Params, Row, as_sampler, unlimited
+from minispec.model.session import Ask, Asks, Session, ask_for
+from minispec.noise import Coins
 from minispec.records import Draft
 from minispec.verifiers.rejection import residual
 
@@ -57,31 +58,22 @@ class CascadeDrafter:
             self.session.prefill(tokens)
             self.inner.prefill(tokens)
 
-    def propose(
-        self,
-        tokens: Sequence[int],
-        gamma: int,
-        noise: Noise,
-        *,
-        step: int,
-        row: int = 0,
-        keep_drafting: KeepDrafting | None = None,
-    ) -> Draft:
+    def propose(self, tokens: Sequence[int], gamma: int, coins: Coins, more: MoreTokens) -> Asks[Draft]:
         """Draft up to ``gamma`` tokens of the draft model in as few of its forwards as the inner drafter manages."""
         text = list(tokens)
         rows: list[Row] = []
         window = self.session.model.n_positions
         end = len(tokens) + min(gamma, window + 1 - len(tokens))  # of what is drafted
-        inner_round, going_on = 0, True
-        while going_on and len(text) < end:
+        inner_round = 0
+        while len(text) < end:
             # One guess per token that may be drafted, so that how a token is drawn never depends on where the draft
             # must end. The last guess need not be fed: nothing of this draft follows it.
-            guess = self._guess(text, end - len(text), noise, step, row, inner_round)
+            inner = replace(coins, position=len(text), level=1, node=1 + inner_round)
+            guess = yield from ask_for(self.inner.propose(text, end - len(text), inner, unlimited))
             fed = guess.tokens[: end - len(text) - 1]
-            logits = self.session.score([*text[self.session.length :], *fed], num_logits=len(fed) + 1)
-            going_on = self._verify(
-                text, rows, guess, self._sampler(logits, [*text, *fed]), noise, step, row, keep_drafting
-            )
+            logits = yield Ask(self.session, [*text[self.session.length :], *fed], num_logits=len(fed) + 1)
+            own = self._sampler(logits, [*text, *fed])
+            end = self._verify(text, rows, guess, own, coins, more, end)
             self.session.rollback(len(text) - 1)
             self.inner.rollback(len(text) - 1)
             inner_round += 1
@@ -93,54 +85,35 @@ class CascadeDrafter:
         self.session.rollback(length)
         self.inner.rollback(length)
 
-    def _guess(self, text: list[int], gamma: int, noise: Noise, step: int, row: int, inner_round: int) -> Draft:
-        """Ask the inner drafter; a position may be guessed again in a later round, so the round is in its addresses."""
-        return self.inner.propose(text, gamma, _InnerNoise(noise, 1 + inner_round), step=step, row=row)
-
     def _verify(
         self,
         text: list[int],
         rows: list[Row],
         guess: Draft,
         probs: NDArray[np.float64],
-        noise: Noise,
-        step: int,
-        row: int,
-        keep_drafting: KeepDrafting | None,
-    ) -> bool:
-        """Append accepted guesses and the draft model's own token, each with its row; False to stop drafting."""
+        coins: Coins,
+        more: MoreTokens,
+        end: int,
+    ) -> int:
+        """Append accepted guesses and the draft model's own token, each with its row; return where to end."""
         for i, own in enumerate(probs):
-            if keep_drafting is not None and not keep_drafting(own):
-                return False
+            end = min(end, len(text) + more(own))
+            if len(text) == end:
+                break
             guessed = guess.tokens[i] if i < len(guess) else None
             self.num_inner += guessed is not None
             rows.append(own)
-            text.append(self._decide(guessed, own, guess, i, noise, len(text), step, row))
+            text.append(self._decide(guessed, own, guess, i, coins, len(text) - coins.position))
             if guessed is None or text[-1] != guessed:
                 break
             self.num_inner_accepted += 1
-        return True
+        return end
 
-    def _decide(
-        self, guessed: int | None, own: Row, guess: Draft, i: int, noise: Noise, position: int, step: int, row: int
-    ) -> int:
+    def _decide(self, guessed: int | None, own: Row, guess: Draft, i: int, coins: Coins, place: int) -> int:
         """Return a token distributed as ``own``, the guessed one if possible."""
         if guessed is None or self._coupled:
-            return noise.categorical(own, draft_address(position, step, row, coupled=self._coupled))
-        if noise.bernoulli(min(1.0, own[guessed] / guess.probs[i, guessed]), Address("accept", position, step, row, 1)):
+            return (coins.sample if self._coupled else coins.draft)(place, own)
+        inner = replace(coins, level=1)
+        if inner.accept(place, min(1.0, own[guessed] / guess.probs[i, guessed])):
             return guessed
-        return noise.categorical(residual(own, guess.probs[i]), Address("residual", position, step, row, 1))
-
-
-class _InnerNoise:
-    """The inner drafter's view of the noise: addresses on level 1, told apart by ``node``."""
-
-    def __init__(self, noise: Noise, node: int) -> None:
-        self._noise = noise
-        self._node = node
-
-    def bernoulli(self, prob: float, at: Address) -> bool:
-        return self._noise.bernoulli(prob, at._replace(level=1, node=self._node))
-
-    def categorical(self, probs: NDArray[np.float64], at: Address) -> int:
-        return self._noise.categorical(probs, at._replace(level=1, node=self._node))
+        return inner.residual(place, residual(own, guess.probs[i]))

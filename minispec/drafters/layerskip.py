@@ -15,17 +15,19 @@ any backend, and never lets the draft touch what the target reads.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from minispec.drafters.base import KeepDrafting, Params, Row, as_sampler, draft_chain
+from minispec.backends.base import Array
+from minispec.drafters.base import ChainDrafter, MoreTokens, Params, Row
 from minispec.errors import OptionError
 from minispec.model.forward import forward
 from minispec.model.gpt2 import GPT2
-from minispec.model.session import Session
-from minispec.noise import Noise
+from minispec.model.session import Ask, Asks, Session
+from minispec.noise import Coins
 from minispec.records import Draft
 
 
-class LayerSkipDrafter:
+class LayerSkipDrafter(ChainDrafter):
     """Drafts with the first ``k`` layers of the target, in the target's session.
 
     Parameters
@@ -55,47 +57,40 @@ class LayerSkipDrafter:
                 f"layerskip: k is {k}, but {model.name} has {depth} layers; k must be from 1 to {depth - 1}. "
                 f"Try layerskip:k={depth // 2}"
             )
+        super().__init__(params, model.vocab_size, model.n_positions, coupled=coupled)
         self.k = k
-        self._model = model
         self._target = target
-        self._sampler = as_sampler(params)
-        self._coupled = coupled
 
     def prefill(self, tokens: Sequence[int]) -> None:
         """Nothing to do: the target's cache is the draft's."""
 
-    def propose(
-        self,
-        tokens: Sequence[int],
-        gamma: int,
-        noise: Noise,
-        *,
-        step: int,
-        row: int = 0,
-        keep_drafting: KeepDrafting | None = None,
-    ) -> Draft:
-        """Draft up to ``gamma`` tokens and set the first layers back to where the target is."""
-        target, model = self._target, self._model
+    def propose(self, tokens: Sequence[int], gamma: int, coins: Coins, more: MoreTokens) -> Asks[Draft]:
+        """Draft, and set the first layers back to where the target is: before, for an earlier one was interrupted."""
+        self._target.rollback(self._target.length)
+        draft = yield from super().propose(tokens, gamma, coins, more)
+        self._target.rollback(self._target.length)
+        return draft
 
-        def next_probs(drafted: list[int]) -> Row | None:
-            prefix = [*tokens, *drafted]
-            if len(prefix) > model.n_positions:
-                return None
-            feed = prefix[int(target.cache.lengths[0, 0]) :]
-            logits = forward(
-                model.weights, model.config, model.backend, feed, target.cache, num_layers=self.k, num_logits=1
-            )
-            probs: Row = self._sampler(logits, prefix)[0]
-            return probs
-
-        target.rollback(target.length)  # whatever ran ahead of the target before
-        try:
-            return draft_chain(
-                next_probs, len(tokens), gamma, noise, vocab_size=model.vocab_size, step=step, row=row,
-                coupled=self._coupled, keep_drafting=keep_drafting,
-            )  # fmt: skip
-        finally:
-            target.cache.rollback(target.length)
+    def next_probs(self, prefix: list[int]) -> Asks[Row]:
+        """Feed the first layers what they lack."""
+        fed = int(self._target.cache.lengths[0, 0])
+        logits = yield AskLayers(self._target, prefix[fed:], num_logits=1, k=self.k)
+        probs: Row = self.sampler(logits, prefix)[0]
+        return probs
 
     def rollback(self, length: int) -> None:
         """Nothing to do: the target goes back itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskLayers(Ask):
+    """Logits of the first ``k`` layers: the session's tokens stay as they are, its first layers run ahead."""
+
+    k: int
+
+    def answer(self) -> Array:
+        """Run a forward for this ask alone."""
+        model, cache = self.session.model, self.session.cache
+        assert isinstance(model, GPT2)
+        feed = cache.feed(self.tokens, num_layers=self.k, num_logits=self.num_logits)
+        return forward(model.weights, model.config, model.backend, feed, cache)

@@ -1,4 +1,4 @@
-"""Stop 8 of 12 · a small model drafts. Before: noise. Next: verifiers/rejection."""
+"""A small model drafts."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.drafters.base import KeepDrafting, Params, Row, as_sampler, draft_chain
-from minispec.model.session import Session
-from minispec.noise import Noise
-from minispec.records import Draft
+from minispec.drafters.base import ChainDrafter, Params, Row
+from minispec.model.session import Ask, Asks, Session
 
 
-class ModelDrafter:
+class ModelDrafter(ChainDrafter):
     """Draws tokens one by one from a smaller language model.
 
     Parameters
@@ -21,45 +19,23 @@ class ModelDrafter:
     session : Session
         The draft model's own session.
     params : SamplingParams or Sampler
-        The same processors the target uses: a draft token outside the target's nucleus would be rejected anyway.
     coupled : bool
-        Draw with the noise of plain sampling, for the rules that couple draft and target.
+        See :class:`ChainDrafter`.
     """
 
     def __init__(self, session: Session, params: Params, *, coupled: bool = False) -> None:
+        super().__init__(params, session.model.vocab_size, session.model.n_positions, coupled=coupled)
         self.session = session
-        self.params = params
-        self.sampler = as_sampler(params)
-        self.coupled = coupled
 
     def prefill(self, tokens: Sequence[int]) -> None:
         """Feed the prompt, unless it leaves the draft model no room to draft at all."""
         if self.session.model.n_positions >= len(tokens):
             self.session.prefill(tokens)
 
-    def propose(
-        self,
-        tokens: Sequence[int],
-        gamma: int,
-        noise: Noise,
-        *,
-        step: int,
-        row: int = 0,
-        keep_drafting: KeepDrafting | None = None,
-    ) -> Draft:
-        """Draft up to ``gamma`` tokens; fewer, or none, where the draft model's window ends."""
-
-        def next_probs(drafted: list[int]) -> Row | None:
-            prefix = [*tokens, *drafted]
-            if len(prefix) > self.session.model.n_positions:  # all but the token to be drafted must fit in the window
-                return None
-            # Feed what the cache lacks: one token, or two after a full acceptance.
-            return self.probs(self.session.score(prefix[self.session.length :], num_logits=1), prefix)
-
-        return draft_chain(
-            next_probs, len(tokens), gamma, noise, vocab_size=self.session.model.vocab_size, step=step, row=row,
-            coupled=self.coupled, keep_drafting=keep_drafting,
-        )  # fmt: skip
+    def next_probs(self, prefix: list[int]) -> Asks[Row]:
+        """Feed what the cache lacks: one token, or two after a full acceptance."""
+        logits = yield Ask(self.session, prefix[self.session.length :], num_logits=1)
+        return self.probs(logits, prefix)
 
     def probs(self, logits: NDArray[np.float32], prefix: Sequence[int]) -> Row:
         """Return what the token after ``prefix`` is drawn from, given its logits of shape (1, V)."""

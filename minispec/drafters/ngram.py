@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from minispec.drafters.base import KeepDrafting, continued, copied
+from minispec.drafters.base import MoreTokens, copy_draft, copy_on
 from minispec.errors import OptionError
 from minispec.model.session import common_prefix
-from minispec.noise import Noise
+from minispec.noise import Coins
 from minispec.records import Draft
 
 
@@ -49,23 +49,14 @@ class NgramDrafter:
         """Index the prompt."""
         self._catch_up(tokens)
 
-    def propose(
-        self,
-        tokens: Sequence[int],
-        gamma: int,
-        noise: Noise,
-        *,
-        step: int,
-        row: int = 0,
-        keep_drafting: KeepDrafting | None = None,
-    ) -> Draft:
+    def propose(self, tokens: Sequence[int], gamma: int, coins: Coins, more: MoreTokens) -> Draft:
         """Copy ``gamma`` tokens from the match, or none if there is no match."""
         self._catch_up(tokens)
         for n in self._sizes:
             ends = self._ends.get(tuple(self._tokens[-n:]), [])
             if len(self._tokens) >= n and len(ends) > 1:  # the last occurrence is the end of the text itself
-                return copied(continued(self._tokens, ends[-2] + 1, gamma), self._vocab_size, keep_drafting)
-        return copied([], self._vocab_size)
+                return copy_draft(copy_on(self._tokens, ends[-2] + 1, gamma), self._vocab_size, more)
+        return copy_draft([], self._vocab_size)
 
     def rollback(self, length: int) -> None:
         """Take the tokens beyond ``length`` out of the index."""

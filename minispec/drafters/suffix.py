@@ -15,10 +15,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from minispec.drafters.base import KeepDrafting, continued, copied
+from minispec.drafters.base import MoreTokens, copy_draft, copy_on
 from minispec.errors import OptionError
 from minispec.model.session import common_prefix
-from minispec.noise import Noise
+from minispec.noise import Coins
 from minispec.records import Draft
 
 
@@ -131,22 +131,13 @@ class SuffixDrafter:
         for token in tokens[len(known) :]:
             self.automaton.push(token)
 
-    def propose(
-        self,
-        tokens: Sequence[int],
-        gamma: int,
-        noise: Noise,
-        *,
-        step: int,
-        row: int = 0,
-        keep_drafting: KeepDrafting | None = None,
-    ) -> Draft:
+    def propose(self, tokens: Sequence[int], gamma: int, coins: Coins, more: MoreTokens) -> Draft:
         """Copy ``gamma`` tokens from the match, or none if there is no match."""
         self.prefill(tokens)
         length, end = self.automaton.match[-1] if self.automaton.match else (0, -1)
         if length < self._min_length:
-            return copied([], self._vocab_size)
-        return copied(continued(self.automaton.tokens, end + 1, gamma), self._vocab_size, keep_drafting)
+            return copy_draft([], self._vocab_size)
+        return copy_draft(copy_on(self.automaton.tokens, end + 1, gamma), self._vocab_size, more)
 
     def rollback(self, length: int) -> None:
         """Undo the tokens beyond ``length``."""

@@ -18,10 +18,9 @@ from pathlib import Path
 
 import numpy as np
 
-from minispec.drafters.base import KeepDrafting, Params, Row, as_sampler, draft_chain
+from minispec.drafters.base import ChainDrafter, Params, Row
 from minispec.errors import CorpusError, OptionError, reason
-from minispec.noise import Noise
-from minispec.records import Draft
+from minispec.model.session import Asks
 
 
 def read_text(path: str | Path) -> str:
@@ -42,6 +41,10 @@ def read_text(path: str | Path) -> str:
     if not text:
         raise CorpusError(f"{path} is empty; a table needs some text to count. Name another: text=PATH")
     return text
+
+
+_ANY_LENGTH = 1 << 60
+"""The window of a drafter that has none."""
 
 
 class TokenTable:
@@ -84,7 +87,7 @@ class TokenTable:
         return probs
 
 
-class TableDrafter:
+class TableDrafter(ChainDrafter):
     """Draws tokens from a table.
 
     Parameters
@@ -92,39 +95,22 @@ class TableDrafter:
     table : TokenTable
     params : SamplingParams or Sampler
     coupled : bool
-        Draw with the noise of plain sampling.
+        See :class:`ChainDrafter`.
     """
 
     def __init__(self, table: TokenTable, params: Params, *, coupled: bool = False) -> None:
+        super().__init__(params, len(table.unigram), window=_ANY_LENGTH, coupled=coupled)
         self._table = table
-        self._sampler = as_sampler(params)
-        self._coupled = coupled
 
     def prefill(self, tokens: Sequence[int]) -> None:
         """Nothing to do: the table is all there is."""
 
-    def propose(
-        self,
-        tokens: Sequence[int],
-        gamma: int,
-        noise: Noise,
-        *,
-        step: int,
-        row: int = 0,
-        keep_drafting: KeepDrafting | None = None,
-    ) -> Draft:
-        """Draft ``gamma`` tokens."""
-
-        def next_probs(drafted: list[int]) -> Row:
-            prefix = [*tokens, *drafted]
-            logits = np.log(self._table.next_probs(prefix)).astype(np.float32)
-            probs: Row = self._sampler(logits[None], prefix)[0]
-            return probs
-
-        return draft_chain(
-            next_probs, len(tokens), gamma, noise, vocab_size=len(self._table.unigram), step=step, row=row,
-            coupled=self._coupled, keep_drafting=keep_drafting,
-        )  # fmt: skip
+    def next_probs(self, prefix: list[int]) -> Asks[Row]:
+        """Return the table's row, processed as the target's are; it asks for nothing."""
+        yield from ()
+        logits = np.log(self._table.next_probs(prefix)).astype(np.float32)
+        probs: Row = self.sampler(logits[None], prefix)[0]
+        return probs
 
     def rollback(self, length: int) -> None:
         """Nothing to do: it has no memory."""

@@ -14,12 +14,13 @@ at a character that is not complete, or differ from the target's own spelling of
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol
 
-from minispec.drafters.base import KeepDrafting, copied
+from minispec.drafters.base import MoreTokens, copy_draft
 from minispec.drafters.model import ModelDrafter
-from minispec.model.session import Session, common_prefix
-from minispec.noise import Noise
+from minispec.model.session import Asks, Session, common_prefix
+from minispec.noise import Coins
 from minispec.records import Draft
 from minispec.sampling import SamplingParams
 
@@ -74,27 +75,19 @@ class TranslatingDrafter:
         if text is not None:
             self._drafter.prefill(self._draft_tokenizer.encode(text)[:-1])
 
-    def propose(
-        self,
-        tokens: Sequence[int],
-        gamma: int,
-        noise: Noise,
-        *,
-        step: int,
-        row: int = 0,
-        keep_drafting: KeepDrafting | None = None,
-    ) -> Draft:
+    def propose(self, tokens: Sequence[int], gamma: int, coins: Coins, more: MoreTokens) -> Asks[Draft]:
         """Draft ``gamma`` tokens of the draft model and propose at most ``gamma`` tokens of their text."""
         text = self._text(tokens)
         context = [] if text is None else self._draft_tokenizer.encode(text)
         if text is None or not context:
-            return copied([], self._vocab_size)
+            return copy_draft([], self._vocab_size)
         # The text may be spelt differently as it grows: keep what agrees, and one token pending.
         session = self._drafter.session
         session.rollback(min(common_prefix(session.tokens, context), len(context) - 1))
-        drafted = self._drafter.propose(context, gamma, noise, step=step, row=row, keep_drafting=keep_drafting)
+        own = replace(coins, position=len(context))  # the draft model counts in tokens of its own
+        drafted = yield from self._drafter.propose(context, gamma, own, more)
         continuation = _complete(b"".join(map(self._draft_tokenizer.token_bytes, drafted.tokens)))
-        return copied(self._respell(tokens, text, continuation)[:gamma], self._vocab_size)
+        return copy_draft(self._respell(tokens, text, continuation)[:gamma], self._vocab_size)
 
     def rollback(self, length: int) -> None:
         """Nothing to do: each proposal finds what its cache shares with the text."""

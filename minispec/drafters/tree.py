@@ -16,10 +16,11 @@ from typing import Literal
 
 import numpy as np
 
-from minispec.drafters.base import KeepDrafting, Params, Row, as_sampler, draft_address, one_hot
+from minispec.drafters.base import MoreTokens, Params, Row, as_sampler, one_hot
 from minispec.drafters.shapes import TreeShape
-from minispec.model.session import Session
-from minispec.noise import Noise
+from minispec.model.session import Asks
+from minispec.model.tree_session import AskTree, TreeSession
+from minispec.noise import Coins
 from minispec.records import Draft
 
 Siblings = Literal["with replacement", "without replacement", "likeliest"]
@@ -30,7 +31,7 @@ class TreeDrafter:
 
     Parameters
     ----------
-    session : Session
+    session : TreeSession
         The draft model's own session.
     params : SamplingParams or Sampler
     shape : TreeShape
@@ -42,7 +43,7 @@ class TreeDrafter:
 
     def __init__(
         self,
-        session: Session,
+        session: TreeSession,
         params: Params,
         shape: TreeShape,
         siblings: Siblings = "without replacement",
@@ -60,19 +61,10 @@ class TreeDrafter:
         if self.session.model.n_positions >= len(tokens):
             self.session.prefill(tokens)
 
-    def propose(
-        self,
-        tokens: Sequence[int],
-        gamma: int,
-        noise: Noise,
-        *,
-        step: int,
-        row: int = 0,
-        keep_drafting: KeepDrafting | None = None,
-    ) -> Draft:
+    def propose(self, tokens: Sequence[int], gamma: int, coins: Coins, more: MoreTokens) -> Asks[Draft]:
         """Draft the shape, at most ``gamma`` levels of it and no more nodes than fit; chosen by lengths alone.
 
-        ``keep_drafting`` is asked for each node before its children are drawn.
+        ``more`` is asked for each node before its children are drawn.
         """
         window = self.session.model.n_positions
         depth = min(gamma, window + 1 - len(tokens))
@@ -86,20 +78,20 @@ class TreeDrafter:
         feeding = [-1]
         fed: dict[int, int] = {-1: -1}  # node of the draft -> node of the session's tree
         while feeding:
-            logits = self._feed(tokens, [placed[node] for node in feeding], drafted, fed)
-            level: list[int] = []
+            logits = yield self._ask(tokens, [placed[node] for node in feeding], drafted, fed)
+            placed_now: list[int] = []
             prefixes = [[*tokens, *_path(drafted, placed[node])] for node in feeding]
             for node, probs in zip(feeding, self._sampler.rows(logits, prefixes), strict=True):
-                if keep_drafting is not None and not keep_drafting(probs):
+                if not more(probs):
                     continue
                 children = [child for child, (parent, _) in enumerate(wanted) if parent == node]
-                position = len(tokens) + (self.shape.depths[node] if node >= 0 else 0)
-                picked = self._pick(probs, children, noise, position, step, row)
+                level = self.shape.depths[node] if node >= 0 else 0
+                picked = self._pick(probs, children, coins, level)
                 for child, (token, drawn_from) in zip(children, picked, strict=False):
                     placed[child] = len(drafted)
                     drafted = _append(drafted, token, drawn_from, placed[node])
-                    level.append(child)
-            feeding = [node for node in level if widths[node]]
+                    placed_now.append(child)
+            feeding = [node for node in placed_now if widths[node]]
         return drafted
 
     def rollback(self, length: int) -> None:
@@ -107,20 +99,18 @@ class TreeDrafter:
         if length < self.session.length:
             self.session.rollback(length)
 
-    def _feed(self, tokens: Sequence[int], nodes: list[int], drafted: Draft, fed: dict[int, int]) -> np.ndarray:
-        """Return the draft model's logits after each of ``nodes``; first of all, of the text alone."""
+    def _ask(self, tokens: Sequence[int], nodes: list[int], drafted: Draft, fed: dict[int, int]) -> AskTree:
+        """Ask for the draft model's logits after each of ``nodes``; first of all, of the text alone."""
         if nodes == [-1]:
             self.session.keep(self.session.find_path(tokens[self.session.length : len(tokens) - 1]))
-            return self.session.score_tree(tokens[self.session.length :], (), ())
+            return AskTree(self.session, tokens[self.session.length :], 1, (), ())
         assert drafted.parents is not None
         parents = [fed[drafted.parents[node]] for node in nodes]
         for node in nodes:
             fed[node] = len(fed) - 1
-        return self.session.grow_tree([drafted.tokens[node] for node in nodes], parents)
+        return AskTree(self.session, (), len(nodes), [drafted.tokens[node] for node in nodes], parents)
 
-    def _pick(
-        self, probs: Row, children: Sequence[int], noise: Noise, position: int, step: int, row: int
-    ) -> list[tuple[int, Row]]:
+    def _pick(self, probs: Row, children: Sequence[int], coins: Coins, level: int) -> list[tuple[int, Row]]:
         """Choose a token for each child and say what it was drawn from; fewer where the support is used up."""
         if self.siblings == "likeliest":
             tokens = [int(token) for token in np.argsort(-probs, kind="stable")[: len(children)] if probs[token] > 0.0]
@@ -128,7 +118,7 @@ class TreeDrafter:
         picked: list[tuple[int, Row]] = []
         left = probs
         for child in children:
-            token = noise.categorical(left, draft_address(position, step, row, coupled=False, node=child))
+            token = coins.draft(level, left, node=child)
             picked.append((token, left))
             if self.siblings == "without replacement":
                 left = left.copy()

@@ -16,8 +16,8 @@ from minispec.analysis.timer import interleave
 from minispec.experiments.verdicts import Interval, median_of
 from minispec.generation import Generation, stream
 from minispec.generation.metrics import Metrics
-from minispec.generation.options import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.loading import load_model
+from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.model import GPT2
 from minispec.sampling import SamplingParams
 from minispec.sampling.draw import distribution

@@ -1,42 +1,63 @@
-"""Stop 12 of 12 · the Python surface. Before: generation/speculative."""
+"""The Python surface: ``stream`` and ``generate``."""
 
 from __future__ import annotations
 
+import functools
+import inspect
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
-from typing import Any
+from typing import ParamSpec
 
-from minispec.backends import BACKENDS, DTYPES
-from minispec.control import FixedGamma, get_policy, remembered
-from minispec.drafters import Drafter, ModelDrafter
-from minispec.drafters.build import build_drafter
-from minispec.drafters.spec import DraftSpec, parse_draft
-from minispec.errors import OptionError, PromptError, VocabularyError
+from minispec.backends import BACKENDS
+from minispec.backends.formats import AUTO
+from minispec.control import FixedGamma, GammaPolicy, get_policy, remembered
+from minispec.drafters import Drafter, build_drafter, parse_draft
+from minispec.errors import OptionError, PromptError
 from minispec.generation.audit import AuditedSession
-from minispec.generation.options import DEFAULT_DRAFT, DEFAULT_TARGET, Options
+from minispec.generation.options import Options
 from minispec.generation.result import Generation
 from minispec.generation.stopping import Limits
 from minispec.generation.stream import Stream
 from minispec.loading import load_model
-from minispec.model.session import LanguageModel, Session
+from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
+from minispec.model.session import LanguageModel
+from minispec.model.tree_session import TreeSession
 from minispec.noise import Noise, PhiloxNoise
 from minispec.sampling import Constraint, Sampler
-from minispec.tokenizer import Tokenizer, describe_difference
-from minispec.verifiers import Verifier, get_verifier
+from minispec.tokenizer import Tokenizer
+from minispec.verifiers import Verifier, Verify, get_verifier
+
+_Parameters = ParamSpec("_Parameters")
 
 
 def stream(
     prompt: str | Sequence[int],
     *,
     target: str | LanguageModel = DEFAULT_TARGET,
-    draft: str | LanguageModel | None = DEFAULT_DRAFT,
+    draft: str | LanguageModel | Drafter | None = DEFAULT_DRAFT,
+    gamma: int | str | GammaPolicy = Options.gamma,
+    fallback: str = Options.fallback,
+    verify: str | Verifier | Verify = Options.verify,
+    temperature: float = Options.temperature,
+    top_k: int = Options.top_k,
+    top_p: float = Options.top_p,
+    min_p: float = Options.min_p,
+    repetition_penalty: float = Options.repetition_penalty,
+    presence_penalty: float = Options.presence_penalty,
+    frequency_penalty: float = Options.frequency_penalty,
+    min_tokens: int = Options.min_tokens,
+    regex: str | None = None,
+    json_schema: str | None = None,
+    max_tokens: int = Options.max_tokens,
+    stop: str | Sequence[str] = (),
+    seed: int = Options.seed,
+    logprobs: bool = False,
+    audit: bool = False,
     backend: str = BACKENDS[0],
-    dtype: str = DTYPES[0],
+    dtype: str = AUTO,
     draft_dtype: str | None = None,
     noise: Noise | None = None,
     clock: Callable[[], float] = time.perf_counter,
-    **options: Any,
 ) -> Stream:
     """Start a generation and return its events, one by one.
 
@@ -46,17 +67,19 @@ def stream(
         Text, or token ids of the target's vocabulary.
     target : str or model
         A folder, a bundled name, a hub name, or a loaded model.
-    draft : str, model or None
-        Likewise, or ``KIND[:key=value,...]`` (see :mod:`minispec.drafters.spec`). None decodes plainly.
+    draft : str, model, Drafter or None
+        Likewise; ``KIND[:key=value,...]`` (see :mod:`minispec.drafters.spec`); or a drafter of your own. None decodes
+        plainly.
+    gamma, fallback, verify, regex, json_schema, max_tokens, stop, seed, logprobs, audit
+        See :class:`minispec.generation.options.Options`.
+    temperature, top_k, top_p, min_p, repetition_penalty, presence_penalty, frequency_penalty, min_tokens
+        See :class:`minispec.sampling.params.SamplingParams`.
     backend, dtype, draft_dtype : str
         For models given by name; ``draft_dtype`` is ``dtype`` unless given.
     noise : Noise, optional
-        Randomness; by default Philox noise with ``options["seed"]``.
+        Randomness; by default Philox noise with ``seed``.
     clock : callable
         Seconds; a simulated one judges policies that react to time (see :mod:`minispec.analysis.judge`).
-    **options
-        Those of :class:`minispec.generation.options.Options`: gamma, verify, temperature, max_tokens, stop, seed and
-        others. An unknown one is an error.
 
     Returns
     -------
@@ -75,66 +98,63 @@ def stream(
     >>> len(events.run().token_ids)
     3
     """
-    checked = _options(options)
-    verifier = get_verifier(checked.verify)
-    spec = parse_draft(draft) if isinstance(draft, str) else None
-    if spec is not None:
-        check_together(spec, verifier, checked)
-
-    target_model = load_model(target, backend, dtype) if isinstance(target, str) else target
-    tokenizer: Tokenizer | None = getattr(target_model, "tokenizer", None)
-    prompt_tokens = _encode(prompt, target_model, tokenizer)
-    limits = Limits(checked.max_tokens, target_model.n_positions, checked.stop, target_model.eos_token_id)
-    session = AuditedSession(target_model) if checked.audit else Session(target_model)
-    sampler = Sampler(
-        checked.sampling, len(prompt_tokens), target_model.eos_token_id, _constraint(checked, target_model, tokenizer)
-    )
-    backend = _told(target_model, "backend", backend)  # a loaded target decides for the draft as well
-
-    def load_draft(name: str) -> LanguageModel:
-        return load_model(name, backend, draft_dtype or dtype)
-
-    drafter: Drafter | None = None
-    if spec is not None:
+    options = Options(
+        temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, repetition_penalty=repetition_penalty,
+        presence_penalty=presence_penalty, frequency_penalty=frequency_penalty, min_tokens=min_tokens, gamma=gamma,
+        fallback=fallback, verify=verify, regex=regex, json_schema=json_schema, max_tokens=max_tokens,
+        stop=(stop,) if isinstance(stop, str) else tuple(stop), seed=seed, logprobs=logprobs, audit=audit,
+    )  # fmt: skip
+    if isinstance(draft, str):
+        check_together(draft, options)
+    model = load_model(target, backend, dtype) if isinstance(target, str) else target
+    backend = _told(model, "backend", backend)  # a loaded target decides for the draft as well
+    prompt_tokens = _encode(prompt, model)
+    verifier, policy = get_verifier(verify), get_policy(gamma)
+    session = AuditedSession(model) if audit else TreeSession(model)
+    sampler = Sampler(options, len(prompt_tokens), model.eos_token_id, _constraint(options, model))
+    drafter = None
+    if draft is not None:
         drafter = build_drafter(
-            spec, session, sampler, load_model=load_draft, check_vocabularies=check_vocabularies,
-            default_draft=DEFAULT_DRAFT, coupled=verifier.coupled,
+            draft, session, sampler, coupled=verifier.coupled,
+            load_model=lambda name: load_model(name, backend, draft_dtype or dtype),
         )  # fmt: skip
-    elif draft is not None:
-        assert not isinstance(draft, str)
-        check_vocabularies(target_model, draft)
-        drafter = ModelDrafter(Session(draft), sampler, coupled=verifier.coupled)
-    draft_name = draft if isinstance(draft, str) else None if draft is None else draft.name
-    policy = get_policy(checked.gamma)
-    if checked.fallback != "off" and draft_name is not None:
-        policy = remembered(checked.fallback, policy, (target_model.name, draft_name), target_model)
+    draft_name = draft if draft is None or isinstance(draft, str) else getattr(draft, "name", type(draft).__name__)
+    if fallback != "off" and draft_name is not None:
+        policy = remembered(fallback, policy, (model.name, draft_name), model)
     return Stream(
         prompt_tokens,
         session,
         drafter,
         sampler,
-        PhiloxNoise(checked.seed) if noise is None else noise,
-        limits,
+        PhiloxNoise(seed) if noise is None else noise,
+        Limits(max_tokens, model.n_positions, options.stop, model.eos_token_id),
         policy=policy,
-        tokenizer=tokenizer,
+        tokenizer=getattr(model, "tokenizer", None),
         verifier=verifier,
-        logprobs=checked.logprobs,
-        audit=checked.audit,
+        logprobs=logprobs,
+        audit=audit,
         clock=clock,
         prompt=prompt if isinstance(prompt, str) else "",
         options={
-            "target": target_model.name,
+            "target": model.name,
             "draft": draft_name,
             "backend": backend,
-            "dtype": _told(target_model, "dtype", dtype),
-            "draft_dtype": draft_dtype or dtype,
-            **asdict(checked),
+            "dtype": _told(model, "dtype", dtype),
+            "draft_dtype": _told(_draft_model(drafter), "dtype", draft_dtype or dtype),
+            **options.to_dict(),
         },
     )
 
 
-def generate(prompt: str | Sequence[int], **options: Any) -> Generation:
-    """Generate to the end and return the result; the parameters are those of :func:`stream`.
+def _to_the_end(start: Callable[_Parameters, Stream]) -> Callable[_Parameters, Generation]:
+    """Return :func:`generate`: what ``start`` does, run to the end, with the same parameters."""
+
+    @functools.wraps(start)
+    def generate(*args: _Parameters.args, **options: _Parameters.kwargs) -> Generation:
+        return start(*args, **options).run()
+
+    generate.__name__ = generate.__qualname__ = "generate"
+    generate.__doc__ = """Generate to the end and return the result; the parameters are those of :func:`stream`.
 
     Examples
     --------
@@ -142,39 +162,23 @@ def generate(prompt: str | Sequence[int], **options: Any) -> Generation:
     >>> generate([0], target=TableModel(4), draft=None, max_tokens=2, seed=1).sources
     ('plain', 'plain')
     """
-    return stream(prompt, **options).run()
+    generate.__annotations__ = {**start.__annotations__, "return": "Generation"}
+    generate.__signature__ = inspect.signature(start).replace(return_annotation="Generation")  # type: ignore[attr-defined]
+    return generate
 
 
-def check_vocabularies(target: LanguageModel, draft: LanguageModel) -> None:
-    """Check that a token id means the same to both models.
-
-    Raises
-    ------
-    VocabularyError
-        If sizes or contents differ.
-    """
-    difference = None
-    if target.vocab_size != draft.vocab_size:
-        difference = f"the target has {target.vocab_size} tokens, the draft {draft.vocab_size}"
-    else:
-        ours, theirs = getattr(target, "tokenizer", None), getattr(draft, "tokenizer", None)
-        if ours is not None and theirs is not None:
-            difference = describe_difference(ours, theirs)
-    if difference is not None:
-        raise VocabularyError(
-            f"target {target.name} and draft {draft.name} have different vocabularies ({difference}); speculative "
-            f"decoding needs one shared vocabulary. Try --draft none, or --draft {draft.name}:translate=true"
-        )
+generate = _to_the_end(stream)
 
 
-def check_together(spec: DraftSpec, verifier: Verifier, options: Options) -> None:
-    """Refuse combinations that cannot work, before anything is loaded.
+def check_together(draft: str, options: Options) -> None:
+    """Refuse a draft that is none, or cannot work with the options, before anything is loaded.
 
     Raises
     ------
     OptionError
         Naming a combination that does.
     """
+    spec, verifier = parse_draft(draft), get_verifier(options.verify)
     if not spec.is_tree:
         return
     if not verifier.trees:
@@ -188,18 +192,10 @@ def check_together(spec: DraftSpec, verifier: Verifier, options: Options) -> Non
         )
 
 
-def _options(options: dict[str, Any]) -> Options:
-    known = Options.__dataclass_fields__
-    for name in options:
-        if name not in known:
-            raise OptionError(f"unknown option {name!r}; the options are {', '.join(known)}")
-    stop = options.get("stop", ())
-    return Options(**{**options, "stop": (stop,) if isinstance(stop, str) else tuple(stop)})
-
-
-def _constraint(options: Options, target: LanguageModel, tokenizer: Tokenizer | None) -> Constraint | None:
+def _constraint(options: Options, target: LanguageModel) -> Constraint | None:
     if options.regex is None and options.json_schema is None:
         return None
+    tokenizer: Tokenizer | None = getattr(target, "tokenizer", None)
     if tokenizer is None or not target.eos_token_id:
         raise OptionError(
             f"a regex or JSON schema needs a tokenizer and an end-of-text token, and {target.name} lacks one of them"
@@ -209,14 +205,20 @@ def _constraint(options: Options, target: LanguageModel, tokenizer: Tokenizer | 
     return Constraint(form, kind, tokenizer, min(target.eos_token_id), target.vocab_size)
 
 
+def _draft_model(drafter: Drafter | None) -> LanguageModel | None:
+    session = getattr(drafter, "session", None)
+    return None if session is None else session.model
+
+
 def _told(model: LanguageModel | None, what: str, asked: str) -> str:
     """Return what a model really runs with: a loaded one may differ from the options."""
     value = getattr(model, what, asked)
     return str(getattr(value, "name", value))
 
 
-def _encode(prompt: str | Sequence[int], target: LanguageModel, tokenizer: Tokenizer | None) -> list[int]:
+def _encode(prompt: str | Sequence[int], target: LanguageModel) -> list[int]:
     if isinstance(prompt, str):
+        tokenizer: Tokenizer | None = getattr(target, "tokenizer", None)
         if tokenizer is None:
             raise PromptError(f"the prompt is text, but {target.name} has no tokenizer. Give token ids")
         tokens = tokenizer.encode(prompt)

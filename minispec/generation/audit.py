@@ -13,14 +13,15 @@ from minispec.backends.base import Array
 from minispec.errors import InvariantError
 from minispec.generation.metrics import Metrics
 from minispec.generation.transcript import Transcript
-from minispec.model.session import LanguageModel, Session
+from minispec.model.session import LanguageModel
+from minispec.model.tree_session import TreeSession
 
 _TOLERANCE = 1e-4
 """Of a backend that is not batch-invariant, relative to max(1, |logit|): float32 sums of a few thousand terms in
 another order differ by about 1e-6; a stale or misplaced row differs by about 1."""
 
 
-class AuditedSession(Session):
+class AuditedSession(TreeSession):
     """A session that recomputes what it returns, from the first token and without a cache.
 
     Parameters
@@ -79,13 +80,13 @@ class AuditedSession(Session):
                 )
 
 
-def audit_step(transcript: Transcript, target: Session, other_forwards: int) -> None:
+def audit_step(transcript: Transcript, target: TreeSession, other_forwards: int) -> None:
     """Check lengths and counters after a step.
 
     Parameters
     ----------
     transcript : Transcript
-    target : Session
+    target : TreeSession
     other_forwards : int
         The target's forwards that belong to no committed step.
 

@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
-from minispec.control import get_policy
+from minispec.control import GammaPolicy, get_policy
 from minispec.control.fallback import SCOPES
 from minispec.errors import OptionError
 from minispec.sampling import SamplingParams
-from minispec.verifiers import get_verifier
-
-DEFAULT_TARGET = "target-17m"
-DEFAULT_DRAFT = "draft-1.6m"
+from minispec.verifiers import Verifier, Verify, get_verifier
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """Options of one generation; see ``minispec generate --help`` for what each does.
+@dataclass(frozen=True)
+class Options(SamplingParams):
+    """Options of one generation: how tokens are sampled, and how they are drafted, verified and ended.
 
     Attributes
     ----------
-    gamma : int or str
-        Tokens to draft per step, or a policy: "heuristic", "confidence:threshold=0.4", "auto", "replay:trace=FILE".
+    gamma : int, str or GammaPolicy
+        Tokens to draft per step, or a policy: "heuristic", "confidence:threshold=0.4", "auto", "replay:trace=FILE", or
+        an object of your own.
     fallback : {"off", "request", "session", "process"}
         Stop drafting where it costs more than it saves, and for how long that is remembered.
-    verify : str
-        The rule that judges drafts, see :mod:`minispec.verifiers`.
+    verify : str, Verifier or Verify
+        The rule that judges drafts, see :mod:`minispec.verifiers`; a rule of your own, with or without what it
+        promises.
     regex, json_schema : str or None
         What form the text must have; at most one of the two.
+    max_tokens : int
+        Tokens to emit at most.
+    stop : tuple of str
+        The text ends just before any of these.
+    seed : int
+        The same seed and options give the same text.
     logprobs, audit : bool
         Record details per token; check every forward and every step.
 
@@ -37,17 +43,9 @@ class Options:
         If a value is outside its range.
     """
 
-    gamma: int | str = 5
+    gamma: int | str | GammaPolicy = 5
     fallback: str = "off"
-    verify: str = "rejection"
-    temperature: float = 0.8
-    top_k: int = 0
-    top_p: float = 0.95
-    min_p: float = 0.0
-    repetition_penalty: float = 1.0
-    presence_penalty: float = 0.0
-    frequency_penalty: float = 0.0
-    min_tokens: int = 0
+    verify: str | Verifier | Verify = "rejection"
     regex: str | None = None
     json_schema: str | None = None
     max_tokens: int = 128
@@ -57,9 +55,9 @@ class Options:
     audit: bool = False
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         get_policy(self.gamma)
         get_verifier(self.verify)
-        _ = self.sampling  # each of the three checks what it is made of
         if self.fallback != "off" and self.fallback not in SCOPES:
             raise OptionError(
                 f"fallback is {self.fallback!r}; it must be off or one of {', '.join(SCOPES)}. Try --fallback request"
@@ -67,16 +65,15 @@ class Options:
         if self.regex is not None and self.json_schema is not None:
             raise OptionError("both a regex and a JSON schema are given; a text can have one form. Leave one out")
 
-    @property
-    def sampling(self) -> SamplingParams:
-        """The options that turn logits into a distribution."""
-        return SamplingParams(
-            temperature=self.temperature,
-            top_k=self.top_k,
-            top_p=self.top_p,
-            min_p=self.min_p,
-            repetition_penalty=self.repetition_penalty,
-            presence_penalty=self.presence_penalty,
-            frequency_penalty=self.frequency_penalty,
-            min_tokens=self.min_tokens,
-        )
+    def to_dict(self) -> dict[str, Any]:
+        """Return the options as JSON can hold them; an object of yours goes by its name."""
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value if _is_plain(value) else _name_of(value) for name, value in plain.items()}
+
+
+def _is_plain(value: object) -> bool:
+    return value is None or isinstance(value, (bool, int, float, str, tuple))
+
+
+def _name_of(value: object) -> str:
+    return str(getattr(value, "name", getattr(value, "__name__", type(value).__name__)))

@@ -6,24 +6,29 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from minispec.control import FixedGamma, GammaPolicy
-from minispec.drafters import Drafter
+from minispec.drafters import Drafter, NoDrafter
 from minispec.generation.audit import audit_step
-from minispec.generation.autoregressive import autoregressive
-from minispec.generation.events import Emitted, Event, Finished, Prefilled
+from minispec.generation.events import Drafted, Emitted, Event, Finished, Prefilled, Verified
 from minispec.generation.guarantee import guarantee, reproducible
+from minispec.generation.loop import decode
 from minispec.generation.metrics import Metrics
 from minispec.generation.result import Generation
-from minispec.generation.speculative import speculative
 from minispec.generation.stopping import Limits, Stopper
+from minispec.generation.stopwatch import Stopwatch
 from minispec.generation.transcript import Transcript
-from minispec.model.session import Session
+from minispec.model.session import Ask
+from minispec.model.tree_session import TreeSession
 from minispec.noise import Noise
+from minispec.records import Draft, Step
 from minispec.sampling import Sampler
 from minispec.tokenizer import Tokenizer
 from minispec.verifiers import Verifier, get_verifier
 
 REJECTION = get_verifier("rejection")
+_NO_LOGITS = np.empty((0, 0), np.float32)
 
 
 class Stream:
@@ -37,9 +42,9 @@ class Stream:
     ----------
     prompt_tokens : sequence of int
         At least one.
-    target : Session
+    target : TreeSession
     drafter : Drafter or None
-        None decodes plainly.
+        None decodes plainly; rule and policy then have nothing to do.
     sampler : Sampler
     noise : Noise
     limits : Limits
@@ -56,8 +61,6 @@ class Stream:
     prompt : str
     options : mapping
         Recorded in the result.
-    row : int
-        Part of the noise's address.
     clock : callable
         Seconds.
     """
@@ -65,7 +68,7 @@ class Stream:
     def __init__(
         self,
         prompt_tokens: Sequence[int],
-        target: Session,
+        target: TreeSession,
         drafter: Drafter | None,
         sampler: Sampler,
         noise: Noise,
@@ -78,25 +81,27 @@ class Stream:
         audit: bool = False,
         prompt: str = "",
         options: Mapping[str, Any] | None = None,
-        row: int = 0,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.target = target
-        self.drafter = drafter
+        self.speculates = drafter is not None
+        self.drafter = NoDrafter() if drafter is None else drafter
         self._tokenizer = tokenizer
         self._prompt = prompt
         self._prompt_tokens = tuple(prompt_tokens)
         self._sampler = sampler
         self._noise = noise
-        self._policy = policy or FixedGamma(5)
-        self._verifier = verifier
-        self._logprobs = logprobs
+        self._policy = policy if policy is not None and self.speculates else FixedGamma(5 if self.speculates else 0)
+        self._verifier = verifier if self.speculates else REJECTION
         self._audit = audit
-        self._row = row
         self._clock = clock
+        self._watch = Stopwatch(clock)
         self._options = dict(options or {})
-        self._transcript = Transcript(prompt_tokens, lambda: Stopper(limits, tokenizer, len(prompt_tokens)))
+        self._transcript = Transcript(
+            prompt_tokens, lambda: Stopper(limits, tokenizer, len(prompt_tokens)), self._watch, logprobs=logprobs
+        )
         self._prefill_s: float | None = None
+        self._other_forwards = 0
         self._num_delivered = 0  # steps whose Emitted event reached the consumer
         self._finished_delivered = False
         self._events: Iterator[Event] | None = None
@@ -137,7 +142,7 @@ class Stream:
         transcript = self._transcript
         finish = transcript.finish
         promise = guarantee(
-            self._verifier if self.drafter is not None else None,
+            self._verifier if self.speculates else None,
             temperature=self._sampler.params.temperature,
             batch_invariant=self.target.model.batch_invariant,
         )
@@ -149,7 +154,7 @@ class Stream:
             finish_reason="interrupted" if finish is None else finish.reason,
             stop=None if finish is None else finish.stop,
             guarantee=promise,
-            reproducible=reproducible(promise, timed=self.drafter is not None and self._policy.timed),
+            reproducible=reproducible(promise, timed=self._policy.timed),
             metrics=Metrics.from_steps(transcript.steps, len(self._prompt_tokens), self._prefill_s or 0.0),
             options=self._options,
             steps=tuple(transcript.steps),
@@ -171,39 +176,84 @@ class Stream:
         transcript = self._transcript
         if self._prefill_s is None:
             yield self._prefill()
-        while self._num_delivered < len(transcript.steps):
-            step, pieces = transcript.steps[self._num_delivered], transcript.pieces[self._num_delivered]
-            yield Emitted(step.index, step.position, step.tokens, step.sources, tuple(pieces), step.details)
-        other_forwards = self.target.num_forwards - len(transcript.steps)  # the prefill's and interrupted steps'
-        if self.drafter is None:
-            events = autoregressive(
-                transcript, self.target, self._sampler, self._noise,
-                row=self._row, logprobs=self._logprobs, clock=self._clock,
-            )  # fmt: skip
-        else:
-            events = speculative(
-                transcript, self.target, self.drafter, self._sampler, self._noise, self._verifier.verify, self._policy,
-                row=self._row, logprobs=self._logprobs, clock=self._clock,
-            )  # fmt: skip
-        for event in events:
-            if self._audit and isinstance(event, Emitted):
-                audit_step(transcript, self.target, other_forwards)
-            yield event
+        for step in transcript.steps[self._num_delivered :]:
+            yield self._emitted(step)
+        self._other_forwards = self.target.num_forwards - len(transcript.steps)  # the prefill's and interrupted steps'
+        loop = decode(
+            transcript, self.target, self.drafter, self._sampler, self._noise, self._verifier.verify, self._policy
+        )
+        self._watch.start()
+        asked = next(loop, None)
+        while asked is not None:
+            logits = _NO_LOGITS
+            if isinstance(asked, Ask):
+                logits = asked.answer()
+                self._watch.scored()
+            else:
+                yield from self._tell(asked)
+            try:
+                asked = loop.send(logits)
+            except StopIteration:
+                break
         yield Finished(self.generation)
+
+    def _tell(self, done: Draft | Step) -> Iterator[Event]:
+        """Say what the loop has come to, while the clock stands still."""
+        if isinstance(done, Draft):
+            self._watch.drafted()
+            if self.speculates:
+                yield self._drafted(done)
+            self._watch.resume()
+            return
+        self._observe()
+        if self._audit:
+            audit_step(self._transcript, self.target, self._other_forwards)
+        if self.speculates:
+            yield _verified(done)
+        yield self._emitted(done)
+        self._watch.start()
+
+    def _drafted(self, draft: Draft) -> Drafted:
+        index, position = len(self._transcript.steps), len(self._transcript.tokens)
+        probs = tuple(float(draft.probs[i, token]) for i, token in enumerate(draft.tokens))
+        return Drafted(index, position, draft.tokens, probs, self._watch.draft_s, draft.parents)
+
+    def _emitted(self, step: Step) -> Emitted:
+        pieces = tuple(self._transcript.pieces[step.index])
+        return Emitted(step.index, step.position, step.tokens, step.sources, pieces, step.details)
+
+    def _observe(self) -> None:
+        """Let the policy learn from each committed step once, also from one that an interruption kept from it."""
+        for step in self._transcript.unobserved():
+            self._policy.observe(step)
 
     def _prefill(self) -> Prefilled:
         """Feed the prompt but for its last token to target and drafter."""
         started = self._clock()
         self.target.prefill(self._prompt_tokens[:-1])
-        if self.drafter is not None:
-            self.drafter.prefill(self._prompt_tokens[:-1])
+        self.drafter.prefill(self._prompt_tokens[:-1])
         self._prefill_s = self._clock() - started
         return Prefilled(len(self._prompt_tokens), self._prefill_s)
 
     def _set_back(self) -> None:
-        """Make transcript and caches agree on the committed steps, whatever an interruption left behind."""
+        """Make transcript, policy and caches agree on the committed steps, whatever an interruption left behind."""
         self._transcript.rebuild()
+        self._observe()
         length = len(self._transcript.tokens) - 1
         self.target.rollback(length)
-        if self.drafter is not None:
-            self.drafter.rollback(length)
+        self.drafter.rollback(length)
+
+
+def _verified(step: Step) -> Verified:
+    verdict = step.verdict
+    rejected = tuple(token for i, token in enumerate(step.draft_tokens) if i not in verdict.accepted)
+    return Verified(
+        step=step.index,
+        position=step.position,
+        num_accepted=verdict.num_accepted,
+        rejected=rejected,
+        next_token=verdict.next_token,
+        source=verdict.source,
+        accept_probs=verdict.accept_probs,
+        elapsed_s=step.step_s - step.draft_s,
+    )

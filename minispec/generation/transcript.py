@@ -8,8 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
+from minispec.generation.details import token_details
 from minispec.generation.stopping import Piece, Stopper
-from minispec.records import Draft, Finish, Source, Step, TokenDetail, Verdict
+from minispec.generation.stopwatch import Stopwatch
+from minispec.records import Draft, Finish, Source, Step, Verdict
 
 
 class Transcript:
@@ -20,6 +25,10 @@ class Transcript:
     prompt_tokens : sequence of int
     new_stopper : callable
         Returns a stopper that has seen nothing yet.
+    watch : Stopwatch
+        Knows the seconds of the step that is committed.
+    logprobs : bool
+        Record a detail per token.
 
     Attributes
     ----------
@@ -31,9 +40,18 @@ class Transcript:
     finish : Finish or None
     """
 
-    def __init__(self, prompt_tokens: Sequence[int], new_stopper: Callable[[], Stopper]) -> None:
+    def __init__(
+        self,
+        prompt_tokens: Sequence[int],
+        new_stopper: Callable[[], Stopper],
+        watch: Stopwatch,
+        *,
+        logprobs: bool = False,
+    ) -> None:
         self._prompt = tuple(prompt_tokens)
         self._new_stopper = new_stopper
+        self._watch = watch
+        self._logprobs = logprobs
         self.steps: list[Step] = []
         self._num_observed = 0
         self.rebuild()
@@ -65,16 +83,19 @@ class Transcript:
         return self._stopper.text
 
     def commit(
-        self,
-        draft: Draft,
-        verdict: Verdict,
-        *,
-        draft_s: float,
-        target_s: float,
-        step_s: float,
-        details: Sequence[TokenDetail] = (),
+        self, draft: Draft, verdict: Verdict, logits: NDArray[np.float32], target_probs: NDArray[np.float64]
     ) -> Step:
-        """Cut what the target emitted where the text ends, and record the step."""
+        """Cut what the target emitted where the text ends, and record the step.
+
+        Parameters
+        ----------
+        draft : Draft
+        verdict : Verdict
+        logits, target_probs : ndarray of shape (G + 1, V)
+            The target's, before and after processing.
+        """
+        self._watch.stop()
+        details = token_details(logits, target_probs, draft, verdict) if self._logprobs else ()
         position = len(self.tokens)
         tokens, sources = self._emitted(draft.tokens, verdict)
         kept = self._advance(tokens, sources)
@@ -85,9 +106,9 @@ class Transcript:
             verdict=verdict,
             tokens=tokens[:kept],
             sources=sources[:kept],
-            draft_s=draft_s,
-            target_s=target_s,
-            step_s=step_s,
+            draft_s=self._watch.draft_s,
+            target_s=self._watch.target_s,
+            step_s=self._watch.step_s,
             finish=self.finish,
             details=tuple(details[:kept]),
         )

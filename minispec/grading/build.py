@@ -28,7 +28,7 @@ END
 # The submission runs under another user id, which must not read the solution, the secret or the results.
 chmod 700 "$root/source" "$root/results"
 export PYTHONPATH="$root/source:/opt/minispec-packages"
-exec "${{PYTHON:-$root/source/venv/bin/python}}" -m minispec grade "$root/submission" --assignment {id} \\
+exec "${{PYTHON:-$root/source/venv/bin/python}}" -P -m minispec grade "$root/submission" --assignment {id} \\
     --assignments "$root/source/assignments" --secret-file "$root/source/secret" \\
     --format gradescope --output "$root/results/results.json"
 """
@@ -168,7 +168,7 @@ def _gradescope(assignment: Assignment, folder: Path) -> Path:
     for path in sorted(package.rglob("*.py")):
         files[f"minispec/{path.relative_to(package)}"] = path.read_text(encoding="utf-8")
     for path in sorted(assignment.folder.rglob("*")):
-        if path.suffix in (".py", ".toml") and "held_out" not in path.parts:
+        if path.suffix in (".py", ".toml", ".json") and "held_out" not in path.parts:
             name = f"assignments/{assignment.id}/{path.relative_to(assignment.folder)}"
             files[name] = path.read_text(encoding="utf-8")
     return _write_zip(folder / f"{assignment.id}-gradescope.zip", files, executable=("run_autograder", "setup.sh"))

@@ -9,8 +9,9 @@ import os
 from functools import lru_cache
 from pathlib import Path
 
-from minispec.grading.grade import DEFAULT_SECRET, Grader
-from minispec.grading.manifest import load_assignment
+from minispec.grading.classroom import Job, grade_all
+from minispec.grading.grade import DEFAULT_SECRET
+from minispec.grading.jail import LAYERS
 from minispec.grading.report import CheckResult, Report
 
 
@@ -18,8 +19,9 @@ from minispec.grading.report import CheckResult, Report
 def _report(notebook: str, changed_ns: int, assignment: str) -> Report:
     """Grade a notebook; once for all its cells, as long as the file stays the same."""
     folder = os.environ.get("MINISPEC_ASSIGNMENTS")
-    grader = Grader(load_assignment(assignment, Path(folder) if folder else None), DEFAULT_SECRET)
-    return grader.grade(Path(notebook))
+    job = Job(assignment, Path(folder) if folder else None, DEFAULT_SECRET, LAYERS)
+    (report,) = grade_all(job, [Path(notebook)], jobs=1)
+    return report
 
 
 def _checks(notebook: str, assignment: str) -> list[CheckResult]:

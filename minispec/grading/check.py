@@ -75,7 +75,7 @@ class Close:
                 return difference
             keys.remove("law")
         for key in keys:
-            where = f"{path}.{key}" if path else str(key)
+            where = f"{path}.{key}" if path else str(key)  # a key of ours
             if key not in observed:
                 return f"{where} is missing"
             if difference := self._differ(observed[key], expected[key], where):
@@ -135,7 +135,8 @@ def _differ_law(observed: dict[Any, Any], expected: dict[Any, Any], path: str) -
         return None
     worst = max(gaps, key=lambda key: abs(gaps[key]))
     return (
-        f"the law of {path or 'the result'} is wrong by {distance:.3g} (total variation): {worst} has probability "
+        f"the law of {path or 'the result'} is wrong by {distance:.3g} (total variation): "
+        f"{shown_long(worst, 120)} has probability "
         f"{a.get(worst, 0.0):.6g}, expected {b.get(worst, 0.0):.6g}"
     )
 
@@ -159,10 +160,14 @@ def shown_value(value: Any) -> str:
         with np.printoptions(precision=6, threshold=24, linewidth=10_000, floatmode="maxprec"):
             return shown_long(" ".join(np.array2string(value, separator=", ").split()))
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {shown_value(item)}" for key, item in value.items()) + "}"
+        return shown_long("{" + ", ".join(f"{_bare(key)}: {shown_value(item)}" for key, item in value.items()) + "}")
     if isinstance(value, (list, tuple)) and len(value) <= 24:
         return shown_long("[" + ", ".join(map(shown_value, value)) + "]")
     return shown(value)
+
+
+def _bare(key: object) -> str:
+    return key if isinstance(key, str) and key.isidentifier() else shown(key)
 
 
 def shown_long(text: str, limit: int = 300) -> str:
@@ -189,7 +194,8 @@ class Check:
     cases : sequence of dict
         Fixed cases. They are also what tells the catalogue's mistakes apart.
     hidden : callable, optional
-        Takes a generator seeded by the submission and a secret; returns more cases.
+        Takes a generator seeded by the submission and a secret; returns more cases. A student's bundle may lack it,
+        an assignment may not: what has fixed cases only is passed by a table of the answers.
     search : callable, optional
         Returns a hypothesis strategy of cases, in which the smallest failing example is looked for.
     same : callable
@@ -197,6 +203,9 @@ class Check:
         Writes a case for the report.
     leaderboard : callable, optional
         Takes the observation of the first case; returns named figures.
+    secret : bool
+        Whether the hidden cases are made of something no student may see, so that a report tells nothing of them, as
+        of a hidden check. Otherwise they are numbers that serve one submission only.
     """
 
     id: str
@@ -207,3 +216,4 @@ class Check:
     same: Same = Close()
     show: Callable[[Case], str] = show_case
     leaderboard: Callable[[Any], dict[str, float]] | None = None
+    secret: bool = False

@@ -46,31 +46,51 @@ def main() -> None:
     to_us, from_us = int(sys.argv[1]), int(sys.argv[2])
     sys.argv = [""]
     setup = json.loads(_read(to_us))
-    layers, folder = _module("grading_jail", setup["jail"]).enter({**setup["wanted"], "close": [to_us, from_us]})
+    jail = _module("grading_jail", setup["jail"])
+    jail.die_with_parent(setup["parent"])
+    layers, folder = jail.enter({**setup["wanted"], "close": [to_us, from_us]})
     sys.path.append("/packages" if layers["namespaces"] else setup["wanted"]["links"])
     sys.path.append(folder)
     host = _module("grading_host", setup["host"])
     sys.stdin = open(os.devnull)  # noqa: SIM115 - for as long as we live
 
     def send(tree: Any) -> None:
-        _write(from_us, host.dumps(tree))
+        message = host.dumps(tree)
+        if len(message) > host.MAX_MESSAGE:
+            said = f"a value of more than {host.MAX_MESSAGE >> 20} MB"
+            message = host.dumps({"is": "error", "kind": "not a value", "type": "TypeError", "message": said})
+        _write(from_us, message)
 
     def ask(tree: Any) -> Any:
-        send(tree)
+        message = host.dumps(tree)
+        if len(message) > host.MAX_MESSAGE:
+            raise host.NotAValueError(f"a question of more than {host.MAX_MESSAGE >> 20} MB")
+        _write(from_us, message)
         return host.loads(_read(to_us))
 
     for name, text in setup["files"].items():
+        os.makedirs(os.path.dirname(f"{folder}/{name}"), exist_ok=True)
         with open(f"{folder}/{name}", "x", encoding="utf-8", newline="") as file:
             file.write(text)
     random.seed(0)
     host.np.random.seed(0)
+    own = {name[:-3]: f"{folder}/{name}" for name in setup["files"] if name[:-3] in sys.stdlib_module_names}
+    host.OwnModules(own).install()
     send({"is": "ready", "layers": layers})
+    modules, notes = [], []
     try:
-        modules = [host.load(name, setup["files"][f"{name}.py"], f"{folder}/{name}.py") for name in setup["modules"]]
+        for name in setup["modules"]:
+            text, path = setup["files"][f"{name}.py"], f"{folder}/{name}.py"
+            if f"{name}.py" in setup["cells"]:
+                module, said = host.load_cells(name, text, path, setup["cells"][f"{name}.py"])
+                notes += said
+            else:
+                module = host.load(name, text, path)
+            modules.append(module)
     except BaseException as error:
         send(host.describe(error, folder))
         return
-    send({"is": "value", "value": None})
+    send({"is": "value", "value": notes[:8]})
     served = host.Host(modules, ask, folder)
     while True:
         send(served.handle(host.loads(_read(to_us))))

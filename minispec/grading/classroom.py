@@ -1,28 +1,45 @@
-"""Grades many submissions side by side; stopped and started again, it goes on where it was."""
+"""Grades submissions side by side, each watched; stopped and started again, it goes on where it was.
+
+A *judge* is a process that grades (:mod:`minispec.grading.judge`). Here it is only started, watched and, where a
+submission has made it run out of memory or time, ended: the question it was at is lost to that submission, and another
+judge goes on with the next question.
+"""
 
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+import select
+import stat
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from minispec.errors import InputError, OutputError
-from minispec.grading.grade import Grader
-from minispec.grading.manifest import Assignment, load_assignment
-from minispec.grading.report import Report
+from minispec.errors import InputError, InvariantError, OutputError
+from minispec.grading.intake import name_of
+from minispec.grading.manifest import Assignment, Question, load_assignment
+from minispec.grading.report import CheckResult, QuestionResult, Report
 
+MAX_SECONDS = 60.0
+"""Wall clock for one submission."""
+_SOFT_SECONDS = 45.0
+"""After which a judge stops by itself."""
+_MAX_LINE = 8 << 20
+_STAMPED = 4 << 20
 Progress = Callable[[int, int, Report], None]
 """Called with how many are done, how many there are, and the latest report."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """All a process needs to build its grader."""
+    """All a judge needs to build its grader."""
 
     assignment: str
     folder: Path | None
@@ -31,14 +48,174 @@ class Job:
     examples: bool = True
 
 
-_graders: dict[Job, Grader] = {}
+class _GoneError(Exception):
+    """A judge has ended, or had to be ended."""
 
 
-def _grade(job: Job, path: Path) -> Report:
-    """Grade one submission; a process keeps its grader, and with it the catalogue's fingerprints."""
-    if job not in _graders:
-        _graders[job] = Grader(load_assignment(job.assignment, job.folder), job.secret, job.layers, job.examples)
-    return _graders[job].grade(path)
+class _Judge:
+    """One process that grades."""
+
+    def __init__(self, job: Job) -> None:
+        threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "minispec.grading.judge"],  # -P: nothing is imported from where we stand
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, **threads},
+        )
+        self._buffer = bytearray()
+        self._say(
+            {
+                "parent": os.getpid(),
+                "assignment": job.assignment,
+                "folder": None if job.folder is None else str(job.folder.absolute()),
+                "secret": job.secret.hex(),
+                "layers": job.layers,
+                "examples": job.examples,
+            }
+        )
+
+    def grade(self, path: Path, earlier: Report | None, until: float) -> Iterator[tuple[str, Report]]:
+        """Yield ``("unfinished", report)`` as it grows, and last ``("report", report)``.
+
+        Raises
+        ------
+        _GoneError
+            Saying why.
+        InputError
+            If the job itself cannot be done.
+        """
+        seconds = min(_SOFT_SECONDS, until - time.monotonic())
+        told = None if earlier is None else earlier.to_dict()
+        self._say({"path": str(path.absolute()), "earlier": told, "seconds": seconds})
+        while True:
+            ((kind, content),) = json.loads(self._line(until)).items()
+            if kind == "refused":
+                raise InputError(content)
+            if kind == "broke":
+                raise _GoneError(content)
+            yield kind, Report.from_dict(content)
+            if kind == "report":
+                return
+
+    def end(self) -> None:
+        """Kill it; its workers die with it."""
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            assert pipe is not None
+            with suppress(OSError):
+                pipe.close()
+
+    def _say(self, message: dict[str, object]) -> None:
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(json.dumps(message).encode("ascii") + b"\n")
+            self._process.stdin.flush()
+        except OSError:
+            raise _GoneError("it has ended") from None
+
+    def _line(self, until: float) -> bytes:
+        assert self._process.stdout is not None
+        while b"\n" not in self._buffer:
+            ready, _, _ = select.select([self._process.stdout], [], [], max(0.0, until - time.monotonic()))
+            if not ready:
+                raise _GoneError(f"its {MAX_SECONDS:.0f} s were over")
+            part = os.read(self._process.stdout.fileno(), 1 << 20)
+            if not part or len(self._buffer) > _MAX_LINE:
+                raise _GoneError("it ran out of memory or processor time" if not part else "its report has no end")
+            self._buffer += part
+        line, _, rest = bytes(self._buffer).partition(b"\n")
+        self._buffer = bytearray(rest)
+        return line
+
+
+class _Court:
+    """Judges, one per thread, replaced when they are gone."""
+
+    def __init__(self, job: Job, assignment: Assignment) -> None:
+        self._job = job
+        self._assignment = assignment
+        self._mine = threading.local()
+        self._all: list[_Judge] = []
+        self._lock = threading.Lock()
+        self._is_closed = False
+
+    def grade(self, path: Path) -> Report:
+        """Grade one submission, whatever becomes of the judges."""
+        start = time.monotonic()
+        until = start + MAX_SECONDS
+        told = self._assignment
+        report = Report(told.id, told.title, told.version, name_of(path), "", [], {}, [], {}, 0.0)
+        begun: Report | None = None
+        while len(report.questions) < len(told.questions):
+            if time.monotonic() >= until:
+                left = told.questions[len(report.questions) :]
+                report.questions += [_lost(one, "not run: other questions took all the time") for one in left]
+                break
+            try:
+                judge = self._judge()
+                for kind, report in judge.grade(path, begun, until):
+                    begun = report
+                    if kind == "report":
+                        return report
+            except _GoneError as gone:
+                self._dismiss()
+                if begun is None and len(report.questions) == 0:
+                    report.notes.append(f"nothing could be graded: in reading this, the grader broke down: {gone}")
+                    why = "not run: see the top"
+                    report.questions += [_lost(one, why) for one in told.questions]
+                elif len(report.questions) < len(told.questions):
+                    question = told.questions[len(report.questions)]
+                    why = f"what it gave or asked for was too much for the grader: {gone}"
+                    report.questions.append(_lost(question, why))
+                    begun = report
+        report.seconds = time.monotonic() - start
+        return report.settle(told.needs)
+
+    def close(self) -> None:
+        """End all judges, also those that are busy."""
+        with self._lock:
+            self._is_closed = True
+            for judge in self._all:
+                judge.end()
+
+    def _judge(self) -> _Judge:
+        if getattr(self._mine, "judge", None) is None:
+            with self._lock:
+                if self._is_closed:
+                    raise InvariantError("the court is closed")
+                self._mine.judge = _Judge(self._job)
+                self._all.append(self._mine.judge)
+        judge: _Judge = self._mine.judge
+        return judge
+
+    def _dismiss(self) -> None:
+        with self._lock:
+            judge, self._mine.judge = self._mine.judge, None
+            if judge is not None:
+                self._all.remove(judge)
+                judge.end()
+
+
+def _lost(question: Question, why: str) -> QuestionResult:
+    checks = [
+        CheckResult(info.id, info.title, 0.0, info.points, info.visibility, "failed", why) for info in question.checks
+    ]
+    return QuestionResult(question.id, question.title, checks)
+
+
+@contextmanager
+def _court(job: Job, assignment: Assignment, size: int) -> Iterator[Callable[[Path], Future[Report]]]:
+    """Yield what hands a submission to the next free judge."""
+    court = _Court(job, assignment)
+    pool = ThreadPoolExecutor(size)
+    try:
+        yield lambda path: pool.submit(court.grade, path)
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        court.close()
+        pool.shutdown()
 
 
 def submissions_in(folder: Path) -> list[Path]:
@@ -60,7 +237,7 @@ def submissions_in(folder: Path) -> list[Path]:
 def grade_all(
     job: Job, paths: Sequence[Path], *, jobs: int, results: Path | None = None, progress: Progress | None = None
 ) -> list[Report]:
-    """Grade submissions in parallel processes.
+    """Grade submissions in parallel processes; whatever a submission does, it gets a report.
 
     Parameters
     ----------
@@ -77,6 +254,11 @@ def grade_all(
     -------
     list of Report
         In the order of ``paths``.
+
+    Raises
+    ------
+    InputError
+        If the assignment is broken, or the isolation not safe here.
     """
     assignment = load_assignment(job.assignment, job.folder)
     edition = _edition(assignment, job)
@@ -88,20 +270,15 @@ def grade_all(
         _tell(progress, count, len(paths), report)
     left = [path for path in paths if path not in done]
     if left:
-        context = multiprocessing.get_context("spawn")  # a fork of a process with threads may hang
-        with ProcessPoolExecutor(min(jobs, len(left)), mp_context=context) as pool:
-            waiting: dict[Future[Report], Path] = {pool.submit(_grade, job, path): path for path in left}
-            try:
-                while waiting:
-                    for future in wait(waiting, return_when=FIRST_COMPLETED).done:
-                        path = waiting.pop(future)
-                        done[path] = future.result()
-                        if results is not None:
-                            _write(results, path, edition, done[path])
-                        _tell(progress, len(done), len(paths), done[path])
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+        with _court(job, assignment, min(jobs, len(left))) as hand_in:
+            waiting = {hand_in(path): path for path in left}
+            while waiting:
+                for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+                    path = waiting.pop(future)
+                    done[path] = future.result()
+                    if results is not None:
+                        _write(results, path, edition, done[path])
+                    _tell(progress, len(done), len(paths), done[path])
     return [done[path] for path in paths]
 
 
@@ -118,21 +295,30 @@ def _make_folder(folder: Path) -> None:
 
 
 def _edition(assignment: Assignment, job: Job) -> str:
-    """Name what a report depends on besides the submission."""
+    """Name what a report depends on besides the submission: the job, the assignment and the grader."""
     state = sha256(repr((job.secret, job.layers, job.examples)).encode())
-    for path in sorted(path for path in assignment.folder.rglob("*") if path.suffix in (".py", ".toml")):
-        state.update(path.read_bytes())
+    for folder in (assignment.folder, Path(__file__).parent):
+        for path in sorted(path for path in folder.rglob("*") if path.suffix in (".py", ".toml", ".json")):
+            state.update(path.read_bytes())
     return state.hexdigest()
 
 
 def _place(results: Path, path: Path) -> Path:
-    return results / f"{path.name}.json"
+    name = path.name if len(os.fsencode(path.name)) < 200 else sha256(os.fsencode(path.name)).hexdigest()
+    return results / f"{name}.json"
 
 
-def _stamp(path: Path) -> list[list[object]]:
-    """Say when a submission was last changed, cheaply: names, sizes and times of what it holds."""
+def _stamp(path: Path) -> str:
+    """Name what a submission holds: of each file its name, size and beginning."""
+    state = sha256()
     parts = sorted(path.rglob("*")) if path.is_dir() else [path]
-    return [[str(part), part.lstat().st_size, part.lstat().st_mtime_ns] for part in parts[:1000]]
+    for part in parts[:1000]:
+        told = part.lstat()
+        state.update(f"{str(part)!a} {told.st_size} {told.st_mode}\n".encode())
+        if stat.S_ISREG(told.st_mode):
+            with open(part, "rb") as file:
+                state.update(file.read(_STAMPED))
+    return state.hexdigest()
 
 
 def _earlier(results: Path, path: Path, edition: str) -> Report | None:
@@ -149,8 +335,8 @@ def _write(results: Path, path: Path, edition: str, report: Report) -> None:
     """Write a report whole or not at all."""
     place = _place(results, path)
     unfinished = place.with_name(f".{place.name}.{os.getpid()}")
-    told = {"edition": edition, "stamp": _stamp(path), "report": report.to_dict()}
     try:
+        told = {"edition": edition, "stamp": _stamp(path), "report": report.to_dict()}
         unfinished.write_text(json.dumps(told, indent=1), encoding="utf-8")
         os.replace(unfinished, place)
     except OSError as error:

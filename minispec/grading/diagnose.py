@@ -7,7 +7,9 @@ first case on which the submission is wrong, so this is cheap.
 
 from __future__ import annotations
 
+import math
 import random
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -165,7 +167,9 @@ class _EnoughError(KeyboardInterrupt):
     """Stops a search at once; hypothesis lets interrupts through."""
 
 
-def smallest_example(reference: Reference, check: Check, subject: Subject) -> tuple[Case, Observation] | None:
+def smallest_example(
+    reference: Reference, check: Check, subject: Subject, *, until: float = math.inf
+) -> tuple[Case, Observation] | None:
     """Search for the smallest case on which a submission is wrong, always the same way.
 
     Parameters
@@ -175,6 +179,8 @@ def smallest_example(reference: Reference, check: Check, subject: Subject) -> tu
         With a ``search``.
     subject : Subject
         The submission, in a worker of its own.
+    until : float
+        On the monotonic clock: what is found by then counts.
 
     Returns
     -------
@@ -196,7 +202,7 @@ def smallest_example(reference: Reference, check: Check, subject: Subject) -> tu
         before = subject.requests
         observation = observe(check, subject, case)
         budget[0] -= subject.requests - before
-        if budget[0] < 0 or (isinstance(observation, Failed) and observation.kind in FATAL):
+        if budget[0] < 0 or time.monotonic() > until or (isinstance(observation, Failed) and observation.kind in FATAL):
             raise _EnoughError
         if difference(check, observation, reference.expected_on(check, [case])[0]) is None:
             return False

@@ -1,21 +1,24 @@
-"""Grades one submission: a worker per question, verdicts here."""
+"""Grades one submission: workers run it, verdicts are formed here.
+
+This runs in a process of its own (:mod:`minispec.grading.judge`), which its supervisor ends where it takes too much.
+"""
 
 from __future__ import annotations
 
 import hmac
+import math
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from minispec.grading import jail
 from minispec.grading.check import Case, Check
 from minispec.grading.diagnose import Reference, diagnose, smallest_example
-from minispec.grading.intake import Submission, SubmissionError, read_submission
+from minispec.grading.intake import Submission, SubmissionError, name_of, read_submission
 from minispec.grading.manifest import Assignment, CheckInfo, Question
 from minispec.grading.observe import FATAL, Failed, Observation, difference, observe_all
 from minispec.grading.oracle import Oracle
@@ -27,6 +30,11 @@ from minispec.grading.worker import Limits, Worker
 _MAX_TIMEOUTS = 3
 """Per submission: a loop without end in every check must not take minutes."""
 DEFAULT_SECRET = b"minispec"
+Emit = Callable[[Report], None]
+
+
+def _keep_still(_: Report) -> None:
+    """Tell nobody about unfinished reports."""
 
 
 @dataclass
@@ -39,7 +47,7 @@ class Grader:
     secret : bytes
         With the submission's content, it decides the hidden cases.
     layers : sequence of str
-        Layers of isolation to try.
+        Layers of isolation to try; what is left out is left out by name.
     examples : bool
         Whether to search for the smallest failing example, which takes most of the time of a wrong submission.
     """
@@ -53,38 +61,38 @@ class Grader:
     def __post_init__(self) -> None:
         self.reference = reference_for(self.assignment)
 
-    def grade(self, path: Path) -> Report:
+    def grade(
+        self, path: Path, *, earlier: Report | None = None, emit: Emit = _keep_still, seconds: float = math.inf
+    ) -> Report:
         """Grade what is at ``path``.
+
+        Parameters
+        ----------
+        path : Path
+        earlier : Report, optional
+            An unfinished report of the same submission: its questions are not asked again.
+        emit : callable
+            Given the unfinished report after each step. Its points are not settled yet.
+        seconds : float
+            Wall clock: what is not done by then is not done.
 
         Raises
         ------
         InputError
-            If there is nothing there, or the assignment itself is broken. A broken submission is no error: its
-            report says what is wrong.
+            If there is nothing there, the assignment itself is broken, or the isolation is not safe here. A broken
+            submission is no error: its report says what is wrong.
         """
         start = time.monotonic()
         try:
             submission = read_submission(path, self.assignment.entry)
         except SubmissionError as error:
-            submission = Submission(path.name, notes=[f"cannot be graded: {error}"])
-        run = _Run(self, submission)
-        questions = run.questions()
-        return Report(
-            assignment=self.assignment.id,
-            title=self.assignment.title,
-            version=self.assignment.version,
-            submission=submission.name,
-            digest=submission.digest,
-            questions=questions,
-            isolation=run.isolation,
-            notes=[*submission.notes, *self._about_hidden()],
-            leaderboard=run.leaderboard,
-            seconds=time.monotonic() - start,
-        )
-
-    def _about_hidden(self) -> list[str]:
-        count = self.assignment.num_left_out
-        return [f"these are the public checks; {count} more are run on what is handed in"] if count else []
+            submission = Submission(name_of(path), notes=[f"nothing could be graded: {error}"])
+        run = _Run(self, submission, start, start + seconds, emit)
+        if earlier is not None:
+            run.resume(earlier)
+        run.judge()
+        run.explain()
+        return run.report().settle(self.assignment.needs)
 
 
 @dataclass
@@ -95,166 +103,268 @@ class _Seen:
     ----------
     fixed : list of Observation
         On the fixed cases.
+    complete : bool
+        Whether the hidden cases were run too, where there are any.
     wrong : tuple or None
         The first wrong case, what it gave there, and the difference in words.
-    fatal : bool
-        Whether the worker is of no more use: it may still be busy with a case that nobody waits for.
+    told : bool
+        Whether the report may tell of the wrong case.
     """
 
-    fixed: list[Observation]
-    wrong: tuple[Case, Observation, str] | None
-    fatal: bool = False
+    fixed: list[Observation] = field(default_factory=list)
+    complete: bool = False
+    wrong: tuple[Case, Observation, str] | None = None
+    told: bool = True
+
+
+@dataclass
+class _Judged:
+    """A question's verdicts, and what they were formed from."""
+
+    question: Question
+    seen: dict[str, _Seen]
+    ours: dict[str, Oracle]
 
 
 class _Run:
-    """One submission on its way through the questions."""
+    """One submission on its way through the questions: first all points, then all explanations."""
 
-    def __init__(self, grader: Grader, submission: Submission) -> None:
+    def __init__(self, grader: Grader, submission: Submission, start: float, until: float, emit: Emit) -> None:
         self._grader = grader
         self._assignment = grader.assignment
         self._reference = grader.reference
         self._submission = submission
+        self._start, self._until = start, until
+        self._emit = emit
         self._timeouts = 0
-        self.isolation: dict[str, bool] = {}
-        self.leaderboard: dict[str, float] = {}
+        self._broken: Failed | None = None if submission.files else Failed("died", "", "nothing could be graded")
+        self._notes = list(submission.notes)
+        self._results: list[QuestionResult] = []
+        self._judged: list[_Judged] = []
+        self._isolation: dict[str, bool] = {}
+        self._leaderboard: dict[str, float] = {}
 
-    def questions(self) -> list[QuestionResult]:
-        results: list[QuestionResult] = []
-        for question in self._assignment.questions:
-            result = self._question(question, {})
-            failed = {done.id for done in results if any(check.status != "passed" for check in done.checks)}
+    def resume(self, earlier: Report) -> None:
+        """Take over what was graded before the grader was stopped."""
+        self._results = earlier.questions
+        self._isolation, self._leaderboard = earlier.isolation, earlier.leaderboard
+        self._notes += [note for note in earlier.notes if note not in self._notes]
+
+    def report(self) -> Report:
+        """Return what there is so far."""
+        count = self._assignment.num_left_out
+        about_hidden = [f"these are the public checks; {count} more are run on what is handed in"] if count else []
+        return Report(
+            assignment=self._assignment.id,
+            title=self._assignment.title,
+            version=self._assignment.version,
+            submission=self._submission.name,
+            digest=self._submission.digest,
+            questions=self._results,
+            isolation=self._isolation,
+            notes=[*self._notes, *(note for note in about_hidden if note not in self._notes)],
+            leaderboard=self._leaderboard,
+            seconds=time.monotonic() - self._start,
+        )
+
+    def judge(self) -> None:
+        """Form the verdicts of all questions that have none."""
+        self._emit(self.report())
+        for question in self._assignment.questions[len(self._results) :]:
+            result, judged = self._question(question, {})
+            failed = {done.id for done in self._results if any(check.status != "passed" for check in done.checks)}
             solution = self._reference.solution
             if solution is not None and failed & set(question.depends_on) and question.given and _lost(result):
+                self._results.append(result)
+                self._emit(self.report())  # what follows may be stopped
+                self._results.pop()
                 ours = {name: Oracle(getattr(solution, name)) for name in question.given}
-                again = self._question(question, ours)
+                again, judged_again = self._question(question, ours)
                 if _lost(again) < _lost(result):
-                    result = QuestionResult(again.id, again.title, again.checks, with_ours=list(question.given))
-            results.append(result)
-        return results
+                    result, judged = replace(again, with_ours=list(question.given)), judged_again
+            self._results.append(result)
+            self._judged.append(judged)
+            self._emit(self.report())
 
-    def _question(self, question: Question, ours: dict[str, Oracle]) -> QuestionResult:
-        seen: dict[str, _Seen] = {}
-        for info in question.checks:
-            seen[info.id] = _Seen([], None)
-        problem = self._observe_question(question, ours, seen)
-        checks = [self._judge(question, info, seen, problem, ours) for info in question.checks]
-        return QuestionResult(question.id, question.title, checks)
+    def explain(self) -> None:
+        """Name mistakes and give examples, as long as there is time."""
+        for judged in self._judged:
+            results = {check.id: check for done in self._results for check in done.checks}
+            for name, seen in judged.seen.items():
+                if seen.wrong is not None and time.monotonic() < self._until:
+                    self._explain(judged, results[name], seen.wrong, told=seen.told)
+                    self._emit(self.report())
 
     # ── observing ───────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _worker(self, question: Question) -> Worker:
-        limits = Limits(question.timeout_s, question.memory_mb, tuple(self._grader.layers))
+        secrets = None if self._assignment.is_bundle else self._assignment.folder
+        limits = Limits(question.timeout_s, question.memory_mb, tuple(self._grader.layers), secrets)
         names = [name.removesuffix(".py") for name in ("adapters.py", self._assignment.entry)]
         modules = [name for name in names if f"{name}.py" in self._submission.files]
         modules.sort(key=lambda name: name == "adapters")  # loaded last: it imports the other
-        return Worker(self._submission.files, modules, self._assignment.packages, limits)
+        files, cells = self._submission.files, self._submission.cells
+        return Worker(files, modules, self._assignment.packages, limits, cells, self._until)
+
+    def _question(self, question: Question, ours: dict[str, Oracle]) -> tuple[QuestionResult, _Judged]:
+        seen = {info.id: _Seen() for info in question.checks}
+        problem = self._observe_question(question, ours, seen)
+        checks = [self._verdict(info, seen[info.id], problem) for info in question.checks]
+        return QuestionResult(question.id, question.title, checks), _Judged(question, seen, ours)
 
     def _observe_question(self, question: Question, ours: dict[str, Oracle], seen: dict[str, _Seen]) -> Failed | None:
-        """Fill ``seen``; return what kept the submission from being run at all."""
-        if not self._submission.files:
-            return Failed("died", "", "nothing could be graded")
-        left = [self._assignment.checks[info.id] for info in question.checks]
-        while left and self._timeouts < _MAX_TIMEOUTS:
+        """Fill ``seen``; return what kept the submission from being run at all.
+
+        What has met a case of which nothing may be told is never asked again for something that is told.
+        """
+        checks = self._assignment.checks
+        told = [checks[info.id] for info in question.checks if info.visibility == "public"]
+        hidden = [checks[info.id] for info in question.checks if info.visibility != "public"]
+        openly = [(check, False) for check in told] + [(check, True) for check in told if not check.secret]
+        secretly = [(check, False) for check in hidden]
+        secretly += [(check, True) for check in [*told, *hidden] if check.secret or check in hidden]
+        for stage in (openly, secretly):
+            problem = self._observe_stage(question, ours, seen, stage, told=stage is openly)
+            if problem is not None:
+                return problem
+        return None
+
+    def _observe_stage(
+        self,
+        question: Question,
+        ours: dict[str, Oracle],
+        seen: dict[str, _Seen],
+        left: list[tuple[Check, bool]],
+        *,
+        told: bool,
+    ) -> Failed | None:
+        while self._broken is None and self._timeouts < _MAX_TIMEOUTS and time.monotonic() < self._until:
+            left = [(check, drawn) for check, drawn in left if self._is_open(check, drawn, seen[check.id])]
+            if not left:
+                return None
             worker = self._worker(question)
             try:
                 with worker as subject:
                     if ours:
                         subject.replace(ours)
-                    while left:
-                        check = left.pop(0)
-                        seen[check.id] = self._observe_check(check, subject)
-                        if seen[check.id].fatal:
-                            break
+                    while left and not self._observe_check(*left.pop(0), subject, seen, told=told):
+                        pass
             except StudentError as error:
                 self._timeouts += error.kind == "time"
-                return Failed(error.kind, error.type_name, error.message, error.where)
+                return self._note_broken(Failed.of(error))
             finally:
-                self.isolation = self.isolation or worker.layers
-        return None
+                self._isolation = self._isolation or worker.layers
+                self._notes += [note for note in worker.notes if note not in self._notes]
+        return self._broken
 
-    def _observe_check(self, check: Check, subject: Subject) -> _Seen:
-        last = fixed = observe_all(check, subject, check.cases)
-        expected = self._reference.expected(check)
-        wrong = _first_wrong(check, check.cases, fixed, expected)
-        if wrong is None and check.hidden is not None and self._reference.solution is not None:
+    def _is_open(self, check: Check, drawn: bool, seen: _Seen) -> bool:
+        """Whether cases are still to be run: hidden ones only where no fixed one went wrong."""
+        if not drawn:
+            return not seen.fixed
+        if check.hidden is None or self._reference.solution is None:
+            seen.complete = True
+        return seen.wrong is None and not seen.complete
+
+    def _observe_check(
+        self, check: Check, drawn: bool, subject: Subject, seen: dict[str, _Seen], *, told: bool
+    ) -> bool:
+        """Run a check's fixed or hidden cases; return whether the worker is of no more use afterwards."""
+        here = seen[check.id]
+        if not self._is_open(check, drawn, here) or (drawn and not here.fixed):
+            return False
+        if drawn:
+            assert check.hidden is not None
             cases = list(check.hidden(self._generator(check)))
-            last = observe_all(check, subject, cases)
-            wrong = _first_wrong(check, cases, last, self._reference.expected_on(check, cases))
-        self._timeouts += any(isinstance(one, Failed) and one.kind == "time" for one in last)
-        if wrong is None and check.leaderboard is not None:
-            self.leaderboard.update(check.leaderboard(fixed[0]))
-        return _Seen(fixed, wrong, bool(last) and isinstance(last[-1], Failed) and last[-1].kind in FATAL)
+            found, expected = observe_all(check, subject, cases), self._reference.expected_on(check, cases)
+            here.complete = True
+        else:
+            cases = list(check.cases)
+            here.fixed = found = observe_all(check, subject, cases)
+            expected = self._reference.expected(check)
+        here.wrong, here.told = _first_wrong(check, cases, found, expected), told
+        last = found[-1] if found else None
+        if isinstance(last, Failed) and last.kind == "not installed" and told:
+            self._note_installed()
+        self._timeouts += isinstance(last, Failed) and last.kind == "time"
+        return isinstance(last, Failed) and last.kind in FATAL
 
     def _generator(self, check: Check) -> np.random.Generator:
         """Hidden cases depend on a secret and on the content, so they stay the same when it is graded again."""
         message = f"{self._submission.digest} {check.id}".encode()
         return np.random.default_rng(list(hmac.digest(self._grader.secret, message, sha256)))
 
+    def _note_broken(self, failed: Failed) -> Failed:
+        """Say once, at the top, why nothing runs."""
+        if failed.kind in ("syntax", "raised", "not installed", "not implemented") and self._broken is None:
+            self._broken = failed
+            self._notes.insert(0, f"nothing could be graded: {self._assignment.entry} {failed.words(hidden=False)}")
+            if failed.kind == "not installed":
+                self._note_installed()
+        return failed
+
+    def _note_installed(self) -> None:
+        note = f"besides Python's standard library only {', '.join(self._assignment.packages)} is installed here"
+        if note not in self._notes:
+            self._notes.append(note)
+
     # ── judging ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _judge(
-        self, question: Question, info: CheckInfo, seen: dict[str, _Seen], problem: Failed | None, ours: dict[str, Any]
-    ) -> CheckResult:
+    def _verdict(self, info: CheckInfo, seen: _Seen, problem: Failed | None) -> CheckResult:
         result = CheckResult(info.id, info.title, 0.0, info.points, info.visibility, "failed")
-        hidden = info.visibility == "hidden"
-        here = seen[info.id]
-        if problem is not None and not here.fixed:
-            result.message = problem.words(hidden=False)  # of loading: no hidden input was there yet
+        if seen.wrong is not None:
+            _, observed, words = seen.wrong
+            if isinstance(observed, Failed):
+                result.message = observed.words(hidden=not seen.told)
+                if observed.kind == "not implemented":
+                    result.status = "not implemented"
+            else:
+                result.message = words if seen.told else "the result is not right"
+        elif seen.fixed and seen.complete:
+            result.status, result.points = "passed", info.points
+            check = self._assignment.checks[info.id]
+            if check.leaderboard is not None:
+                self._leaderboard.update(check.leaderboard(seen.fixed[0]))
+        elif problem is not None:
+            # Of loading: no hidden input was there yet, and what has been said at the top is not said again.
+            result.message = "not run: see the top" if self._broken else problem.words(hidden=False)
             if problem.kind == "not implemented":
                 result.status = "not implemented"
-            return result
-        if not here.fixed:
-            result.status, result.message = "not run", "not run: too many checks before it ran out of time"
-            return result
-        if here.wrong is None:
-            result.status, result.points = "passed", info.points
-            return result
-        case, observed, words = here.wrong
-        if isinstance(observed, Failed):
-            result.message = observed.words(hidden=hidden)
-            if observed.kind == "not implemented":
-                result.status = "not implemented"
-            if observed.kind in (*FATAL, "not implemented", "missing"):
-                return result
         else:
-            result.message = "the result is not right" if hidden else words
-        self._explain(question, info, seen, result, case, ours)
+            result.status, result.message = "not run", "not run: other checks took all the time"
         return result
 
     def _explain(
-        self,
-        question: Question,
-        info: CheckInfo,
-        seen: dict[str, _Seen],
-        result: CheckResult,
-        case: Case,
-        ours: dict[str, Any],
+        self, judged: _Judged, result: CheckResult, wrong: tuple[Case, Observation, str], *, told: bool
     ) -> None:
         """Name the mistake and give the smallest example."""
-        check = self._assignment.checks[info.id]
-        hidden = info.visibility == "hidden"
-        found = diagnose(self._reference, {name: one.fixed for name, one in seen.items() if one.fixed}, check)
+        check = self._assignment.checks[result.id]
+        case, observed, _ = wrong
+        if isinstance(observed, Failed) and observed.kind in (*FATAL, "not implemented", "missing", "not installed"):
+            if told and observed.kind in FATAL:
+                result.example = f"It was here: {check.show(case)}"
+            return
+        found = diagnose(self._reference, {name: one.fixed for name, one in judged.seen.items() if one.fixed}, check)
         if found is not None:
             result.mistake, result.explanation = found.mistake.name, found.words
-        smallest = self._search(question, check, ours)
+        smallest = self._search(judged, check)
         if smallest is not None:
             case, observed, words = smallest
             result.example = f"Smallest failing example: {check.show(case)}"
-            if not hidden:
+            if told:
                 result.message = words
             elif isinstance(observed, Failed):
                 result.message = observed.words(hidden=True)
-        elif not hidden:
+        elif told:
             result.example = f"Example: {check.show(case)}"
 
-    def _search(self, question: Question, check: Check, ours: dict[str, Any]) -> tuple[Case, Observation, str] | None:
+    def _search(self, judged: _Judged, check: Check) -> tuple[Case, Observation, str] | None:
         if not self._grader.examples:
             return None
         try:
-            with self._worker(question) as subject:
-                if ours:
-                    subject.replace(ours)
-                found = smallest_example(self._reference, check, subject)
+            with self._worker(judged.question) as subject:
+                if judged.ours:
+                    subject.replace(judged.ours)
+                found = smallest_example(self._reference, check, subject, until=self._until)
         except StudentError:
             return None
         if found is None:

@@ -1,27 +1,37 @@
 """Reads submissions without trusting a name, a size or a type in them.
 
-What is taken: the entry file and Python files beside it, as text. Everything else is left where it is and listed.
+What is taken: the entry file, and the Python files and packages beside it, as text. Everything else is left where it
+is and listed.
 """
 
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
 import os
 import re
 import stat
+import tarfile
 import unicodedata
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from minispec.errors import InputError, reason, shown
+from minispec.grading.magics import code_of
 
-MAX_FILE_BYTES, MAX_FILES, MAX_ENTRIES = 1 << 20, 40, 2000
-_NAME = re.compile(r"[A-Za-z_]\w{0,60}\.py", re.ASCII)
+MAX_FILE_BYTES, MAX_FILES, MAX_ENTRIES, MAX_BYTES = 1 << 20, 40, 2000, 4 << 20
+MAX_UNPACKED = 64 << 20
+"""Of a compressed tar, which cannot be read in part."""
+_MAX_DEPTH = 6
+_NAME = re.compile(r"[^\W\d]\w{0,60}")
+_NOT_WORK = re.compile(r"[._].*|venv|env|node_modules|site-packages")
+"""Folders that hold no work of the student's."""
 _MAX_NOTES = 8
+_SEALED = (".7z", ".rar", ".docx", ".pdf", ".pages", ".gz", ".xz", ".bz2", ".zst")
 
 
 class SubmissionError(InputError):
@@ -35,15 +45,18 @@ class Submission:
     Parameters
     ----------
     name : str
-        Of the file or folder.
+        Of the file or folder, printable.
     files : dict of str to str
-        Python files by name.
+        Python files by path from the entry's folder.
+    cells : dict of str to list of int
+        Those that were notebooks, and the lines at which their cells begin.
     notes : list of str
         What was left out, and why.
     """
 
     name: str
     files: dict[str, str] = field(default_factory=dict)
+    cells: dict[str, list[int]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -53,8 +66,14 @@ class Submission:
         return hashlib.sha256(content).hexdigest()
 
 
+def name_of(path: Path) -> str:
+    """Return a file's name as reports write it: printable, and short."""
+    name = path.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name)[:120]
+
+
 def read_submission(path: Path, entry: str) -> Submission:
-    """Read a Python file, a notebook, a folder or a zip.
+    """Read a Python file, a notebook, a folder, a zip or a tar.
 
     Parameters
     ----------
@@ -71,16 +90,14 @@ def read_submission(path: Path, entry: str) -> Submission:
     """
     if not os.path.lexists(path):
         raise InputError(f"there is no {shown(str(path))}; name a Python file, a notebook, a folder or a zip")
-    submission = Submission(path.name)
-    if path.is_dir() and not path.is_symlink():
-        found = _in_folder(path, submission.notes)
-    elif zipfile.is_zipfile(path) and path.suffix not in (".py", ".ipynb"):
-        found = _in_zip(path, submission.notes)
-    elif path.suffix in (".py", ".ipynb"):
-        found = iter([(PurePosixPath(entry).with_suffix(path.suffix), _read_regular(path))])
-    else:
-        raise SubmissionError(f"{shown(path.name)} is no Python file, notebook, folder or zip that can be read")
-    _take(list(found), entry, submission)
+    submission = Submission(name_of(path))
+    try:
+        with _opened(path, entry, submission.notes) as found:
+            _take(found, entry, submission)
+    except InputError:
+        raise
+    except Exception as error:  # archives break in more ways than their readers list
+        raise SubmissionError(f"it cannot be read: {type(error).__name__} {reason(error)}") from None
     submission.notes = sorted(submission.notes)
     if len(submission.notes) > _MAX_NOTES:
         more = len(submission.notes) - _MAX_NOTES
@@ -88,78 +105,112 @@ def read_submission(path: Path, entry: str) -> Submission:
     return submission
 
 
-Found = tuple[PurePosixPath, bytes]
+Found = dict[PurePosixPath, Callable[[], bytes]]
+"""The Python files and notebooks there are, and how to read each."""
 
 
-def _take(found: list[Found], entry: str, submission: Submission) -> None:
-    """Pick the folder that holds the entry, and from it the Python files."""
+@contextmanager
+def _opened(path: Path, entry: str, notes: list[str]) -> Iterator[Found]:
+    """List what a submission holds, whatever it is packed in."""
+    is_file = path.is_file() and not path.is_symlink()
+    if path.is_dir() and not path.is_symlink():
+        yield _in_folder(path, notes)
+    elif path.suffix in (".py", ".ipynb"):
+        yield {PurePosixPath(entry).with_suffix(path.suffix): lambda: _read_regular(path)}
+    elif is_file and zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            yield _in_zip(archive, notes)
+    elif is_file and tarfile.is_tarfile(path):
+        with tarfile.open(path) as archive:
+            yield _in_tar(archive, notes)
+    else:
+        hint = "; pack it as a zip" if path.suffix.lower() in _SEALED else ""
+        raise SubmissionError(
+            f"{shown(name_of(path))} is no Python file, notebook, folder, zip or tar that can be read{hint}"
+        )
+
+
+def _take(found: Found, entry: str, submission: Submission) -> None:
+    """Pick the folder that holds the entry, and from it the Python files and packages."""
     wanted = (entry, PurePosixPath(entry).with_suffix(".ipynb").name)
-    homes = sorted({path.parent for path, _ in found if path.name in wanted}, key=lambda home: (len(home.parts), home))
+    homes = sorted({path.parent for path in found if path.name in wanted}, key=lambda home: (len(home.parts), home))
     if not homes:
-        has = ", ".join(sorted(str(path) for path, _ in found)[:6]) or "no Python file"
-        raise SubmissionError(f"there is no {entry} in it; it holds {has}")
+        has = ", ".join(shown(str(path)) for path in sorted(found)[:6]) or "no Python file"
+        raise SubmissionError(f"there is no {entry} in it; it holds {has}. Name your file {entry}")
+    home = homes[0]
+    for other in homes[1:]:
+        submission.notes.append(f"ignored {shown(str(other / entry))}: {shown(str(home / entry))} is there too")
     seen: dict[str, str] = {}
-    for path, data in sorted(found, key=lambda one: (one[0].name not in wanted, one[0])):  # the entry comes first
-        name = path.with_suffix(".py").name if path.name == wanted[1] else path.name
+    size = 0
+    for path in sorted(found, key=lambda path: (path != home / wanted[0], path != home / wanted[1], path)):
+        if path.parent != home and home not in path.parents:
+            continue
+        inside = path.relative_to(home)
+        name = str(inside.with_suffix(".py")) if path == home / wanted[1] else str(inside)
         folded = unicodedata.normalize("NFC", name).casefold()
-        if path.parent != homes[0] or not _NAME.fullmatch(name):
+        if not name.endswith(".py") or not all(map(_NAME.fullmatch, [*inside.parts[:-1], inside.stem])):
             submission.notes.append(f"ignored {shown(str(path))}: not a Python file beside {entry}")
         elif folded in seen:
-            submission.notes.append(f"ignored {shown(str(path))}: {seen[folded]} is there too")
-        elif len(submission.files) == MAX_FILES:
-            submission.notes.append(f"ignored {shown(str(path))}: more than {MAX_FILES} files")
+            submission.notes.append(f"ignored {shown(str(path))}: {seen[folded]} is there too, and counts")
+        elif len(submission.files) == MAX_FILES or size > MAX_BYTES:
+            submission.notes.append(f"ignored {shown(str(path))}: more than {MAX_FILES} files or {MAX_BYTES >> 20} MB")
         else:
             seen[folded] = path.name
-            submission.files[name] = _text(path, data)
+            try:
+                data = found[path]()
+                size += len(data)
+                submission.files[name] = _text(path, data, name, submission)
+            except SubmissionError as error:
+                if path.name in wanted and path.parent == home:
+                    raise
+                submission.notes.append(f"ignored {error}")
 
 
-def _text(path: PurePosixPath, data: bytes) -> str:
+def _text(path: PurePosixPath, data: bytes, name: str, submission: Submission) -> str:
+    """Decode a file as Python does, and as Windows writes it."""
     try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise SubmissionError(f"{shown(path.name)} is not UTF-8 text") from None
-    return _notebook_code(text) if path.suffix == ".ipynb" else text
-
-
-def _notebook_code(text: str) -> str:
-    """Join the code cells of a notebook; cells that are tests of ours, and lines that are no Python, are left out."""
-    try:
-        cells = json.loads(text)["cells"]
-        code = [_cell_source(cell) for cell in cells if cell["cell_type"] == "code" and not _is_test(cell)]
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        if path.suffix == ".ipynb":
+            text, submission.cells[name] = code_of(data.decode("utf-8-sig"))
+            return text
+        text = data.decode("utf-16") if data[:2] in (b"\xff\xfe", b"\xfe\xff") else importlib.util.decode_source(data)
+    except (UnicodeDecodeError, SyntaxError):
+        odd = data[: _first_odd(data)].count(b"\n") + 1
+        raise SubmissionError(
+            f"{shown(path.name)}: line {odd} is not UTF-8 text, and no other encoding is declared; save it as UTF-8"
+        ) from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise SubmissionError(f"the notebook cannot be read: {type(error).__name__} {reason(error)}") from None
-    lines = "\n\n".join(code).splitlines()
-    return "\n".join("" if line.lstrip().startswith(("%", "!")) else line for line in lines) + "\n"
+    lines = text.split("\n")
+    for i, line in enumerate(lines[:2]):  # it is UTF-8 from here on, whatever it declares
+        lines[i] = re.sub(r"^([ \t\f]*#.*?coding[:=][ \t]*)[-\w.]+", r"\1utf-8", line)
+    return "\n".join(lines)
 
 
-def _cell_source(cell: dict[str, Any]) -> str:
-    source = cell["source"]
-    return source if isinstance(source, str) else "".join(source)
+def _first_odd(data: bytes) -> int:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return error.start
+    return 0
 
 
-def _is_test(cell: dict[str, Any]) -> bool:
-    ours = cell.get("metadata", {}).get("nbgrader", {})
-    return bool(ours.get("grade")) and not ours.get("solution")
-
-
-def _in_folder(root: Path, notes: list[str]) -> Iterator[Found]:
-    """Yield Python files and notebooks at most one folder deep; links are not followed."""
+def _in_folder(root: Path, notes: list[str]) -> Found:
+    """List a folder; links are not followed."""
+    found: Found = {}
     count = 0
     for folder, names, files in os.walk(root, followlinks=False):
-        depth = len(Path(folder).relative_to(root).parts)
-        names[:] = sorted(name for name in names if depth < 1 and not name.startswith((".", "__")))
+        inside = Path(folder).relative_to(root).parts
+        names[:] = sorted(name for name in names if len(inside) < _MAX_DEPTH and not _NOT_WORK.fullmatch(name))
         for name in sorted(files):
             count += 1
             if count > MAX_ENTRIES:
                 raise SubmissionError(f"it holds more than {MAX_ENTRIES} files")
-            path = PurePosixPath(*Path(folder).relative_to(root).parts, name)
+            path, place = PurePosixPath(*inside, name), Path(folder) / name
             if path.suffix in (".py", ".ipynb"):
-                try:
-                    yield path, _read_regular(Path(folder) / name)
-                except SubmissionError as error:
-                    notes.append(f"ignored {error}")
+                found[path] = lambda place=place: _read_regular(place)  # type: ignore[misc]
             else:
                 notes.append(f"ignored {shown(str(path))}: not a Python file")
+    return found
 
 
 def _read_regular(path: Path) -> bytes:
@@ -167,52 +218,75 @@ def _read_regular(path: Path) -> bytes:
     try:
         fd = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     except OSError as error:
-        raise SubmissionError(f"{shown(path.name)}: cannot be opened ({error.strerror})") from None
+        raise SubmissionError(f"{shown(name_of(path))}: cannot be opened ({error.strerror})") from None
     with os.fdopen(fd, "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise SubmissionError(f"{shown(path.name)}: not a regular file")
-        data = file.read(MAX_FILE_BYTES + 1)
+            raise SubmissionError(f"{shown(name_of(path))}: not a regular file")
+        return _bounded(file.read, name_of(path))
+
+
+def _bounded(read: Callable[[int], bytes], name: str) -> bytes:
+    data = read(MAX_FILE_BYTES + 1)
     if len(data) > MAX_FILE_BYTES:
-        raise SubmissionError(f"{shown(path.name)}: larger than {MAX_FILE_BYTES >> 20} MB")
+        raise SubmissionError(f"{shown(name)}: larger than {MAX_FILE_BYTES >> 20} MB")
     return data
 
 
-def _in_zip(path: Path, notes: list[str]) -> Iterator[Found]:
-    """Yield Python files and notebooks of an archive, read in memory: nothing is ever unpacked to a path it names."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            if len(archive.infolist()) > MAX_ENTRIES:
-                raise SubmissionError(f"the zip holds more than {MAX_ENTRIES} entries")
-            for info in archive.infolist():
-                if info.is_dir():
-                    continue
-                odd = _oddity(info)
-                if odd:
-                    notes.append(f"ignored {shown(info.filename)}: {odd}")
-                    continue
-                with archive.open(info) as file:
-                    data = file.read(MAX_FILE_BYTES + 1)
-                if len(data) > MAX_FILE_BYTES:
-                    notes.append(f"ignored {shown(info.filename)}: larger than {MAX_FILE_BYTES >> 20} MB")
-                else:
-                    yield PurePosixPath(info.filename), data
-    except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError) as error:
-        if isinstance(error, SubmissionError):
+def _in_zip(archive: zipfile.ZipFile, notes: list[str]) -> Found:
+    """List a zip. It is read in memory: nothing is ever unpacked to a path it names."""
+    if len(archive.infolist()) > MAX_ENTRIES:
+        raise SubmissionError(f"the zip holds more than {MAX_ENTRIES} entries")
+
+    def read(info: zipfile.ZipInfo) -> bytes:
+        try:
+            with archive.open(info) as file:
+                return _bounded(file.read, info.filename)
+        except SubmissionError:
             raise
-        raise SubmissionError(f"the zip cannot be read: {reason(error)}") from None
+        except Exception as error:  # damaged, in one of many ways
+            raise SubmissionError(f"{shown(info.filename)}: damaged ({reason(error)})") from None
+
+    found: Found = {}
+    for info in archive.infolist():
+        if info.is_dir():
+            continue
+        mode = stat.S_IFMT(info.external_attr >> 16)
+        special = "a link or a special file" if mode not in (0, stat.S_IFREG) else ""
+        special = "encrypted" if info.flag_bits & 1 else special
+        _list(info.filename, special, found, notes, lambda info=info: read(info))  # type: ignore[misc]
+    return found
 
 
-def _oddity(info: zipfile.ZipInfo) -> str:
-    """Say what is odd about an entry of an archive; empty if nothing is."""
-    name = info.filename
-    path = PurePosixPath(name)
-    mode = info.external_attr >> 16
-    if path.is_absolute() or ".." in path.parts or "\\" in name or ":" in name or not name.isprintable():
-        return "its path leads out of the archive or cannot be printed"
-    if stat.S_IFMT(mode) not in (0, stat.S_IFREG):
-        return "a link or a special file"
-    if info.flag_bits & 1:
-        return "encrypted"
-    if path.suffix not in (".py", ".ipynb") or path.parts[0].startswith((".", "__")) or len(path.parts) > 2:
-        return "not a Python file of the submission"
-    return ""
+def _in_tar(archive: tarfile.TarFile, notes: list[str]) -> Found:
+    """List a tar, compressed or not, in the same way."""
+    found: Found = {}
+    size = 0
+    for count, info in enumerate(archive, 1):
+        size += info.size
+        if count > MAX_ENTRIES or size > MAX_UNPACKED:
+            raise SubmissionError(f"the tar holds more than {MAX_ENTRIES} entries or {MAX_UNPACKED >> 20} MB")
+
+        def read(info: tarfile.TarInfo = info) -> bytes:
+            file = archive.extractfile(info)
+            assert file is not None  # a regular file
+            return _bounded(file.read, info.name)
+
+        if not info.isdir():
+            _list(info.name, "" if info.isreg() else "a link or a special file", found, notes, read)
+    return found
+
+
+def _list(name: str, special: str, found: Found, notes: list[str], read: Callable[[], bytes]) -> None:
+    """Add an entry of an archive to what there is, or say why not. Windows separates folders by backslashes."""
+    path = PurePosixPath(name.replace("\\", "/"))
+    parts = path.parts
+    if not parts or path.is_absolute() or ".." in parts or ":" in name or not name.isprintable():
+        special = "its path leads out of the archive or cannot be printed"
+    elif len(parts) > _MAX_DEPTH + 1 or any(map(_NOT_WORK.fullmatch, parts[:-1])) or path.name.startswith("._"):
+        special = special or "not a Python file of the submission"
+    elif path.suffix not in (".py", ".ipynb"):
+        special = special or "not a Python file"
+    if special or path in found:
+        notes.append(f"ignored {shown(name)}: {special or 'a file of that name is there already'}")
+    else:
+        found[path] = read

@@ -31,7 +31,7 @@ _ARCH = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 _EPERM, _ENOSYS, _CLONE_THREAD = 1, 38, 0x10000
 
 # Numbers of system calls on x86-64 and aarch64 (-1: there is none).
-_PIVOT_ROOT, _CAPSET, _CLONE, _CLONE3, _PRLIMIT = (155, 41), (126, 91), (56, 220), (435, 435), (302, 261)
+_PIVOT_ROOT, _CAPSET, _CLONE, _PRLIMIT = (155, 41), (126, 91), (56, 220), (302, 261)
 _LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT = 444, 445, 446  # on both
 _DENIED = {
     "socket": (41, 198), "socketpair": (53, 199), "ptrace": (101, 117), "process_vm_readv": (310, 270),
@@ -41,7 +41,26 @@ _DENIED = {
     "keyctl": (250, 219), "bpf": (321, 280), "perf_event_open": (298, 241), "userfaultfd": (323, 282),
     "io_uring_setup": (425, 425), "open_by_handle_at": (304, 265), "pidfd_getfd": (438, 438), "kill": (62, 129),
     "tkill": (200, 130), "tgkill": (234, 131), "rt_sigqueueinfo": (129, 138), "rt_tgsigqueueinfo": (297, 240),
-    "pidfd_send_signal": (424, 424),
+    "pidfd_send_signal": (424, 424), "shmget": (29, 194), "shmat": (30, 196), "shmctl": (31, 195), "semget": (64, 190),
+    "semctl": (66, 191), "semop": (65, 193), "semtimedop": (220, 192), "msgget": (68, 186), "msgsnd": (69, 189),
+    "msgrcv": (70, 188), "msgctl": (71, 187), "mq_open": (240, 180), "mq_unlink": (241, 181),
+    "memfd_create": (319, 279), "memfd_secret": (447, 447), "setpriority": (141, 140),
+    "sched_setscheduler": (144, 119), "sched_setattr": (314, 274), "sched_setaffinity": (203, 122),
+    "ioprio_set": (251, 30), "process_madvise": (440, 440),
+}  # fmt: skip
+_NOT_THERE = {"clone3": (435, 435), "openat2": (437, 437)}
+"""Their arguments cannot be looked at; libraries do without where they are not there."""
+_SET_ID = 0o6000
+_DENIED_ARGUMENTS = {
+    # Name: numbers, which argument, refused values (for modes: any of these bits).
+    "fcntl": ((72, 25), 1, (8, 10, 15, 1024, 1026)),  # who gets a descriptor's signals: F_SETOWN and its kin, leases
+    "ioctl": ((16, 29), 1, (0x8901, 0x8902, 0x5452, 0x5412)),  # FIOSETOWN, SIOCSPGRP, FIOASYNC, TIOCSTI
+    "prctl": ((157, 167), 0, (1,)),  # PR_SET_PDEATHSIG: to outlive the grader
+}
+_DENIED_MODES = {
+    "chmod": ((90, -1), 1), "fchmod": ((91, 52), 1), "fchmodat": ((268, 53), 2), "fchmodat2": ((452, 452), 2),
+    "open": ((2, -1), 2), "creat": ((85, -1), 1), "openat": ((257, 56), 3), "mknod": ((133, -1), 1),
+    "mknodat": ((259, 33), 2),
 }  # fmt: skip
 
 
@@ -63,10 +82,11 @@ def enter(wanted: dict[str, Any]) -> tuple[dict[str, bool], str]:
         Where the submission may write.
     """
     layers, got = set(wanted["layers"]), dict.fromkeys(LAYERS, False)
-    is_root = os.geteuid() == 0
+    is_root, parent = os.geteuid() == 0, os.getppid()
     work = wanted["work"]
     linux = sys.platform == "linux" and platform.machine() in _ARCH
     if linux and "namespaces" in layers and _unshare(is_root):
+        die_with_parent(parent)  # other credentials make the kernel forget it
         _furnish(wanted, is_root)
         _fork_twice(wanted["close"])
         got["namespaces"], work = True, "/work"
@@ -77,6 +97,7 @@ def enter(wanted: dict[str, Any]) -> tuple[dict[str, bool], str]:
         os.setresuid(*[wanted["uid"]] * 3)
         got["user"] = True
     if linux:
+        die_with_parent(1 if got["namespaces"] else parent)
         _drop_privileges()
         if "landlock" in layers and not got["namespaces"]:
             got["landlock"] = _landlock(wanted)
@@ -86,6 +107,20 @@ def enter(wanted: dict[str, Any]) -> tuple[dict[str, bool], str]:
         got["seccomp"] = _filter_calls()
     os.chdir(work)
     return got, work
+
+
+def die_with_parent(parent: int) -> None:
+    """End when the process that started this one ends, however that comes about.
+
+    Parameters
+    ----------
+    parent : int
+        Its process id; it may be gone already.
+    """
+    if sys.platform == "linux":
+        _call("prctl", _PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != parent:
+            os._exit(0)
 
 
 def _libc() -> ctypes.CDLL:
@@ -252,18 +287,25 @@ def _limit(wanted: dict[str, Any], *, is_own_user: bool) -> None:
 
 
 def _filter_calls() -> bool:
-    """Refuse system calls that only harm: processes, programs, sockets, signals, other namespaces."""
+    """Refuse system calls that only harm: processes, programs, sockets, signals, shared memory, set-id files."""
     _, arch = _ARCH[platform.machine()]
     load, equal, above, has_bit, done = 0x20, 0x15, 0x35, 0x45, 0x06
     allow, kill, refuse = 0x7FFF0000, 0x80000000, 0x00050000
     code = [(load, 0, 0, 4), (equal, 1, 0, arch), (done, 0, 0, kill), (load, 0, 0, 0)]
     code += [(above, 0, 1, 0x40000000), (done, 0, 0, refuse | _EPERM)]  # x32 calls on x86-64
-    for numbers in _DENIED.values():
+    for denied, number in ((_DENIED, _EPERM), (_NOT_THERE, _ENOSYS)):
+        for numbers in denied.values():
+            if _number(numbers) >= 0:
+                code += [(equal, 0, 1, _number(numbers)), (done, 0, 0, refuse | number)]
+    tests = [(numbers, which, equal, values) for numbers, which, values in _DENIED_ARGUMENTS.values()]
+    tests += [(numbers, which, has_bit, (_SET_ID,)) for numbers, which in _DENIED_MODES.values()]
+    for numbers, which, test, values in tests:
         if _number(numbers) >= 0:
-            code += [(equal, 0, 1, _number(numbers)), (done, 0, 0, refuse | _EPERM)]
-    code += [(equal, 0, 1, _number(_CLONE3)), (done, 0, 0, refuse | _ENOSYS)]  # libc then falls back to clone
-    for number, test, value in ((_number(_CLONE), has_bit, _CLONE_THREAD), (_number(_PRLIMIT), equal, 0)):
-        code += [(equal, 0, 4, number), (load, 0, 0, 16), (test, 0, 1, value)]
+            code += [(equal, 0, 2 + 2 * len(values), _number(numbers)), (load, 0, 0, 16 + 8 * which)]
+            code += [step for value in values for step in ((test, 0, 1, value), (done, 0, 0, refuse | _EPERM))]
+            code.append((done, 0, 0, allow))
+    for numbers, test, value in ((_CLONE, has_bit, _CLONE_THREAD), (_PRLIMIT, equal, 0)):
+        code += [(equal, 0, 4, _number(numbers)), (load, 0, 0, 16), (test, 0, 1, value)]
         code += [(done, 0, 0, allow), (done, 0, 0, refuse | _EPERM)]
     code.append((done, 0, 0, allow))
     program = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *step) for step in code))

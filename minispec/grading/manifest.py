@@ -29,12 +29,22 @@ _DEFAULT_TIMEOUT_S, _DEFAULT_MEMORY_MB = 5.0, 512
 
 @dataclass(frozen=True)
 class CheckInfo:
-    """A check's entry in the manifest."""
+    """A check's entry in the manifest.
+
+    Parameters
+    ----------
+    id, title : str
+    points : float
+    visibility : str
+    needs : tuple of str
+        Checks without which it gives no points: what passes it alone could be a constant.
+    """
 
     id: str
     title: str
     points: float
     visibility: str
+    needs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -133,6 +143,9 @@ class Assignment:
         if set(found) != set(listed):
             odd = sorted(set(found) ^ set(listed))
             raise InputError(f"{path} and the manifest differ in {', '.join(odd)}; each check stands in both")
+        known = [name for name, check in found.items() if check.hidden is None]
+        if known and not self.is_bundle:
+            raise InputError(f"{path}: {', '.join(known)} would pass with a table of the answers; give it hidden=")
         return found
 
     def overlays(self, catalogue: str, folder: Path | None = None) -> list[Overlay]:
@@ -152,6 +165,11 @@ class Assignment:
         }
         what = " ".join((ast.get_docstring(tree) or "").split())
         return Overlay(path.stem, what, told.get("FAILS", ""), told.get("MISTAKE"), self.solution + "\n\n" + text)
+
+    @property
+    def needs(self) -> dict[str, tuple[str, ...]]:
+        """For each check, those without which it gives no points."""
+        return {info.id: info.needs for question in self.questions for info in question.checks}
 
     @property
     def starter(self) -> str:
@@ -251,7 +269,10 @@ def _question(entry: dict[str, Any]) -> Question:
     return Question(
         id=entry["id"],
         title=entry["title"],
-        checks=tuple(CheckInfo(c["id"], c["title"], c["points"], c["visibility"]) for c in entry["checks"]),
+        checks=tuple(
+            CheckInfo(c["id"], c["title"], c["points"], c["visibility"], tuple(c.get("needs", ())))
+            for c in entry["checks"]
+        ),
         timeout_s=float(entry.get("timeout_s", _DEFAULT_TIMEOUT_S)),
         memory_mb=int(entry.get("memory_mb", _DEFAULT_MEMORY_MB)),
         depends_on=tuple(entry.get("depends_on", ())),
@@ -270,6 +291,7 @@ def _check_manifest(assignment: Assignment, path: Path) -> None:
         == assignment.points,
         "every check has points > 0": all(info.points > 0 for info in checks),
         "ids are unique": len(set(ids)) == len(ids),
+        "needs names other checks": all(set(info.needs) <= set(ids) - {info.id} for info in checks),
         f"visibility is one of {', '.join(VISIBILITIES)}": all(info.visibility in VISIBILITIES for info in checks),
         "a check's id is its question's, a dot and a name": all(
             re.fullmatch(re.escape(question.id) + r"\.\w+", info.id)

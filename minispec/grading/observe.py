@@ -13,8 +13,16 @@ from minispec.grading.check import Case, Check
 from minispec.grading.host import NotAValueError, decode, encode
 from minispec.grading.subject import StudentError, Subject
 
-FATAL = frozenset({"time", "output", "died", "protocol"})
+FATAL = frozenset({"time", "output", "died", "protocol", "excess"})
 """Failures after which a worker is of no more use."""
+_WITHHELD = {
+    "time": "took too long",
+    "output": "printed too much",
+    "died": "ended its process",
+    "excess": "gave or asked for too much",
+    "changed": "changed an argument in place",
+    "not a value": "gave something that is no value",
+}
 
 
 @dataclass(frozen=True)
@@ -25,15 +33,32 @@ class Failed:
     type_name: str = ""
     message: str = ""
     where: str = ""
+    place: str = ""
+
+    @classmethod
+    def of(cls, error: StudentError) -> Failed:
+        """Keep an error as an observation."""
+        return cls(error.kind, error.type_name, error.message, error.where, error.place)
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """What makes two failures the same: also what was said, and in which function; not on which line."""
+        return self.kind, self.type_name, shown_line(self.message), self.place
 
     def words(self, *, hidden: bool) -> str:
-        """Say it in one line; of hidden cases an exception's text could tell the inputs, so it is left out."""
+        """Say it in one line; of hidden cases nothing that the submission chose, since it could tell the inputs."""
         if self.kind == "not implemented":
             return "not implemented yet"
+        if self.kind == "protocol":
+            return "the worker sent what is no answer"
+        if hidden:
+            return _WITHHELD.get(self.kind, "raised an exception")
+        place = f" ({shown_line(self.where)})" if self.where else ""
+        detail = f": {shown_line(self.message)}" if self.message else ""
         if self.kind == "missing":
             return f"the function {self.message} is missing"
-        place = f" ({shown_line(self.where)})" if self.where else ""
-        detail = "" if hidden else f": {shown_line(self.message)}" if self.message else ""
+        if self.kind == "not installed":
+            return f"imports {self.message}, which is not installed here{place}"
         if self.kind == "raised" and self.type_name == "MemoryError":
             return f"ran out of memory{place}"
         if self.kind == "raised" and self.type_name == "OSError" and "File too large" in self.message:
@@ -42,8 +67,6 @@ class Failed:
             return f"{'cannot be loaded: ' if self.kind == 'syntax' else 'raised '}{self.type_name}{detail}{place}"
         if self.kind == "not a value":
             return f"gave something that is no value{detail}"
-        if self.kind == "protocol":
-            return "the worker sent what is no answer"
         return shown_line(self.message)
 
 
@@ -59,15 +82,15 @@ Observation = Any
 def observe(check: Check, subject: Subject, case: Case) -> Observation:
     """Run one case; whatever the subject does to it is seen as a value or as :class:`Failed`.
 
-    A check may stumble over what a submission returns: that is the submission's failure, and our own solution, which
-    is run through the same code, shows that it is not the check's.
+    A check may stumble over what a submission returns, or run out of memory over it: that is the submission's failure,
+    and our own solution, which is run through the same code, shows that it is not the check's.
     """
     subject.forget()
     try:
         seen = check.observe(subject, copy.deepcopy(case))
         return decode(encode(seen))
     except StudentError as error:
-        return Failed(error.kind, error.type_name, error.message, error.where)
+        return Failed.of(error)
     except NotAValueError as error:
         return Failed("not a value", "TypeError", str(error))
     except Exception as error:
@@ -88,8 +111,7 @@ def difference(check: Check, observed: Observation, expected: Observation) -> st
     """Compare two observations of one case: the difference in words, or None."""
     if isinstance(observed, Failed) or isinstance(expected, Failed):
         if isinstance(observed, Failed) and isinstance(expected, Failed):
-            same = (observed.kind, observed.type_name) == (expected.kind, expected.type_name)
-            return None if same else "fails in another way"
+            return None if observed.key == expected.key else "fails in another way"
         return observed.words(hidden=False) if isinstance(observed, Failed) else "does not fail"
     try:
         return check.same(observed, expected)

@@ -43,7 +43,10 @@ def _fingerprints(reference: Reference, mistake: Mistake, check: Check) -> list[
 
 def _write(seen: list[Observation]) -> list[Any]:
     return [
-        {"failed": [one.kind, one.type_name]} if isinstance(one, Failed) else {"value": encode(one)} for one in seen
+        {"failed": [one.kind, one.type_name, one.message, one.where, one.place]}
+        if isinstance(one, Failed)
+        else {"value": encode(one)}
+        for one in seen
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -121,6 +122,20 @@ class Report:
         """Return everything as JSON values."""
         told = {"score": self.score, "max_score": self.max_score, **asdict(self), "best_effort": self.best_effort}
         return told if times else {key: value for key, value in told.items() if key != "seconds"}
+
+    def settle(self, needs: Mapping[str, Sequence[str]]) -> Report:
+        """Take back the points of checks that count only together with others which were not passed."""
+        right = {check.id for check in self.checks if check.status == "passed"}
+        while True:
+            alone = {name for name in right if not set(needs.get(name, ())) <= right}
+            if not alone:
+                break
+            right -= alone
+        for check in self.checks:
+            if check.status == "passed" and check.id not in right:
+                check.status, check.points = "failed", 0.0
+                check.message = f"right, but it counts only together with {' and '.join(needs[check.id])}"
+        return self
 
     @classmethod
     def from_dict(cls, told: dict[str, Any]) -> Report:

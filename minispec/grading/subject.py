@@ -8,12 +8,19 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
+import signal
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from minispec.grading.host import Host, NotAValueError, Tree, decode, describe, encode, load
+from minispec.grading.host import Host, Tree, decode, describe, encode, load
 from minispec.grading.oracle import Oracle, Refusal
+
+_TOLD = frozenset({"not implemented", "missing", "raised", "syntax", "not installed", "not a value", "changed"})
+"""What code under test may say went wrong with it."""
+SERVING_CPU_S = 5.0
+"""Processor time that one worker's values and questions may cost the grader; honest ones cost a hundredth."""
 
 
 class StudentError(Exception):
@@ -22,18 +29,76 @@ class StudentError(Exception):
     Parameters
     ----------
     kind : str
-        ``not implemented``, ``missing``, ``raised``, ``syntax``, ``not a value``; from workers also ``time``,
-        ``memory``, ``output``, ``died``, ``protocol``.
+        ``not implemented``, ``missing``, ``raised``, ``syntax``, ``not installed``, ``not a value``, ``changed``; from
+        workers also ``time``, ``output``, ``died``, ``protocol``, ``excess``.
     type_name, message, where : str
         Of the exception, and the submission's line.
+    place : str
+        The submission's function in which it was raised.
     """
 
-    def __init__(self, kind: str, type_name: str = "", message: str = "", where: str = "") -> None:
+    def __init__(self, kind: str, type_name: str = "", message: str = "", where: str = "", place: str = "") -> None:
         super().__init__(kind, type_name, message, where)
         self.kind = kind
         self.type_name = type_name
         self.message = message
         self.where = where
+        self.place = place
+
+    @classmethod
+    def told(cls, reply: Tree) -> StudentError:
+        """Take over what a worker says of a failure: any of it may be made up, so it is brought into form."""
+        kind, type_name, message, where, place = (
+            str(reply.get(key, ""))[:500] for key in ("kind", "type", "message", "where", "place")
+        )
+        if kind not in _TOLD:
+            return cls("protocol", "", "an error of no known kind")
+        if not type_name.isidentifier():
+            type_name = "an exception"
+        if kind in ("missing", "not installed") and not message.isidentifier():
+            message = "something"
+        if not re.fullmatch(r"[\w./ -]{1,100}:\d{1,7}", where):
+            where = ""
+        return cls(kind, type_name[:60], message, where, place[:60])
+
+
+class _SpentError(BaseException):
+    """The time for serving a worker is up. Whatever runs must end, so this is no Exception."""
+
+
+class Allowance:
+    """Processor time for what one subject costs the grader; beyond it, and beyond the memory, the subject fails."""
+
+    def __init__(self, seconds: float = SERVING_CPU_S) -> None:
+        self._left = seconds
+        self._depth = 0
+
+    def __enter__(self) -> None:
+        self._depth += 1
+        if self._depth == 1:
+            if self._left <= 0.0:
+                self._depth = 0
+                raise _excess("time")
+            signal.signal(signal.SIGVTALRM, _stop)
+            signal.setitimer(signal.ITIMER_VIRTUAL, self._left)
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
+        self._depth -= 1
+        if self._depth == 0:
+            self._left = signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)[0]
+        if kind is not None and issubclass(kind, _SpentError):
+            self._left = 0.0
+            raise _excess("time") from None
+        if kind is not None and issubclass(kind, MemoryError):
+            raise _excess("memory") from None
+
+
+def _stop(*_: object) -> None:
+    raise _SpentError
+
+
+def _excess(what: str) -> StudentError:
+    return StudentError("excess", "", f"gave or asked for so much that the grader ran out of {what} for it")
 
 
 class Subject:
@@ -52,8 +117,13 @@ class Subject:
         From any call that gives no value.
     """
 
-    def __init__(self, exchange: Callable[[Tree, Callable[[Tree], Tree]], Tree]) -> None:
+    def __init__(
+        self,
+        exchange: Callable[[Tree, Callable[[Tree], Tree]], Tree],
+        allowance: contextlib.AbstractContextManager[None] | None = None,
+    ) -> None:
         self._exchange = exchange
+        self._allowance = allowance or contextlib.nullcontext()
         self.requests = 0
         self._oracles: list[Oracle] = []
         self._numbers: dict[int, int] = {}  # of oracles, by identity
@@ -89,10 +159,12 @@ class Subject:
         reply = self._exchange(request, self._answer)
         try:
             if reply["is"] == "error":
-                told = [str(reply[key]) for key in ("kind", "type", "message", "where")]
-                raise StudentError(*told)
-            return decode(reply["value"], self._resolve)
-        except (NotAValueError, KeyError, TypeError, RecursionError) as error:
+                raise StudentError.told(reply)
+            with self._allowance:
+                return decode(reply["value"], self._resolve)
+        except StudentError:
+            raise
+        except Exception as error:  # whatever it is, it came with the reply
             raise StudentError("protocol", type(error).__name__, str(error)) from None
 
     def _tree(self, value: Any) -> Tree:
@@ -117,17 +189,20 @@ class Subject:
     def _answer(self, asked: Tree) -> Tree:
         """Serve an oracle call of the code under test."""
         self.requests += 1
-        try:
-            oracle = self._oracles[asked["oracle"]]
-            args = [decode(tree, self._resolve) for tree in asked["args"]]
-            kwargs = {str(name): decode(tree, self._resolve) for name, tree in asked["kwargs"]}
-            method = str(asked["method"])
-        except (NotAValueError, KeyError, TypeError, ValueError, IndexError, RecursionError) as error:
-            return {"is": "refusal", "message": f"malformed call ({type(error).__name__})"}
-        try:
-            return {"is": "answer", "value": self._tree(oracle.answer(method, args, kwargs))}
-        except Refusal as refusal:
-            return {"is": "refusal", "message": str(refusal)[:300]}
+        with self._allowance:
+            try:
+                oracle = self._oracles[asked["oracle"]]
+                args = [decode(tree, self._resolve) for tree in asked["args"]]
+                kwargs = {str(name): decode(tree, self._resolve) for name, tree in asked["kwargs"]}
+                method = str(asked["method"])
+            except MemoryError:
+                raise
+            except Exception as error:  # whatever it is, it came with the question
+                return {"is": "refusal", "message": f"malformed call ({type(error).__name__})"}
+            try:
+                return {"is": "answer", "value": self._tree(oracle.answer(method, args, kwargs))}
+            except Refusal as refusal:
+                return {"is": "refusal", "message": str(refusal)[:300]}
 
 
 class _Keeping:
@@ -197,8 +272,7 @@ class LocalSubject(Subject):
         try:
             module = load(name, source, path)
         except Exception as error:
-            told = describe(error, f"/{name}")
-            raise StudentError(told["kind"], told["type"], told["message"], told["where"]) from error
+            raise StudentError.told(describe(error, f"/{name}")) from error
         host = Host([module], lambda asked: self._answering[-1](asked), f"/{name}")
 
         def exchange(request: Tree, answer: Callable[[Tree], Tree]) -> Tree:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import math
 import os
 import select
 import shutil
@@ -21,10 +22,9 @@ from pathlib import Path
 
 from minispec.errors import InputError
 from minispec.grading import jail
-from minispec.grading.host import NotAValueError, Tree, dumps, loads
-from minispec.grading.subject import StudentError, Subject
+from minispec.grading.host import MAX_MESSAGE, NotAValueError, Tree, dumps, loads
+from minispec.grading.subject import Allowance, StudentError, Subject
 
-MAX_MESSAGE = 64 << 20
 _WALL_FACTOR, _WALL_SLACK_S, _START_S = 2.0, 3.0, 20.0
 _NEEDS = {"numba": ("llvmlite",)}
 FIRST_UID = 1_200_000_000
@@ -32,11 +32,25 @@ FIRST_UID = 1_200_000_000
 
 @dataclass(frozen=True)
 class Limits:
-    """What a worker may use: CPU seconds, megabytes of address space; and the layers of isolation to try."""
+    """What a worker may use, and how it is shut in.
+
+    Parameters
+    ----------
+    cpu_s : float
+        Processor time.
+    memory_mb : int
+        Address space.
+    layers : tuple of str
+        Layers of isolation to try. What is not among them is left out by name, and nobody minds.
+    secrets : Path, optional
+        A folder out of whose reach the submission must be: where a layer that was tried is missing, and nothing else
+        does its work, the submission is not run.
+    """
 
     cpu_s: float = 5.0
     memory_mb: int = 512
     layers: tuple[str, ...] = jail.LAYERS
+    secrets: Path | None = None
 
 
 @dataclass
@@ -52,23 +66,34 @@ class Worker:
     packages : sequence of str
         What it may import beyond the standard library.
     limits : Limits
+    cells : mapping of str to list of int
+        Files that were notebooks, and the lines at which their cells begin.
+    until : float
+        On the monotonic clock: when it has to be done, whatever its limits allow.
 
     Attributes
     ----------
     layers : dict of str to bool
         Each layer of isolation and whether it was in force; empty until the process has told.
+    notes : list of str
+        What was passed over in loading a notebook.
 
     Raises
     ------
     StudentError
         On entering, if the submission cannot be loaded.
+    InputError
+        On entering, if what is in force here is not safe.
     """
 
     files: Mapping[str, str]
     modules: Sequence[str]
     packages: Sequence[str] = ("numpy",)
     limits: Limits = field(default_factory=Limits)
+    cells: Mapping[str, list[int]] = field(default_factory=dict)
+    until: float = math.inf
     layers: dict[str, bool] = field(default_factory=dict, init=False)
+    notes: list[str] = field(default_factory=list, init=False)
 
     def __enter__(self) -> Subject:
         layers = self.limits.layers
@@ -80,25 +105,44 @@ class Worker:
                 raise
             self._start(tuple(layer for layer in layers if layer != "namespaces"))
             ready = self._receive(time.monotonic() + _START_S)
-        self.layers = dict(ready["layers"])
-        self._deadline = time.monotonic() + _WALL_FACTOR * self.limits.cpu_s + _WALL_SLACK_S
         try:
+            self.layers = {name: ready["layers"][name] is True for name in jail.LAYERS}
+            self._refuse_unsafe()
+            self._deadline = min(time.monotonic() + self._wall_s(), self.until)
             loaded = self._receive(self._deadline)
             if loaded.get("is") == "error":
-                raise StudentError(*[str(loaded.get(key, "")) for key in ("kind", "type", "message", "where")])
+                raise StudentError.told(loaded)
+            self.notes = [str(note)[:300] for note in loaded["value"]][:8]
         except BaseException:
             self._end()
             raise
-        return Subject(self._exchange)
+        return Subject(self._exchange, Allowance())
 
     def __exit__(self, *exc: object) -> None:
         self._end()
+
+    def _refuse_unsafe(self) -> None:
+        """Do not run a submission that could read the secrets or act with the grader's rights, unless told to."""
+        if self.limits.secrets is None:
+            return
+        missing = [layer for layer in self.limits.layers if not self.layers[layer]]
+        kept_away = self.layers["namespaces"] or self.layers["landlock"]
+        kept_away = kept_away or (self.layers["user"] and not _is_open(self.limits.secrets))
+        unsafe = [layer for layer in missing if layer in ("namespaces", "landlock") and not kept_away]
+        unsafe += [layer for layer in missing if layer == "seccomp" or (layer == "user" and os.geteuid() == 0)]
+        if unsafe:
+            raise InputError(
+                f"this machine does not offer {' and '.join(unsafe)}, so a submission could do harm or read the "
+                "solution; nothing was run. Grade in a container or a virtual machine, or accept it by name: "
+                + " ".join(f"--without {layer}" for layer in unsafe)
+            )
 
     # ── the process ─────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _start(self, layers: Sequence[str]) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="minispec-grade-"))
-        self._folder.chmod(0o711)
+        if os.geteuid() == 0:  # the worker's own user has to get in
+            self._folder.chmod(0o711)
         for name in ("root", "work", "packages"):
             (self._folder / name).mkdir()
         found = _package_paths(tuple(self.packages))
@@ -108,7 +152,9 @@ class Worker:
         self._from, their_out = os.pipe()
         for fd in (self._to, self._from):
             os.set_blocking(fd, False)
-        with open(self._folder / "output", "wb") as output:
+        with contextlib.ExitStack() as opened:
+            output = opened.enter_context(tempfile.TemporaryFile(dir=self._folder))  # without a name: nobody runs it
+            self._output = os.dup(output.fileno())
             self._process = subprocess.Popen(
                 [_python(), "-s", "-S", "-P", "-B", str(_here("child.py")), str(their_in), str(their_out)],
                 stdin=subprocess.DEVNULL,
@@ -133,7 +179,13 @@ class Worker:
             "memory_mb": self.limits.memory_mb,
             "cpu_s": int(self.limits.cpu_s + 1.0),  # starting takes some
         }
-        setup = {"wanted": wanted, "files": dict(self.files), "modules": list(self.modules)}
+        setup = {
+            "wanted": wanted,
+            "parent": os.getpid(),
+            "files": dict(self.files),
+            "modules": list(self.modules),
+            "cells": dict(self.cells),
+        }
         texts = {name: _here(f"{name}.py").read_text(encoding="utf-8") for name in ("jail", "host")}
         self._send(dumps({**setup, **texts}), time.monotonic() + _START_S)
 
@@ -145,7 +197,7 @@ class Worker:
             os.killpg(self._process.pid, signal.SIGKILL)
         code = self._process.wait()
         _kill_user(FIRST_UID + self._process.pid)
-        for fd in (self._to, self._from):
+        for fd in (self._to, self._from, self._output):
             with contextlib.suppress(OSError):
                 os.close(fd)
         shutil.rmtree(self._folder, ignore_errors=True)
@@ -178,7 +230,7 @@ class Worker:
             raise StudentError("protocol", "", f"a message of {size >> 20} MB")
         try:
             reply = loads(self._take(size, deadline))
-        except NotAValueError as error:
+        except (NotAValueError, MemoryError) as error:
             raise StudentError("protocol", "", str(error)) from None
         if not isinstance(reply, dict):
             raise StudentError("protocol", "", "a message that is no object")
@@ -198,7 +250,8 @@ class Worker:
     def _wait(self, fd: int, event: int, deadline: float) -> None:
         poll = select.poll()
         poll.register(fd, event)
-        if not poll.poll(max(0.0, 1e3 * (deadline - time.monotonic()))):
+        left = deadline - time.monotonic()  # one who talks without end is late as well
+        if left <= 0.0 or not poll.poll(1e3 * left):
             raise StudentError("time", "", f"no answer within {self._wall_s():.0f} s")
 
     def _wall_s(self) -> float:
@@ -207,7 +260,7 @@ class Worker:
     def _death(self) -> StudentError:
         """Say why the worker is gone."""
         with contextlib.suppress(OSError):
-            if (self._folder / "output").stat().st_size >= jail.MAX_OUTPUT_MB << 20:
+            if os.fstat(self._output).st_size >= jail.MAX_OUTPUT_MB << 20:
                 return StudentError("output", "", f"printed more than {jail.MAX_OUTPUT_MB} MB")
         try:
             code = self._process.wait(timeout=2.0)
@@ -264,6 +317,11 @@ def _package_paths(names: tuple[str, ...]) -> dict[str, str]:
         if libraries.is_dir():
             found[libraries.name] = str(libraries)
     return found
+
+
+def _is_open(folder: Path) -> bool:
+    """Whether another user can get into a folder."""
+    return all(part.stat().st_mode & 0o001 for part in (folder.resolve(), *folder.resolve().parents))
 
 
 def _kill_user(uid: int) -> None:

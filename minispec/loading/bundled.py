@@ -12,6 +12,9 @@ from minispec.loading.checkpoint import read_json
 from minispec.model.config import GPT2Config
 from minispec.model.weights import num_parameters
 
+DEFAULT_TARGET = "target-17m"
+DEFAULT_DRAFT = "draft-1.6m"
+
 CHECKSUMS = "SHA256SUMS"
 _CHECKSUM_LINE = re.compile(r"([0-9a-f]{64}) [ *]([\w.-]+)")  # as sha256sum writes it; files of this folder alone
 _PACKAGE = Path(__file__).resolve().parent.parent

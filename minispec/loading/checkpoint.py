@@ -27,6 +27,8 @@ _BUFFER = re.compile(r"h\.\d+\.attn\.(bias|masked_bias)")
 _LAYER = re.compile(r"h\.([0-9]{1,9})\.")
 _MAX_JSON_BYTES = 8 * 2**20  # gpt2-xl's index has 50 kB; parsed, JSON takes some 20 times its size
 
+_FORMATS = {"F16": "float16", "BF16": "bfloat16"}
+
 
 class Checkpoint:
     """Every tensor of a folder.
@@ -102,6 +104,12 @@ class Checkpoint:
                 "%s: %d tensors are no part of a GPT-2 language model and are ignored; the first is %s",
                 self._folder, len(ignored), shown(ignored[0]),
             )  # fmt: skip
+
+    def stored_dtype(self, config: GPT2Config) -> str:
+        """Return the format that all of the model's matrices are stored in; float32 where they differ."""
+        matrices = [name for name, shape in expected_shapes(config) if len(shape) == 2]
+        found = {file.dtypes[stored] for file, stored in (self._files[name] for name in matrices)}
+        return _FORMATS.get(found.pop(), "float32") if len(found) == 1 else "float32"
 
     def read(self, name: str) -> Array:
         """Return a tensor by its name without prefix, as float32."""

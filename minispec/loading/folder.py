@@ -6,7 +6,7 @@ import difflib
 from pathlib import Path
 
 from minispec.backends import BACKENDS, DTYPES, get_backend
-from minispec.backends.formats import DOT_FEATURES
+from minispec.backends.formats import AUTO, DOT_FEATURES
 from minispec.errors import ModelFileError, ModelNotFoundError, OptionError, shown
 from minispec.loading.bundled import bundled_folders, verify_checksums
 from minispec.loading.checkpoint import Checkpoint, read_json
@@ -48,7 +48,7 @@ def find_folder(name: str | Path) -> Path:
     return fetch(str(name))
 
 
-def load_model(folder_or_name: str | Path, backend: str = BACKENDS[0], dtype: str = DTYPES[0]) -> GPT2:
+def load_model(folder_or_name: str | Path, backend: str = BACKENDS[0], dtype: str = AUTO) -> GPT2:
     """Load a GPT-2-family model.
 
     Parameters
@@ -58,7 +58,9 @@ def load_model(folder_or_name: str | Path, backend: str = BACKENDS[0], dtype: st
     backend : str
         One of ``BACKENDS``.
     dtype : str
-        One of ``DTYPES``: in what the matrices are kept. Norms, biases and positions stay float32, and so do sums.
+        One of ``DTYPES``: the format that the matrices are kept in. Norms, biases and positions stay float32, and so do
+        sums. "auto" is the format that they are stored in where the backend computes the same bits in it, and float32
+        elsewhere.
 
     Returns
     -------
@@ -70,7 +72,7 @@ def load_model(folder_or_name: str | Path, backend: str = BACKENDS[0], dtype: st
         If the model is not found, a file is missing, broken or contradicts another, or an option is unknown.
     """
     runner = get_backend(backend)
-    if dtype not in runner.dtypes:
+    if dtype not in (AUTO, *runner.dtypes):
         needs = f" ({dtype} needs a CPU with {DOT_FEATURES[dtype]})" if dtype in DOT_FEATURES else ""
         raise OptionError(
             f"dtype is {dtype!r}; backend {backend} has {', '.join(runner.dtypes)} here{needs}. Try --dtype {DTYPES[0]}"
@@ -79,6 +81,9 @@ def load_model(folder_or_name: str | Path, backend: str = BACKENDS[0], dtype: st
     config = GPT2Config.from_dict(read_json(folder / "config.json"), str(folder / "config.json"))
     checkpoint = Checkpoint(folder)
     checkpoint.check(config)
+    if dtype == AUTO:
+        stored = checkpoint.stored_dtype(config)
+        dtype = stored if stored in runner.exact_dtypes else DTYPES[0]
     check_memory(config, runner, dtype, str(folder_or_name))
     verify_checksums(folder)
     tokenizer = _read_tokenizer(folder)

@@ -52,9 +52,8 @@ class SafetensorsFile:
                 f"{path} is not a sound safetensors file ({reason(error)}). It may be cut short; fetch it again"
             ) from None
         header.pop("__metadata__", None)
-        self._entries: dict[str, tuple[str, int]] = {
-            name: (entry["dtype"], 8 + header_size + entry["data_offsets"][0]) for name, entry in header.items()
-        }
+        self._offsets = {name: 8 + header_size + entry["data_offsets"][0] for name, entry in header.items()}
+        self.dtypes = {name: entry["dtype"] for name, entry in header.items()}
         self.shapes: dict[str, tuple[int, ...]] = {name: tuple(entry["shape"]) for name, entry in header.items()}
 
     def read(self, name: str) -> Array:
@@ -65,7 +64,7 @@ class SafetensorsFile:
         ModelFileError
             If its type is not float32, float16 or bfloat16, or a value is NaN or infinite.
         """
-        dtype, offset = self._entries[name]
+        dtype, offset = self.dtypes[name], self._offsets[name]
         if dtype not in _READABLE:
             raise ModelFileError(
                 f"{self.path}: tensor {shown(name)} is {dtype}; minispec reads {', '.join(_READABLE)}. "

@@ -1,7 +1,11 @@
-"""Stop 2 of 12 · the KV cache. Before: model/forward. Next: backends/base.
+"""The KV cache: keys and values of the tokens seen so far, so that no forward computes them again.
 
 Preallocated: storing is writing at the next free slots, going back is setting a length. Nothing is erased by a
 rollback; what lies beyond the length is never read.
+
+One rule says who may lengthen it. A forward asks :meth:`KVCache.feed` where its tokens go, a backend writes keys and
+values there, and only when all layers are through does the forward call :meth:`KVCache.extend`. So a forward that was
+interrupted has not happened.
 
 A *slot* is a place in the cache, a *position* is the token's place in the text. They agree until a tree of candidates
 puts several tokens at one position; :meth:`KVCache.keep` then compacts the accepted path, and they agree again.
@@ -15,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.backends.base import Array, Backend, Index, NumpyBackend
+from minispec.backends.base import Array, Backend, Feed, Index, NumpyBackend
 from minispec.errors import InvariantError
 
 
@@ -30,15 +34,13 @@ class KVCache:
     rows : int
         Sequences, B.
     backend : Backend, optional
-        Where keys and values live; in NumPy arrays by default. Positions and lengths are always NumPy's.
+        Where keys and values live; in NumPy arrays by default. Lengths are always NumPy's.
     dtype : str
         Of the model's weights; a backend may keep keys and values in it too.
 
     Attributes
     ----------
     keys, values : ndarray of shape (L, B, S, H, D)
-    positions : ndarray of shape (B, S), int64
-        The position in the text of the token in each slot.
     lengths : ndarray of shape (L, B), int64
         Slots in use, per layer: a self-draft's first layers may run ahead of the rest.
     recordings : dict
@@ -61,7 +63,6 @@ class KVCache:
         self.keys: Array = self._backend.zeros(shape, dtype)
         self.values: Array = self._backend.zeros(shape, dtype)
         self.recordings: dict[Any, Any] = {}
-        self.positions: Index = np.zeros((rows, capacity), np.int64)
         self.lengths: Index = np.zeros((n_layer, rows), np.int64)
 
     @property
@@ -73,44 +74,68 @@ class KVCache:
         """Return how many slots of ``row`` every layer has filled."""
         return int(self.lengths[:, row].min())
 
-    def store(self, layer: int, rows: Index, slots: Index, keys: Array, values: Array) -> None:
-        """Write keys and values of shape (T, H, D) at (rows[t], slots[t]) and lengthen the layer to the last slot.
+    def feed(
+        self,
+        tokens: Sequence[int],
+        row: int = 0,
+        *,
+        positions: Sequence[int] | None = None,
+        visible: NDArray[np.bool_] | None = None,
+        num_layers: int | None = None,
+        num_logits: int | None = None,
+    ) -> Feed:
+        """Give each token the next free slot of ``row``, and say what it sees.
+
+        Parameters
+        ----------
+        tokens : sequence of int, length T
+        row : int
+        positions : sequence of int, length T, optional
+            Positions in the text; by default each token's slot.
+        visible : ndarray of shape (T, S), bool, optional
+            Which slots each token attends to, itself included; by default every slot up to its own.
+        num_layers : int, optional
+            Run only the first layers (a self-draft); by default all.
+        num_logits : int, optional
+            Logits are wanted of the last so many tokens; by default of all.
 
         Raises
         ------
         InvariantError
-            If a slot lies outside the capacity or would leave a gap.
+            If the row has no room, the mask lacks columns, or a count is out of range.
         """
-        ends = self._ends_after(self.lengths[layer], rows, slots)
-        self.keys[layer, rows, slots] = keys
-        self.values[layer, rows, slots] = values
-        for row, end in ends.items():
-            self.lengths[layer, row] = end
+        count, depth = len(tokens), len(self.lengths) if num_layers is None else num_layers
+        wanted = count if num_logits is None else num_logits
+        if not 0 < depth <= len(self.lengths) or not 0 <= wanted <= count:
+            raise InvariantError(f"cannot run {num_layers} layers and return {num_logits} logits of {count} tokens")
+        first = int(self.lengths[depth - 1, row])
+        last = first + count
+        if last > self.capacity:
+            raise InvariantError(f"{count} tokens need slot {last - 1} of a cache of {self.capacity}")
+        if visible is not None and (visible.shape[0] != count or visible.shape[1] < last):
+            raise InvariantError(f"the mask has shape {visible.shape}; it must cover {count} tokens, all {last} slots")
+        slots = np.arange(first, last)
+        return Feed(
+            tokens=np.asarray(tokens, np.int64),
+            positions=slots if positions is None else np.asarray(positions, np.int64),
+            rows=np.full(count, row),
+            slots=slots,
+            ends=slots + 1 if visible is None else np.full(count, last),
+            visible=visible,
+            num_layers=depth,
+            num_logits=wanted,
+            lengths_after={row: last},
+        )
 
-    def advance(self, layer: int | slice, rows: Index, slots: Index) -> None:
-        """Lengthen a layer, or several, to slots that the backend has written itself.
+    def store(self, layer: int, feed: Feed, keys: Array, values: Array) -> None:
+        """Write keys and values of shape (T, H, D) at the slots of a feed."""
+        self.keys[layer, feed.rows, feed.slots] = keys
+        self.values[layer, feed.rows, feed.slots] = values
 
-        Raises
-        ------
-        InvariantError
-            If a slot lies outside the capacity or would leave a gap.
-        """
-        lengths = np.atleast_2d(self.lengths[layer])  # a view; the shortest layer is the strictest about gaps
-        for row, end in self._ends_after(lengths.min(axis=0), rows, slots).items():
-            np.maximum(lengths[:, row], end, out=lengths[:, row])
-
-    def _ends_after(self, lengths: Index, rows: Index, slots: Index) -> dict[int, int]:
-        """Return each row's length with these slots filled; refuse slots outside, or with a gap before them."""
-        wanted = sorted(zip(slots.tolist(), rows.tolist(), strict=True))
-        ends = {row: int(lengths[row]) for _, row in wanted}
-        capacity = self.capacity
-        for slot, row in wanted:
-            if not 0 <= slot < capacity:
-                raise InvariantError(f"slots {slots.tolist()} do not fit the cache's capacity of {self.capacity}")
-            if slot > ends[row]:
-                raise InvariantError(f"storing at slots {slots.tolist()} would leave a gap")
-            ends[row] = max(ends[row], slot + 1)
-        return ends
+    def extend(self, feed: Feed) -> None:
+        """Count a feed in: every layer that ran has written its slots."""
+        for row, length in feed.lengths_after.items():
+            self.lengths[: feed.num_layers, row] = length
 
     def rollback(self, length: int, row: int = 0) -> None:
         """Keep at most the first ``length`` slots of ``row``, in every layer.
@@ -135,8 +160,6 @@ class KVCache:
         kept = np.asarray(slots, np.int64)
         if np.any(np.diff(kept) <= 0) or (len(kept) and (kept[0] < 0 or kept[-1] >= self.length(row))):
             raise InvariantError(f"cannot keep slots {kept.tolist()} of {self.length(row)}")
-        count = len(kept)
         self._backend.compact(self.keys, row, kept)
         self._backend.compact(self.values, row, kept)
-        self.positions[row, :count] = self.positions[row, kept]
-        self.lengths[:, row] = count
+        self.lengths[:, row] = len(kept)

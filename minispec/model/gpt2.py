@@ -85,11 +85,9 @@ class GPT2:
         positions: Sequence[int] | None = None,
         visible: NDArray[np.bool_] | None = None,
     ) -> Array:
-        """Feed ``tokens`` to row 0 of ``cache``; see :func:`minispec.model.forward.forward`."""
-        return forward(
-            self.weights, self.config, self.backend, tokens, cache, positions=positions, visible=visible,
-            num_logits=num_logits,
-        )  # fmt: skip
+        """Feed ``tokens`` to row 0 of ``cache``; see :meth:`minispec.model.cache.KVCache.feed`."""
+        feed = cache.feed(tokens, positions=positions, visible=visible, num_logits=num_logits)
+        return forward(self.weights, self.config, self.backend, feed, cache)
 
     def session(self) -> Session:
         """Return a new session: an empty cache and the tokens it has seen."""

@@ -1,13 +1,17 @@
-"""Stop 5 of 12 · a session: a cache and the tokens it has seen. Before: backends/_kernels. Next: sampling/draw.
+"""A session: a cache and the tokens that are in it.
 
 Two rules keep drafts and targets in step: *feeding is giving the cache what it lacks*, and *going back is setting a
-length*. A session may be behind the committed text by any number of tokens; the next :meth:`Session.score` catches up.
+length*. A session may be behind the committed text by any number of tokens; the next forward catches up.
+
+Whoever decodes does not run forwards. It *asks* for logits, by yielding an :class:`Ask`, and is sent the answer. One
+reader is answered at once, with a forward of its own; of many readers, those who ask together share one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,8 +83,8 @@ class Session:
     ----------
     tokens : list of int
         What the cache holds, in order. Read it; change it only through the methods.
-    num_forwards, num_fed : int
-        Forwards run and tokens fed so far (prefill included): the cost, in the units that matter.
+    num_forwards : int
+        Forwards run so far (prefill included).
     """
 
     def __init__(self, model: LanguageModel) -> None:
@@ -88,11 +92,6 @@ class Session:
         self.cache = model.new_cache()
         self.tokens: list[int] = []
         self.num_forwards = 0
-        self.num_fed = 0
-        self._nodes: list[
-            int
-        ] = []  # tokens of a tree that hangs on the last of ``tokens``; node i is in slot length + i
-        self._parents: list[int] = []
 
     @property
     def length(self) -> int:
@@ -102,18 +101,16 @@ class Session:
     def score(self, tokens: Sequence[int], num_logits: int | None = None) -> Array:
         """Feed ``tokens`` in one forward and return the logits after each, or after the last ``num_logits``.
 
-        An interrupted forward (Ctrl-C) leaves the session as it was: ``tokens`` counts them only once they are all in,
-        and the layers that ran ahead are set back first thing next time.
+        An interrupted forward (Ctrl-C) leaves the session as it was: ``tokens`` counts them only once they are all in.
 
         Returns
         -------
         ndarray of shape (T or num_logits, V), float32
         """
-        self._drop_tree()
+        self._forget_rest()
         logits = self.model.forward(tokens, self.cache, num_logits)
         self.tokens = [*self.tokens, *tokens]
         self.num_forwards += 1
-        self.num_fed += len(tokens)
         return logits
 
     def prefill(self, tokens: Sequence[int], progress: Callable[[int], None] | None = None) -> None:
@@ -126,11 +123,16 @@ class Session:
         progress : callable, optional
             Called with the number of tokens in the cache after each chunk.
         """
-        self.rollback(common_prefix(self.tokens, tokens))
-        for start in range(self.length, len(tokens), PREFILL_CHUNK):
-            self.score(tokens[start : start + PREFILL_CHUNK], num_logits=0)
+        for ask in self.ask_prefill(tokens):
+            ask.answer()
             if progress is not None:
                 progress(self.length)
+
+    def ask_prefill(self, tokens: Sequence[int]) -> Iterator[Ask]:
+        """Ask for the forwards of :meth:`prefill`, one after the other; their answers are empty."""
+        self.rollback(common_prefix(self.tokens, tokens))
+        for start in range(self.length, len(tokens), PREFILL_CHUNK):
+            yield Ask(self, tokens[start : start + PREFILL_CHUNK], num_logits=0)
 
     def rollback(self, length: int) -> None:
         """Keep at most the first ``length`` tokens.
@@ -143,105 +145,54 @@ class Session:
         if length < 0:
             raise InvariantError(f"cannot roll a session back to length {length}")
         self.tokens = self.tokens[:length]
-        self._drop_tree()
+        self._forget_rest()
 
-    def score_tree(self, chain: Sequence[int], nodes: Sequence[int], parents: Sequence[int]) -> Array:
-        """Feed a chain and a tree that hangs on its end, in one forward.
-
-        ``tokens`` takes in the chain alone; the nodes are pending until :meth:`keep` commits a path of them, and the
-        next :meth:`score` or :meth:`rollback` forgets them.
-
-        Parameters
-        ----------
-        chain : sequence of int
-            At least one token: the text the cache lacks.
-        nodes : sequence of int, length N
-        parents : sequence of int, length N
-            The node each one follows, -1 for the end of the chain; a parent comes before its children.
-
-        Returns
-        -------
-        ndarray of shape (1 + N, V), float32
-            After the chain, and after each node given its ancestors.
-
-        Raises
-        ------
-        InvariantError
-            If the chain is empty or a parent does not come before its child.
-        """
-        if not chain:
-            raise InvariantError("a tree hangs on the token whose logits it answers; feed at least that one")
-        self._drop_tree()
-        return self._feed_tree(chain, nodes, parents, 1 + len(nodes))
-
-    def grow_tree(self, nodes: Sequence[int], parents: Sequence[int]) -> Array:
-        """Add nodes to the pending tree; ``parents`` counts all of its nodes. Logits after each, shape (N, V)."""
-        self.cache.rollback(len(self.tokens) + len(self._nodes))
-        return self._feed_tree((), nodes, parents, len(nodes))
-
-    def keep(self, path: Sequence[int]) -> None:
-        """Commit a path of the pending tree, root first, and forget its other nodes.
-
-        Raises
-        ------
-        InvariantError
-            If it is no path from the root.
-        """
-        if any(not 0 <= node < len(self._nodes) for node in path) or any(
-            self._parents[node] != before for before, node in zip([-1, *path], path, strict=False)
-        ):
-            raise InvariantError(f"nodes {list(path)} are no path from the root of a tree with parents {self._parents}")
-        start = len(self.tokens)
-        kept = [self._nodes[node] for node in path]
-        if list(path) != list(range(len(path))):  # else the path already lies where it belongs
-            self.cache.rollback(start + len(self._nodes))
-            self.cache.keep([*range(start), *(start + node for node in path)])
-        self._nodes, self._parents = [], []
-        self.tokens = [*self.tokens, *kept]
+    def _forget_rest(self) -> None:
+        """Set the cache back to ``tokens``: a self-draft's first layers may have run ahead of them."""
         self.cache.rollback(len(self.tokens))
 
-    def find_path(self, tokens: Sequence[int]) -> list[int]:
-        """Return the longest path of the pending tree that reads ``tokens``, as far as it goes."""
-        path: list[int] = []
-        for token in tokens:
-            here = path[-1] if path else -1
-            child = next((i for i, t in enumerate(self._nodes) if t == token and self._parents[i] == here), None)
-            if child is None:
-                break
-            path.append(child)
-        return path
 
-    def _feed_tree(self, chain: Sequence[int], nodes: Sequence[int], parents: Sequence[int], num_logits: int) -> Array:
-        tree = [*self._parents, *parents]
-        if any(not -1 <= parent < node for node, parent in enumerate(tree)):
-            raise InvariantError(f"parents {tree} do not come before their children")
-        text = len(self.tokens) + len(chain)  # slots of the text; node i sits in slot text + i
-        positions = list(range(len(self.tokens), text))
-        visible = np.zeros((len(chain) + len(nodes), text + len(tree)), np.bool_)
-        for row, slot in enumerate(positions):
-            visible[row, : slot + 1] = True
-        depths: list[int] = []
-        for node, parent in enumerate(tree):
-            depths.append(1 if parent < 0 else depths[parent] + 1)
-            row = len(chain) + node - len(self._nodes)
-            if row < len(chain):
-                continue  # fed earlier
-            positions.append(text - 1 + depths[node])
-            visible[row, :text] = True
-            while node >= 0:
-                visible[row, text + node] = True
-                node = tree[node]
-        logits = self.model.forward([*chain, *nodes], self.cache, num_logits, positions=positions, visible=visible)
-        self.tokens = [*self.tokens, *chain]
-        self._nodes, self._parents = [*self._nodes, *nodes], tree
-        self.num_forwards += 1
-        self.num_fed += len(chain) + len(nodes)
-        return logits
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Logits that somebody waits for: feed these tokens to a session, and send what :meth:`Session.score` returns.
 
-    def _drop_tree(self) -> None:
-        """Forget pending nodes, and whatever layers an interrupted forward or a self-draft has run ahead."""
-        self._nodes, self._parents = [], []
-        self.cache.rollback(len(self.tokens))
+    Parameters
+    ----------
+    session : Session
+    tokens : sequence of int
+    num_logits : int
+    """
+
+    session: Session
+    tokens: Sequence[int]
+    num_logits: int
+
+    def answer(self) -> Array:
+        """Run a forward for this ask alone."""
+        return self.session.score(self.tokens, self.num_logits)
+
+
+T = TypeVar("T")
+Asks = Generator[Ask, Array, T]
+"""Work that asks for logits on the way to a result."""
+
+
+def ask_for(work: Asks[T] | T) -> Asks[T]:
+    """Pass on the asks of some work and return its result; who needs no logits hands over the result at once."""
+    if isinstance(work, Generator):
+        return (yield from work)
+    return work
+
+
+def answer(work: Asks[T]) -> T:
+    """Answer every ask of some work with a forward of its own, and return the result."""
+    try:
+        ask = next(work)
+        while True:
+            ask = work.send(ask.answer())
+    except StopIteration as end:
+        result: T = end.value
+        return result
 
 
 def common_prefix(a: Sequence[int], b: Sequence[int]) -> int:

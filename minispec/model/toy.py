@@ -1,8 +1,9 @@
 """Language models small enough to enumerate: a random table keyed by the *whole* prefix.
 
 Proofs need a model whose every context has a law of its own, so that any mistake about positions, rows or stale cache
-entries changes the output law. A table model writes each token into a real :class:`KVCache` and reads the prefix
-*back from it*: what it predicts depends on what the cache really holds, not on what the caller believes it holds.
+entries changes the output law. A table model writes each token and its position into a real :class:`KVCache` and reads
+the prefix *back from it*: what it predicts depends on what the cache really holds, not on what the caller believes it
+holds.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ class TableModel:
         return self._table[key]
 
     def new_cache(self, rows: int = 1, capacity: int | None = None) -> KVCache:
-        """Return a cache of one layer, one head and one number per slot: the token."""
+        """Return a cache of one layer and one head: a slot's key is its token, its value the token's position."""
         return KVCache(1, 1, 1, capacity or self.n_positions, rows)
 
     def session(self) -> Session:
@@ -82,17 +83,16 @@ class TableModel:
 
         A node of a tree reads the slots it sees, in order of their positions: its ancestors, if the mask is right.
         """
-        start = cache.length()
-        slots = np.arange(start, start + len(tokens))
-        written = np.asarray(tokens, np.float32).reshape(-1, 1, 1)
-        cache.store(0, np.zeros(len(tokens), np.int64), slots, written, written)
-        cache.positions[0, slots] = slots if positions is None else positions
-        seen = cache.keys[0, 0, : start + len(tokens), 0, 0].astype(int)
-        prefixes = [seen[: slot + 1] for slot in slots]
+        feed = cache.feed(tokens, positions=positions, visible=visible, num_logits=num_logits)
+        token, position = (part.astype(np.float32)[:, None, None] for part in (feed.tokens, feed.positions))
+        cache.store(0, feed, token, position)
+        cache.extend(feed)
+        seen, places = (kept[0, 0, : cache.length(), 0, 0].astype(int) for kept in (cache.keys, cache.values))
+        prefixes = [seen[:end] for end in feed.ends]
         if visible is not None:
-            order = np.argsort(cache.positions[0, : len(seen)], kind="stable")
+            order = np.argsort(places, kind="stable")
             prefixes = [seen[order[mask[order]]] for mask in visible[:, : len(seen)]]
-        wanted = prefixes[len(tokens) - (len(tokens) if num_logits is None else num_logits) :]
+        wanted = prefixes[len(tokens) - feed.num_logits :]
         with np.errstate(divide="ignore"):
             rows = [np.log(self.next_probs(prefix.tolist())) for prefix in wanted]
         return np.asarray(rows, np.float32).reshape(len(rows), self.vocab_size)

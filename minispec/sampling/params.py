@@ -9,7 +9,7 @@ from numbers import Integral
 from minispec.errors import OptionError, shown
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SamplingParams:
     """How a distribution is made from logits.
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,11 +26,21 @@ def shown(value: Any) -> str:
     return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "…"
 
 
-def difference(found: Any, expected: Any, rtol: float = 1e-6, atol: float = 1e-9) -> str | None:
+def difference(
+    found: Any, expected: Any, rtol: float = 1e-6, atol: float = 1e-9, *, same_dtype: bool = False
+) -> str | None:
     """Say where ``found`` first differs from ``expected``; None if it does not.
 
-    Numbers are compared with a tolerance, arrays by shape and then element by element, containers item by item; a list
-    and a tuple are alike, and so are Python's numbers and NumPy's.
+    Numbers are compared with a tolerance, arrays by shape and then element by element, containers item by item. A list
+    and a tuple are alike, and so are Python's numbers and NumPy's, and 0 or 1 and a truth value. A list is not an
+    array: what is done with an array later would fail on it.
+
+    Parameters
+    ----------
+    found, expected : object
+    rtol, atol : float
+    same_dtype : bool
+        Arrays must hold the same type of number, too.
 
     Examples
     --------
@@ -38,72 +49,89 @@ def difference(found: Any, expected: Any, rtol: float = 1e-6, atol: float = 1e-9
     >>> difference(0.1 + 0.2, 0.3) is None
     True
     """
-    if found is None and expected is not None:
-        return f"it returns None, expected {shown(expected)}: is a return missing?"
-    if isinstance(expected, Mapping):
-        return _mapping(found, expected, rtol, atol)
-    if isinstance(expected, (list, tuple)):
-        return _sequence(found, expected, rtol, atol)
-    if isinstance(expected, np.ndarray):
-        return _array(found, expected, rtol, atol)
-    if callable(expected):
-        return None if found is expected else f"it is {shown(found)}, expected {shown(expected)}"
-    if isinstance(expected, (bool, np.bool_, str, bytes, type(None))):
-        same = type(found) in (bool, np.bool_, str, bytes, type(None)) and found == expected
+    return _Comparison(rtol, atol, same_dtype).difference(found, expected)
+
+
+@dataclass(frozen=True)
+class _Comparison:
+    rtol: float
+    atol: float
+    same_dtype: bool
+
+    def difference(self, found: Any, expected: Any) -> str | None:
+        if found is None and expected is not None:
+            return f"it returns None, expected {shown(expected)}: is a return missing?"
+        if isinstance(expected, Mapping):
+            return self._mapping(found, expected)
+        if isinstance(expected, (list, tuple)):
+            return self._sequence(found, expected)
+        if isinstance(expected, np.ndarray):
+            return self._array(found, expected)
+        if isinstance(found, np.ndarray) and found.ndim == 0:
+            found = found.item()
+        if callable(expected):
+            same = found is expected
+        elif isinstance(expected, (bool, np.bool_)):
+            same = isinstance(found, (bool, np.bool_, int, np.integer)) and found == expected
+        elif isinstance(expected, (str, bytes, type(None))):
+            same = type(found) is type(expected) and found == expected
+        else:
+            return self._number(found, expected)
         return None if same else f"it is {shown(found)}, expected {shown(expected)}"
-    return _number(found, expected, rtol, atol)
 
+    def _number(self, found: Any, expected: Any) -> str | None:
+        if isinstance(found, (bool, np.bool_)) or not isinstance(found, (int, float, np.number)):
+            return f"it is {shown(found)}, expected a number, {shown(expected)}"
+        close = bool(np.isclose(found, expected, rtol=self.rtol, atol=self.atol, equal_nan=True))
+        return None if close else f"it is {shown(found)}, expected {shown(expected)}"
 
-def _number(found: Any, expected: Any, rtol: float, atol: float) -> str | None:
-    if isinstance(found, np.ndarray) and found.ndim == 0:
-        found = found.item()
-    if isinstance(found, (bool, np.bool_)) or not isinstance(found, (int, float, np.number)):
-        return f"it is {shown(found)}, expected a number, {shown(expected)}"
-    close = bool(np.isclose(found, expected, rtol=rtol, atol=atol, equal_nan=True))
-    return None if close else f"it is {shown(found)}, expected {shown(expected)}"
-
-
-def _sequence(found: Any, expected: Any, rtol: float, atol: float) -> str | None:
-    if isinstance(found, np.ndarray):
-        found = found.tolist()
-    if not isinstance(found, (list, tuple)):
-        return f"it is {shown(found)}, expected a sequence, {shown(expected)}"
-    for i, (a, b) in enumerate(zip(found, expected, strict=False)):
-        inside = difference(a, b, rtol, atol)
-        if inside is not None:
-            return inside.replace("it ", f"item {i} ", 1)
-    if len(found) != len(expected):
-        return f"it has {len(found)} items, expected {len(expected)}: {shown(found)} instead of {shown(expected)}"
-    return None
-
-
-def _mapping(found: Any, expected: Mapping[Any, Any], rtol: float, atol: float) -> str | None:
-    if not isinstance(found, Mapping):
-        return f"it is {shown(found)}, expected a dict with the keys {shown(list(expected))}"
-    for key, value in expected.items():
-        if key not in found:
-            return f"it lacks the key {key!r}"
-        inside = difference(found[key], value, rtol, atol)
-        if inside is not None:
-            return inside.replace("it ", f"entry {key!r} ", 1)
-    extra = [key for key in found if key not in expected]
-    return f"it has a key {extra[0]!r} that nobody asked for" if extra else None
-
-
-def _array(found: Any, expected: np.ndarray[Any, Any], rtol: float, atol: float) -> str | None:
-    try:
-        array = np.asarray(found)
-    except ValueError:
-        return f"it is {shown(found)}, expected an array of shape {expected.shape}"
-    if array.shape != expected.shape:
-        return f"its shape is {array.shape}, expected {expected.shape}"
-    if array.dtype == object or array.dtype.kind in "USV":
-        return f"it holds {array.dtype}, expected {expected.dtype}"
-    close = np.isclose(array, expected, rtol=rtol, atol=atol, equal_nan=True)
-    if close.all():
+    def _sequence(self, found: Any, expected: Sequence[Any]) -> str | None:
+        if isinstance(found, np.ndarray):
+            found = found.tolist()
+        if not isinstance(found, (list, tuple)):
+            return f"it is {shown(found)}, expected a sequence, {shown(expected)}"
+        for i, (a, b) in enumerate(zip(found, expected, strict=False)):
+            inside = self.difference(a, b)
+            if inside is not None:
+                return _placed(f"item {i}", inside)
+        if len(found) != len(expected):
+            return f"it has {len(found)} items, expected {len(expected)}: {shown(found)} instead of {shown(expected)}"
         return None
-    where = tuple(int(i) for i in np.argwhere(~close)[0])
-    place = f"element {list(where)}" if where else "it"
-    count = int((~close).sum())
-    others = f" ({count} of {close.size} elements differ)" if close.size > 1 else ""
-    return f"{place} is {shown(array[where].item())}, expected {shown(expected[where].item())}{others}"
+
+    def _mapping(self, found: Any, expected: Mapping[Any, Any]) -> str | None:
+        if not isinstance(found, Mapping):
+            return f"it is {shown(found)}, expected a dict with the keys {shown(list(expected))}"
+        for key, value in expected.items():
+            if key not in found:
+                return f"it lacks the key {key!r}"
+            inside = self.difference(found[key], value)
+            if inside is not None:
+                return _placed(f"entry {key!r}", inside)
+        extra = [key for key in found if key not in expected]
+        return f"it has a key {extra[0]!r} that nobody asked for" if extra else None
+
+    def _array(self, found: Any, expected: np.ndarray[Any, Any]) -> str | None:
+        if isinstance(found, (list, tuple)):
+            return f"it is a {type(found).__name__}, expected an array: wrap it in np.array(...)"
+        if not isinstance(found, (np.ndarray, np.generic, int, float)):
+            return f"it is {shown(found)}, expected an array of shape {expected.shape}"
+        array = np.asarray(found)
+        if array.shape != expected.shape:
+            return f"its shape is {array.shape}, expected {expected.shape}"
+        wrong_dtype = self.same_dtype and array.dtype != expected.dtype
+        if array.dtype.kind not in "biuf" or wrong_dtype:
+            return f"it holds {array.dtype}, expected {expected.dtype}"
+        close = np.isclose(array, expected, rtol=self.rtol, atol=self.atol, equal_nan=True)
+        if close.all():
+            return None
+        where = tuple(int(i) for i in np.argwhere(~close)[0])
+        place = f"element {list(where)}" if where else "it"
+        count = int((~close).sum())
+        others = f" ({count} of {close.size} elements differ)" if close.size > 1 else ""
+        return f"{place} is {shown(array[where].item())}, expected {shown(expected[where].item())}{others}"
+
+
+def _placed(place: str, inside: str) -> str:
+    """Say of which part of a container a difference speaks."""
+    subject, rest = inside.split(" ", 1)
+    return f"{place} {rest}" if subject == "it" else f"{place}: {inside}"

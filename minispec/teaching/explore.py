@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import base64
+import html
 import importlib
 import importlib.util
 import io
 import os
 from collections.abc import Callable, Sequence
 from typing import Any
-
-from minispec.viz.html import pictures
 
 STATIC = "MINISPEC_STATIC"
 """Set (to anything) where nobody can move a slider: in tests, and when the site is made."""
@@ -38,7 +37,8 @@ def explore(plot: Callable[..., Any], /, **choices: Sequence[Any]) -> Any:
             name: widgets.SelectionSlider(options=list(values), value=_middle(values), continuous_update=False)
             for name, values in choices.items()
         }
-        return widgets.interactive(plot, **sliders)
+        # Without auto_display a figure that is returned, not drawn by pyplot, is never shown.
+        return widgets.interactive(plot, {"auto_display": True}, **sliders)
     name, values = next(iter(choices.items()))
     fixed = {other: _middle(each) for other, each in choices.items() if other != name}
     return SmallMultiples([(f"{name} = {value}", plot(**{name: value}, **fixed)) for value in _few(values)])
@@ -64,8 +64,13 @@ class SmallMultiples:
             width, height = figure.get_size_inches()
             figure.set_size_inches(_WIDTH, _WIDTH * height / width)  # smaller, so that its text is larger in the page
             figure.savefig(data, format="png", dpi=150, bbox_inches="tight")
-            cells.append((title, base64.b64encode(data.getvalue()).decode()))
-        return pictures(cells)
+            picture = base64.b64encode(data.getvalue()).decode()
+            label = html.escape(title)
+            cells.append(
+                f'<figure style="flex:0 1 21em;margin:.3em"><figcaption>{label}</figcaption>'
+                f'<img alt="{label}" style="width:100%" src="data:image/png;base64,{picture}"></figure>'
+            )
+        return f'<div style="display:flex;flex-wrap:wrap">{"".join(cells)}</div>'
 
 
 def _middle(values: Sequence[Any]) -> Any:

@@ -2,15 +2,36 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from minispec.teaching.compare import difference, shown
 
 TODO, WRONG, RIGHT = "todo", "wrong", "right"
+
+
+def normalised(answer: Any) -> Any:
+    """Return a prediction as it was meant, however it was typed.
+
+    >>> normalised(" No. "), normalised("70%"), normalised("0.7"), normalised("(10, 128)")
+    ('no', 0.7, 0.7, (10, 128))
+    """
+    if not isinstance(answer, str):
+        return answer
+    text = " ".join(answer.split()).strip(" .!\"'").casefold()
+    if text in ("true", "false"):
+        return text == "true"
+    try:
+        return float(text[:-1]) / 100 if text.endswith("%") else ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
 
 
 @dataclass(frozen=True)
@@ -30,7 +51,7 @@ class Reply:
     def fits(self, answer: Any) -> bool:
         """Whether this is that kind of answer."""
         try:
-            return bool(self.when(answer)) if callable(self.when) else difference(answer, self.when) is None
+            return bool(self.when(answer)) if callable(self.when) else difference(answer, normalised(self.when)) is None
         except (TypeError, ValueError):
             return False
 
@@ -49,6 +70,8 @@ class Prediction:
     replies : sequence of Reply
         The first that fits a wrong answer is said.
     tolerance : float
+    choices : sequence of str
+        The answers to choose from, if not every answer makes sense.
     """
 
     name: str
@@ -56,12 +79,16 @@ class Prediction:
     because: str
     replies: Sequence[Reply] = ()
     tolerance: float = 1e-6
+    choices: Sequence[str] = ()
 
     def judge(self, answer: Any) -> tuple[str, str]:
         """Return ``todo``, ``wrong`` or ``right``, and what to say."""
         if answer is ...:
             return TODO, "Put your answer in place of the dots before you read on. A guess is worth more than none."
-        if difference(answer, self.answer, rtol=self.tolerance) is None:
+        answer = normalised(answer)
+        if self.choices and answer not in [normalised(choice) for choice in self.choices]:
+            return TODO, f"Answer with one of {', '.join(repr(choice) for choice in self.choices)}."
+        if difference(answer, normalised(self.answer), rtol=self.tolerance) is None:
             return RIGHT, f"Yes. {self.because}"
         reply = next((reply.message for reply in self.replies if reply.fits(answer)), "Not this time.")
         return WRONG, f"{reply} {self.because}"
@@ -93,6 +120,8 @@ class Step:
         Each says more than the one before.
     rtol, atol : float
         Tolerance for numbers; another valid order of operations must pass.
+    same_dtype : bool
+        Arrays must hold the reference's type of number.
     """
 
     name: str
@@ -102,6 +131,7 @@ class Step:
     hints: Sequence[str] = ()
     rtol: float = 1e-6
     atol: float = 1e-9
+    same_dtype: bool = False
 
     def judge(self, attempt: Any) -> tuple[str, str]:
         """Return ``todo``, ``wrong`` or ``right``, and what to say. Never raises what the attempt raises."""
@@ -116,22 +146,24 @@ class Step:
         return RIGHT, f"`{self.name}` does what it should on {len(cases)} case{'s' if len(cases) > 1 else ''}."
 
     def _run(self, attempt: Callable[..., Any], case: tuple[Any, ...]) -> tuple[str, str] | None:
-        """Return what is wrong with the attempt on one case, if anything."""
+        """Return what is wrong with the attempt on one case, if anything: the difference first, then the case."""
         given = copy.deepcopy(case)
-        call = f"{self.name}({', '.join(shown(argument) for argument in case)})"
+        call = f"in `{self.name}({', '.join(shown(argument) for argument in case)})`"
         try:
-            found = attempt(*given)
+            found = _quietly(attempt, given)
         except NotImplementedError:
             return TODO, f"`{self.name}` is not written yet."
         except Exception as error:  # whatever a learner's function may raise
-            where = traceback.extract_tb(error.__traceback__)[-1].lineno
-            return WRONG, f"{call} raises {type(error).__name__}: {error} (line {where})"
-        wrong = difference(found, self.reference(*copy.deepcopy(case)), self.rtol, self.atol)
+            return WRONG, f"{type(error).__name__}: {error}{_place(error, attempt)}\n{call}"
+        wrong = self._difference(found, _quietly(self.reference, copy.deepcopy(case)))
         if wrong is not None:
-            return WRONG, f"{call}: {wrong}"
+            return WRONG, f"{wrong}\n{call}"
         if any(difference(a, b, 0.0, 0.0) is not None for a, b in zip(given, case, strict=True)):
-            return WRONG, f"{call} changes its own argument; copy before you write into it"
+            return WRONG, f"it changes its own argument; copy before you write into it\n{call}"
         return None
+
+    def _difference(self, found: Any, expected: Any) -> str | None:
+        return difference(found, expected, self.rtol, self.atol, same_dtype=self.same_dtype)
 
     def _explained(self, attempt: Callable[..., Any], cases: Sequence[tuple[Any, ...]], message: str) -> str:
         for mistake in self.mistakes:
@@ -140,8 +172,26 @@ class Step:
         return message
 
     def _alike(self, one: Callable[..., Any], other: Callable[..., Any], case: tuple[Any, ...]) -> bool:
-        try:
-            a, b = one(*copy.deepcopy(case)), other(*copy.deepcopy(case))
-        except Exception:  # an attempt that raises is like none of our mistakes
-            return False
-        return difference(a, b, self.rtol, self.atol) is None
+        results = []
+        for function in (one, other):
+            try:
+                results.append(_quietly(function, copy.deepcopy(case)))
+            except Exception as error:  # two that fail in the same way are alike
+                results.append(type(error).__name__)
+        return self._difference(*results) is None
+
+
+def _quietly(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """Call a function; a division by zero that it discards later is no concern of the learner's."""
+    with np.errstate(all="ignore"):
+        return function(*arguments)
+
+
+def _place(error: Exception, attempt: Callable[..., Any]) -> str:
+    """Say in which of the learner's lines an error arose, even if NumPy raised it further down."""
+    code = getattr(attempt, "__code__", None)
+    if code is None:
+        return ""
+    folder = Path(code.co_filename).parent  # the cells of a notebook are files of one folder
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).parent == folder]
+    return f"\nin your line {frames[-1].lineno}: `{frames[-1].line}`" if frames else ""

@@ -12,7 +12,7 @@ MAX_GAMMA = 4096
 """No context of a GPT-2 holds more drafts."""
 
 ALPHA_WAY_OUT = "accepted / evaluated tokens of a run is an estimate"
-COST_WAY_OUT = "it is a time over the time of a one-row target forward"
+COST_WAY_OUT = "it is a time over that of plain decoding per token"
 
 
 def number(value: object) -> float:
@@ -53,7 +53,7 @@ def above_zero(name: str, value: float, way_out: str) -> float:
 
 
 def cost(name: str, value: float) -> float:
-    """Return a cost in units of a one-row target forward."""
+    """Return a cost in plain steps."""
     return at_least(name, value, 0, COST_WAY_OUT)
 
 

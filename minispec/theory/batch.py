@@ -1,9 +1,9 @@
 """Batches: how far verification is free, and where speculation stops paying. The roofline, with two ceilings.
 
 A forward over t rows of weights takes the time to read the weights, or that of its arithmetic, whichever is longer;
-they are equal at t = B0, the ridge. A verifying forward for B sequences has t = B (gamma + 1) rows. Left out: the
-attention over the cached context (its intensity does not grow with B), and kernels that reach neither ceiling. Measure
-v first.
+they are equal at t = B0, the ridge. A verifying forward for B sequences has t = B (gamma + 1) rows. Left out, but for
+:func:`read_cost_ratio`: the attention over the cached context (its intensity does not grow with B), and kernels that
+reach neither ceiling. Measure v first.
 """
 
 from __future__ import annotations
@@ -91,6 +91,43 @@ def roofline_verify_cost(batch: float, ridge: float) -> Callable[[float], float]
     return verify_cost
 
 
+def read_cost_ratio(
+    context: float, batch: float, draft_reads: tuple[float, float], target_reads: tuple[float, float]
+) -> float:
+    """Return c at a context length, where both models wait for memory: what one reads per token over the other.
+
+    Parameters
+    ----------
+    context : float
+        S, tokens in the caches of each sequence.
+    batch : float
+        B, sequences that are decoded together.
+    draft_reads, target_reads : tuple of float
+        Bytes of the model's weights, read once per forward, and bytes of its cache per token of the context.
+
+    Notes
+    -----
+    c(S) = (W_d + B S k_d) / (W_t + B S k_t): from W_d / W_t without a context to k_d / k_t, which is larger, as caches
+    differ less than weights. So a constant c is wrong for long contexts and large batches; a draft with a cache of
+    bounded length (Chen et al. 2024, "MagicDec") keeps B S k_d from growing.
+
+    Examples
+    --------
+    A 1B draft of a 70B target in 16 bits, 64 sequences (32 kB and 320 kB of cache per token):
+
+    >>> reads = (2.5e9, 32_768.0), (141.1e9, 327_680.0)
+    >>> [round(read_cost_ratio(context, 64, *reads), 3) for context in (0, 512, 8192, 32768)]
+    [0.018, 0.024, 0.063, 0.086]
+    """
+    tokens = _checks.at_least("context", context, 0, "it is tokens") * _checks.above_zero("batch", batch, "1 is one")
+    sums = []
+    for name, (weights, cache) in (("draft", draft_reads), ("target", target_reads)):
+        known = _checks.at_least(f"the {name}'s weights", weights, 0, "they are bytes")
+        sums.append(known + tokens * _checks.at_least(f"the {name}'s cache", cache, 0, "it is bytes per token"))
+    # (W_d + B S k_d) / (W_t + B S k_t)
+    return sums[0] / _checks.above_zero("what the target reads", sums[1], "it has weights")
+
+
 def batch_break_even(alpha: float, gamma: int, cost_ratio: float, ridge: float) -> float | None:
     """Return B1, the batch from which on drafts of ``gamma`` tokens no longer pay.
 
@@ -111,7 +148,9 @@ def batch_break_even(alpha: float, gamma: int, cost_ratio: float, ridge: float) 
 
     Notes
     -----
-    Between B0 / (gamma + 1) and B0 the speedup is tau / ((gamma + 1) B / B0 + gamma c).
+    Between B0 / (gamma + 1) and B0 the speedup is tau / ((gamma + 1) B / B0 + gamma c). Without a context: a long one
+    adds reads that more rows do not repeat, which lets verification be free for longer, and raises c
+    (:func:`read_cost_ratio`).
 
     Examples
     --------

@@ -139,7 +139,7 @@ def response_speedup(
     cut_drafts : bool
         Draft no more than room - 1 tokens, as the engine does. False: the last drafts have full length too.
     plain_setup, speculative_setup : float
-        What each way costs before its first step (prefill, loading), in units of a one-row target forward.
+        What each way costs before its first step (prefill, loading), in plain steps.
 
     Notes
     -----

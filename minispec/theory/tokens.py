@@ -83,6 +83,40 @@ def tau_by_position(acceptances: Sequence[float]) -> float:
     return total
 
 
+def exact_tau(alpha: float, survival: float) -> float:
+    """Return tokens per step from accepted / evaluated and the share of steps without a rejection: an identity.
+
+    Parameters
+    ----------
+    alpha : float
+        Accepted / evaluated, of a run or expected; below 1. With 1 nothing was ever rejected, and tau is the mean draft
+        length plus 1.
+    survival : float
+        s_gamma: steps without a rejection / steps. Drafts may differ in length; one of no tokens has no rejection.
+
+    Notes
+    -----
+    No assumption. Of S steps with A accepted drafts (1 - s) S end with a rejection, so E = A + (1 - s) S positions are
+    evaluated; from A = alpha E follows A / S = alpha (1 - s) / (1 - alpha), and tau = 1 + A / S.
+    :func:`~.acceptance.tau` has alpha**(gamma + 1) where this has alpha s: with the measured alpha it is too high
+    exactly if s > alpha**gamma, that is, if acceptances come in clusters.
+
+    Examples
+    --------
+    Half of the steps accept with .45, half with .95, five drafts each: accepted / evaluated is .8086 (not .7, the mean
+    over steps), and the formula makes 3.764 of it.
+
+    >>> survival = (0.45**5 + 0.95**5) / 2
+    >>> round(exact_tau(0.808558, survival), 3)
+    3.551
+    """
+    alpha = _checks.probability("alpha", alpha)
+    survival = _checks.probability("survival", survival, "it is steps without a rejection / steps")
+    rejected = _checks.above_zero("1 - alpha", 1.0 - alpha, "with alpha 1 tau is the mean draft length plus 1")
+    # tau = (1 - alpha s) / (1 - alpha)
+    return (1.0 - alpha * survival) / rejected
+
+
 def tokens_law_by_position(acceptances: Sequence[float]) -> CountLaw:
     """Return the law of the tokens per step of acceptances that depend on the position.
 
@@ -147,11 +181,13 @@ def pooled_tau(
     -----
     Tokens over steps: of shares of steps the arithmetic mean, of shares of tokens the harmonic mean, which is less.
     With one acceptance beta throughout each step, drawn anew for every step, the first is E[tau(beta)], and it is at
-    least tau(E[beta]), because tau is convex.
+    least tau(E[beta]), because tau is convex. Mind which mean that is: of beta over *steps*. Accepted / evaluated
+    weighs steps by how far they got, is larger, and puts the formula too high (:func:`exact_tau`).
 
     Examples
     --------
-    Acceptances .45 and .95, half and half, have the mean .7; tau(.7, 5) = 2.941 is right for neither pool:
+    Acceptances .45 and .95, half and half, have the mean .7 over steps (accepted / evaluated: .809); tau(.7, 5) = 2.941
+    and tau(.809, 5) = 3.76 are right for neither pool:
 
     >>> from minispec.theory import tau
     >>> both = [tau(0.45, 5), tau(0.95, 5)]

@@ -1,4 +1,4 @@
-"""Candidates side by side: the expected tokens of a tree, and of independent chains.
+"""Candidates side by side: the expected tokens of a tree, and of chains whose fates are independent.
 
 A tree's speedup is :func:`~.walltime.speedup` with gamma = its levels and v = v(its rows).
 """
@@ -64,7 +64,7 @@ def tree_tokens(parents: Sequence[int], chances: Sequence[float]) -> float:
 
 
 def chains_tokens(alpha: float, gamma: int, num_chains: int) -> float:
-    """Return the expected tokens per target forward of the best of several independent chains.
+    """Return the expected tokens per target forward of the best of several chains, were their fates independent.
 
     Parameters
     ----------
@@ -76,8 +76,11 @@ def chains_tokens(alpha: float, gamma: int, num_chains: int) -> float:
 
     Notes
     -----
-    P(none of b chains has i accepted) = (1 - alpha**i)**b (Fu et al. 2024, "Lookahead decoding"). Chains of
-    one model share its errors, so this is more than real ones reach.
+    P(none of b chains has i accepted) = (1 - alpha**i)**b (Fu et al. 2024, "Lookahead decoding"). That is the right
+    answer for chains that are right or wrong by themselves, as guesses of a greedy target are. It is not what sampling
+    gives, however independent the chains are drawn: a token that the draft favours too much is accepted less often the
+    second time. One position's true limit is :func:`~.candidates.optimal_acceptance`, which may be below or above 1 -
+    (1 - alpha)**b, and the rules stay below that.
 
     Examples
     --------

@@ -1,6 +1,8 @@
 """Wall time: what a step costs and what speculation gains; and what it costs in arithmetic.
 
-The cost of a step, in units of a one-row target forward, is gamma c + v(gamma + 1) + o.
+The cost of a step, in plain steps, is gamma c + v(gamma + 1) + o. A *plain step* is what plain decoding takes per
+token, u = t(1) + o_1: a one-row target forward and what is done around it (sampling). In that unit the speedup is
+exact. Where only forwards are known (data sheets, rooflines), o_1 is taken for 0: a plain step is a one-row forward.
 """
 
 from __future__ import annotations
@@ -11,22 +13,22 @@ from minispec.theory import _checks
 from minispec.theory.acceptance import tau
 
 VerifyCost = float | Callable[[float], float]
-"""v: the time of the verifying forward over that of a one-row forward; or the function m -> v(m) of its rows."""
+"""v: the cost of the verifying forward in place of the one-row one; or the function m -> v(m) of its rows."""
 
 
 def step_cost(gamma: float, cost_ratio: float, verify_cost: VerifyCost = 1.0, overhead: float = 0.0) -> float:
-    """Return the time of a step over that of a one-row target forward.
+    """Return the time of a step over that of a plain step, u = t(1) + o_1.
 
     Parameters
     ----------
     gamma : float
         Drafted tokens per step (a mean, when it varies).
     cost_ratio : float
-        c = time of a draft forward / time of a one-row target forward.
+        c = time of drafting one token / u.
     verify_cost : float or callable
-        v = time of a target forward over gamma + 1 rows / over one row; a callable is asked for v(gamma + 1).
+        v(m) = 1 + (t(m) - t(1)) / u for a target forward over m = gamma + 1 rows; a callable is asked for v(gamma + 1).
     overhead : float
-        o = everything else in a step / time of a one-row target forward.
+        o = (everything else in a step - o_1) / u.
 
     Examples
     --------
@@ -55,12 +57,8 @@ def speedup(
         Tokens emitted per target forward, expected (``tau``) or measured.
     gamma : float
         Drafted tokens per step (a mean, when it varies). Of a tree: its levels, and ``verify_cost`` that of its rows.
-    cost_ratio : float
-        c = time of a draft forward / time of a one-row target forward.
-    verify_cost : float or callable
-        v = time of a target forward over gamma + 1 rows / over one row. Leviathan et al. assume 1.
-    overhead : float
-        o = everything else in a step / time of a one-row target forward.
+    cost_ratio, verify_cost, overhead
+        c, v and o, as in :func:`step_cost`. Leviathan et al. assume v = 1 and o = 0.
 
     Raises
     ------
@@ -81,6 +79,40 @@ def speedup(
     cost = step_cost(gamma, cost_ratio, verify_cost, overhead)
     # tau / (gamma c + v + o)
     return tokens / _checks.above_zero("the cost of a step", cost, "a verifying forward takes time: verify cost 1")
+
+
+def ahead_speedup(gamma: int, cost_ratio: float, verify_cost: VerifyCost, usable: float) -> float:
+    """Return how much faster steps become when the draft goes on while the target verifies.
+
+    Parameters
+    ----------
+    gamma : int
+        At least 1.
+    cost_ratio, verify_cost
+        c and v, as in :func:`step_cost`; draft and target do not slow each other down.
+    usable : float
+        u: the probability that the draft made ahead is of use. Of one made for the likeliest outcome (all accepted, and
+        the target's own token guessed) about alpha**(gamma + 1); drafts for more outcomes (speculative speculative
+        decoding) raise it.
+
+    Notes
+    -----
+    Ahead means gamma + 1 forwards: one more, to guess the token that the target adds. If they are of use, the next
+    verification starts when both are done, after max(v, (gamma + 1) c). If not, they are given up when the verdict is
+    there, and the draft is made: v + gamma c, what it takes without overlap. So this is never below 1 while
+    (gamma + 1) c <= gamma c + v, and at most (gamma c + v) / max(v, (gamma + 1) c).
+
+    Examples
+    --------
+    >>> [round(ahead_speedup(gamma, 0.5, 1.0, u), 2) for gamma, u in ((1, 0.625), (3, 0.409))]
+    [1.26, 1.09]
+    """
+    usable = _checks.probability("usable", usable, "it is the share of drafts made ahead that are of use")
+    alone = step_cost(_checks.drafts(gamma, low=1), cost_ratio, verify_cost)
+    together = max(step_cost(gamma, 0.0, verify_cost), (gamma + 1) * cost_ratio)
+    # (gamma c + v) / (u max(v, (gamma + 1) c) + (1 - u)(gamma c + v))
+    cost = usable * together + (1.0 - usable) * alone
+    return alone / _checks.above_zero("the cost of a step", cost, "a verifying forward takes time: verify cost 1")
 
 
 def operations_factor(alpha: float, gamma: int, operations_ratio: float) -> float:

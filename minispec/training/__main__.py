@@ -28,9 +28,9 @@ except ImportError as error:  # one clear line instead of a traceback
 
 from minispec.training import stages
 from minispec.training.checkpoint import require_room
-from minispec.training.corpus import read_corpus
 from minispec.training.data import pack
 from minispec.training.export import export_model
+from minispec.training.mixture import read_corpus
 from minispec.training.recipe import PRESETS
 from minispec.training.report import make_report
 from minispec.training.stages import BUNDLED, STAGES, Workshop

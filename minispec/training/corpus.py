@@ -1,47 +1,36 @@
-"""Text in: the corpus files and the standard library, as lists of documents.
+"""Text in: corpus files as lists of documents.
 
 A corpus folder holds plain UTF-8 files, ``NAME.train.txt`` and ``NAME.valid.txt``, each optionally compressed as
-``.xz``, with documents separated by a line ``<|endoftext|>``. Code needs no file: it is the standard library of the
-interpreter that runs the recipe, whose version and checksum are part of the record.
+``.xz``, with documents separated by a line ``<|endoftext|>``.
 """
 
 from __future__ import annotations
 
 import hashlib
 import lzma
-import platform
-import sysconfig
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from minispec.errors import CorpusError
 
 END_OF_TEXT = "<|endoftext|>"
-FILE_DOMAINS = ("stories", "novels", "questions")
-DOMAINS = ("stories", "code", "novels", "questions")
-VALID_DOMAINS = ("stories", "code", "questions")
-
-#: Folders of the standard library that are data rather than code, or not the standard library at all.
-SKIPPED_FOLDERS = frozenset({"site-packages", "dist-packages", "encodings", "pydoc_data", "__pycache__"})
-#: One code file in this many, chosen by a hash of its path, is held out for validation.
-HELD_OUT_ONE_IN = 40
 
 
 @dataclass(frozen=True)
 class Text:
-    """Documents of one domain and split, and where they come from.
+    """Documents under one name and split, and where they come from.
 
     Attributes
     ----------
-    domain, split : str
-        For example ``"stories"`` and ``"train"``.
+    name, split : str
+        For example ``"tinystories"`` and ``"train"``; held-out text has the name of its domain.
     documents : tuple of str
         Cleaned text, one entry per document.
     source : str
-        A file name, or the interpreter whose standard library this is.
+        File names, packages with their versions, or a generator and its seed.
     """
 
-    domain: str
+    name: str
     split: str
     documents: tuple[str, ...] = field(repr=False)
     source: str
@@ -119,71 +108,16 @@ def read_text(path: Path) -> str:
     return text
 
 
-def read_domain(folder: Path, domain: str, split: str) -> Text:
-    """Read one file of a corpus folder as documents."""
-    path = corpus_file(folder, f"{domain}.{split}")
+def read_documents(folder: Path, name: str) -> tuple[str, ...]:
+    """Read one file of a corpus folder as documents.
+
+    Raises
+    ------
+    CorpusError
+        The file is missing, empty, damaged, not UTF-8, or holds nothing but separators.
+    """
+    path = corpus_file(folder, name)
     documents = split_documents(read_text(path))
     if not documents:
         raise CorpusError(f"{path} holds only separators; a corpus file needs at least one document. Copy it again")
-    return Text(domain, split, documents, path.name)
-
-
-def is_held_out(relative_path: str) -> bool:
-    """Whether a code file belongs to validation: a property of its path alone, the same on every machine."""
-    digest = hashlib.sha256(relative_path.encode()).digest()
-    return int.from_bytes(digest[:8], "big") % HELD_OUT_ONE_IN == 0
-
-
-def read_code(split: str, root: Path | None = None) -> Text:
-    """Read Python files, by default the standard library of this interpreter (tests included).
-
-    Parameters
-    ----------
-    split : str
-        ``"train"`` or ``"valid"`` (the held-out slice).
-    root : Path, optional
-        Another folder of Python files.
-
-    Raises
-    ------
-    CorpusError
-        No readable Python file under `root`.
-    """
-    if root is None:
-        root = Path(sysconfig.get_paths()["stdlib"])
-        source = f"standard library of {platform.python_implementation()} {platform.python_version()}"
-    else:
-        source = f"Python files of {root.name}"
-    documents: dict[str, None] = {}  # a dict keeps the order and drops exact copies
-    for path in sorted(root.rglob("*.py")):
-        relative = path.relative_to(root)
-        if SKIPPED_FOLDERS.intersection(relative.parts) or is_held_out(relative.as_posix()) != (split == "valid"):
-            continue
-        try:
-            document = clean(path.read_bytes().decode("utf-8"))
-        except UnicodeDecodeError:  # the library tests other encodings on purpose; those files are not our text
-            continue
-        if document:
-            documents[document] = None
-    if not documents:
-        raise CorpusError(
-            f"{root} holds no Python file for the {split} split; code comes from there. Use a full Python"
-        )
-    return Text("code", split, tuple(documents), source)
-
-
-def read_corpus(folder: Path, code_root: Path | None = None) -> list[Text]:
-    """Read everything the recipe uses: four training texts, three validation texts.
-
-    Raises
-    ------
-    CorpusError
-        Some file is missing, empty or not UTF-8; every file is looked at before any work starts.
-    """
-    if not folder.is_dir():
-        raise CorpusError(f"{folder} is not a folder; --corpus needs the folder of the corpus files. Check the path")
-    names = [(domain, "train") for domain in FILE_DOMAINS] + [("stories", "valid"), ("questions", "valid")]
-    for domain, split in names:
-        corpus_file(folder, f"{domain}.{split}")
-    texts = [read_domain(folder, domain, split) for domain, split in names]
-    return [*texts, read_code("train", code_root), read_code("valid", code_root)]
+    return documents

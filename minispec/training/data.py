@@ -8,21 +8,24 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 from tokenizers import Tokenizer
 
 from minispec.errors import CorpusError
-from minispec.training.corpus import END_OF_TEXT, Text
+from minispec.training.corpus import Text
 
+#: The token id of ``<|endoftext|>`` (the tokenizer's first special token).
+END_ID = 0
 #: Documents given to the tokenizer at once; it works on them in parallel.
 ENCODE_AT_ONCE = 64
 
 
 def encode(tokenizer: Tokenizer, documents: Sequence[str]) -> np.ndarray:
     """Encode documents into one row of uint16 tokens, each document ended by ``<|endoftext|>``."""
-    end = np.array([tokenizer.token_to_id(END_OF_TEXT)], dtype=np.uint16)
+    end = np.array([END_ID], dtype=np.uint16)
     pieces: list[np.ndarray] = []
     for start in range(0, len(documents), ENCODE_AT_ONCE):
         for encoding in tokenizer.encode_batch(list(documents[start : start + ENCODE_AT_ONCE])):
@@ -31,19 +34,19 @@ def encode(tokenizer: Tokenizer, documents: Sequence[str]) -> np.ndarray:
 
 
 def pack(tokenizer: Tokenizer, texts: Sequence[Text], folder: Path) -> dict[str, dict[str, object]]:
-    """Encode every text into ``folder/DOMAIN.SPLIT.npy`` and describe them in ``manifest.json``.
+    """Encode every text into ``folder/NAME.SPLIT.npy`` and describe them in ``manifest.json``.
 
     Returns
     -------
     dict
-        For each ``DOMAIN.SPLIT``: source, sha256 of the cleaned text, documents, characters, tokens.
+        For each ``NAME.SPLIT``: source, sha256 of the cleaned text, documents, characters, tokens.
     """
     folder.mkdir(parents=True, exist_ok=True)
     manifest: dict[str, dict[str, object]] = {}
     for text in texts:
         tokens = encode(tokenizer, text.documents)
-        np.save(folder / f"{text.domain}.{text.split}.npy", tokens)
-        manifest[f"{text.domain}.{text.split}"] = {
+        np.save(folder / f"{text.name}.{text.split}.npy", tokens)
+        manifest[f"{text.name}.{text.split}"] = {
             "source": text.source,
             "sha256": text.sha256,
             "documents": len(text.documents),
@@ -54,20 +57,35 @@ def pack(tokenizer: Tokenizer, texts: Sequence[Text], folder: Path) -> dict[str,
     return manifest
 
 
-def load_packed(folder: Path, split: str, domains: Sequence[str]) -> dict[str, np.ndarray]:
+def read_manifest(folder: Path) -> dict[str, dict[str, object]]:
+    """Read what :func:`pack` wrote about the texts.
+
+    Raises
+    ------
+    CorpusError
+        There is no manifest.
+    """
+    path = folder / "manifest.json"
+    if not path.is_file():
+        raise CorpusError(f"{path} does not exist; tokens are packed before training. Run the pack stage first")
+    manifest: dict[str, dict[str, object]] = json.loads(path.read_text())
+    return manifest
+
+
+def load_packed(folder: Path, split: str, names: Sequence[str]) -> dict[str, np.ndarray]:
     """Open the packed tokens of a split, memory-mapped.
 
     Raises
     ------
     CorpusError
-        A domain has not been packed.
+        One of them has not been packed.
     """
     packed = {}
-    for domain in domains:
-        path = folder / f"{domain}.{split}.npy"
+    for name in names:
+        path = folder / f"{name}.{split}.npy"
         if not path.is_file():
             raise CorpusError(f"{path} does not exist; tokens are packed before training. Run the pack stage first")
-        packed[domain] = np.load(path, mmap_mode="r", allow_pickle=False)
+        packed[name] = np.load(path, mmap_mode="r", allow_pickle=False)
     return packed
 
 
@@ -91,15 +109,16 @@ class Batch:
 class Batches:
     """An endless deterministic supply of training batches.
 
-    Half of the rows start at position 0, as prompts do; the others at a random position, so that rows much shorter than
-    the context still train every position embedding.
+    Half of the rows start at position 0, as prompts do, and with a document where one begins within the next row's length;
+    the others start anywhere and at a random position, so that rows much shorter than the context still train every
+    position embedding.
 
     Attributes
     ----------
     packed : mapping of str to ndarray
-        Tokens of each domain.
+        Tokens of each text.
     mix : mapping of str to float
-        Share of rows per domain; sums to 1.
+        Share of rows per text; sums to 1.
     context : int
         Positions the model has.
     seed : int
@@ -111,13 +130,18 @@ class Batches:
     context: int
     seed: int
 
+    @cached_property
+    def beginnings(self) -> dict[str, np.ndarray]:
+        """Where documents begin in each text, in order: after every end of text."""
+        return {name: np.flatnonzero(np.asarray(self.packed[name]) == END_ID) + 1 for name in self.mix}
+
     def at(self, step: int, num_rows: int, length: int) -> Batch:
         """Return batch number `step`, of `num_rows` rows of `length` tokens (and one more to predict).
 
         Raises
         ------
         CorpusError
-            A domain is shorter than one row.
+            A text is shorter than one row.
         """
         rng = np.random.default_rng([self.seed, step])
         names = sorted(self.mix)
@@ -125,15 +149,27 @@ class Batches:
         # Evenly spaced points with one random shift: every row has the right odds, and the shares hardly vary.
         points = (np.arange(num_rows) + rng.random()) / num_rows * edges[-1]
         chosen = np.searchsorted(edges, points, side="right").clip(max=len(names) - 1)
-        tokens = np.empty((num_rows, length + 1), dtype=np.int64)
-        for row, domain in enumerate(chosen):
-            source = self.packed[names[domain]]
-            if len(source) <= length:
-                raise CorpusError(f"{names[domain]} has {len(source)} tokens; a row needs {length + 1}. Give more text")
-            start = rng.integers(len(source) - length)
-            tokens[row] = source[start : start + length + 1]
         offsets = rng.integers(self.context - length + 1, size=num_rows)
-        return Batch(tokens, np.where(rng.random(num_rows) < 0.5, 0, offsets))
+        offsets = np.where(rng.random(num_rows) < 0.5, 0, offsets)
+        tokens = np.empty((num_rows, length + 1), dtype=np.int64)
+        for row, number in enumerate(chosen):
+            name = names[number]
+            source = self.packed[name]
+            if len(source) <= length:
+                raise CorpusError(f"{name} has {len(source)} tokens; a row needs {length + 1}. Give more text")
+            start = rng.integers(len(source) - length)
+            if offsets[row] == 0:
+                start = self._beginning_after(name, start, length)
+            tokens[row] = source[start : start + length + 1]
+        return Batch(tokens, offsets)
+
+    def _beginning_after(self, name: str, start: int, length: int) -> int:
+        """Return where the next document begins, or `start` where none begins within `length` tokens."""
+        found = self.beginnings[name]
+        index = np.searchsorted(found, start)
+        if index < len(found) and found[index] <= min(start + length, len(self.packed[name]) - length - 1):
+            return int(found[index])
+        return start
 
 
 def validation_rows(packed: np.ndarray, num_rows: int, length: int) -> np.ndarray:

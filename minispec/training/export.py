@@ -12,13 +12,12 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from minispec.errors import CheckpointError, OptionError
+from minispec.training.data import END_ID
 from minispec.training.model import GPT2, Shape
 from minispec.training.tokenize import write_tokenizer_config
 
 #: What the checksums cover: everything that decides what the model says.
 CHECKED = ("config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json")
-#: The token id of ``<|endoftext|>`` (the tokenizer's first special token).
-END_ID = 0
 
 
 def config_of(shape: Shape) -> dict[str, object]:

@@ -15,6 +15,9 @@ from torch.nn import functional
 #: Keys and values of every layer, each of shape (B, H, S, D).
 Past = list[tuple[Tensor, Tensor]]
 
+#: Longest row whose attention is written out (see :func:`attend`).
+PLAIN_ATTENTION = 512
+
 
 @dataclass(frozen=True)
 class Shape:
@@ -49,6 +52,31 @@ class Conv1D(nn.Module):
         return functional.linear(x, self.weight.t(), self.bias)
 
 
+def attend(query: Tensor, key: Tensor, value: Tensor, causal: bool) -> Tensor:
+    """Return ``softmax(q k^T / sqrt(D)) v``, every position seeing itself and what came before.
+
+    Written out for rows of up to ``PLAIN_ATTENTION`` positions: compiled, that takes a third of the time of PyTorch's own
+    CPU kernel, which wins on longer rows because it never holds all scores at once.
+
+    Parameters
+    ----------
+    query : Tensor of shape (B, H, T, D)
+    key, value : Tensor of shape (B, H, S, D)
+    causal : bool
+        Whether position t must not see positions after t (then S = T).
+
+    Returns
+    -------
+    Tensor of shape (B, H, T, D)
+    """
+    length = query.shape[2]
+    if not causal or length > PLAIN_ATTENTION:
+        return functional.scaled_dot_product_attention(query, key, value, is_causal=causal)
+    scores = (query @ key.transpose(-1, -2)) / math.sqrt(query.shape[-1])
+    future = torch.ones(length, length, dtype=torch.bool, device=query.device).triu(1)
+    return scores.masked_fill(future, -math.inf).softmax(dim=-1, dtype=torch.float32).to(value.dtype) @ value
+
+
 class Attention(nn.Module):
     """Causal self-attention."""
 
@@ -72,7 +100,7 @@ class Attention(nn.Module):
                 causal = False
             else:
                 past.append((key, value))
-        mixed = functional.scaled_dot_product_attention(query, key, value, is_causal=causal)
+        mixed = attend(query, key, value, causal)
         result: Tensor = self.c_proj(mixed.transpose(1, 2).reshape(num_rows, length, width))
         return result
 

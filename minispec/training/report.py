@@ -12,11 +12,12 @@ from tokenizers import Tokenizer
 
 from minispec.training import checkpoint
 from minispec.training.cards import write_cards
-from minispec.training.corpus import END_OF_TEXT, VALID_DOMAINS
+from minispec.training.corpus import END_OF_TEXT
 from minispec.training.data import load_packed, validation_rows
 from minispec.training.export import load_exported
 from minispec.training.generate import continue_rows
 from minispec.training.measure import agreement, perplexity
+from minispec.training.mixture import DOMAINS
 from minispec.training.model import GPT2
 from minispec.training.recipe import DRAFT, TARGET
 from minispec.training.stages import BUNDLED, STAGES, Workshop
@@ -82,7 +83,7 @@ def alphas(
     dict
         Draft -> domain -> temperature -> ``alpha`` and ``mean_acceptance_length``.
     """
-    valid = load_packed(workshop.packed, "valid", VALID_DOMAINS)
+    valid = load_packed(workshop.packed, "valid", tuple(DOMAINS))
     result: dict[str, dict[str, dict[str, dict[str, float]]]] = {name: {} for name in drafts}
     for domain, tokens in valid.items():
         rows = torch.from_numpy(validation_rows(tokens, num_rows, PROMPT_TOKENS)[:, :-1]).to(workshop.preset.device)
@@ -117,7 +118,7 @@ def make_report(
     models = {name: load_exported(weights / name).to(device) for name in names}
     target = models[TARGET]
     tokenizer = Tokenizer.from_file(str(weights / TARGET / "tokenizer.json"))
-    valid = load_packed(workshop.packed, "valid", VALID_DOMAINS)
+    valid = load_packed(workshop.packed, "valid", tuple(DOMAINS))
     rows = {domain: validation_rows(tokens, num_rows, ROW_TOKENS) for domain, tokens in valid.items()}
     drafts = {name: model for name, model in models.items() if name != TARGET}
     for stage in ("drafts", "control"):  # what distillation is compared with

@@ -11,14 +11,15 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from minispec.errors import CheckpointError
 from minispec.training import checkpoint
-from minispec.training.corpus import VALID_DOMAINS
-from minispec.training.data import load_packed
+from minispec.training.data import load_packed, read_manifest
+from minispec.training.mixture import DOMAINS
 from minispec.training.model import GPT2
 from minispec.training.recipe import CODE, DRAFT, TARGET, TINY, Plan, Preset
 from minispec.training.trainer import Stage
@@ -84,6 +85,12 @@ class Workshop:
         checkpoint.load_model(model, self.folder(stage) / which / f"{name}.safetensors")
         return model
 
+    def inputs(self, plan: Plan) -> dict[str, str]:
+        """Return the SHA-256 of the tokenizer and of each training text of a plan."""
+        manifest = read_manifest(self.packed)
+        texts = {name: str(manifest[f"{name}.train"]["sha256"]) for name in plan.mix}
+        return {"tokenizer": hashlib.sha256(self.tokenizer_file.read_bytes()).hexdigest(), **texts}
+
     def stage(self, name: str, compiled: bool | None = None) -> Stage:
         """Open a stage, fresh or where it stopped.
 
@@ -117,11 +124,12 @@ class Workshop:
             shapes={member: self.preset.shapes[member] for member in MEMBERS[name]},
             plan=plan,
             packed=load_packed(self.packed, "train", tuple(plan.mix)),
-            valid=load_packed(self.packed, "valid", [domain for domain in VALID_DOMAINS if domain in plan.mix]),
+            valid=load_packed(self.packed, "valid", [name for name in DOMAINS if plan.mix.keys() & set(DOMAINS[name])]),
             device=self.preset.device,
             compiled=self.preset.compiled if compiled is None else compiled,
             teacher=teacher,
             start_from=start_from,
+            inputs=self.inputs(plan),
         )
 
     def _require_finished(self, origin: str, stage: str) -> None:

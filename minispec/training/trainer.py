@@ -81,6 +81,8 @@ class Stage:
         Needed when ``plan.kl_weight > 0``.
     start_from : mapping of str to Path
         Safetensors file each model starts from, instead of fresh weights.
+    inputs : mapping of str to str
+        SHA-256 of the tokenizer and of each text: a run goes on only with those it began with.
     stop_requested : bool
         Set it (from a signal handler, say) to save and stop after the current step.
     """
@@ -94,6 +96,7 @@ class Stage:
     compiled: bool = False
     teacher: GPT2 | None = None
     start_from: Mapping[str, Path] = field(default_factory=dict)
+    inputs: Mapping[str, str] = field(default_factory=dict)
 
     models: dict[str, GPT2] = field(init=False, default_factory=dict)
     optimizers: dict[str, list[Optimizer]] = field(init=False, default_factory=dict)
@@ -132,6 +135,12 @@ class Stage:
                 f"{last} was trained with other {', '.join(changed)}; a run goes on with the numbers it began with. "
                 "Give a folder of its own with --work, or delete the checkpoint"
             )
+        for name, digest in self.inputs.items():
+            if state["inputs"].get(name) != digest:
+                raise CheckpointError(
+                    f"{last} was trained on {name} with the SHA-256 {str(state['inputs'].get(name))[:12]}; this one has "
+                    f"{digest[:12]}. Pack the text it began with, or give a folder of its own with --work"
+                )
         for name, model in self.models.items():
             checkpoint.load_model(model, last / f"{name}.safetensors")
         checkpoint.restore_optimizers(self.optimizers, self.names, last / "optimizer.safetensors")
@@ -149,6 +158,7 @@ class Stage:
             "stale": self.stale,
             "schedule": asdict(self.schedule),
             "plan": asdict(self.plan),
+            "inputs": dict(self.inputs),
             "shapes": {key: asdict(shape) for key, shape in self.shapes.items()},
             "history": self.history,
         }
@@ -168,17 +178,15 @@ class Stage:
     def _rows(self) -> tuple[int, int]:
         """Rows and length of the next batch: as many tokens, in longer rows near the end."""
         plan, context = self.plan, self.context
-        if self.step >= (1 - plan.long_share) * self.schedule.end:
+        if self.step >= self.schedule.end - plan.long_steps:
             return max(1, plan.num_rows * plan.length // context), context
         return plan.num_rows, plan.length
 
     def validate(self) -> dict[str, dict[str, float]]:
-        """Return the held-out cross-entropy of each model on each domain of the mix that has held-out text."""
+        """Return the held-out cross-entropy of each model on each held-out text."""
         result: dict[str, dict[str, float]] = {name: {} for name in self.models}
         with torch.inference_mode():
             for domain, tokens in self.valid.items():
-                if domain not in self.plan.mix:
-                    continue
                 rows = torch.from_numpy(validation_rows(tokens, self.plan.validation_rows, self.plan.length))
                 for name, model in self.models.items():
                     result[name][domain] = mean_loss(model, rows, self.device)

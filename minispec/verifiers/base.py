@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minispec.errors import InvariantError
-from minispec.noise import Noise
+from minispec.noise import Coins
 from minispec.records import Draft, Verdict
 
 Row = NDArray[np.float64]
@@ -24,9 +24,7 @@ that they all stay; ``before`` is the same for the tokens before it. See :func:`
 class Verify(Protocol):
     """A rule that turns a draft and the target's distributions into a verdict."""
 
-    def __call__(
-        self, draft: Draft, target_probs: NDArray[np.float64], noise: Noise, *, position: int, step: int, row: int = 0
-    ) -> Verdict:
+    def __call__(self, draft: Draft, target_probs: NDArray[np.float64], coins: Coins) -> Verdict:
         """Decide.
 
         Parameters
@@ -34,13 +32,10 @@ class Verify(Protocol):
         draft : Draft
             G tokens.
         target_probs : ndarray of shape (G + 1, V)
-            For a chain, row i is the target's distribution for the token at ``position + i``, given the drafts before
-            it. For a tree, row 0 is the target's distribution after the committed text, and row i + 1 after node i.
-        noise : Noise
-        position : int
-            Position of the first drafted token.
-        step, row : int
-            Parts of the noise's address.
+            For a chain, row i is the target's distribution of the token at place i, given the drafts before it. For a
+            tree, row 0 is the target's distribution after the committed text, and row i + 1 after node i.
+        coins : Coins
+            The step's noise.
         """
         ...
 
@@ -77,8 +72,8 @@ class Verifier:
     survival: Survival | None = None
 
 
-def drawn_with(draft: Draft, i: int) -> float:
-    """Return q(x), the probability that draft ``i`` was drawn with.
+def require_drawn(draft: Draft, i: int) -> float:
+    """Check that draft ``i`` can have been drawn from its row, and return q(x), its probability.
 
     Raises
     ------
@@ -120,6 +115,6 @@ def children(draft: Draft) -> list[list[int]]:
     return following
 
 
-def taken(draft: Draft, path: list[int]) -> tuple[int, ...] | None:
-    """Return what ``Verdict.path`` should hold: the accepted nodes of a tree, None for a chain."""
+def to_path(draft: Draft, path: list[int]) -> tuple[int, ...] | None:
+    """Return accepted nodes as ``Verdict.path`` holds them: None for a chain."""
     return None if draft.parents is None else tuple(path)

@@ -28,10 +28,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.noise import Address, Noise
+from minispec.noise import Coins
 from minispec.records import Draft, Verdict
 from minispec.theory import acceptance_probability as acceptance_probability  # with one draft it is rejection sampling
-from minispec.verifiers.base import Row, drawn_with, require_chain
+from minispec.verifiers.base import Row, require_chain, require_drawn
 
 
 def survival(before: float, target_probs: Row, draft_probs: Row, token: int) -> float:
@@ -45,9 +45,7 @@ def block_residual(survived: float, target_probs: Row, draft_probs: Row) -> Row:
     return np.maximum(survived * target_probs - draft_probs, 0.0)
 
 
-def verify(
-    draft: Draft, target_probs: NDArray[np.float64], noise: Noise, *, position: int, step: int, row: int = 0
-) -> Verdict:
+def verify(draft: Draft, target_probs: NDArray[np.float64], coins: Coins) -> Verdict:
     """Keep the longest prefix whose coin says yes; see :class:`verifiers.base.Verify`.
 
     ``accept_probs`` holds p_i of *every* draft: the probability that it stays, given the drafts up to it (not, as
@@ -62,7 +60,7 @@ def verify(
     gamma = len(draft)
     survived = [1.0]  # p_0, p_1, ..., p_gamma
     for i, token in enumerate(draft.tokens):
-        drawn_with(draft, i)
+        require_drawn(draft, i)
         survived.append(survival(survived[i], target_probs[i], draft.probs[i], token))
     accept_probs = tuple(survived[1:])
 
@@ -74,18 +72,18 @@ def verify(
             mass = float(block_residual(survived[kept], target_probs[kept], draft.probs[kept]).sum())
             # h_i = Z_i / (Z_i + 1 - p_i); 0/0 is a sure yes: p_i = 1 and nothing left to recover
             coin = 1.0 if survived[kept] == 1.0 else mass / (mass + 1.0 - survived[kept])
-        if noise.bernoulli(coin, at=Address("accept", position + kept - 1, step, row)):
+        if coins.accept(kept - 1, coin):
             break
     else:
         kept = 0
 
     if not gamma:
-        return Verdict(0, noise.categorical(target_probs[0], at=Address("sample", position, row=row)), "plain")
+        return Verdict(0, coins.sample(0, target_probs[0]), "plain")
     if kept == gamma:
-        bonus = noise.categorical(target_probs[gamma], at=Address("bonus", position + gamma, step, row))
+        bonus = coins.bonus(gamma, target_probs[gamma])
         return Verdict(gamma, bonus, "bonus", accept_probs)
     wanted = block_residual(survived[kept], target_probs[kept], draft.probs[kept])
     mass = wanted.sum()
     law = wanted / mass if mass > 0.0 else target_probs[kept]  # no mass: only rounding can have led here
-    recovered = noise.categorical(law, at=Address("residual", position + kept, step, row))
+    recovered = coins.residual(kept, law)
     return Verdict(kept, recovered, "recovered", accept_probs)

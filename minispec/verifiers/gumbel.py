@@ -23,10 +23,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.noise import Noise
+from minispec.noise import Coins
 from minispec.records import Draft, Verdict
 from minispec.verifiers import match
-from minispec.verifiers.base import Row, drawn_with, require_chain
+from minispec.verifiers.base import Row, require_chain, require_drawn
 
 
 def match_probability(target_probs: Row, draft_probs: Row, token: int) -> float:
@@ -57,9 +57,7 @@ def survival(before: float, target_probs: Row, draft_probs: Row, token: int) -> 
     return before * match_probability(target_probs, draft_probs, token)
 
 
-def verify(
-    draft: Draft, target_probs: NDArray[np.float64], noise: Noise, *, position: int, step: int, row: int = 0
-) -> Verdict:
+def verify(draft: Draft, target_probs: NDArray[np.float64], coins: Coins) -> Verdict:
     """Judge as ``match`` does; only the ``accept_probs`` differ: they are those of coupled draws.
 
     They hold for deterministic drafts as well: one-hot rows draw the same token whatever the noise, and the formula
@@ -72,8 +70,8 @@ def verify(
     """
     require_chain(draft)
     for i in range(len(draft)):
-        drawn_with(draft, i)
-    verdict = match.verify(draft, target_probs, noise, position=position, step=step, row=row)
+        require_drawn(draft, i)
+    verdict = match.verify(draft, target_probs, coins)
     num_compared = len(verdict.accept_probs)
     accept_probs = [match_probability(target_probs[i], draft.probs[i], draft.tokens[i]) for i in range(num_compared)]
     return replace(verdict, accept_probs=tuple(accept_probs), path=None)

@@ -23,7 +23,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.noise import Noise
+from minispec.noise import Coins
 from minispec.records import Draft, Verdict
 from minispec.verifiers import one_by_one
 from minispec.verifiers.base import Row
@@ -64,15 +64,10 @@ def output_law(target_probs: Row, draft_probs: Row, *, lenience: float) -> Row:
 def verify(
     draft: Draft,
     target_probs: NDArray[np.float64],
-    noise: Noise,
+    coins: Coins,
     *,
-    position: int,
-    step: int,
-    row: int = 0,
     lenience: float,
 ) -> Verdict:
     """Accept each draft with probability min(1, p / (l q)) until the first rejection."""
     accept = partial(keep, lenience=lenience)
-    return one_by_one.verify(
-        draft, target_probs, noise, position=position, step=step, row=row, keep=accept, replace=residual
-    )
+    return one_by_one.verify(draft, target_probs, coins, keep=accept, replace=residual)

@@ -17,9 +17,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.noise import Address, Noise
+from minispec.noise import Coins
 from minispec.records import Draft, Source, Verdict
-from minispec.verifiers.base import Row, children, taken
+from minispec.verifiers.base import Row, children, to_path
 
 
 def acceptance_probability(target_probs: Row, draft_probs: Row) -> float:
@@ -38,9 +38,7 @@ def survival(before: float, target_probs: Row, draft_probs: Row, token: int) -> 
     return before * float(target_probs[token])
 
 
-def verify(
-    draft: Draft, target_probs: NDArray[np.float64], noise: Noise, *, position: int, step: int, row: int = 0
-) -> Verdict:
+def verify(draft: Draft, target_probs: NDArray[np.float64], coins: Coins) -> Verdict:
     """Keep the drafts that the target samples too; see :class:`verifiers.base.Verify`.
 
     ``accept_probs`` holds p(x) of every candidate that was compared with a draw: the probability of acceptance for a
@@ -51,7 +49,7 @@ def verify(
     accept_probs: list[float] = []
     here = 0  # the row of the target, and the entry of ``following``, for the node we are at
     while True:
-        own = noise.categorical(target_probs[here], at=Address("sample", position + len(path), row=row))
+        own = coins.sample(len(path), target_probs[here])
         for node in following[here]:
             accept_probs.append(float(target_probs[here, draft.tokens[node]]))
             if draft.tokens[node] == own:
@@ -60,4 +58,4 @@ def verify(
                 break
         else:
             source: Source = "recovered" if following[here] else "bonus" if len(draft) else "plain"
-            return Verdict(len(path), own, source, tuple(accept_probs), taken(draft, path))
+            return Verdict(len(path), own, source, tuple(accept_probs), to_path(draft, path))

@@ -11,9 +11,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.noise import Address, Noise
+from minispec.noise import Coins
 from minispec.records import Draft, Verdict
-from minispec.verifiers.base import Row, drawn_with, require_chain
+from minispec.verifiers.base import Row, require_chain, require_drawn
 
 Keep = Callable[[Row, Row], Row]
 """``keep(target_probs, draft_probs)``: for each token, the probability that it is accepted if drafted, shape (V,)."""
@@ -41,11 +41,8 @@ def output_law(target_probs: Row, draft_probs: Row, *, keep: Keep, replace: Repl
 def verify(
     draft: Draft,
     target_probs: NDArray[np.float64],
-    noise: Noise,
+    coins: Coins,
     *,
-    position: int,
-    step: int,
-    row: int = 0,
     keep: Keep,
     replace: Replace,
 ) -> Verdict:
@@ -59,14 +56,14 @@ def verify(
     require_chain(draft)
     accept_probs: list[float] = []
     for i, token in enumerate(draft.tokens):
-        drawn_with(draft, i)
+        require_drawn(draft, i)
         accept_probs.append(float(keep(target_probs[i], draft.probs[i])[token]))
-        if not noise.bernoulli(accept_probs[i], at=Address("accept", position + i, step, row)):
+        if not coins.accept(i, accept_probs[i]):
             law = replace(target_probs[i], draft.probs[i])
-            recovered = noise.categorical(law, at=Address("residual", position + i, step, row))
+            recovered = coins.residual(i, law)
             return Verdict(i, recovered, "recovered", tuple(accept_probs))
     if not draft.tokens:
-        return Verdict(0, noise.categorical(target_probs[0], at=Address("sample", position, row=row)), "plain")
+        return Verdict(0, coins.sample(0, target_probs[0]), "plain")
     end = len(draft)
-    bonus = noise.categorical(target_probs[end], at=Address("bonus", position + end, step, row))
+    bonus = coins.bonus(end, target_probs[end])
     return Verdict(end, bonus, "bonus", tuple(accept_probs))

@@ -8,7 +8,7 @@ from functools import partial
 from minispec.errors import OptionError, shown
 from minispec.specs import Read, number, read_options, split
 from minispec.verifiers import block, gumbel, lenient, match, rejection, tree, typical
-from minispec.verifiers.base import Verifier
+from minispec.verifiers.base import Verifier, Verify
 
 _PLAIN = {
     "rejection": Verifier("rejection", rejection.verify, survival=rejection.survival),
@@ -28,8 +28,10 @@ _KEYS: Mapping[str, Mapping[str, tuple[Read, float]]] = {
 VERIFIER_NAMES = (*_PLAIN, *_KEYS)
 
 
-def get_verifier(spec: str) -> Verifier:
+def get_verifier(spec: str | Verifier | Verify) -> Verifier:
     """Return the rule that ``spec`` names, say ``"rejection"`` or ``"typical:epsilon=0.09,delta=0.3"``.
+
+    A :class:`Verifier` is returned as it is. A bare rule promises nothing, so it counts as lossy.
 
     Raises
     ------
@@ -43,6 +45,10 @@ def get_verifier(spec: str) -> Verifier:
     >>> get_verifier("lenient:lenience=0.25").name
     'lenient:lenience=0.25'
     """
+    if isinstance(spec, Verifier):
+        return spec
+    if not isinstance(spec, str):
+        return Verifier(getattr(spec, "__name__", type(spec).__name__), spec, lossless=False)
     name, rest = split(spec)
     if name not in VERIFIER_NAMES:
         raise OptionError(

@@ -11,10 +11,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.errors import InvariantError
-from minispec.noise import Address, Noise
+from minispec.noise import Coins
 from minispec.records import Draft, Verdict
-from minispec.verifiers.base import Row, require_chain
+from minispec.verifiers.base import Row, require_chain, require_drawn
 
 
 def residual(target_probs: NDArray[np.float64], draft_probs: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -39,9 +38,7 @@ def survival(before: float, target_probs: Row, draft_probs: Row, token: int) -> 
     return before * min(1.0, float(target_probs[token]) / float(draft_probs[token]))
 
 
-def verify(
-    draft: Draft, target_probs: NDArray[np.float64], noise: Noise, *, position: int, step: int, row: int = 0
-) -> Verdict:
+def verify(draft: Draft, target_probs: NDArray[np.float64], coins: Coins) -> Verdict:
     """Accept each draft with probability min(1, p/q) until the first rejection; see :class:`verifiers.base.Verify`.
 
     Raises
@@ -53,17 +50,13 @@ def verify(
     require_chain(draft)
     accept_probs: list[float] = []
     for i, token in enumerate(draft.tokens):
-        p, q = float(target_probs[i, token]), float(draft.probs[i, token])
-        if not q > 0.0:
-            raise InvariantError(f"the drafter proposed token {token} at position {position + i} with probability {q}")
+        p, q = float(target_probs[i, token]), require_drawn(draft, i)
         accept_probs.append(min(1.0, p / q))
-        if not noise.bernoulli(accept_probs[i], at=Address("accept", position + i, step, row)):
-            recovered = noise.categorical(
-                residual(target_probs[i], draft.probs[i]), at=Address("residual", position + i, step, row)
-            )
+        if not coins.accept(i, accept_probs[i]):
+            recovered = coins.residual(i, residual(target_probs[i], draft.probs[i]))
             return Verdict(i, recovered, "recovered", tuple(accept_probs))
     if not draft.tokens:
-        return Verdict(0, noise.categorical(target_probs[0], at=Address("sample", position, row=row)), "plain")
+        return Verdict(0, coins.sample(0, target_probs[0]), "plain")
     end = len(draft)
-    bonus = noise.categorical(target_probs[end], at=Address("bonus", position + end, step, row))
+    bonus = coins.bonus(end, target_probs[end])
     return Verdict(end, bonus, "bonus", tuple(accept_probs))

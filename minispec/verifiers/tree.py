@@ -23,10 +23,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.noise import Address, Noise
+from minispec.noise import Coins
 from minispec.records import Draft, Verdict
 from minispec.theory import acceptance_probability as one_round
-from minispec.verifiers.base import Row, children, drawn_with, taken
+from minispec.verifiers.base import Row, children, require_drawn, to_path
 from minispec.verifiers.rejection import residual
 
 
@@ -53,9 +53,7 @@ def acceptance_probability(target_probs: Row, candidate_probs: Sequence[Row]) ->
     return 1.0 - all_rejected
 
 
-def verify(
-    draft: Draft, target_probs: NDArray[np.float64], noise: Noise, *, position: int, step: int, row: int = 0
-) -> Verdict:
+def verify(draft: Draft, target_probs: NDArray[np.float64], coins: Coins) -> Verdict:
     """Walk down the accepted candidates; see :class:`verifiers.base.Verify`. On a chain it is rejection sampling.
 
     Raises
@@ -64,7 +62,7 @@ def verify(
         If a node does not come after its parent, or the drafter gives a token it proposed probability 0.
     """
     if not len(draft):
-        return Verdict(0, noise.categorical(target_probs[0], at=Address("sample", position, row=row)), "plain")
+        return Verdict(0, coins.sample(0, target_probs[0]), "plain")
     following = children(draft)
     path: list[int] = []
     accept_probs: list[float] = []
@@ -72,15 +70,15 @@ def verify(
     while following[here]:
         wanted = target_probs[here]
         for node in following[here]:
-            p, q = float(wanted[draft.tokens[node]]), drawn_with(draft, node)
+            p, q = float(wanted[draft.tokens[node]]), require_drawn(draft, node)
             accept_probs.append(min(1.0, p / q))
-            if noise.bernoulli(accept_probs[-1], at=Address("accept", position + len(path), step, row, node=node)):
+            if coins.accept(len(path), accept_probs[-1], node):
                 path.append(node)
                 here = node + 1
                 break
             wanted = residual(wanted, draft.probs[node])
         else:
-            recovered = noise.categorical(wanted, at=Address("residual", position + len(path), step, row))
-            return Verdict(len(path), recovered, "recovered", tuple(accept_probs), taken(draft, path))
-    bonus = noise.categorical(target_probs[here], at=Address("bonus", position + len(path), step, row))
-    return Verdict(len(path), bonus, "bonus", tuple(accept_probs), taken(draft, path))
+            recovered = coins.residual(len(path), wanted)
+            return Verdict(len(path), recovered, "recovered", tuple(accept_probs), to_path(draft, path))
+    bonus = coins.bonus(len(path), target_probs[here])
+    return Verdict(len(path), bonus, "bonus", tuple(accept_probs), to_path(draft, path))

@@ -21,7 +21,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.noise import Noise
+from minispec.noise import Coins
 from minispec.records import Draft, Verdict
 from minispec.verifiers import one_by_one
 from minispec.verifiers.base import Row
@@ -72,16 +72,11 @@ def output_law(target_probs: Row, draft_probs: Row, *, epsilon: float, delta: fl
 def verify(
     draft: Draft,
     target_probs: NDArray[np.float64],
-    noise: Noise,
+    coins: Coins,
     *,
-    position: int,
-    step: int,
-    row: int = 0,
     epsilon: float,
     delta: float,
 ) -> Verdict:
     """Keep each draft that is above the threshold until the first that is not."""
     accept = partial(keep, epsilon=epsilon, delta=delta)
-    return one_by_one.verify(
-        draft, target_probs, noise, position=position, step=step, row=row, keep=accept, replace=replacement
-    )
+    return one_by_one.verify(draft, target_probs, coins, keep=accept, replace=replacement)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -130,10 +132,25 @@ def test_policies_on_tables(draft_cost: float) -> None:
             assert bad[policy] <= 1.06, (policy, bad)  # a table of 8 tokens agrees by chance; the pair's bound is 1.05
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("draft_cost", [0.1, 0.5])
-@pytest.mark.parametrize("temperature", [0.0, 1.0])
-@pytest.mark.parametrize("name", ["prose", "code", "questions", "changing midway", "useless draft"])
+SLOW = {
+    ("prose", 1.0, 0.1),
+    ("code", 0.0, 0.5),
+    ("questions", 1.0, 0.5),
+    ("changing midway", 0.0, 0.1),
+    ("useless draft", 1.0, 0.5),
+}
+"""Each text, each temperature with each cost: what of the pair's settings CI judges."""
+
+
+@pytest.mark.parametrize(
+    ("name", "temperature", "draft_cost"),
+    [
+        pytest.param(*setting, marks=pytest.mark.slow if setting in SLOW else pytest.mark.exhaustive)
+        for setting in itertools.product(
+            ["prose", "code", "questions", "changing midway", "useless draft"], [0.0, 1.0], [0.1, 0.5]
+        )
+    ],
+)
 def test_policies_on_the_bundled_pair(name: str, temperature: float, draft_cost: float) -> None:
     """512 tokens; auto against every fixed γ, and everything that may stop against plain decoding."""
     from tests.benchmarks.control import texts as bundled_texts
@@ -152,8 +169,15 @@ def test_policies_on_the_bundled_pair(name: str, temperature: float, draft_cost:
     assert found["auto"] <= found[best_fixed(found)] / (0.9 if known_miss else 0.95), found
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("cost", [CostModel(draft=0.1), CostModel(draft=0.2, row=0.1), CostModel(draft=0.5)])
+@pytest.mark.parametrize(
+    "cost",
+    [
+        pytest.param(CostModel(draft=0.2, row=0.1), marks=pytest.mark.slow),
+        pytest.param(CostModel(draft=0.1), marks=pytest.mark.exhaustive),
+        pytest.param(CostModel(draft=0.5), marks=pytest.mark.exhaustive),
+    ],
+    ids=str,
+)
 def test_auto_on_greedy_prose_as_a_whole(cost: CostModel) -> None:
     from tests.benchmarks.control import MORE_PROSE
 

@@ -11,7 +11,8 @@ from minispec.control import FixedGamma
 from minispec.generation import Stream
 from minispec.generation.stopping import Limits
 from minispec.model import Session
-from minispec.noise import AuditedNoise, PhiloxNoise
+from minispec.contracts.audited_noise import AuditedNoise
+from minispec.noise import PhiloxNoise
 from minispec.sampling import Sampler, SamplingParams, distribution
 from minispec.verifiers import Verifier, rejection
 

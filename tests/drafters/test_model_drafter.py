@@ -11,7 +11,8 @@ from minispec.contracts import Enumerator
 from minispec.drafters import ModelDrafter
 from minispec.model.session import Session
 from minispec.model.toy import TableModel
-from minispec.noise import AuditedNoise, PhiloxNoise
+from minispec.contracts.audited_noise import AuditedNoise
+from minispec.noise import PhiloxNoise
 from minispec.sampling import SamplingParams, distribution
 from tests.generation.tiny import PLAIN, random_gpt2
 

@@ -14,12 +14,13 @@ from minispec.grading import Close, LocalSubject, Oracle, Refusal, StudentError,
 from minispec.grading.host import NotAValueError, decode, dumps, encode, loads
 
 SCALARS = st.none() | st.booleans() | st.integers(-(10**30), 10**30) | st.floats() | st.text() | st.binary()
+KEYS = st.integers(-(2**60) + 1, 2**60 - 1)
 ARRAYS = hnp.arrays(
     st.sampled_from([np.bool_, np.int32, np.uint8, np.float32, np.float64]), hnp.array_shapes(min_dims=0)
 )
 VALUES = st.recursive(
     SCALARS | ARRAYS,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text() | st.integers(), inner, max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text() | KEYS, inner, max_size=3),
     max_leaves=8,
 )
 
@@ -43,7 +44,7 @@ def test_a_value_comes_back_as_it_was(value: object) -> None:
 
 @pytest.mark.parametrize(
     "thing",
-    [object(), lambda: 1, {1.5: 2}, {(1,): 2}, np.array([object()]), np.array(["a"]), 10**200, {1, 2}, 1j, type],
+    [object(), lambda: 1, {1.5: 2}, {(1,): 2}, np.array([object()]), {2**61: 1}, 10**200, {1, 2}, 1j, type],
 )
 def test_what_is_no_value_is_refused(thing: object) -> None:
     with pytest.raises(NotAValueError):
@@ -154,7 +155,7 @@ def test_calls_are_counted_where_they_are_answered() -> None:
     assert [subject.ask(oracle, x) for x in (1, 2)] == [2, 4]
     with pytest.raises(StudentError, match="more than 2 calls"):
         subject.ask(oracle, 3)
-    assert oracle.calls == [("", [1]), ("", [2]), ("", [3])]
+    assert oracle.num_calls == 3
 
 
 def test_only_what_is_lent_can_be_called() -> None:

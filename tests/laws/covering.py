@@ -1,4 +1,4 @@
-"""Every compatible pair of levels in few cases: a greedy covering array, the same one each time."""
+"""Every compatible pair (or triple) of levels in few cases: a greedy covering array, the same one each time."""
 
 from __future__ import annotations
 
@@ -17,18 +17,20 @@ def product(axes: Mapping[str, Sequence[str]], compatible: Callable[[Case], bool
     return [case for case in cases if compatible(case)]
 
 
-def pairs(case: Case) -> list[tuple[tuple[str, str], tuple[str, str]]]:
-    """The pairs of levels that one case covers."""
-    return list(itertools.combinations(case.items(), 2))
+def combinations(case: Case, strength: int) -> list[tuple[tuple[str, str], ...]]:
+    """The pairs (triples, ...) of levels that one case covers."""
+    return list(itertools.combinations(case.items(), strength))
 
 
-def pairwise(cases: Sequence[Case]) -> list[Case]:
-    """Cases that together cover every pair which any of ``cases`` covers.
+def covering(cases: Sequence[Case], strength: int) -> list[Case]:
+    """Cases that together cover every combination of ``strength`` levels which any of ``cases`` covers.
 
-    Greedy: always the case with the most pairs that are not covered yet, the first one on ties.
+    Greedy: always the case with the most combinations that are not covered yet, the first one on ties.
     """
     number: dict[object, int] = {}
-    covers = np.array([[number.setdefault(pair, len(number)) for pair in pairs(case)] for case in cases])
+    covers = np.array(
+        [[number.setdefault(levels, len(number)) for levels in combinations(case, strength)] for case in cases]
+    )
     missing = np.ones(len(number), np.bool_)
     chosen = []
     while missing.any():

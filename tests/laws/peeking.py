@@ -22,7 +22,7 @@ class _Double:
     def take_over(self, stream) -> None:
         verify = stream._verifier.verify
 
-        def with_another_gamma(draft, target_probs, noise, *, position, step, row=0):
+        def with_another_gamma(draft, target_probs, coins):
             length = self.shorten(draft, target_probs, noise, position, step)
             return verify(cut(draft, length), target_probs[: length + 1], noise, position=position, step=step, row=row)
 

@@ -27,7 +27,7 @@ from minispec.noise import Noise
 from tests.generation.tiny import byte_tokenizer
 from tests.models import random_gpt2
 
-from .covering import Case, pairwise, product
+from .covering import Case, covering, product
 
 EXACT = 1e-12
 """Products of a few dozen float64 factors, each with a relative error of about 1e-16; sums of a few hundred."""
@@ -171,7 +171,7 @@ def compatible(case: Case) -> bool:
 
 
 CASES = product(AXES, compatible)
-COVERING = pairwise(CASES)
+COVERING = covering(CASES, 2)
 
 VARIANTS = frozenset({"1", "3", "temperature", "unigram", "cascade of suffix", "budget"})
 """Levels that another one contains: in the covering array like all others, but not in the full product. (Three drafts

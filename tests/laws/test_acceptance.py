@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 
 import numpy as np
@@ -48,9 +49,19 @@ def mean(law):
     return math.fsum(value * prob for value, prob in law.items())
 
 
+def large(verify):
+    """The mark of a large case; matching draws at every position whatever came before, so its trees are the largest."""
+    return pytest.mark.exhaustive if verify == "match" else pytest.mark.slow
+
+
 @pytest.mark.parametrize("processors", PROCESSORS)
-@pytest.mark.parametrize("gamma", [0, 1, 2, pytest.param(3, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("verify", RULES)
+@pytest.mark.parametrize(
+    ("verify", "gamma"),
+    [
+        *itertools.product(RULES, [0, 1, 2]),
+        *(pytest.param(verify, 3, marks=large(verify)) for verify in RULES),
+    ],
+)
 def test_accepted_drafts_of_a_step(verify, gamma, processors):
     """E[tau] as the engine runs equals ``expected_accepted`` of the rule's survival, lossy rules included."""
     options = PROCESSORS[processors]
@@ -65,9 +76,13 @@ def tokens_and_sources(generation):
 
 @pytest.mark.parametrize("processors", PROCESSORS)
 @pytest.mark.parametrize(
-    ("gamma", "num_tokens"), [(0, 2), (1, 2), (2, 3), *(pytest.param(g, 4, marks=pytest.mark.slow) for g in (1, 2))]
+    ("verify", "gamma", "num_tokens"),
+    [
+        pytest.param(verify, gamma, num_tokens, marks=large(verify) if num_tokens == 4 else ())
+        for verify in ("rejection", "block", "tree", "match")
+        for gamma, num_tokens in ((0, 2), (1, 2), (2, 3), (1, 4), (2, 4))
+    ],
 )
-@pytest.mark.parametrize("verify", ["rejection", "block", "tree", "match"])
 def test_tokens_and_sources_over_several_steps(verify, gamma, num_tokens, processors):
     """The joint law of the text and of where each token comes from, against the rule's theorem."""
     options = PROCESSORS[processors]

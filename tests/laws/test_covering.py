@@ -7,31 +7,32 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from .covering import pairs, pairwise, product
+from .covering import combinations, covering, product
 from .space import AXES, CASES, COVERING, compatible
 
 SIZES = st.lists(st.integers(1, 4), min_size=2, max_size=4)
 
 
-@given(SIZES, st.sets(st.integers(0, 60)))
-def test_every_pair_of_a_compatible_case_is_covered_and_nothing_else_is_chosen(sizes, forbidden):
+@given(SIZES, st.sets(st.integers(0, 60)), st.sampled_from([2, 3]))
+def test_what_a_compatible_case_combines_is_covered_and_nothing_else_is_chosen(sizes, forbidden, strength):
     axes = {f"axis {i}": [f"level {j}" for j in range(size)] for i, size in enumerate(sizes)}
     cases = [case for i, case in enumerate(product(axes, lambda case: True)) if i not in forbidden]
     if not cases:
         return
-    chosen = pairwise(cases)
+    chosen = covering(cases, strength)
     assert all(case in cases for case in chosen)
-    assert {pair for case in cases for pair in pairs(case)} == {pair for case in chosen for pair in pairs(case)}
+    wanted, found = ({c for case in some for c in combinations(case, strength)} for some in (cases, chosen))
+    assert found == wanted
     assert len(chosen) <= len(cases)
 
 
 def test_a_known_optimum_is_reached_when_there_are_two_axes():
     axes = {"a": ["1", "2", "3"], "b": ["x", "y"]}
-    assert len(pairwise(product(axes, lambda case: True))) == 6
+    assert len(covering(product(axes, lambda case: True), 2)) == 6
 
 
 def test_the_suite_covers_every_pair_of_levels_that_can_be_combined_at_all():
-    covered = {pair for case in COVERING for pair in pairs(case)}
+    covered = {pair for case in COVERING for pair in combinations(case, 2)}
     for (one, left), (other, right) in itertools.combinations(AXES.items(), 2):
         for pair in itertools.product(left, right):
             possible = any(case[one] == pair[0] and case[other] == pair[1] for case in CASES)
@@ -43,4 +44,4 @@ def test_the_suite_covers_every_pair_of_levels_that_can_be_combined_at_all():
 
 
 def test_it_is_the_same_array_each_time():
-    assert pairwise(CASES) == COVERING
+    assert covering(CASES, 2) == COVERING

@@ -11,7 +11,7 @@ from minispec.contracts import Enumerator, slow_logits, slow_row, total_variatio
 from minispec.generation.options import Options
 from minispec.verifiers import lenient, typical
 
-from .covering import pairwise, product
+from .covering import covering, product
 from .space import (
     AXES,
     EXACT,
@@ -38,7 +38,7 @@ AXES_OF_ONE_POSITION = {
     "processors": tuple(level for level in AXES["processors"] if level not in ("min tokens", "regex", "all")),
     "stop": ("budget",),
 }
-CASES = pairwise(product(AXES_OF_ONE_POSITION, lambda case: True))
+CASES = covering(product(AXES_OF_ONE_POSITION, lambda case: True), 2)
 
 
 def one_position(case, target):

@@ -18,12 +18,19 @@ from .space import EXACT, LOADED, PROMPT, tree_distance
     [
         ("2", 2),
         ("3", 2),
-        pytest.param("2x1", 3, marks=pytest.mark.slow),
         pytest.param("1x2", 3, marks=pytest.mark.slow),
     ],
 )
 def test_law_is_the_targets(verify, shape, num_tokens, siblings):
     assert tree_distance(verify, shape, siblings, num_tokens) < EXACT
+
+
+@pytest.mark.parametrize("siblings", ["with", "without", "likeliest"])
+@pytest.mark.parametrize(
+    "verify", [pytest.param("tree", marks=pytest.mark.slow), pytest.param("match", marks=pytest.mark.exhaustive)]
+)
+def test_law_is_the_targets_with_a_child_each(verify, siblings):
+    assert tree_distance(verify, "2x1", siblings, 3) < EXACT
 
 
 def test_several_tokens_are_wanted_after_a_rejection():

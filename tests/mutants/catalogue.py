@@ -252,9 +252,9 @@ def residual_leaks_epsilon():
 def residual_of_the_next_row():
     """The residual is taken from the row after the rejected one."""
 
-    def verify(draft, target_probs, noise, **at):
+    def verify(draft, target_probs, coins):
         shifted = make_verify(residual=lambda p, q: right_residual(_after(target_probs, p), q))
-        return shifted(draft, target_probs, noise, **at)
+        return shifted(draft, target_probs, coins)
 
     return rule("rejection", verify)
 
@@ -280,8 +280,8 @@ def tree_does_not_update_what_is_wanted():
 def match_draws_again():
     """After a mismatch the token is drawn anew instead of keeping the draw that did not match."""
 
-    def verify(draft, target_probs, noise, *, position, step, row=0):
-        verdict = match.verify(draft, target_probs, noise, position=position, step=step, row=row)
+    def verify(draft, target_probs, coins):
+        verdict = match.verify(draft, target_probs, coins)
         if verdict.source != "recovered":
             return verdict
         at = Address("residual", position + verdict.num_accepted, step, row)
@@ -505,10 +505,10 @@ def row_i_plus_1_judges_draft_i():
 def the_first_draft_is_not_judged():
     """The first drafted token is taken for committed."""
 
-    def verify(draft, target_probs, noise, **at):
+    def verify(draft, target_probs, coins):
         places = iter(range(len(draft)))
         return make_verify(ratio=lambda p, q, x: 1.0 if next(places) == 0 else right_ratio(p, q, x))(
-            draft, target_probs, noise, **at
+            draft, target_probs, coins
         )
 
     return rule("rejection", verify)
@@ -624,8 +624,8 @@ def constraint_is_not_advanced_over_the_draft():
 def no_bonus():
     """After full acceptance the last draft ends the step, and the target's row behind it is thrown away."""
 
-    def verify(draft, target_probs, noise, **at):
-        verdict = rejection.verify(draft, target_probs, noise, **at)
+    def verify(draft, target_probs, coins):
+        verdict = rejection.verify(draft, target_probs, coins)
         if verdict.source != "bonus":
             return verdict
         return dataclasses.replace(verdict, num_accepted=len(draft) - 1, next_token=draft.tokens[-1])
@@ -765,9 +765,9 @@ def coins_forget_the_step():
 def block_stops_at_the_first_failure():
     """Block verification's coins, but the draft ends at the first no."""
 
-    def verify(draft, target_probs, noise, *, position, step, row=0):
+    def verify(draft, target_probs, coins):
         if not len(draft):
-            return block.verify(draft, target_probs, noise, position=position, step=step, row=row)
+            return block.verify(draft, target_probs, coins)
         survived, coins = [1.0], []
         for i, token in enumerate(draft.tokens):
             survived.append(block.survival(survived[i], target_probs[i], draft.probs[i], token))
@@ -776,13 +776,13 @@ def block_stops_at_the_first_failure():
                 mass = block.block_residual(survived[-1], target_probs[i + 1], draft.probs[i + 1]).sum()
                 coins[-1] = 1.0 if survived[-1] == 1.0 else mass / (mass + 1.0 - survived[-1])
         kept = 0
-        while kept < len(draft) and noise.bernoulli(coins[kept], Address("accept", position + kept, step, row)):
+        while kept < len(draft) and coins.accept(kept, coins[kept]):
             kept += 1
         if kept == len(draft):
-            bonus = noise.categorical(target_probs[kept], Address("bonus", position + kept, step, row))
+            bonus = coins.bonus(kept, target_probs[kept])
             return Verdict(kept, bonus, "bonus", tuple(survived[1:]))
         law = normalised(block.block_residual(survived[kept], target_probs[kept], draft.probs[kept]))
-        recovered = noise.categorical(law, Address("residual", position + kept, step, row))
+        recovered = coins.residual(kept, law)
         return Verdict(kept, recovered, "recovered", tuple(survived[1:]))
 
     return rule("block", verify)
@@ -1304,9 +1304,9 @@ def gumbel_without_its_coupling():
 def a_pause_draws_with_other_noise():
     """While the fallback rests, tokens come from other noise: it changes the text."""
 
-    def verify(draft, target_probs, noise, *, position, step, row=0):
+    def verify(draft, target_probs, coins):
         if len(draft):
-            return match.verify(draft, target_probs, noise, position=position, step=step, row=row)
+            return match.verify(draft, target_probs, coins)
         return Verdict(0, noise.categorical(target_probs[0], Address("bonus", position, step, row)), "plain")
 
     return rule("match", verify)
@@ -1485,17 +1485,17 @@ def no_residual_is_uniform():
 def ratio_without_the_minimum():
     """The coin is asked with p/q, also above 1."""
 
-    def verify(draft, target_probs, noise, *, position, step, row=0):
+    def verify(draft, target_probs, coins):
         for i, token in enumerate(draft.tokens):
             ratio = target_probs[i, token] / draft.probs[i, token]
-            if not noise.bernoulli(ratio, Address("accept", position + i, step, row)):
+            if not coins.accept(i, ratio):
                 law = right_residual(target_probs[i], draft.probs[i])
-                recovered = noise.categorical(law, Address("residual", position + i, step, row))
+                recovered = coins.residual(i, law)
                 return Verdict(i, recovered, "recovered")
         if not len(draft):
-            return Verdict(0, noise.categorical(target_probs[0], Address("sample", position, row=row)), "plain")
+            return Verdict(0, coins.sample(0, target_probs[0]), "plain")
         end = len(draft)
-        return Verdict(end, noise.categorical(target_probs[end], Address("bonus", position + end, step, row)), "bonus")
+        return Verdict(end, coins.bonus(end, target_probs[end]), "bonus")
 
     return rule("rejection", verify)
 
@@ -1547,7 +1547,7 @@ def penalties_for_the_target_alone():
 def match_by_a_coin():
     """Accept with p(x); replace from p without x."""
 
-    def verify(draft, target_probs, noise, **at):
+    def verify(draft, target_probs, coins):
         certain = Draft(draft.tokens, base.one_hot(draft.tokens, target_probs.shape[1]))
         return rejection.verify(certain, target_probs, noise, **at)
 

@@ -53,7 +53,7 @@ def make_verify(
     count=first_failure,
     plain_at=lambda position, step, row: Address("sample", position, row=row),
 ):
-    def verify(draft, target_probs, noise, *, position, step, row=0):
+    def verify(draft, target_probs, coins):
         def at(purpose, where):
             return Address(purpose, where, step, row)
 

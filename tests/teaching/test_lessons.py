@@ -20,16 +20,15 @@ from minispec.teaching.find import ROOTS, SOLUTIONS, Files, lessons, unpack
 ALL = lessons()
 LIMIT_S = 120
 QUICK = "05"
-"""Runs in the default suite; the others are slow."""
+"""Runs in the default suite; the learner's copies of the others are slow. Solved, CI runs them for the site."""
 
 
 def name(files: Files) -> str:
     return f"{files.number}_{files.slug}"
 
 
-def everyone() -> list[Any]:
-    marks = {True: (), False: (pytest.mark.slow,)}
-    return [pytest.param(files, id=name(files), marks=marks[files.number == QUICK]) for files in ALL]
+def everyone(others: pytest.MarkDecorator) -> list[Any]:
+    return [pytest.param(files, id=name(files), marks=() if files.number == QUICK else others) for files in ALL]
 
 
 def run(files: Files, *, solved: bool, monkeypatch: pytest.MonkeyPatch, folder: Path) -> Any:
@@ -55,7 +54,7 @@ def text_of(book: Any) -> str:
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
-@pytest.mark.parametrize("files", everyone())
+@pytest.mark.parametrize("files", everyone(pytest.mark.exhaustive))
 def test_the_solved_lesson_runs_and_is_complete(files: Files, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     book, _ = run(files, solved=True, monkeypatch=monkeypatch, folder=tmp_path)
     said = text_of(book)
@@ -64,7 +63,7 @@ def test_the_solved_lesson_runs_and_is_complete(files: Files, monkeypatch: pytes
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
-@pytest.mark.parametrize("files", everyone())
+@pytest.mark.parametrize("files", everyone(pytest.mark.slow))
 def test_the_learners_lesson_stops_only_at_what_is_not_written(
     files: Files, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

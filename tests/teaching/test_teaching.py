@@ -35,14 +35,47 @@ STEP = Step(
 
 def test_right_answers_pass_whatever_they_return_it_in() -> None:
     assert STEP.judge(residual)[0] == "right"
-    assert STEP.judge(lambda p, q: residual(p, q).tolist())[0] == "right"
+    assert STEP.judge(lambda p, q: residual(p, q).astype(np.float32))[0] == "right"
+    yes = Step("yes", [(1,), (2,)], lambda n: n == 1)
+    assert yes.judge(lambda n: int(n == 1))[0] == "right"
+    assert yes.judge(lambda n: np.bool_(n == 1))[0] == "right"
+
+
+def test_a_list_in_place_of_an_array_is_said_before_the_lesson_fails_on_it() -> None:
+    kind, message = STEP.judge(lambda p, q: residual(p, q).tolist())
+    assert kind == "wrong"
+    assert message.startswith("it is a list, expected an array")
+
+
+def test_the_type_of_number_counts_where_a_step_says_so() -> None:
+    step = Step("rounded", [(np.array([1.4]),)], lambda x: np.rint(x).astype(np.int8), same_dtype=True)
+    assert step.judge(step.reference)[0] == "right"
+    assert step.judge(lambda x: np.rint(x))[1].startswith("it holds float64, expected int8")
+
+
+def test_a_difference_comes_first_and_its_case_second() -> None:
+    _, message = STEP.judge(lambda p, q: np.abs(p - q))
+    difference_line, case_line = message.splitlines()
+    assert difference_line == "element [0] is 0.25, expected 1 (2 of 2 elements differ)"
+    assert case_line == "in `residual([0.5, 0.5], [0.25, 0.75])`"
+
+
+def by_helper(p: Any, q: Any) -> Any:
+    return np.concatenate([p, 1])  # raises inside NumPy
+
+
+def test_an_error_shows_the_learners_line_and_not_numpys() -> None:
+    _, message = STEP.judge(by_helper)
+    assert message.startswith("ValueError")
+    assert "`return np.concatenate([p, 1])  # raises inside NumPy`" in message
+    assert "your line" not in STEP.judge(lambda p: p)[1]  # called wrongly: no line of theirs was reached
 
 
 def test_a_known_mistake_is_named_with_the_case_it_fails_on() -> None:
     kind, message = STEP.judge(unnormalised)
     assert kind == "wrong"
     assert message.startswith("It does not sum to 1")
-    assert "residual([0.5, 0.5], [0.25, 0.75]): element [0] is 0.25, expected 1" in message
+    assert "\nelement [0] is 0.25, expected 1" in message
 
 
 def test_another_mistake_is_not_taken_for_a_known_one() -> None:
@@ -112,7 +145,10 @@ def test_different_values_differ(one: Any, other: Any) -> None:
         ({"a": 1}, {"a": 1, "b": 2}, "lacks the key 'b'"),
         ({"a": 1, "c": 2}, {"a": 1}, "nobody asked for"),
         (True, 1, "expected a number"),
-        (1, True, "expected True"),
+        (2, True, "expected True"),
+        (0, True, "expected True"),
+        ((np.zeros(2), 1), (np.zeros(3), 1), "item 0: its shape is (2,), expected (3,)"),
+        (((1, 2), 3), ((1, 3), 3), "item 0: item 1 is 2"),
         (float("nan"), 1.0, "is nan, expected 1"),
         ([[1, 2], [3, 4]], [[1, 2], [3, 5]], "is 4, expected 5"),
     ],
@@ -145,6 +181,29 @@ def test_predictions(answer: Any, kind: str, words: str) -> None:
     assert words in message
 
 
+WORD = Prediction("order", "k outside", "Memory lies in rows.", [Reply("n outside", "Down columns.")],
+                  choices=("k outside", "n outside"))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "kind", "words"),
+    [
+        (WORD, " K  Outside. ", "right", "rows"),
+        (WORD, "N OUTSIDE", "wrong", "Down columns."),
+        (WORD, "both", "todo", "one of 'k outside', 'n outside'"),
+        (HALF, "60%", "right", "min"),
+        (HALF, "0.6", "right", "min"),
+        (HALF, "3", "wrong", "at most 1"),
+        (Prediction("shape", (10, 128), "Rows."), "(10, 128)", "right", "Rows."),
+        (Prediction("equal", False, "Rounding."), "false", "right", "Rounding."),
+    ],
+)
+def test_a_prediction_is_taken_as_it_was_meant(question: Prediction, answer: Any, kind: str, words: str) -> None:
+    found, message = question.judge(answer)
+    assert found == kind
+    assert words in message
+
+
 def lesson() -> Lesson:
     files: Any = SimpleNamespace(number="99", solution=lambda name: f"def {name}(): ...")
     return Lesson(files, {"acceptance": HALF}, {"residual": STEP})
@@ -172,8 +231,18 @@ def test_progress_counts_what_is_right() -> None:
     assert "0 of 2" in repr(mine.progress())
     mine.predict("acceptance", 0.6)
     assert "1 of 2 done; left: residual" in repr(mine.progress())
-    mine.check("residual", residual)
+    mine.check("residual", lambda p, q: residual(p, q))
     assert mine.progress()
+
+
+def test_ours_in_place_of_theirs_is_not_counted_as_theirs() -> None:
+    """Running a check again below ``working`` must not praise a stub."""
+    mine = lesson()
+    taken = mine.working("residual", missing)
+    outcome = mine.check("residual", taken)
+    assert not outcome
+    assert "our `residual`" in repr(outcome)
+    assert "0 of 2" in repr(mine.progress())
 
 
 def test_the_rest_of_a_lesson_runs_with_ours_while_theirs_is_wrong() -> None:
@@ -279,3 +348,12 @@ def test_copies_are_never_written_over(tmp_path: Path) -> None:
     path.write_text("my work")
     assert _copy((number,), tmp_path / "mine") == [(path, False)]
     assert path.read_text() == "my work"
+
+
+def test_jupyter_starts_for_root_and_without_a_browser(monkeypatch: pytest.MonkeyPatch) -> None:
+    from minispec.cli.lessons import jupyter_command
+
+    monkeypatch.setattr("os.geteuid", lambda: 0, raising=False)
+    assert jupyter_command(Path("mine"), browser=False)[-2:] == ["--no-browser", "--allow-root"]
+    monkeypatch.setattr("os.geteuid", lambda: 1000, raising=False)
+    assert jupyter_command(Path("mine"), browser=True)[-1] == "mine"

@@ -172,7 +172,7 @@ def broken_block(
             following = draft.probs[min(i + 1, gamma - 1)]
             mass = block_residual(survived, target_probs[i + 1], following).sum()
             coin = 1.0 if survived >= 1.0 else float(mass / (mass + 1.0 - survived))
-        if noise.bernoulli(coin, at=Address("accept", position + i, step, row)):
+        if coins.accept(i, coin):
             kept, at_kept = i + 1, survived
         elif stop_at_first_no:
             break

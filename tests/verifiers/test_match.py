@@ -157,7 +157,7 @@ def test_drawing_again_after_a_mismatch_is_wrong() -> None:
     """Negative control: the draw that did not match must be the one that is emitted."""
 
     def match_then_redraw(draft: Draft, target_probs: exact.Row, noise: Noise, **at: Any) -> Verdict:
-        verdict = match.verify(draft, target_probs, noise, **at)
+        verdict = match.verify(draft, target_probs, coins)
         if verdict.source != "recovered":
             return verdict
         again = noise.categorical(target_probs[verdict.num_accepted], at=Address("residual", 0))

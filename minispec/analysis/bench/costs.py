@@ -23,10 +23,12 @@ from minispec.analysis.roofline.shapes import Shape
 from minispec.analysis.roofline.time import predict
 from minispec.analysis.timer import interleave
 from minispec.drafters import ModelDrafter
+from minispec.drafters.base import unlimited
 from minispec.errors import InvariantError, OptionError
 from minispec.model import GPT2
-from minispec.model.session import PREFILL_CHUNK
-from minispec.noise import Address, PhiloxNoise
+from minispec.model.session import PREFILL_CHUNK, answer
+from minispec.noise import Address, Coins, PhiloxNoise
+from minispec.records import Draft
 from minispec.sampling import Sampler, SamplingParams
 
 ALTERNATIONS = 5
@@ -152,9 +154,11 @@ def cost_timers(
         at = Address("sample", len(text))
         return lambda: noise.categorical(sampling(logits, text)[0], at=at)
 
-    propose = timed(
-        lambda: drafter.propose(text, _DRAFTED, noise, step=next(steps)), lambda: drafter.rollback(len(text) - 1)
-    )
+    def draft_some() -> Draft:
+        coins = Coins(noise, position=len(text), step=next(steps))
+        return answer(drafter.propose(text, _DRAFTED, coins, unlimited))
+
+    propose = timed(draft_some, lambda: drafter.rollback(len(text) - 1))
     return {
         "prefill": timed(lambda: prefilled.prefill(tokens[: plan.prompt_tokens]), lambda: prefilled.rollback(0)),
         "draft forward": forward_timers(draft, [1], plan.context, clock=clock)[1],

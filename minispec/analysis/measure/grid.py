@@ -10,11 +10,10 @@ from typing import Any
 
 import minispec
 from minispec.analysis.prompts import Prompt
-from minispec.drafters.spec import parse_draft
 from minispec.errors import OptionError
 from minispec.generation.api import check_together
-from minispec.generation.options import DEFAULT_DRAFT, DEFAULT_TARGET, Options
-from minispec.verifiers import get_verifier
+from minispec.generation.options import Options
+from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 
 FORMAT = 1
 """Of what an experiment writes; another number is another experiment."""
@@ -128,7 +127,7 @@ class Experiment:
         for variant in self.variants():
             checked = Options(**self.engine_options(variant, self.seed))
             if variant.draft is not None:
-                check_together(parse_draft(variant.draft), get_verifier(variant.verify), checked)
+                check_together(variant.draft, checked)
 
     def variants(self) -> Iterator[Variant]:
         """Yield all of them, baselines included."""

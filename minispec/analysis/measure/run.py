@@ -12,6 +12,7 @@ from typing import Any
 from minispec.analysis.measure.grid import Experiment, Unit, Variant
 from minispec.analysis.measure.record import Record, record
 from minispec.analysis.timer import interleave
+from minispec.drafters import load_draft
 from minispec.drafters.spec import MODEL, parse_draft
 from minispec.errors import MissingDependencyError, OptionError, PromptError, shown
 from minispec.generation import Generation, Stream, stream
@@ -53,14 +54,6 @@ def run_unit(
     interleave({str(i): functools.partial(turn, each) for i, each in enumerate(unit.variants)}, experiment.repeats)
     plain = quality[unit.variants[0]]
     return [record(each, unit.prompt, quality[each], plain, timed[each]) for each in unit.variants]
-
-
-def _draft(name: str | None, load: Load) -> LanguageModel | str | None:
-    """Return a loaded model draft; any other kind is built anew for every run."""
-    if name is None:
-        return None
-    spec = parse_draft(name)
-    return load(spec.name, "draft") if spec.kind == MODEL and not spec.options["translate"] else name
 
 
 @functools.cache
@@ -108,7 +101,8 @@ def check_units(experiment: Experiment, load: Load | None = None) -> None:
 
 def _start(experiment: Experiment, variant: Variant, unit: Unit, load: Load, **more: Any) -> Stream:
     """Start decoding a prompt in one way; nothing is computed yet."""
-    target, draft = load(variant.target, "target"), _draft(variant.draft, load)
+    target = load(variant.target, "target")
+    draft = None if variant.draft is None else load_draft(variant.draft, lambda name: load(name, "draft"))
     options = experiment.engine_options(variant, unit.seed) | more
     return stream(unit.prompt.text, target=target, draft=draft, **experiment.loading, **options)
 

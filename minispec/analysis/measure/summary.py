@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from minispec.analysis.intervals import Figure, percentiles, ratio, share
+from minispec.analysis.intervals import Figure, percentiles, ratio, share, share_of_texts
 from minispec.analysis.measure.grid import Variant
 from minispec.analysis.measure.record import Record
 
@@ -109,6 +109,9 @@ def _summary(variant: Variant, domain: str, pairs: Pairs) -> Summary:
     def over(numerator: Callable[[Record], float], denominator: Callable[[Record], float]) -> Figure:
         return ratio([numerator(r) for r in records], [denominator(r) for r in records])
 
+    def accepted_of(tokens: Callable[[Record], int]) -> Figure:
+        return share_of_texts([r.num_accepted_tokens for r in records], [tokens(r) for r in records])
+
     def faster(seconds: Callable[[Record], float]) -> Figure:
         if not timed or variant.plain:
             return Figure(None)
@@ -122,8 +125,8 @@ def _summary(variant: Variant, domain: str, pairs: Pairs) -> Summary:
         guarantee=records[0].guarantee,
         counts=_counts(records),
         mean_acceptance_length=over(lambda r: r.num_tokens, lambda r: r.num_steps),
-        draft_acceptance_rate=over(lambda r: r.num_accepted_tokens, lambda r: r.num_draft_tokens),
-        alpha=over(lambda r: r.num_accepted_tokens, lambda r: r.num_evaluated_tokens),
+        draft_acceptance_rate=accepted_of(lambda r: r.num_draft_tokens),
+        alpha=accepted_of(lambda r: r.num_evaluated_tokens),
         acceptance_by_position=_by_position(records),
         speedup=faster(decode_seconds),
         total_speedup=faster(total_seconds),

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from minispec.analysis.roofline import counts
 from minispec.analysis.roofline.counts import Part, Storage
-from minispec.backends.base import Array, Backend, Cache, Index, Linear, Norm, Step
+from minispec.backends.base import Array, Backend, Cache, Feed, Index, Linear, Norm
 from minispec.backends.formats import ITEM_BYTES
 from minispec.errors import InvariantError
 from minispec.model.cache import KVCache
@@ -90,9 +90,9 @@ class PassingBackend(Backend):
         """See :meth:`Backend.zeros`."""
         return self.inner.zeros(shape, dtype)
 
-    def run(self, compute: Callable[[Cache, Step], Array], cache: Cache, step: Step) -> Array:
+    def run(self, compute: Callable[[Cache, Feed], Array], cache: Cache, feed: Feed) -> Array:
         """See :meth:`Backend.run`: what the calls inside leave to it, the inner backend knows."""
-        return self.inner.run(compute, cache, step)
+        return self.inner.run(compute, cache, feed)
 
     def warm_up(self, dtype: str = "float32") -> None:
         """See :meth:`Backend.warm_up`."""
@@ -139,9 +139,9 @@ class TimingBackend(PassingBackend):
             lambda: self.inner.linear(x, matrix, norm=norm, activation=activation, residual=residual),
         )
 
-    def project(self, x: Array, matrix: Linear, norm: Norm, cache: Cache, layer: int, step: Step) -> Array:
+    def project(self, x: Array, matrix: Linear, norm: Norm, cache: Cache, layer: int, feed: Feed) -> Array:
         """See :meth:`Backend.project`."""
-        return self._timed(self.part_name(matrix), lambda: self.inner.project(x, matrix, norm, cache, layer, step))
+        return self._timed(self.part_name(matrix), lambda: self.inner.project(x, matrix, norm, cache, layer, feed))
 
     def attention(
         self,
@@ -327,8 +327,8 @@ class CountingCache(KVCache):
 
     counter: CountingBackend
 
-    def store(self, layer: int, rows: Index, slots: Index, keys: Array, values: Array) -> None:
+    def store(self, layer: int, feed: Feed, keys: Array, values: Array) -> None:
         """See :meth:`KVCache.store`."""
         written = keys.nbytes + values.nbytes
         self.counter.add(Part("attn.store", input_bytes=written, output_bytes=written))
-        super().store(layer, rows, slots, keys, values)
+        super().store(layer, feed, keys, values)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from minispec.backends.base import Array, Backend, Cache, Index, Step
+from minispec.backends.base import Array, Backend, Cache, Feed, Index
 from minispec.errors import OptionError
 
 
@@ -23,6 +23,7 @@ class DeviceBackend(Backend):
     """
 
     dtypes = ("float32", "float16")
+    exact_dtypes = ("float32",)  # with half-precision weights go half-precision keys and values
 
     def __init__(self, cupy: Any, stream: Any) -> None:
         self._cupy = cupy
@@ -54,15 +55,13 @@ class DeviceBackend(Backend):
         free, _ = self._cupy.cuda.Device().mem_info
         return int(free) + int(self._cupy.get_default_memory_pool().free_bytes())
 
-    def run(self, compute: Callable[[Cache, Step], Any], cache: Cache, step: Step) -> Array:
-        """See :meth:`Backend.run`. Keys and values are written on the card, and counted in here."""
+    def run(self, compute: Callable[[Cache, Feed], Any], cache: Cache, feed: Feed) -> Array:
+        """See :meth:`Backend.run`."""
         with self.stream:
-            logits = self._run(compute, cache, step)
-        cache.advance(slice(step.num_layers), step.rows, step.slots)
-        return logits
+            return self._run(compute, cache, feed)
 
-    def _run(self, compute: Callable[[Cache, Step], Any], cache: Cache, step: Step) -> Array:
-        return self.fetch(compute(cache, step))
+    def _run(self, compute: Callable[[Cache, Feed], Any], cache: Cache, feed: Feed) -> Array:
+        return self.fetch(compute(cache, feed))
 
     def _upload(self, array: Any) -> Any:
         with self.stream:

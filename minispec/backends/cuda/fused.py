@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from minispec.backends.base import Array, Cache, Index, Linear, Norm, Step
+from minispec.backends.base import Array, Cache, Feed, Index, Linear, Norm
 from minispec.backends.cuda.device import DeviceBackend
 from minispec.backends.cuda.packing import TILE, pack_tiles, unpack_tiles
-from minispec.backends.cuda.recording import Recording, StepBuffer
+from minispec.backends.cuda.recording import FeedBuffer, Recording
 from minispec.backends.cuda.source import options, source
 from minispec.backends.formats import encode
 from minispec.errors import OptionError, reason
@@ -118,11 +118,11 @@ class CupyBackend(DeviceBackend):
         """See :meth:`Backend.matmul`."""
         return self.linear(x, matrix)
 
-    def project(self, x: Any, matrix: Linear, norm: Norm, cache: Cache, layer: int, step: Step) -> Any:
+    def project(self, x: Any, matrix: Linear, norm: Norm, cache: Cache, layer: int, feed: Feed) -> Any:
         """See :meth:`Backend.project`; keys and values go from the product straight into the cache."""
         _, _, capacity, num_heads, head_size = cache.keys.shape
         queries = self._empty(len(x), num_heads, head_size)
-        rows, slots = self._indices(step.rows), self._indices(step.slots)
+        rows, slots = self._indices(feed.rows), self._indices(feed.slots)
         places = (cache.keys[layer], cache.values[layer], rows, slots, np.int32(capacity))
         self._launch_linear(x, matrix, norm, None, None, queries, places)
         return queries
@@ -165,18 +165,18 @@ class CupyBackend(DeviceBackend):
         """Compile the kernels for this format; CuPy keeps the result on disk."""
         self._functions(dtype)
 
-    def _run(self, compute: Callable[[Cache, Step], Any], cache: Cache, step: Step) -> Array:
+    def _run(self, compute: Callable[[Cache, Feed], Any], cache: Cache, feed: Feed) -> Array:
         """Launch a shape that is new one by one, record it when it comes again, and replay it from then on."""
-        num_tokens = len(step.tokens)
-        shape = (num_tokens, step.num_layers, step.num_logits, step.visible is None)
+        num_tokens = len(feed.tokens)
+        shape = (num_tokens, feed.num_layers, feed.num_logits, feed.visible is None)
         if not self._record or num_tokens > MAX_RECORDED_ROWS or shape not in cache.recordings:
             cache.recordings[shape] = None
-            buffer = StepBuffer(self._cupy, step, cache.keys.shape[2])
-            buffer.fill(step, self.stream)
-            return self.fetch(compute(cache, buffer.step))
+            buffer = FeedBuffer(self._cupy, feed, cache.keys.shape[2])
+            buffer.fill(feed, self.stream)
+            return self.fetch(compute(cache, buffer.feed))
         if cache.recordings[shape] is None:
-            cache.recordings[shape] = Recording(self._cupy, self.stream, compute, cache, step)
-        return self.fetch(cache.recordings[shape].replay(step))
+            cache.recordings[shape] = Recording(self._cupy, self.stream, compute, cache, feed)
+        return self.fetch(cache.recordings[shape].replay(feed))
 
     def _launch_linear(
         self, x: Any, matrix: Linear, norm: Norm | None, activation: str | None, residual: Any, y: Any,
@@ -213,7 +213,7 @@ class CupyBackend(DeviceBackend):
         return self._compiled[dtype]
 
     def _indices(self, array: Any, dtype: Any = np.int32) -> Any:
-        """Return indices, or a mask, on the card; those of a :class:`StepBuffer` are there already."""
+        """Return indices, or a mask, on the card; those of a :class:`FeedBuffer` are there already."""
         return self._upload(array.astype(dtype)) if isinstance(array, np.ndarray) else array
 
     def _empty(self, *shape: int) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from minispec.backends.base import Array, Cache, Index, Linear, Norm, Step
+from minispec.backends.base import Array, Cache, Feed, Index, Linear, Norm
 from minispec.backends.cuda.device import DeviceBackend
 from minispec.backends.formats import encode
 
@@ -64,10 +64,10 @@ class CupyBlasBackend(DeviceBackend):
 
         return x * (np.float32(0.5) * (np.float32(1.0) + erf(x * np.float32(ROOT_HALF))))
 
-    def project(self, x: Any, matrix: Linear, norm: Norm, cache: Cache, layer: int, step: Step) -> Any:
+    def project(self, x: Any, matrix: Linear, norm: Norm, cache: Cache, layer: int, feed: Feed) -> Any:
         """See :meth:`Backend.project`."""
         qkv = self.linear(x, matrix, norm=norm).reshape(len(x), 3, *cache.keys.shape[-2:])
-        rows, slots = self._upload(step.rows), self._upload(step.slots)
+        rows, slots = self._upload(feed.rows), self._upload(feed.slots)
         cache.keys[layer][rows, slots] = qkv[:, 1].astype(cache.keys.dtype)
         cache.values[layer][rows, slots] = qkv[:, 2].astype(cache.values.dtype)
         return qkv[:, 0]

@@ -26,16 +26,29 @@ def search():
     )
 
 
-def next_probs(tokens):
-    if not isinstance(tokens, list) or len(tokens) > 1:
-        raise Refusal("tokens is a list of at most one token")
-    return np.array([[0.5, 0.5], [0.25, 0.75]][tokens[0]] if tokens else [0.125, 0.875])
+def drawn(rng):
+    p, q = rng.dirichlet(np.ones(3), 2)
+    return [case(p, q, token, u) for token in range(3) for u in (0.0, *rng.random(3))]
 
 
 def observe_two(student, case):
+    def next_probs(tokens):
+        if not isinstance(tokens, list) or len(tokens) > 1:
+            raise Refusal("tokens is a list of at most one token")
+        return case["after"][tokens[0]] if tokens else case["first"]
+
     target = Oracle(next_probs)
     law = exact_law(lambda noise: student.draw_two(target, noise))
-    return {**law, "calls": len(target.calls)}
+    return {**law, "calls": target.num_calls}
+
+
+def two(first, after):
+    return {"first": np.array(first), "after": np.array(after)}
+
+
+def drawn_two(rng):
+    rows = rng.dirichlet(np.ones(2), 3)
+    return [two(rows[0], rows[1:])]
 
 
 CHECKS = [
@@ -43,9 +56,10 @@ CHECKS = [
         "a0.q1.accept",
         observe_accept,
         [case([0.5, 0.5], [0.25, 0.75], t, u) for t in (0, 1) for u in (0.0, 0.5, 0.7, 0.99)],
+        hidden=drawn,
         search=search,
     ),
-    Check("a0.q2.law", observe_two, [{}]),
+    Check("a0.q2.law", observe_two, [two([0.125, 0.875], [[0.5, 0.5], [0.25, 0.75]])], hidden=drawn_two),
 ]
 
 

@@ -1,0 +1,27 @@
+"""The drafter of plain decoding, which proposes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from minispec.drafters.base import MoreTokens
+from minispec.noise import Coins
+from minispec.records import Draft
+
+_NOTHING = Draft((), np.empty((0, 0)))
+
+
+class NoDrafter:
+    """Proposes nothing: each target forward then emits one token, a plain draw from the target."""
+
+    def prefill(self, tokens: Sequence[int]) -> None:
+        """Nothing to do."""
+
+    def propose(self, tokens: Sequence[int], gamma: int, coins: Coins, more: MoreTokens) -> Draft:
+        """Return an empty draft."""
+        return _NOTHING
+
+    def rollback(self, length: int) -> None:
+        """Nothing to do."""

@@ -1,0 +1,86 @@
+"""The loop: draft, verify, commit, go back.
+
+Algorithm 1 of Leviathan, Kalman and Matias 2023 ("Fast Inference from Transformers via Speculative Decoding"), for any
+drafter and any rule; with a drafter that proposes nothing it is plain decoding.
+
+Invariant between steps: **the target's cache holds all committed tokens but the last**, so one token is always
+pending. There is no special case for a fully accepted draft: the draft's next forward feeds whatever its cache lacks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+
+from minispec.backends.base import Array
+from minispec.control import GammaPolicy
+from minispec.drafters import Drafter
+from minispec.generation.transcript import Transcript
+from minispec.model.session import Ask, ask_for
+from minispec.model.tree_session import AskTree, TreeSession
+from minispec.noise import Coins, Noise
+from minispec.records import Draft, Step
+from minispec.sampling import Sampler
+from minispec.verifiers import Verify
+
+
+def decode(
+    transcript: Transcript,
+    target: TreeSession,
+    drafter: Drafter,
+    sampler: Sampler,
+    noise: Noise,
+    verify: Verify,
+    policy: GammaPolicy,
+) -> Generator[Ask | Draft | Step, Array, None]:
+    """Decode until the transcript is finished.
+
+    Parameters
+    ----------
+    transcript : Transcript
+        Receives the steps.
+    target : TreeSession
+        Exactly one forward per step, over the pending token and the draft.
+    drafter : Drafter
+    sampler : Sampler
+        Turns logits into what tokens are drawn from, for target and draft alike.
+    noise : Noise
+    verify : Verify
+    policy : GammaPolicy
+        How many tokens to draft per step; fewer are drafted where room ends, so that no step overshoots.
+
+    Yields
+    ------
+    Ask, Draft or Step
+        What it needs, to be sent the logits, and what it has: a draft to be verified, then the step that came of it.
+    """
+    while transcript.finish is None:
+        tokens = transcript.tokens
+        coins = Coins(noise, position=len(tokens), step=len(transcript.steps))
+
+        # 1. Draft a few tokens, each from the drafter's distribution q given those before it.
+        gamma = min(policy.gamma(), transcript.room - 1)
+        draft = yield from ask_for(drafter.propose(tokens, gamma, coins, policy.more))
+        yield draft
+
+        # 2. One target forward over them all: its distribution p for each of their places, and for the one behind.
+        logits = yield ask_target(target, tokens, draft)  # (G + 1, V)
+        target_probs = sampler.rows(logits, ([*tokens, *path] for path in draft.paths()))
+
+        # 3. Keep what the rule accepts; the target's own token follows.
+        verdict = verify(draft, target_probs, coins)
+
+        # 4. Commit, and set both back to all committed tokens but the last.
+        step = transcript.commit(draft, verdict, logits, target_probs)
+        if not draft.is_chain:
+            target.keep(verdict.accepted)
+        target.rollback(len(transcript.tokens) - 1)
+        drafter.rollback(len(transcript.tokens) - 1)
+        yield step
+
+
+def ask_target(target: TreeSession, tokens: Sequence[int], draft: Draft) -> Ask:
+    """Ask for what the target says of a draft: feed what its cache lacks, then the draft; row 0 follows the text."""
+    pending, rows = tokens[target.length :], len(draft) + 1
+    if draft.parents is None:
+        return Ask(target, [*pending, *draft.tokens], rows)
+    return AskTree(target, pending, rows, draft.tokens, draft.parents)

@@ -1,0 +1,107 @@
+"""Which texts the bundled models read, and how each is prepared.
+
+=============  =========  ===========================================================================================
+text           domain     what
+=============  =========  ===========================================================================================
+tinystories    stories    ``tinystories.train``: very simple modern stories
+storybooks     stories    ``storybooks.train``: modern picture books
+oldbooks       stories    the simplest third of ``stories.train`` by rare words and length of sentences
+sums           questions  problems of :mod:`minispec.training.sums`
+svamp, gsm8k   questions  ``svamp.train``, ``questions.train``, less what uses a held-out number pair
+functions      code       small functions cut out of the standard library and of a few packages
+mbpp           code       ``mbpp.train``: short tasks and their solutions
+modules        code       the plainest third of the standard library's files
+=============  =========  ===========================================================================================
+
+Held-out text has one file a domain: stories of TinyStories' own validation part; SVAMP and GSM8K held out by their makers and
+sums with held-out numbers; functions from files held out whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from minispec.errors import CorpusError
+from minispec.training.corpus import Text, corpus_file, read_documents
+from minispec.training.functions import small_functions
+from minispec.training.python_files import read_code
+from minispec.training.simplest import common_words, simplest
+from minispec.training.sums import held_out_sums, training_sums, uses_held_out_pair
+
+#: The training texts of each domain.
+DOMAINS: Mapping[str, Sequence[str]] = {
+    "stories": ("tinystories", "storybooks", "oldbooks"),
+    "code": ("functions", "mbpp", "modules"),
+    "questions": ("sums", "svamp", "gsm8k"),
+}
+#: The corpus files that must be there.
+FILES: Sequence[str] = (
+    "tinystories.train", "tinystories.valid", "storybooks.train", "stories.train", "svamp.train", "svamp.valid",
+    "questions.train", "questions.valid", "mbpp.train",
+)  # fmt: skip
+#: Share of the old books, and of the standard library's files, that are plain enough.
+SIMPLEST_SHARE = 1 / 3
+#: Words that do not count as rare: the most frequent ones of the modern stories, and of all Python files.
+COMMON_STORY_WORDS, COMMON_CODE_WORDS = 3000, 1500
+#: Held-out sums of each number of steps in the held-out questions.
+HELD_OUT_SUMS = 150
+
+_SENTENCE_END, _LINE_END = re.compile(r"[.!?]+|\n"), re.compile(r"\n")
+
+
+def without_held_out_pairs(documents: Sequence[str]) -> tuple[str, ...]:
+    """Drop the documents that work out a sum the model is later asked as one it has never seen."""
+    return tuple(document for document in documents if not uses_held_out_pair(document))
+
+
+def read_corpus(folder: Path, code_root: Path | None = None) -> list[Text]:
+    """Read and prepare every text of the recipe: nine to train on, three held out.
+
+    Raises
+    ------
+    CorpusError
+        Some file is missing, empty or not UTF-8; that every file is there is looked at before any work starts.
+    """
+    if not folder.is_dir():
+        raise CorpusError(f"{folder} is not a folder; --corpus needs the folder of the corpus files. Check the path")
+    source = {name: corpus_file(folder, name).name for name in FILES}
+    read = {name: read_documents(folder, name) for name in FILES}
+    common = common_words((*read["tinystories.train"], *read["storybooks.train"]), COMMON_STORY_WORDS)
+    oldbooks = simplest(read["stories.train"], SIMPLEST_SHARE, common, _SENTENCE_END)
+    sums = training_sums()
+    held_out = [problem.document for steps in (0, 1, 2) for problem in held_out_sums(steps, False, HELD_OUT_SUMS)]
+    libraries = read_code(code_root)
+    functions = {
+        split: tuple(
+            dict.fromkeys(
+                function
+                for library in libraries
+                for file in getattr(library, split)
+                for function in small_functions(file)
+            )
+        )
+        for split in ("train", "valid")
+    }
+    files = libraries[0].train
+    modules = simplest(files, SIMPLEST_SHARE, common_words(files, COMMON_CODE_WORDS), _LINE_END)
+    all_libraries = ", ".join(library.source for library in libraries)
+
+    def text(name: str, file: str, documents: tuple[str, ...]) -> Text:
+        return Text(name, "train", documents, source[file])
+
+    return [
+        text("tinystories", "tinystories.train", read["tinystories.train"]),
+        text("storybooks", "storybooks.train", read["storybooks.train"]),
+        text("oldbooks", "stories.train", oldbooks),
+        sums,
+        text("svamp", "svamp.train", without_held_out_pairs(read["svamp.train"])),
+        text("gsm8k", "questions.train", without_held_out_pairs(read["questions.train"])),
+        Text("functions", "train", functions["train"], all_libraries),
+        text("mbpp", "mbpp.train", read["mbpp.train"]),
+        Text("modules", "train", modules, libraries[0].source),
+        Text("stories", "valid", read["tinystories.valid"], source["tinystories.valid"]),
+        Text("questions", "valid", (*held_out, *read["svamp.valid"], *read["questions.valid"]), f"{sums.source}, {source['svamp.valid']}, {source['questions.valid']}"),
+        Text("code", "valid", tuple(function for function in functions["valid"] if function not in set(functions["train"])), all_libraries),
+    ]

@@ -1,0 +1,79 @@
+"""A kernel spoken to as JupyterLab speaks to it: cells run, widgets are moved, what comes back is collected."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from queue import Empty
+from typing import Any
+
+from jupyter_client.manager import start_new_kernel
+
+LIMIT_S = 120
+
+
+@dataclass
+class Heard:
+    """What a kernel said while it was busy with one request."""
+
+    pictures: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    sliders: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """State of each slider that came into being, by the id of its comm."""
+
+
+class Kernel:
+    """A live kernel; the sliders that cells have made are remembered."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def run(self, code: str) -> Heard:
+        """Execute a cell."""
+        return self._hear(self._client.execute(code))
+
+    def move(self, comm_id: str, index: int) -> Heard:
+        """Move a slider, as a click in the browser does."""
+        data = {"method": "update", "state": {"index": index}, "buffer_paths": []}
+        message = self._client.session.msg("comm_msg", {"comm_id": comm_id, "data": data})
+        self._client.shell_channel.send(message)
+        return self._hear(message["header"]["msg_id"])
+
+    def _hear(self, request: str) -> Heard:
+        heard = Heard()
+        deadline = time.monotonic() + LIMIT_S
+        while time.monotonic() < deadline:
+            try:
+                message = self._client.get_iopub_msg(timeout=1)
+            except Empty:
+                continue
+            content = message["content"]
+            if message["parent_header"].get("msg_id") != request:
+                continue
+            match message["msg_type"]:
+                case "display_data" | "execute_result":
+                    if "image/png" in content["data"]:
+                        heard.pictures.append(content["data"]["image/png"])
+                case "error":
+                    heard.errors.append(f"{content['ename']}: {content['evalue']}")
+                case "comm_open":
+                    state = content["data"].get("state", {})
+                    if state.get("_model_name") == "SelectionSliderModel":
+                        heard.sliders[content["comm_id"]] = state
+                case "status":
+                    if content["execution_state"] == "idle":
+                        return heard
+        raise TimeoutError(f"the kernel is still busy after {LIMIT_S} s")
+
+
+@contextmanager
+def live_kernel(**options: Any) -> Iterator[Kernel]:
+    """Start a kernel with nobody's settings but these; stop it at the end."""
+    manager, client = start_new_kernel(kernel_name="python3", **options)
+    try:
+        yield Kernel(client)
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
