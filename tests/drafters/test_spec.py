@@ -51,7 +51,7 @@ def test_kinds_and_options(text, kind, options):
         ("owner/name:translate=true", "owner/name", True),
         ("a folder: with colon", "a folder: with colon", False),
         ("c:/models/x:translate=false", "c:/models/x", False),
-        ("ngrams", "ngrams", False),
+        ("engrams-model", "engrams-model", False),
         ("", "", False),
     ],
 )
@@ -217,3 +217,21 @@ def test_what_does_not_go_together_names_a_way_out(tmp_path):
         build("layerskip:k=3")
     with pytest.raises(CorpusError, match="cannot be read"):
         build(f"bigram:text={tmp_path / 'missing'}")
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [("ngramm", "ngram"), ("ngrams", "ngram"), ("n-gram:n=3", "ngram"), ("sufix", "suffix"), ("bigrams", "bigram"),
+     ("layer-skip", "layerskip"), ("cascades", "cascade"), ("trees", "tree")],
+)  # fmt: skip
+def test_a_misspelt_kind_is_not_looked_for_on_the_hub(text: str, meant: str) -> None:
+    with pytest.raises(OptionError, match=f"Did you mean '{meant}'") as caught:
+        parse_draft(text)
+    assert "layerskip, self, unigram" in str(caught.value)
+
+
+def test_a_folder_that_is_called_nearly_like_a_kind_is_a_model(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ngramm").mkdir()
+    for name in ("ngramm", "./sufix", "someone/trees", "gpt2", "distilgpt2"):
+        assert parse_draft(name).kind == "model"

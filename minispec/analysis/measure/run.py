@@ -90,13 +90,13 @@ def check_units(experiment: Experiment, load: Load | None = None) -> None:
     """
     load = load or functools.partial(load_named, **experiment.loading)
     units = list(experiment.units())
-    for variant in dict.fromkeys(variant for unit in units for variant in unit.variants):
-        _start(experiment, variant, units[0], load)
     for unit in units:
         try:
             _start(experiment, unit.variants[0], unit, load)
         except PromptError as error:
             raise PromptError(f"prompt {shown(unit.prompt.id)}: {error}") from None
+    for variant in dict.fromkeys(variant for unit in units for variant in unit.variants):
+        _start(experiment, variant, units[0], load)
 
 
 def _start(experiment: Experiment, variant: Variant, unit: Unit, load: Load, **more: Any) -> Stream:
