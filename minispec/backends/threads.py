@@ -71,10 +71,11 @@ def watched(
     """Run a forward of several threads, and let how it spent its time decide how threads wait in the next ones."""
     if _forked or _count == 1:
         return forward(*arguments, **options)
-    begin, begin_work = time.perf_counter_ns(), time.thread_time_ns()
+    begin, begin_work = time.perf_counter(), time.thread_time()
     result = forward(*arguments, **options)
-    worked = time.thread_time_ns() - begin_work  # a thread that spins works; one that sleeps or has no core does not
-    _policy.observe(time.perf_counter_ns() - begin - worked, worked)
+    worked = time.thread_time() - begin_work  # a thread that spins works; one that sleeps or has no core does not
+    now = time.perf_counter()
+    _policy.observe(now, now - begin - worked, worked)
     return result
 
 

@@ -14,18 +14,18 @@ import os
 import threading
 from collections.abc import Callable
 
-_PATIENCE_NS = 4_000_000  # more waiting than allowed, together: one time slice of most kernels, or two regions lost
+_PATIENCE_S = 0.004  # how much more than allowed forwards may wait: about one time slice
 _SHARE = (
-    0.5  # of the work's time: the waiting that is allowed; on a quiet machine it is some 2 %, on a busy one over 100 %
+    0.5  # of the time worked: the waiting that is allowed; on a busy machine it is 1 and more, on a quiet one near 0
 )
-_FIRST_REST, _LONGEST_REST = 32, 512  # forwards
+_FIRST_REST_S, _LONGEST_REST_S = 1.0, 16.0
 
 
 class WaitPolicy:
     """Whether threads wait actively (spinning) or passively (asleep), from what forwards report.
 
     Active waiting is given up when forwards have waited much longer than they may, and tried again after a rest, which
-    doubles as long as the machine stays busy: a try costs a few slow forwards.
+    doubles as long as the machine stays busy: a try costs a forward or two that may take ten times as long.
 
     Parameters
     ----------
@@ -34,32 +34,26 @@ class WaitPolicy:
     """
 
     def __init__(self, rest: Callable[[], Callable[[], None]]) -> None:
-        self._rest, self._resume = rest, _nothing
+        self._rest = rest
+        self._resume: Callable[[], None] | None = None  # while waiting is passive
         self._lock = threading.Lock()
-        self._excess = 0.0  # ns
-        self._active_forwards = 0
-        self._length = self._left = 0
+        self._excess_s = 0.0
+        self._tried_at = self._rest_ends = self._rest_s = 0.0
 
-    def observe(self, waited: float, worked: float) -> None:
-        """Take in a forward: the time its thread waited and worked, in nanoseconds."""
+    def observe(self, now: float, waited: float, worked: float) -> None:
+        """Take in a forward: when it ended, and how long its thread waited and worked, in seconds."""
         with self._lock:
-            if self._left:
-                self._left -= 1
-                if not self._left:
+            if self._resume is not None:
+                if now >= self._rest_ends:
                     self._resume()
-                    self._excess, self._active_forwards = 0.0, 0
+                    self._resume, self._excess_s, self._tried_at = None, 0.0, now
                 return
-            self._active_forwards += 1
-            self._excess = max(0.0, self._excess + waited - _SHARE * worked)
-            if self._excess > _PATIENCE_NS:
-                went_well = self._active_forwards > self._length
-                self._length = _FIRST_REST if went_well else min(2 * self._length, _LONGEST_REST)
-                self._left = self._length
+            self._excess_s = max(0.0, self._excess_s + waited - _SHARE * worked)
+            if self._excess_s > _PATIENCE_S:
+                went_well = now - self._tried_at > self._rest_s
+                self._rest_s = _FIRST_REST_S if went_well else min(2.0 * self._rest_s, _LONGEST_REST_S)
+                self._rest_ends = now + self._rest_s
                 self._resume = self._rest()
-
-
-def _nothing() -> None:
-    pass
 
 
 def libgomp() -> ctypes.CDLL | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from minispec.backends import threads, waiting
 from minispec.backends.waiting import WaitPolicy
 from tests.models import random_gpt2
 
-MS = 1e6
+MS = 1e-3
 QUIET = (0.05 * MS, 2 * MS)
 BUSY = (6 * MS, 6 * MS)
 LIBGOMP = pytest.mark.skipif(
@@ -22,9 +23,10 @@ LIBGOMP = pytest.mark.skipif(
 
 
 class Machine:
-    """A policy, and the forwards it was told of: "a" if threads waited actively in it, "p" if passively."""
+    """A policy, a clock, and the forwards the policy was told of."""
 
     def __init__(self) -> None:
+        self.now = 100.0
         self.passive = False
         self.policy = WaitPolicy(self._rest)
 
@@ -34,13 +36,17 @@ class Machine:
         return self._resume
 
     def _resume(self) -> None:
+        assert self.passive, "made active twice"
         self.passive = False
 
     def forwards(self, count, report, passive_report=(3 * MS, 2 * MS)):
+        """Return "a" for each forward in which threads waited actively, "p" for the others."""
         seen = ""
         for _ in range(count):
             seen += "p" if self.passive else "a"
-            self.policy.observe(*(passive_report if self.passive else report))
+            waited, worked = passive_report if self.passive else report
+            self.now += waited + worked
+            self.policy.observe(self.now, waited, worked)
         return seen
 
 
@@ -59,16 +65,22 @@ def test_on_a_busy_machine_they_sleep_after_a_forward_or_two():
 
 
 def test_rests_double_while_the_machine_stays_busy_and_have_a_bound():
-    rests = [len(rest) for rest in Machine().forwards(4000, BUSY).split("aa")[1:-1]]
-    assert rests == [32, 64, 128, 256, 512, 512, 512, 512, 512, 512]
+    rests = [len(rest) * 5 * MS for rest in Machine().forwards(16_000, BUSY).split("aa")[1:-1]]
+    assert rests[:7] == pytest.approx([1, 2, 4, 8, 16, 16, 16], abs=10 * MS)
+
+
+def test_what_trying_costs_where_a_machine_stays_busy():
+    """A try is a forward of 100 ms here, where one of sleeping threads takes 5."""
+    seen = Machine().forwards(20_000, (90 * MS, 10 * MS))
+    assert seen.count("a") * 100 < 0.02 * seen.count("p") * 5
 
 
 def test_when_the_machine_is_quiet_again_they_spin_and_the_next_rest_is_short():
     machine = Machine()
-    machine.forwards(1000, BUSY)
-    machine.forwards(600, QUIET)
-    assert machine.forwards(500, QUIET) == "a" * 500
-    assert machine.forwards(36, BUSY) == "aa" + 32 * "p" + "aa"
+    machine.forwards(5000, BUSY)
+    machine.forwards(4000, QUIET)
+    assert machine.forwards(10_000, QUIET) == "a" * 10_000
+    assert [len(rest) for rest in machine.forwards(400, BUSY).split("aa")][1] == pytest.approx(200, abs=2)
 
 
 @pytest.fixture
@@ -77,7 +89,8 @@ def policy(monkeypatch):
     policy = WaitPolicy(threads._rest)
     monkeypatch.setattr(threads, "_policy", policy)
     yield policy
-    policy._resume()
+    if policy._resume is not None:
+        policy._resume()
 
 
 @pytest.mark.skipif(threads.max_threads() < 2, reason="one core")
@@ -88,8 +101,8 @@ def test_the_bits_are_the_same_however_threads_wait(backend, library, policy, mo
         monkeypatch.setattr(threads, "libgomp", lambda: None)
     model = random_gpt2(backend, seed=0, vocab_size=4096, n_embd=256, n_head=4, n_layer=2, n_positions=32)
     active = model.logits(range(30))
-    policy.observe(100 * MS, MS)
-    assert policy._left
+    policy.observe(time.perf_counter(), 100 * MS, MS)
+    assert policy._resume is not None
     for _ in range(3):
         assert np.array_equal(model.logits(range(30)).view(np.int32), active.view(np.int32))
 
@@ -98,12 +111,12 @@ def test_every_forward_of_several_threads_is_watched(monkeypatch):
     """A forward as short as a draft's is not: it has one thread."""
     seen = []
     monkeypatch.setattr(threads, "_count", 2)
-    monkeypatch.setattr(threads._policy, "observe", lambda waited, worked: seen.append((waited, worked)))
+    monkeypatch.setattr(threads._policy, "observe", lambda now, waited, worked: seen.append(worked))
     large = random_gpt2("panel", seed=0, vocab_size=4096, n_embd=256, n_head=4, n_layer=2, n_positions=64)
     for tokens, count in ((range(3), 1), (range(1), 1), (range(60), 2)):
         large.logits(tokens)
         assert len(seen) == count, (tokens, seen)
-    assert all(worked > 0 for _, worked in seen)
+    assert all(worked > 0 for worked in seen)
 
 
 IDLE = """
