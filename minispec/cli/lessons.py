@@ -12,7 +12,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from minispec.errors import MissingDependencyError, OutputError, reason, shown
+from minispec.errors import OutputError, missing, reason, shown
 from minispec.teaching.find import Files, find
 from minispec.teaching.find import lessons as all_lessons
 
@@ -52,9 +52,7 @@ def copy(numbers: tuple[str, ...], folder: Path) -> None:
 def open_lessons(number: str | None, folder: Path) -> None:
     """Copy the lessons to a folder, unless they are there, and open JupyterLab."""
     if importlib.util.find_spec("jupyterlab") is None:
-        raise MissingDependencyError(
-            "JupyterLab is not installed; the lessons need it. Try: pip install -e '.[lessons]'"
-        )
+        raise missing("JupyterLab", "the lessons need", "lessons")
     copied = _copy((number,) if number else (), folder)
     what = copied[0][0] if number else folder
     raise SystemExit(subprocess.run([sys.executable, "-m", "jupyterlab", str(what)], check=False).returncode)

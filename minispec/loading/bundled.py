@@ -13,6 +13,7 @@ from minispec.model.config import GPT2Config
 from minispec.model.weights import num_parameters
 
 CHECKSUMS = "SHA256SUMS"
+TOKENIZER = "tokenizer.json"
 _CHECKSUM_LINE = re.compile(r"([0-9a-f]{64}) [ *]([\w.-]+)")  # as sha256sum writes it; files of this folder alone
 _PACKAGE = Path(__file__).resolve().parent.parent
 _PLACES = (_PACKAGE / "_bundled" / "weights", _PACKAGE.parent / "weights")  # installed wheel; repository
@@ -49,6 +50,15 @@ def bundled_folders() -> dict[str, Path]:
     if place is None:
         return {}
     return {folder.name: folder for folder in sorted(place.iterdir()) if (folder / "config.json").is_file()}
+
+
+def file_of(folder: Path, name: str) -> Path:
+    """Return where a file of a model folder is.
+
+    The bundled models have one tokenizer; an installed package keeps it once, beside their folders.
+    """
+    own, shared = folder / name, folder.parent / name
+    return shared if name == TOKENIZER and folder.parent in _PLACES and not own.is_file() else own
 
 
 def bundled_models() -> list[BundledModel]:
@@ -93,7 +103,7 @@ def verify_checksums(folder: Path) -> None:
                 f"{listing}: {shown(line)} is not a sha256 and a file name of this folder. Restore it, or delete it"
             )
         expected, name = entry.groups()
-        path = folder / name
+        path = file_of(folder, name)
         try:
             with path.open("rb") as file:
                 found = hashlib.file_digest(file, "sha256").hexdigest()

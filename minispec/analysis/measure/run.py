@@ -13,7 +13,7 @@ from minispec.analysis.measure.grid import Experiment, Unit, Variant
 from minispec.analysis.measure.record import Record, record
 from minispec.analysis.timer import interleave
 from minispec.drafters.spec import MODEL, parse_draft
-from minispec.errors import MissingDependencyError, OptionError
+from minispec.errors import OptionError, missing
 from minispec.generation import Generation, stream
 from minispec.loading import load_model
 from minispec.model import GPT2
@@ -143,7 +143,4 @@ def sweep_library(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError:
-        raise MissingDependencyError(
-            f"{name.partition('.')[0]} is not installed; several jobs need it. Try: "
-            "pip install 'minispec-decoding[sweep]'"
-        ) from None
+        raise missing(name.partition(".")[0], "several jobs need", "sweep") from None
