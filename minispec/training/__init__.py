@@ -1,4 +1,4 @@
-"""The recipe of the bundled weights: from plain text to model folders (needs ``pip install "minispec[train]"``).
+"""The recipe of the bundled weights: from plain text to model folders (needs ``pip install '.[train]'``).
 
 Read it in the order it runs::
 
