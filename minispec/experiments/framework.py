@@ -69,7 +69,9 @@ class Scale:
     tokens : int
         Generated per prompt.
     repeats : int
-        Rounds of whatever is timed.
+        Rounds of whatever is timed by itself (forwards).
+    text_rounds : int
+        Rounds in which texts are timed; what an interval is made of are the texts.
     rounds : int
         Simulated steps, where there is nothing but a formula to check.
     long : int
@@ -79,12 +81,13 @@ class Scale:
     prompts: int = 8
     tokens: int = 128
     repeats: int = 9
+    text_rounds: int = 3
     rounds: int = 1_000_000
     long: int = 896
 
 
 FULL = Scale()
-TINY = Scale(prompts=1, tokens=12, repeats=2, rounds=2_000, long=48)
+TINY = Scale(prompts=2, tokens=12, repeats=2, text_rounds=1, rounds=2_000, long=48)
 """For tests: everything runs, nothing is worth reading."""
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Mapping
 
+from minispec.analysis.intervals import median
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
 from minispec.experiments.small_drafts import BATCH_TOKENS, DOMAINS, Recipe, balanced, only, workshop
-from minispec.experiments.verdicts import Interval, Verdict, above, median_of
+from minispec.experiments.verdicts import Interval, Verdict, above
 from minispec.viz.plots.claims import Chart, with_errors
 
 SHORT, LONG = 48, 192
@@ -34,13 +35,13 @@ def measure(setting: Setting) -> Figures:
 
     return {
         "tokens": SHORT * BATCH_TOKENS,
-        "alpha": {name: median_of([mean(name, seed) for seed in SEEDS]) for name in RECIPES},
+        "alpha": {name: median([mean(name, seed) for seed in SEEDS]) for name in RECIPES},
         "by_domain": {
             name: {d: statistics.median(alphas(name, seed)[d] for seed in SEEDS) for d in DOMAINS} for name in RECIPES
         },
-        "of_mix": median_of([mean("mix", seed) - mean("stories", seed) for seed in SEEDS]),
-        "of_data": median_of([mean("stories, 4x", seed) - mean("stories", seed) for seed in SEEDS]),
-        "mix_over_data": median_of([mean("mix", seed) - mean("stories, 4x", seed) for seed in SEEDS]),
+        "of_mix": median([mean("mix", seed) - mean("stories", seed) for seed in SEEDS]),
+        "of_data": median([mean("stories, 4x", seed) - mean("stories", seed) for seed in SEEDS]),
+        "mix_over_data": median([mean("mix", seed) - mean("stories, 4x", seed) for seed in SEEDS]),
     }
 
 

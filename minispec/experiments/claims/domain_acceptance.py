@@ -17,7 +17,7 @@ def measure(setting: Setting) -> Figures:
     for temperature in TEMPERATURES:
         for domain in DOMAINS:
             runs = decode_all(domain, setting.scale.prompts, setting.scale.tokens, temperature=temperature)
-            found.append({"temperature": temperature, "domain": domain, "alpha": alpha(runs), "rate": rate(runs)})
+            found.append({"temperature": temperature, "domain": domain, "alpha": alpha(runs, of=6), "rate": rate(runs)})
     return {"cases": found}
 
 

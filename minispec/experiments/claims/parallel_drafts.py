@@ -56,8 +56,9 @@ def conclude(figures: Figures) -> Conclusion:
         + table(("γ", "drafted", "draft forwards", "target forwards", "tokens"), rows),
         Verdict(
             "false" if sequential else "holds",
-            "A model's drafts are made one by one; what is parallel is their verification. And a rejection does not "
-            "start from nothing: the target's own token at that place is kept.",
+            "An autoregressive model's drafts are made one by one (heads and masked drafts, which are not, make "
+            "several at once, and each then knows less of the others); what is parallel is their verification. And a "
+            "rejection does not start from nothing: the target's own token at that place is kept.",
         ),
     )
 
@@ -78,7 +79,7 @@ def chart(figures: Figures) -> Chart:
 EXPERIMENT = Experiment(
     name="parallel-drafts",
     title="Drafts are made in parallel, and K tokens cost one pass",
-    claim="The small model produces its candidates in parallel, and if they are accepted one gets K tokens for "
+    claim="The small (autoregressive) model produces its candidates in parallel, and if they are accepted one gets K tokens for "
     "the price of one forward of the large model.",
     seeds=("003",),
     kind="counted",

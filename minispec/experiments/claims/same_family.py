@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from minispec.analysis.intervals import median
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
 from minispec.experiments.small_drafts import BATCH_TOKENS, DOMAINS, balanced, only, workshop
-from minispec.experiments.verdicts import Interval, Verdict, above, median_of, tally
+from minispec.experiments.verdicts import Interval, Verdict, above, tally
 from minispec.viz.plots.claims import Chart, with_errors
 
 STEPS = 192
@@ -23,11 +24,9 @@ def measure(setting: Setting) -> Figures:
         "domains": [
             {
                 "domain": d,
-                "family": median_of([found[r.name][d] for r in family]),
-                "stranger": median_of([found[r.name][d] for r in strangers]),
-                "lead": median_of(
-                    [found[a.name][d] - found[b.name][d] for a, b in zip(family, strangers, strict=True)]
-                ),
+                "family": median([found[r.name][d] for r in family]),
+                "stranger": median([found[r.name][d] for r in strangers]),
+                "lead": median([found[a.name][d] - found[b.name][d] for a, b in zip(family, strangers, strict=True)]),
             }
             for d in DOMAINS
         ],

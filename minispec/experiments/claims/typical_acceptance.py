@@ -22,7 +22,7 @@ def measure(setting: Setting) -> Figures:
                     domain, setting.scale.prompts, setting.scale.tokens, draft=draft, temperature=temperature
                 )
             ]
-            found.append({"draft": draft, "temperature": temperature, "alpha": alpha(runs), "rate": rate(runs)})
+            found.append({"draft": draft, "temperature": temperature, "alpha": alpha(runs, of=6), "rate": rate(runs)})
     return {"cases": found}
 
 
