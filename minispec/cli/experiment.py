@@ -12,7 +12,7 @@ from rich.table import Table
 
 from minispec.errors import OptionError, OutputError, reason, shown
 from minispec.experiments.framework import FULL, NAMES, TINY, Experiment, Setting, get_experiment
-from minispec.experiments.ledger import judge_again, load, load_all, measure, report, save
+from minispec.experiments.ledger import judge_again, load, load_all, load_checked, measure, report, save
 from minispec.viz.plots.style import check_output
 
 RESULTS = Path("docs/claims")
@@ -95,7 +95,7 @@ def run(
             continue
         started = time.perf_counter()
         with out.status(f"{number}/{len(chosen)} {found.name} …"):
-            result = measure(found, setting)
+            result = measure(found, setting, results)
         save(result, results, plot=not no_plots)
         took = time.perf_counter() - started
         out.print(f"{number}/{len(chosen)} {found.name}: {result['verdict']} ({took:.0f} s)", highlight=False)
@@ -114,10 +114,11 @@ def judge(results: Path) -> None:
 
 @experiment.command("report")
 @click.option("--write", type=click.Path(path_type=Path, dir_okay=False), help="Write the page here instead.")
+@click.option("--partial", is_flag=True, help="Take what there is, unchecked; for results of your own.")
 @_results
-def report_command(write: Path | None, results: Path) -> None:
-    """Print the page that the results make, as Markdown."""
-    found = load_all(results)
+def report_command(write: Path | None, partial: bool, results: Path) -> None:
+    """Print the page that the results make, as Markdown; refuse entries that are missing, edited or stale."""
+    found = load_all(results) if partial else load_checked(results)
     if not found:
         raise OptionError(f"{results} holds no result; run some first: minispec experiment run tau")
     page = report(found)

@@ -140,6 +140,10 @@ class Experiment:
     kind : {"computed", "counted", "timed", "trained"}
     instrument : str
         With what it is measured, and why that is honest.
+    literature : str
+        Paper, year and what it reports on the matter; "None known." where we know of none.
+    thresholds : mapping of str to number, text or lists of them
+        What the rule of the verdict compares figures with; hashed into the result before the run.
     measure : callable
         Maps a setting to figures: numbers, texts, lists and dicts of them.
     conclude : callable
@@ -154,6 +158,8 @@ class Experiment:
     seeds: tuple[str, ...]
     kind: Kind
     instrument: str
+    literature: str
+    thresholds: Mapping[str, Any]
     measure: Callable[[Setting], Figures]
     conclude: Callable[[Figures], Conclusion]
     chart: Callable[[Figures], Chart]

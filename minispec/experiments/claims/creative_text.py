@@ -109,6 +109,8 @@ EXPERIMENT = Experiment(
     kind="counted",
     instrument="Text the target sampled itself, scored by both models position by position; and whole runs at several "
     "temperatures.",
+    literature="Chen et al. 2023: 1.92x on summaries (XSum, nucleus), 2.46x on code (HumanEval), at one draft length.",
+    thresholds={"clear": 0.0, "creative": "stories", "parts": 3},
     measure=measure,
     conclude=conclude,
     chart=chart,

@@ -75,6 +75,9 @@ EXPERIMENT = Experiment(
     kind="counted",
     instrument="The bundled pair on eight prompts of each kind. The models continue text; they are not tuned to "
     "instructions, so “questions” are school sums and “creative writing” is stories.",
+    literature="Online Speculative Decoding (Liu et al. 2023), one pair before distillation: code 0.38, SQL 0.28, "
+    "school sums 0.58, finance 0.57; code is not the highest.",
+    thresholds={"claimed": CLAIMED},
     measure=measure,
     conclude=conclude,
     chart=chart,

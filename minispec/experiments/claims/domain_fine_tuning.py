@@ -93,6 +93,9 @@ EXPERIMENT = Experiment(
     kind="trained",
     instrument="Four drafts of one shape that know the domain to different degrees, tuned alike. They are young: the "
     "relative gains of drafts trained for longer would be smaller.",
+    literature="Online Speculative Decoding (Liu et al. 2023) reports 0.1 to 0.65 more acceptance from distilling on "
+    "the queries that come; DistillSpec (Zhou et al. 2023) 10 to 45 % more speed.",
+    thresholds={"gain": LOW, "seeds": SEEDS},
     measure=measure,
     conclude=conclude,
     chart=chart,

@@ -91,6 +91,9 @@ EXPERIMENT = Experiment(
     seeds=("004",),
     kind="timed",
     instrument="The bundled pair with and without each of three techniques, all eight combinations in turns.",
+    literature="None known that varies the four together; figures of whole systems (such as fp8 with EAGLE-3 and "
+    "another engine) change several at once.",
+    thresholds={"better": 1.0, "gamma": GAMMA},
     measure=measure,
     conclude=conclude,
     chart=chart,

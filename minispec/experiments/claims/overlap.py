@@ -87,6 +87,9 @@ EXPERIMENT = Experiment(
     kind="counted",
     instrument="Steps of the bundled pair show how often a draft made ahead would have been of use; its gain is "
     "computed for stated costs.",
+    literature="PEARL (Liu et al. 2024) verifies the first draft while drafting and drafts on while verifying; "
+    "speculative speculative decoding drafts for several outcomes of the verification.",
+    thresholds={"worth": WORTH, "costs": COSTS, "gammas": GAMMAS},
     measure=measure,
     conclude=conclude,
     chart=chart,

@@ -79,11 +79,14 @@ def chart(figures: Figures) -> Chart:
 EXPERIMENT = Experiment(
     name="parallel-drafts",
     title="Drafts are made in parallel, and K tokens cost one pass",
-    claim="The small (autoregressive) model produces its candidates in parallel, and if they are accepted one gets K tokens for "
-    "the price of one forward of the large model.",
+    claim="The small (autoregressive) model produces its candidates in parallel, and if they are accepted one gets K "
+    "tokens for the price of one forward of the large model.",
     seeds=("003",),
     kind="counted",
     instrument="Both models of the bundled pair count their forwards.",
+    literature="Leviathan et al. 2023: γ serial draft runs and one parallel target run. Medusa (Cai et al. 2024) and "
+    "other heads draft in parallel.",
+    thresholds={"gammas": GAMMAS},
     measure=measure,
     conclude=conclude,
     chart=chart,

@@ -78,6 +78,9 @@ EXPERIMENT = Experiment(
     kind="trained",
     instrument="One shape, one tokenizer, as many tokens; only the training text differs. “Family” is the target's own "
     "mix, “stranger” a corpus the target saw little of.",
+    literature="Leviathan et al. 2023, table 3: acceptance within one family (T5, LaMDA) rises with the draft's size; "
+    "strangers of equal size are not compared.",
+    thresholds={"clear": 0.0, "seeds": SEEDS},
     measure=measure,
     conclude=conclude,
     chart=chart,

@@ -73,6 +73,9 @@ EXPERIMENT = Experiment(
     kind="counted",
     instrument="The bundled pair on all bundled prompts, with drafts of several lengths: a figure that describes the "
     "draft should not change with how much it is asked to draft.",
+    literature="Leviathan et al. 2023 define α per evaluated position; vLLM reports accepted / drafted, "
+    "block-verification papers tokens per step.",
+    thresholds={"gamma": 5},
     measure=measure,
     conclude=conclude,
     chart=chart,

@@ -62,6 +62,9 @@ EXPERIMENT = Experiment(
     kind="counted",
     instrument="The engine with a synthetic draft of α = 0.5 everywhere, at the draft length each pair of costs "
     "asks for.",
+    literature="Leviathan et al. 2023, corollary 3.9: α = 0.5 gains if c < 0.5. Draft & Verify (Zhang et al. 2023): "
+    "below about 80 % acceptance one drafted token is best.",
+    thresholds={"worth": WORTH, "costs": COSTS},
     measure=measure,
     conclude=conclude,
     chart=chart,
