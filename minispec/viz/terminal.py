@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from minispec.analysis.compare import Comparison
-from minispec.analysis.timer import Costs
+from minispec.analysis.step_costs import StepCosts
 from minispec.generation.events import Emitted, Event, Verified
 from minispec.generation.guarantee import MEANING
 from minispec.generation.result import Generation
@@ -101,7 +101,7 @@ _WIDE = 72
 """Columns from which on the table has room for notes."""
 
 
-def summary(generation: Generation, costs: Costs | None, comparison: Comparison | None, width: int) -> Table:
+def summary(generation: Generation, costs: StepCosts | None, comparison: Comparison | None, width: int) -> Table:
     """Return the table that ends a run; a terminal narrower than 72 columns gets it without notes."""
     metrics = generation.metrics
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
@@ -126,10 +126,13 @@ def summary(generation: Generation, costs: Costs | None, comparison: Comparison 
         row("α per evaluated position", _percent(metrics.alpha), "accepted / tested; not the same figure")
     row("time to first token", _milliseconds(metrics.ttft_s))
     row("time per output token", _milliseconds(metrics.tpot_s))
-    if costs is not None:
-        row("cost ratio c", f"{costs.cost_ratio:.3f}", "draft forward / one-row target forward")
-        row("verify cost v", f"{costs.verify_cost:.2f}", "verifying forward / one-row target forward")
-        row("predicted speedup", f"{costs.predicted_speedup:.2f}x", "τ / (γc + v)")
+    if costs is not None and metrics.mean_acceptance_length is not None:
+        row("cost ratio c", f"{costs.cost_ratio:.3f}", "time per drafted token / plain step")
+        row("verify cost v", f"{costs.verify_cost:.2f}", "verifying forward in place of a one-row one, plain steps")
+        if comparison is not None:
+            row("overhead o", f"{costs.overhead:.2f}", "what else a step takes more than a plain one")
+        predicted = costs.speedup(metrics.mean_acceptance_length)
+        row("predicted speedup", f"{predicted:.2f}x", "τ / (γc + v + o)")
     if comparison is not None:
         low, high = comparison.speedup_range
         note = f"median of {comparison.repeats} alternations, {low:.2f}x to {high:.2f}x"

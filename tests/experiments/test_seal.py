@@ -23,8 +23,8 @@ NAME = "production-gains"
 @pytest.fixture
 def ledger(tmp_path: Path) -> Path:
     """A copy of the published ledger with one entry measured anew."""
-    for name in NAMES:
-        shutil.copy(DOCS / f"{name}.json", tmp_path)
+    for file in (*(f"{name}.json" for name in NAMES), RULES):
+        shutil.copy(DOCS / file, tmp_path)
     save(measure(get_experiment(NAME), Setting(TINY), tmp_path), tmp_path, plot=False)
     return tmp_path
 
