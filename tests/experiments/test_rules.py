@@ -173,6 +173,30 @@ def formats(likely: Sequence[float], ceiling: Sequence[float], fits: bool = True
     return plant
 
 
+def cards(ridge: float, decoding: float) -> Plant:
+    return lambda figures: figures.update(cards=dict.fromkeys(figures["cards"], ridge), decoding=decoding)
+
+
+def bandwidth(reads: float, ends: Sequence[float]) -> Plant:
+    """Speedups with the least and with the most bandwidth."""
+
+    def plant(figures: Figures) -> None:
+        figures["reads"] = reads
+        names = list(figures["speedups"])
+        figures["speedups"] |= {names[0]: [ends[0]] * 3, names[-1]: [ends[1]] * 3}
+
+    return plant
+
+
+def pair_gains(small: float, large: float, one_small: float | None = None) -> Plant:
+    def plant(figures: Figures) -> None:
+        for found in figures["pairs"]:
+            found["speedup"] = small if found["billions"] < 60 else large
+        figures["pairs"][0]["speedup"] = small if one_small is None else one_small
+
+    return plant
+
+
 def slowest(values: Sequence[float]) -> Plant:
     """The slowest tenth of each draft, whatever gamma."""
 
@@ -220,6 +244,27 @@ PLANTED: dict[str, dict[str, Plant]] = {
     "identical-output": {"holds": each("distance")([1e-17]), "false": each("distance")([0.1])},
     "sampling-rules": {"holds here": put("gap")([[-0.1, -0.12, -0.08]]), "false": put("gap")([[0.5, 0.48, 0.52]]),
                        "undecided": put("gap")([[0.01, -0.1, 0.12]])},
+    "wrong-resampling": tallied(every("cases", "target"), [1e-17, 1e-16], [0.1, 0.2]),
+    "proportional-acceptance": tallied(every("cases", "distance"), 1e-16, 0.1),
+    "modified-attention": tallied(every("cases", "difference"), 3.0, 0.0),
+    "model-modification": tallied(every("cases", "same_text"), False, True),
+    "operations-per-byte": {
+        "holds here": cards(300.0, 1.0), "false": cards(20.0, 20.0), "depends": cards(300.0, 20.0),
+    },
+    "memory-bandwidth": {
+        "holds here": bandwidth(1.2, [1.5, 2.5]), "false": bandwidth(0.4, [2.5, 1.5]),
+        "depends": bandwidth(0.4, [1.5, 2.5]),
+    },
+    "one-token-of-work": tallied(every("cases", "operations"), 1.1, 5.0),
+    "earned-its-keep": tallied(every("cases", "speedup"), 1.5, 0.8),
+    "largest-models": {
+        "holds here": pair_gains(1.2, 2.5), "false": pair_gains(2.5, 2.5), "depends": pair_gains(1.2, 2.5, 2.6),
+    },
+    "pure-upside": tallied(every("cases", "speedups"), [1.5] * 3, [0.8] * 3),
+    "bulk-work": {"holds here": each("drafts")([[1.0] * 6]), "false": each("drafts")([[2.0] * 6]),
+                  "depends": each("drafts")([[2.0] * 4 + [1.0] * 2])},
+    "quantisation-needs": tallied(every("cases", "kept"), share(0.7), share(0.98), unknown_share()),
+    "fusion-equivalence": tallied(every("cases", "same_bits"), 96, 3),
     "parallel-drafts": {"false": lambda figures: None, "holds": every("cases", "draft_forwards")([1])},
     "streaming": tallied(every("cases", "steps"), share(0.6), share(0.01), unknown_share()),
     "typical-acceptance": tallied(every("cases", "alpha"), share(0.75), share(0.5), share(0.7)),
