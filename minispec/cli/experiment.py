@@ -10,7 +10,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from minispec.errors import OptionError, OutputError, reason, shown
+from minispec.errors import InputError, OptionError, OutputError, reason, shown
 from minispec.experiments.framework import FULL, NAMES, TINY, Experiment, Setting, get_experiment
 from minispec.experiments.ledger import judge_again, load, load_all, load_checked, measure, report, save
 from minispec.viz.plots.style import check_output
@@ -131,6 +131,21 @@ def report_command(write: Path | None, partial: bool, results: Path) -> None:
         raise OutputError(
             f"--write {write} cannot be written ({reason(error)}). Name a file in a writable folder"
         ) from None
+
+
+@experiment.command()
+@click.option(
+    "--sources", type=click.Path(path_type=Path, file_okay=False), help="Compare with the documents in this folder."
+)
+def coverage(sources: Path | None) -> None:
+    """Print which entry judges which sentence of the sources, as Markdown; refuse a table with gaps."""
+    from minispec.experiments.coverage import check_sources, coverage_table, faults, read_table
+
+    if found := faults(*read_table()):
+        raise InputError(f"the table of the sources' sentences has gaps: {found[0]}. Mend coverage.jsonl")
+    if sources is not None:
+        check_sources(sources)
+    click.echo(coverage_table())
 
 
 def _choose(names: tuple[str, ...], everything: bool, timed: bool | None, packed: Path | None) -> list[Experiment]:

@@ -363,7 +363,7 @@ def test_what_is_planted_could_be_measured(name: str) -> None:
 def intervals_of(value: Any, key: str = "") -> Iterator[tuple[str, list[float]]]:
     if isinstance(value, dict):
         for name, item in value.items():
-            yield from intervals_of(item, "speedup" if "speedup" in key else str(name))
+            yield from intervals_of(item, "speedup" if key == "speedups" and not name[0].isdigit() else str(name))
     elif key in ("alpha", "share", "steps", "usable", "speedup", "over_best", "faster_over_better") and (
         isinstance(value, list) and len(value) == 3 and all(isinstance(x, int | float) for x in value)
     ):
