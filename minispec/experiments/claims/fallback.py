@@ -62,7 +62,7 @@ def conclude(figures: Figures) -> Conclusion:
 def chart(figures: Figures) -> Chart:
     """Draw the costs by policy."""
     return Chart(
-        "Simulated cost per token", "policy", "cost, one-row target forwards",
+        "Simulated cost per token", "policy", "cost, plain steps",
         tuple(Curve(name, (), [found[p] for p in POLICIES]) for name, found in figures["costs"].items()),
         categories=POLICIES, lines=(("plain", 1.0),),
     )  # fmt: skip

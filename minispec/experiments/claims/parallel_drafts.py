@@ -67,7 +67,7 @@ def chart(figures: Figures) -> Chart:
     """Draw what a fully accepted step costs."""
     gammas = list(range(1, 9))
     return Chart(
-        "A step whose drafts are all accepted", "γ", "cost, one-row target forwards",
+        "A step whose drafts are all accepted", "γ", "cost, plain steps",
         (
             *(Curve(f"γc + v, c = {c}, v = {v}", gammas, costs)
               for (c, v), costs in zip(figures["costs"], figures["full_step"], strict=True)),

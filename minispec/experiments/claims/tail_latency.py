@@ -83,7 +83,7 @@ def chart(figures: Figures) -> Chart:
         curves += [Curve(f"{name}, {q}", GAMMAS, [f[q] for f in cases], look=look)  # type: ignore[arg-type]
                    for q, look in (("p50", "line"), ("p90", "dashed"))]  # fmt: skip
     return Chart(
-        "Cost per token of responses of 64 tokens", "γ", "cost, one-row target forwards", tuple(curves),
+        "Cost per token of responses of 64 tokens", "γ", "cost, plain steps", tuple(curves),
         lines=(("plain", 1.0),),
     )  # fmt: skip
 

@@ -42,7 +42,7 @@ def conclude(figures: Figures) -> Conclusion:
         "In arithmetic six rows are six times one. In time they are as one while reading the weights takes longer "
         f"than the arithmetic: up to about {figures['ridge_h100']:.0f} rows on an H100 by its data sheet, fewer on a "
         "CPU, and only if the kernel reads each weight once for all rows.",
-        "v(m), the time of a forward over m rows over that of one row:"
+        "t(m)/t(1), the time of a forward over m rows over that of one row (v(m), where a plain step is little else):"
         + table(("model", *(f"m = {m}" for m in figures["rows"])), rows),
         Verdict(
             tally(answers),
