@@ -150,24 +150,34 @@ judge = lesson.working("judge", judge)
 #
 # $$\min(p, q) + \max(p - q, 0) = p \qquad\blacksquare$$
 #
-# **Write** it as a function, in the form of the two ways.
+# **Write** the two ways as the two rows of an array; their sum is what comes out.
 
 
 # %%
-def output_law(target_probs: np.ndarray, draft_probs: np.ndarray) -> np.ndarray:
-    """Return the distribution of the token that comes out, shape [V], as the sum over the two ways."""
+def two_ways(target_probs: np.ndarray, draft_probs: np.ndarray) -> np.ndarray:
+    """Return how each token comes out, shape [2, V].
+
+    Row 0: the probability that it is drafted and accepted.
+    Row 1: the probability that something is rejected and the residual gives it.
+    """
     # BEGIN SOLUTION
     accepted = np.minimum(target_probs, draft_probs)
-    return accepted + (1.0 - accepted.sum()) * residual(target_probs, draft_probs)
+    rejected = 1.0 - accepted.sum()
+    return np.array([accepted, rejected * residual(target_probs, draft_probs)])
     # END SOLUTION
 
 
 # %%
-lesson.check("output_law", output_law)
+lesson.check("two_ways", two_ways)
 
 # %%
-output_law = lesson.working("output_law", output_law)
-laws_figure({"target p": p, "draft q": q, "what comes out": output_law(p, q)}, ["cat", "dog", "fox"])
+two_ways = lesson.working("two_ways", two_ways)
+ways = two_ways(p, q)
+assert np.allclose(ways.sum(axis=0), p)
+laws_figure(
+    {"target p": p, "accepted": ways[0], "from the residual": ways[1]},
+    ["cat", "dog", "fox"],
+)
 
 # %% [markdown]
 # ## 5.5 · Do not sample: enumerate
