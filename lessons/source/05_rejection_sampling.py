@@ -117,11 +117,22 @@ residual = lesson.working("residual", residual)
 # %%
 def draw(probs: np.ndarray, u: float) -> int:
     """Return the first token whose cumulative probability is above u."""
-    return int(min(np.searchsorted(np.cumsum(probs), u, side="right"), np.flatnonzero(probs)[-1]))
+    return int(
+        min(
+            np.searchsorted(np.cumsum(probs), u, side="right"),
+            np.flatnonzero(probs)[-1],
+        )
+    )
 
 
 # %%
-def judge(target_probs: np.ndarray, draft_probs: np.ndarray, token: int, u_accept: float, u_next: float) -> int:
+def judge(
+    target_probs: np.ndarray,
+    draft_probs: np.ndarray,
+    token: int,
+    u_accept: float,
+    u_next: float,
+) -> int:
     """Return the token that comes out when the draft has proposed `token`.
 
     u_accept decides whether it is kept; u_next, if needed, draws what comes instead.

@@ -55,7 +55,10 @@ tau = lesson.working("tau", tau)
 gammas = list(range(13))
 curves_figure(
     gammas,
-    {f"α = {alpha}": [tau(alpha, g) for g in gammas] for alpha in (0.5, 0.7, 0.8, 0.9, 1.0)},
+    {
+        f"α = {alpha}": [tau(alpha, g) for g in gammas]
+        for alpha in (0.5, 0.7, 0.8, 0.9, 1.0)
+    },
     "γ, drafted tokens per round",
     "τ, tokens per round",
 )
@@ -120,7 +123,9 @@ lesson.check("alpha_of", alpha_of)
 alpha_of = lesson.working("alpha_of", alpha_of)
 true_alpha = alpha_of(0.72, 4)
 print(f"the worksheet's α: 0.72, τ = {tau(0.72, 4):.2f}")
-print(f"the true α: {true_alpha:.3f}, τ = {tau(true_alpha, 4):.2f}, which is 1 + 4 · 0.72 = {1 + 4 * 0.72:.2f}")
+print(
+    f"the true α: {true_alpha:.3f}, τ = {tau(true_alpha, 4):.2f}, which is 1 + 4 · 0.72 = {1 + 4 * 0.72:.2f}"
+)
 
 # %% [markdown]
 # The two counts give τ directly: 1 + γ · accepted / drafted. Only who wants to know what *another* γ would do needs α.
@@ -154,8 +159,15 @@ speedup = lesson.working("speedup", speedup)
 def surface(gamma: int):
     """Draw the speedup over α and c."""
     alphas, costs = np.linspace(0, 1, 60), np.linspace(0, 0.6, 60)
-    values = np.array([[speedup(a, gamma, c, 1 + 0.04 * gamma) for a in alphas] for c in costs])
-    return surface_figure(alphas, costs, values, ("α", "c, cost of a drafted token", f"speedup at γ = {gamma}"))
+    values = np.array(
+        [[speedup(a, gamma, c, 1 + 0.04 * gamma) for a in alphas] for c in costs]
+    )
+    return surface_figure(
+        alphas,
+        costs,
+        values,
+        ("α", "c, cost of a drafted token", f"speedup at γ = {gamma}"),
+    )
 
 
 explore(surface, gamma=[1, 2, 3, 5, 8])
@@ -171,13 +183,17 @@ lesson.predict("break_even", 0.4)
 
 
 # %%
-def best_gamma(alpha: float, c: float, v_per_row: float = 0.0, largest: int = 20) -> int:
+def best_gamma(
+    alpha: float, c: float, v_per_row: float = 0.0, largest: int = 20
+) -> int:
     """Return the gamma in 0..largest with the highest speedup; verifying costs v = 1 + v_per_row * gamma.
 
     gamma = 0 is plain decoding, speedup 1. Of equals take the smallest.
     """
     # BEGIN SOLUTION
-    values = [speedup(alpha, gamma, c, 1 + v_per_row * gamma) for gamma in range(largest + 1)]
+    values = [
+        speedup(alpha, gamma, c, 1 + v_per_row * gamma) for gamma in range(largest + 1)
+    ]
     return int(np.argmax(values))
     # END SOLUTION
 
@@ -250,7 +266,10 @@ by_position = [count / m.num_drafts for count in m.num_accepted_tokens_per_pos]
 positions = list(range(1, len(by_position) + 1))
 curves_figure(
     positions,
-    {"measured": by_position, f"α to the power of k, α = {m.alpha:.2f}": [m.alpha**k for k in positions]},
+    {
+        "measured": by_position,
+        f"α to the power of k, α = {m.alpha:.2f}": [m.alpha**k for k in positions],
+    },
     "k, position in the draft",
     "share of rounds that accept it",
 )

@@ -18,7 +18,10 @@ from minispec.viz.plots.laws import laws_figure
 
 lesson = begin("07")
 target = minispec.load_model("target-17m")
-drafts = {name: minispec.load_model(name) for name in ("draft-0.6m", "draft-1.6m", "draft-1.6m-code")}
+drafts = {
+    name: minispec.load_model(name)
+    for name in ("draft-0.6m", "draft-1.6m", "draft-1.6m-code")
+}
 target.backend.warm_up()
 for name, model in {"target-17m": target, **drafts}.items():
     print(
@@ -67,7 +70,8 @@ lesson.predict("domain", "less")
 
 # %%
 prompts = {
-    domain: [p.text for p in bundled_prompts() if p.domain == domain] for domain in ("stories", "code", "questions")
+    domain: [p.text for p in bundled_prompts() if p.domain == domain]
+    for domain in ("stories", "code", "questions")
 }
 
 
@@ -75,15 +79,27 @@ def measure(draft, domain: str, gamma: int = 4, temperature: float = 0.0):
     """Return alpha over the domain's prompts: accepted / looked at."""
     made = [
         minispec.generate(
-            prompt, target=target, draft=draft, gamma=gamma, temperature=temperature, max_tokens=64
+            prompt,
+            target=target,
+            draft=draft,
+            gamma=gamma,
+            temperature=temperature,
+            max_tokens=64,
         ).metrics
         for prompt in prompts[domain]
     ]
-    return sum(m.num_accepted_tokens for m in made) / sum(m.num_evaluated_tokens for m in made)
+    return sum(m.num_accepted_tokens for m in made) / sum(
+        m.num_evaluated_tokens for m in made
+    )
 
 
-alphas = {name: [measure(draft, domain) for domain in prompts] for name, draft in drafts.items()}
-laws_figure({name: np.array(values) for name, values in alphas.items()}, list(prompts), "α")
+alphas = {
+    name: [measure(draft, domain) for domain in prompts]
+    for name, draft in drafts.items()
+}
+laws_figure(
+    {name: np.array(values) for name, values in alphas.items()}, list(prompts), "α"
+)
 
 # %% [markdown]
 # **Look.** Size is not everything: two drafts of one size differ by what they were taught last. And did the lesson in code help on
@@ -95,7 +111,9 @@ laws_figure({name: np.array(values) for name, values in alphas.items()}, list(pr
 
 
 # %%
-def rank(drafts: dict[str, tuple[float, float]], v_per_row: float = 0.04, largest: int = 12) -> list[str]:
+def rank(
+    drafts: dict[str, tuple[float, float]], v_per_row: float = 0.04, largest: int = 12
+) -> list[str]:
     """Return the names of the drafts, the fastest first, each at its best gamma in 1..largest.
 
     drafts: name -> (alpha, c); verifying costs v = 1 + v_per_row * gamma; leave out drafts that never beat plain decoding
@@ -108,8 +126,13 @@ def rank(drafts: dict[str, tuple[float, float]], v_per_row: float = 0.04, larges
         tau = sum(alpha**k for k in range(gamma + 1))
         return tau / (gamma * c + 1 + v_per_row * gamma)
 
-    best = {name: max(speedup(a, c, g) for g in range(1, largest + 1)) for name, (a, c) in drafts.items()}
-    return [name for name in sorted(best, key=lambda name: -best[name]) if best[name] > 1]
+    best = {
+        name: max(speedup(a, c, g) for g in range(1, largest + 1))
+        for name, (a, c) in drafts.items()
+    }
+    return [
+        name for name in sorted(best, key=lambda name: -best[name]) if best[name] > 1
+    ]
     # END SOLUTION
 
 
@@ -125,19 +148,33 @@ rank = lesson.working("rank", rank)
 
 def cost(model) -> float:
     """Return c: seconds per drafted token over seconds per plain target token, both inside the engine."""
-    plain = minispec.generate(prompts["stories"][0], target=target, draft=None, temperature=0.0, max_tokens=48).metrics
-    with_draft = minispec.generate(
-        prompts["stories"][0], target=target, draft=model, gamma=4, temperature=0.0, max_tokens=48
+    plain = minispec.generate(
+        prompts["stories"][0], target=target, draft=None, temperature=0.0, max_tokens=48
     ).metrics
-    return (with_draft.draft_s / with_draft.num_draft_tokens) / (plain.decode_s / plain.num_steps)
+    with_draft = minispec.generate(
+        prompts["stories"][0],
+        target=target,
+        draft=model,
+        gamma=4,
+        temperature=0.0,
+        max_tokens=48,
+    ).metrics
+    return (with_draft.draft_s / with_draft.num_draft_tokens) / (
+        plain.decode_s / plain.num_steps
+    )
 
 
-costs = {name: float(np.median([cost(model) for _ in range(3)])) for name, model in drafts.items()}
+costs = {
+    name: float(np.median([cost(model) for _ in range(3)]))
+    for name, model in drafts.items()
+}
 for i, domain in enumerate(prompts):
     table = {name: (alphas[name][i], costs[name]) for name in drafts}
     for name, (a, c) in table.items():
         print(f"{domain:10} {name:16} α {a:.2f}  c {c:.3f}")
-    print(f"{'':10} the fastest first: {', '.join(rank(table)) or 'none of them pays'}\n")
+    print(
+        f"{'':10} the fastest first: {', '.join(rank(table)) or 'none of them pays'}\n"
+    )
 
 # %% [markdown]
 # ## 7.4 · A draft of any quality, at any price
@@ -179,9 +216,18 @@ def duel(c: float):
     """Draw the best speedup over α for a draft of this price."""
     alphas = [0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95]
     curves = {
-        f"γ = {g}": [sum(a**k for k in range(g + 1)) / (g * c + 1 + 0.04 * g) for a in alphas] for g in (1, 2, 4, 8)
+        f"γ = {g}": [
+            sum(a**k for k in range(g + 1)) / (g * c + 1 + 0.04 * g) for a in alphas
+        ]
+        for g in (1, 2, 4, 8)
     }
-    return curves_figure(alphas, curves, f"α, at a price of c = {c} per drafted token", "speedup", level=1.0)
+    return curves_figure(
+        alphas,
+        curves,
+        f"α, at a price of c = {c} per drafted token",
+        "speedup",
+        level=1.0,
+    )
 
 
 explore(duel, c=[0.01, 0.05, 0.2, 0.4])
@@ -218,7 +264,11 @@ for alpha in (0.5, 0.9):
 
 # %%
 ngram = [measure("ngram", domain) for domain in prompts]
-laws_figure({"ngram": np.array(ngram), **{name: np.array(v) for name, v in alphas.items()}}, list(prompts), "α")
+laws_figure(
+    {"ngram": np.array(ngram), **{name: np.array(v) for name, v in alphas.items()}},
+    list(prompts),
+    "α",
+)
 
 
 # %%

@@ -29,12 +29,17 @@ lesson
 target, draft = minispec.load_model("target-17m"), minispec.load_model("draft-1.6m")
 target.backend.warm_up()
 prompt = bundled_prompts()[0].text
-made = minispec.generate(prompt, target=target, draft=draft, gamma=8, temperature=0.0, max_tokens=192)
+made = minispec.generate(
+    prompt, target=target, draft=draft, gamma=8, temperature=0.0, max_tokens=192
+)
 accepted = [step.num_accepted for step in made.steps if len(step.draft_tokens) == 8]
 alpha = made.metrics.alpha
 counts = np.bincount(accepted, minlength=9) / len(accepted)
 coins = np.array([alpha**k * (1 - alpha) for k in range(8)] + [alpha**8])
-laws_figure({"measured": counts, f"coins with α = {alpha:.2f}": coins}, [str(k) for k in range(9)])
+laws_figure(
+    {"measured": counts, f"coins with α = {alpha:.2f}": coins},
+    [str(k) for k in range(9)],
+)
 
 # %% [markdown]
 # **Look.** How often are all 8 accepted, how often none? If the draft knew in advance which kind of place it is at, it could
@@ -84,9 +89,15 @@ draft_length = lesson.working("draft_length", draft_length)
 def lengths(c: float):
     """Draw the best draft length over α."""
     alphas = [0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95]
-    etas = {a: max(sum(a**k for k in range(g + 1)) / (g * c + 1) for g in range(40)) for a in alphas}
+    etas = {
+        a: max(sum(a**k for k in range(g + 1)) / (g * c + 1) for g in range(40))
+        for a in alphas
+    }
     return curves_figure(
-        alphas, {f"c = {c}": [draft_length([a] * 40, c, 0.0, etas[a]) for a in alphas]}, "α", "tokens to draft"
+        alphas,
+        {f"c = {c}": [draft_length([a] * 40, c, 0.0, etas[a]) for a in alphas]},
+        "α",
+        "tokens to draft",
     )
 
 
@@ -166,11 +177,16 @@ def text_of(alphas: list[float], length: int = 300, seed: int = 0) -> list[int]:
 
 
 steady, changing = text_of([0.75] * 3), text_of([0.95, 0.3, 0.95])
-controllers = {f"γ = {g}": (lambda history, g=g: g) for g in (1, 3, 5, 8)} | {"heuristic": heuristic}
+controllers = {f"γ = {g}": (lambda history, g=g: g) for g in (1, 3, 5, 8)} | {
+    "heuristic": heuristic
+}
 for name, text in (("steady", steady), ("changing", changing)):
     print(
         f"{name:9}",
-        {label: round(simulate(controller, text, 0.1, 0.03), 2) for label, controller in controllers.items()},
+        {
+            label: round(simulate(controller, text, 0.1, 0.03), 2)
+            for label, controller in controllers.items()
+        },
     )
 
 # %% [markdown]
@@ -192,7 +208,9 @@ lesson.predict("steady", "no")
 from minispec.contracts import Enumerator
 from minispec.noise import Address, Noise
 
-P = np.array([[0.7, 0.3], [0.4, 0.6]])  # the target after the start, and after one more token (whichever)
+P = np.array(
+    [[0.7, 0.3], [0.4, 0.6]]
+)  # the target after the start, and after one more token (whichever)
 Q = np.array([[0.4, 0.6], [0.8, 0.2]])
 
 
@@ -201,7 +219,9 @@ def two_tokens(noise: Noise, *, peek: bool) -> tuple[int, int]:
     out: list[int] = []
     for i in range(2):
         token = noise.categorical(Q[i], Address("draft", i))
-        if not noise.bernoulli(min(1.0, P[i, token] / Q[i, token]), Address("accept", i)):
+        if not noise.bernoulli(
+            min(1.0, P[i, token] / Q[i, token]), Address("accept", i)
+        ):
             rest = np.maximum(P[i] - Q[i], 0)
             law = P[i] if peek and i == 1 else rest / rest.sum()
             out.append(noise.categorical(law, Address("residual", i)))
@@ -218,8 +238,15 @@ laws = {
     name: Enumerator(lambda noise, peek=peek: two_tokens(noise, peek=peek)).law()
     for name, peek in (("honest", False), ("peeks", True))
 }
-found = {name: np.array([law.get(pair, 0.0) for pair in pairs]) for name, law in laws.items()}
-print({name: f"total variation {abs(law - wanted).sum() / 2:.4f}" for name, law in found.items()})
+found = {
+    name: np.array([law.get(pair, 0.0) for pair in pairs]) for name, law in laws.items()
+}
+print(
+    {
+        name: f"total variation {abs(law - wanted).sum() / 2:.4f}"
+        for name, law in found.items()
+    }
+)
 laws_figure({"the target": wanted, **found}, [str(pair) for pair in pairs])
 
 # %% [markdown]
@@ -233,7 +260,13 @@ laws_figure({"the target": wanted, **found}, [str(pair) for pair in pairs])
 
 
 # %%
-def fallback(history: list[tuple[int, int]], gamma: int, worth: float, window: int = 8, probe: int = 10) -> int:
+def fallback(
+    history: list[tuple[int, int]],
+    gamma: int,
+    worth: float,
+    window: int = 8,
+    probe: int = 10,
+) -> int:
     """Return the gamma of the next round: `gamma`, 1 (a probe) or 0.
 
     Look at the last `window` rounds that drafted. Their rate is accepted / drafted, over all of them together.

@@ -87,7 +87,9 @@ print(
 
 
 # %%
-def survivals(p_of_drafts: list[float], q_of_drafts: list[float], block: bool) -> list[float]:
+def survivals(
+    p_of_drafts: list[float], q_of_drafts: list[float], block: bool
+) -> list[float]:
     """Return the chance that each draft survives, given the drafts: with rejection sampling, or with block verification.
 
     p_of_drafts[i], q_of_drafts[i]: what target and draft gave the i-th drafted token.
@@ -198,7 +200,10 @@ lesson.check("lenient_law", lenient_law)
 
 # %%
 lenient_law = lesson.working("lenient_law", lenient_law)
-laws_figure({"target p": p} | {f"lenience {l}": lenient_law(p, q, l) for l in (0.7, 0.4)}, ["cat", "dog", "fox"])
+laws_figure(
+    {"target p": p} | {f"lenience {l}": lenient_law(p, q, l) for l in (0.7, 0.4)},
+    ["cat", "dog", "fox"],
+)
 
 # %% [markdown]
 # ## 9.6 · What a run promises
@@ -242,9 +247,16 @@ lesson.predict("bits", "yes")
 # minispec prints the promise of every run, and computes it from what the run does:
 
 # %%
-for options in ({"temperature": 0.0}, {"verify": "gumbel"}, {"verify": "block"}, {"verify": "lenient:lenience=0.5"}):
+for options in (
+    {"temperature": 0.0},
+    {"verify": "gumbel"},
+    {"verify": "block"},
+    {"verify": "lenient:lenience=0.5"},
+):
     made = minispec.generate("Once upon a time", max_tokens=24, seed=1, **options)
-    print(f"{options!s:36} {made.guarantee:18} {made.metrics.mean_acceptance_length:.2f} tokens per round")
+    print(
+        f"{options!s:36} {made.guarantee:18} {made.metrics.mean_acceptance_length:.2f} tokens per round"
+    )
 
 # %% [markdown]
 # In the code base: `minispec/verifiers/` has one file per rule, each beginning with its proof; `minispec/generation/guarantee.py` is

@@ -41,7 +41,9 @@ def race(runs: dict, rounds: int = 7) -> dict[str, float]:
     """Median seconds of each, in turns; the first call of each is left out."""
     for run in runs.values():
         run()
-    times = interleave({name: (lambda run=run: seconds(run)) for name, run in runs.items()}, rounds)
+    times = interleave(
+        {name: (lambda run=run: seconds(run)) for name, run in runs.items()}, rounds
+    )
     return {name: float(np.median(values)) for name, values in times.items()}
 
 
@@ -168,7 +170,10 @@ def batch_invariant(product, x: np.ndarray) -> bool:
     """
     # BEGIN SOLUTION
     together = product(x)
-    return all(np.array_equal(together[i : i + 1], product(x[i : i + 1])) for i in range(len(x)))
+    return all(
+        np.array_equal(together[i : i + 1], product(x[i : i + 1]))
+        for i in range(len(x))
+    )
     # END SOLUTION
 
 
@@ -246,10 +251,17 @@ panel = backends["panel"]
 dtypes = ("float32", "float16", "int8")
 small = {dtype: panel.pack(weight, None, dtype) for dtype in dtypes}
 found = race(
-    {f"{dtype} {m}": (lambda m=m, d=dtype: panel.linear(x[:m], small[d])) for dtype in dtypes for m in (1, 4, 8)}
+    {
+        f"{dtype} {m}": (lambda m=m, d=dtype: panel.linear(x[:m], small[d]))
+        for dtype in dtypes
+        for m in (1, 4, 8)
+    }
 )
 laws_figure(
-    {dtype: np.array([1e3 * found[f"{dtype} {m}"] for m in (1, 4, 8)]) for dtype in dtypes},
+    {
+        dtype: np.array([1e3 * found[f"{dtype} {m}"] for m in (1, 4, 8)])
+        for dtype in dtypes
+    },
     ["1 row", "4 rows", "8 rows"],
     "milliseconds",
 )
@@ -277,7 +289,10 @@ def product(x, panels):
 
 
 widths = [8, 16, 32, 64, 128, 256]
-found = race({str(w): partial(product, x[0], pack(weight, w)) for w in widths} | {"read": probe}, 5)
+found = race(
+    {str(w): partial(product, x[0], pack(weight, w)) for w in widths} | {"read": probe},
+    5,
+)
 curves_figure(
     widths,
     {"plain Numba": [found[str(w)] / found["read"] for w in widths]},

@@ -30,7 +30,12 @@ lesson
 # %%
 counts = {"drafted": 0, "emitted": 0}
 for event in minispec.stream(
-    "Once upon a time there was a little", target=target, draft=draft, gamma=4, max_tokens=12, seed=2
+    "Once upon a time there was a little",
+    target=target,
+    draft=draft,
+    gamma=4,
+    max_tokens=12,
+    seed=2,
 ):
     if isinstance(event, Drafted):
         counts["drafted"] += len(event.tokens)
@@ -62,10 +67,23 @@ lesson.check("retracted", retracted)
 # %%
 retracted = lesson.working("retracted", retracted)
 made = minispec.generate(
-    "Once upon a time there was a little", target=target, draft=draft, gamma=4, max_tokens=96, seed=2
+    "Once upon a time there was a little",
+    target=target,
+    draft=draft,
+    gamma=4,
+    max_tokens=96,
+    seed=2,
 )
-rounds = [([target.tokenizer.decode([token]) for token in step.draft_tokens], step.num_accepted) for step in made.steps]
-print(f"{len(made.text)} characters of text; an eager server would have shown and taken back {retracted(rounds)}")
+rounds = [
+    (
+        [target.tokenizer.decode([token]) for token in step.draft_tokens],
+        step.num_accepted,
+    )
+    for step in made.steps
+]
+print(
+    f"{len(made.text)} characters of text; an eager server would have shown and taken back {retracted(rounds)}"
+)
 
 # %% [markdown]
 # ## 11.2 · Characters that are not finished
@@ -175,7 +193,9 @@ for name, gamma in (("plain", None), ("γ = 2", 2), ("γ = 4", 4), ("γ = 8", 8)
 
 
 # %%
-def batch_speedup(alpha: float, gamma: int, c: float, batch: int, ridge: float) -> float:
+def batch_speedup(
+    alpha: float, gamma: int, c: float, batch: int, ridge: float
+) -> float:
     """Return the speedup of speculation for a whole batch, over plain decoding of the same batch.
 
     A round of plain decoding: one token per text, a forward over `batch` rows.
@@ -204,7 +224,10 @@ def over_batches(ridge: int):
     """Draw the speedup over the batch size (computed from the roofline, not measured)."""
     return curves_figure(
         [float(np.log2(b)) for b in batches],
-        {f"γ = {g}": [batch_speedup(0.8, g, 0.05, b, ridge) for b in batches] for g in (1, 2, 4, 8)},
+        {
+            f"γ = {g}": [batch_speedup(0.8, g, 0.05, b, ridge) for b in batches]
+            for g in (1, 2, 4, 8)
+        },
         f"log₂ of the batch size, at a ridge of {ridge} rows",
         "speedup",
         level=1.0,

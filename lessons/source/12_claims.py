@@ -57,7 +57,9 @@ verdict = lesson.working("verdict", verdict)
 
 
 # %%
-def interval(plain: list[float], fast: list[float], picks: np.ndarray) -> tuple[float, float]:
+def interval(
+    plain: list[float], fast: list[float], picks: np.ndarray
+) -> tuple[float, float]:
     """Return the 5 % and 95 % percentiles of the bootstrapped median of plain[i] / fast[i].
 
     picks: integers, shape [B, n]: row b says which rounds the b-th resampling takes. Use np.percentile.
@@ -86,7 +88,12 @@ lesson.predict("tau", "false")
 # %%
 tau = sum(0.8**k for k in range(6))
 made = minispec.generate(
-    "Once upon a time", target=target, draft="synthetic:alpha=0.8", gamma=5, max_tokens=400, seed=1
+    "Once upon a time",
+    target=target,
+    draft="synthetic:alpha=0.8",
+    gamma=5,
+    max_tokens=400,
+    seed=1,
 )
 print(
     f"formula {tau:.2f}; a run with a synthetic draft of α = 0.8: {made.metrics.mean_acceptance_length:.2f}; "
@@ -101,7 +108,8 @@ print(
 
 # %%
 prompts = {
-    domain: next(p.text for p in bundled_prompts() if p.domain == domain) for domain in ("stories", "code", "questions")
+    domain: next(p.text for p in bundled_prompts() if p.domain == domain)
+    for domain in ("stories", "code", "questions")
 }
 
 
@@ -124,13 +132,19 @@ for temperature in (0.0, 1.0):
         if temperature == 0.0:
             assert run(prompt, 0.0, None).token_ids == run(prompt, 0.0, 3).token_ids
         seconds_per_token = {
-            name: (lambda p=prompt, t=temperature, g=gamma: (lambda m: m.decode_s / m.num_tokens)(run(p, t, g).metrics))
+            name: (
+                lambda p=prompt, t=temperature, g=gamma: (
+                    lambda m: m.decode_s / m.num_tokens
+                )(run(p, t, g).metrics)
+            )
             for name, gamma in (("plain", None), ("fast", 3))
         }
         times = interleave(seconds_per_token, 7)
         low, high = interval(times["plain"], times["fast"], picks)
         found[f"{domain}, T = {temperature:g}"] = (low, high)
-        print(f"{domain:10} T = {temperature:g}: {low:.2f}x to {high:.2f}x  →  {verdict((2.0, 3.0), (low, high))}")
+        print(
+            f"{domain:10} T = {temperature:g}: {low:.2f}x to {high:.2f}x  →  {verdict((2.0, 3.0), (low, high))}"
+        )
 
 # %% [markdown]
 # **Look.** One sentence, six cases, each with an interval of its own. What decides is the text, the temperature, and the machine.
@@ -149,7 +163,10 @@ def harm(v: float):
     taus = [sum(a**k for k in range(6)) for a in alphas]
     return curves_figure(
         alphas,
-        {"verifying is free": [t / (5 * 0.06 + 1) for t in taus], f"v = {v}": [t / (5 * 0.06 + v) for t in taus]},
+        {
+            "verifying is free": [t / (5 * 0.06 + 1) for t in taus],
+            f"v = {v}": [t / (5 * 0.06 + v) for t in taus],
+        },
         "α at γ = 5, c = 0.06",
         "speedup",
         level=1.0,
@@ -165,7 +182,9 @@ explore(harm, v=[1.0, 1.2, 1.5, 2.0])
 
 
 # %%
-def decode_bound(billions: float, bits: float, memory_gb: float, gb_per_s: float) -> float:
+def decode_bound(
+    billions: float, bits: float, memory_gb: float, gb_per_s: float
+) -> float:
     """Return the most tokens per second of plain decoding, one sequence; 0.0 if the weights do not fit.
 
     Example: decode_bound(7, 16, 80, 2000) is 2000 / 14
@@ -204,7 +223,10 @@ from minispec.theory import response_speedup
 lengths = [1, 2, 4, 8, 12, 16, 20, 40, 80, 160]
 curves_figure(
     [float(np.log2(n)) for n in lengths],
-    {f"α = {a}": [response_speedup(n, [a] * 5, 0.06, 1.2) for n in lengths] for a in (0.5, 0.7, 0.9)},
+    {
+        f"α = {a}": [response_speedup(n, [a] * 5, 0.06, 1.2) for n in lengths]
+        for a in (0.5, 0.7, 0.9)
+    },
     "log₂ of the tokens wanted (γ = 5, c = 0.06, v = 1.2)",
     "speedup",
     level=1.0,

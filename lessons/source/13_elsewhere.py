@@ -23,7 +23,9 @@ from minispec.viz.plots.curves import curves_figure
 
 lesson = begin("13")
 for package in ("transformers", "vllm", "llama_cpp", "cupy"):
-    print(f"{package:12} {'installed' if importlib.util.find_spec(package) else 'not installed'}")
+    print(
+        f"{package:12} {'installed' if importlib.util.find_spec(package) else 'not installed'}"
+    )
 
 # %% [markdown]
 # ## 13.1 · Transformers: `assistant_model`
@@ -54,11 +56,13 @@ if importlib.util.find_spec("transformers") and importlib.util.find_spec("torch"
     from transformers.utils import logging
 
     logging.disable_progress_bar()
-    theirs = GPT2LMHeadModel.from_pretrained(bundled_folders()["target-17m"], dtype=torch.float32)
+    theirs = GPT2LMHeadModel.from_pretrained(
+        bundled_folders()["target-17m"], dtype=torch.float32
+    )
     ids = minispec.load_tokenizer("target-17m").encode(prompt)
-    made = theirs.generate(torch.tensor([ids]), max_new_tokens=24, do_sample=False, pad_token_id=0)[
-        0, len(ids) :
-    ].tolist()
+    made = theirs.generate(
+        torch.tensor([ids]), max_new_tokens=24, do_sample=False, pad_token_id=0
+    )[0, len(ids) :].tolist()
     print("the same 24 greedy tokens:", made == list(ours.token_ids))
 else:
     print("transformers is not installed here; the text of minispec:")
@@ -77,7 +81,9 @@ lesson.predict("rounds", 100)
 
 
 # %%
-def read_log(accepted: int, drafted: int, mean_acceptance_length: float) -> tuple[float, float]:
+def read_log(
+    accepted: int, drafted: int, mean_acceptance_length: float
+) -> tuple[float, float]:
     """Return (rounds, gamma) behind such a line, as real numbers.
 
     tau = 1 + accepted / rounds; every round drafted gamma tokens.
@@ -134,7 +140,9 @@ rows = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
 
 def cost(card, m: int) -> float:
     """v(m) predicted for a card."""
-    one, many = (predict_forward(shape, card, r, 512, storage=storage).seconds for r in (1, m))
+    one, many = (
+        predict_forward(shape, card, r, 512, storage=storage).seconds for r in (1, m)
+    )
     return many / one
 
 
@@ -156,7 +164,13 @@ lesson.predict("rows", "a tree of drafts")
 
 
 # %%
-def launch_bound(num_layers: int, kernels_per_layer: int, launch_us: float, bytes_read: float, gb_per_s: float) -> bool:
+def launch_bound(
+    num_layers: int,
+    kernels_per_layer: int,
+    launch_us: float,
+    bytes_read: float,
+    gb_per_s: float,
+) -> bool:
     """Return whether launching a model's kernels one by one takes longer than reading its weights.
 
     Example: launch_bound(2, 8, 5, 3e6, 2000) is True: 80 us against 1.5 us
@@ -182,7 +196,10 @@ def at_size(billions: float):
     speeds = {"a100": 2039, "h100": 3350, "rtx4090": 1008}
     return curves_figure(
         bits,
-        {name: [speed / (billions * b / 8) for b in bits] for name, speed in speeds.items()},
+        {
+            name: [speed / (billions * b / 8) for b in bits]
+            for name, speed in speeds.items()
+        },
         f"bits per weight, {billions:g} billion weights (whether they fit is another question)",
         "tokens per second, at most",
     )
