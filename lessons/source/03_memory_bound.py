@@ -11,7 +11,6 @@
 # **If you only have ten minutes:** do 3.1, run 3.3 and answer the question of 3.4: it is the fact on which all the rest rests.
 
 # %%
-import statistics
 import time
 
 import numpy as np
@@ -110,9 +109,9 @@ def matmul_seconds() -> float:
 
 
 matmul_seconds()
-limits = interleave({"read": probe, "multiply": matmul_seconds}, 15)
-bandwidth = probe.num_bytes / statistics.median(limits["read"])
-peak = 2 * 1024**3 / statistics.median(limits["multiply"])
+limits = Times(interleave({"read": probe, "multiply": matmul_seconds}, 15))
+bandwidth = probe.num_bytes / limits.median("read")
+peak = 2 * 1024**3 / limits.median("multiply")
 print(
     f"{bandwidth / 1e9:.0f} GB/s read, {peak / 1e9:.0f} billion operations per second"
 )
@@ -153,8 +152,10 @@ lesson.check("ridge_rows", ridge_rows)
 
 # %%
 ridge_rows = lesson.working("ridge_rows", ridge_rows)
-print(
-    f"on this machine: {ridge_rows(4, bandwidth, peak):.1f} rows in float32, {ridge_rows(1, bandwidth, peak):.1f} in int8"
+ridges = {bits: ridge_rows(bits / 8, bandwidth, peak) for bits in (32, 8)}
+assert ridges[8] < ridges[32]
+limits.conclude(
+    f"on this machine: {ridges[32]:.1f} rows in float32, {ridges[8]:.1f} in int8"
 )
 
 # %% [markdown]
@@ -252,12 +253,6 @@ times.conclude(
     f"reading the weights is {read_s / seconds[1]:.0%} of one row",
     possible=all(floors[rows] <= 1.1 * seconds[rows] for rows in row_counts)
     and seconds[4] < 4 * seconds[1],
-)
-
-# %%
-print(
-    f"one row: {1e3 * seconds[1]:.2f} ms; reading the weights alone: {1e3 * read_s:.2f} ms; "
-    f"that is {read_s / seconds[1]:.0%} of it"
 )
 
 # %% [markdown]
