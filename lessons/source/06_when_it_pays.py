@@ -268,7 +268,7 @@ run(3), run(None)  # the very first runs are slower than all others
 made = interleave(
     {"plain": lambda: run(None)}
     | {f"γ = {g}": (lambda g=g: run(g)) for g in gammas_run},
-    5,
+    3,
 )
 times = Times({name: [m.decode_s for m in runs] for name, runs in made.items()})
 row_s = statistics.median(m.decode_s / m.num_steps for m in made["plain"])

@@ -206,7 +206,7 @@ def one_run(draft):
 made = interleave(
     {"plain": lambda: one_run(None)}
     | {name: (lambda model=model: one_run(model)) for name, model in drafts.items()},
-    5,
+    3,
 )
 times = Times(
     {

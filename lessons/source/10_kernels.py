@@ -5,7 +5,10 @@
 # it lies there, by using every weight for all rows while it is at hand, and by adding up in **one** order, so that the bits do not
 # depend on how many rows there are. You climb that ladder step by step, with Numba.
 #
-# About 40 minutes. You need lesson 3. The first run of a compiled function takes seconds: it is being compiled.
+# About 45 minutes. You need lesson 3. The first run of a compiled function takes seconds: it is being compiled.
+
+# %% [markdown]
+# **If you only have ten minutes:** read 10.0 if Numba is new to you, then predict and run 10.1, and look at the picture of 10.4.
 
 # %%
 import time
@@ -14,10 +17,9 @@ from functools import partial
 import numpy as np
 from numba import njit
 
-from minispec.analysis.timer import interleave
 from minispec.backends import get_backend
 from minispec.backends.probe import ReadProbe
-from minispec.teaching import begin
+from minispec.teaching import begin, timed
 from minispec.viz.plots.curves import curves_figure
 from minispec.viz.plots.laws import laws_figure
 
@@ -29,26 +31,61 @@ x = rng.standard_normal((8, K), np.float32)
 lesson
 
 
+# %% [markdown]
+# ## 10.0 · Numba in five minutes
+#
+# *5 minutes · ●○○*
+#
+# **Why.** A Python loop spends nearly all of its time on being Python: every `+` looks up what it adds, every number is an object.
+# *Numba* compiles a function to machine code. `@njit` before a function means: at the first call, look at the types of the
+# arguments, compile a version for them, keep it; from then on run that. Inside there are loops, numbers and arrays, but no
+# lists of anything, no classes, no libraries. Loops are no longer slow, and you say exactly in which order things happen.
+
+
 # %%
-def seconds(run) -> float:
-    """Time one call."""
-    started = time.perf_counter()
-    run()
-    return time.perf_counter() - started
+def sum_of_squares(values):
+    """A plain loop."""
+    total = 0.0
+    for value in values:
+        total += value * value
+    return total
 
 
-def race(runs: dict, rounds: int = 7) -> dict[str, float]:
-    """Median seconds of each, in turns; the first call of each is left out."""
-    for run in runs.values():
-        run()
-    times = interleave(
-        {name: (lambda run=run: seconds(run)) for name, run in runs.items()}, rounds
-    )
-    return {name: float(np.median(values)) for name, values in times.items()}
+compiled = njit(sum_of_squares)
+values = rng.standard_normal(200_000)
 
+# %% [markdown]
+# **Wrong first.** Time the compiled function, once:
+
+# %%
+started = time.perf_counter()
+compiled(values)
+first = time.perf_counter() - started
+started = time.perf_counter()
+compiled(values)
+second = time.perf_counter() - started
+print(f"first call {1e3 * first:.1f} ms, second call {1e3 * second:.3f} ms")
+assert first > second
+
+# %% [markdown]
+# The first call includes the compiler. Many a "Numba is slow" is that mistake. So the first call of everything below is left
+# out, and candidates take turns.
+
+# %%
+times = timed(
+    {"Python": lambda: sum_of_squares(values), "Numba": lambda: compiled(values)}, 5
+)
+assert np.isclose(sum_of_squares(values), compiled(values))
+times.conclude(
+    f"the same loop, compiled: {times.median('Python') / times.median('Numba'):.0f} times "
+    "as fast",
+    possible=times.median("Numba") < times.median("Python"),
+)
 
 # %% [markdown]
 # ## 10.1 · The order of two loops
+#
+# *5 minutes · ●○○*
 #
 # **Why.** `weight` has shape `[K, N]`; NumPy stores it row by row: `weight[k, 0], weight[k, 1], …` are neighbours. The product
 # `y[n] = Σ_k x[k] · weight[k, n]` can be computed with `n` in the outer loop, or with `k`. The same multiplications.
@@ -81,7 +118,7 @@ def k_outside(x, weight):
 
 
 probe = ReadProbe(weight.nbytes)
-found = race(
+times = timed(
     {
         "n outside": lambda: n_outside(x[0], weight),
         "k outside": lambda: k_outside(x[0], weight),
@@ -89,13 +126,20 @@ found = race(
         "only reading": probe,
     }
 )
-print({name: f"{1e3 * s:.2f} ms" for name, s in found.items()})
+assert np.array_equal(n_outside(x[0], weight), k_outside(x[0], weight))  # the same bits
+print({name: f"{1e3 * times.median(name):.2f} ms" for name in times.seconds})
+
+# %%
+slower = times.median("n outside") / times.median("k outside")
+times.conclude(f"n outside takes {slower:.1f} times as long", possible=slower > 1)
 
 # %% [markdown]
 # **Look.** Walking down a column jumps 16 kB at each step: of each cache line of 64 bytes that is fetched, 4 are used. The same
 # bits come out of both, since both add over k = 0, 1, 2, …
 #
 # ## 10.2 · Panels
+#
+# *12 minutes · ●●●*
 #
 # **Why.** With `k` outside, `y` is loaded and stored again for every k. Better: cut the columns into *panels* of, say, 32; keep the 32
 # running sums in registers and walk down the panel once. To be read in order, a panel must lie in one piece: the matrix is repacked
@@ -152,6 +196,8 @@ lesson.hint("panel_product")
 # %% [markdown]
 # ## 10.3 · One order, whatever the number of rows
 #
+# *7 minutes · ●●○*
+#
 # **Why.** Sums of floating-point numbers depend on their order: $(a + b) + c$ is not $a + (b + c)$. A library picks the order that is
 # fastest for the shape at hand: one for a single row, another for six. Then the verified row and the decoded row differ in the last
 # bits, and once in a while the greedy *token* differs. If rows are only ever an outer loop, that cannot happen.
@@ -193,6 +239,8 @@ for name, backend in backends.items():
 # %% [markdown]
 # ## 10.4 · The ladder, timed
 #
+# *4 minutes · ●○○*
+#
 # Three rungs in minispec's code: NumPy (the reference), plain Numba loops, and panels whose inner loop is written in the language of
 # the compiler below Numba, so that the sums really stay in registers. For 1 to 8 rows, in turns:
 
@@ -203,10 +251,13 @@ runs = {
     for name, backend in backends.items()
     for m in rows
 }
-found = race(runs | {"read": probe})
+times = timed(runs | {"read": probe}, 7)
 curves_figure(
     rows,
-    {name: [found[f"{name} {m}"] / found["read"] for m in rows] for name in backends},
+    {
+        name: [times.median(f"{name} {m}") / times.median("read") for m in rows]
+        for name in backends
+    },
     "rows at once",
     "time, over that of only reading the weights",
     level=1.0,
@@ -214,8 +265,19 @@ curves_figure(
 
 # %% [markdown]
 # **Look.** The dashed line is the wall: reading alone. How close is each rung for one row, and how does it grow?
-#
+
+# %%
+one_row = {name: times.median(f"{name} 1") / times.median("read") for name in backends}
+times.conclude(
+    "one row, over reading alone: "
+    + ", ".join(f"{name} {ratio:.2f}" for name, ratio in one_row.items()),
+    possible=min(one_row.values()) > 0.8,
+)
+
+# %% [markdown]
 # ## 10.5 · Fewer bytes
+#
+# *8 minutes · ●●○*
 #
 # **Why.** If reading is what takes the time, read less: store weights in 16 or 8 bits, and multiply in float32 all the same. In int8
 # every column gets a scale of its own, so that its largest weight becomes 127.
@@ -250,7 +312,7 @@ print(
 panel = backends["panel"]
 dtypes = ("float32", "float16", "int8")
 small = {dtype: panel.pack(weight, None, dtype) for dtype in dtypes}
-found = race(
+times = timed(
     {
         f"{dtype} {m}": (lambda m=m, d=dtype: panel.linear(x[:m], small[d]))
         for dtype in dtypes
@@ -259,7 +321,7 @@ found = race(
 )
 laws_figure(
     {
-        dtype: np.array([1e3 * found[f"{dtype} {m}"] for m in (1, 4, 8)])
+        dtype: np.array([1e3 * times.median(f"{dtype} {m}") for m in (1, 4, 8)])
         for dtype in dtypes
     },
     ["1 row", "4 rows", "8 rows"],
@@ -267,10 +329,20 @@ laws_figure(
 )
 
 # %% [markdown]
-# **Look.** For one row, fewer bytes are less time. For eight rows the gain shrinks or is
-# gone: now the arithmetic takes the time. That is the ridge of lesson 3, moved to the left.
-#
+# **Look.** For one row, fewer bytes are less time, where reading is what takes the time. With more rows the gain shrinks: then
+# the arithmetic takes the time. That is the ridge of lesson 3, moved to the left.
+
+# %%
+gains = {m: times.median(f"float32 {m}") / times.median(f"int8 {m}") for m in (1, 8)}
+times.conclude(
+    f"int8 is {gains[1]:.2f} times as fast as float32 for one row, "
+    f"{gains[8]:.2f} times for eight"
+)
+
+# %% [markdown]
 # ## 10.6 · Play: how wide a panel?
+#
+# *4 minutes · ●○○*
 
 
 # %%
@@ -289,13 +361,13 @@ def product(x, panels):
 
 
 widths = [8, 16, 32, 64, 128, 256]
-found = race(
+times = timed(
     {str(w): partial(product, x[0], pack(weight, w)) for w in widths} | {"read": probe},
     5,
 )
 curves_figure(
     widths,
-    {"plain Numba": [found[str(w)] / found["read"] for w in widths]},
+    {"plain Numba": [times.median(str(w)) / times.median("read") for w in widths]},
     "columns per panel",
     "time, over that of only reading",
     level=1.0,
@@ -304,6 +376,14 @@ curves_figure(
 # %% [markdown]
 # In the code base: `minispec/backends/base.py`, `_kernels.py` and `_panel_ir.py` are the three rungs, each tested against the one
 # before.
+
+# %% [markdown]
+# ## References
+#
+# - Lam, Pitrou and Seibert, *Numba: A LLVM-based Python JIT Compiler*, 2015.
+# - Goto and van de Geijn, *Anatomy of High-Performance Matrix Multiplication*, 2008: panels.
+# - Goldberg, *What Every Computer Scientist Should Know About Floating-Point Arithmetic*, 1991.
+# - Dettmers et al., *LLM.int8(): 8-bit Matrix Multiplication for Transformers at Scale*, 2022: a scale for each column.
 
 # %%
 lesson.progress()
