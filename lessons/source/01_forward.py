@@ -63,7 +63,8 @@ def embed(
 ) -> np.ndarray:
     """Return token plus position embeddings, shape [T, C].
 
-    wte: [V, C]; wpe: [n_positions, C]; start: the position of the first token (0 for a whole text)
+    wte: [V, C]; wpe: [n_positions, C]; start: the position of the first token (0 for a
+        whole text)
     """
     # BEGIN SOLUTION
     return wte[tokens] + wpe[start : start + len(tokens)]
@@ -91,7 +92,8 @@ def layer_norm(
 ) -> np.ndarray:
     """Normalise each row of x, shape [T, C], then scale and shift.
 
-    Divide by sqrt(variance + epsilon); the variance is the mean of the squared deviations.
+    Divide by sqrt(variance + epsilon); the variance is the mean of the squared
+    deviations.
     """
     # BEGIN SOLUTION
     mean = x.mean(axis=-1, keepdims=True)
@@ -124,9 +126,12 @@ lesson.predict("visible", 45)
 
 # %%
 def attention(queries: np.ndarray, keys: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Mix the values of one head, causally: shape [T, D] from three arrays of shape [T, D].
+    """Mix the values of one head, causally.
 
-    Subtract the largest score of a row before `exp`: the weights stay the same, and nothing overflows.
+    All three arrays, and what comes out, have the shape [T, D].
+
+    Subtract the largest score of a row before `exp`: the weights stay the same, and
+    nothing overflows.
     """
     # BEGIN SOLUTION
     length, size = queries.shape
@@ -188,7 +193,7 @@ def layer(x: np.ndarray, i: int) -> np.ndarray:
 
 
 def forward(tokens: list[int]) -> np.ndarray:
-    """Return the scores (logits) of the next token after each position, shape [T, V]."""
+    """Return the scores (logits) of the token after each position, shape [T, V]."""
     x = embed(weights["wte.weight"], weights["wpe.weight"], tokens)
     for i in range(model.config.n_layer):
         x = layer(x, i)
@@ -199,7 +204,8 @@ def forward(tokens: list[int]) -> np.ndarray:
 logits = forward(tokens)
 theirs = model.logits(tokens)
 print(
-    f"shape {logits.shape}; largest difference from minispec's forward: {abs(logits - theirs).max():.1e}"
+    f"shape {logits.shape}; largest difference from minispec's forward: "
+    f"{abs(logits - theirs).max():.1e}"
 )
 print(f"largest logit: {abs(theirs).max():.1f}")
 
@@ -230,7 +236,9 @@ assert np.isnan(textbook).any()
 
 # %%
 def softmax(logits: np.ndarray, temperature: float = 1.0) -> np.ndarray:
-    """Turn scores, shape [V], into probabilities: exp(logits / temperature), normalised. Must not overflow."""
+    """Turn scores, shape [V], into probabilities: exp(logits / temperature),
+    normalised. Must not overflow.
+    """
     # BEGIN SOLUTION
     shifted = (logits - logits.max()) / temperature
     weights = np.exp(shifted)

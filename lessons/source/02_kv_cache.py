@@ -98,7 +98,8 @@ times.conclude(
 
 # %%
 def visible(num_new: int, num_slots: int) -> np.ndarray:
-    """Return which slots each new token sees: bool, shape [num_new, num_slots]; the new tokens are the last slots.
+    """Return which slots each new token sees: bool, shape [num_new, num_slots]; the new
+    tokens are the last slots.
 
     Example: visible(2, 3) is [[True, True, False], [True, True, True]]
     """
@@ -189,7 +190,8 @@ assert same
 def after(operations: list[tuple[str, object]]) -> list[int]:
     """Return the tokens that count after all operations, in order.
 
-    operations: ("store", [token, ...]) writes at the next free slots; ("rollback", n) keeps at most the first n
+    operations: ("store", [token, ...]) writes at the next free slots; ("rollback", n)
+        keeps at most the first n
     Use a fixed array and a length; going back must not erase.
 
     Example: after([("store", [5, 6, 7]), ("rollback", 1), ("store", [8])]) is [5, 8]
@@ -281,10 +283,12 @@ lesson.check("cache_bytes", cache_bytes)
 cache_bytes = lesson.working("cache_bytes", cache_bytes)
 target = minispec.load_model("target-17m")
 cache = target.new_cache()
-print(
-    f"formula {cache_bytes(target.config.n_layer, target.config.n_embd, target.n_positions) / 2**20:.1f} MiB, "
-    f"allocated {(cache.keys.nbytes + cache.values.nbytes) / 2**20:.1f} MiB for {target.n_positions} tokens"
-)
+config = target.config
+computed = cache_bytes(config.n_layer, config.n_embd, target.n_positions)
+allocated = cache.keys.nbytes + cache.values.nbytes
+print(f"formula {computed / 2**20:.1f} MiB, allocated {allocated / 2**20:.1f} MiB")
+print(f"for {target.n_positions} tokens")
+assert computed == allocated
 
 # %% [markdown]
 # ## 2.6 · Two caches in step
@@ -300,9 +304,11 @@ print(
 
 # %%
 def lacking(tokens: list[int], in_cache: list[int]) -> tuple[int, list[int]]:
-    """Return the length to roll back to, and the tokens to feed then, so that the cache holds all of `tokens`.
+    """Return the length to roll back to, and the tokens to feed then, so that the cache
+    holds all of `tokens`.
 
-    Example: lacking([1, 2, 3, 4], [1, 2, 9]) is (2, [3, 4]): the 9 was rejected, and 3, 4 are missing
+    Example: lacking([1, 2, 3, 4], [1, 2, 9]) is (2, [3, 4])
+    (the 9 was rejected, and 3 and 4 are missing)
     """
     # BEGIN SOLUTION
     shared = 0

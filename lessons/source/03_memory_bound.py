@@ -68,7 +68,9 @@ intensity = lesson.working("intensity", intensity)
 
 # %%
 def weights_read(n_layer: int, n_embd: int, n_inner: int, vocab_size: int) -> int:
-    """Return how many weights the matrices of one forward hold (no biases, norms or positions)."""
+    """Return how many weights the matrices of one forward hold (no biases, norms or
+    positions).
+    """
     # BEGIN SOLUTION
     layer = n_embd * 3 * n_embd + n_embd * n_embd + 2 * n_embd * n_inner
     return n_layer * layer + n_embd * vocab_size
@@ -121,7 +123,8 @@ print(
 def floor_seconds(
     num_weights: int, rows: int, bytes_per_weight: float, bandwidth: float, peak: float
 ) -> float:
-    """Return the least time of a forward: reading and computing overlap, so the slower of the two decides.
+    """Return the least time of a forward: reading and computing overlap, so the slower
+    of the two decides.
 
     bandwidth: bytes per second; peak: operations per second
     """
@@ -266,7 +269,9 @@ times.conclude(
 
 # %%
 def tokens_per_second(billions: float):
-    """Draw the most tokens per second a model of that size can decode, over the bandwidth, for three number formats."""
+    """Draw the most tokens per second a model of that size can decode, over the
+    bandwidth, for three number formats.
+    """
     speeds = [50, 100, 200, 400, 800, 1600, 3350]
     return curves_figure(
         speeds,

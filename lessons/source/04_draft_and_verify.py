@@ -61,7 +61,8 @@ for i, token in enumerate(choices):
         else "(nothing drafted)"
     )
     print(
-        f"after …{before!r:34} the target says {target.tokenizer.decode([token])!r:10} draft: {theirs}"
+        f"after …{before!r:34} the target says "
+        f"{target.tokenizer.decode([token])!r:10} draft: {theirs}"
     )
 
 # %% [markdown]
@@ -93,7 +94,8 @@ assert kept == [5, 7]
 def decide(drafted: list[int], choices: list[int]) -> tuple[int, int]:
     """Return how many drafts are accepted, and the target's token that follows them.
 
-    drafted: G tokens; choices: G + 1 tokens, choices[i] is the target's favourite after i drafts
+    drafted: G tokens; choices: G + 1 tokens, choices[i] is the target's favourite after
+        i drafts
 
     Example: decide([5, 6, 7], [5, 9, 7, 1]) is (1, 9)
     """
@@ -266,7 +268,8 @@ assert all(runs[g].token_ids == runs[1].token_ids for g in gammas)  # the same t
 
 # %%
 def per_pass(num_tokens: int, num_accepted: int) -> float:
-    """Return tokens per target pass, given all emitted tokens and how many of them were accepted drafts.
+    """Return tokens per target pass, given all emitted tokens and how many of them were
+    accepted drafts.
 
     Every pass emits exactly one token of its own (nothing was cut).
     """

@@ -99,7 +99,8 @@ lesson.predict("larger", "larger")
 
 # %%
 def acceptance_rate(alpha: float, gamma: int) -> float:
-    """Return the expected accepted / drafted at this alpha, with gamma drafts in every round (gamma >= 1).
+    """Return the expected accepted / drafted at this alpha, with gamma drafts in every
+    round (gamma >= 1).
 
     Example: acceptance_rate(0.5, 2) is 0.375
     """
@@ -141,7 +142,8 @@ alpha_of = lesson.working("alpha_of", alpha_of)
 true_alpha = alpha_of(0.72, 4)
 print(f"the worksheet's α: 0.72, τ = {tau(0.72, 4):.2f}")
 print(
-    f"the true α: {true_alpha:.3f}, τ = {tau(true_alpha, 4):.2f}, which is 1 + 4 · 0.72 = {1 + 4 * 0.72:.2f}"
+    f"the true α: {true_alpha:.3f}, τ = {tau(true_alpha, 4):.2f}, which is 1 + 4 · "
+    f"0.72 = {1 + 4 * 0.72:.2f}"
 )
 
 # %% [markdown]
@@ -205,7 +207,8 @@ lesson.predict("break_even", 0.4)
 def best_gamma(
     alpha: float, c: float, v_per_row: float = 0.0, largest: int = 20
 ) -> int:
-    """Return the gamma in 0..largest with the highest speedup; verifying costs v = 1 + v_per_row * gamma.
+    """Return the gamma in 0..largest with the highest speedup; verifying costs v = 1 +
+    v_per_row * gamma.
 
     gamma = 0 is plain decoding, speedup 1. Of equals take the smallest.
     """
@@ -288,11 +291,9 @@ for g in gammas_run:
     )
 
 # %%
-times.conclude(
-    "the fastest of these here: "
-    + min((f"γ = {g}" for g in gammas_run), key=times.median)
-    + f", {times.median('plain') / min(times.median(f'γ = {g}') for g in gammas_run):.2f}x"
-)
+best = min((f"γ = {g}" for g in gammas_run), key=times.median)
+gain = times.median("plain") / times.median(best)
+times.conclude(f"the fastest of these here: {best}, {gain:.2f}x")
 
 # %% [markdown]
 # Three things to see. At *one* α the formula makes accepted/drafted fall as γ grows: it is a property of the round, α of the
@@ -337,7 +338,8 @@ curves_figure(
 
 # %%
 def tokens_law(alpha: float, gamma: int) -> np.ndarray:
-    """Return the probability that a round yields 1, 2, ..., gamma + 1 tokens, shape [gamma + 1].
+    """Return the probability that a round yields 1, 2, ..., gamma + 1 tokens, shape
+    [gamma + 1].
 
     Yielding k + 1 means: k accepted and then a rejection; or all gamma accepted.
 

@@ -29,7 +29,8 @@ drafts = {
 target.backend.warm_up()
 for name, model in {"target-17m": target, **drafts}.items():
     print(
-        f"{name:16} {model.num_parameters / 1e6:5.2f}M parameters, {target.num_parameters / model.num_parameters:5.1f} times smaller"
+        f"{name:16} {model.num_parameters / 1e6:5.2f}M parameters, "
+        f"{target.num_parameters / model.num_parameters:5.1f} times smaller"
     )
 
 # %% [markdown]
@@ -44,7 +45,8 @@ for name, model in {"target-17m": target, **drafts}.items():
 
 # %%
 def same_vocabulary(one: dict[str, int], other: dict[str, int]) -> str:
-    """Return "same", "sizes differ", or the text of the first token (by id) that differs.
+    """Return "same", "sizes differ", or the text of the first token (by id) that
+    differs.
 
     one, other: text of each token -> its id
 
@@ -158,9 +160,11 @@ assert best_speedup(*candidates["quick"]) > best_speedup(*candidates["accurate"]
 def rank(
     drafts: dict[str, tuple[float, float]], v_per_row: float = 0.04, largest: int = 12
 ) -> list[str]:
-    """Return the names of the drafts, the fastest first, each at its best gamma in 1..largest.
+    """Return the names of the drafts, the fastest first, each at its best gamma in
+    1..largest.
 
-    drafts: name -> (alpha, c); verifying costs v = 1 + v_per_row * gamma; leave out drafts that never beat plain decoding
+    drafts: name -> (alpha, c); verifying costs v = 1 + v_per_row * gamma; leave out
+        drafts that never beat plain decoding
 
     Example: rank({"good": (0.9, 0.5), "quick": (0.7, 0.02)}) is ["quick", "good"]
     """
@@ -248,7 +252,8 @@ times.conclude(
 
 # %%
 def with_acceptance(p: np.ndarray, alpha: float) -> np.ndarray:
-    """Return q, shape [V], with sum(min(p, q)) = alpha, mixing p with the uniform distribution.
+    """Return q, shape [V], with sum(min(p, q)) = alpha, mixing p with the uniform
+    distribution.
 
     Suppose that alpha is at least 1 - TV(p, uniform): then w is at most 1.
     """
@@ -309,7 +314,8 @@ for alpha in (0.5, 0.9):
         seed=3,
     )
     print(
-        f"α = {alpha}: measured {made.metrics.alpha:.2f}, {made.metrics.mean_acceptance_length:.2f} tokens per round, "
+        f"α = {alpha}: measured {made.metrics.alpha:.2f}, "
+        f"{made.metrics.mean_acceptance_length:.2f} tokens per round, "
         f"formula {sum(alpha**k for k in range(5)):.2f}"
     )
 
@@ -335,9 +341,11 @@ laws_figure(
 
 # %%
 def propose(tokens: list[int], gamma: int, size: int = 2) -> list[int]:
-    """Propose up to gamma tokens: find the latest earlier place where the last `size` tokens stood, return what followed.
+    """Propose up to gamma tokens: find the latest earlier place where the last `size`
+    tokens stood, return what followed.
 
-    [] if there is no such place. An earlier place is one that ends before the text does.
+    [] if there is no such place. An earlier place is one that ends before the text
+    does.
 
     Example: propose([1, 2, 3, 9, 1, 2], 2) is [3, 9]
     """

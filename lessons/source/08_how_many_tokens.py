@@ -82,9 +82,11 @@ lesson.predict("best", 8)
 def draft_length(confidences: list[float], c: float, row: float, eta: float) -> int:
     """Return how many tokens to draft: go on while one more pays.
 
-    confidences: the chance of each next token to be accepted, given that it is reached; stop at the end of the list
+    confidences: the chance of each next token to be accepted, given that it is reached;
+        stop at the end of the list
 
-    Example: draft_length([0.9, 0.5, 0.9], 0.1, 0.0, 2.0) is 3: reach .9, .45, .405, all above 0.2
+    Example: draft_length([0.9, 0.5, 0.9], 0.1, 0.0, 2.0) is 3: reach .9, .45, .405, all
+        above 0.2
     """
     # BEGIN SOLUTION
     reach = 1.0
@@ -136,7 +138,8 @@ explore(lengths, c=[0.01, 0.05, 0.1, 0.3])
 def heuristic(history: list[tuple[int, int]], start: int = 5, largest: int = 20) -> int:
     """Return the gamma for the next round.
 
-    history: (drafted, accepted) of each round so far; a round that drafted nothing changes nothing
+    history: (drafted, accepted) of each round so far; a round that drafted nothing
+        changes nothing
 
     Example: heuristic([(5, 5), (7, 2)]) is 6
     """
@@ -172,7 +175,8 @@ heuristic = lesson.working("heuristic", heuristic)
 def simulate(controller, run: list[int], c: float, row: float) -> float:
     """Return the speedup over plain decoding (1 unit per token): len(run) / total cost.
 
-    controller(history) -> gamma; never draft beyond the end: at place i at most len(run) - i - 1 tokens
+    controller(history) -> gamma; never draft beyond the end: at place i at most
+    len(run) - i - 1 tokens
     """
     # BEGIN SOLUTION
     place, cost, history = 0, 0.0, []
@@ -194,7 +198,9 @@ simulate = lesson.working("simulate", simulate)
 
 
 def text_of(alphas: list[float], length: int = 300, seed: int = 0) -> list[int]:
-    """Make a text of parts with different α; at each place, how many drafts in a row would be accepted."""
+    """Make a text of parts with different α; at each place, how many drafts in a row
+    would be accepted.
+    """
     rng = np.random.default_rng(seed)
     good = np.concatenate([rng.random(length) < a for a in alphas])
     return [int(np.argmin(np.append(good[i:], False))) for i in range(len(good))]
@@ -248,7 +254,9 @@ Q = np.array([[0.4, 0.6], [0.8, 0.2]])
 
 
 def two_tokens(noise: Noise, *, peek: bool) -> tuple[int, int]:
-    """Two drafts; with peek, a rejection of the second one is forgotten and the row of the target used afresh."""
+    """Two drafts; with peek, a rejection of the second one is forgotten and the row of
+    the target used afresh.
+    """
     out: list[int] = []
     for i in range(2):
         token = noise.categorical(Q[i], Address("draft", i))
@@ -311,8 +319,10 @@ def fallback(
 ) -> int:
     """Return the gamma of the next round: `gamma`, 1 (a probe) or 0.
 
-    Look at the last `window` rounds that drafted. Their rate is accepted / drafted, over all of them together.
-    No such rounds yet, or rate >= worth: gamma. Otherwise: 1 if the last probe - 1 rounds all drafted nothing, else 0.
+    Look at the last `window` rounds that drafted. Their rate is accepted / drafted,
+    over all of them together.
+    No such rounds yet, or rate >= worth: gamma. Otherwise: 1 if the last probe - 1
+    rounds all drafted nothing, else 0.
 
     Example: fallback([(4, 0), (4, 0)], 4, 0.2) is 0
     """
@@ -333,7 +343,8 @@ fallback = lesson.working("fallback", fallback)
 hopeless = text_of([0.05] * 3)
 for name, text in (("hopeless", hopeless), ("changing", changing)):
     print(
-        f"{name:9} γ = 4: {simulate(lambda h: 4, text, 0.15, 0.03):.2f}x, with fallback: "
+        f"{name:9} γ = 4: {simulate(lambda h: 4, text, 0.15, 0.03):.2f}x, with "
+        f"fallback: "
         f"{simulate(lambda h: fallback(h, 4, 0.25), text, 0.15, 0.03):.2f}x"
     )
 saved = simulate(lambda h: fallback(h, 4, 0.25), hopeless, 0.15, 0.03)

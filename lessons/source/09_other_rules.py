@@ -84,7 +84,9 @@ assert 0.03 < wrong[0] - p[0] < 0.05  # ten times the noise of 20000 draws
 
 # %%
 def race(probs: np.ndarray, exponentials: np.ndarray) -> int:
-    """Return the token with the smallest exponentials / probs; a token of probability 0 never arrives."""
+    """Return the token with the smallest exponentials / probs; a token of probability 0
+    never arrives.
+    """
     # BEGIN SOLUTION
     times = np.where(probs > 0, exponentials / np.where(probs > 0, probs, 1.0), np.inf)
     return int(np.argmin(times))
@@ -99,7 +101,8 @@ race = lesson.working("race", race)
 winners = np.array([(race(p, e), race(q, e)) for e in noise])
 print(f"law of the winner {np.bincount(winners[:, 0]) / len(noise)} for p = {p}")
 print(
-    f"agree with shared noise {np.mean(winners[:, 0] == winners[:, 1]):.3f}; independent {match_rate(p, q):.3f}; "
+    f"agree with shared noise {np.mean(winners[:, 0] == winners[:, 1]):.3f}; "
+    f"independent {match_rate(p, q):.3f}; "
     f"rejection {np.minimum(p, q).sum():.3f}"
 )
 
@@ -122,10 +125,12 @@ assert match_rate(p, q) < shared < np.minimum(p, q).sum()
 def survivals(
     p_of_drafts: list[float], q_of_drafts: list[float], block: bool
 ) -> list[float]:
-    """Return the chance that each draft survives, given the drafts: with rejection sampling, or with block verification.
+    """Return the chance that each draft survives, given the drafts: with rejection
+    sampling, or with block verification.
 
     p_of_drafts[i], q_of_drafts[i]: what target and draft gave the i-th drafted token.
-    Rejection: the product of min(1, p/q) up to i. Block: clip the running product, not the factors.
+    Rejection: the product of min(1, p/q) up to i. Block: clip the running product, not
+        the factors.
 
     Example: ratios 0.5 and 4: rejection [0.5, 0.5], block [0.5, 1.0]
     """
@@ -240,9 +245,11 @@ assert distance < 1e-12
 
 # %%
 def two_guesses(p: np.ndarray, q: np.ndarray) -> float:
-    """Return the chance that one of two guesses is accepted; both are drawn independently from q.
+    """Return the chance that one of two guesses is accepted; both are drawn
+    independently from q.
 
-    First guess: sum(min(p, q)). If it fails, the target's law becomes the residual r = normalise(max(p - q, 0)), and the
+    First guess: sum(min(p, q)). If it fails, the target's law becomes the residual r =
+        normalise(max(p - q, 0)), and the
     second guess is accepted with sum(min(r, q)).
 
     Example: p = (1, 0), q = (0.5, 0.5): 0.5 + 0.5 * 0.5 = 0.75
@@ -262,7 +269,8 @@ lesson.check("two_guesses", two_guesses)
 # %%
 two_guesses = lesson.working("two_guesses", two_guesses)
 print(
-    f"one guess {np.minimum(p, q).sum():.2f}, two guesses {two_guesses(p, q):.2f}: but two rows to verify instead of one"
+    f"one guess {np.minimum(p, q).sum():.2f}, two guesses {two_guesses(p, q):.2f}: "
+    f"but two rows to verify instead of one"
 )
 
 # %% [markdown]
@@ -283,7 +291,8 @@ lesson.predict("tree", "unsure")
 
 # %%
 def lenient_law(p: np.ndarray, q: np.ndarray, lenience: float) -> np.ndarray:
-    """Return the law of the token that comes out: accepted with min(1, p/(lenience q)), else drawn from the residual.
+    """Return the law of the token that comes out: accepted with min(1, p/(lenience q)),
+    else drawn from the residual.
 
     The residual is normalise(max(p - q, 0)), as for the lossless rule.
 
@@ -335,7 +344,10 @@ def rows_agree(backend: str) -> str:
     together.prefill(prompt), alone.prefill(prompt)
     six = together.score([5, 6, 7, 8, 9, 10])
     one_by_one = np.concatenate([alone.score([token]) for token in (5, 6, 7, 8, 9, 10)])
-    return f"{np.mean(six == one_by_one):.1%} of the numbers have the same bits, largest difference {abs(six - one_by_one).max():.1e}"
+    return (
+        f"{np.mean(six == one_by_one):.1%} of the numbers have the same bits, "
+        f"largest difference {abs(six - one_by_one).max():.1e}"
+    )
 
 
 for backend in ("numpy", "numba"):
@@ -359,7 +371,8 @@ for options in (
 ):
     made = minispec.generate("Once upon a time", max_tokens=24, seed=1, **options)
     print(
-        f"{options!s:36} {made.guarantee:18} {made.metrics.mean_acceptance_length:.2f} tokens per round"
+        f"{options!s:36} {made.guarantee:18} "
+        f"{made.metrics.mean_acceptance_length:.2f} tokens per round"
     )
 
 # %% [markdown]

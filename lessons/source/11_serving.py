@@ -56,7 +56,8 @@ print(counts)
 
 # %%
 def retracted(steps: list[tuple[list[str], int]]) -> int:
-    """Return how many characters an eager server takes back: it shows every drafted token at once.
+    """Return how many characters an eager server takes back: it shows every drafted
+    token at once.
 
     steps: (texts of the drafted tokens, how many of them were accepted), one per round
 
@@ -88,7 +89,8 @@ rounds = [
     for step in made.steps
 ]
 print(
-    f"{len(made.text)} characters of text; an eager server would have shown and taken back {retracted(rounds)}"
+    f"{len(made.text)} characters of text; an eager server would have shown and "
+    f"taken back {retracted(rounds)}"
 )
 
 # %% [markdown]
@@ -114,7 +116,8 @@ assert sent != word.decode()
 
 # %%
 def complete(data: bytes) -> int:
-    """Return how many of the bytes can be shown: all up to the last character if that is not finished.
+    """Return how many of the bytes can be shown: all up to the last character if that
+    is not finished.
 
     Suppose that data is the beginning of valid UTF-8.
 
@@ -153,7 +156,8 @@ lesson.predict("wait", 2)
 
 # %%
 def held_back(text: str, stop: str) -> int:
-    """Return how many characters at the end of text must wait, because they may be the beginning of stop.
+    """Return how many characters at the end of text must wait, because they may be the
+    beginning of stop.
 
     Suppose that stop itself does not occur in text.
 
@@ -213,7 +217,8 @@ gap = Times(
     {name: [float(np.median(run)) for run in runs] for name, runs in made.items()}
 )
 gap.conclude(
-    f"a gap at γ = 8 is {gap.median('γ = 8') / gap.median('γ = 2'):.2f} times one at γ = 2",
+    f"a gap at γ = 8 is {gap.median('γ = 8') / gap.median('γ = 2'):.2f} times one at "
+    f"γ = 2",
     possible=gap.median("γ = 8") > gap.median("γ = 2"),
 )
 
@@ -232,10 +237,12 @@ gap.conclude(
 def batch_speedup(
     alpha: float, gamma: int, c: float, batch: int, ridge: float
 ) -> float:
-    """Return the speedup of speculation for a whole batch, over plain decoding of the same batch.
+    """Return the speedup of speculation for a whole batch, over plain decoding of the
+    same batch.
 
     A round of plain decoding: one token per text, a forward over `batch` rows.
-    A speculative round: tau tokens per text; gamma drafts of c times a *plain forward of this batch* each, and a forward over
+    A speculative round: tau tokens per text; gamma drafts of c times a *plain forward
+        of this batch* each, and a forward over
     batch * (gamma + 1) rows.
 
     Example: batch_speedup(0.8, 4, 0.0, 1, 1e9) is tau = 3.3616
@@ -257,7 +264,7 @@ batches = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
 
 
 def over_batches(ridge: int):
-    """Draw the speedup over the batch size (computed from the roofline, not measured)."""
+    """Draw the speedup over the batch size (computed, not measured)."""
     return curves_figure(
         [float(np.log2(b)) for b in batches],
         {

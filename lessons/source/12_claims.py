@@ -16,7 +16,7 @@ import numpy as np
 import minispec
 from minispec.analysis.prompts import bundled_prompts
 from minispec.analysis.timer import interleave
-from minispec.teaching import begin, explore
+from minispec.teaching import Times, begin, explore
 from minispec.viz.plots.curves import curves_figure
 
 lesson = begin("12")
@@ -81,9 +81,11 @@ verdict = lesson.working("verdict", verdict)
 def interval(
     plain: list[float], fast: list[float], picks: np.ndarray
 ) -> tuple[float, float]:
-    """Return the 5 % and 95 % percentiles of the bootstrapped median of plain[i] / fast[i].
+    """Return the 5 % and 95 % percentiles of the bootstrapped median of plain[i] /
+    fast[i].
 
-    picks: integers, shape [B, n]: row b says which rounds the b-th resampling takes. Use np.percentile.
+    picks: integers, shape [B, n]: row b says which rounds the b-th resampling takes.
+        Use np.percentile.
     """
     # BEGIN SOLUTION
     ratios = np.array(plain) / np.array(fast)
@@ -121,7 +123,8 @@ made = minispec.generate(
     seed=1,
 )
 print(
-    f"formula {tau:.2f}; a run with a synthetic draft of α = 0.8: {made.metrics.mean_acceptance_length:.2f}; "
+    f"formula {tau:.2f}; a run with a synthetic draft of α = 0.8: "
+    f"{made.metrics.mean_acceptance_length:.2f}; "
     f"verdict: {verdict((4.5 * 0.95, 4.5 * 1.05), (tau, tau))}"
 )
 
@@ -157,7 +160,6 @@ def run(prompt: str, temperature: float, gamma: int | None):
 
 
 picks = np.random.default_rng(0).integers(0, 7, (500, 7))
-found = {}
 for temperature in (0.0, 1.0):
     for domain, prompt in prompts.items():
         if temperature == 0.0:
@@ -172,10 +174,8 @@ for temperature in (0.0, 1.0):
         }
         times = interleave(seconds_per_token, 7)
         low, high = interval(times["plain"], times["fast"], picks)
-        found[f"{domain}, T = {temperature:g}"] = (low, high)
-        print(
-            f"{domain:10} T = {temperature:g}: {low:.2f}x to {high:.2f}x  →  {verdict((2.0, 3.0), (low, high))}"
-        )
+        case = f"{domain:10} T = {temperature:g}: {low:.2f}x to {high:.2f}x"
+        print(Times(times).conclude(f"{case}  →  {verdict((2.0, 3.0), (low, high))}"))
 
 # %% [markdown]
 # **Look.** One sentence, six cases, each with an interval of its own. What decides is the text, the temperature, and the machine.
@@ -221,7 +221,8 @@ explore(harm, v=[1.0, 1.2, 1.5, 2.0])
 def decode_bound(
     billions: float, bits: float, memory_gb: float, gb_per_s: float
 ) -> float:
-    """Return the most tokens per second of plain decoding, one sequence; 0.0 if the weights do not fit.
+    """Return the most tokens per second of plain decoding, one sequence; 0.0 if the
+    weights do not fit.
 
     Example: decode_bound(7, 16, 80, 2000) is 2000 / 14
     """
@@ -238,7 +239,9 @@ lesson.check("decode_bound", decode_bound)
 decode_bound = lesson.working("decode_bound", decode_bound)
 for bits in (16, 8, 4):
     print(
-        f"{bits:2} bits: {70 * bits / 8:5.1f} GB, at most {decode_bound(70, bits, 80, 2039):5.1f} tokens/s on a card of 80 GB and 2039 GB/s"
+        f"{bits:2} bits: {70 * bits / 8:5.1f} GB, at most "
+        f"{decode_bound(70, bits, 80, 2039):5.1f} tokens/s on a card of 80 GB and "
+        f"2039 GB/s"
     )
 
 # %% [markdown]
@@ -290,9 +293,11 @@ for a in (0.5, 0.7, 0.9):
 
 # %%
 def same_pair(rate_one: float, gamma_one: int, rate_two: float, gamma_two: int) -> bool:
-    """Return whether two rates (accepted / drafted) may come from one and the same alpha, to within 0.01 of alpha.
+    """Return whether two rates (accepted / drafted) may come from one and the same
+    alpha, to within 0.01 of alpha.
 
-    Invert rate = (alpha + ... + alpha^gamma) / gamma for both, by halving intervals, and compare.
+    Invert rate = (alpha + ... + alpha^gamma) / gamma for both, by halving intervals,
+    and compare.
 
     Example: same_pair(0.8, 1, 0.538, 5) is True
     """

@@ -27,7 +27,8 @@ from minispec.viz.plots.curves import curves_figure
 lesson = begin("13")
 for package in ("transformers", "vllm", "llama_cpp", "cupy"):
     print(
-        f"{package:12} {'installed' if importlib.util.find_spec(package) else 'not installed'}"
+        f"{package:12} "
+        f"{'installed' if importlib.util.find_spec(package) else 'not installed'}"
     )
 
 # %% [markdown]
@@ -131,7 +132,8 @@ lesson.check("read_log", read_log)
 
 # %%
 def first_difference(one: list[int], other: list[int]) -> int | None:
-    """Return the place where two token lists first differ, or None; a list that merely ends earlier differs at its end.
+    """Return the place where two token lists first differ, or None; a list that merely
+    ends earlier differs at its end.
 
     Example: first_difference([1, 2, 3], [1, 2]) is 2
     """
@@ -203,7 +205,8 @@ def launch_bound(
     bytes_read: float,
     gb_per_s: float,
 ) -> bool:
-    """Return whether launching a model's kernels one by one takes longer than reading its weights.
+    """Return whether launching a model's kernels one by one takes longer than reading
+    its weights.
 
     Example: launch_bound(2, 8, 5, 3e6, 2000) is True: 80 us against 1.5 us
     """
@@ -223,7 +226,7 @@ lesson.check("launch_bound", launch_bound)
 
 # %%
 def at_size(billions: float):
-    """Draw the most tokens per second on each card, over the number of bits per weight."""
+    """Draw the most tokens per second on each card, over the bits per weight."""
     bits = [4, 8, 16]
     speeds = {"a100": 2039, "h100": 3350, "rtx4090": 1008}
     return curves_figure(
@@ -232,7 +235,8 @@ def at_size(billions: float):
             name: [speed / (billions * b / 8) for b in bits]
             for name, speed in speeds.items()
         },
-        f"bits per weight, {billions:g} billion weights (whether they fit is another question)",
+        f"bits per weight, {billions:g} billion weights (whether they fit is another "
+        f"question)",
         "tokens per second, at most",
     )
 
