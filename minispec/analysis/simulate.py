@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from minispec.backends.base import Array
 from minispec.errors import OptionError
 from minispec.model.cache import KVCache
-from minispec.model.session import LanguageModel, Session, common_prefix
+from minispec.model.language_model import LanguageModel
+from minispec.model.session import Session, common_prefix
 
 
 class SimulatedClock:

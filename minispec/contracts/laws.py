@@ -17,7 +17,8 @@ from minispec.control import FixedGamma
 from minispec.drafters import Drafter, ModelDrafter
 from minispec.generation import Generation, Stream
 from minispec.generation.stopping import Limits
-from minispec.model.session import LanguageModel, Session
+from minispec.model.language_model import LanguageModel
+from minispec.model.session import Session
 from minispec.model.tree_session import TreeSession
 from minispec.noise import Noise
 from minispec.records import FinishReason

@@ -19,7 +19,8 @@ from minispec.drafters.translate import TranslatingDrafter
 from minispec.drafters.tree import Siblings, TreeDrafter
 from minispec.errors import OptionError, VocabularyError, shown
 from minispec.loading.bundled import DEFAULT_DRAFT
-from minispec.model.session import LanguageModel, Session
+from minispec.model.language_model import LanguageModel
+from minispec.model.session import Session
 from minispec.model.tree_session import TreeSession
 from minispec.sampling import Sampler
 from minispec.tokenizer import describe_difference

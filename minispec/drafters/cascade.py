@@ -18,10 +18,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.drafters.base import Drafter, MoreTokens, Params, Row, as_sampler, unlimited
+from minispec.drafters.base import Drafter, MoreTokens, Params, as_sampler, unlimited
 from minispec.model.session import Ask, Asks, Session, ask_for
 from minispec.noise import Coins
-from minispec.records import Draft
+from minispec.records import Draft, Probs
 from minispec.verifiers.rejection import residual
 
 
@@ -61,7 +61,7 @@ class CascadeDrafter:
     def propose(self, tokens: Sequence[int], gamma: int, coins: Coins, more: MoreTokens) -> Asks[Draft]:
         """Draft up to ``gamma`` tokens of the draft model in as few of its forwards as the inner drafter manages."""
         text = list(tokens)
-        rows: list[Row] = []
+        rows: list[Probs] = []
         window = self.session.model.n_positions
         end = len(tokens) + min(gamma, window + 1 - len(tokens))  # of what is drafted
         inner_round = 0
@@ -88,7 +88,7 @@ class CascadeDrafter:
     def _verify(
         self,
         text: list[int],
-        rows: list[Row],
+        rows: list[Probs],
         guess: Draft,
         probs: NDArray[np.float64],
         coins: Coins,
@@ -109,7 +109,7 @@ class CascadeDrafter:
             self.num_inner_accepted += 1
         return end
 
-    def _decide(self, guessed: int | None, own: Row, guess: Draft, i: int, coins: Coins, place: int) -> int:
+    def _decide(self, guessed: int | None, own: Probs, guess: Draft, i: int, coins: Coins, place: int) -> int:
         """Return a token distributed as ``own``, the guessed one if possible."""
         if guessed is None or self._coupled:
             return (coins.sample if self._coupled else coins.draft)(place, own)

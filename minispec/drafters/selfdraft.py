@@ -11,8 +11,9 @@ from minispec.drafters.base import Params
 from minispec.drafters.model import ModelDrafter
 from minispec.errors import OptionError
 from minispec.model.gpt2 import GPT2
+from minispec.model.language_model import LanguageModel
 from minispec.model.quantize import ROUNDED_DTYPES, rounded_model
-from minispec.model.session import LanguageModel, Session
+from minispec.model.session import Session
 
 
 class SelfDrafter(ModelDrafter):

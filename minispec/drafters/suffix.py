@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from minispec.drafters.base import MoreTokens, copy_draft, copy_on
+from minispec.drafters.base import MoreTokens
+from minispec.drafters.copying import copy_draft, copy_on
 from minispec.errors import OptionError
 from minispec.model.session import common_prefix
 from minispec.noise import Coins

@@ -20,13 +20,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.drafters.base import Params, Row
+from minispec.drafters.base import Params
 from minispec.drafters.model import ModelDrafter
 from minispec.errors import OptionError
 from minispec.model.session import Session
+from minispec.records import Probs
 
 
-def with_acceptance(target_probs: Row, alpha: float) -> Row:
+def with_acceptance(target_probs: Probs, alpha: float) -> Probs:
     """Return a distribution q with sum_x min(p, q) = alpha, or as near as one can come.
 
     Parameters
@@ -54,7 +55,7 @@ def with_acceptance(target_probs: Row, alpha: float) -> Row:
     return (1.0 - weight) * target_probs + weight * noise
 
 
-def _total_variation(p: Row, q: Row) -> float:
+def _total_variation(p: Probs, q: Probs) -> float:
     return 0.5 * float(np.abs(p - q).sum())
 
 
@@ -112,6 +113,6 @@ class SyntheticDrafter(ModelDrafter):
         self.alpha = alpha
         self.simulated_cost = cost
 
-    def probs(self, logits: NDArray[np.float32], prefix: Sequence[int]) -> Row:
+    def probs(self, logits: NDArray[np.float32], prefix: Sequence[int]) -> Probs:
         """Mix noise into the target's distribution."""
         return with_acceptance(super().probs(logits, prefix), self.alpha)

@@ -17,7 +17,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from minispec.drafters.base import MoreTokens, copy_draft
+from minispec.drafters.base import MoreTokens
+from minispec.drafters.copying import copy_draft
 from minispec.drafters.model import ModelDrafter
 from minispec.model.session import Asks, Session, common_prefix
 from minispec.noise import Coins

@@ -12,8 +12,7 @@ from minispec.errors import InputError, reason, shown
 from minispec.generation.events import Drafted, Emitted, Event, Finished, Prefilled, Verified, to_dict
 from minispec.generation.metrics import Metrics
 from minispec.generation.result import Generation
-from minispec.generation.stopping import Piece
-from minispec.records import TokenDetail
+from minispec.records import Piece, TokenDetail
 
 
 def to_line(event: Event, decode: Callable[[tuple[int, ...]], str]) -> str:

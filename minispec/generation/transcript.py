@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minispec.generation.details import token_details
-from minispec.generation.stopping import Piece, Stopper
+from minispec.generation.stopping import Stopper
 from minispec.generation.stopwatch import Stopwatch
-from minispec.records import Draft, Finish, Source, Step, Verdict
+from minispec.records import Draft, Finish, Piece, Source, Step, Verdict
 
 
 class Transcript:

@@ -17,9 +17,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from minispec.verifiers.base import Row, Survival
+from minispec.records import Probs
+from minispec.verifiers.base import Survival
 
-ChainLaw = Callable[[tuple[int, ...]], Row]
+ChainLaw = Callable[[tuple[int, ...]], Probs]
 """The law of the next token after the drafted prefix."""
 
 
