@@ -17,7 +17,7 @@ from minispec.contracts.enumerator import Enumerator
 from minispec.contracts.laws import Outcome, outcome, target_law, total_variation
 from minispec.control import FixedGamma
 from minispec.drafters import Drafter, ModelDrafter, NgramDrafter, TreeDrafter
-from minispec.drafters.base import unlimited
+from minispec.drafters.base import allow_all
 from minispec.drafters.shapes import fixed_tree
 from minispec.drafters.tree import Siblings
 from minispec.errors import InvariantError
@@ -182,7 +182,7 @@ def _make(new_drafter: NewDrafter, params: SamplingParams) -> Drafter:
 
 
 def _propose(drafter: Drafter, tokens: tuple[int, ...], gamma: int) -> Draft:
-    return answer(ask_for(drafter.propose(tokens, gamma, Coins(PhiloxNoise(0), position=len(tokens)), unlimited)))
+    return answer(ask_for(drafter.propose(tokens, gamma, Coins(PhiloxNoise(0), position=len(tokens)), allow_all)))
 
 
 def _require_exact(distance: float, what: str, params: SamplingParams, gamma: int) -> None:

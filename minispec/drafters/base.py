@@ -59,12 +59,12 @@ class Drafter(Protocol):
         ...
 
 
-def as_sampler(params: Params) -> Sampler:
+def make_sampler(params: Params) -> Sampler:
     """Return the sampler of plain sampling parameters, and a sampler as it is."""
     return params if isinstance(params, Sampler) else Sampler(params)
 
 
-def unlimited(probs: Probs) -> int:
+def allow_all(probs: Probs) -> int:
     """Let a draft grow to its full length, whatever it would be drawn from next."""
     return 1 << 30
 
@@ -85,7 +85,7 @@ class ChainDrafter:
     """
 
     def __init__(self, params: Params, vocab_size: int, window: int, *, coupled: bool = False) -> None:
-        self.sampler = as_sampler(params)
+        self.sampler = make_sampler(params)
         self.coupled = coupled
         self._vocab_size = vocab_size
         self._window = window

@@ -18,7 +18,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.drafters.base import Drafter, MoreTokens, Params, as_sampler, unlimited
+from minispec.drafters.base import Drafter, MoreTokens, Params, allow_all, make_sampler
 from minispec.model.session import Ask, Asks, Session, ask_for
 from minispec.noise import Coins
 from minispec.records import Draft, Probs
@@ -49,7 +49,7 @@ class CascadeDrafter:
         self.inner = inner
         self.num_inner = 0
         self.num_inner_accepted = 0
-        self._sampler = as_sampler(params)
+        self._sampler = make_sampler(params)
         self._coupled = coupled
 
     def prefill(self, tokens: Sequence[int]) -> None:
@@ -69,7 +69,7 @@ class CascadeDrafter:
             # One guess per token that may be drafted, so that how a token is drawn never depends on where the draft
             # must end. The last guess need not be fed: nothing of this draft follows it.
             inner = replace(coins, position=len(text), level=1, node=1 + inner_round)
-            guess = yield from ask_for(self.inner.propose(text, end - len(text), inner, unlimited))
+            guess = yield from ask_for(self.inner.propose(text, end - len(text), inner, allow_all))
             fed = guess.tokens[: end - len(text) - 1]
             logits = yield Ask(self.session, [*text[self.session.length :], *fed], num_logits=len(fed) + 1)
             own = self._sampler(logits, [*text, *fed])

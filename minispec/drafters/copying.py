@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from minispec.drafters.base import MoreTokens, one_hot, unlimited
+from minispec.drafters.base import MoreTokens, allow_all, one_hot
 from minispec.records import Draft
 
 
-def copy_draft(tokens: Sequence[int], vocab_size: int, more: MoreTokens = unlimited) -> Draft:
+def copy_draft(tokens: Sequence[int], vocab_size: int, more: MoreTokens = allow_all) -> Draft:
     """Return a deterministic draft: each token was certain, so its row is one-hot and no noise is read."""
     probs = one_hot(tokens, vocab_size)
     count, gamma = 0, len(tokens)

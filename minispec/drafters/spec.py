@@ -1,7 +1,7 @@
 """``KIND[:key=value,...]``: how a draft is asked for; ``drafters.build`` makes it.
 
-A KIND that is not in :data:`KINDS` is one that another package brings (``drafters.plugins``), or else the name or folder
-of a model (a folder that is called like a kind: ``./ngram``).
+A KIND that is not in :data:`KINDS` is one that another package brings (``drafters.plugins``), or else a model's name or
+folder (a folder that is called like a kind: ``./ngram``).
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from typing import Literal
 
 import numpy as np
 
-from minispec.drafters.base import MoreTokens, Params, as_sampler, one_hot
+from minispec.drafters.base import MoreTokens, Params, make_sampler, one_hot
 from minispec.drafters.shapes import TreeShape
 from minispec.model.session import Asks
 from minispec.model.tree_session import AskTree, TreeSession
@@ -53,7 +53,7 @@ class TreeDrafter:
         self.session = session
         self.shape = shape
         self.siblings = siblings
-        self._sampler = as_sampler(params)
+        self._sampler = make_sampler(params)
         self._num_slots = min(num_slots, session.cache.capacity)
 
     def prefill(self, tokens: Sequence[int]) -> None:

@@ -17,7 +17,7 @@ from typing import ParamSpec
 
 from minispec.backends import BACKENDS
 from minispec.backends.formats import AUTO
-from minispec.control import GammaPolicy, get_policy, remembered
+from minispec.control import GammaPolicy, get_policy, recall_fallback
 from minispec.drafters import Drafter, build_drafter
 from minispec.generation.audit import AuditedSession
 from minispec.generation.options import Options
@@ -132,7 +132,7 @@ def stream(
         )  # fmt: skip
     draft_name = draft if draft is None or isinstance(draft, str) else getattr(draft, "name", type(draft).__name__)
     if fallback != "off" and draft_name is not None:
-        policy = remembered(fallback, policy, (model.name, draft_name), model)
+        policy = recall_fallback(fallback, policy, (model.name, draft_name), model)
     return Stream(
         prompt_tokens,
         session,

@@ -85,7 +85,7 @@ class Stopper:
         in_context = self._limits.n_positions - self._num_prompt_tokens
         return min(self._limits.max_tokens, in_context) - self.num_tokens
 
-    def budget(self) -> Finish | None:
+    def check_budget(self) -> Finish | None:
         """Return why no further token may be emitted, if that is so."""
         if self.room > 0:
             return None
@@ -116,7 +116,7 @@ class Stopper:
                 keep = begin != self._own_begin(token, pending, text)
                 return self._held.cut(Piece(text, source), begin), Finish("stop", stop), keep
             self._held.add(Piece(text, source))
-        finish = self.budget()
+        finish = self.check_budget()
         return (self._held.release() if finish is None else self._flush(source)), finish, True
 
     def _own_begin(self, token: int, pending: bytes, text: str) -> int | None:

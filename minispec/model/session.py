@@ -81,7 +81,7 @@ class Session:
 
     def ask_prefill(self, tokens: Sequence[int]) -> Iterator[Ask]:
         """Ask for the forwards of :meth:`prefill`, one after the other; their answers are empty."""
-        self.rollback(common_prefix(self.tokens, tokens))
+        self.rollback(count_shared(self.tokens, tokens))
         for start in range(self.length, len(tokens), PREFILL_CHUNK):
             yield Ask(self, tokens[start : start + PREFILL_CHUNK], num_logits=0)
 
@@ -146,7 +146,7 @@ def answer(work: Asks[T]) -> T:
         return result
 
 
-def common_prefix(a: Sequence[int], b: Sequence[int]) -> int:
+def count_shared(a: Sequence[int], b: Sequence[int]) -> int:
     """Return how many leading tokens two sequences share."""
     shared = 0
     for x, y in zip(a, b, strict=False):

@@ -95,7 +95,7 @@ def require_chain(draft: Draft) -> None:
         raise InvariantError(f"a rule for chains was handed a tree with parents {draft.parents}")
 
 
-def children(draft: Draft) -> list[list[int]]:
+def list_children(draft: Draft) -> list[list[int]]:
     """Return the children of each node in the order they are tried: entry 0 the root's, entry i + 1 those of node i.
 
     Raises

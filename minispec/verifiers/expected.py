@@ -20,11 +20,11 @@ import numpy as np
 from minispec.records import Probs
 from minispec.verifiers.base import Survival
 
-ChainLaw = Callable[[tuple[int, ...]], Probs]
+NextProbs = Callable[[tuple[int, ...]], Probs]
 """The law of the next token after the drafted prefix."""
 
 
-def expected_accepted(survival: Survival, target: ChainLaw, draft: ChainLaw, gamma: int) -> float:
+def expected_accepted(survival: Survival, target: NextProbs, draft: NextProbs, gamma: int) -> float:
     """Return E[tau], the expected number of kept drafts out of ``gamma`` drawn from ``draft``.
 
     Notes

@@ -55,9 +55,11 @@ def survival(before: float, target_probs: Probs, draft_probs: Probs, token: int,
     return before * float(keep(target_probs, draft_probs, lenience=lenience)[token])
 
 
-def output_law(target_probs: Probs, draft_probs: Probs, *, lenience: float) -> Probs:
+def output_distribution(target_probs: Probs, draft_probs: Probs, *, lenience: float) -> Probs:
     """Return min(p / l, q) + (1 - alpha_l) residual, the law of a token at a judged position."""
-    return one_by_one.output_law(target_probs, draft_probs, keep=partial(keep, lenience=lenience), replace=residual)
+    return one_by_one.output_distribution(
+        target_probs, draft_probs, keep=partial(keep, lenience=lenience), replace=residual
+    )
 
 
 def verify(

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from minispec.noise import Coins
 from minispec.records import Draft, Probs, Source, Verdict
-from minispec.verifiers.base import children, to_path
+from minispec.verifiers.base import list_children, to_path
 
 
 def acceptance_probability(target_probs: Probs, draft_probs: Probs) -> float:
@@ -44,7 +44,7 @@ def verify(draft: Draft, target_probs: NDArray[np.float64], coins: Coins) -> Ver
     ``accept_probs`` holds p(x) of every candidate that was compared with a draw: the probability of acceptance for a
     draft that is independent of that draw.
     """
-    following = children(draft)
+    following = list_children(draft)
     path: list[int] = []
     accept_probs: list[float] = []
     here = 0  # the row of the target, and the entry of ``following``, for the node we are at

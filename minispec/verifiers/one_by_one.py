@@ -1,7 +1,7 @@
 """Any rule that judges a chain token by token: how likely to keep, and what to draw from otherwise.
 
 :mod:`verifiers.rejection` spells this loop out for the one choice that is lossless for every draft. The rules that are
-lossy on purpose make another choice of the two functions, and :func:`output_law` says what comes of it.
+lossy on purpose make another choice of the two functions, and :func:`output_distribution` says what comes of it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def acceptance_probability(target_probs: Probs, draft_probs: Probs, *, keep: Kee
     return float(draft_probs @ keep(target_probs, draft_probs))
 
 
-def output_law(target_probs: Probs, draft_probs: Probs, *, keep: Keep, replace: Replace) -> Probs:
+def output_distribution(target_probs: Probs, draft_probs: Probs, *, keep: Keep, replace: Replace) -> Probs:
     """Return the law of the token that such a rule emits at a position where a draft from q is judged.
 
     A token leaves it accepted, or as the replacement of a rejected one.

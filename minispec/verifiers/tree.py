@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from minispec.noise import Coins
 from minispec.records import Draft, Probs, Verdict
 from minispec.theory import acceptance_probability as one_round
-from minispec.verifiers.base import children, require_drawn, to_path
+from minispec.verifiers.base import list_children, require_drawn, to_path
 from minispec.verifiers.rejection import residual
 
 
@@ -63,7 +63,7 @@ def verify(draft: Draft, target_probs: NDArray[np.float64], coins: Coins) -> Ver
     """
     if not len(draft):
         return Verdict(0, coins.sample(0, target_probs[0]), "plain")
-    following = children(draft)
+    following = list_children(draft)
     path: list[int] = []
     accept_probs: list[float] = []
     here = 0  # the row of the target, and the entry of ``following``, for the node we are at

@@ -62,10 +62,10 @@ def survival(
     return before if target_probs[token] > threshold(target_probs, epsilon=epsilon, delta=delta) else 0.0
 
 
-def output_law(target_probs: Probs, draft_probs: Probs, *, epsilon: float, delta: float) -> Probs:
+def output_distribution(target_probs: Probs, draft_probs: Probs, *, epsilon: float, delta: float) -> Probs:
     """Return q on S plus (1 - q(S)) p, the law of a token at a judged position."""
     accept = partial(keep, epsilon=epsilon, delta=delta)
-    return one_by_one.output_law(target_probs, draft_probs, keep=accept, replace=replacement)
+    return one_by_one.output_distribution(target_probs, draft_probs, keep=accept, replace=replacement)
 
 
 def verify(
