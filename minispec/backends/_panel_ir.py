@@ -419,7 +419,7 @@ def pointer(typing, address):
 
 
 @intrinsic
-def widened(typing, weight):
+def widen(typing, weight):
     """Return one weight, as it is kept, as a float32; see ``formats`` for what the bits mean."""
 
     def codegen(context, builder, sig, args):

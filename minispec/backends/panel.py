@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from minispec.backends import _panel, formats, threads
 from minispec.backends._panel_ir import PANEL
-from minispec.backends.arrays import aligned_zeros, weight_zeros
+from minispec.backends.arrays import allocate_aligned, allocate_weights
 from minispec.backends.base import MLP, Array, Attention, Backend, Block, Cache, Feed, Index, Linear, Norm
 from minispec.backends.isa import ISA
 from minispec.errors import InvariantError
@@ -75,7 +75,7 @@ class PanelBackend(Backend):
         self._num_weights += num_inputs * num_outputs
         width = PANEL
         num_panels = -(-num_outputs // width)
-        panels = weight_zeros((num_panels, num_inputs, width), formats.STORED[dtype])
+        panels = allocate_weights((num_panels, num_inputs, width), formats.STORED[dtype])
         scale = np.empty(num_outputs if dtype == "int8" else 0, np.float32)
         for panel in range(num_panels):
             columns = slice(panel * width, (panel + 1) * width)
@@ -241,7 +241,7 @@ class PanelBackend(Backend):
 
     def zeros(self, shape: tuple[int, ...], dtype: str = "float32") -> Array:
         """See :meth:`Backend.zeros`."""
-        return aligned_zeros(shape, np.float32)
+        return allocate_aligned(shape, np.float32)
 
     def warm_up(self, dtype: str = "float32") -> None:
         """Compile the kernels for weights of a format (or read them from Numba's cache) on inputs of a few elements."""

@@ -18,7 +18,8 @@ from minispec.control import FixedGamma
 from minispec.drafters import Drafter, ModelDrafter
 from minispec.generation import Generation, Stream
 from minispec.generation.stopping import Limits
-from minispec.model.session import LanguageModel, Session
+from minispec.model.language_model import LanguageModel
+from minispec.model.session import Session
 from minispec.model.tree_session import TreeSession
 from minispec.noise import Noise
 from minispec.records import FinishReason
@@ -115,7 +116,7 @@ def target_law(
         if end is not None:
             law[end] = law.get(end, 0.0) + prob
             return
-        for token, next_prob in enumerate(next_law(model, params, [*prompt, *tokens])):
+        for token, next_prob in enumerate(next_distribution(model, params, [*prompt, *tokens])):
             if next_prob > 0.0:
                 walk((*tokens, token), prob * float(next_prob))
 
@@ -123,7 +124,7 @@ def target_law(
     return law
 
 
-def next_law(model: LanguageModel, params: SamplingParams, prefix: Sequence[int]) -> NDArray[np.float64]:
+def next_distribution(model: LanguageModel, params: SamplingParams, prefix: Sequence[int]) -> NDArray[np.float64]:
     """Return what the token after ``prefix`` is drawn from, shape (V,).
 
     The table's row becomes float32 logits first, as in the model's forward: that rounding is the model's, not the

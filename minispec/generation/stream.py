@@ -186,7 +186,7 @@ class Stream:
         if self._prefill_s is None:
             yield self._prefill()
         for step in transcript.steps[self._num_delivered :]:
-            yield from self._committed(step)
+            yield from self._report_committed(step)
         self._other_forwards = self.target.num_forwards - len(transcript.steps)  # the prefill's and interrupted steps'
         loop = decode(
             transcript, self.target, self.drafter, self._sampler, self._noise, self._verifier.verify, self._policy
@@ -197,7 +197,7 @@ class Stream:
             logits = _NO_LOGITS
             if isinstance(asked, Ask):
                 logits = asked.answer()
-                self._watch.scored()
+                self._watch.note_forward()
             else:
                 yield from self._tell(asked)
             try:
@@ -209,35 +209,35 @@ class Stream:
     def _tell(self, done: Draft | Step) -> Iterator[Event]:
         """Say what the loop has come to, while the clock stands still."""
         if isinstance(done, Draft):
-            self._watch.drafted()
+            self._watch.note_draft()
             if self.speculates:
-                yield self._drafted(done)
+                yield self._report_draft(done)
             self._watch.resume()
             return
         self._observe()
         if self._audit:
             audit_step(self._transcript, self.target, self._other_forwards)
-        yield from self._committed(done)
+        yield from self._report_committed(done)
         self._watch.start()
 
-    def _committed(self, step: Step) -> Iterator[Event]:
+    def _report_committed(self, step: Step) -> Iterator[Event]:
         """Say of a committed step what has not been said yet."""
         if self.speculates and step.index == self._num_verified:
-            yield _verified(step)
-        yield self._emitted(step)
+            yield _report_verdict(step)
+        yield self._report_emitted(step)
 
-    def _drafted(self, draft: Draft) -> Drafted:
+    def _report_draft(self, draft: Draft) -> Drafted:
         index, position = len(self._transcript.steps), len(self._transcript.tokens)
         probs = tuple(float(draft.probs[i, token]) for i, token in enumerate(draft.tokens))
         return Drafted(index, position, draft.tokens, probs, self._watch.draft_s, draft.parents)
 
-    def _emitted(self, step: Step) -> Emitted:
+    def _report_emitted(self, step: Step) -> Emitted:
         pieces = tuple(self._transcript.pieces[step.index])
         return Emitted(step.index, step.position, step.tokens, step.sources, pieces, step.details)
 
     def _observe(self) -> None:
         """Let the policy learn from each committed step once, also from one that an interruption kept from it."""
-        for step in self._transcript.unobserved():
+        for step in self._transcript.take_unobserved():
             self._policy.observe(step)
 
     def _prefill(self) -> Prefilled:
@@ -257,7 +257,7 @@ class Stream:
         self.drafter.rollback(length)
 
 
-def _verified(step: Step) -> Verified:
+def _report_verdict(step: Step) -> Verified:
     verdict = step.verdict
     rejected = tuple(token for i, token in enumerate(step.draft_tokens) if i not in verdict.accepted)
     return Verified(

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minispec.noise import Coins
-from minispec.records import Draft, Verdict
-from minispec.verifiers.base import Row, require_chain, require_drawn
+from minispec.records import Draft, Probs, Verdict
+from minispec.verifiers.base import require_chain, require_drawn
 
 
 def residual(target_probs: NDArray[np.float64], draft_probs: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -35,7 +35,7 @@ def residual(target_probs: NDArray[np.float64], draft_probs: NDArray[np.float64]
     return positive / mass if mass > 0.0 else target_probs
 
 
-def survival(before: float, target_probs: Row, draft_probs: Row, token: int) -> float:
+def survival(before: float, target_probs: Probs, draft_probs: Probs, token: int) -> float:
     """Return s_i = s_{i-1} min(1, p(x_i) / q(x_i)); see :mod:`verifiers.expected`."""
     return before * min(1.0, float(target_probs[token]) / float(draft_probs[token]))
 

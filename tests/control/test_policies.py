@@ -10,7 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minispec.control import AutoGamma, ConfidenceGamma, Fallback, FixedGamma, GammaPolicy, HeuristicGamma, remembered
+from minispec.control import (
+    AutoGamma,
+    ConfidenceGamma,
+    Fallback,
+    FixedGamma,
+    GammaPolicy,
+    HeuristicGamma,
+    recall_fallback,
+)
 from minispec.control.gamma import UNLIMITED, ReplayedGamma
 from minispec.errors import OptionError
 from minispec.records import Step, Verdict
@@ -163,13 +171,13 @@ def test_scopes_decide_how_long_a_fallback_is_remembered() -> None:
 
     one, other, pair = Session(), Session(), ("target", "draft")
     policy = FixedGamma(5)
-    assert remembered("request", policy, pair, one) is not remembered("request", policy, pair, one)
-    kept = remembered("session", policy, pair, one)
-    assert remembered("session", policy, pair, one) is kept
-    assert remembered("session", policy, pair, other) is not kept
-    assert remembered("session", policy, ("target", "another draft"), one) is not kept
-    assert remembered("process", policy, pair, one) is remembered("process", policy, pair, other)
-    assert remembered("process", policy, pair, one) is not kept
+    assert recall_fallback("request", policy, pair, one) is not recall_fallback("request", policy, pair, one)
+    kept = recall_fallback("session", policy, pair, one)
+    assert recall_fallback("session", policy, pair, one) is kept
+    assert recall_fallback("session", policy, pair, other) is not kept
+    assert recall_fallback("session", policy, ("target", "another draft"), one) is not kept
+    assert recall_fallback("process", policy, pair, one) is recall_fallback("process", policy, pair, other)
+    assert recall_fallback("process", policy, pair, one) is not kept
 
 
 @pytest.mark.parametrize(
@@ -177,7 +185,7 @@ def test_scopes_decide_how_long_a_fallback_is_remembered() -> None:
     [
         lambda: FixedGamma(-1),
         lambda: ConfidenceGamma(1.5),
-        lambda: remembered("forever", FixedGamma(1), ("", ""), None),
+        lambda: recall_fallback("forever", FixedGamma(1), ("", ""), None),
     ],
 )
 def test_nonsense_is_refused(make: Callable[[], object]) -> None:

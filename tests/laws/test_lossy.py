@@ -27,9 +27,9 @@ from .space import (
 )
 
 OUTPUT_LAWS = {
-    "lenient:lenience=0.5": partial(lenient.output_law, lenience=0.5),
-    "lenient:lenience=0.9": partial(lenient.output_law, lenience=0.9),
-    "typical:epsilon=0.3,delta=0.6": partial(typical.output_law, epsilon=0.3, delta=0.6),
+    "lenient:lenience=0.5": partial(lenient.output_distribution, lenience=0.5),
+    "lenient:lenience=0.9": partial(lenient.output_distribution, lenience=0.9),
+    "typical:epsilon=0.3,delta=0.6": partial(typical.output_distribution, epsilon=0.3, delta=0.6),
 }
 AXES_OF_ONE_POSITION = {
     "verify": tuple(OUTPUT_LAWS),

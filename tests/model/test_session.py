@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from minispec.errors import InvariantError
 from minispec.model import session as session_module
-from minispec.model.session import Session, common_prefix
+from minispec.model.session import Session, count_shared
 from minispec.model.toy import TableModel
 from tests.generation.tiny import random_gpt2
 from tests.models import Counted
@@ -59,7 +59,7 @@ class SessionMachine(RuleBasedStateMachine):
     def prefill(self, shared, new):
         """A prompt that shares a beginning with what is there feeds the rest alone, in chunks."""
         prompt = [*self.text[:shared], *new][:N_POSITIONS]
-        lacking = len(prompt) - common_prefix(self.text, prompt)
+        lacking = len(prompt) - count_shared(self.text, prompt)
         told = []
         self.session.prefill(prompt, told.append)
         self.text = prompt

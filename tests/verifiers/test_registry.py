@@ -43,10 +43,10 @@ def test_options_are_part_of_the_name_and_reach_the_rule() -> None:
     assert rule.name == "lenient:lenience=0.123456789"
     assert get_verifier(rule.name).name == rule.name
     for rule, law in (
-        (get_verifier("lenient:lenience=0.25"), lenient.output_law(target(()), draft(()), lenience=0.25)),
+        (get_verifier("lenient:lenience=0.25"), lenient.output_distribution(target(()), draft(()), lenience=0.25)),
         (
             get_verifier("typical:delta=0.9,epsilon=0.4"),
-            typical.output_law(target(()), draft(()), epsilon=0.4, delta=0.9),
+            typical.output_distribution(target(()), draft(()), epsilon=0.4, delta=0.9),
         ),
     ):
         stated = 0.5 * np.abs(law - target(())).sum()

@@ -17,7 +17,7 @@ from minispec.noise import Coins, PhiloxNoise
 from minispec.records import Draft, Verdict
 from minispec.verifiers import rejection
 from minispec.verifiers import tree as rule
-from minispec.verifiers.base import children
+from minispec.verifiers.base import list_children
 from minispec.verifiers.rejection import residual
 from tests.verifiers import exact
 from tests.verifiers.exact import always, chain, frozen, independent, likeliest, random_laws, tree, without_replacement
@@ -202,5 +202,5 @@ def test_stating_the_first_siblings_row_for_all_is_wrong_without_replacement() -
 
 
 def test_children_of_a_chain_and_of_a_tree() -> None:
-    assert children(Draft((5, 6), frozen(np.ones((2, 7))))) == [[0], [1], []]
-    assert children(Draft((5, 6, 6), frozen(np.ones((3, 7))), (-1, -1, 0))) == [[0, 1], [2], [], []]
+    assert list_children(Draft((5, 6), frozen(np.ones((2, 7))))) == [[0], [1], []]
+    assert list_children(Draft((5, 6, 6), frozen(np.ones((3, 7))), (-1, -1, 0))) == [[0, 1], [2], [], []]

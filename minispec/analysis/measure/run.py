@@ -18,7 +18,7 @@ from minispec.errors import OptionError, PromptError, missing, shown
 from minispec.generation import Generation, Stream, stream
 from minispec.loading import load_model
 from minispec.model import GPT2
-from minispec.model.session import LanguageModel
+from minispec.model.language_model import LanguageModel
 
 Load = Callable[[str, str], LanguageModel]
 """Gives the model of a name and of the role "target" or "draft"."""

@@ -22,7 +22,7 @@ from minispec.experiments.instruments import (
 )
 from minispec.experiments.verdicts import Interval, Verdict, above, tally
 from minispec.model.cache import KVCache
-from minispec.model.session import LanguageModel
+from minispec.model.language_model import LanguageModel
 from minispec.sampling import SamplingParams
 from minispec.sampling.draw import distribution
 from minispec.theory import speedup, tau
