@@ -15,6 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
+from minispec.analysis.trust import doubts, sentence
 from minispec.errors import OptionError
 from minispec.theory import speedup
 
@@ -176,13 +177,19 @@ class VerifyCurve:
 
     @property
     def warning(self) -> str | None:
-        """One line if the machine was too unsteady for these points to be believed."""
-        if self.evened_out <= UNSTEADY:
-            return None
-        return (
-            "the machine was unsteady: the costs of steps of different lengths contradict each other by "
-            f"{self.evened_out:.2f} plain steps, which was evened out. Measure again when nothing else runs"
-        )
+        """One line if these points cannot be trusted."""
+        return sentence(self.doubts) if self.doubts else None
+
+    @property
+    def doubts(self) -> list[str]:
+        """Why these points cannot be trusted (:mod:`minispec.analysis.trust`)."""
+        found = doubts(verify_costs=self.points)
+        if self.evened_out > UNSTEADY:
+            found.append(
+                "the costs of steps of different lengths contradict each other by "
+                f"{self.evened_out:.2f} plain steps, which was evened out"
+            )
+        return found
 
     def __call__(self, rows: float) -> float:
         """Return v(rows)."""
