@@ -9,6 +9,7 @@ around it (sampling). With it the cost of a speculative step is gamma c + v + o 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -17,7 +18,6 @@ import numpy as np
 
 from minispec.analysis.trust import doubts, sentence
 from minispec.errors import OptionError
-from minispec.theory import speedup
 
 
 class Times(Protocol):
@@ -79,8 +79,14 @@ class StepCosts:
     overhead: float
 
     def speedup(self, tokens_per_step: float) -> float:
-        """Return tau / (gamma c + v + o): what these costs and so many tokens per step make."""
-        return speedup(tokens_per_step, self.gamma, self.cost_ratio, self.verify_cost, self.overhead)
+        """Return tau / (gamma c + v + o): what these costs and so many tokens per step make.
+
+        Costs measured on a busy machine may be impossible (:mod:`minispec.analysis.trust` says so); a step that would
+        cost nothing makes it infinite.
+        """
+        # tau / (gamma c + v + o)
+        cost = self.gamma * self.cost_ratio + self.verify_cost + self.overhead
+        return tokens_per_step / cost if cost > 0.0 else math.inf
 
 
 def step_costs(plain: Times, speculative: Times) -> StepCosts:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from dataclasses import replace
 
 import pytest
 
 from minispec.analysis import trust
 from minispec.analysis.compare import Comparison, doubts_of_run
 from minispec.analysis.measure.report import remarks
-from minispec.analysis.step_costs import VerifyCurve
+from minispec.analysis.step_costs import Totals, VerifyCurve, costs_of_run
 from minispec.analysis.timer import Costs
 from minispec.analysis.trust import doubts, least_cost_ratio
 from minispec.generation import generate
@@ -103,3 +104,11 @@ def test_measure_says_so_for_each_way_to_decode(suspicious, tmp_path) -> None:
     summaries = json.loads((tmp_path / "found.json").read_text())["summaries"]
     assert all("the rounds of a prompt" in " ".join(summary["doubts"]) for summary in summaries)
     assert remarks([]) == []
+
+
+def test_impossible_costs_make_an_impossible_speedup_and_no_error() -> None:
+    """A row measured while the machine did something else makes v negative; the run's text is fine all the same."""
+    run = Totals(6, num_steps=2, num_draft_tokens=8, prefill_s=0.0, draft_s=0.0, target_s=0.2, decode_s=0.4)
+    busy = replace(costs_of_run(run, target_row_s=30.0), verify_cost=-2.0, overhead=0.0)
+    assert busy.speedup(3.0) == float("inf")
+    assert doubts(verify_costs={5: busy.verify_cost})
