@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from dataclasses import replace
 
 import pytest
 
 from minispec.analysis import trust
 from minispec.analysis.compare import Comparison, doubts_of_run
 from minispec.analysis.measure.report import remarks
-from minispec.analysis.step_costs import Totals, VerifyCurve, costs_of_run
-from minispec.analysis.timer import Costs
+from minispec.analysis.step_costs import StepCosts, Totals, VerifyCurve, costs_of_run
 from minispec.analysis.trust import doubts, least_cost_ratio
 from minispec.generation import generate
 from minispec.loading import load_model
@@ -41,7 +39,7 @@ def test_what_lies_apart_or_beyond_a_bound_is_doubted(figures, words) -> None:
 
 
 def test_the_least_cost_ratio_is_that_of_the_bytes() -> None:
-    target, draft = load_model("target-17m"), load_model("draft-1.6m")
+    target, draft = load_model("target-17m", dtype="float32"), load_model("draft-1.6m", dtype="float32")
     small = load_model("draft-1.6m", dtype="int8")
     assert 0.01 < least_cost_ratio(target, draft) < 0.03
     assert least_cost_ratio(target, small) == pytest.approx(least_cost_ratio(target, draft) / 4)
@@ -51,7 +49,7 @@ def test_the_least_cost_ratio_is_that_of_the_bytes() -> None:
 def test_a_run_is_doubted_for_each_of_its_figures() -> None:
     model = TableModel(8, 64, seed=1)
     run = generate([1], target=model, draft=TableModel(8, 64, seed=2), max_tokens=30, gamma=3)
-    costs = Costs(target_row_s=1.0, cost_ratio=0.01, verify_cost=0.7, predicted_speedup=9.9)
+    costs = StepCosts(unit_s=1.0, gamma=5.0, cost_ratio=0.01, verify_cost=0.7, overhead=0.0)
     fine = Comparison(1.1, (1.0, 1.2), 1.1, 1.0, (1.0, 1.2), (0.9, 1.1), 3, False)
     assert not doubts_of_run(run, dataclasses.replace(costs, verify_cost=1.2), fine, 0.001)
     wild = dataclasses.replace(fine, speedup=5.0, speculative_range=(0.2, 1.1))
@@ -109,6 +107,6 @@ def test_measure_says_so_for_each_way_to_decode(suspicious, tmp_path) -> None:
 def test_impossible_costs_make_an_impossible_speedup_and_no_error() -> None:
     """A row measured while the machine did something else makes v negative; the run's text is fine all the same."""
     run = Totals(6, num_steps=2, num_draft_tokens=8, prefill_s=0.0, draft_s=0.0, target_s=0.2, decode_s=0.4)
-    busy = replace(costs_of_run(run, target_row_s=30.0), verify_cost=-2.0, overhead=0.0)
+    busy = dataclasses.replace(costs_of_run(run, target_row_s=30.0), verify_cost=-2.0, overhead=0.0)
     assert busy.speedup(3.0) == float("inf")
     assert doubts(verify_costs={5: busy.verify_cost})
