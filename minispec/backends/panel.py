@@ -216,6 +216,12 @@ class PanelBackend(Backend):
             self._num_threads(len(x)),
         )
 
+    def run(self, compute: Callable[[Cache, Feed], Array], cache: Cache, feed: Feed) -> Array:
+        """See :meth:`Backend.run`; a forward of several threads tells how they should wait for each other."""
+        if self._is_short(len(feed.tokens)):
+            return compute(cache, feed)
+        return threads.watched(compute, cache, feed)
+
     def linear_shares(self, x: Array, matrix: Linear) -> int:
         """Return among how many threads :meth:`linear` shares its work; more than one is a parallel region."""
         work = x.size * matrix.num_outputs
@@ -228,7 +234,10 @@ class PanelBackend(Backend):
 
     def _num_threads(self, rows: int) -> int:
         """Return one thread for a forward so short that waking others gains nothing; it also fears no neighbour."""
-        return 1 if rows * self._num_weights < _SHORT_FORWARD else threads.num_threads()
+        return 1 if self._is_short(rows) else threads.num_threads()
+
+    def _is_short(self, rows: int) -> bool:
+        return rows * self._num_weights < _SHORT_FORWARD
 
     def zeros(self, shape: tuple[int, ...], dtype: str = "float32") -> Array:
         """See :meth:`Backend.zeros`."""

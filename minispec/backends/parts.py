@@ -84,8 +84,8 @@ class Feed:
         Run the first so many.
     num_logits : int
         Logits are wanted of the last so many tokens.
-    lengths_after : dict of int to int
-        How many slots of each row are in use when the forward is through.
+    spans : dict of int to (int, int)
+        Of each row, the first slot that the forward fills and the first one behind.
     """
 
     tokens: Index
@@ -96,7 +96,7 @@ class Feed:
     visible: NDArray[np.bool_] | None
     num_layers: int
     num_logits: int
-    lengths_after: dict[int, int] = field(default_factory=dict)
+    spans: dict[int, tuple[int, int]] = field(default_factory=dict)
 
 
 class Cache(Protocol):

@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import click
@@ -19,7 +18,7 @@ from minispec.analysis.roofline.machine import LADDER_BYTES, Machine, describe_c
 from minispec.backends import BACKENDS, DOT_DTYPES, DTYPES
 from minispec.cli.lists import Several
 from minispec.cli.machine_report import QUICK_LADDER, measured_facts, print_machine, size, stdout, table, time
-from minispec.cli.options import ModelName, option, threads_option
+from minispec.cli.options import FileName, ModelName, option, threads_option
 from minispec.drafters.build import check_vocabularies
 from minispec.errors import MinispecError
 from minispec.loading import load_model
@@ -50,7 +49,7 @@ _FULL = Plan()
 @click.option(
     "--prompts",
     "prompt_file",
-    type=click.Path(path_type=Path),
+    type=FileName(),
     help="A prompt file instead of the bundled stories, code and questions.",
 )
 @option("--context", type=click.IntRange(min=0), default=_FULL.context, help="Cached tokens of the timed forwards.")
@@ -71,7 +70,7 @@ _FULL = Plan()
 @option("--repeats", type=click.IntRange(min=1), default=_FULL.repeats, help="Rounds of every comparison; at least 5.")
 @click.option("--quick", is_flag=True, help="Little of everything, five rounds: seconds. To see it work, not to quote.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout.")
-@click.option("--plot", type=click.Path(path_type=Path), help="Write the figure to this file (.png, .svg or .pdf).")
+@click.option("--plot", type=FileName(), help="Write the figure to this file (.png, .svg or .pdf).")
 def bench(**options: Any) -> None:
     """Measure decoding, verification, prefill, drafting, sampling, and speculation by domain.
 

@@ -10,6 +10,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from minispec.cli.options import FileName
 from minispec.errors import OptionError, OutputError, reason, shown
 from minispec.experiments.framework import FULL, NAMES, TINY, Experiment, Setting, get_experiment
 from minispec.experiments.ledger import judge_again, load, load_all, measure, report, save
@@ -113,7 +114,7 @@ def judge(results: Path) -> None:
 
 
 @experiment.command("report")
-@click.option("--write", type=click.Path(path_type=Path, dir_okay=False), help="Write the page here instead.")
+@click.option("--write", type=FileName(), help="Write the page here instead.")
 @_results
 def report_command(write: Path | None, results: Path) -> None:
     """Print the page that the results make, as Markdown."""

@@ -28,6 +28,7 @@ _COMMANDS = (
     "diff",
     "doctor",
     "experiment",
+    "export",
     "generate",
     "grade",
     "lessons",

@@ -17,7 +17,7 @@ from minispec.analysis.plan import MAX_GAMMA, Plan, make_plan, rate_note
 from minispec.analysis.prompts import bundled_prompts, read_prompts
 from minispec.analysis.step_costs import VerifyCurve
 from minispec.backends import BACKENDS, GPU_BACKENDS
-from minispec.cli.options import ModelName, option
+from minispec.cli.options import FileName, ModelName, option
 from minispec.drafters.spec import parse_draft
 from minispec.errors import OptionError
 from minispec.generation.options import Options
@@ -56,7 +56,7 @@ class VerifyPoint(click.ParamType):  # type: ignore[type-arg]  # generic only in
 @click.option("--overhead", type=float, help="o: the rest of a step / a one-row target forward.")
 @click.option("--max-gamma", type=int, default=MAX_GAMMA, show_default=True, help="The longest draft to look at.")
 @click.option("--measured", is_flag=True, help="Measure alpha and costs, on the bundled prompts.")
-@click.option("--prompts", type=click.Path(path_type=Path, dir_okay=False), help="Measure them on this file's prompts.")
+@click.option("--prompts", type=FileName(), help="Measure them on this file's prompts.")
 @click.option("--limit", type=click.IntRange(min=1), help="Measure on the first N prompts only.")
 @option("--target", type=ModelName(), default=DEFAULT_TARGET, help="Where it is measured: the target.")
 @option("--draft", type=ModelName(), default=DEFAULT_DRAFT, help="Where it is measured: the draft.")
@@ -64,7 +64,7 @@ class VerifyPoint(click.ParamType):  # type: ignore[type-arg]  # generic only in
 @option("--max-tokens", type=int, default=64, help="Where it is measured: tokens per prompt.")
 @option("--backend", type=click.Choice((*BACKENDS, *GPU_BACKENDS)), default=BACKENDS[0], help="Where it is measured.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout.")
-@click.option("--plot", "plot_file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+@click.option("--plot", "plot_file", type=FileName(),
               help="Draw speedup over draft length (.png, .svg, .pdf).")  # fmt: skip
 def plan(
     alpha: float | None,

@@ -87,4 +87,4 @@ def _picture(
     else:
         (film,) = films.values()
         text = styled_text([(prompt, "prompt"), *film.at(film.length_s)], "dark")
-    return to_svg(title, [legend("dark", show_drafts=True), text, summary(found, WIDTH)])
+    return to_svg(title, [legend("dark", show_drafts=True), text, summary(found, WIDTH, "dark")])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import click
@@ -27,7 +26,7 @@ from minispec.cli.machine_report import (
     table,
     time,
 )
-from minispec.cli.options import ModelName, option, threads_option
+from minispec.cli.options import FileName, ModelName, option, threads_option
 from minispec.errors import OptionError
 from minispec.loading import load_model
 from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
@@ -87,7 +86,7 @@ UNSTEADY = 1.8
 @click.option("--memory", is_flag=True, help="Measure the pair's resident memory too, in a process of its own.")
 @click.option("--quick", is_flag=True, help="A short ladder, three row counts, three rounds.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout.")
-@click.option("--plot", type=click.Path(path_type=Path), help="Write the figure to this file (.png, .svg or .pdf).")
+@click.option("--plot", type=FileName(), help="Write the figure to this file (.png, .svg or .pdf).")
 def roofline(**options: Any) -> None:
     """Show why decoding is bound by memory, and how many rows verification gets for free.
 

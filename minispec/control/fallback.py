@@ -100,7 +100,7 @@ class Fallback:
     def _judge(self, cost: float) -> None:
         """Switch on what a window cost per token, in units of plain decoding's."""
         if cost <= 1.0 - _MARGIN or (cost <= 1.0 + _MARGIN and not self._probing):
-            self._probing, self._pause = False, _FIRST_PAUSE
+            self._probing = False
             return
         self._pause = min(_LONGEST_PAUSE, 2 * self._pause) if self._probing else _FIRST_PAUSE
         self._plain_steps_left, self._probing = self._pause, True

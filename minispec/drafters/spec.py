@@ -6,6 +6,8 @@ folder (a folder that is called like a kind: ``./ngram``).
 
 from __future__ import annotations
 
+import difflib
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,7 +19,8 @@ from minispec.drafters.shapes import TreeShape, fixed_tree, sequoia_tree
 from minispec.drafters.suffix import SuffixDrafter
 from minispec.drafters.synthetic import check_options
 from minispec.drafters.tables import TokenTable
-from minispec.errors import OptionError
+from minispec.errors import OptionError, shown
+from minispec.loading.bundled import bundled_folders
 from minispec.model.quantize import ROUNDED_DTYPES
 from minispec.specs import Read, flag, matching, number, one_of, read_options, split, whole
 
@@ -114,6 +117,7 @@ def parse_draft(text: str) -> DraftSpec:
         # A folder's name may hold a colon; only a tail that looks like options is one.
         kind, match = MODEL, re.fullmatch(r"(.+?):(\w+=.*)", text)
         name, rest = (match[1], match[2]) if match else (text, None)
+        _refuse_misspelt(name)
     example = EXAMPLES[kind]
     if kind == MODEL:
         example += f"; the kinds with other options are {', '.join(other for other in KINDS if other != MODEL)}"
@@ -121,6 +125,17 @@ def parse_draft(text: str) -> DraftSpec:
     spec = DraftSpec(kind, options, name, text)
     _check(spec)
     return spec
+
+
+def _refuse_misspelt(name: str) -> None:
+    """Refuse a name that is nearly a kind and no model here: nobody meant to ask the hub for ``ngramm``."""
+    kinds = [kind for kind in KINDS if kind != MODEL]
+    close = difflib.get_close_matches(name.partition(":")[0], kinds, n=1, cutoff=0.75)
+    if close and "/" not in name and name not in bundled_folders() and not os.path.isdir(name):
+        raise OptionError(
+            f"draft is {shown(name)}, which is no model here and no kind of draft. Did you mean {close[0]!r}? "
+            f"The kinds are {', '.join(kinds)}"
+        )
 
 
 def _check(spec: DraftSpec) -> None:

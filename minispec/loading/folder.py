@@ -8,7 +8,7 @@ from pathlib import Path
 from minispec.backends import BACKENDS, DTYPES, get_backend
 from minispec.backends.formats import AUTO, DOT_FEATURES
 from minispec.errors import ModelFileError, ModelNotFoundError, OptionError, shown
-from minispec.loading.bundled import bundled_folders, verify_checksums
+from minispec.loading.bundled import TOKENIZER, bundled_folders, file_of, verify_checksums
 from minispec.loading.checkpoint import Checkpoint, read_json
 from minispec.loading.hub import fetch, looks_like_hub_name
 from minispec.loading.memory import check_memory
@@ -54,7 +54,7 @@ def load_model(folder_or_name: str | Path, backend: str = BACKENDS[0], dtype: st
     Parameters
     ----------
     folder_or_name : str or Path
-        A Hugging Face folder, a bundled name (``minispec models``), or a hub name.
+        A Hugging Face folder, a bundled name (``minispec models``), or a hub name, with ``@revision`` if you like.
     backend : str
         One of ``BACKENDS``.
     dtype : str
@@ -87,13 +87,26 @@ def load_model(folder_or_name: str | Path, backend: str = BACKENDS[0], dtype: st
     check_memory(config, runner, dtype, str(folder_or_name))
     verify_checksums(folder)
     tokenizer = _read_tokenizer(folder)
-    if tokenizer is not None and tokenizer.vocab_size > config.vocab_size:
+    if tokenizer is not None:
+        check_tokenizer(tokenizer, config, folder)
+    weights = build_weights(checkpoint.read, config, runner, dtype)
+    return GPT2(str(folder_or_name), config, weights, runner, tokenizer, dtype)
+
+
+def check_tokenizer(tokenizer: Tokenizer, config: GPT2Config, folder: Path) -> None:
+    """Refuse a tokenizer that has no tokens, or more than its model.
+
+    Raises
+    ------
+    ModelFileError
+    """
+    if not tokenizer.vocab_size:
+        raise ModelFileError(f"{folder}: the tokenizer has no tokens, so no text can be encoded. Fetch the model again")
+    if tokenizer.vocab_size > config.vocab_size:
         raise ModelFileError(
             f"{folder}: the tokenizer has {tokenizer.vocab_size} tokens, the model {config.vocab_size}; they belong to "
             "different models. Fetch both again"
         )
-    weights = build_weights(checkpoint.read, config, runner, dtype)
-    return GPT2(str(folder_or_name), config, weights, runner, tokenizer, dtype)
 
 
 def load_tokenizer(folder_or_name: str | Path) -> Tokenizer:
@@ -112,8 +125,9 @@ def load_tokenizer(folder_or_name: str | Path) -> Tokenizer:
 
 
 def _read_tokenizer(folder: Path) -> Tokenizer | None:
-    if (folder / "tokenizer.json").is_file():
-        return Tokenizer.from_file(folder / "tokenizer.json")
+    path = file_of(folder, TOKENIZER)
+    if path.is_file():
+        return Tokenizer.from_file(path)
     vocab, merges = folder / "vocab.json", folder / "merges.txt"
     if vocab.is_file() and merges.is_file():
         return Tokenizer.from_vocab_and_merges(vocab, merges)

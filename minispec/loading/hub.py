@@ -1,13 +1,16 @@
-"""Models by hub name, through ``huggingface_hub``: its cache, its offline mode, its progress bars."""
+"""Models by hub name, through ``huggingface_hub``: its cache, its offline mode, its progress bars.
+
+A name is ``owner/model`` or ``owner/model@revision``; a revision is a branch, a tag or a commit.
+"""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-from minispec.errors import MissingDependencyError, ModelNotFoundError, reason, shown
+from minispec.errors import MissingDependencyError, ModelFileError, ModelNotFoundError, reason, shown
 
-_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
+_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?(@[\w./-]+)?")
 _FILES = (
     "config.json",
     "model.safetensors",
@@ -21,31 +24,59 @@ _FILES = (
 
 
 def looks_like_hub_name(name: str) -> bool:
-    """Return whether ``name`` has the form ``model`` or ``owner/model``."""
+    """Return whether ``name`` has the form ``model`` or ``owner/model``, with or without ``@revision``."""
     return _NAME.fullmatch(name) is not None and not name.startswith(".")
 
 
 def fetch(name: str) -> Path:
     """Return the folder of a hub model, downloading what the cache lacks.
 
+    Parameters
+    ----------
+    name : str
+        ``@`` is followed by a branch, a tag or a commit.
+
     Raises
     ------
     MissingDependencyError
         If ``huggingface_hub`` is not installed.
     ModelNotFoundError
-        If the hub has no such model, or cannot be reached and the cache lacks it.
+        If the hub has no such model or revision, or cannot be reached and the cache lacks it.
+    ModelFileError
+        If the model is published as pickles only.
     """
     try:
         from huggingface_hub import snapshot_download
     except ImportError:
         raise MissingDependencyError(
-            f"{shown(name)} is no folder and no bundled model; to look on the hub, install the extra: "
-            "pip install 'huggingface_hub'. `minispec models` lists what is bundled"
+            f"{shown(name)} is no folder and no bundled model, and huggingface_hub, which asks the hub, is not "
+            "installed. Try: pip install huggingface_hub; `minispec models` lists what is bundled"
         ) from None
+    repository, _, revision = name.partition("@")
     try:
-        return Path(snapshot_download(name, allow_patterns=list(_FILES)))
+        folder = Path(snapshot_download(repository, revision=revision or None, allow_patterns=list(_FILES)))
     except Exception as error:  # its errors share no base class: HTTP, cache, offline, validation, connection
         raise ModelNotFoundError(
             f"{shown(name)} is no folder and no bundled model, and the hub did not give it "
             f"({type(error).__name__}: {reason(error)}). Check the name; `minispec models` lists what is bundled"
         ) from None
+    if not any(folder.glob("*.safetensors")):
+        pickles = _pickles(repository, revision)
+        if pickles:
+            raise ModelFileError(
+                f"{shown(name)} is published only as a pickle ({pickles[0]}), which can run code when it is read; "
+                "minispec reads safetensors alone. Look for a revision that has them (NAME@refs/pr/1, say), or convert "
+                "it with transformers: model.save_pretrained(FOLDER)"
+            )
+    return folder
+
+
+def _pickles(repository: str, revision: str) -> list[str]:
+    """Return the pickled weights that a repository lists; none where it cannot be asked."""
+    from huggingface_hub import list_repo_files
+
+    try:
+        files = list_repo_files(repository, revision=revision or None)
+    except Exception:  # as in fetch
+        return []
+    return sorted(file for file in files if file.endswith((".bin", ".pt", ".pth", ".ckpt")))

@@ -126,7 +126,7 @@ class KVCache:
             visible=visible,
             num_layers=depth,
             num_logits=wanted,
-            lengths_after={row: last},
+            spans={row: (first, last)},
         )
 
     def store(self, layer: int, feed: Feed, keys: Array, values: Array) -> None:
@@ -135,9 +135,18 @@ class KVCache:
         self.values[layer, feed.rows, feed.slots] = values
 
     def extend(self, feed: Feed) -> None:
-        """Count a feed in: every layer that ran has written its slots."""
-        for row, length in feed.lengths_after.items():
-            self.lengths[: feed.num_layers, row] = length
+        """Count a feed in: every layer that ran has written its slots.
+
+        Raises
+        ------
+        InvariantError
+            If a row was set back since the feed was made: slots in between would hold nothing.
+        """
+        lengths = self.lengths[: feed.num_layers]
+        for row, (first, end) in feed.spans.items():
+            if first > lengths[-1, row]:  # the first layers hold no less
+                raise InvariantError(f"slots from {first} on leave a gap behind the {lengths[-1, row]} of row {row}")
+            lengths[:, row] = end
 
     def rollback(self, length: int, row: int = 0) -> None:
         """Keep at most the first ``length`` slots of ``row``, in every layer.

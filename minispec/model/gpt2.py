@@ -115,8 +115,8 @@ class GPT2:
         if not 0 < len(tokens) <= self.n_positions:
             raise PromptError(f"got {len(tokens)} tokens; {self.name} takes 1 to {self.n_positions}. Shorten the text")
         ids = np.asarray(tokens)
-        if ids.dtype.kind not in "iu" or ids.min() < 0 or ids.max() >= self.vocab_size:
+        if ids.ndim != 1 or ids.dtype.kind not in "iu" or ids.min() < 0 or ids.max() >= self.vocab_size:
             raise OptionError(
-                f"token ids must be integers from 0 to {self.vocab_size - 1}, the vocabulary of {self.name}"
+                f"token ids must be integers in a row, from 0 to {self.vocab_size - 1}, the vocabulary of {self.name}"
             )
         return self.forward(tokens, self.new_cache(capacity=len(tokens)))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Integral
 
-from minispec.errors import OptionError
+from minispec.errors import OptionError, shown
 
 
 @dataclass(frozen=True)
@@ -52,8 +53,11 @@ class SamplingParams:
             raise OptionError(
                 f"temperature is {self.temperature}; it must be a number >= 0 (0 is greedy). Try --temperature 0.8"
             )
-        if self.top_k < 0:
-            raise OptionError(f"top-k is {self.top_k}; it must be >= 0 (0 keeps all tokens). Try --top-k 40")
+        if not _is_whole(self.top_k) or not 0 <= self.top_k < 2**63:
+            raise OptionError(
+                f"top-k is {shown(self.top_k)}; it must be a whole number from 0 (all tokens) to 2**63 - 1. "
+                "Try --top-k 40"
+            )
         if not 0.0 < self.top_p <= 1.0:
             raise OptionError(f"top-p is {self.top_p}; it must be in (0, 1] (1 keeps all tokens). Try --top-p 0.95")
         if not 0.0 <= self.min_p <= 1.0:
@@ -68,5 +72,12 @@ class SamplingParams:
                 raise OptionError(
                     f"{name.replace('_', '-')} is {getattr(self, name)}; it must be a finite number (0 changes nothing)"
                 )
-        if self.min_tokens < 0:
-            raise OptionError(f"min-tokens is {self.min_tokens}; it must be >= 0. Try --min-tokens 0")
+        if not _is_whole(self.min_tokens) or self.min_tokens < 0:
+            raise OptionError(
+                f"min-tokens is {shown(self.min_tokens)}; it must be a whole number >= 0. Try --min-tokens 0"
+            )
+
+
+def _is_whole(value: object) -> bool:
+    """Whether it counts something; True and False do not."""
+    return isinstance(value, Integral) and not isinstance(value, bool)

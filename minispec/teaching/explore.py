@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import base64
-import html
 import importlib
 import importlib.util
 import io
 import os
 from collections.abc import Callable, Sequence
 from typing import Any
+
+from minispec.viz.html import pictures
 
 STATIC = "MINISPEC_STATIC"
 """Set (to anything) where nobody can move a slider: in tests, and when the site is made."""
@@ -64,13 +65,8 @@ class SmallMultiples:
             width, height = figure.get_size_inches()
             figure.set_size_inches(_WIDTH, _WIDTH * height / width)  # smaller, so that its text is larger in the page
             figure.savefig(data, format="png", dpi=150, bbox_inches="tight")
-            picture = base64.b64encode(data.getvalue()).decode()
-            label = html.escape(title)
-            cells.append(
-                f'<figure style="flex:0 1 21em;margin:.3em"><figcaption>{label}</figcaption>'
-                f'<img alt="{label}" style="width:100%" src="data:image/png;base64,{picture}"></figure>'
-            )
-        return f'<div style="display:flex;flex-wrap:wrap">{"".join(cells)}</div>'
+            cells.append((title, base64.b64encode(data.getvalue()).decode()))
+        return pictures(cells)
 
 
 def _middle(values: Sequence[Any]) -> Any:

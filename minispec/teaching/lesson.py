@@ -13,10 +13,10 @@ import minispec
 from minispec.errors import OptionError
 from minispec.teaching.find import Files, find
 from minispec.teaching.steps import RIGHT, TODO, Prediction, Step
+from minispec.viz.html import box
 
 _SIGNS = {"todo": "▢", "wrong": "✗", "right": "✓"}
 _CODE = re.compile(r"`([^`\n]+)`")
-_COLOURS = {"todo": "#8a8a8a", "wrong": "#d55e00", "right": "#009e73"}
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,7 @@ class Outcome:
 
     def _repr_html_(self) -> str:
         text = _CODE.sub(r"<code>\1</code>", html.escape(self.message)).replace("\n", "<br>")
-        style = f"border-left:4px solid {_COLOURS[self.kind]};padding:.4em .8em;margin:.2em 0"
-        code = f"<pre>{html.escape(self.code)}</pre>" if self.code else ""  # where spaces at the beginning count
-        return f'<div style="{style}"><b>{_SIGNS[self.kind]}</b> {text}{code}</div>'
+        return box(self.kind, _SIGNS[self.kind], text, self.code)
 
 
 @dataclass

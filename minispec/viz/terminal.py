@@ -299,13 +299,14 @@ Facts = list[tuple[str, str, str]]
 """Names, values and remarks."""
 
 
-def summary(facts: Facts, width: int) -> Table:
+def summary(facts: Facts, width: int, ground: Ground = "either") -> Table:
     """Return the table that ends a run; a terminal narrower than 72 columns gets it without remarks."""
+    quiet = getattr(SHADES["grey"], ground)
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column(style=QUIET, overflow="fold")
+    table.add_column(style=quiet, overflow="fold")
     table.add_column(justify="right", no_wrap=True)
     if width >= _WIDE:
-        table.add_column(style=QUIET, overflow="fold")
+        table.add_column(style=quiet, overflow="fold")
     for row in facts:
         table.add_row(*(Text(cell) for cell in row[: len(table.columns)]))
     return table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -9,6 +10,12 @@ import pytest
 
 from tests.cli.conftest import Run
 from tests.tiny import byte_tokenizer, write_model
+
+EMPTY_TOKENIZER = json.dumps({
+    "version": "1.0", "added_tokens": [], "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False,
+    "trim_offsets": True, "use_regex": True}, "decoder": {"type": "ByteLevel", "add_prefix_space": False,
+    "trim_offsets": True, "use_regex": True}, "model": {"type": "BPE", "vocab": {}, "merges": []},
+})  # fmt: skip
 
 
 def refused(run: Run, tmp_path: Path, *arguments: str, stdin: bytes = b"", says: tuple[str, ...]) -> None:
@@ -36,6 +43,12 @@ def refused(run: Run, tmp_path: Path, *arguments: str, stdin: bytes = b"", says:
         (["--top-p", "1.01"], ("top-p is 1.01",)),
         (["--top-p", "nan"], ("top-p is nan",)),
         (["--top-k", "-3"], ("top-k is -3",)),
+        (["--top-k", str(2**63)], (f"top-k is {2**63}", "2**63 - 1")),
+        (["--trace", "."], ("'.' is a folder",)),
+        (["--trace", ""], ("names no file",)),
+        (["--draft", "ngramm"], ("'ngramm'", "Did you mean 'ngram'?", "suffix", "cascade")),
+        (["--slow", "--json"], ("--slow and --json",)),
+        (["--race", "--draft", "none"], ("race needs a draft",)),
         (["--min-p", "2"], ("min-p is 2.0",)),
         (["--max-tokens", "-1"], ("max-tokens is -1",)),
         (["--seed", "-1"], ("seed is -1", "2**64")),
@@ -43,7 +56,7 @@ def refused(run: Run, tmp_path: Path, *arguments: str, stdin: bytes = b"", says:
         (["--stop", ""], ("stop string is empty",)),
         (["--backend", "abacus"], ("abacus", "numba")),
         (["--dtype", "float8"], ("float8", "float32")),
-        (["--trace", "no/such/folder/t.jsonl"], ("no/such/folder/t.jsonl", "cannot be written")),
+        (["--trace", "no/such/folder/t.jsonl"], ("no/such/folder'", "does not exist")),
         (["--gama", "3"], ("--gama", "--gamma")),
     ],
 )  # fmt: skip
@@ -51,6 +64,29 @@ def test_nonsense_flags(
     run: Run, target: str, draft: str, tmp_path: Path, flags: list[str], says: tuple[str, ...]
 ) -> None:
     refused(run, tmp_path, "the", "--target", target, "--draft", draft, *flags, says=says)
+
+
+def test_a_nul_in_a_file_name(run_here: Run) -> None:
+    done = run_here("generate", "the", "--trace", "a\0b")
+    assert done.returncode == 2
+    assert "names no file" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_an_unbalanced_quote_in_a_set_of_options(run_here: Run) -> None:
+    done = run_here("diff", '"', '"', "--prompt", "Once")
+    assert done.returncode == 2
+    assert "No closing quotation" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", [(), ("assignment",), ("experiment",)])
+def test_a_group_alone_prints_its_help(run_here: Run, command: tuple[str, ...]) -> None:
+    alone, asked = run_here(*command), run_here(*command, "--help")
+    assert alone.returncode == 0
+    assert alone.stderr == ""
+    assert alone.stdout == asked.stdout
+    assert len(alone.stdout.splitlines()) > 5
 
 
 def test_prompts(run: Run, target: str, draft: str, tmp_path: Path) -> None:
@@ -69,6 +105,9 @@ def test_models(run: Run, target: str, draft: str, tmp_path: Path) -> None:
     refused(run, tmp_path, "the", "--target", target, "--draft", str(other), says=("different vocabularies", "--draft"))
     same_size = write_model(tmp_path / "same-size", tokenizer=byte_tokenizer((("o", "n"), ("a", "t"))))
     refused(run, tmp_path, "the", "--target", target, "--draft", str(same_size), says=("token 256 is b'th'", "b'on'"))
+    mute = Path(shutil.copytree(target, tmp_path / "mute"))
+    (mute / "tokenizer.json").write_text(EMPTY_TOKENIZER, encoding="utf-8")
+    refused(run, tmp_path, "the", "--target", str(mute), "--draft", "none", says=("the tokenizer has no tokens",))
     cut = Path(shutil.copytree(target, tmp_path / "cut"))
     (cut / "model.safetensors").write_bytes((cut / "model.safetensors").read_bytes()[:-8])
     refused(run, tmp_path, "the", "--target", str(cut), says=("model.safetensors", "fetch it again"))

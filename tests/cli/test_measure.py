@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import csv
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
+from minispec.analysis.measure.grid import Experiment
+from minispec.analysis.measure.run import run_units
+from minispec.analysis.measure.summary import summarise
+from minispec.analysis.prompts import Prompt
 from minispec.cli.lists import split
+from minispec.viz.plots.measure import experiment_figure
 from tests.cli.conftest import Run
 
 
@@ -28,7 +34,8 @@ def prompts(tmp_path: Path) -> str:
 def test_everything_it_writes(run: Run, tmp_path: Path, prompts: str, pair: tuple[str, ...]) -> None:
     before = set(tmp_path.iterdir())
     done = run("measure", prompts, *pair, "--gamma", "1,3", "--temperature", "0,1", "--repeats", "1", "--domains",
-               "--details", "--by-prompt", "--json", "m.json", "--csv", "m.csv", "--markdown", "m.md", "--plot", "m.svg")  # fmt: skip
+               "--details", "--by-prompt", "--json", "m.json", "--csv", "m.csv", "--markdown", "m.md", "--plot",
+               "m.svg")  # fmt: skip
     assert done.returncode == 0, done.stderr
     for title in ("Acceptance", "Time", "Latency", "Tokens", "Quality"):
         assert title in done.stdout
@@ -73,6 +80,10 @@ def test_a_journal_is_gone_on_with_and_refuses_what_is_not_alike(
         ('{"prompt": "x"}\n', ("--json", "nowhere/m.json"), "does not exist"),
         ('{"prompt": "x"}\n', ("--plot", "m.txt"), "must end in"),
         ('{"prompt": "x"}\n', ("--no-timing", "--scheduler", "slurm"), "dask=ADDRESS"),
+        ('{"prompt": "x"}\n', ("--seed", "-1"), "seed is -1"),
+        ('{"prompt": "x"}\n', ("--preset", "gsm8k", "--prompt-key", "q"), "both name the key"),
+        ('{"prompt": "\\ud800"}\n', (), "half a surrogate pair"),
+        (json.dumps({"prompt": "x" * 100}) + "\n", (), "prompt '1': the prompt has 100 tokens"),
     ],
 )
 def test_bad_input_is_one_line_and_leaves_nothing(
@@ -84,6 +95,45 @@ def test_bad_input_is_one_line_and_leaves_nothing(
     assert complaint in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["p.jsonl"]
+
+
+def test_the_summary_comes_alone_and_fits(run_here: Run, tmp_path: Path, prompts: str, pair: tuple[str, ...]) -> None:
+    """Without --details there is one table, and no row of any table is wider than the terminal."""
+    flags = ("--gamma", "1,3", "--temperature", "0,1", "--repeats", "1")
+    done = run_here("measure", prompts, *pair, *flags, COLUMNS="80")
+    assert done.returncode == 0, done.stderr
+    assert "Acceptance" not in done.stdout
+    assert len(done.stdout.splitlines()) < 50
+    assert all(len(line) <= 80 for line in done.stdout.splitlines())
+    assert "1 (baseline)" in done.stdout
+    every = run_here("measure", prompts, *pair, *flags, "--details", "--by-prompt", COLUMNS="80").stdout
+    assert all(len(line) <= 80 for line in every.splitlines())
+    assert "same as plain" in every
+
+
+def test_several_jobs_without_joblib_leave_no_journal(
+    run_here: Run, tmp_path: Path, prompts: str, pair: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "joblib", None)
+    done = run_here("measure", prompts, *pair, "--no-timing", "--jobs", "2")
+    assert done.returncode == 2
+    assert "joblib is not installed" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == [prompts]
+
+
+def test_acceptance_points_have_intervals_and_whole_ticks() -> None:
+    prompts = tuple(Prompt(text, str(i)) for i, text in enumerate(("the end", "them", "then", "and")))
+    experiment = Experiment(prompts, ("draft-0.6m",), ("ngram:n=1,min_n=1",), (4,), (0.0,), max_tokens=24, repeats=0)
+    records = [record for unit in run_units(experiment, list(experiment.units())) for record in unit]
+    summaries = summarise(records)
+    first = summaries[1].acceptance_by_position[0]
+    assert first.value is not None
+    assert first.low is not None
+    assert first.low <= first.value <= (first.high or 0.0)
+    figure = experiment_figure(summaries, "a remark")
+    places = figure.axes[1]
+    assert any(len(bars.get_segments()) for bars in places.collections)
+    assert all(float(tick).is_integer() for tick in places.get_xticks())
 
 
 def test_commas_inside_a_kind_stay() -> None:

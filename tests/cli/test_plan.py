@@ -35,6 +35,23 @@ def test_it_says_when_nothing_pays() -> None:
     assert "best γ 1" in done.output
 
 
+def test_what_it_says_does_not_contradict_itself() -> None:
+    def told(arguments: str) -> str:
+        return " ".join(CliRunner().invoke(cli, shlex.split(f"plan {arguments}")).output.split())
+
+    for words in (
+        told("--alpha 0.4 --cost-ratio 0.3 --verify-cost 1.5"),
+        told("--alpha 0.4 --cost-ratio 0.3 --overhead 1"),
+    ):
+        assert "no draft length pays" in words
+        assert "drafts would pay if verification" in words
+    assert "however cheap verification is" in told("--alpha 0.2 --cost-ratio 0.3")
+    assert "γ 3 is the longest that was looked at" in told("--alpha 0.9 --cost-ratio 0.01 --max-gamma 3")
+    assert "or c <" in told("--alpha 1 --cost-ratio 0.5")
+    row = next(line for line in told("--alpha 1 --cost-ratio 2 --max-gamma 2 --gamma 1").split("γ ") if "never" in line)
+    assert "1.000" in row  # where c may be up to 1: a figure, not "never"
+
+
 def test_a_curve_of_verify_costs_counts() -> None:
     def best(arguments: str) -> int:
         done = CliRunner().invoke(cli, shlex.split(f"plan --alpha 0.8 --cost-ratio 0.02 --json {arguments}"))
@@ -76,6 +93,8 @@ def test_alpha_and_costs_are_measured_on_a_prompt_file(run: Run, tmp_path: Path,
         ("--alpha 0.5 --cost-ratio 0.1 --verify-cost 1.2 --verify-cost 6=1.3", "one number, or ROWS=V"),
         ("--alpha 0.5 --cost-ratio 0.1 --verify-cost six=1", "neither V nor ROWS=V"),
         ("--alpha 0.5 --cost-ratio 0.1 --verify-cost 6=0", "ROWS=V"),
+        ("--alpha 0.8 --cost-ratio 0.01 --verify-cost 2=0.5", "verify cost over 2 rows is 0.5"),
+        ("--alpha 0.8 --cost-ratio 0.01 --verify-cost 0.9", "verify cost over 2 rows is 0.9"),
         ("--alpha 0.5 --cost-ratio 0.1 --overhead -1", "overhead is -1.0"),
         ("--alpha 0.5 --cost-ratio 0.1 --max-gamma 0", "max-gamma is 0"),
         ("--alpha 0.5 --cost-ratio 0.1 --plot plan.gif", "must end in .png"),

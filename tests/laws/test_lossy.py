@@ -52,7 +52,7 @@ def one_position(case, target):
 
     with models_by_name():
         rows = Enumerator(first_row).law()
-    sampling = Options(**options_of(case)).sampling
+    sampling = Options(**options_of(case))
     wanted = np.array(slow_row(slow_logits(target, PROMPT), sampling, (), PROMPT))
     stated = sum(prob * OUTPUT_LAWS[case["verify"]](wanted, np.array(row)) for row, prob in rows.items())
     return dict(enumerate(stated)), dict(enumerate(wanted))

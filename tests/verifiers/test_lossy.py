@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from minispec.contracts.audited_noise import AuditedNoise
 from minispec.errors import InvariantError
-from minispec.noise import AuditedNoise, PhiloxNoise
+from minispec.noise import Coins, PhiloxNoise
 from minispec.records import Draft
 from minispec.theory import acceptance_probability as overlap
 from minispec.verifiers import expected_accepted, lenient, rejection, typical
@@ -202,6 +203,6 @@ def test_edges(pair: tuple[ChainLaw, ChainLaw, int], case: tuple[Any, dict[str, 
 def test_refuses_trees_and_impossible_drafts(rule: Any, options: dict[str, float]) -> None:
     p = frozen(np.full((3, 2), 0.5))
     with pytest.raises(InvariantError, match="tree"):
-        rule.verify(Draft((0, 1), p[:2], (-1, -1)), p, PhiloxNoise(0), position=0, step=0, **options)
+        rule.verify(Draft((0, 1), p[:2], (-1, -1)), p, Coins(PhiloxNoise(0), position=0), **options)
     with pytest.raises(InvariantError, match="probability 0"):
-        rule.verify(Draft((0,), frozen([[0.0, 1.0]])), p[:2], PhiloxNoise(0), position=0, step=0, **options)
+        rule.verify(Draft((0,), frozen([[0.0, 1.0]])), p[:2], Coins(PhiloxNoise(0), position=0), **options)

@@ -14,7 +14,7 @@ from minispec.analysis.measure.record import Record, record
 from minispec.analysis.timer import interleave
 from minispec.drafters import load_draft
 from minispec.drafters.spec import MODEL, parse_draft
-from minispec.errors import MissingDependencyError, OptionError, PromptError, shown
+from minispec.errors import OptionError, PromptError, missing, shown
 from minispec.generation import Generation, Stream, stream
 from minispec.loading import load_model
 from minispec.model import GPT2
@@ -90,13 +90,13 @@ def check_units(experiment: Experiment, load: Load | None = None) -> None:
     """
     load = load or functools.partial(load_named, **experiment.loading)
     units = list(experiment.units())
-    for variant in dict.fromkeys(variant for unit in units for variant in unit.variants):
-        _start(experiment, variant, units[0], load)
     for unit in units:
         try:
             _start(experiment, unit.variants[0], unit, load)
         except PromptError as error:
             raise PromptError(f"prompt {shown(unit.prompt.id)}: {error}") from None
+    for variant in dict.fromkeys(variant for unit in units for variant in unit.variants):
+        _start(experiment, variant, units[0], load)
 
 
 def _start(experiment: Experiment, variant: Variant, unit: Unit, load: Load, **more: Any) -> Stream:
@@ -164,7 +164,4 @@ def sweep_library(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError:
-        raise MissingDependencyError(
-            f"{name.partition('.')[0]} is not installed; several jobs need it. Try: "
-            "pip install 'minispec-decoding[sweep]'"
-        ) from None
+        raise missing(name.partition(".")[0], "several jobs need", "sweep") from None

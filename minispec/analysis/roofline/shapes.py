@@ -103,6 +103,7 @@ _LLAMA_3 = "Llama Team 2024, The Llama 3 Herd of Models, table 3"
 SHAPES: dict[str, Shape] = {
     shape.name: shape
     for shape in (
+        _gpt2("distilgpt2", 6, 768, 12),
         _gpt2("gpt2", 12, 768, 12),
         _gpt2("gpt2-medium", 24, 1024, 16),
         _gpt2("gpt2-large", 36, 1280, 20),

@@ -6,8 +6,9 @@ import statistics
 from collections.abc import Callable, Mapping
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.small_drafts import BATCH_TOKENS, DOMAINS, Recipe, balanced, only, workshop
+from minispec.experiments.small_drafts import BATCH_TOKENS, Recipe, balanced, only, workshop
 from minispec.experiments.verdicts import Interval, Verdict, above, median_of
+from minispec.training.mixture import DOMAINS
 from minispec.viz.plots.claims import Chart, with_errors
 
 SHORT, LONG = 48, 192

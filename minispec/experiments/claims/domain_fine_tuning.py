@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.small_drafts import BATCH_TOKENS, DOMAINS, Recipe, balanced, only, workshop
+from minispec.experiments.small_drafts import BATCH_TOKENS, Recipe, balanced, only, workshop
 from minispec.experiments.verdicts import Verdict, inside, median_of, tally
+from minispec.training.mixture import DOMAINS
 from minispec.viz.plots.claims import Chart, with_errors
 
 DOMAIN = "code"
@@ -15,7 +16,7 @@ SEEDS = (1, 2)
 LOW, HIGH = 0.20, 0.40
 STARTS: Mapping[str, Callable[[int], Recipe | str]] = {
     "stories only": lambda seed: only("stories", STEPS, seed),
-    "novels only": lambda seed: only("novels", STEPS, seed),
+    "old books only": lambda seed: only("oldbooks", STEPS, seed),
     "the target's mix": lambda seed: balanced(STEPS, seed),
     "bundled, distilled": lambda seed: "draft-0.6m",
 }

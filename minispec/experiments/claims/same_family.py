@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.small_drafts import BATCH_TOKENS, DOMAINS, balanced, only, workshop
+from minispec.experiments.small_drafts import BATCH_TOKENS, balanced, only, workshop
 from minispec.experiments.verdicts import Interval, Verdict, above, median_of, tally
+from minispec.training.mixture import DOMAINS
 from minispec.viz.plots.claims import Chart, with_errors
 
 STEPS = 192
@@ -12,14 +13,15 @@ SEEDS = (1, 2)
 
 
 def measure(setting: Setting) -> Figures:
-    """Train one shape on the target's mix and on novels alone, for as many tokens."""
+    """Train one shape on the target's mix and on old books alone, for as many tokens."""
     place = workshop(setting)
-    family, strangers = [balanced(STEPS, s) for s in SEEDS], [only("novels", STEPS, s) for s in SEEDS]
+    family, strangers = [balanced(STEPS, s) for s in SEEDS], [only("oldbooks", STEPS, s) for s in SEEDS]
     found = place.acceptance(
         [*family, *strangers], setting.scale.prompts * 3, setting.scale.tokens // 2, temperature=1.0
     )
     return {
         "tokens": STEPS * BATCH_TOKENS,
+        "stranger": "old books alone",
         "domains": [
             {
                 "domain": d,
@@ -44,7 +46,8 @@ def conclude(figures: Figures) -> Conclusion:
     return Conclusion(
         "None: α = 1 − TV(p, q) asks how near the two laws are, not how they came about.",
         f"Two drafts of 0.6M parameters and one tokenizer, each after {figures['tokens'] / 1e6:.1f}M tokens; α at "
-        "temperature 1, two seeds and their range:" + table(("text", "the target's mix", "novels alone", "lead"), rows),
+        "temperature 1, two seeds and their range:"
+        + table(("text", "the target's mix", figures["stranger"], "lead"), rows),
         Verdict(
             word,
             {
@@ -64,7 +67,7 @@ def chart(figures: Figures) -> Chart:
         "Drafts of one size", "text", "α",
         (
             with_errors("the target's mix", (), [f["family"] for f in found]),
-            with_errors("novels alone", (), [f["stranger"] for f in found]),
+            with_errors(figures["stranger"], (), [f["stranger"] for f in found]),
         ),
         categories=[f["domain"] for f in found],
     )  # fmt: skip

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from minispec.backends import BACKENDS
 from minispec.generation import stream
 from minispec.generation.events import Emitted
-from minispec.generation.options import DEFAULT_DRAFT
 from minispec.loading import load_model
+from minispec.loading.bundled import DEFAULT_DRAFT
 from minispec.model import GPT2
 from tests.benchmarks.peers.contender import read_context, serve
 

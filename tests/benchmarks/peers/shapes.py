@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import save_file
 
+from minispec.export.gguf import NUMBER_FORMATS, write_gguf
 from minispec.generation import generate
 from minispec.loading import load_model
 from minispec.loading.bundled import bundled_folders
@@ -45,10 +46,17 @@ def prepare(shape: str, folder: Path) -> Path:
               metadata={"format": "pt"})  # fmt: skip
     context = np.random.default_rng(3).integers(1, config["vocab_size"], CONTEXT)
     (folder / "context.json").write_text(json.dumps(_text() if shape == "bundled" else context.tolist()))
-    for number_format in ("f32", "f16", "q8_0"):
-        _write_gguf(tensors, config, folder / f"{number_format}.gguf", number_format)
+    for number_format in NUMBER_FORMATS:
+        write_gguf(_Tensors(tensors), GPT2Config.from_dict(config), folder / f"{number_format}.gguf", number_format)
     done.touch()
     return folder
+
+
+class _Tensors(dict[str, NDArray[np.float32]]):
+    """Tensors in memory, read like those of a checkpoint."""
+
+    def read(self, name: str) -> NDArray[np.float32]:
+        return self[name]
 
 
 def num_bytes_per_token(folder: Path, bytes_per_weight: float) -> int:
@@ -98,45 +106,3 @@ def _random(config: dict[str, object]) -> tuple[dict[str, NDArray[np.float32]], 
         else:
             tensors[name] = (0.05 * rng.standard_normal(shape, np.float32)).astype(np.float32)
     return tensors, config
-
-
-def _write_gguf(
-    tensors: dict[str, NDArray[np.float32]], config: dict[str, object], path: Path, number_format: str
-) -> None:
-    import gguf
-
-    kind = {"f32": gguf.GGMLQuantizationType.F32, "f16": gguf.GGMLQuantizationType.F16,
-            "q8_0": gguf.GGMLQuantizationType.Q8_0}[number_format]  # fmt: skip
-    known = GPT2Config.from_dict(config, "gguf")
-    writer = gguf.GGUFWriter(path, "gpt2")
-    writer.add_context_length(known.n_positions)
-    writer.add_embedding_length(known.n_embd)
-    writer.add_block_count(known.n_layer)
-    writer.add_feed_forward_length(known.n_inner)
-    writer.add_head_count(known.n_head)
-    writer.add_layer_norm_eps(known.layer_norm_epsilon)
-    writer.add_vocab_size(known.vocab_size)
-    writer.add_tokenizer_model("none")  # token ids in, logits out
-
-    def add(name: str, tensor: NDArray[np.float32]) -> None:
-        if tensor.ndim == 1 or name == "position_embd.weight":
-            writer.add_tensor(name, tensor)
-        else:
-            data = gguf.quants.quantize(np.ascontiguousarray(tensor), kind)
-            writer.add_tensor(name, data, raw_dtype=kind)
-
-    add("token_embd.weight", tensors["wte.weight"])
-    add("output.weight", tensors["wte.weight"])
-    add("position_embd.weight", tensors["wpe.weight"])
-    names = {"ln_1": "attn_norm", "attn.c_attn": "attn_qkv", "attn.c_proj": "attn_output", "ln_2": "ffn_norm",
-             "mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down"}  # fmt: skip
-    for i in range(known.n_layer):
-        for ours, theirs in names.items():
-            add(f"blk.{i}.{theirs}.weight", tensors[f"h.{i}.{ours}.weight"].T)
-            add(f"blk.{i}.{theirs}.bias", tensors[f"h.{i}.{ours}.bias"])
-    add("output_norm.weight", tensors["ln_f.weight"])
-    add("output_norm.bias", tensors["ln_f.bias"])
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()

@@ -1,0 +1,36 @@
+"""Make the picture at README's top from a real run: ``python docs/make_pictures.py``.
+
+It shows what the live view shows, at the end of the run. Times are left out: they would be those of the machine that
+made the picture, and the rest is the same on every machine with the same kernels.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from minispec.generation import Event, stream
+from minispec.viz.film import Film, at_once, scenes
+from minispec.viz.page import WIDTH, to_svg
+from minispec.viz.terminal import facts, legend, styled_text, summary
+
+PROMPT = "Once upon a time there was a little fox"
+PICTURE = Path(__file__).resolve().parent / "_static" / "live.svg"
+TIMES = ("time to first token", "time per output token")
+
+
+def picture(**options: object) -> str:
+    """Run and return the picture."""
+    run = stream(PROMPT, seed=2, max_tokens=72, **options)  # type: ignore[arg-type]  # the caller's models
+    events: list[Event] = list(run)
+    film = Film.of(scenes(events, run.decode, at_once))
+    text = styled_text([(PROMPT, "prompt"), *film.at(film.length_s)], "dark")
+    told = [fact for fact in facts(run.generation) if fact[0] not in TIMES]
+    return to_svg(
+        f'minispec generate "{PROMPT}" --seed 2 --show-drafts',
+        [legend("dark", show_drafts=True), text, summary(told, WIDTH, "dark")],
+    )
+
+
+if __name__ == "__main__":
+    PICTURE.write_text(picture(), encoding="utf-8")
+    print(PICTURE)

@@ -1,0 +1,31 @@
+"""``minispec export``: a pair for another engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from minispec.cli.options import FileName, ModelName, option
+from minispec.drafters.spec import MODEL, parse_draft
+from minispec.errors import OptionError
+from minispec.export import FORMS, export_pair
+from minispec.loading.bundled import DEFAULT_DRAFT
+
+
+@click.command()
+@click.argument("target", type=ModelName())
+@option("--draft", type=ModelName("none"), default=DEFAULT_DRAFT, help="The draft model beside it, or `none`.")
+@click.option("--to", "form", type=click.Choice(tuple(FORMS)), required=True,
+              help="hf: Transformers; gguf: llama.cpp and Ollama (extra `export`); vllm: vLLM.")  # fmt: skip
+@click.option("--output", "-o", "folder", type=FileName(), required=True, metavar="DIR", help="The folder to make.")
+@option("--gamma", type=click.IntRange(min=1), default=5, help="Tokens to draft per step, in the lines that run it.")
+def export(target: str, draft: str, form: str, folder: Path, gamma: int) -> None:
+    """Write TARGET and its draft to a folder that another engine reads, and print the lines that run them there."""
+    spec = None if draft == "none" else parse_draft(draft)
+    if spec is not None and (spec.kind != MODEL or spec.options["translate"]):
+        raise OptionError(f"draft is {draft!r}; what can be exported is a model. Try --draft {DEFAULT_DRAFT}")
+    with Console(stderr=True).status("writing …"):
+        lines = export_pair(target, None if spec is None else spec.name, form, folder, gamma)
+    click.echo(lines, nl=False)
