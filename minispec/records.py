@@ -32,7 +32,7 @@ class Draft:
     tokens : tuple of int, length G
         Drafted token ids; G may be smaller than asked for, also 0.
     probs : ndarray of shape (G, V), float64
-        Row i is the distribution that ``tokens[i]`` was *really* drawn from. A deterministic drafter's rows are
+        Row i is the distribution from which ``tokens[i]`` was *really* drawn. A deterministic drafter's rows are
         one-hot. Where siblings are drawn without replacement, each has the row that was left when its turn came.
     parents : tuple of int, length G, or None
         The node each token follows, -1 for the committed text; a parent comes before its children, and siblings are

@@ -35,7 +35,7 @@ class Tokenizer:
     backend : tokenizers.Tokenizer
         As read from ``tokenizer.json`` or built from ``vocab.json`` and ``merges.txt``.
     name : str
-        How messages call it, usually the file's path.
+        The name in messages, usually the file's path.
 
     Raises
     ------

@@ -69,7 +69,7 @@ def test_the_guide_names_every_rule_kind_policy_and_scope() -> None:
 
 
 ROOT = DOCS.parent
-LINES_OF_THE_PATH = 1760
+LINES_OF_THE_PATH = 1790
 ROWS = re.findall(
     r"^\| (\d+) \| `minispec/([\w/]+)\.py` \|", (DOCS / "reading.md").read_text(encoding="utf-8"), re.MULTILINE
 )

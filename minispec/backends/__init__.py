@@ -1,4 +1,4 @@
-"""Where the arithmetic of the forward happens: one small set of operations, several bodies.
+"""The arithmetic of the forward: one small set of operations, several bodies.
 
 ``base.Backend`` is the interface with NumPy reference bodies; ``compiled.NumbaBackend`` overrides what must be fast.
 """

@@ -42,12 +42,12 @@ ACTIVATIONS = {None: 0, "gelu_new": 1, "gelu": 2, "relu": 3}
 """Codes of the activations, for :func:`linear`."""
 
 PARALLEL_WORK = 60_000
-"""Multiply-adds below which a second thread costs more than it saves (a parallel region takes 1 to 2 microseconds)."""
+"""Below so many multiply-adds a second thread costs more than it saves: a parallel region takes 1 to 2 microseconds."""
 
 TOKENS, SLOTS = 16, 16
-"""Of so many tokens at once attention goes through so many slots at a time: 4 KiB of keys of 64 numbers."""
+"""Attention takes a group of 16 tokens through 16 slots at a time, which are 4 KiB of keys of 64 numbers."""
 SCORES = 16_384
-"""Scores that are kept at once: 64 KiB. So many heads go through the slots together."""
+"""How many scores attention keeps at once, 64 KiB; as many heads go through the slots together as this allows."""
 
 _ONE, _HALF, _ZERO = np.float32(1.0), np.float32(0.5), np.float32(0.0)
 _LOG2_E = np.float32(1.4426950408889634)
@@ -63,7 +63,7 @@ _SQRT_HALF = np.float32(math.sqrt(0.5))
 
 @jit(nogil=True)
 def num_shares(work, parts, max_threads):
-    """Return among how many threads so many multiply-adds are shared; more than one is a parallel region."""
+    """Return how many threads share this work, counted in multiply-adds; more than one is a parallel region."""
     return max(1, min(max_threads, parts)) if work >= PARALLEL_WORK else 1
 
 
@@ -116,10 +116,10 @@ def normalise(x, weight, bias, epsilon, y):
 
 @jit(nogil=True)
 def find_piece(number, num_panels, threads, together):
-    """Return the first panel of a piece of work, and the one after its last. Beyond the last piece, it is empty.
+    """Find a piece of work: return its first panel and the one after its last. Pieces beyond the last are empty.
 
     Seven eighths of the panels are one large piece for each thread, the rest small ones: a thread that is held up, or
-    reads from slower memory, leaves them to the others.
+    that reads from slower memory, leaves them to the others.
     """
     large = num_panels if threads == 1 else 7 * num_panels // (8 * threads)
     if number < threads:
@@ -130,10 +130,10 @@ def find_piece(number, num_panels, threads, together):
 
 @jit(nogil=True)
 def _columns(x, panels, scale, bias, activation, residual, y, thread, threads, claimed):
-    """Compute the columns of pieces, for all rows: panel by panel, so that its weights are read once.
+    """Compute the columns of some pieces for all rows, panel by panel, so that each weight is read once.
 
-    The first piece is that of the thread's number, the others it claims: each before it begins the one before it, in
-    time to ask for the weights ahead.
+    A thread's first piece has the thread's number; it claims the others. It claims each one before it begins the piece
+    before, in time to prefetch the weights.
     """
     num_rows, num_outputs = y.shape
     num_panels = panels.shape[0]
@@ -198,7 +198,7 @@ def columns_for(dtype):
 @jit(parallel=True, nogil=True)
 def linear(
     x, norm_weight, norm_bias, epsilon, columns, panels, scale, bias, activation, residual, num_outputs, max_threads
-):  # fmt: skip
+):
     """Return activation(norm(x) @ W + bias) + residual, (T, N), for ``panels`` of shape (P, K, PANEL).
 
     ``columns`` is :func:`columns_for` the panels' dtype. An empty ``norm_weight``, ``scale`` or ``residual`` stands for
@@ -279,8 +279,9 @@ def _list_slots(row, end, visible, t, stride, firsts):
 def _attend(queries, keys, values, rows, ends, visible, scale, out, first_task, last_task):
     """Attend for some (head, token) pairs, numbered h * T + t.
 
-    Tokens go in groups, and a group through a stretch of slots, with one head after the other, before the next stretch:
-    keys and values come from memory in long reads, once for all tokens, and from the nearest cache for all but one.
+    A group of tokens finishes a stretch of slots, head after head, before it begins the next stretch. So keys and
+    values are read from memory once for all tokens of the group, in long reads; after that they are in the nearest
+    cache.
     """
     num_tokens, num_heads, size = queries.shape
     capacity, stride = keys.shape[1], num_heads * size
@@ -331,7 +332,7 @@ def _attend(queries, keys, values, rows, ends, visible, scale, out, first_task, 
 
 @jit(nogil=True)
 def _range_tokens(head, group, tokens, num_tokens, first_task, last_task):
-    """Return the tokens of a group whose attention by a head is ours: of our first and last head, maybe not all."""
+    """Return which tokens of a group are ours for a head; others may have the rest of our first and last head."""
     first = head * num_tokens + group
     return range(max(0, first_task - first), min(tokens, last_task - first))
 
@@ -348,7 +349,7 @@ def _exponentiate(weights, scale):
 
 @jit(nogil=True)
 def _add_up(counts):
-    """Add up; where ``parallel`` is on, Numba would make a sum a parallel region of its own."""
+    """Add up some counts; with ``parallel=True`` Numba would turn ``sum`` into a parallel region of its own."""
     total = 0
     for count in counts:
         total += count
@@ -357,8 +358,17 @@ def _add_up(counts):
 
 _HEADS, _CACHE, _INDEX = (types.Array(*kind, "C") for kind in ((_F32, 3), (_F32, 4), (types.int64, 1)))
 _ATTEND_TYPES = (
-    _HEADS, _CACHE, _CACHE, _INDEX, _INDEX, types.Array(types.bool_, 2, "C"), _F32, _HEADS, types.int64, types.int64
-)  # fmt: skip
+    _HEADS,
+    _CACHE,
+    _CACHE,
+    _INDEX,
+    _INDEX,
+    types.Array(types.bool_, 2, "C"),
+    _F32,
+    _HEADS,
+    types.int64,
+    types.int64,
+)
 call_attend = by_address(lambda given: _ATTEND_TYPES)
 
 
@@ -418,25 +428,41 @@ def _matrix(addresses, num_inputs, num_outputs, empty_panels, scaled):
 
 @jit(nogil=True)
 def layers(
-    x, columns, attend, addresses, epsilons, scales, empty_panels, scaled, num_inner, num_layers, activation,
-    keys, values, rows, slots, ends, visible, max_threads,
-):  # fmt: skip
+    x,
+    columns,
+    attend,
+    addresses,
+    epsilons,
+    scales,
+    empty_panels,
+    scaled,
+    num_inner,
+    num_layers,
+    activation,
+    keys,
+    values,
+    rows,
+    slots,
+    ends,
+    visible,
+    max_threads,
+):
     """Run the first layers, one call for all of them. Oracle: Backend.layers.
 
-    Between calls from Python, memory would be idle; and what Python needs for a call has been driven from the caches by
-    the weights.
+    Memory would be idle between calls from Python; and the weights have driven from the caches what Python needs for a
+    call.
 
     Parameters
     ----------
     columns, attend : int
         See :func:`linear` and :func:`attention`.
     addresses : ndarray of shape (L, 16), int64
-        Where weight and bias of the two norms are; then, of each of the four matrices, panels, scale and bias.
+        Where the arrays begin: weight and bias of both norms, then panels, scale and bias of each of the four matrices.
     epsilons : ndarray of shape (L, 2)
     scales : ndarray of shape (L,)
-        Of the attention scores.
+        What multiplies the attention scores of each layer.
     empty_panels : ndarray of shape (0, 0, 0)
-        Has the panels' dtype.
+        An array of the panels' dtype.
     scaled : bool
         Whether the matrices have scales.
     """

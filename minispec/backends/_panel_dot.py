@@ -1,7 +1,7 @@
 """Products by dot-product instructions, which take two bfloat16 or four int8 numbers per 32-bit lane.
 
 The tiles are those of ``_panel_ir.multiply``, with one instruction where that widens a weight and multiplies once. So
-low precision saves arithmetic too, not bytes alone. The price: the *inputs* of a matrix are rounded as well, which
+low precision saves arithmetic as well as bytes. The price: the *inputs* of a matrix are rounded as well, which
 makes this another function than the plain formats, with a dtype name of its own.
 
 ``bfloat16-dot`` (``vdpbf16ps``)
@@ -167,7 +167,7 @@ def quantise_rows(x, numbers, starts, factors):
 def prepare(x, num_words, per_word):
     """Return x, (T, K), as words, (T, W), with the starts of the sums and the factors of the rows (none for bfloat16).
 
-    A function of its own, because where ``parallel`` is on, Numba would fill zeros in a parallel region of its own.
+    This is a function of its own because with ``parallel=True`` Numba would fill the zeros in a parallel region.
     """
     num_rows = x.shape[0]
     words, starts = np.zeros((num_rows, num_words), np.float32), np.zeros(num_rows, np.float32)
@@ -181,7 +181,7 @@ def prepare(x, num_words, per_word):
 
 @jit(nogil=True)
 def _columns(words, starts, factors, panels, scale, bias, activation, residual, y, thread, threads, claimed):
-    """Compute the columns of pieces, for all rows: as ``_panel._columns``, then times the rows' factors."""
+    """Compute the columns of some pieces as ``_panel._columns`` does, and multiply each row by its factor."""
     num_rows, num_outputs = y.shape
     num_panels = panels.shape[0]
     num_blocks = -(-num_rows // MAX_ROWS)
@@ -231,7 +231,7 @@ def columns_for(dtype):
 @jit(parallel=True, nogil=True)
 def linear(
     x, norm_weight, norm_bias, epsilon, columns, panels, scale, bias, activation, residual, num_outputs, max_threads
-):  # fmt: skip
+):
     """Return activation(norm(x) @ W + bias) + residual, (T, N), for ``panels`` of (P, W, PANEL, numbers per word).
 
     As ``_panel.linear``, with norm(x) rounded to the weights' format.

@@ -23,10 +23,10 @@ MAX_ROWS = ISA_HERE.max_rows
 AT_ONCE = tuple(
     (1, *(ISA_HERE.panels_at_once(rows, item_bytes) for rows in range(1, MAX_ROWS + 1))) for item_bytes in (1, 2, 3, 4)
 )
-"""Panels a tile takes together: of numbers of 1, 2, (3,) 4 bytes, for so many rows."""
+"""How many panels a tile takes together: entry [b - 1][m] is for numbers of b bytes and m rows."""
 GROUP = AT_ONCE[0][1]
 MAX_VECTORS = 64 // LANES + 1
-"""Vectors of a head, at most, for :func:`scores`: heads of 64 numbers, and a little more."""
+"""The most vectors per head that :func:`scores` takes: heads of 64 numbers, and a little more."""
 
 _I64, _I32, _I8 = ir.IntType(64), ir.IntType(32), ir.IntType(8)
 _F32 = ir.FloatType()
@@ -34,10 +34,10 @@ _VECTOR = ir.VectorType(_F32, LANES)
 _BYTES = {types.float32: 4, types.int16: 2, types.uint16: 2, types.int8: 1}
 _LINE_BYTES = 64
 _PREFETCH_BYTES = 16_384
-"""How far ahead weights are asked for, over the panels of a tile. Without it, tiles of several rows do not overlap
-their arithmetic with reading: the hardware's own prefetching stops at the end of a page and of a panel."""
+"""How many bytes ahead a tile prefetches weights, over all its panels. The hardware's own prefetching stops at the end
+of a page and of a panel, and then tiles of several rows would not overlap arithmetic with reading."""
 SLOTS_AHEAD = 32
-"""How far ahead attention asks for keys and values: ``firsts`` has so many elements, of any value, after its last."""
+"""How many slots ahead attention prefetches keys and values; ``firsts`` has as many spare elements at its end."""
 
 
 class Emitter:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 _LINE = 64  # bytes of a cache line
 _PIECE = 32 << 20
-"""Bytes asked of the system at a time; pages of them that nobody writes to take no memory."""
+"""How many bytes to ask the system for at a time; pages that nobody writes to take no memory."""
 
 _lock = threading.Lock()
 _left = np.zeros(0, np.uint8)  # of the last piece
@@ -30,9 +30,9 @@ def allocate_aligned(shape: tuple[int, ...], kind: type[np.generic]) -> NDArray[
 def allocate_weights(shape: tuple[int, ...], kind: type[np.generic]) -> NDArray[Any]:
     """Return zeros for weights: as :func:`allocate_aligned`, in huge pages where the system has them.
 
-    The processor looks up where a page is, for every page it reads, and a model has thousands of the usual size. NumPy
-    asks for huge ones from 4 MiB on, but a matrix of a small model is smaller, so matrices share pieces of memory. A
-    piece, but for the last, goes back to the system when all arrays in it are gone.
+    The processor looks up the address of every page it reads, and a model has thousands of the usual size. NumPy asks
+    for huge pages from 4 MiB on. A matrix of a small model is smaller, so matrices share pieces of memory. When all
+    arrays in a piece are gone, it goes back to the system; the last piece stays.
     """
     global _left
     num_bytes = math.prod(shape) * np.dtype(kind).itemsize
@@ -46,7 +46,7 @@ def allocate_weights(shape: tuple[int, ...], kind: type[np.generic]) -> NDArray[
 
 
 def _allocate_piece() -> NDArray[np.uint8]:
-    """Return new memory, of huge pages unless the running system has none, which costs time and nothing else.
+    """Return new memory, in huge pages if the system has them; without them only time is lost.
 
     Raises
     ------

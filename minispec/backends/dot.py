@@ -88,7 +88,7 @@ class DotPanelBackend(PanelBackend):
         return embed(self, wte, wpe, tokens, positions)
 
     def fuses(self, blocks: Sequence[Block]) -> bool:
-        """See :meth:`Backend.fuses`; these formats have no single call for all layers."""
+        """See :meth:`Backend.fuses`; with these formats each layer takes several calls."""
         return not isinstance(blocks[0].mlp.c_fc, DotLinear)
 
     def _kernel(self, matrix: Linear) -> tuple[Callable[..., Array], int]:

@@ -1,4 +1,4 @@
-"""Number formats of weights: what is kept in memory, and which float32 values it means.
+"""Number formats of weights: the numbers in memory, and the float32 values that they stand for.
 
 A format is a rule for values, not for arithmetic: every backend multiplies the *decoded* values with float32
 accumulation, so the rungs of the ladder (NumPy, plain Numba, panels) are compared format by format, tightly.
@@ -19,7 +19,7 @@ from minispec.errors import OptionError
 _Array = NDArray[np.float32]
 
 DTYPES = ("float32", "float16", "bfloat16", "int8")
-"""Formats a weight matrix can be kept in, the exact one first."""
+"""The formats that a weight matrix can have in memory, the exact one first."""
 
 AUTO = "auto"
 """Ask for the format that a checkpoint's matrices are stored in, where a backend computes the same bits in it."""
@@ -30,19 +30,19 @@ STORED: dict[str, type[np.generic]] = {
     "bfloat16": np.uint16,
     "int8": np.int8,
 }
-"""NumPy's type for the numbers of each format; NumPy has no bfloat16, so its bits are kept. int8 has scales besides."""
+"""NumPy's type for the numbers of each format. It has no bfloat16, so those are bits; int8 has scales besides."""
 
 DOT_FEATURES = {"bfloat16-dot": "avx512bf16", "int8-dot": "avx512vnni"}
-"""Formats whose *inputs* are rounded like the weights, for a dot-product instruction, and the CPU feature each needs.
+"""Formats for a dot-product instruction, which rounds the *inputs* of a product too, and the CPU feature each needs.
 
-Values are kept as in the plain format of that name; the products are another function. See ``_panel_dot``.
+The weights are those of the plain format; the products are another function. See ``_panel_dot``.
 """
 
 DOT_DTYPES = tuple(DOT_FEATURES)
 
 
 def find_plain(dtype: str) -> str:
-    """Return the format whose values ``dtype`` keeps: itself, or the one a dot format is named after."""
+    """Return the format of the same weights without a dot-product instruction: ``int8`` for ``int8-dot``."""
     return dtype.removesuffix("-dot")
 
 

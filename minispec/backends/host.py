@@ -1,4 +1,4 @@
-"""How much memory this machine has, and how much of it is left; asked of the system, without a library."""
+"""How much memory this machine has, and how much of it is left, as the system says."""
 
 from __future__ import annotations
 

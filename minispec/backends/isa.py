@@ -1,4 +1,4 @@
-"""Which vectors this CPU has, and the tile of a matrix product that fits its registers.
+"""The vector instructions of this CPU, and the tile of a matrix product that fits its registers.
 
 A tile is ``max_rows`` rows times one panel of ``vectors`` vectors. All its sums live in registers for the whole of K,
 beside the weights being read and one broadcast input, so ``max_rows * vectors + vectors + 1`` must not exceed the
@@ -30,7 +30,7 @@ class ISA:
     vectors : int
         Vectors per panel.
     max_rows : int
-        Rows of a tile; more rows are taken block by block.
+        The most rows of a tile; more rows go block by block.
     """
 
     name: str
@@ -45,11 +45,11 @@ class ISA:
         return self.lanes * self.vectors
 
     def panels_at_once(self, rows: int, item_bytes: int) -> int:
-        """Return how many panels a tile of few rows takes together, of numbers of so many bytes.
+        """Return how many panels a tile of ``rows`` rows takes together, if a weight has ``item_bytes`` bytes.
 
-        A fused multiply-add takes about four cycles, so what a step of few sums reads must be worth the wait. In two
-        bytes one panel is: 16 bytes a cycle with AVX-512, more than memory gives, and one stream is what prefetching
-        does best. Of int8 it takes two panels. Lines of weights need registers too.
+        A fused multiply-add takes about four cycles, so what a step of few sums reads must be worth the wait. With
+        two bytes per weight one panel is enough: 16 bytes a cycle with AVX-512 are more than memory gives, and hardware
+        prefetches one stream best. With int8 it takes two panels. The weights being read need registers too.
         """
         fitting = (self.registers - 1) // (self.vectors * (rows + 1))
         return max(1, min(2 // item_bytes, 8 // (rows * self.vectors), fitting))

@@ -23,7 +23,7 @@ _NO_MASK = np.zeros((0, 0), np.bool_)
 
 
 class Layout:
-    """Where in memory a stack of layers is, for :func:`_panel.layers`; kept for a cache from one forward to the next.
+    """The addresses of a stack of layers, for :func:`_panel.layers`. A cache keeps it from one forward to the next.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ class PanelBackend(Backend):
         return threads.watched(compute, cache, feed)
 
     def linear_shares(self, x: Array, matrix: Linear) -> int:
-        """Return among how many threads :meth:`linear` shares its work; more than one is a parallel region."""
+        """Return how many threads share the work of :meth:`linear`; more than one is a parallel region."""
         work = x.size * matrix.num_outputs
         return int(_panel.num_shares(work, len(matrix.weight), self._num_threads(len(x))))
 
@@ -233,7 +233,7 @@ class PanelBackend(Backend):
         return int(_panel.num_shares(2 * heads * size * int(ends.sum()), tokens * heads, self._num_threads(tokens)))
 
     def _num_threads(self, rows: int) -> int:
-        """Return one thread for a forward so short that waking others gains nothing; it also fears no neighbour."""
+        """Return the threads of a forward: one if it is so short that waking others gains nothing."""
         return 1 if self._is_short(rows) else threads.num_threads()
 
     def _is_short(self, rows: int) -> bool:

@@ -1,4 +1,4 @@
-"""How fast memory can be read here: the floor under every forward, measured with the threads the kernels use."""
+"""How fast this machine reads memory, with the threads of the kernels: no forward can be faster."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from minispec.backends import threads
 from minispec.jit import jit
 
 _STRETCH = 4096
-"""Words one thread reads at a time: 32 KiB, long enough for the prefetcher, short enough to share out evenly."""
+"""How many words a thread reads at a time: 32 KiB, enough for the prefetcher, few enough to share out evenly."""
 
 
 @jit(parallel=True, nogil=True)

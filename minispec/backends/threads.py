@@ -1,4 +1,4 @@
-"""How many threads the compiled kernels use, what runs those threads, and what is left of them after a fork.
+"""The threads of the compiled kernels: how many, what runs them, and what a fork leaves of them.
 
 Import this before any parallel kernel runs: it sets what the threading layer reads when it starts.
 """

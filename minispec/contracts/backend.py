@@ -173,8 +173,11 @@ def check_layers(backend: Backend, seed: int = 0) -> None:
         return
     caches = [KVCache(3, 3, 8, 12, rows=2, backend=backend) for _ in range(2)]
     for rows, slots, num_layers, masked in [
-        ([0], [0], 3, False), ([0, 1, 0, 1], [1, 0, 2, 1], 3, False), ([0, 0], [3, 4], 3, True), ([1], [2], 2, False),
-    ]:  # fmt: skip
+        ([0], [0], 3, False),
+        ([0, 1, 0, 1], [1, 0, 2, 1], 3, False),
+        ([0, 0], [3, 4], 3, True),
+        ([1], [2], 2, False),
+    ]:
         row_index, slot_index = np.array(rows), np.array(slots)
         visible = np.tri(len(rows), 12, slots[0], dtype=bool) if masked else None
         feed = Feed(slot_index, slot_index, row_index, slot_index, slot_index + 1, visible, num_layers, 0)

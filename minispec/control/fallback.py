@@ -12,7 +12,7 @@ from minispec.errors import OptionError
 from minispec.records import Step
 
 SCOPES = ("request", "session", "process")
-"""How long what was learned lives: one generation, one loaded target, or the whole process."""
+"""How long a fallback remembers: for one generation, while the target is loaded, or while the process runs."""
 
 _PLAIN_STEPS = 2  # measured first, so that there is something to compare with
 _WINDOW = 16  # speculative steps judged together: a few steps' luck decides nothing
@@ -98,7 +98,7 @@ class Fallback:
         self._plain_s = _KEEP * past + (1.0 - _KEEP) * seconds
 
     def _judge(self, cost: float) -> None:
-        """Switch on what a window cost per token, in units of plain decoding's."""
+        """Switch drafting on or off, given what a window cost per token in units of plain decoding's cost."""
         if cost <= 1.0 - _MARGIN or (cost <= 1.0 + _MARGIN and not self._probing):
             self._probing = False
             return

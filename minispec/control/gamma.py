@@ -1,9 +1,9 @@
 """Policies for γ, the number of tokens drafted per step.
 
-What a policy may know decides whether the output law survives. It is asked before a step and told after it; while the
-draft grows it may look at the draft's own next distribution, *before* a token is drawn from it. It never sees the
-present step's target rows, its coins or its discarded drafts: a γ that depended on those would decide which tokens
-get a second chance, and bias the law. The interface simply does not hand them over.
+A policy must not know too much, or it biases the text. The engine asks it before a step and reports to it after the
+step; while the draft grows the policy may look at the draft's next distribution, *before* a token is drawn from it. It
+never sees the present step's target rows, coins or discarded drafts: a γ that depended on those would decide which
+tokens get a second chance. The interface does not hand them over.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from minispec.errors import OptionError
 from minispec.records import Step
 
 UNLIMITED = 1 << 30
-"""More tokens than any γ: what a policy that leaves the length to γ lets a draft grow by."""
+"""More tokens than any γ: the answer of a policy that leaves the length to γ."""
 
 
 class GammaPolicy(Protocol):
@@ -105,7 +105,7 @@ class ConfidenceGamma(FixedGamma):
     """Stop drafting as soon as the draft model itself is unsure.
 
     The decision is made from the next distribution, before its token is drawn. Dropping a token *because of which
-    token it is* would bias the law: then q is no longer what the remaining tokens were drawn from.
+    token it is* would bias the text: then q is no longer what the remaining tokens were drawn from.
 
     Parameters
     ----------

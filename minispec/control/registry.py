@@ -19,9 +19,11 @@ _KINDS: Mapping[str, Mapping[str, tuple[Read, Any]]] = {
     "replay": {"trace": (str, "")},
 }
 _EXAMPLES = {
-    "heuristic": "--gamma heuristic", "confidence": "--gamma confidence:threshold=0.4", "auto": "--gamma auto",
+    "heuristic": "--gamma heuristic",
+    "confidence": "--gamma confidence:threshold=0.4",
+    "auto": "--gamma auto",
     "replay": "--gamma replay:trace=FILE",
-}  # fmt: skip
+}
 
 
 def get_policy(gamma: int | str | GammaPolicy) -> GammaPolicy:

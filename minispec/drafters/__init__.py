@@ -1,4 +1,4 @@
-"""What proposes tokens."""
+"""Drafters: what proposes tokens."""
 
 from minispec.drafters.base import ChainDrafter, Drafter, MoreTokens
 from minispec.drafters.build import build_drafter, load_draft

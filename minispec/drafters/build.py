@@ -1,4 +1,4 @@
-"""From what a user gives as a draft to a drafter: the one place that knows every kind."""
+"""Builds the drafter that a user asks for; the one place that knows every kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The drafter of plain decoding, which proposes nothing."""
+"""The drafter of plain decoding: it proposes nothing."""
 
 from __future__ import annotations
 

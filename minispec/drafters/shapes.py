@@ -1,6 +1,6 @@
 """Shapes of candidate trees: fixed ones, and the best one for measured acceptances.
 
-A shape says how many children each node gets, before any token is known; a node is told by its parent and its *rank*
+A shape says how many children each node gets, before any token is known; a node is known by its parent and its *rank*
 among its siblings, the order in which they are tried.
 
 Which shape is best: Sequoia (Chen et al. 2024, section 3). If a child of rank b is accepted with probability P[b]

@@ -1,4 +1,4 @@
-"""``KIND[:key=value,...]``: how a draft is asked for; ``drafters.build`` makes it.
+"""``KIND[:key=value,...]``: how a user asks for a draft; ``drafters.build`` builds it.
 
 A KIND that is not in :data:`KINDS` is one that another package brings (``drafters.plugins``), or else a model's name or
 folder (a folder that is called like a kind: ``./ngram``).
@@ -25,12 +25,12 @@ from minispec.model.quantize import ROUNDED_DTYPES
 from minispec.specs import Read, flag, matching, number, one_of, read_options, split, whole
 
 MODEL = "model"
-"""The kind of a draft that is a folder or a name."""
+"""The kind of a draft that is a model's folder or name."""
 
 
 @dataclass(frozen=True, slots=True)
 class DraftSpec:
-    """A draft, asked for and checked, but not built.
+    """What a user asked for, checked, and not yet built.
 
     Attributes
     ----------
@@ -87,10 +87,17 @@ KINDS: Mapping[str, Mapping[str, tuple[Read, Any]]] = {
 """The kinds, their keys, how each is read, and its default."""
 
 EXAMPLES = {
-    "ngram": "ngram:n=3", "suffix": "suffix", "layerskip": "layerskip:k=2", "self": "self:dtype=int8",
-    "unigram": "unigram:text=PATH", "bigram": "bigram:text=PATH", "synthetic": "synthetic:alpha=0.7,cost=0.05",
-    "cascade": "cascade:by=ngram,n=3", "tree": "tree:shape=4x2x1", MODEL: "FOLDER:translate=true",
-}  # fmt: skip
+    "ngram": "ngram:n=3",
+    "suffix": "suffix",
+    "layerskip": "layerskip:k=2",
+    "self": "self:dtype=int8",
+    "unigram": "unigram:text=PATH",
+    "bigram": "bigram:text=PATH",
+    "synthetic": "synthetic:alpha=0.7,cost=0.05",
+    "cascade": "cascade:by=ngram,n=3",
+    "tree": "tree:shape=4x2x1",
+    MODEL: "FOLDER:translate=true",
+}
 """One that works, for each kind."""
 
 

@@ -7,8 +7,8 @@ It takes the target's own distribution p, from a second session, and mixes noise
 because q - p = w (r - p). So w = (1 - alpha) / TV(p, r) makes the acceptance *exactly* alpha at every prefix: drafts
 are accepted independently with one probability, which is the assumption behind Leviathan's formulas, made true.
 
-r is uniform where that is far enough from p, else all on p's least likely token, the farthest law there is. Where even
-that falls short (alpha < min p; so always for a vocabulary of 1), q is that law and the acceptance min p, the least
+r is uniform where that is far enough from p, else all on p's least likely token: no distribution is farther away. Where
+even that falls short (alpha < min p; so always for a vocabulary of 1), q is r and the acceptance min p, the least
 possible. At temperature 0 p is one-hot and nothing changes: q keeps alpha on the right token, which the draft then
 proposes with probability alpha; it is a random draft of a deterministic target.
 """
@@ -74,7 +74,7 @@ def check_options(alpha: float, cost: float | None) -> None:
 
 
 class SyntheticDrafter(ModelDrafter):
-    """Drafts from the target's own distribution, spoilt to order.
+    """Drafts from the target's own distribution, mixed with as much noise as was asked for.
 
     Parameters
     ----------

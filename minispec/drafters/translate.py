@@ -4,7 +4,7 @@ The committed tokens become text, the draft model continues the text in its own 
 again with the target's tokenizer (as in Timor et al. 2025, "string-level exact match"). The result is proposed with
 **one-hot rows**. That is lossless under every lossless rule: given the committed text, the proposal is a function of
 the draft's own noise, which no coin of the verification shares; for each value of that noise the drafter is a
-deterministic one, for which the rule is exact; and an average of exact laws is exact.
+deterministic one, for which the rule is exact; and an average of exact distributions is exact.
 
 What it costs: an acceptance of sum p q instead of sum min(p, q), because the probability with which a string of target
 tokens was drawn is a sum over all its spellings in draft tokens, which nobody computes; and a proposal may end early,

@@ -1,4 +1,4 @@
-"""Decoding: the loops, where a text ends, the events on the way, and the Python surface."""
+"""Decoding: the loop, the end of a text, the events on the way, and the Python surface."""
 
 from minispec.generation.api import generate, stream
 from minispec.generation.events import Drafted, Emitted, Event, Finished, Prefilled, Verified

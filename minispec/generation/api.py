@@ -111,11 +111,25 @@ def stream(
     3
     """
     options = Options(
-        temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, repetition_penalty=repetition_penalty,
-        presence_penalty=presence_penalty, frequency_penalty=frequency_penalty, min_tokens=min_tokens, gamma=gamma,
-        fallback=fallback, verify=verify, regex=regex, json_schema=json_schema, max_tokens=max_tokens,
-        stop=(stop,) if isinstance(stop, str) else tuple(stop), seed=seed, logprobs=logprobs, audit=audit,
-    )  # fmt: skip
+        temperature=temperature,
+        top_k=top_k,
+        top_p=top_p,
+        min_p=min_p,
+        repetition_penalty=repetition_penalty,
+        presence_penalty=presence_penalty,
+        frequency_penalty=frequency_penalty,
+        min_tokens=min_tokens,
+        gamma=gamma,
+        fallback=fallback,
+        verify=verify,
+        regex=regex,
+        json_schema=json_schema,
+        max_tokens=max_tokens,
+        stop=(stop,) if isinstance(stop, str) else tuple(stop),
+        seed=seed,
+        logprobs=logprobs,
+        audit=audit,
+    )
     if isinstance(draft, str):
         check_together(draft, options)
     model = load_model(target, backend, dtype) if isinstance(target, str) else target
@@ -127,9 +141,12 @@ def stream(
     drafter = None
     if draft is not None:
         drafter = build_drafter(
-            draft, session, sampler, coupled=verifier.coupled,
+            draft,
+            session,
+            sampler,
+            coupled=verifier.coupled,
             load_model=lambda name: load_model(name, backend, draft_dtype or dtype),
-        )  # fmt: skip
+        )
     draft_name = draft if draft is None or isinstance(draft, str) else getattr(draft, "name", type(draft).__name__)
     if fallback != "off" and draft_name is not None:
         policy = recall_fallback(fallback, policy, (model.name, draft_name), model)

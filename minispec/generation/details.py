@@ -1,4 +1,4 @@
-"""What the target thought of each emitted token: log probabilities, p, q and the acceptance probability."""
+"""Details of each emitted token: the target's log probabilities, p, q and the acceptance probability."""
 
 from __future__ import annotations
 
@@ -47,4 +47,10 @@ def _detail(
     shifted = row - row.max()
     logprob = float(shifted[token] - math.log(np.exp(shifted).sum()))
     p = float(probs[token])
-    return TokenDetail(logprob, math.log(p) if p > 0.0 else -math.inf, p, q, accept_prob)
+    return TokenDetail(
+        logprob=logprob,
+        processed_logprob=math.log(p) if p > 0.0 else -math.inf,
+        target_prob=p,
+        draft_prob=q,
+        accept_prob=accept_prob,
+    )

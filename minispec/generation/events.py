@@ -1,4 +1,4 @@
-"""What a run tells its consumer while it happens: one stream, five kinds of event."""
+"""The events of a run: one stream, five kinds."""
 
 from __future__ import annotations
 

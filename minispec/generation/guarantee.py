@@ -1,4 +1,4 @@
-"""What a run may promise about its tokens, computed from what it does, not from a flag."""
+"""What a run promises about its tokens. The promise follows from what the run does; no option sets it."""
 
 from __future__ import annotations
 

@@ -32,6 +32,7 @@ def decode(
     transcript: Transcript,
     target: TreeSession,
     drafter: Drafter,
+    *,
     sampler: Sampler,
     noise: Noise,
     verify: Verify,

@@ -15,7 +15,7 @@ class Metrics:
     Attributes
     ----------
     num_prompt_tokens, num_tokens : int
-        Tokens of the prompt, tokens emitted.
+        Tokens of the prompt; tokens emitted.
     num_steps : int
         Target forwards after the prefill.
     num_drafts : int

@@ -22,12 +22,13 @@ class Options(SamplingParams):
         Tokens to draft per step, or a policy: "heuristic", "confidence:threshold=0.4", "auto", "replay:trace=FILE", or
         an object of your own.
     fallback : {"off", "request", "session", "process"}
-        Stop drafting where it costs more than it saves, and for how long that is remembered.
+        Stop drafting where it costs more than it saves, and remember that for one request, as long as the target is
+        loaded, or as long as the process runs.
     verify : str, Verifier or Verify
-        The rule that judges drafts, see :mod:`minispec.verifiers`; a rule of your own, with or without what it
-        promises.
+        The rule that judges drafts: a name of :mod:`minispec.verifiers`, or a rule of your own. A bare function
+        promises nothing, a ``Verifier`` what it says.
     regex, json_schema : str or None
-        What form the text must have; at most one of the two.
+        The form that the text must have; at most one of the two.
     max_tokens : int
         Tokens to emit at most.
     stop : tuple of str

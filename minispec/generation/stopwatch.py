@@ -1,4 +1,4 @@
-"""The seconds of a step; a consumer's own time between two events is in none of them."""
+"""The seconds of a step, without the time that the consumer takes between two events."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Stopwatch:
     Attributes
     ----------
     draft_s, target_s, step_s : float
-        Of the present step, as far as it has come.
+        The seconds of the present step so far.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -29,15 +29,15 @@ class Stopwatch:
         self.resume()
 
     def resume(self) -> None:
-        """Go on after a pause, and remember this moment as the beginning of what follows."""
+        """Go on after a pause."""
         self._since = self._clock()
 
     def note_draft(self) -> None:
-        """Note that the draft is made, and pause."""
+        """Note that the draft is finished, and pause."""
         self.draft_s = self._clock() - self._since
 
     def note_forward(self) -> None:
-        """Note that a forward is through."""
+        """Note that a forward has finished."""
         self.target_s = self._clock() - self._since
 
     def stop(self) -> None:

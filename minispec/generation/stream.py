@@ -189,7 +189,13 @@ class Stream:
             yield from self._report_committed(step)
         self._other_forwards = self.target.num_forwards - len(transcript.steps)  # the prefill's and interrupted steps'
         loop = decode(
-            transcript, self.target, self.drafter, self._sampler, self._noise, self._verifier.verify, self._policy
+            transcript,
+            self.target,
+            self.drafter,
+            sampler=self._sampler,
+            noise=self._noise,
+            verify=self._verifier.verify,
+            policy=self._policy,
         )
         self._watch.start()
         asked = next(loop, None)
@@ -207,7 +213,7 @@ class Stream:
         yield Finished(self.generation)
 
     def _tell(self, done: Draft | Step) -> Iterator[Event]:
-        """Say what the loop has come to, while the clock stands still."""
+        """Yield the events of what the loop has done, while the clock stands still."""
         if isinstance(done, Draft):
             self._watch.note_draft()
             if self.speculates:
@@ -229,14 +235,28 @@ class Stream:
     def _report_draft(self, draft: Draft) -> Drafted:
         index, position = len(self._transcript.steps), len(self._transcript.tokens)
         probs = tuple(float(draft.probs[i, token]) for i, token in enumerate(draft.tokens))
-        return Drafted(index, position, draft.tokens, probs, self._watch.draft_s, draft.parents)
+        return Drafted(
+            step=index,
+            position=position,
+            tokens=draft.tokens,
+            probs=probs,
+            elapsed_s=self._watch.draft_s,
+            parents=draft.parents,
+        )
 
     def _report_emitted(self, step: Step) -> Emitted:
         pieces = tuple(self._transcript.pieces[step.index])
-        return Emitted(step.index, step.position, step.tokens, step.sources, pieces, step.details)
+        return Emitted(
+            step=step.index,
+            position=step.position,
+            token_ids=step.tokens,
+            sources=step.sources,
+            pieces=pieces,
+            details=step.details,
+        )
 
     def _observe(self) -> None:
-        """Let the policy learn from each committed step once, also from one that an interruption kept from it."""
+        """Let the policy learn from each committed step once, also after an interruption."""
         for step in self._transcript.take_unobserved():
             self._policy.observe(step)
 

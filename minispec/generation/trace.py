@@ -1,4 +1,4 @@
-"""A run written down, an event per line, and read again: for replays, for policies, for other programs."""
+"""Traces: files that hold the events of a run, one per line, for replays, policies and other programs."""
 
 from __future__ import annotations
 

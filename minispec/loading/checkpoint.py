@@ -102,8 +102,10 @@ class Checkpoint:
         if ignored:
             _log.warning(
                 "%s: %d tensors are no part of a GPT-2 language model and are ignored; the first is %s",
-                self._folder, len(ignored), shown(ignored[0]),
-            )  # fmt: skip
+                self._folder,
+                len(ignored),
+                shown(ignored[0]),
+            )
 
     def stored_dtype(self, config: GPT2Config) -> str:
         """Return the format that all of the model's matrices are stored in; float32 where they differ."""

@@ -58,8 +58,8 @@ def load_model(folder_or_name: str | Path, backend: str = BACKENDS[0], dtype: st
     backend : str
         One of ``BACKENDS``.
     dtype : str
-        One of ``DTYPES``: the format that the matrices are kept in. Norms, biases and positions stay float32, and so do
-        sums. "auto" is the format that they are stored in where the backend computes the same bits in it, and float32
+        One of ``DTYPES``: the number format of the matrices in memory. Norms, biases, positions and sums stay float32.
+        "auto" is the format that they are stored in where the backend computes the same bits in it, and float32
         elsewhere.
 
     Returns

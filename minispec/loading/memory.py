@@ -1,4 +1,4 @@
-"""Whether a model fits, asked before any of it is read."""
+"""Whether a model fits into memory, asked before any of it is read."""
 
 from __future__ import annotations
 

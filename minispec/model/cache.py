@@ -46,7 +46,7 @@ class KVCache:
     lengths : ndarray of shape (L, B), int64
         Slots in use, per layer: a self-draft's first layers may run ahead of the rest.
     recordings : dict
-        Whatever the backend remembers about forwards over this cache.
+        The backend's own notes about forwards over this cache.
     """
 
     def __init__(

@@ -25,7 +25,7 @@ class GPT2:
     Parameters
     ----------
     name : str
-        How it was asked for: a folder, a bundled name or a hub name.
+        The folder, bundled name or hub name that the user gave.
     config : GPT2Config
     weights : Weights
         As packed by ``backend``.
@@ -33,7 +33,7 @@ class GPT2:
     tokenizer : Tokenizer or None
         The folder's tokenizer, if it has one.
     dtype : str
-        In what the weights are kept and multiplied.
+        The number format of the weights in memory.
     """
 
     name: str
@@ -72,9 +72,14 @@ class GPT2:
         """Return an empty cache, by default for the whole context."""
         config = self.config
         return KVCache(
-            config.n_layer, config.n_head, config.head_size, capacity or config.n_positions, rows,
-            backend=self.backend, dtype=self.dtype,
-        )  # fmt: skip
+            config.n_layer,
+            config.n_head,
+            config.head_size,
+            capacity or config.n_positions,
+            rows,
+            backend=self.backend,
+            dtype=self.dtype,
+        )
 
     def forward(
         self,

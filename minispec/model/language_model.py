@@ -17,7 +17,7 @@ class LanguageModel(Protocol):
 
     @property
     def name(self) -> str:
-        """How messages call it."""
+        """The name in messages."""
         ...
 
     @property

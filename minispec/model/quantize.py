@@ -1,7 +1,7 @@
-"""A model with its weights in a smaller number format, for a draft that is the target itself, slightly wrong.
+"""A model with weights in a smaller number format: a draft that is the target itself, slightly wrong.
 
-What the format costs in values is measured as *acceptance*; what it saves is bytes: a one-row forward is bound by the
-bytes of its weights, and the panel backend keeps and reads the small format (``backends.formats``).
+*Acceptance* measures what the format loses. What it gains is bytes: a forward of one row takes as long as reading its
+weights, and the panel backend reads the small format (``backends.formats``).
 """
 
 from __future__ import annotations

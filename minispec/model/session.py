@@ -20,7 +20,7 @@ from minispec.errors import InvariantError
 from minispec.model.language_model import LanguageModel
 
 PREFILL_CHUNK = 64
-"""Tokens per forward of a prefill: enough rows to reuse every weight, few enough for a progress bar to move."""
+"""Tokens per forward of a prefill: enough to reuse every weight, few enough for a progress bar to move."""
 
 
 class Session:

@@ -1,9 +1,9 @@
 """Language models small enough to enumerate: a random table keyed by the *whole* prefix.
 
-Proofs need a model whose every context has a law of its own, so that any mistake about positions, rows or stale cache
-entries changes the output law. A table model writes each token and its position into a real :class:`KVCache` and reads
-the prefix *back from it*: what it predicts depends on what the cache really holds, not on what the caller believes it
-holds.
+Proofs need a model with another distribution after every prefix, so that any mistake about positions, rows or stale
+cache entries changes the law of the output, the distribution over whole texts. A table model writes each token and its
+position into a real :class:`KVCache` and reads the prefix *back from it*: what it predicts depends on what the cache
+really holds, not on what the caller believes it holds.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from minispec.model.session import Session
 
 
 class TableModel:
-    """A law over the next token for every prefix, drawn once and for all from a seed.
+    """A distribution of the next token for every prefix, drawn once and for all from a seed.
 
     Parameters
     ----------
     vocab_size, n_positions : int
     seed : int
-        Two models of different seeds have unrelated laws.
+        Two models of different seeds have unrelated distributions.
     eos_token_id : set of int, optional
     concentration : float
-        Of the Dirichlet law the rows are drawn from; small values give peaked rows.
+        Parameter of the Dirichlet distribution of the rows; small values give peaked rows.
     table : mapping from a prefix (tuple of int) to probabilities, optional
         Rows to use instead of drawn ones; a probability may be 0.
     """
@@ -55,7 +55,7 @@ class TableModel:
         self._table = {key: np.asarray(row, np.float64) for key, row in (table or {}).items()}
 
     def next_probs(self, prefix: Sequence[int]) -> NDArray[np.float64]:
-        """Return the law of the token after ``prefix``, shape (V,), float64."""
+        """Return the distribution of the token after ``prefix``, shape (V,), float64."""
         key = tuple(map(int, prefix))  # the row is drawn from the key as written: 1, never np.int64(1)
         if key not in self._table:
             generator = np.random.default_rng([self._seed, zlib.crc32(repr(key).encode()), len(key)])

@@ -30,7 +30,7 @@ class TreeSession(Session):
         super().__init__(model)
 
     def _forget_rest(self) -> None:
-        """See :meth:`Session._forget_rest`; a pending tree is forgotten."""
+        """See :meth:`Session._forget_rest`; it forgets a pending tree as well."""
         self._nodes, self._parents = [], []
         super()._forget_rest()
 

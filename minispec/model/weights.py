@@ -82,7 +82,7 @@ def build_weights(
     read : callable
         Maps a name of :func:`expected_shapes` to a float32 array of that shape.
     dtype : str
-        In what the matrices and the token embedding are kept; norms, biases and positions, being few, stay float32.
+        The number format of the matrices and the token embedding; norms, biases and positions, being few, stay float32.
     """
 
     def norm(name: str) -> Norm:

@@ -1,4 +1,4 @@
-"""From logits to the distribution a token is drawn from: one fixed order of processors for draft and target."""
+"""From logits to the distribution of the next token: one order of processors, for draft and target alike."""
 
 from minispec.sampling.constraint import Constraint
 from minispec.sampling.draw import distribution

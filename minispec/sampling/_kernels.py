@@ -4,8 +4,9 @@ All filters keep a beginning of one and the same order, the likeliest first and 
 *cut*: the weight of the last token it keeps and that token's id. No row is sorted: a histogram over the bits of the
 weights says in which bucket the cut falls, a histogram of that bucket says where in it, and so on.
 
-The same bits everywhere: a row is computed by itself, sums have one written-down order, and the exponential is our
-own, from additions and multiplications that every machine rounds alike. Nothing here may be compiled with fast-math.
+The bits are the same everywhere: each row is computed by itself, each sum has one written-down order, and the
+exponential is our own, made of additions and multiplications that every machine rounds alike. Nothing here may be
+compiled with fast-math.
 """
 
 from __future__ import annotations
@@ -90,8 +91,8 @@ def _keep(weights, cut, last):
 def _find_cut(weights, floor, target, by_count):
     """Return weight and id of the token with which the likeliest tokens, one after the other, reach ``target``.
 
-    What they reach it in is their mass, or their number if ``by_count``. Only tokens of weight ``floor`` or more are
-    looked at; they must be enough, but for rounding.
+    ``target`` is a mass, or a number of tokens if ``by_count``. The search looks only at tokens of weight ``floor`` or
+    more; these must be enough to reach the target, up to rounding.
     """
     members = np.empty(weights.shape[0] + 1, np.int64)
     sums = np.empty(_BUCKETS, np.float64)

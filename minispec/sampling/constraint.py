@@ -1,8 +1,8 @@
 """Only text of a given form: a regular expression or a JSON schema, turned into token masks by ``llguidance``.
 
 The mask of a position is a function of the tokens generated before it, drafted ones included. The library's matcher
-walks one sequence, so it is set back to what a prefix shares with the last one and fed the rest; no answer depends on
-what was asked before.
+walks one sequence. So each call sets it back to what the prefix shares with the last one, and feeds it the rest; no
+answer depends on earlier questions.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from minispec.errors import OptionError, shown
 
 @dataclass(frozen=True)
 class SamplingParams:
-    """How a distribution is made from logits.
+    """How to make a distribution from logits.
 
     Applied in this order: repetition, presence and frequency penalties, minimum length, temperature, top-k, top-p,
     min-p. A constraint, where there is one, comes between the penalties and the minimum length.

@@ -1,4 +1,4 @@
-"""The verifier protocol, what a rule says about itself, and what every rule first asks of a draft."""
+"""Beside stop 2: the protocol of a rule, its promises, and what every rule first requires of a draft."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ class Verifier:
     Parameters
     ----------
     name : str
-        As it was asked for, say ``"lenient:lenience=0.5"``.
+        What the user wrote, say ``"lenient:lenience=0.5"``.
     verify : Verify
     lossless : bool
-        The emitted tokens have the target's law, whatever the draft. (At temperature 0 every rule here emits the
-        target's argmax, also a lossy one: its rows are one-hot.)
+        The text has the target's law, the distribution over whole texts, whatever the draft. (At temperature 0 every
+        rule here emits the target's argmax, also a lossy one: its rows are one-hot.)
     same_seed : bool
         Stronger: they *are* the tokens plain sampling emits with the same seed.
     coupled : bool

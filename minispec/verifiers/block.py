@@ -18,7 +18,7 @@ sum_x q(x) min(1, p_i p(x) / q(x)) = sum_x min(p_i p(x), q(x)) = p_i - Z_i, with
 otherwise the coin h_i = Z_i / (Z_i + 1 - p_i) decides, and p_i - Z_i + (1 - p_i + Z_i) h_i = p_i.
 So x_1..x_i are kept with probability prod_j q(x_j) p_i. Among those cases, tau >= i + 1 puts min(p_i p(x), q(x)) on the
 next token x, and tau = i has probability Z_i and draws x from max(p_i p - q, 0) / Z_i. Together p_i p(x): given the
-kept prefix, the next token has the target's law.
+kept prefix, the next token has the target's distribution.
 
 From (1) follows the expected length: E[tau] = sum_i E[p_i].
 """
@@ -84,6 +84,6 @@ def verify(draft: Draft, target_probs: NDArray[np.float64], coins: Coins) -> Ver
         return Verdict(gamma, bonus, "bonus", accept_probs)
     wanted = block_residual(survived[kept], target_probs[kept], draft.probs[kept])
     mass = wanted.sum()
-    law = wanted / mass if mass > 0.0 else target_probs[kept]  # no mass: only rounding can have led here
-    recovered = coins.residual(kept, law)
+    probs = wanted / mass if mass > 0.0 else target_probs[kept]  # no mass: only rounding can have led here
+    recovered = coins.residual(kept, probs)
     return Verdict(kept, recovered, "recovered", accept_probs)

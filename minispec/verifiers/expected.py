@@ -1,4 +1,4 @@
-"""How many drafts a rule keeps on average: exact, for chains of two laws small enough to enumerate.
+"""How many drafts a rule keeps on average: exact, for two models small enough to enumerate.
 
 Every rule here has a *survival*: s_i(x_1..x_i), the probability that the first i drafts stay, given what they are.
 Then E[tau] = sum_i P(tau >= i) = sum_i E_{x ~ q}[s_i]. The rules differ in one line:
@@ -8,7 +8,7 @@ Then E[tau] = sum_i P(tau >= i) = sum_i E_{x ~ q}[s_i]. The rules differ in one 
     lenient    s_i = s_{i-1} min(1, p / (l q))          typical s_i = s_{i-1} [p above the threshold]
 
 and from p q_x <= 1 / sum_y max(p_y / p_x, q_y / q_x) <= min(p, q), and s min(1, r) <= min(1, s r) for s <= 1, follows
-on every path, whatever the laws: match <= gumbel <= rejection <= block.
+on every path, whatever p and q: match <= gumbel <= rejection <= block.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from minispec.records import Probs
 from minispec.verifiers.base import Survival
 
 NextProbs = Callable[[tuple[int, ...]], Probs]
-"""The law of the next token after the drafted prefix."""
+"""The distribution of the next token after the drafted prefix."""
 
 
 def expected_accepted(survival: Survival, target: NextProbs, draft: NextProbs, gamma: int) -> float:

@@ -6,7 +6,7 @@ than p(x) / l.
 
 The paper changes the comparison only, so a rejected token is still replaced from normalise(max(p - q, 0)), which is
 also the best choice. Where q > p, tokens come out min(q, p / l) - p too often; that excess is unavoidable given the
-acceptances, and this residual adds nothing to it. So the distance to the target's law is
+acceptances, and this residual adds nothing to it. So the distance to the target's distribution is
 
     TV(output, p) = sum min(p / l, q) - sum min(p, q):
 
@@ -56,7 +56,7 @@ def survival(before: float, target_probs: Probs, draft_probs: Probs, token: int,
 
 
 def output_distribution(target_probs: Probs, draft_probs: Probs, *, lenience: float) -> Probs:
-    """Return min(p / l, q) + (1 - alpha_l) residual, the law of a token at a judged position."""
+    """Return min(p / l, q) + (1 - alpha_l) residual, the distribution of a token at a judged position."""
     return one_by_one.output_distribution(
         target_probs, draft_probs, keep=partial(keep, lenience=lenience), replace=residual
     )

@@ -28,7 +28,7 @@ def acceptance_probability(target_probs: Probs, draft_probs: Probs, *, keep: Kee
 
 
 def output_distribution(target_probs: Probs, draft_probs: Probs, *, keep: Keep, replace: Replace) -> Probs:
-    """Return the law of the token that such a rule emits at a position where a draft from q is judged.
+    """Return the distribution of the token that such a rule emits at a position where it judges a draft from q.
 
     A token leaves it accepted, or as the replacement of a rejected one.
     """
@@ -59,8 +59,7 @@ def verify(
         require_drawn(draft, i)
         accept_probs.append(float(keep(target_probs[i], draft.probs[i])[token]))
         if not coins.accept(i, accept_probs[i]):
-            law = replace(target_probs[i], draft.probs[i])
-            recovered = coins.residual(i, law)
+            recovered = coins.residual(i, replace(target_probs[i], draft.probs[i]))
             return Verdict(i, recovered, "recovered", tuple(accept_probs))
     if not draft.tokens:
         return Verdict(0, coins.sample(0, target_probs[0]), "plain")

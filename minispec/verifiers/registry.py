@@ -1,4 +1,4 @@
-"""From ``NAME[:key=value,...]`` to a rule and what it promises."""
+"""Beside stop 2: from ``NAME[:key=value,...]`` to a rule and what it promises."""
 
 from __future__ import annotations
 

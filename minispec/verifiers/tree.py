@@ -1,19 +1,20 @@
 """Multi-round rejection over a tree: several candidates for one position, tried in turn.
 
-SpecInfer (Miao et al. 2023) for candidates drawn independently, Sequoia (Chen et al. 2024) for candidates drawn
-without replacement. At each node the target's law p is what is *wanted*. A candidate x drawn from q is accepted with
+SpecInfer (Miao et al. 2023) for candidates drawn independently, Sequoia (Chen et al. 2024) for candidates drawn without
+replacement. At each node the target's distribution p is what is *wanted*. A candidate x drawn from q is accepted with
 probability min(1, wanted(x) / q(x)); after a rejection the next one is judged by what is wanted still,
 
     wanted <- normalise(max(wanted - q, 0)),
 
 and if all are rejected the token is drawn from that. Why it is lossless: one round is rejection sampling with target
-``wanted``, whose recovered token may be drawn by *any* procedure with law ``wanted`` after the update, another round
-of rejection sampling for one. By induction on the rounds the token has law p; by induction on the depth, so do all.
+``wanted``, whose recovered token may come from *any* procedure that draws from ``wanted`` after the update, another
+round of rejection sampling for one. By induction on the rounds the token has distribution p; by induction on the depth
+the whole text has the target's law.
 
 What q a candidate was really drawn from is all the rule needs to know. Independent candidates share a row; without
 replacement each row is what was left when its turn came; a deterministic candidate has a one-hot row, is accepted
 with probability wanted(x), and a rejection takes x out: a set S of them is accepted with probability p(S). The rounds
-count, not the tokens: a candidate drawn twice was judged twice, and leaving out the repetition would bias the law.
+count, not the tokens: a candidate drawn twice was judged twice, and to leave out the repetition would be a bias.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ iff
 
     p(x) > min(epsilon, delta exp(-H(p))),     H the entropy of p in nats,
 
-with no coin and without a look at q. With S the tokens above the threshold, what is emitted has the law q(x) [x in S] +
+with no coin and without a look at q. With S the tokens above the threshold, the emitted token has the distribution q(x) [x in S] +
 (1 - q(S)) p(x): in S the *draft's* law and a share of the target's. A rejected token is replaced by a draw from p.
 
 Medusa never judges the first token of a step, because it draws it from the target's own head. Here that token is the
@@ -57,13 +57,13 @@ def acceptance_probability(target_probs: Probs, draft_probs: Probs, *, epsilon: 
 
 def survival(
     before: float, target_probs: Probs, draft_probs: Probs, token: int, *, epsilon: float, delta: float
-) -> float:  # fmt: skip
+) -> float:
     """Return s_i = s_{i-1} if x_i is above the threshold, else 0."""
     return before if target_probs[token] > threshold(target_probs, epsilon=epsilon, delta=delta) else 0.0
 
 
 def output_distribution(target_probs: Probs, draft_probs: Probs, *, epsilon: float, delta: float) -> Probs:
-    """Return q on S plus (1 - q(S)) p, the law of a token at a judged position."""
+    """Return q on S plus (1 - q(S)) p, the distribution of a token at a judged position."""
     accept = partial(keep, epsilon=epsilon, delta=delta)
     return one_by_one.output_distribution(target_probs, draft_probs, keep=accept, replace=replacement)
 

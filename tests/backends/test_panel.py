@@ -212,7 +212,7 @@ def test_pieces_that_overlap_are_found():
         first, last = _panel_piece(number, num_panels, threads, together)
         return (first, last + 1) if number < threads else (first, last)
 
-    from minispec.backends._panel import piece as _panel_piece
+    from minispec.backends._panel import find_piece as _panel_piece
 
     assert panels_of_pieces(wrong, 48, 2, 1) != list(range(48))
 

@@ -9,7 +9,7 @@ import numpy as np
 from minispec.contracts import Enumerator, outcome, target_law, total_variation
 from minispec.contracts.audited_noise import AuditedNoise
 from minispec.control import FixedGamma
-from minispec.drafters.base import unlimited
+from minispec.drafters.base import allow_all
 from minispec.generation import Stream
 from minispec.generation.stopping import Limits
 from minispec.model.session import answer, ask_for
@@ -23,7 +23,7 @@ GREEDY = SamplingParams(0.0, 0, 1.0, 0.0)
 EXACT = 1e-12  # products of a few dozen float64 factors, each with a relative error of about 1e-16
 
 
-def propose(drafter, tokens, gamma, noise=None, *, step=0, more=unlimited):
+def propose(drafter, tokens, gamma, noise=None, *, step=0, more=allow_all):
     noise = AuditedNoise(PhiloxNoise(7)) if noise is None else noise
     drafter.prefill(tokens[:-1])
     coins = Coins(noise, position=len(tokens), step=step)
@@ -32,10 +32,10 @@ def propose(drafter, tokens, gamma, noise=None, *, step=0, more=unlimited):
 
 def while_true(condition):
     """Draft on while a condition on the next row holds."""
-    return lambda row: unlimited(row) if condition(row) else 0
+    return lambda row: allow_all(row) if condition(row) else 0
 
 
-def check_rows_are_the_law(new_drafter, tokens, gamma, more=unlimited):
+def check_rows_are_the_law(new_drafter, tokens, gamma, more=allow_all):
     """P(draft) = the product of its rows, over every branch of the noise; return the drafts with their laws."""
     seen = {}
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from minispec.drafters import LayerSkipDrafter
-from minispec.drafters.base import unlimited
+from minispec.drafters.base import allow_all
 from minispec.errors import OptionError
 from minispec.model.forward import forward
 from minispec.model.session import answer
@@ -147,7 +147,7 @@ def test_an_interrupted_draft_leaves_the_target_as_it_was(target):
 
     def interrupt():
         with pytest.raises(KeyboardInterrupt):
-            answer(drafter.propose(PROMPT, 3, Coins(Interrupted(), position=len(PROMPT)), unlimited))
+            answer(drafter.propose(PROMPT, 3, Coins(Interrupted(), position=len(PROMPT)), allow_all))
         assert session.tokens == untouched.tokens
         assert session.cache.length() == untouched.length
 

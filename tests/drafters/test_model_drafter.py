@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from minispec.contracts import Enumerator
 from minispec.contracts.audited_noise import AuditedNoise
 from minispec.drafters import ModelDrafter
-from minispec.drafters.base import unlimited
+from minispec.drafters.base import allow_all
 from minispec.model.session import Session, answer
 from minispec.model.toy import TableModel
 from minispec.noise import Coins, PhiloxNoise
@@ -19,7 +19,7 @@ from tests.generation.tiny import PLAIN, random_gpt2
 from tests.models import Counted
 
 
-def propose(drafter, tokens, gamma, noise, step=0, more=unlimited):
+def propose(drafter, tokens, gamma, noise, step=0, more=allow_all):
     return answer(drafter.propose(tokens, gamma, Coins(noise, position=len(tokens), step=step), more))
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from minispec.contracts import Enumerator
 from minispec.drafters import ModelDrafter, TranslatingDrafter
-from minispec.drafters.base import unlimited
+from minispec.drafters.base import allow_all
 from minispec.model import Session
 from minispec.model.session import answer
 from minispec.model.toy import TableModel
@@ -81,7 +81,7 @@ def test_a_text_that_is_spelt_differently_as_it_grows_leaves_nothing_stale():
         drafter = new_drafter(seed)
         for step, tokens in enumerate([[0], [0, 0], [0, 1], [0, 2, 0], [0, 2, 0, 1], [2, 2]]):
             coins = Coins(PhiloxNoise(seed), position=len(tokens), step=step)
-            again, fresh = (answer(each.propose(tokens, 3, coins, unlimited)) for each in (drafter, new_drafter(seed)))
+            again, fresh = (answer(each.propose(tokens, 3, coins, allow_all)) for each in (drafter, new_drafter(seed)))
             assert again.tokens == fresh.tokens
             context = DRAFT.encode(b"".join(map(TARGET.token_bytes, tokens)).decode())
             assert drafter.session.tokens[: len(context)] == context

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from minispec.contracts import Enumerator, total_variation
 from minispec.drafters import ModelDrafter, TreeDrafter
-from minispec.drafters.base import unlimited
+from minispec.drafters.base import allow_all
 from minispec.drafters.shapes import MAX_NODES, fixed_tree, sequoia_tree
 from minispec.errors import InvariantError, OptionError
 from minispec.model import Session
@@ -259,7 +259,7 @@ def decode(noise, target, drafter, params, prompt, num_tokens, gamma):
     end = len(prompt) + num_tokens
     while len(tokens) < end:
         coins = Coins(noise, position=len(tokens), step=step)
-        draft = answer(drafter.propose(tokens, min(gamma, end - len(tokens) - 1), coins, unlimited))
+        draft = answer(drafter.propose(tokens, min(gamma, end - len(tokens) - 1), coins, allow_all))
         logits = session.score_tree(tokens[session.length :], draft.tokens, draft.parents or ())
         verdict = tree_rule.verify(draft, distribution(logits, params), coins)
         session.keep(verdict.accepted)
