@@ -22,6 +22,8 @@ from . import fresh, strategies
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::SyntaxWarning")
 
 NAMES = ("a1", "a2", "a3", "a4")
+MAX_CPU_S = 20.0
+"""For one changed solution, some of which loop; right ones take a tenth."""
 
 
 @cache
