@@ -25,7 +25,7 @@ from minispec.grading import jail
 from minispec.grading.host import MAX_MESSAGE, NotAValueError, Tree, dumps, loads
 from minispec.grading.subject import Allowance, StudentError, Subject
 
-_WALL_FACTOR, _WALL_SLACK_S, _START_S = 2.0, 3.0, 20.0
+_WALL_FACTOR, _WALL_SLACK_S, _START_S = 2.0, 6.0, 20.0
 _NEEDS = {"numba": ("llvmlite",)}
 FIRST_UID = 1_200_000_000
 

@@ -45,6 +45,7 @@ def allocate():
     return len(np.ones(10**9))
 """
 FULL = LAYERS
+SYSTEM_V = "__import__('ctypes').CDLL(None, use_errno=True).shmget(0x5EED, 4096, 0o1600)"
 NO_NAMESPACES = tuple(layer for layer in LAYERS if layer != "namespaces")
 
 
@@ -78,6 +79,13 @@ def shut_in(request: pytest.FixtureRequest):
         ("__import__('resource').prlimit(1, 0)", "PermissionError"),
         ("open('/tmp/minispec-was-here', 'w')", "Error"),
         ("open('big', 'wb').write(b'x' * (64 << 20))", "OSError"),
+        ("os.memfd_create('x')", "PermissionError"),
+        ("open('mine', 'w') and os.chmod('mine', 0o4755)", "PermissionError"),
+        ("os.fchmod(1, 0o2755)", "PermissionError"),
+        ("os.open('made', os.O_CREAT | os.O_WRONLY, 0o4755)", "PermissionError"),
+        ("__import__('fcntl').fcntl(os.pipe()[0], 8, os.getppid())", "PermissionError"),
+        ("__import__('fcntl').ioctl(os.pipe()[0], 0x8901, b'1234')", "PermissionError"),
+        ("os.setpriority(os.PRIO_PROCESS, 0, 5)", "PermissionError"),
     ],
 )
 def test_what_is_out_of_reach(shut_in, code: str, outcome: str) -> None:
@@ -91,6 +99,9 @@ def test_what_is_within_reach(shut_in) -> None:
     assert shut_in.attempt("__import__('sqlite3') and __import__('decimal') and 1") == "1"
     assert shut_in.double(np.arange(3)).tolist() == [0, 2, 4]
     assert shut_in.attempt("os.kill") != "NameError"
+    assert shut_in.attempt("os.chmod('small', 0o755)") == "None"
+    assert shut_in.attempt("__import__('fcntl').fcntl(os.pipe()[0], 3) >= 0") == "True"
+    assert shut_in.attempt(f"{SYSTEM_V} == -1 and __import__('ctypes').get_errno()") == "1"
 
 
 def test_it_learns_nothing_about_where_it_is(shut_in) -> None:
@@ -109,7 +120,7 @@ def test_it_is_somebody_else() -> None:
 @pytest.mark.parametrize(
     ("name", "kind", "words"),
     [
-        ("loop", "time", "processor time"),
+        ("loop", "time", " s"),  # of processor time or, on a busy machine, without an answer
         ("exit", "died", "ended itself with code 0"),
         ("crash", "died", "SIGSEGV"),
         ("allocate", "raised", "Unable to allocate"),

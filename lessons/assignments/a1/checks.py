@@ -355,11 +355,12 @@ def text_cases():
         text_case(1, 2, tied=True),
         text_case(CLEAR[2], 8),
         text_case(CLEAR[3], 8),
+        text_case(CLEAR[5], 2),
     ]
 
 
 def hidden_texts(rng):
-    return [text_case(int(seed), int(rng.integers(4, 9))) for seed in rng.choice(CLEAR[4:], 2, replace=False)]
+    return [text_case(int(seed), int(rng.integers(2, 9))) for seed in rng.choice(CLEAR[6:], 3, replace=False)]
 
 
 # q8
