@@ -64,9 +64,8 @@ def test_a_share_stays_within_its_range_and_mirrors(pairs: list[tuple[int, int]]
     assert found.value is not None
     assert found.low is not None
     assert found.high is not None
-    if not 0 < found.value < 1 or (found.low >= 0 and found.high <= 1):
-        assert 0 <= found.low <= found.value + 1e-12
-        assert found.value - 1e-12 <= found.high <= 1
+    assert 0 <= found.low <= found.value + 1e-12
+    assert found.value - 1e-12 <= found.high <= 1
     assert mirrored.value == pytest.approx(1 - found.value)
 
 
