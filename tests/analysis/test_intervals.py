@@ -175,13 +175,13 @@ CASES = [(ratio, normal_sums), (ratio, seconds), (share_of_texts, accepted), (sh
 
 @pytest.mark.parametrize(("made", "sampler"), CASES)
 def test_intervals_of_eight_texts_cover(made: Callable[..., Figure], sampler: Sampler) -> None:
-    """1500 runs have a standard error of .0056: the band is 94 to 96 and two of them. The slow test is sharper."""
+    """1500 runs have a standard error of .0056: the band is 94 to 96 and two of them. The exhaustive one is sharper."""
     covered, too_narrow = coverage(made, sampler, 8, 1500)
     assert 0.93 <= covered <= 0.97
     assert too_narrow < 0.925, "negative control: 1.96 standard errors"
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("texts", [8, 20, 100])
 @pytest.mark.parametrize(("made", "sampler"), CASES)
 def test_intervals_cover(made: Callable[..., Figure], sampler: Sampler, texts: int) -> None:
