@@ -110,9 +110,11 @@ def share_of_texts(successes: ArrayLike, trials: ArrayLike, confidence: float = 
     without = _leave_one_out(above, below)
     if without is None:
         return Figure(value)
-    if not ((without > 0.0) & (without < 1.0)).all():
-        certain = value in (0.0, 1.0)
-        return share(round(value * len(below)), len(below), confidence) if certain else ratio(above, below, confidence)
+    if value in (0.0, 1.0):
+        return share(round(value * len(below)), len(below), confidence)
+    if not ((without > 0.0) & (without < 1.0)).all():  # one text has all the successes, or all the failures
+        spread = _half_width(without, confidence)
+        return Figure(value, max(0.0, value - spread), min(1.0, value + spread))
     spread = _half_width(np.log(without / (1.0 - without)), confidence)
     odds = math.log(value / (1.0 - value))
     return Figure(value, *(1.0 / (1.0 + math.exp(-(odds + sign * spread))) for sign in (-1.0, 1.0)))

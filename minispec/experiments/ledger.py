@@ -206,11 +206,11 @@ def report(results: Iterable[Result], plots: str = "claims") -> str:
             "What is said about speculative decoding, put to the test. The claims are restated in our words from the "
             "documents named with each; this page is written by `minispec experiment report` from the JSON files in "
             f"`docs/{plots}/`, which hold every figure and are made by `minispec experiment run`. The rule of each "
-            "verdict, with its thresholds, is written into `rules.json` before the run. An interval behind a figure is a "
-            "95 % confidence interval with whole texts as clusters, for all figures of a verdict together; of a forward "
-            "it is that of the median round, of training seeds their range. Entries marked *to be renewed* have older "
-            "ones, for each figure by itself, of times over rounds only. `minispec experiment coverage` says which entry "
-            "judges which sentence of the documents.",
+            "verdict, with its thresholds, is written into `rules.json` before the run. An interval behind a figure is "
+            "a 95 % confidence interval with whole texts as clusters, for all figures of a verdict together; of a "
+            "forward it is that of the median round, of training seeds their range. Entries marked *to be renewed* "
+            "have older ones, for each figure by itself, of times over rounds only. `minispec experiment coverage` "
+            "says which entry judges which sentence of the documents.",
             "",
             *words,
             "",

@@ -12,7 +12,7 @@ import pytest
 from minispec.contracts import Enumerator, slow_logits, slow_row, total_variation
 from minispec.generation import api
 from minispec.generation.options import Options
-from minispec.theory import tau
+from minispec.theory import k_seq_acceptance, tau
 from minispec.verifiers import expected_accepted, get_verifier
 from minispec.verifiers.tree import acceptance_probability as accepts_one_of
 
@@ -108,6 +108,15 @@ def test_siblings_with_replacement(width):
     )
     p, q = chain(table_target(eos=False))(()), chain(LOADED["table"])(())
     assert mean(law) == pytest.approx(accepts_one_of(p, [q] * width), abs=EXACT)
+
+
+@pytest.mark.parametrize("width", [1, 2, 3])
+def test_k_seq(width):
+    law = engine_law(
+        first_accepted, verify="kseq", gamma=1, num_tokens=2, draft=f"tree:draft=table,shape={width},siblings=with"
+    )
+    p, q = chain(table_target(eos=False))(()), chain(LOADED["table"])(())
+    assert mean(law) == pytest.approx(k_seq_acceptance(p, q, width), abs=EXACT)
 
 
 @pytest.mark.parametrize("width", [1, 2, 3])

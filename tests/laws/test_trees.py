@@ -25,6 +25,11 @@ def test_law_is_the_targets(verify, shape, num_tokens, siblings):
     assert tree_distance(verify, shape, siblings, num_tokens) < EXACT
 
 
+@pytest.mark.parametrize(("shape", "num_tokens"), [("2", 2), ("3", 2), pytest.param("2x1", 3, marks=pytest.mark.slow)])
+def test_law_of_k_seq_is_the_targets(shape, num_tokens):
+    assert tree_distance("kseq", shape, "with", num_tokens) < EXACT
+
+
 @pytest.mark.parametrize("siblings", ["with", "without", "likeliest"])
 @pytest.mark.parametrize(
     "verify", [pytest.param("tree", marks=pytest.mark.slow), pytest.param("match", marks=pytest.mark.exhaustive)]

@@ -30,6 +30,7 @@ def test_promises() -> None:
         "gumbel": (True, True, True, False),
         "block": (True, False, False, False),
         "tree": (True, False, False, True),
+        "kseq": (True, False, False, True),
         "lenient": (False, False, False, False),
         "typical": (False, False, False, False),
     }
