@@ -76,6 +76,21 @@ class MissingDependencyError(InputError):
     """An optional package is needed and not installed; the message names the extra."""
 
 
+def missing(package: str, need: str, extra: str) -> MissingDependencyError:
+    """Return the error for an optional package that is not installed, in the one spelling of all such messages.
+
+    Parameters
+    ----------
+    package, need : str
+        What is missing, and what wants it: "plots need it".
+    extra : str
+        The extra of this project that brings it.
+    """
+    return MissingDependencyError(
+        f"{package} is not installed; {need} it. Try: pip install '.[{extra}]' in a clone of minispec"
+    )
+
+
 class OutputError(InputError):
     """A file cannot be written."""
 

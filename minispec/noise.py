@@ -1,4 +1,4 @@
-"""Where randomness enters.
+"""Stop 13 of 14: where randomness enters.
 
 The engine asks two questions and no others: ``bernoulli(prob)`` and ``categorical(probs)``. Every answer has an
 *address*, and the noise behind it is a pure function of (seed, address): nothing is streamed, so no question can
@@ -14,6 +14,8 @@ for which of its tokens.
 
 ``categorical`` *is* the exponential race: token x wins iff E_x / p_x is smallest, with E_x = -log(1 - u_x) ~ Exp(1)
 independent. :mod:`minispec.race` computes the noise of the tokens that can win and of no others.
+
+Next: `generation/api.py`, where all of it is put together.
 """
 
 from __future__ import annotations

@@ -17,6 +17,9 @@ Source = Literal["accepted", "recovered", "bonus", "plain"]
 """Where an emitted token comes from: a draft that was kept, a draw from the residual, a draw from the target after
 a full acceptance, or a plain draw from the target because nothing was drafted."""
 
+Probs = NDArray[np.float64]
+"""The distribution of one token, shape (V,)."""
+
 FinishReason = Literal["eos", "stop", "length", "context", "interrupted"]
 
 
@@ -88,6 +91,14 @@ class Verdict:
     def accepted(self) -> tuple[int, ...]:
         """Indices of the accepted drafts."""
         return tuple(range(self.num_accepted)) if self.path is None else self.path
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Released text and the source of the token that completed it."""
+
+    text: str
+    source: Source
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from minispec.errors import ModelFileError, PromptError, reason, shown
 END_OF_TEXT = "<|endoftext|>"
 
 
-def _byte_alphabet() -> dict[str, int]:
+def _make_byte_alphabet() -> dict[str, int]:
     """GPT-2's printable stand-in for each byte: printable Latin-1 as itself, the other bytes from U+0100 upwards."""
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(256) if byte not in set(printable)]
@@ -52,7 +52,7 @@ class Tokenizer:
         backend.no_truncation()  # a file may ask for either, and both would change a prompt
         backend.no_padding()
         self._backend = backend
-        alphabet = _byte_alphabet()
+        alphabet = _make_byte_alphabet()
         specials = {i: token.content for i, token in backend.get_added_tokens_decoder().items() if token.special}
         added = {i: token.content for i, token in backend.get_added_tokens_decoder().items()}
         self._bytes: dict[int, bytes] = {}
@@ -78,7 +78,7 @@ class Tokenizer:
         try:
             backend = tokenizers.Tokenizer.from_file(str(path))
         except BaseException as error:
-            raise _tokenizer_error(f"{path} is not a tokenizer file", error) from None
+            raise _wrap_error(f"{path} is not a tokenizer file", error) from None
         return cls(backend, str(path))
 
     @classmethod
@@ -87,7 +87,7 @@ class Tokenizer:
         try:
             backend = tokenizers.Tokenizer(models.BPE.from_file(str(vocab), str(merges)))
         except BaseException as error:
-            raise _tokenizer_error(f"{vocab} and {merges.name} are not a BPE vocabulary", error) from None
+            raise _wrap_error(f"{vocab} and {merges.name} are not a BPE vocabulary", error) from None
         backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
         backend.decoder = decoders.ByteLevel()
         if backend.token_to_id(END_OF_TEXT) is not None:
@@ -157,7 +157,7 @@ class TextStream:
         return self._decoder.decode(b"", final=True)
 
 
-def _tokenizer_error(what: str, error: BaseException) -> BaseException:
+def _wrap_error(what: str, error: BaseException) -> BaseException:
     """Return our error for the library's; it raises plain Exception, and BaseException where its Rust code panics."""
     if isinstance(error, KeyboardInterrupt | SystemExit):
         return error

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 
 from minispec.backends import get_backend
@@ -20,6 +22,33 @@ def random_gpt2(backend="numba", seed=0, dtype="float32", **fields) -> GPT2:
         tensors[name] = generator.normal(centre, spread, shape).astype(np.float32)
     runner = backend if not isinstance(backend, str) else get_backend(backend)
     return GPT2("random", config, build_weights(tensors.__getitem__, config, runner, dtype), runner, dtype=dtype)
+
+
+def feed_rows(cache, tokens, rows, **options):
+    """Return one feed of tokens of several rows: token i goes to the next free slot of ``rows[i]``."""
+    parts = [
+        cache.feed([token for token, at in zip(tokens, rows, strict=True) if at == row], row, **options)
+        for row in sorted(set(rows))
+    ]
+    order = np.argsort(np.argsort(rows, kind="stable"))  # from row after row to the order asked for
+    names = ("tokens", "positions", "rows", "slots", "ends")
+    joined = {name: np.concatenate([getattr(part, name) for part in parts])[order] for name in names}
+    return dataclasses.replace(parts[0], **joined, num_logits=sum(part.num_logits for part in parts))
+
+
+class Counted:
+    """A model that counts the tokens it is fed; otherwise the one it is given."""
+
+    def __init__(self, model):
+        self._model = model
+        self.num_fed = 0
+
+    def __getattr__(self, name):
+        return getattr(self._model, name)
+
+    def forward(self, tokens, cache, num_logits=None, **where):
+        self.num_fed += len(tokens)
+        return self._model.forward(tokens, cache, num_logits, **where)
 
 
 def bits(array: np.ndarray) -> tuple[tuple[int, ...], bytes]:

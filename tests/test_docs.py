@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import functools
+import itertools
 import os
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -64,21 +68,71 @@ def test_the_guide_names_every_rule_kind_policy_and_scope() -> None:
         assert f"--gamma {policy}" in lines, policy
 
 
-def test_the_reading_path_has_twelve_stops_that_name_their_neighbours() -> None:
-    path = re.findall(
-        r"^\| (\d+) \| `minispec/(.+)\.py` \|", (DOCS / "reading.md").read_text(encoding="utf-8"), re.MULTILINE
+ROOT = DOCS.parent
+LINES_OF_THE_PATH = 1760
+ROWS = re.findall(
+    r"^\| (\d+) \| `minispec/([\w/]+)\.py` \|", (DOCS / "reading.md").read_text(encoding="utf-8"), re.MULTILINE
+)
+STOPS = [file for _, file in ROWS]
+
+
+def opening(file: str) -> str:
+    return ast.get_docstring(ast.parse((ROOT / "minispec" / f"{file}.py").read_text(encoding="utf-8"))) or ""
+
+
+def test_the_reading_path_is_numbered_as_its_page_says() -> None:
+    assert [int(number) for number, _ in ROWS] == list(range(1, len(ROWS) + 1))
+    assert 12 <= len(STOPS) <= 14
+    expected = dict(zip(["tiny", *STOPS], range(len(STOPS) + 1), strict=True))
+    for path in (ROOT / "minispec").rglob("*.py"):
+        file = path.relative_to(ROOT / "minispec").with_suffix("").as_posix()
+        says = re.match(r"Stop (\d+) of (\d+): ", opening(file))
+        found = None if says is None else (int(says[1]), int(says[2]))
+        assert found == ((expected[file], len(STOPS)) if file in expected else None), file
+
+
+def test_each_stop_ends_its_opening_with_the_next() -> None:
+    for file, following in itertools.pairwise(["tiny", *STOPS]):
+        assert opening(file).splitlines()[-1].startswith(f"Next: `{following}.py`, "), file
+    last = re.match(r"Next: `(docs/.+\.md)`, ", opening(STOPS[-1]).splitlines()[-1])
+    assert last is not None
+    assert (ROOT / last[1]).is_file()
+
+
+def test_the_reading_path_is_short_enough_to_be_read() -> None:
+    lines = {file: len((ROOT / "minispec" / f"{file}.py").read_text(encoding="utf-8").splitlines()) for file in STOPS}
+    assert sum(lines.values()) <= LINES_OF_THE_PATH, lines
+
+
+CARRIED = """
+import sys
+from pathlib import Path
+import minispec
+
+files, package = set(), Path(minispec.__file__).parent
+
+def note(frame, event, argument):
+    if event == "call" and frame.f_code.co_name != "<module>":
+        path = Path(frame.f_code.co_filename)
+        if package in path.parents:
+            files.add(path.relative_to(package).as_posix())
+
+sys.setprofile(note)
+minispec.generate("Once upon a time", max_tokens=12)
+sys.setprofile(None)
+print(*sorted(files))
+"""
+
+
+def test_every_file_that_carries_a_default_run_is_on_the_path_or_named_beside_it() -> None:
+    """Files of constants and ``__init__`` do no work; compiled code is named by hand."""
+    done = subprocess.run([sys.executable, "-c", CARRIED], capture_output=True, text=True, timeout=300, check=True)
+    carried = {file for file in done.stdout.split() if not file.endswith("__init__.py")}
+    path = (DOCS / "reading.md").read_text(encoding="utf-8").partition("## One step")[0]
+    named = {name.removeprefix("minispec/") for name in re.findall(r"`([\w/]+(?:\.py|/))`", path)}
+    assert {file for file in carried if file not in named and f"{file.partition('/')[0]}/" not in named} == set()
+    assert {f"{stop}.py" for stop in STOPS} - carried == {"backends/_kernels.py", "sampling/processors.py"}, (
+        "every other stop is carried; these two are what the default kernels are compared with"
     )
-    stops = {
-        (DOCS.parent / "minispec" / f"{name}.py"): (number, before, after)
-        for (number, name), (_, before), (_, after) in zip(path, [("", ""), *path], [*path[1:], ("", "")], strict=False)
-    }
-    assert [number for number, _, _ in stops.values()] == [str(n) for n in range(1, 13)]
-    for file in (DOCS.parent / "minispec").rglob("*.py"):
-        head = file.read_text(encoding="utf-8").partition("\n")[0]
-        if file not in stops:
-            assert not re.match(r'"""Stop \d', head), file
-            continue
-        number, before, after = stops[file]
-        assert head.startswith(f'"""Stop {number} of 12 · '), file
-        assert re.findall(r"Before: (\S+)\.", head) == [before] * bool(before), file
-        assert re.findall(r"Next: (\S+)\.", head) == [after] * bool(after), file
+    for name in named:
+        assert (ROOT / "minispec" / name).exists(), name

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minispec import race
-from minispec.errors import InvariantError, OptionError
 from minispec.contracts.audited_noise import AuditedNoise
-from minispec.noise import Address, PhiloxNoise
+from minispec.errors import InvariantError, OptionError
+from minispec.noise import Address, Coins, PhiloxNoise
 
 PURPOSES = ("sample", "draft", "accept", "residual", "bonus")
 SIX_SIGMA = 6.0  # |normal| > 6 has probability 2e-9
@@ -38,8 +38,8 @@ def chi_square_is_fine(counts, expected):
     return abs(z) < 5.0  # two-sided 6e-7: too good a fit is an alarm as well
 
 
-def bits(seed, addresses):
-    noise = PhiloxNoise(seed)
+def bits(seed, addresses, row=0):
+    noise = PhiloxNoise(seed, row)
     return np.array([noise.bernoulli(HALF, at) for at in addresses])
 
 
@@ -70,7 +70,6 @@ def test_bernoulli_of_certainties_never_errs():
 NEIGHBOURS = {
     "position": lambda i: (Address("accept", i), Address("accept", i + 1)),
     "step": lambda i: (Address("accept", 5, i), Address("accept", 5, i + 1)),
-    "row": lambda i: (Address("accept", i, row=0), Address("accept", i, row=1)),
     "level": lambda i: (Address("accept", i, level=0), Address("accept", i, level=1)),
     "node": lambda i: (Address("accept", i, node=0), Address("accept", i, node=1)),
     "position against step": lambda i: (Address("accept", i, 7), Address("accept", 7, i + 10_000)),
@@ -90,6 +89,13 @@ def test_addresses_that_differ_in_one_field_are_independent(name):
     assert abs(agree - 0.5) < SIX_SIGMA * 0.5 / np.sqrt(4000)
 
 
+@pytest.mark.parametrize(("a", "b"), [(0, 1), (1, 256), (2**55, 2**55 + 1), (0, 2**56 - 1)])
+def test_rows_of_one_seed_are_independent(a, b):
+    addresses = [Address("accept", i) for i in range(4000)]
+    agree = np.mean(bits(4, addresses, a) == bits(4, addresses, b))
+    assert abs(agree - 0.5) < SIX_SIGMA * 0.5 / np.sqrt(4000)
+
+
 @pytest.mark.parametrize(("a", "b"), [(0, 1), (1, 2**63), (2**63, 2**63 + 1), (2**64 - 2, 2**64 - 1)])
 def test_seeds_are_independent(a, b):
     """Also neighbours above 2**53 and 2**63, where a detour through float64 would make them one."""
@@ -103,63 +109,63 @@ address = st.builds(
     st.sampled_from(PURPOSES),
     position=st.integers(0, 2**64 - 1) | st.integers(0, 3),
     step=st.integers(0, 2**64 - 1) | st.integers(0, 3),
-    row=st.integers(0, 2**56 - 1) | st.integers(0, 3),
     level=st.integers(0, 2**32 - 1) | st.integers(0, 3),
     node=st.integers(0, 2**32 - 1) | st.integers(0, 3),
 )
 
 
-def numpys_uniforms(seed, at, count):
+def numpys_uniforms(seed, row, at, count):
     """What an address means, by NumPy's generator: seed, row and purpose are the key, the rest is the counter."""
     generator = np.random.Philox(
-        key=np.array([seed, at.row << 8 | PURPOSES.index(at.purpose)], np.uint64),
+        key=np.array([seed, row << 8 | PURPOSES.index(at.purpose)], np.uint64),
         counter=np.array([0, at.position, at.step, at.level << 32 | at.node], np.uint64),
     )
     return (generator.random_raw(count) >> np.uint64(11)) * 2.0**-53
 
 
-def numpys_race(seed, at, probs):
+def numpys_race(seed, row, at, probs):
     """The race over all tokens, the finishing times side by side."""
     with np.errstate(divide="ignore", over="ignore"):
-        times = -np.log1p(-numpys_uniforms(seed, at, len(probs))) / probs
+        times = -np.log1p(-numpys_uniforms(seed, row, at, len(probs))) / probs
     return int(np.argmin(times))
 
 
 seeds = st.integers(0, 2**64 - 1) | st.integers(0, 3)
+rows = st.integers(0, 2**56 - 1) | st.integers(0, 3)
 
 
-@given(seeds, address, st.integers(1, 70))
-def test_the_stream_is_that_of_numpys_philox(seed, at, count):
+@given(seeds, rows, address, st.integers(1, 70))
+def test_the_stream_is_that_of_numpys_philox(seed, row, at, count):
     """Bit for bit, token by token, in whatever order it is read."""
-    words = PhiloxNoise(seed)._words(at)
+    words = PhiloxNoise(seed, row)._words(at)
     with np.errstate(over="ignore"):  # additions around 2**64, where nothing is compiled
         found = [race.uniform(words, token) for token in reversed(range(count))]
-    assert found[::-1] == numpys_uniforms(seed, at, count).tolist()
+    assert found[::-1] == numpys_uniforms(seed, row, at, count).tolist()
 
 
-@given(seeds, address, st.floats(0.0, 1.0))
-def test_a_coin_is_the_first_uniform(seed, at, prob):
-    assert PhiloxNoise(seed).bernoulli(prob, at) == (numpys_uniforms(seed, at, 1)[0] < prob)
+@given(seeds, rows, address, st.floats(0.0, 1.0))
+def test_a_coin_is_the_first_uniform(seed, row, at, prob):
+    assert PhiloxNoise(seed, row).bernoulli(prob, at) == (numpys_uniforms(seed, row, at, 1)[0] < prob)
 
 
-@given(seeds, address, st.integers(1, 300), st.integers(0, 2**32))
-def test_the_winner_is_that_of_a_race_over_all_tokens(seed, at, size, shape):
+@given(seeds, rows, address, st.integers(1, 300), st.integers(0, 2**32))
+def test_the_winner_is_that_of_a_race_over_all_tokens(seed, row, at, size, shape):
     """Supports of every size, uneven masses. That two times differ by a rounding alone has probability 1e-13."""
     rng = np.random.default_rng(shape)
     probs = rng.dirichlet(np.full(size, rng.choice([0.05, 1.0])))
     probs[rng.permutation(size)[: rng.integers(0, size)]] = 0.0
     if probs.sum() > 0.0:
         probs /= probs.sum()
-        assert PhiloxNoise(seed).categorical(probs, at) == numpys_race(seed, at, probs)
+        assert PhiloxNoise(seed, row).categorical(probs, at) == numpys_race(seed, row, at, probs)
 
 
 def test_a_race_that_reads_its_neighbours_noise_is_noticed():
     """Negative control: with the noise of a token's neighbour, or of the address's, other tokens win."""
     probs = np.full(64, 1 / 64)
     ats = [Address("draft", i) for i in range(50)]
-    right = [numpys_race(1, at, probs) for at in ats]
-    shifted = [int(np.argmin(numpys_uniforms(1, at, 65)[1:])) for at in ats]
-    moved = [numpys_race(1, at._replace(position=at.position + 1), probs) for at in ats]
+    right = [numpys_race(1, 0, at, probs) for at in ats]
+    shifted = [int(np.argmin(numpys_uniforms(1, 0, at, 65)[1:])) for at in ats]
+    moved = [numpys_race(1, 0, at._replace(position=at.position + 1), probs) for at in ats]
     assert sum(a == b for a, b in zip(right, shifted, strict=True)) < 10
     assert sum(a == b for a, b in zip(right, moved, strict=True)) < 10
     assert [PhiloxNoise(1).categorical(probs, at) for at in ats] == right
@@ -170,21 +176,28 @@ def test_nothing_to_draw_from_is_refused():
         PhiloxNoise(0).categorical(np.zeros(5), Address("sample", 0))
 
 
-@given(a=address, b=address, pair=st.tuples(seeds, seeds))
-def test_distinct_addresses_never_share_a_generator_block(a, b, pair):
-    """(seed, address) -> (key, counter but for the word that counts blocks) is injective."""
-    first, second = (PhiloxNoise(seed)._words(at).tolist() for seed, at in zip(pair, (a, b), strict=True))
-    assert (first == second) == ((a, pair[0]) == (b, pair[1]))
+@given(a=address, b=address, one=st.tuples(seeds, rows), other=st.tuples(seeds, rows))
+def test_distinct_addresses_never_share_a_generator_block(a, b, one, other):
+    """(seed, row, address) -> (key, counter but for the word that counts blocks) is injective."""
+    first, second = (PhiloxNoise(*noise)._words(at).tolist() for noise, at in ((one, a), (other, b)))
+    assert (first == second) == ((a, one) == (b, other))
 
 
 @pytest.mark.parametrize(
     "fields",
-    [{"position": 2**64}, {"position": -1}, {"step": 2**64}, {"row": 2**56}, {"level": 2**32}, {"node": 2**32}],
+    [{"position": 2**64}, {"position": -1}, {"step": 2**64}, {"level": 2**32}, {"node": 2**32}],
 )
 def test_an_address_that_does_not_fit_is_refused(fields):
     """It would share another address's noise."""
     with pytest.raises(InvariantError, match="does not fit"):
         PhiloxNoise(0).bernoulli(HALF, Address(**{"purpose": "accept", "position": 0, **fields}))
+
+
+@pytest.mark.parametrize("row", [-1, 2**56])
+def test_a_row_that_does_not_fit_is_refused(row):
+    """It would share another row's noise, or another purpose's."""
+    with pytest.raises(InvariantError, match="does not fit"):
+        PhiloxNoise(0, row)
 
 
 @pytest.mark.parametrize("seed", [-1, 2**64])
@@ -269,3 +282,38 @@ def test_auditing_changes_no_answer():
     for i in range(50):
         assert plain.categorical(probs, Address("draft", i)) == audited.categorical(probs, Address("draft", i))
         assert plain.bernoulli(HALF, Address("accept", i)) == audited.bernoulli(HALF, Address("accept", i))
+
+
+class Recorder:
+    """Says yes, or token 0, and remembers what was asked and where."""
+
+    def __init__(self):
+        self.asked = []
+
+    def bernoulli(self, prob, at):
+        self.asked.append((prob, at))
+        return True
+
+    def categorical(self, probs, at):
+        self.asked.append((probs, at))
+        return 0
+
+
+@pytest.mark.parametrize("inner", [{}, {"level": 1, "node": 4}])
+def test_coins_read_where_the_docs_say(inner):
+    """Place i is i tokens behind the step's first; ``sample`` knows no step; a node that is named goes first."""
+    noise, probs = Recorder(), np.array([1.0])
+    coins = Coins(noise, position=10, step=3, **inner)
+    assert coins.accept(0, 0.25)
+    assert coins.accept(2, 0.25, node=7)
+    assert [coins.residual(2, probs), coins.bonus(3, probs), coins.draft(1, probs), coins.sample(4, probs)] == [0] * 4
+    assert coins.draft(1, probs, node=7) == 0
+    assert noise.asked == [
+        (0.25, Address("accept", 10, 3, **inner)),
+        (0.25, Address("accept", 12, 3, **{**inner, "node": 7})),
+        (probs, Address("residual", 12, 3, **inner)),
+        (probs, Address("bonus", 13, 3, **inner)),
+        (probs, Address("draft", 11, 3, **inner)),
+        (probs, Address("sample", 14, 0, **inner)),
+        (probs, Address("draft", 11, 3, **{**inner, "node": 7})),
+    ]

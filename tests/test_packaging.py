@@ -24,6 +24,14 @@ def test_the_version_is_said_once_in_each_place() -> None:
     assert f"version: {minispec.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
 
 
+def test_every_python_that_ci_tries_is_declared() -> None:
+    declared = {name.rpartition(" ")[2] for name in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", name)}
+    tried = re.search(r"versions=\((.+)\)", (ROOT / ".ci" / "pythons").read_text(encoding="utf-8"))
+    assert tried
+    assert declared == set(tried[1].split())
+    assert PROJECT["requires-python"] == f">={min(declared)}"
+
+
 def test_nobody_is_told_to_install_the_name_on_the_index() -> None:
     assert PROJECT["name"] != "minispec"
     for path in [ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("weights/*/README.md")]:
@@ -43,6 +51,15 @@ def test_importing_minispec_is_light() -> None:
     heavy = ("numba", "rich", "torch", "transformers", "huggingface_hub", "cupy", "matplotlib")
     code = f"import sys, minispec; print([name for name in {heavy!r} if name in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def sdist(folder: Path) -> Path:
+    """Build a source distribution, as a build frontend would."""
+    code = f"from hatchling.build import build_sdist; print(build_sdist({str(folder)!r}))"
+    made = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=300, check=True
+    )
+    return folder / made.stdout.splitlines()[-1]
 
 
 @pytest.mark.slow
@@ -65,6 +82,10 @@ def test_a_wheel_alone_gives_a_working_command(tmp_path: Path) -> None:
         assert f"{lessons}/notebooks/{source.stem}.ipynb" in names
         assert f"{lessons}/checks/lesson_{source.stem[:2]}.py" in names
     assert "minispec/analysis/prompts.jsonl" in names
+    assert [name for name in names if name.endswith("tokenizer.json")] == ["minispec/_bundled/weights/tokenizer.json"]
+    call(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", "again", str(sdist(tmp_path)))
+    (again,) = (tmp_path / "again").glob("*.whl")
+    assert sorted(zipfile.ZipFile(again).namelist()) == sorted(names)  # the source distribution lacks nothing
     call("env/bin/python", "-m", "pip", "install", "-q", str(wheel))
     told = json.loads(call("env/bin/minispec", "generate", "Once upon a time", "--max-tokens", "20", "--json"))
     assert len(told["token_ids"]) == 20 or told["finish_reason"] == "eos"

@@ -6,7 +6,9 @@ import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from minispec.analysis.step_costs import StepCosts, Totals, step_costs
 from minispec.analysis.timer import interleave
+from minispec.generation.metrics import Metrics
 from minispec.generation.result import Generation
 
 
@@ -17,7 +19,8 @@ class Comparison:
     Attributes
     ----------
     speedup : float
-        Median seconds per token, plain / speculative. Seconds are those of the steps; prefill is alike for both.
+        Median seconds per token, plain / speculative. Seconds are those of the steps: the prefill of the draft, which
+        only speculation has, is left out with the target's.
     speedup_range : tuple of float
         The smallest and the largest ratio of two runs of one round.
     plain_s_per_token, speculative_s_per_token : float
@@ -25,6 +28,8 @@ class Comparison:
     repeats : int
     same_tokens : bool
         Whether both emitted the same tokens. Expected under the guarantees bit-exact and same-seed, not otherwise.
+    costs : StepCosts or None
+        c, v and o of all runs, in steps of the plain ones; None if nothing was drafted.
     """
 
     speedup: float
@@ -33,6 +38,7 @@ class Comparison:
     speculative_s_per_token: float
     repeats: int
     same_tokens: bool
+    costs: StepCosts | None
 
 
 def compare(
@@ -46,10 +52,12 @@ def compare(
         Each starts afresh and returns its generation.
     """
     results: dict[str, Generation] = {}
+    metrics: dict[str, list[Metrics]] = {"plain": [], "speculative": []}
 
     def timed(name: str, run: Callable[[], Generation]) -> Callable[[], float]:
         def once() -> float:
             results[name] = generation = run()
+            metrics[name].append(generation.metrics)
             return generation.metrics.decode_s / max(1, generation.metrics.num_tokens)
 
         return once
@@ -57,6 +65,7 @@ def compare(
     times = interleave({"plain": timed("plain", plain), "speculative": timed("speculative", speculative)}, repeats)
     if not all(result.token_ids for result in results.values()):
         return None
+    totals = {name: Totals.of(runs) for name, runs in metrics.items()}
     ratios = [a / b for a, b in zip(times["plain"], times["speculative"], strict=True)]
     plain_s, speculative_s = statistics.median(times["plain"]), statistics.median(times["speculative"])
     return Comparison(
@@ -66,4 +75,5 @@ def compare(
         speculative_s_per_token=speculative_s,
         repeats=repeats,
         same_tokens=results["plain"].token_ids == results["speculative"].token_ids,
+        costs=step_costs(*totals.values()) if totals["speculative"].num_draft_tokens else None,
     )

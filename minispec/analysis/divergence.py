@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from minispec.model.session import LanguageModel
+from minispec.model.language_model import LanguageModel
 
 Cause = Literal["tie", "rounding", "another draw", "bug"]
 

@@ -17,7 +17,8 @@ from minispec.control import Fallback, GammaPolicy, get_policy
 from minispec.drafters import ModelDrafter
 from minispec.generation.stopping import Limits
 from minispec.generation.stream import Stream
-from minispec.model.session import LanguageModel, Session
+from minispec.model.language_model import LanguageModel
+from minispec.model.session import Session
 from minispec.model.tree_session import TreeSession
 from minispec.noise import PhiloxNoise
 from minispec.sampling import Sampler, SamplingParams

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from minispec.backends.base import Array
 from minispec.errors import OptionError
 from minispec.model.cache import KVCache
-from minispec.model.session import LanguageModel, Session, common_prefix
+from minispec.model.language_model import LanguageModel
+from minispec.model.session import Session, count_shared
 
 
 class SimulatedClock:
@@ -139,7 +140,7 @@ class RememberingModel:
         keys = [text[:length].tobytes() for length in range(len(text) - wanted + 1, len(text) + 1)]
         if not all(key in self._rows for key in keys):
             prefix = text.tolist()
-            self._session.rollback(min(common_prefix(self._session.tokens, prefix), len(prefix) - wanted))
+            self._session.rollback(min(count_shared(self._session.tokens, prefix), len(prefix) - wanted))
             self._rows.update(zip(keys, self._session.score(prefix[self._session.length :], wanted), strict=True))
         return np.asarray([self._rows[key] for key in keys], np.float32).reshape(wanted, self._model.vocab_size)
 

@@ -1,10 +1,15 @@
-"""Stop 4 of 12 · the same operations as plain Numba loops. Before: backends/base. Next: model/session.
+"""Stop 11 of 14: the same operations as plain Numba loops.
 
 Batch-invariant by construction: whatever the number of rows, each output element is computed by the same machine
 code in the same order. So a matrix product sums over k = 0, 1, 2, ... for every row alike, rows are only ever an
 *outer* loop, and no loop runs over elements of several rows at once (its vector body and its scalar tail could round
 differently). ``contract`` lets a multiply and an add become one fused instruction; it never reorders a sum.
 ``reassoc`` reorders the sum of a dot product over D, once, at compile time: every call takes the same order.
+
+A default run multiplies with the next rung of the ladder, ``_panel``; its instructions, ``_panel_ir``, are beside the
+course.
+
+Next: `sampling/processors.py`, what becomes of the logits.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Beside stop 4 · the fast kernels: register tiles over packed panels.
+"""Beside stop 11: the fast kernels of a default run, register tiles over packed panels.
 
 The last rung of the ladder. What is new is ``_panel_ir.multiply``: a tile of sums that never leaves the registers. All
 else is plain Numba. Two rules make a row's bits independent of the other rows:
@@ -31,7 +31,7 @@ from minispec.backends._panel_ir import (
     pointer,
     scores,
     weighted_sum,
-    widened,
+    widen,
 )
 from minispec.jit import address_of, by_address, jit
 
@@ -115,7 +115,7 @@ def normalise(x, weight, bias, epsilon, y):
 
 
 @jit(nogil=True)
-def piece(number, num_panels, threads, together):
+def find_piece(number, num_panels, threads, together):
     """Return the first panel of a piece of work, and the one after its last. Beyond the last piece, it is empty.
 
     Seven eighths of the panels are one large piece for each thread, the rest small ones: a thread that is held up, or
@@ -140,9 +140,9 @@ def _columns(x, panels, scale, bias, activation, residual, y, thread, threads, c
     num_blocks = -(-num_rows // MAX_ROWS)  # of nearly the same number of rows
     together = AT_ONCE[panels.itemsize - 1][num_rows] if num_blocks == 1 else 1
     edge = np.empty((MAX_ROWS, PANEL), np.float32)  # for a last panel that is wider than what is left of y
-    first_panel, last_panel = piece(thread, num_panels, threads, together)
+    first_panel, last_panel = find_piece(thread, num_panels, threads, together)
     while first_panel < num_panels:
-        next_first, next_last = piece(threads + claim(claimed), num_panels, threads, together)
+        next_first, next_last = find_piece(threads + claim(claimed), num_panels, threads, together)
         panel = first_panel
         while panel < last_panel:
             column = panel * PANEL
@@ -241,7 +241,7 @@ def split(qkv, keys, values, rows, slots):
 
 
 @jit(nogil=True)
-def _largest(values):
+def _find_largest(values):
     """Return the largest of some values.
 
     Four at a time: one chain of comparisons would take as long as the dot products that made them.
@@ -302,7 +302,7 @@ def _attend(queries, keys, values, rows, ends, visible, scale, out, first_task, 
             heads = range(head, min(head + together, last_head))
             for start in range(0, longest, SLOTS):
                 for h in heads:
-                    for i in _tokens_of(h, group, tokens, num_tokens, first_task, last_task):
+                    for i in _range_tokens(h, group, tokens, num_tokens, first_task, last_task):
                         query = ((group + i) * num_heads + h) * size
                         stop = max(start, min(start + SLOTS, counts[i]))
                         found = weights[h - head, i]
@@ -312,42 +312,42 @@ def _attend(queries, keys, values, rows, ends, visible, scale, out, first_task, 
                             for s in range(start, stop):
                                 found[s] = dot(queries, query, keys, firsts[i, s] + h * size, size)
             for h in heads:
-                for i in _tokens_of(h, group, tokens, num_tokens, first_task, last_task):
-                    _exponentials(weights[h - head, i, : counts[i]], scale)
+                for i in _range_tokens(h, group, tokens, num_tokens, first_task, last_task):
+                    _exponentiate(weights[h - head, i, : counts[i]], scale)
                     for d in range(size):
                         out[group + i, h, d] = _ZERO
             for start in range(0, longest, SLOTS):
                 for h in heads:
-                    for i in _tokens_of(h, group, tokens, num_tokens, first_task, last_task):
+                    for i in _range_tokens(h, group, tokens, num_tokens, first_task, last_task):
                         first = ((group + i) * num_heads + h) * size
                         stop = max(start, min(start + SLOTS, counts[i]))
                         weighted_sum(weights[h - head, i], values, firsts[i], h * size, start, stop, out, first, size)
             for h in heads:
-                for i in _tokens_of(h, group, tokens, num_tokens, first_task, last_task):
+                for i in _range_tokens(h, group, tokens, num_tokens, first_task, last_task):
                     total = dot(weights, ((h - head) * tokens + i) * longest, ones, 0, counts[i])
                     for d in range(size):
                         out[group + i, h, d] = out[group + i, h, d] / total
 
 
 @jit(nogil=True)
-def _tokens_of(head, group, tokens, num_tokens, first_task, last_task):
+def _range_tokens(head, group, tokens, num_tokens, first_task, last_task):
     """Return the tokens of a group whose attention by a head is ours: of our first and last head, maybe not all."""
     first = head * num_tokens + group
     return range(max(0, first_task - first), min(tokens, last_task - first))
 
 
 @jit(nogil=True)
-def _exponentials(weights, scale):
+def _exponentiate(weights, scale):
     """Replace scores by exp(scale * score - the largest of these), in place."""
     for i in range(weights.shape[0]):
         weights[i] = weights[i] * scale
-    largest = _largest(weights)
+    largest = _find_largest(weights)
     for i in range(weights.shape[0]):
         weights[i] = exp(weights[i] - largest)
 
 
 @jit(nogil=True)
-def _total(counts):
+def _add_up(counts):
     """Add up; where ``parallel`` is on, Numba would make a sum a parallel region of its own."""
     total = 0
     for count in counts:
@@ -377,7 +377,7 @@ def attention(attend, queries, keys, values, rows, ends, visible, scale, max_thr
     num_tokens, num_heads, size = queries.shape
     out = np.empty_like(queries)
     tasks = num_tokens * num_heads
-    threads = num_shares(2 * num_heads * size * _total(ends), tasks, max_threads)
+    threads = num_shares(2 * num_heads * size * _add_up(ends), tasks, max_threads)
     if threads == 1:
         call_attend(attend, (queries, keys, values, rows, ends, visible, scale, out, np.int64(0), tasks))
     else:
@@ -398,7 +398,7 @@ def embed(panels, scale, num_tokens, wpe, tokens, positions):
             raise IndexError("a token or position lies outside its table")
         factor = scale[token] if scale.size else _ONE
         for c in range(width):
-            out[t, c] = widened(panels[token // PANEL, c, token % PANEL]) * factor + wpe[position, c]
+            out[t, c] = widen(panels[token // PANEL, c, token % PANEL]) * factor + wpe[position, c]
     return out
 
 

@@ -25,7 +25,7 @@ from llvmlite import ir
 from numba import from_dtype, prange, types
 from numba.extending import intrinsic
 
-from minispec.backends._panel import _MATRIX, _VECTOR, _finish, normalise, num_shares, piece
+from minispec.backends._panel import _MATRIX, _VECTOR, _finish, find_piece, normalise, num_shares
 from minispec.backends._panel_ir import (
     ISA_HERE,
     LANES,
@@ -186,9 +186,9 @@ def _columns(words, starts, factors, panels, scale, bias, activation, residual, 
     num_panels = panels.shape[0]
     num_blocks = -(-num_rows // MAX_ROWS)
     edge = np.empty((MAX_ROWS, PANEL), np.float32)
-    first_panel, last_panel = piece(thread, num_panels, threads, 1)
+    first_panel, last_panel = find_piece(thread, num_panels, threads, 1)
     while first_panel < num_panels:
-        next_first, next_last = piece(threads + claim(claimed), num_panels, threads, 1)
+        next_first, next_last = find_piece(threads + claim(claimed), num_panels, threads, 1)
         for panel in range(first_panel, last_panel):
             column = panel * PANEL
             following = panel + 1 if panel + 1 < last_panel else next_first

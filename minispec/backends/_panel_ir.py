@@ -1,4 +1,4 @@
-"""The inner loops of the panel backend, as LLVM IR: sums that stay in vector registers from the first k to the last.
+"""Beside the course: the inner loops of the panel backend as LLVM IR, sums that stay in registers from first k to last.
 
 Plain Numba cannot say this: its local arrays live in memory, and whether LLVM's vectoriser lifts them into registers
 changes with the number of rows. So three loops are written instruction by instruction; the rest is plain Numba
@@ -419,7 +419,7 @@ def pointer(typing, address):
 
 
 @intrinsic
-def widened(typing, weight):
+def widen(typing, weight):
     """Return one weight, as it is kept, as a float32; see ``formats`` for what the bits mean."""
 
     def codegen(context, builder, sig, args):

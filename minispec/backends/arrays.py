@@ -19,7 +19,7 @@ _lock = threading.Lock()
 _left = np.zeros(0, np.uint8)  # of the last piece
 
 
-def aligned_zeros(shape: tuple[int, ...], kind: type[np.generic]) -> NDArray[Any]:
+def allocate_aligned(shape: tuple[int, ...], kind: type[np.generic]) -> NDArray[Any]:
     """Return zeros that begin at a cache line: a vector read across two lines costs two reads."""
     num_bytes = math.prod(shape) * np.dtype(kind).itemsize
     memory = np.zeros(num_bytes + _LINE, np.uint8)
@@ -27,8 +27,8 @@ def aligned_zeros(shape: tuple[int, ...], kind: type[np.generic]) -> NDArray[Any
     return memory[first : first + num_bytes].view(kind).reshape(shape)
 
 
-def weight_zeros(shape: tuple[int, ...], kind: type[np.generic]) -> NDArray[Any]:
-    """Return zeros for weights: as :func:`aligned_zeros`, in huge pages where the system has them.
+def allocate_weights(shape: tuple[int, ...], kind: type[np.generic]) -> NDArray[Any]:
+    """Return zeros for weights: as :func:`allocate_aligned`, in huge pages where the system has them.
 
     The processor looks up where a page is, for every page it reads, and a model has thousands of the usual size. NumPy
     asks for huge ones from 4 MiB on, but a matrix of a small model is smaller, so matrices share pieces of memory. A
@@ -37,15 +37,15 @@ def weight_zeros(shape: tuple[int, ...], kind: type[np.generic]) -> NDArray[Any]
     global _left
     num_bytes = math.prod(shape) * np.dtype(kind).itemsize
     if not hasattr(mmap, "MADV_HUGEPAGE") or num_bytes >= _PIECE:  # so large that NumPy asks for them
-        return aligned_zeros(shape, kind)
+        return allocate_aligned(shape, kind)
     with _lock:
         if num_bytes > _left.size:
-            _left = _piece()
+            _left = _allocate_piece()
         memory, _left = _left[:num_bytes], _left[-(-num_bytes // _LINE) * _LINE :]
     return memory.view(kind).reshape(shape)
 
 
-def _piece() -> NDArray[np.uint8]:
+def _allocate_piece() -> NDArray[np.uint8]:
     """Return new memory, of huge pages unless the running system has none, which costs time and nothing else.
 
     Raises

@@ -1,129 +1,30 @@
-"""The operations of a forward, in NumPy.
+"""Stop 10 of 14: the operations of a forward, in NumPy.
 
 These bodies are the reference that every other backend is compared with, operation by operation. They are written to
 be read; their matrix products go through BLAS, which sums in an order that depends on the number of rows, so this
 backend is *not* batch-invariant and says so.
+
+Next: `backends/_kernels.py`, the same operations as loops.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.backends import host
-from minispec.backends.formats import DTYPES, round_weights
+from minispec.backends.parts import MLP, Array, Attention, Block, Cache, Feed, Index, Linear, Norm
+from minispec.backends.storage import Storage
 
-Array = NDArray[np.float32]
-Index = NDArray[np.int64]
+__all__ = ["MLP", "Array", "Attention", "Backend", "Block", "Cache", "Feed", "Index", "Linear", "Norm", "NumpyBackend"]
 
 _SQRT_2_OVER_PI = math.sqrt(2.0 / math.pi)
 
 
-@dataclass(frozen=True, slots=True)
-class Norm:
-    """A layer norm: scale and shift, each of shape (C,), and the epsilon under the root."""
-
-    weight: Array
-    bias: Array
-    epsilon: float
-
-
-@dataclass(frozen=True, slots=True)
-class Linear:
-    """A weight matrix in the layout its backend wants.
-
-    Parameters
-    ----------
-    weight : ndarray
-        Shape (K, N), float32 in the reference; a backend's own packing and number format otherwise.
-    bias : ndarray of shape (N,)
-    num_outputs : int
-        N.
-    scale : ndarray or None
-        Factors of the columns, for a format that needs them.
-    """
-
-    weight: NDArray[Any]
-    bias: Array
-    num_outputs: int
-    scale: Array | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Attention:
-    """The two matrices around attention: ``c_attn`` maps C to 3C (queries, keys, values), ``c_proj`` C to C."""
-
-    c_attn: Linear
-    c_proj: Linear
-
-
-@dataclass(frozen=True, slots=True)
-class MLP:
-    """The two matrices around the activation: ``c_fc`` maps C to n_inner, ``c_proj`` back."""
-
-    c_fc: Linear
-    c_proj: Linear
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """One layer of the model."""
-
-    ln_1: Norm
-    attn: Attention
-    ln_2: Norm
-    mlp: MLP
-
-
-@dataclass(frozen=True, slots=True)
-class Feed:
-    """What one forward is fed: its tokens, and where each belongs; all arrays of shape (T,) but the mask.
-
-    Parameters
-    ----------
-    tokens, positions : ndarray
-        Token ids, and their places in the text.
-    rows, slots : ndarray
-        Where in the cache each token's key and value go.
-    ends, visible : ndarray
-        What each token attends to: see :meth:`Backend.attention`.
-    num_layers : int
-        Run the first so many.
-    num_logits : int
-        Logits are wanted of the last so many tokens.
-    lengths_after : dict of int to int
-        How many slots of each row are in use when the forward is through.
-    """
-
-    tokens: Index
-    positions: Index
-    rows: Index
-    slots: Index
-    ends: Index
-    visible: NDArray[np.bool_] | None
-    num_layers: int
-    num_logits: int
-    lengths_after: dict[int, int] = field(default_factory=dict)
-
-
-class Cache(Protocol):
-    """What a backend sees of ``model.cache.KVCache``: keys and values, (L, B, S, H, D), and a place for its notes."""
-
-    keys: Array
-    values: Array
-    recordings: dict[Any, Any]
-
-    def store(self, layer: int, feed: Feed, keys: Array, values: Array) -> None:
-        """Write keys and values of shape (T, H, D) at the slots of a feed."""
-        ...
-
-
-class Backend:
+class Backend(Storage):
     """The operation set, with reference bodies.
 
     Shapes: T rows (tokens), C channels, H heads, D head size, K inputs and N outputs of a matrix, B cache rows,
@@ -137,33 +38,10 @@ class Backend:
     name : str
     batch_invariant : bool
         Whether a row's result has the same bits whatever other rows are computed with it. A test holds it to that.
-    dtypes : tuple of str
-        The formats :meth:`pack` takes.
-    exact_dtypes : tuple of str
-        Those in which values that fit them give the bits that the same values give in float32.
     """
 
     name: ClassVar[str]
     batch_invariant: ClassVar[bool]
-    dtypes: tuple[str, ...] = DTYPES
-    exact_dtypes: ClassVar[tuple[str, ...]] = ("float32", "float16", "bfloat16")
-
-    def pack(self, weight: Array, bias: Array | None, dtype: str = "float32") -> Linear:
-        """Prepare a matrix of shape (K, N) for :meth:`linear`; a missing bias counts as zero.
-
-        The reference keeps float32: ``dtype`` rounds the values and saves no memory.
-        """
-        num_outputs = weight.shape[1]
-        bias = np.zeros(num_outputs, np.float32) if bias is None else bias
-        return Linear(np.ascontiguousarray(round_weights(weight, dtype)), np.ascontiguousarray(bias), num_outputs)
-
-    def unpack(self, matrix: Linear) -> Array:
-        """Return the values of a packed matrix, shape (K, N), float32."""
-        return matrix.weight
-
-    def columns(self, matrix: Linear, indices: Index) -> Array:
-        """Return columns of a packed matrix as rows, shape (T, K)."""
-        return np.ascontiguousarray(matrix.weight[:, indices].T)
 
     def embed(self, wte: Linear, wpe: Array, tokens: Index, positions: Index) -> Array:
         """Return token plus position embeddings, shape (T, C).
@@ -301,29 +179,6 @@ class Backend:
         ``compute`` asks of it and replay that next time, and brings the logits back.
         """
         return compute(cache, feed)
-
-    def place(self, array: Array) -> Array:
-        """Put a float32 array where this backend computes."""
-        return np.ascontiguousarray(array)
-
-    def fetch(self, array: Array) -> Array:
-        """Return an array of this backend as a NumPy array."""
-        return array
-
-    def zeros(self, shape: tuple[int, ...], dtype: str = "float32") -> Array:
-        """Return keys or values of a new cache, for weights kept in ``dtype``; the reference keeps all in float32."""
-        return np.zeros(shape, np.float32)
-
-    def compact(self, array: Array, row: int, slots: Index) -> None:
-        """Move these slots of one row of keys or values, (L, B, S, H, D), to the front, in every layer."""
-        array[:, row, : len(slots)] = array[:, row, slots]
-
-    def free_bytes(self) -> int | None:
-        """Return how much memory is left where this backend computes, if it can tell."""
-        return host.free_bytes()
-
-    def warm_up(self, dtype: str = "float32") -> None:
-        """Do now whatever the first forward over weights of this format would otherwise wait for (compilation)."""
 
 
 class NumpyBackend(Backend):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 import llvmlite.binding
 import numba
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minispec.backends import _kernels, threads
-from minispec.backends.base import Array, Backend, Index, Linear, Norm
+from minispec.backends.base import Array, Backend, Cache, Feed, Index, Linear, Norm
 from minispec.backends.formats import round_weights
 from minispec.jit import cache_folder
 
@@ -74,6 +75,10 @@ class NumbaBackend(Backend):
         return threads.runnable(_kernels.attention)(
             queries, keys, values, rows, ends, mask, visible is not None, np.float32(scale)
         )
+
+    def run(self, compute: Callable[[Cache, Feed], Array], cache: Cache, feed: Feed) -> Array:
+        """See :meth:`Backend.run`; a forward tells how threads should wait for each other."""
+        return threads.watched(compute, cache, feed)
 
     def warm_up(self, dtype: str = "float32") -> None:
         """Compile every kernel (or read it from Numba's cache) on inputs of a few elements."""

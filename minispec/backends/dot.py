@@ -9,7 +9,7 @@ import numpy as np
 
 from minispec.backends import formats
 from minispec.backends._panel_ir import PANEL
-from minispec.backends.arrays import weight_zeros
+from minispec.backends.arrays import allocate_weights
 from minispec.backends.base import Array, Backend, Block, Index, Linear
 from minispec.backends.isa import ISA
 from minispec.backends.panel import PanelBackend
@@ -54,10 +54,10 @@ class DotPanelBackend(PanelBackend):
             return super().pack(weight, bias, dtype)
         num_inputs, num_outputs = weight.shape
         self._num_weights += num_inputs * num_outputs
-        kept = formats.plain(dtype)
+        kept = formats.find_plain(dtype)
         per_word = 4 // formats.ITEM_BYTES[dtype]
         num_panels, num_words = -(-num_outputs // PANEL), -(-num_inputs // per_word)
-        panels = weight_zeros((num_panels, num_words, PANEL, per_word), np.uint8 if per_word == 4 else np.uint16)
+        panels = allocate_weights((num_panels, num_words, PANEL, per_word), np.uint8 if per_word == 4 else np.uint16)
         scale = np.empty(num_outputs if kept == "int8" else 0, np.float32)
         for panel in range(num_panels):
             columns = slice(panel * PANEL, (panel + 1) * PANEL)

@@ -41,12 +41,12 @@ Values are kept as in the plain format of that name; the products are another fu
 DOT_DTYPES = tuple(DOT_FEATURES)
 
 
-def plain(dtype: str) -> str:
+def find_plain(dtype: str) -> str:
     """Return the format whose values ``dtype`` keeps: itself, or the one a dot format is named after."""
     return dtype.removesuffix("-dot")
 
 
-ITEM_BYTES = {dtype: np.dtype(STORED[plain(dtype)]).itemsize for dtype in (*DTYPES, *DOT_DTYPES)}
+ITEM_BYTES = {dtype: np.dtype(STORED[find_plain(dtype)]).itemsize for dtype in (*DTYPES, *DOT_DTYPES)}
 """Bytes per weight; int8 has 4 more per output channel, its scale."""
 
 

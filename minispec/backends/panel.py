@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from minispec.backends import _panel, formats, threads
 from minispec.backends._panel_ir import PANEL
-from minispec.backends.arrays import aligned_zeros, weight_zeros
+from minispec.backends.arrays import allocate_aligned, allocate_weights
 from minispec.backends.base import MLP, Array, Attention, Backend, Block, Cache, Feed, Index, Linear, Norm
 from minispec.backends.isa import ISA
 from minispec.errors import InvariantError
@@ -75,7 +75,7 @@ class PanelBackend(Backend):
         self._num_weights += num_inputs * num_outputs
         width = PANEL
         num_panels = -(-num_outputs // width)
-        panels = weight_zeros((num_panels, num_inputs, width), formats.STORED[dtype])
+        panels = allocate_weights((num_panels, num_inputs, width), formats.STORED[dtype])
         scale = np.empty(num_outputs if dtype == "int8" else 0, np.float32)
         for panel in range(num_panels):
             columns = slice(panel * width, (panel + 1) * width)
@@ -216,6 +216,12 @@ class PanelBackend(Backend):
             self._num_threads(len(x)),
         )
 
+    def run(self, compute: Callable[[Cache, Feed], Array], cache: Cache, feed: Feed) -> Array:
+        """See :meth:`Backend.run`; a forward of several threads tells how they should wait for each other."""
+        if self._is_short(len(feed.tokens)):
+            return compute(cache, feed)
+        return threads.watched(compute, cache, feed)
+
     def linear_shares(self, x: Array, matrix: Linear) -> int:
         """Return among how many threads :meth:`linear` shares its work; more than one is a parallel region."""
         work = x.size * matrix.num_outputs
@@ -228,11 +234,14 @@ class PanelBackend(Backend):
 
     def _num_threads(self, rows: int) -> int:
         """Return one thread for a forward so short that waking others gains nothing; it also fears no neighbour."""
-        return 1 if rows * self._num_weights < _SHORT_FORWARD else threads.num_threads()
+        return 1 if self._is_short(rows) else threads.num_threads()
+
+    def _is_short(self, rows: int) -> bool:
+        return rows * self._num_weights < _SHORT_FORWARD
 
     def zeros(self, shape: tuple[int, ...], dtype: str = "float32") -> Array:
         """See :meth:`Backend.zeros`."""
-        return aligned_zeros(shape, np.float32)
+        return allocate_aligned(shape, np.float32)
 
     def warm_up(self, dtype: str = "float32") -> None:
         """Compile the kernels for weights of a format (or read them from Numba's cache) on inputs of a few elements."""

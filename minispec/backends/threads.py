@@ -7,22 +7,26 @@ from __future__ import annotations
 
 import logging
 import os
+import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 # Read by libgomp when the first parallel kernel starts. Between two kernels of a forward the other threads should still
 # be spinning when the next one comes, or each has to be woken, at some 50 microseconds; 1000 spins are too few for that
-# (measured here: 2 ms per token or 6, as chance would have it). The default is to spin for milliseconds: as soon as a
-# neighbour takes a core, each of a forward's regions waits out a whole time slice (tests/benchmarks/neighbour.py).
+# (measured here: 2 ms per token or 6, as chance would have it). The default is to spin for milliseconds. As soon as
+# neighbours take cores, even this is too long, and `waiting` has the threads sleep (tests/benchmarks/neighbour.py).
 os.environ.setdefault("GOMP_SPINCOUNT", "5000")
 
 import numba
 
+from minispec.backends.waiting import IdleTeam, WaitPolicy, libgomp
 from minispec.errors import OptionError
 from minispec.jit import serial
 
 _log = logging.getLogger(__name__)
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
 
 _count = int(numba.config.NUMBA_NUM_THREADS)
 _forked = False
@@ -59,6 +63,32 @@ def set_num_threads(count: int) -> None:
     _count = count
     if not _forked:
         numba.set_num_threads(count)
+
+
+def watched(
+    forward: Callable[_Arguments, _Result], *arguments: _Arguments.args, **options: _Arguments.kwargs
+) -> _Result:
+    """Run a forward of several threads, and let how it spent its time decide how threads wait in the next ones."""
+    if _forked or _count == 1:
+        return forward(*arguments, **options)
+    begin, begin_work = time.perf_counter(), time.thread_time()
+    result = forward(*arguments, **options)
+    worked = time.thread_time() - begin_work  # a thread that spins works; one that sleeps or has no core does not
+    now = time.perf_counter()
+    _policy.observe(now, now - begin - worked, worked)
+    return result
+
+
+def _rest() -> Callable[[], None]:
+    """Have threads sleep, where they can be told to, or else one thread work alone; return the way back."""
+    library = libgomp()
+    if library is not None and layer() == "omp":
+        return IdleTeam(library, max(2, len(os.sched_getaffinity(0)) - _count + 2)).end
+    numba.set_num_threads(1)
+    return lambda: numba.set_num_threads(_count)
+
+
+_policy = WaitPolicy(_rest)
 
 
 def runnable(kernel: _Function) -> _Function:

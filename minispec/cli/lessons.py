@@ -13,7 +13,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from minispec.errors import MissingDependencyError, OutputError, reason, shown
+from minispec.errors import OutputError, missing, reason, shown
 from minispec.teaching.find import Files, find
 from minispec.teaching.find import lessons as all_lessons
 from minispec.viz.terminal import QUIET
@@ -56,9 +56,7 @@ def copy(numbers: tuple[str, ...], folder: Path) -> None:
 def open_lessons(number: str | None, folder: Path, browser: bool) -> None:
     """Copy the lessons to a folder, unless they are there, and open JupyterLab."""
     if importlib.util.find_spec("jupyterlab") is None:
-        raise MissingDependencyError(
-            "JupyterLab is not installed; the lessons need it. Try: pip install -e '.[lessons]'"
-        )
+        raise missing("JupyterLab", "the lessons need", "lessons")
     copied = _copy((number,) if number else (), folder)
     what = copied[0][0] if number else folder
     raise SystemExit(subprocess.run(jupyter_command(what, browser=browser), check=False).returncode)

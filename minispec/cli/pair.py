@@ -11,7 +11,7 @@ from rich.console import Console
 from minispec.cli.kernels import prepare
 from minispec.drafters import load_draft
 from minispec.generation import Options, Stream, stream
-from minispec.generation.api import check_together
+from minispec.generation.prepare import check_together
 from minispec.loading import load_model
 from minispec.model import GPT2
 

@@ -7,6 +7,7 @@ text one character at a time. Both are for models and texts small enough to enum
 from __future__ import annotations
 
 import codecs
+import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -17,7 +18,8 @@ from minispec.control import FixedGamma
 from minispec.drafters import Drafter, ModelDrafter
 from minispec.generation import Generation, Stream
 from minispec.generation.stopping import Limits
-from minispec.model.session import LanguageModel, Session
+from minispec.model.language_model import LanguageModel
+from minispec.model.session import Session
 from minispec.model.tree_session import TreeSession
 from minispec.noise import Noise
 from minispec.records import FinishReason
@@ -114,7 +116,7 @@ def target_law(
         if end is not None:
             law[end] = law.get(end, 0.0) + prob
             return
-        for token, next_prob in enumerate(next_law(model, params, [*prompt, *tokens])):
+        for token, next_prob in enumerate(next_distribution(model, params, [*prompt, *tokens])):
             if next_prob > 0.0:
                 walk((*tokens, token), prob * float(next_prob))
 
@@ -122,7 +124,7 @@ def target_law(
     return law
 
 
-def next_law(model: LanguageModel, params: SamplingParams, prefix: Sequence[int]) -> NDArray[np.float64]:
+def next_distribution(model: LanguageModel, params: SamplingParams, prefix: Sequence[int]) -> NDArray[np.float64]:
     """Return what the token after ``prefix`` is drawn from, shape (V,).
 
     The table's row becomes float32 logits first, as in the model's forward: that rounding is the model's, not the
@@ -149,6 +151,7 @@ def speculative_stream(
     new_session: Callable[[LanguageModel], TreeSession] = TreeSession,
     new_drafter: Callable[[Session, Sampler], Drafter] = ModelDrafter,
     new_draft_session: Callable[[LanguageModel], Session] = Session,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> Stream:
     """Put the engine together, each part replaceable, with everything fresh."""
     sampler = Sampler(params, len(prompt), limits.eos_token_id)
@@ -162,6 +165,7 @@ def speculative_stream(
         policy=FixedGamma(gamma),
         tokenizer=tokenizer,
         verifier=Verifier("rule under test", verify),
+        clock=clock,
     )
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from minispec.contracts.laws import Outcome, Table, ending
 from minispec.generation.stopping import Limits
-from minispec.model.session import LanguageModel
+from minispec.model.language_model import LanguageModel
 from minispec.sampling import SamplingParams
 from minispec.tokenizer import Tokenizer
 

@@ -1,7 +1,7 @@
 """How many tokens to draft, and when not to draft at all."""
 
 from minispec.control.auto import AutoGamma
-from minispec.control.fallback import Fallback, remembered
+from minispec.control.fallback import Fallback, recall_fallback
 from minispec.control.gamma import ConfidenceGamma, FixedGamma, GammaPolicy, HeuristicGamma, ReplayedGamma
 from minispec.control.registry import get_policy
 
@@ -14,5 +14,5 @@ __all__ = [
     "HeuristicGamma",
     "ReplayedGamma",
     "get_policy",
-    "remembered",
+    "recall_fallback",
 ]

@@ -96,7 +96,7 @@ class AutoGamma:
         if step.draft_tokens:
             for place, confidence in enumerate(self._confidences[: step.verdict.num_accepted + 1]):
                 accepted = place < step.verdict.num_accepted
-                self._by_confidence.add(_bin(confidence), accepted)
+                self._by_confidence.add(_find_bin(confidence), accepted)
                 self._by_place.add(place, accepted)
         if self._looks and not self._was_idle:  # after plain steps the draft must catch up: that is no usual cost
             self._draft.add(self._looks, step.draft_s)
@@ -106,7 +106,7 @@ class AutoGamma:
 
     def _acceptance(self, confidence: float, place: int) -> float:
         """Return a: of this place in the draft, more or less as this confidence is better or worse than the mean."""
-        odds = self._by_confidence.at(_bin(confidence)) / self._by_confidence.mean
+        odds = self._by_confidence.at(_find_bin(confidence)) / self._by_confidence.mean
         return min(1.0, self._by_place.at(place) * odds)
 
     def _target_s(self, rows: int) -> float:
@@ -190,5 +190,5 @@ class _FadingLine:
         return self._y / self._x if self._x else default
 
 
-def _bin(confidence: float) -> int:
+def _find_bin(confidence: float) -> int:
     return min(_BINS - 1, int(confidence * _BINS))

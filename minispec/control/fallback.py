@@ -70,7 +70,7 @@ class Fallback:
             return
         drafting = self.drafting
         if not step.draft_tokens:  # its target forward is a plain one, whatever came before it
-            self._plain(step.step_s - step.draft_s)
+            self._learn_plain(step.step_s - step.draft_s)
         if not drafting:
             self._plain_steps_left -= 1
             self._resuming = True
@@ -78,13 +78,13 @@ class Fallback:
         assert self._plain_s is not None  # plain steps come first
         if not step.draft_tokens and step.draft_s <= _FREE * self._plain_s:
             return  # nothing was drafted and nothing was spent on trying: neither won nor lost
-        self._window.append(((step.step_s - self._catching_up(step)) / self._plain_s, len(step.tokens)))
+        self._window.append(((step.step_s - self._measure_catching_up(step)) / self._plain_s, len(step.tokens)))
         cost, tokens = map(sum, zip(*self._window, strict=True))
         if len(self._window) == _WINDOW or cost - tokens > _LOSS_LIMIT:
             self._window = []
             self._judge(cost / tokens)
 
-    def _catching_up(self, step: Step) -> float:
+    def _measure_catching_up(self, step: Step) -> float:
         """Return the seconds that the first draft after a pause spent on the text it had missed: a cost paid once."""
         resuming, self._resuming = self._resuming, False
         if resuming and self._usual_draft_s is not None:
@@ -93,14 +93,14 @@ class Fallback:
             self._usual_draft_s = step.draft_s / len(step.draft_tokens)
         return 0.0
 
-    def _plain(self, seconds: float) -> None:
+    def _learn_plain(self, seconds: float) -> None:
         past = seconds if self._plain_s is None else self._plain_s
         self._plain_s = _KEEP * past + (1.0 - _KEEP) * seconds
 
     def _judge(self, cost: float) -> None:
         """Switch on what a window cost per token, in units of plain decoding's."""
         if cost <= 1.0 - _MARGIN or (cost <= 1.0 + _MARGIN and not self._probing):
-            self._probing, self._pause = False, _FIRST_PAUSE
+            self._probing = False
             return
         self._pause = min(_LONGEST_PAUSE, 2 * self._pause) if self._probing else _FIRST_PAUSE
         self._plain_steps_left, self._probing = self._pause, True
@@ -110,7 +110,7 @@ _process: dict[tuple[str, str], Fallback] = {}
 _sessions: weakref.WeakKeyDictionary[object, dict[tuple[str, str], Fallback]] = weakref.WeakKeyDictionary()
 
 
-def remembered(scope: str, policy: GammaPolicy, pair: tuple[str, str], session: object) -> Fallback:
+def recall_fallback(scope: str, policy: GammaPolicy, pair: tuple[str, str], session: object) -> Fallback:
     """Return the fallback of a pair with ``policy`` in it, as far as ``scope`` remembers one.
 
     Parameters

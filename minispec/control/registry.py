@@ -62,10 +62,10 @@ def get_policy(gamma: int | str | GammaPolicy) -> GammaPolicy:
             if options["largest"] < 1:
                 raise OptionError(f"gamma is {shown(text)}; largest must be at least 1. Try --gamma auto")
             return AutoGamma(**options)
-    return ReplayedGamma(_recorded_lengths(options["trace"]))
+    return ReplayedGamma(_read_lengths(options["trace"]))
 
 
-def _recorded_lengths(trace: str) -> list[int]:
+def _read_lengths(trace: str) -> list[int]:
     """Read the draft lengths of a trace's ``drafted`` events."""
     if not trace:
         raise OptionError("gamma is 'replay'; it needs the trace to replay. Try --gamma replay:trace=FILE")

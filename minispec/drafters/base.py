@@ -1,7 +1,9 @@
-"""The drafter protocol: propose a few tokens, say what they were drawn from, go back when told.
+"""Stop 3 of 14: what a drafter owes the loop, and the drafting loop that most of them share.
 
-Most drafters propose a chain and differ in one thing alone, the distribution of the next token:
-:class:`ChainDrafter` is the loop they share, and :func:`copy_draft` its counterpart for drafters that draw nothing.
+A drafter proposes a few tokens, says what each was drawn from, and goes back when it is told to. Most propose a chain
+and differ in one thing alone, the distribution of the next token: :class:`ChainDrafter` is the rest.
+
+Next: `drafters/model.py`, the drafter of a default run.
 """
 
 from __future__ import annotations
@@ -15,13 +17,10 @@ from numpy.typing import NDArray
 
 from minispec.model.session import Asks
 from minispec.noise import Coins
-from minispec.records import Draft
+from minispec.records import Draft, Probs
 from minispec.sampling import Sampler, SamplingParams
 
-Row = NDArray[np.float64]
-"""The distribution of one token, shape (V,)."""
-
-MoreTokens = Callable[[Row], int]
+MoreTokens = Callable[[Probs], int]
 """Asked with the distribution of the next draft token *before* it is drawn: how many tokens may still be drafted, this
 one included. 0 ends the draft here; 1 saves the forward that would come next.
 
@@ -60,12 +59,12 @@ class Drafter(Protocol):
         ...
 
 
-def as_sampler(params: Params) -> Sampler:
+def make_sampler(params: Params) -> Sampler:
     """Return the sampler of plain sampling parameters, and a sampler as it is."""
     return params if isinstance(params, Sampler) else Sampler(params)
 
 
-def unlimited(probs: Row) -> int:
+def allow_all(probs: Probs) -> int:
     """Let a draft grow to its full length, whatever it would be drawn from next."""
     return 1 << 30
 
@@ -86,20 +85,20 @@ class ChainDrafter:
     """
 
     def __init__(self, params: Params, vocab_size: int, window: int, *, coupled: bool = False) -> None:
-        self.sampler = as_sampler(params)
+        self.sampler = make_sampler(params)
         self.coupled = coupled
         self._vocab_size = vocab_size
         self._window = window
 
     @abstractmethod
-    def next_probs(self, prefix: list[int]) -> Asks[Row]:
+    def next_probs(self, prefix: list[int]) -> Asks[Probs]:
         """Return the distribution of the token after ``prefix``, shape (V,)."""
 
     def propose(self, tokens: Sequence[int], gamma: int, coins: Coins, more: MoreTokens) -> Asks[Draft]:
         """Draft up to ``gamma`` tokens; fewer, or none, where the window ends or ``more`` says so."""
         draw = coins.sample if self.coupled else coins.draft
         drafted: list[int] = []
-        rows: list[Row] = []
+        rows: list[Probs] = []
         gamma = min(gamma, self._window + 1 - len(tokens))
         while len(drafted) < gamma:
             probs = yield from self.next_probs([*tokens, *drafted])
@@ -110,30 +109,8 @@ class ChainDrafter:
         return Draft(tuple(drafted), np.asarray(rows, np.float64).reshape(len(rows), self._vocab_size))
 
 
-def copy_draft(tokens: Sequence[int], vocab_size: int, more: MoreTokens = unlimited) -> Draft:
-    """Return a deterministic draft: each token was certain, so its row is one-hot and no noise is read."""
-    probs = one_hot(tokens, vocab_size)
-    count, gamma = 0, len(tokens)
-    while count < gamma:
-        gamma = min(gamma, count + more(probs[count]))
-        count = min(gamma, count + 1)
-    return Draft(tuple(tokens[:count]), probs[:count])
-
-
 def one_hot(tokens: Sequence[int], vocab_size: int) -> NDArray[np.float64]:
     """Return a row per token with all mass on it, shape (G, V)."""
     probs = np.zeros((len(tokens), vocab_size))
     probs[np.arange(len(tokens)), np.asarray(tokens, np.int64)] = 1.0
     return probs
-
-
-def copy_on(tokens: Sequence[int], begin: int, count: int) -> list[int]:
-    """Copy ``count`` tokens from ``begin`` on, reading on in what was just copied where the text ends (as LZ77 does).
-
-    Examples
-    --------
-    >>> copy_on([7, 1, 2], 1, 5)
-    [1, 2, 1, 2, 1]
-    """
-    period = list(tokens[begin:])
-    return [period[i % len(period)] for i in range(count)]

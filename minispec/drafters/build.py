@@ -10,6 +10,7 @@ from minispec.drafters.cascade import CascadeDrafter
 from minispec.drafters.layerskip import LayerSkipDrafter
 from minispec.drafters.model import ModelDrafter
 from minispec.drafters.ngram import NgramDrafter
+from minispec.drafters.plugins import build_plugin
 from minispec.drafters.selfdraft import SelfDrafter
 from minispec.drafters.spec import MODEL, DraftSpec, parse_draft, tree_shape
 from minispec.drafters.suffix import SuffixDrafter
@@ -19,7 +20,8 @@ from minispec.drafters.translate import TranslatingDrafter
 from minispec.drafters.tree import Siblings, TreeDrafter
 from minispec.errors import OptionError, VocabularyError, shown
 from minispec.loading.bundled import DEFAULT_DRAFT
-from minispec.model.session import LanguageModel, Session
+from minispec.model.language_model import LanguageModel
+from minispec.model.session import Session
 from minispec.model.tree_session import TreeSession
 from minispec.sampling import Sampler
 from minispec.tokenizer import describe_difference
@@ -119,6 +121,8 @@ def _build(
             shape = tree_shape(options)
             session = TreeSession(load_model(options["draft"]))
             return TreeDrafter(session, sampler, shape, _SIBLINGS[options["siblings"]], num_slots=target.cache.capacity)
+    if spec.kind != MODEL:
+        return build_plugin(spec.kind, target, sampler, options, coupled=coupled)
     if options["translate"]:
         foreign = load(spec.name)
         ours, theirs = getattr(model, "tokenizer", None), getattr(foreign, "tokenizer", None)

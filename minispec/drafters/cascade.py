@@ -18,10 +18,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.drafters.base import Drafter, MoreTokens, Params, Row, as_sampler, unlimited
+from minispec.drafters.base import Drafter, MoreTokens, Params, allow_all, make_sampler
 from minispec.model.session import Ask, Asks, Session, ask_for
 from minispec.noise import Coins
-from minispec.records import Draft
+from minispec.records import Draft, Probs
 from minispec.verifiers.rejection import residual
 
 
@@ -49,7 +49,7 @@ class CascadeDrafter:
         self.inner = inner
         self.num_inner = 0
         self.num_inner_accepted = 0
-        self._sampler = as_sampler(params)
+        self._sampler = make_sampler(params)
         self._coupled = coupled
 
     def prefill(self, tokens: Sequence[int]) -> None:
@@ -61,7 +61,7 @@ class CascadeDrafter:
     def propose(self, tokens: Sequence[int], gamma: int, coins: Coins, more: MoreTokens) -> Asks[Draft]:
         """Draft up to ``gamma`` tokens of the draft model in as few of its forwards as the inner drafter manages."""
         text = list(tokens)
-        rows: list[Row] = []
+        rows: list[Probs] = []
         window = self.session.model.n_positions
         end = len(tokens) + min(gamma, window + 1 - len(tokens))  # of what is drafted
         inner_round = 0
@@ -69,7 +69,7 @@ class CascadeDrafter:
             # One guess per token that may be drafted, so that how a token is drawn never depends on where the draft
             # must end. The last guess need not be fed: nothing of this draft follows it.
             inner = replace(coins, position=len(text), level=1, node=1 + inner_round)
-            guess = yield from ask_for(self.inner.propose(text, end - len(text), inner, unlimited))
+            guess = yield from ask_for(self.inner.propose(text, end - len(text), inner, allow_all))
             fed = guess.tokens[: end - len(text) - 1]
             logits = yield Ask(self.session, [*text[self.session.length :], *fed], num_logits=len(fed) + 1)
             own = self._sampler(logits, [*text, *fed])
@@ -88,7 +88,7 @@ class CascadeDrafter:
     def _verify(
         self,
         text: list[int],
-        rows: list[Row],
+        rows: list[Probs],
         guess: Draft,
         probs: NDArray[np.float64],
         coins: Coins,
@@ -109,7 +109,7 @@ class CascadeDrafter:
             self.num_inner_accepted += 1
         return end
 
-    def _decide(self, guessed: int | None, own: Row, guess: Draft, i: int, coins: Coins, place: int) -> int:
+    def _decide(self, guessed: int | None, own: Probs, guess: Draft, i: int, coins: Coins, place: int) -> int:
         """Return a token distributed as ``own``, the guessed one if possible."""
         if guessed is None or self._coupled:
             return (coins.sample if self._coupled else coins.draft)(place, own)

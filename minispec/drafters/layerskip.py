@@ -18,13 +18,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from minispec.backends.base import Array
-from minispec.drafters.base import ChainDrafter, MoreTokens, Params, Row
+from minispec.drafters.base import ChainDrafter, MoreTokens, Params
 from minispec.errors import OptionError
 from minispec.model.forward import forward
 from minispec.model.gpt2 import GPT2
 from minispec.model.session import Ask, Asks, Session
 from minispec.noise import Coins
-from minispec.records import Draft
+from minispec.records import Draft, Probs
 
 
 class LayerSkipDrafter(ChainDrafter):
@@ -71,11 +71,11 @@ class LayerSkipDrafter(ChainDrafter):
         self._target.rollback(self._target.length)
         return draft
 
-    def next_probs(self, prefix: list[int]) -> Asks[Row]:
+    def next_probs(self, prefix: list[int]) -> Asks[Probs]:
         """Feed the first layers what they lack."""
         fed = int(self._target.cache.lengths[0, 0])
         logits = yield AskLayers(self._target, prefix[fed:], num_logits=1, k=self.k)
-        probs: Row = self.sampler(logits, prefix)[0]
+        probs: Probs = self.sampler(logits, prefix)[0]
         return probs
 
     def rollback(self, length: int) -> None:

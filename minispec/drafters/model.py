@@ -1,4 +1,9 @@
-"""A small model drafts."""
+"""Stop 4 of 14: a small model drafts.
+
+It knows the distribution of the next token, and :class:`ChainDrafter` does the rest.
+
+Next: `generation/transcript.py`, which receives what the rule has kept.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.drafters.base import ChainDrafter, Params, Row
+from minispec.drafters.base import ChainDrafter, Params
 from minispec.model.session import Ask, Asks, Session
+from minispec.records import Probs
 
 
 class ModelDrafter(ChainDrafter):
@@ -32,14 +38,14 @@ class ModelDrafter(ChainDrafter):
         if self.session.model.n_positions >= len(tokens):
             self.session.prefill(tokens)
 
-    def next_probs(self, prefix: list[int]) -> Asks[Row]:
+    def next_probs(self, prefix: list[int]) -> Asks[Probs]:
         """Feed what the cache lacks: one token, or two after a full acceptance."""
         logits = yield Ask(self.session, prefix[self.session.length :], num_logits=1)
         return self.probs(logits, prefix)
 
-    def probs(self, logits: NDArray[np.float32], prefix: Sequence[int]) -> Row:
+    def probs(self, logits: NDArray[np.float32], prefix: Sequence[int]) -> Probs:
         """Return what the token after ``prefix`` is drawn from, given its logits of shape (1, V)."""
-        probs: Row = self.sampler(logits, prefix)[0]
+        probs: Probs = self.sampler(logits, prefix)[0]
         return probs
 
     def rollback(self, length: int) -> None:

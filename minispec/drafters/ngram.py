@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from minispec.drafters.base import MoreTokens, copy_draft, copy_on
+from minispec.drafters.base import MoreTokens
+from minispec.drafters.copying import copy_draft, copy_on
 from minispec.errors import OptionError
-from minispec.model.session import common_prefix
+from minispec.model.session import count_shared
 from minispec.noise import Coins
 from minispec.records import Draft
 
@@ -69,7 +70,7 @@ class NgramDrafter:
 
     def _catch_up(self, tokens: Sequence[int]) -> None:
         if self._tokens != list(tokens[: len(self._tokens)]):  # another text
-            self.rollback(common_prefix(self._tokens, tokens))
+            self.rollback(count_shared(self._tokens, tokens))
         for token in tokens[len(self._tokens) :]:
             self._tokens.append(token)
             for gram in self._grams():

@@ -11,8 +11,9 @@ from minispec.drafters.base import Params
 from minispec.drafters.model import ModelDrafter
 from minispec.errors import OptionError
 from minispec.model.gpt2 import GPT2
-from minispec.model.quantize import ROUNDED_DTYPES, rounded_model
-from minispec.model.session import LanguageModel, Session
+from minispec.model.language_model import LanguageModel
+from minispec.model.quantize import ROUNDED_DTYPES, round_model
+from minispec.model.session import Session
 
 
 class SelfDrafter(ModelDrafter):
@@ -40,4 +41,4 @@ class SelfDrafter(ModelDrafter):
             raise OptionError(
                 f"self: dtype is {dtype!r}; it is one of {', '.join(ROUNDED_DTYPES)}. Try self:dtype=int8"
             )
-        super().__init__(Session(rounded_model(target, dtype)), params, coupled=coupled)
+        super().__init__(Session(round_model(target, dtype)), params, coupled=coupled)

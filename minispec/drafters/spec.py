@@ -1,6 +1,7 @@
 """``KIND[:key=value,...]``: how a draft is asked for; ``drafters.build`` makes it.
 
-A KIND that is not in :data:`KINDS` is a model's folder or name (a folder that is called like a kind: ``./ngram``).
+A KIND that is not in :data:`KINDS` is one that another package brings (``drafters.plugins``), or else a model's name or
+folder (a folder that is called like a kind: ``./ngram``).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from minispec.drafters.ngram import NgramDrafter
+from minispec.drafters.plugins import find_plugin, read_pairs
 from minispec.drafters.shapes import TreeShape, fixed_tree, sequoia_tree
 from minispec.drafters.suffix import SuffixDrafter
 from minispec.drafters.synthetic import check_options
@@ -33,9 +35,10 @@ class DraftSpec:
     Attributes
     ----------
     kind : str
-        One of :data:`KINDS`.
+        One of :data:`KINDS`, or a plug-in's.
     options : mapping
-        Every key of the kind with its value, defaults included; None where the default depends on the target.
+        Every key of the kind with its value, defaults included; None where the default depends on the target. A
+        plug-in's are as they were written.
     name : str
         The folder or name of a model draft.
     text : str
@@ -108,6 +111,8 @@ def parse_draft(text: str) -> DraftSpec:
     """
     kind, rest = split(text)
     name = ""
+    if kind not in KINDS and find_plugin(kind) is not None:
+        return DraftSpec(kind, read_pairs(text, rest), text=text)
     if kind == MODEL or kind not in KINDS:
         # A folder's name may hold a colon; only a tail that looks like options is one.
         kind, match = MODEL, re.fullmatch(r"(.+?):(\w+=.*)", text)

@@ -15,9 +15,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from minispec.drafters.base import MoreTokens, copy_draft, copy_on
+from minispec.drafters.base import MoreTokens
+from minispec.drafters.copying import copy_draft, copy_on
 from minispec.errors import OptionError
-from minispec.model.session import common_prefix
+from minispec.model.session import count_shared
 from minispec.noise import Coins
 from minispec.records import Draft
 
@@ -127,7 +128,7 @@ class SuffixDrafter:
         """Read the prompt."""
         known = self.automaton.tokens
         if known != list(tokens[: len(known)]):  # another text
-            self.rollback(common_prefix(known, tokens))
+            self.rollback(count_shared(known, tokens))
         for token in tokens[len(known) :]:
             self.automaton.push(token)
 

@@ -20,13 +20,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.drafters.base import Params, Row
+from minispec.drafters.base import Params
 from minispec.drafters.model import ModelDrafter
 from minispec.errors import OptionError
 from minispec.model.session import Session
+from minispec.records import Probs
 
 
-def with_acceptance(target_probs: Row, alpha: float) -> Row:
+def mix_to_acceptance(target_probs: Probs, alpha: float) -> Probs:
     """Return a distribution q with sum_x min(p, q) = alpha, or as near as one can come.
 
     Parameters
@@ -38,23 +39,23 @@ def with_acceptance(target_probs: Row, alpha: float) -> Row:
     Examples
     --------
     >>> p = np.array([0.7, 0.2, 0.1])
-    >>> q = with_acceptance(p, 0.9)
+    >>> q = mix_to_acceptance(p, 0.9)
     >>> round(float(np.minimum(p, q).sum()), 12)
     0.9
     """
     noise = np.full_like(target_probs, 1.0 / len(target_probs))
-    distance = _total_variation(target_probs, noise)
+    distance = _measure_distance(target_probs, noise)
     if distance < 1.0 - alpha:
         noise = np.zeros_like(target_probs)
         noise[np.argmin(target_probs)] = 1.0
-        distance = _total_variation(target_probs, noise)
+        distance = _measure_distance(target_probs, noise)
     if alpha >= 1.0 or distance == 0.0:
         return target_probs
     weight = min(1.0, (1.0 - alpha) / distance)
     return (1.0 - weight) * target_probs + weight * noise
 
 
-def _total_variation(p: Row, q: Row) -> float:
+def _measure_distance(p: Probs, q: Probs) -> float:
     return 0.5 * float(np.abs(p - q).sum())
 
 
@@ -112,6 +113,6 @@ class SyntheticDrafter(ModelDrafter):
         self.alpha = alpha
         self.simulated_cost = cost
 
-    def probs(self, logits: NDArray[np.float32], prefix: Sequence[int]) -> Row:
+    def probs(self, logits: NDArray[np.float32], prefix: Sequence[int]) -> Probs:
         """Mix noise into the target's distribution."""
-        return with_acceptance(super().probs(logits, prefix), self.alpha)
+        return mix_to_acceptance(super().probs(logits, prefix), self.alpha)

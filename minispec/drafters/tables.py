@@ -18,9 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
-from minispec.drafters.base import ChainDrafter, Params, Row
+from minispec.drafters.base import ChainDrafter, Params
 from minispec.errors import CorpusError, OptionError, reason
 from minispec.model.session import Asks
+from minispec.records import Probs
 
 
 def read_text(path: str | Path) -> str:
@@ -70,20 +71,20 @@ class TokenTable:
         if not 0.0 < k < float("inf"):
             raise OptionError(f"k is {k}; the pseudo-counts must be > 0, so that no probability is 0. Try k=1")
         counts = np.bincount(np.asarray(tokens, np.int64), minlength=vocab_size)
-        self.unigram: Row = np.asarray((counts + k / vocab_size) / (len(tokens) + k), np.float64)
+        self.unigram: Probs = np.asarray((counts + k / vocab_size) / (len(tokens) + k), np.float64)
         self._k = k
         self._followers: dict[int, list[int]] = defaultdict(list)
         if order == 2:
             for token, follower in itertools.pairwise(tokens):
                 self._followers[token].append(follower)
 
-    def next_probs(self, context: Sequence[int]) -> Row:
+    def next_probs(self, context: Sequence[int]) -> Probs:
         """Return the distribution of the token after ``context``, shape (V,)."""
         followers = self._followers.get(context[-1]) if context else None
         if not followers:
             return self.unigram
         counts = np.bincount(followers, minlength=len(self.unigram))
-        probs: Row = (counts + self._k * self.unigram) / (len(followers) + self._k)
+        probs: Probs = (counts + self._k * self.unigram) / (len(followers) + self._k)
         return probs
 
 
@@ -105,11 +106,11 @@ class TableDrafter(ChainDrafter):
     def prefill(self, tokens: Sequence[int]) -> None:
         """Nothing to do: the table is all there is."""
 
-    def next_probs(self, prefix: list[int]) -> Asks[Row]:
+    def next_probs(self, prefix: list[int]) -> Asks[Probs]:
         """Return the table's row, processed as the target's are; it asks for nothing."""
         yield from ()
         logits = np.log(self._table.next_probs(prefix)).astype(np.float32)
-        probs: Row = self.sampler(logits[None], prefix)[0]
+        probs: Probs = self.sampler(logits[None], prefix)[0]
         return probs
 
     def rollback(self, length: int) -> None:

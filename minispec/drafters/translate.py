@@ -17,9 +17,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from minispec.drafters.base import MoreTokens, copy_draft
+from minispec.drafters.base import MoreTokens
+from minispec.drafters.copying import copy_draft
 from minispec.drafters.model import ModelDrafter
-from minispec.model.session import Asks, Session, common_prefix
+from minispec.model.session import Asks, Session, count_shared
 from minispec.noise import Coins
 from minispec.records import Draft
 from minispec.sampling import SamplingParams
@@ -83,10 +84,10 @@ class TranslatingDrafter:
             return copy_draft([], self._vocab_size)
         # The text may be spelt differently as it grows: keep what agrees, and one token pending.
         session = self._drafter.session
-        session.rollback(min(common_prefix(session.tokens, context), len(context) - 1))
+        session.rollback(min(count_shared(session.tokens, context), len(context) - 1))
         own = replace(coins, position=len(context))  # the draft model counts in tokens of its own
         drafted = yield from self._drafter.propose(context, gamma, own, more)
-        continuation = _complete(b"".join(map(self._draft_tokenizer.token_bytes, drafted.tokens)))
+        continuation = _decode_complete(b"".join(map(self._draft_tokenizer.token_bytes, drafted.tokens)))
         return copy_draft(self._respell(tokens, text, continuation)[:gamma], self._vocab_size)
 
     def rollback(self, length: int) -> None:
@@ -95,7 +96,7 @@ class TranslatingDrafter:
     def _text(self, tokens: Sequence[int]) -> str | None:
         """Return the text of target tokens, or None where it ends inside a character."""
         content = b"".join(map(self._target_tokenizer.token_bytes, tokens))
-        text = _complete(content)
+        text = _decode_complete(content)
         return None if len(text.encode()) != len(content) else text
 
     def _respell(self, tokens: Sequence[int], text: str, continuation: str) -> list[int]:
@@ -108,7 +109,7 @@ class TranslatingDrafter:
         return self._target_tokenizer.encode(continuation)
 
 
-def _complete(content: bytes) -> str:
+def _decode_complete(content: bytes) -> str:
     """Decode up to the first byte that is not part of a complete UTF-8 character."""
     try:
         return content.decode("utf-8")

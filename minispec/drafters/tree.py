@@ -16,12 +16,12 @@ from typing import Literal
 
 import numpy as np
 
-from minispec.drafters.base import MoreTokens, Params, Row, as_sampler, one_hot
+from minispec.drafters.base import MoreTokens, Params, make_sampler, one_hot
 from minispec.drafters.shapes import TreeShape
 from minispec.model.session import Asks
 from minispec.model.tree_session import AskTree, TreeSession
 from minispec.noise import Coins
-from minispec.records import Draft
+from minispec.records import Draft, Probs
 
 Siblings = Literal["with replacement", "without replacement", "likeliest"]
 
@@ -53,7 +53,7 @@ class TreeDrafter:
         self.session = session
         self.shape = shape
         self.siblings = siblings
-        self._sampler = as_sampler(params)
+        self._sampler = make_sampler(params)
         self._num_slots = min(num_slots, session.cache.capacity)
 
     def prefill(self, tokens: Sequence[int]) -> None:
@@ -110,12 +110,12 @@ class TreeDrafter:
             fed[node] = len(fed) - 1
         return AskTree(self.session, (), len(nodes), [drafted.tokens[node] for node in nodes], parents)
 
-    def _pick(self, probs: Row, children: Sequence[int], coins: Coins, level: int) -> list[tuple[int, Row]]:
+    def _pick(self, probs: Probs, children: Sequence[int], coins: Coins, level: int) -> list[tuple[int, Probs]]:
         """Choose a token for each child and say what it was drawn from; fewer where the support is used up."""
         if self.siblings == "likeliest":
             tokens = [int(token) for token in np.argsort(-probs, kind="stable")[: len(children)] if probs[token] > 0.0]
             return list(zip(tokens, one_hot(tokens, len(probs)), strict=True))
-        picked: list[tuple[int, Row]] = []
+        picked: list[tuple[int, Probs]] = []
         left = probs
         for child in children:
             token = coins.draft(level, left, node=child)
@@ -138,5 +138,5 @@ def _path(draft: Draft, node: int) -> list[int]:
     return path[::-1]
 
 
-def _append(draft: Draft, token: int, probs: Row, parent: int) -> Draft:
+def _append(draft: Draft, token: int, probs: Probs, parent: int) -> Draft:
     return Draft((*draft.tokens, token), np.vstack([draft.probs, probs]), (*(draft.parents or ()), parent))

@@ -17,13 +17,12 @@ import numpy as np
 from minispec.errors import MissingDependencyError, OptionError
 from minispec.experiments.framework import Setting
 from minispec.loading.bundled import bundled_folders
+from minispec.training.mixture import DOMAINS, MIX, within
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 BATCH_TOKENS = 32 * 256
-MIX: Mapping[str, float] = {"stories": 0.42, "code": 0.35, "novels": 0.13, "questions": 0.10}
-DOMAINS = ("stories", "code", "questions")
 PROMPT_TOKENS = 32
 
 
@@ -33,8 +32,8 @@ class Recipe:
 
     Attributes
     ----------
-    mix : mapping of str to float
-        Share of rows by domain.
+    text : str
+        What it reads: ``"mix"``, the target's own; or one of its domains or texts.
     steps : int
         Each sees :data:`BATCH_TOKENS` tokens.
     seed : int
@@ -42,7 +41,7 @@ class Recipe:
         What it starts from: another recipe, a bundled model's name, or fresh weights.
     """
 
-    mix: tuple[tuple[str, float], ...]
+    text: str
     steps: int
     seed: int
     start: Recipe | str | None = None
@@ -50,20 +49,26 @@ class Recipe:
     @property
     def name(self) -> str:
         """A folder's name."""
-        text = "+".join(domain if share == 1.0 else f"{domain}{share:g}" for domain, share in self.mix)
-        own = f"{text}-{self.steps}-{self.seed}"
+        own = f"{self.text}-{self.steps}-{self.seed}"
         before = self.start.name if isinstance(self.start, Recipe) else self.start
         return own if before is None else f"{before}--{own}"
+
+    @property
+    def mix(self) -> dict[str, float]:
+        """Share of rows by packed text."""
+        if self.text == "mix":
+            return dict(MIX)
+        return within(self.text) if self.text in DOMAINS else {self.text: 1.0}
 
 
 def balanced(steps: int, seed: int) -> Recipe:
     """Return a draft on the mix the target was trained on."""
-    return Recipe(tuple(MIX.items()), steps, seed)
+    return Recipe("mix", steps, seed)
 
 
-def only(domain: str, steps: int, seed: int, start: Recipe | str | None = None) -> Recipe:
-    """Return a draft on one kind of text."""
-    return Recipe(((domain, 1.0),), steps, seed, start)
+def only(text: str, steps: int, seed: int, start: Recipe | str | None = None) -> Recipe:
+    """Return a draft on one domain, or on one text of :data:`~minispec.training.mixture.MIX`."""
+    return Recipe(text, steps, seed, start)
 
 
 @dataclass(frozen=True)
@@ -101,12 +106,12 @@ class Workshop:
         from minispec.training.trainer import Stage
 
         plan = Plan(
-            steps=recipe.steps, num_rows=32, length=256, mix=dict(recipe.mix), warmup=min(12, recipe.steps // 4),
+            steps=recipe.steps, num_rows=32, length=256, mix=recipe.mix, warmup=min(12, recipe.steps // 4),
             validate_every=recipe.steps, seed=recipe.seed,
         )  # fmt: skip
         if recipe.start is not None:  # what is there already is to be bent, not broken
             plan = replace(plan, muon_lr=plan.muon_lr / 2.5, adamw_lr=plan.adamw_lr / 3)
-        packed = load_packed(self.packed, "train", [domain for domain, _ in recipe.mix])
+        packed = load_packed(self.packed, "train", tuple(recipe.mix))
         stage = Stage(self.work / recipe.name, {TINY: SHAPES[TINY]}, plan, packed, {})
         if recipe.start is not None and stage.step == 0:
             stage.models[TINY].load_state_dict(self._start(recipe.start))
@@ -147,10 +152,10 @@ class Workshop:
             drafts[recipe if isinstance(recipe, str) else recipe.name] = draft.eval()
         target = load_exported(bundled_folders()[TARGET])
         found: dict[str, dict[str, float]] = {name: {} for name in drafts}
-        for domain, tokens in load_packed(self.packed, "valid", DOMAINS).items():
+        for domain, tokens in load_packed(self.packed, "valid", tuple(DOMAINS)).items():
             prompts = torch.from_numpy(validation_rows(np.asarray(tokens), rows, PROMPT_TOKENS)[:, :-1])
             for name, value in agreement(target, drafts, prompts, new_tokens, temperature, 5, seed).items():
-                found[name][domain] = value.alpha
+                found[name][domain] = value.alpha.value or 0.0
         return found
 
 

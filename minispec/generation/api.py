@@ -1,4 +1,11 @@
-"""The Python surface: ``stream`` and ``generate``."""
+"""Stop 14 of 14: the Python surface, ``stream`` and ``generate``: options and names in, a run that is ready to go out.
+
+``stream`` resolves every part (target, draft, rule, policy, sampler, noise, limits) and hands them to
+``generation/stream.py``, which drives the loop of stop 1: it answers what the loop asks and tells the caller what has
+come of it.
+
+Next: `docs/extending.md`, to add a drafter, a rule or a backend of your own.
+"""
 
 from __future__ import annotations
 
@@ -10,21 +17,26 @@ from typing import ParamSpec
 
 from minispec.backends import BACKENDS
 from minispec.backends.formats import AUTO
-from minispec.control import FixedGamma, GammaPolicy, get_policy, remembered
-from minispec.drafters import Drafter, build_drafter, parse_draft
-from minispec.errors import OptionError, PromptError
+from minispec.control import GammaPolicy, get_policy, recall_fallback
+from minispec.drafters import Drafter, build_drafter
 from minispec.generation.audit import AuditedSession
 from minispec.generation.options import Options
+from minispec.generation.prepare import (
+    build_constraint,
+    check_together,
+    draft_model,
+    encode_prompt,
+    find_setting,
+)
 from minispec.generation.result import Generation
 from minispec.generation.stopping import Limits
 from minispec.generation.stream import Stream
 from minispec.loading import load_model
 from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
-from minispec.model.session import LanguageModel
+from minispec.model.language_model import LanguageModel
 from minispec.model.tree_session import TreeSession
 from minispec.noise import Noise, PhiloxNoise
-from minispec.sampling import Constraint, Sampler
-from minispec.tokenizer import Tokenizer
+from minispec.sampling import Sampler
 from minispec.verifiers import Verifier, Verify, get_verifier
 
 _Parameters = ParamSpec("_Parameters")
@@ -107,11 +119,11 @@ def stream(
     if isinstance(draft, str):
         check_together(draft, options)
     model = load_model(target, backend, dtype) if isinstance(target, str) else target
-    backend = _told(model, "backend", backend)  # a loaded target decides for the draft as well
-    prompt_tokens = _encode(prompt, model)
+    backend = find_setting(model, "backend", backend)  # a loaded target decides for the draft as well
+    prompt_tokens = encode_prompt(prompt, model)
     verifier, policy = get_verifier(verify), get_policy(gamma)
     session = AuditedSession(model) if audit else TreeSession(model)
-    sampler = Sampler(options, len(prompt_tokens), model.eos_token_id, _constraint(options, model))
+    sampler = Sampler(options, len(prompt_tokens), model.eos_token_id, build_constraint(options, model))
     drafter = None
     if draft is not None:
         drafter = build_drafter(
@@ -120,7 +132,7 @@ def stream(
         )  # fmt: skip
     draft_name = draft if draft is None or isinstance(draft, str) else getattr(draft, "name", type(draft).__name__)
     if fallback != "off" and draft_name is not None:
-        policy = remembered(fallback, policy, (model.name, draft_name), model)
+        policy = recall_fallback(fallback, policy, (model.name, draft_name), model)
     return Stream(
         prompt_tokens,
         session,
@@ -139,8 +151,8 @@ def stream(
             "target": model.name,
             "draft": draft_name,
             "backend": backend,
-            "dtype": _told(model, "dtype", dtype),
-            "draft_dtype": _told(_draft_model(drafter), "dtype", draft_dtype or dtype),
+            "dtype": find_setting(model, "dtype", dtype),
+            "draft_dtype": find_setting(draft_model(drafter), "dtype", draft_dtype or dtype),
             **options.to_dict(),
         },
     )
@@ -168,74 +180,3 @@ def _to_the_end(start: Callable[_Parameters, Stream]) -> Callable[_Parameters, G
 
 
 generate = _to_the_end(stream)
-
-
-def check_together(draft: str, options: Options) -> None:
-    """Refuse a draft that is none, or cannot work with the options, before anything is loaded.
-
-    Raises
-    ------
-    OptionError
-        Naming a combination that does.
-    """
-    spec, verifier = parse_draft(draft), get_verifier(options.verify)
-    if not spec.is_tree:
-        return
-    if not verifier.trees:
-        raise OptionError(
-            f"draft {spec.text!r} proposes a tree, and the rule {verifier.name!r} judges chains. Try --verify tree"
-        )
-    if not isinstance(get_policy(options.gamma), FixedGamma) or options.fallback != "off":
-        raise OptionError(
-            f"draft {spec.text!r} has a shape of its own, which gamma {options.gamma!r} and fallback "
-            f"{options.fallback!r} cannot change. Try --gamma 5 --fallback off"
-        )
-
-
-def _constraint(options: Options, target: LanguageModel) -> Constraint | None:
-    if options.regex is None and options.json_schema is None:
-        return None
-    tokenizer: Tokenizer | None = getattr(target, "tokenizer", None)
-    if tokenizer is None or not target.eos_token_id:
-        raise OptionError(
-            f"a regex or JSON schema needs a tokenizer and an end-of-text token, and {target.name} lacks one of them"
-        )
-    kind = "json_schema" if options.regex is None else "regex"
-    form = options.regex or options.json_schema or ""
-    return Constraint(form, kind, tokenizer, min(target.eos_token_id), target.vocab_size)
-
-
-def _draft_model(drafter: Drafter | None) -> LanguageModel | None:
-    session = getattr(drafter, "session", None)
-    return None if session is None else session.model
-
-
-def _told(model: LanguageModel | None, what: str, asked: str) -> str:
-    """Return what a model really runs with: a loaded one may differ from the options."""
-    value = getattr(model, what, asked)
-    return str(getattr(value, "name", value))
-
-
-def _encode(prompt: str | Sequence[int], target: LanguageModel) -> list[int]:
-    if isinstance(prompt, str):
-        tokenizer: Tokenizer | None = getattr(target, "tokenizer", None)
-        if tokenizer is None:
-            raise PromptError(f"the prompt is text, but {target.name} has no tokenizer. Give token ids")
-        tokens = tokenizer.encode(prompt)
-    else:
-        tokens = [int(token) for token in prompt]
-    if not tokens:
-        raise PromptError(
-            "the prompt is empty; a model continues at least one token. Try '<|endoftext|>' for a fresh text"
-        )
-    if len(tokens) >= target.n_positions:
-        raise PromptError(
-            f"the prompt has {len(tokens)} tokens; {target.name} holds {target.n_positions} with at least one new one. "
-            f"Shorten it to {target.n_positions - 1} tokens"
-        )
-    outside = next((token for token in tokens if not 0 <= token < target.vocab_size), None)
-    if outside is not None:
-        raise PromptError(
-            f"token id {outside} is outside the vocabulary of {target.name}; ids go from 0 to {target.vocab_size - 1}"
-        )
-    return tokens

@@ -13,7 +13,7 @@ from minispec.backends.base import Array
 from minispec.errors import InvariantError
 from minispec.generation.metrics import Metrics
 from minispec.generation.transcript import Transcript
-from minispec.model.session import LanguageModel
+from minispec.model.language_model import LanguageModel
 from minispec.model.tree_session import TreeSession
 
 _TOLERANCE = 1e-4

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from minispec.records import Draft, TokenDetail, Verdict
 
 
-def token_details(
+def describe_tokens(
     logits: NDArray[np.float32], target_probs: NDArray[np.float64], draft: Draft, verdict: Verdict
 ) -> list[TokenDetail]:
     """Return one detail per token of a verdict: the accepted drafts, then the next token.

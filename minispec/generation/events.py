@@ -6,8 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from minispec.generation.result import Generation
-from minispec.generation.stopping import Piece
-from minispec.records import Source, TokenDetail
+from minispec.records import Piece, Source, TokenDetail
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,15 @@
-"""The loop: draft, verify, commit, go back.
+"""Stop 1 of 14: the loop: draft, verify, commit, go back.
 
 Algorithm 1 of Leviathan, Kalman and Matias 2023 ("Fast Inference from Transformers via Speculative Decoding"), for any
 drafter and any rule; with a drafter that proposes nothing it is plain decoding.
 
-Invariant between steps: **the target's cache holds all committed tokens but the last**, so one token is always
-pending. There is no special case for a fully accepted draft: the draft's next forward feeds whatever its cache lacks.
+Between steps **the target's cache holds all committed tokens but the last**, so one token is always pending. There is
+no special case for a fully accepted draft: the draft's next forward feeds whatever its cache lacks.
+
+The loop runs no forward. It *asks* for logits (it yields an ``Ask`` and is sent the answer), so that whoever drives it
+can answer several loops with one forward.
+
+Next: `verifiers/rejection.py`, the rule of its third step.
 """
 
 from __future__ import annotations

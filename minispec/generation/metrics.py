@@ -77,17 +77,17 @@ class Metrics:
             num_accepted_tokens=accepted,
             num_evaluated_tokens=evaluated,
             num_accepted_tokens_per_pos=tuple(sum(step.num_accepted > i for step in steps) for i in range(longest)),
-            mean_acceptance_length=_ratio(num_tokens, len(steps)),
-            draft_acceptance_rate=_ratio(accepted, drafted),
-            alpha=_ratio(accepted, evaluated),
+            mean_acceptance_length=_divide(num_tokens, len(steps)),
+            draft_acceptance_rate=_divide(accepted, drafted),
+            alpha=_divide(accepted, evaluated),
             prefill_s=prefill_s,
             draft_s=sum(step.draft_s for step in steps),
             target_s=sum(step.target_s for step in steps),
             decode_s=decode_s,
             ttft_s=prefill_s + steps[0].step_s if steps else None,
-            tpot_s=_ratio(decode_s - steps[0].step_s, later_tokens) if steps else None,
+            tpot_s=_divide(decode_s - steps[0].step_s, later_tokens) if steps else None,
         )
 
 
-def _ratio(numerator: float, denominator: float) -> float | None:
+def _divide(numerator: float, denominator: float) -> float | None:
     return numerator / denominator if denominator else None

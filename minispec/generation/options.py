@@ -68,12 +68,12 @@ class Options(SamplingParams):
     def to_dict(self) -> dict[str, Any]:
         """Return the options as JSON can hold them; an object of yours goes by its name."""
         plain = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: value if _is_plain(value) else _name_of(value) for name, value in plain.items()}
+        return {name: value if _is_plain(value) else _find_name(value) for name, value in plain.items()}
 
 
 def _is_plain(value: object) -> bool:
     return value is None or isinstance(value, (bool, int, float, str, tuple))
 
 
-def _name_of(value: object) -> str:
+def _find_name(value: object) -> str:
     return str(getattr(value, "name", getattr(value, "__name__", type(value).__name__)))

@@ -8,8 +8,7 @@ from typing import Any
 
 from minispec.generation.guarantee import Guarantee
 from minispec.generation.metrics import Metrics
-from minispec.generation.stopping import Piece
-from minispec.records import FinishReason, Source, Step
+from minispec.records import FinishReason, Piece, Source, Step
 from minispec.viz.html import generation_html
 
 

@@ -1,12 +1,13 @@
-"""Stop 10 of 12 · where a text ends. Before: verifiers/rejection. Next: generation/speculative.
+"""Stop 6 of 14: where a text ends.
 
 Tokens go in one at a time, also when a block of them was accepted at once, so a stop is exact to the token wherever
 in the block it falls. Per token the rules are asked in this order: end-of-sequence token, stop string, token budget,
 context; so a stop string that completes with the last token of the budget counts as the stop.
 
-Stop strings are matched on characters, as if the text arrived one character at a time: the first character that
-completes any stop ends the text (the longest stop, if two complete there), whatever the token boundaries. Text that
-may be the beginning of a stop is held back until it is clear that it is not.
+Stop strings are matched on characters, whatever the token boundaries; ``held_text`` keeps back what may be the
+beginning of one.
+
+Next: `model/session.py`, which answers what the loop has asked.
 """
 
 from __future__ import annotations
@@ -14,16 +15,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from minispec.errors import OptionError
-from minispec.records import Finish, Source
+from minispec.generation.held_text import HeldText
+from minispec.records import Finish, Piece, Source
 from minispec.tokenizer import TextStream, Tokenizer
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """Released text and the source of the token that completed it."""
-
-    text: str
-    source: Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +71,13 @@ class Stopper:
         self._tokenizer = tokenizer
         self._stream = None if tokenizer is None else TextStream(tokenizer)
         self._num_prompt_tokens = num_prompt_tokens
-        self._held: list[Piece] = []  # characters not released yet, with their sources
-        self._longest_stop = max(map(len, limits.stop), default=0)
+        self._held = HeldText(limits.stop)
         self.num_tokens = 0
-        self.text = ""  # released so far
+
+    @property
+    def text(self) -> str:
+        """Text released so far."""
+        return self._held.released
 
     @property
     def room(self) -> int:
@@ -88,7 +85,7 @@ class Stopper:
         in_context = self._limits.n_positions - self._num_prompt_tokens
         return min(self._limits.max_tokens, in_context) - self.num_tokens
 
-    def budget(self) -> Finish | None:
+    def check_budget(self) -> Finish | None:
         """Return why no further token may be emitted, if that is so."""
         if self.room > 0:
             return None
@@ -113,14 +110,14 @@ class Stopper:
         if self._stream is not None:
             pending = self._stream.pending
             text = self._stream.push(token)
-            matched = self._match(text)
+            matched = self._held.find_stop(text)
             if matched is not None:
                 stop, begin = matched
                 keep = begin != self._own_begin(token, pending, text)
-                return self._cut(Piece(text, source), begin), Finish("stop", stop), keep
-            self._held.append(Piece(text, source))
-        finish = self.budget()
-        return (self._release() if finish is None else self._flush(source)), finish, True
+                return self._held.cut(Piece(text, source), begin), Finish("stop", stop), keep
+            self._held.add(Piece(text, source))
+        finish = self.check_budget()
+        return (self._held.release() if finish is None else self._flush(source)), finish, True
 
     def _own_begin(self, token: int, pending: bytes, text: str) -> int | None:
         """Return which character of ``text`` is the token's first; None if it continues a character begun before."""
@@ -128,52 +125,8 @@ class Stopper:
         orphan = pending.decode("utf-8", "replace")  # what the bytes before become if the token does not continue them
         return len(orphan) if orphan + TextStream(self._tokenizer).push(token) == text else None
 
-    def _match(self, text: str) -> tuple[str, int] | None:
-        """Return the stop completed first within ``text`` and where it begins, counted from the start of ``text``."""
-        before = "".join(piece.text for piece in self._held)
-        window = before + text
-        matches = []
-        for stop in self._limits.stop:
-            # Only a match that ends within the new text is new; it may begin before it.
-            begin = window.find(stop, max(0, len(before) - len(stop) + 1))
-            if begin >= 0:
-                matches.append((begin + len(stop), -len(stop), stop))
-        if not matches:
-            return None
-        end, minus_length, stop = min(matches)
-        return stop, end + minus_length - len(before)
-
-    def _cut(self, piece: Piece, begin: int) -> list[Piece]:
-        """End the text ``begin`` characters into ``piece``; a negative number falls in what was held back."""
-        length = sum(len(held.text) for held in self._held) + begin
-        self._held.append(piece)
-        return self._take(length)
-
-    def _release(self) -> list[Piece]:
-        """Release all but the longest suffix that may be the beginning of a stop string."""
-        window = "".join(piece.text for piece in self._held)
-        suffix = min(len(window), self._longest_stop - 1)
-        while suffix > 0 and not any(stop.startswith(window[len(window) - suffix :]) for stop in self._limits.stop):
-            suffix -= 1
-        return self._take(len(window) - max(0, suffix))
-
     def _flush(self, source: Source) -> list[Piece]:
         """Release everything, an unfinished character as U+FFFD."""
         if self._stream is not None:
-            self._held.append(Piece(self._stream.flush(), source))
-        return self._take(sum(len(piece.text) for piece in self._held))
-
-    def _take(self, length: int) -> list[Piece]:
-        """Move the first ``length`` held characters to the released text."""
-        released: list[Piece] = []
-        kept: list[Piece] = []
-        for piece in self._held:
-            head, tail = piece.text[:length], piece.text[length:]
-            length -= len(head)
-            if head:
-                released.append(Piece(head, piece.source))
-            if tail:
-                kept.append(Piece(tail, piece.source))
-        self._held = kept
-        self.text += "".join(piece.text for piece in released)
-        return released
+            self._held.add(Piece(self._stream.flush(), source))
+        return self._held.release_all()

@@ -32,11 +32,11 @@ class Stopwatch:
         """Go on after a pause, and remember this moment as the beginning of what follows."""
         self._since = self._clock()
 
-    def drafted(self) -> None:
+    def note_draft(self) -> None:
         """Note that the draft is made, and pause."""
         self.draft_s = self._clock() - self._since
 
-    def scored(self) -> None:
+    def note_forward(self) -> None:
         """Note that a forward is through."""
         self.target_s = self._clock() - self._since
 

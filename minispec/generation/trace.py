@@ -12,8 +12,7 @@ from minispec.errors import InputError, reason, shown
 from minispec.generation.events import Drafted, Emitted, Event, Finished, Prefilled, Verified, to_dict
 from minispec.generation.metrics import Metrics
 from minispec.generation.result import Generation
-from minispec.generation.stopping import Piece
-from minispec.records import TokenDetail
+from minispec.records import Piece, TokenDetail
 
 
 def to_line(event: Event, decode: Callable[[tuple[int, ...]], str]) -> str:
@@ -76,8 +75,8 @@ def read_trace(path: Path) -> Trace:
         for line in lines:
             if line["event"] == "drafted":
                 texts |= {token: str(text) for token, text in zip(line["tokens"], line["texts"], strict=True)}
-        events = tuple(_event(line) for line in lines[:-1])
-        generation = _generation(lines[-1], events)
+        events = tuple(_read_event(line) for line in lines[:-1])
+        generation = _read_generation(lines[-1], events)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise InputError(
             f"{shown(str(path))} is no trace of a whole run, or one of another version ({type(error).__name__}: "
@@ -89,9 +88,9 @@ def read_trace(path: Path) -> Trace:
 _KINDS: dict[str, type[Any]] = {kind.__name__.lower(): kind for kind in (Prefilled, Drafted, Verified, Emitted)}
 
 
-def _event(line: Mapping[str, Any]) -> Event:
+def _read_event(line: Mapping[str, Any]) -> Event:
     kind = _KINDS[line["event"]]
-    known: dict[str, Any] = {field.name: _tuple(line[field.name]) for field in fields(kind)}
+    known: dict[str, Any] = {field.name: _to_tuple(line[field.name]) for field in fields(kind)}
     if kind is Emitted:
         known["pieces"] = tuple(Piece(**piece) for piece in line["pieces"])
         known["details"] = tuple(TokenDetail(**detail) for detail in line["details"])
@@ -101,14 +100,14 @@ def _event(line: Mapping[str, Any]) -> Event:
     return event
 
 
-def _generation(line: Mapping[str, Any], events: Sequence[Event]) -> Generation:
+def _read_generation(line: Mapping[str, Any], events: Sequence[Event]) -> Generation:
     if line["event"] != Finished.__name__.lower():
         raise ValueError("the last event is not the end of the run")
-    known = {field.name: _tuple(line[field.name]) for field in fields(Generation) if field.name in line}
-    known["metrics"] = Metrics(**{name: _tuple(value) for name, value in line["metrics"].items() if name != "costs"})
+    known = {field.name: _to_tuple(line[field.name]) for field in fields(Generation) if field.name in line}
+    known["metrics"] = Metrics(**{name: _to_tuple(value) for name, value in line["metrics"].items() if name != "costs"})
     known["pieces"] = tuple(piece for event in events if isinstance(event, Emitted) for piece in event.pieces)
     return Generation(**known)
 
 
-def _tuple(value: Any) -> Any:
+def _to_tuple(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value

@@ -1,7 +1,9 @@
-"""The committed part of a run: prompt, steps, and what follows from them.
+"""Stop 5 of 14: the committed part of a run: prompt, steps, and what follows from them.
 
-``steps`` is the single source of truth. Committing a step is appending one record to it, which an interruption either
-precedes or follows; tokens, text and the stopping rules' state can be rebuilt from it at any time.
+``steps`` is the single source of truth. To commit a step is to append one record to it. An interruption falls before
+or after that; tokens, text and the state of the stopping rules can be rebuilt from the list at any time.
+
+Next: `generation/stopping.py`, which cuts a step where the text ends.
 """
 
 from __future__ import annotations
@@ -11,10 +13,10 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.generation.details import token_details
-from minispec.generation.stopping import Piece, Stopper
+from minispec.generation.details import describe_tokens
+from minispec.generation.stopping import Stopper
 from minispec.generation.stopwatch import Stopwatch
-from minispec.records import Draft, Finish, Source, Step, Verdict
+from minispec.records import Draft, Finish, Piece, Source, Step, Verdict
 
 
 class Transcript:
@@ -61,12 +63,12 @@ class Transcript:
         self.tokens = list(self._prompt)
         self.pieces: list[list[Piece]] = []
         self._stopper = self._new_stopper()
-        self.finish: Finish | None = self._stopper.budget()
+        self.finish: Finish | None = self._stopper.check_budget()
         for step in self.steps:
-            tokens, sources = self._emitted(step.draft_tokens, step.verdict)
+            tokens, sources = self._list_emitted(step.draft_tokens, step.verdict)
             self._advance(tokens, sources)
 
-    def unobserved(self) -> Iterator[Step]:
+    def take_unobserved(self) -> Iterator[Step]:
         """Yield each committed step that has not been yielded here before: none twice, none left out."""
         while self._num_observed < len(self.steps):
             self._num_observed += 1
@@ -95,9 +97,9 @@ class Transcript:
             The target's, before and after processing.
         """
         self._watch.stop()
-        details = token_details(logits, target_probs, draft, verdict) if self._logprobs else ()
+        details = describe_tokens(logits, target_probs, draft, verdict) if self._logprobs else ()
         position = len(self.tokens)
-        tokens, sources = self._emitted(draft.tokens, verdict)
+        tokens, sources = self._list_emitted(draft.tokens, verdict)
         kept = self._advance(tokens, sources)
         step = Step(
             index=len(self.steps),
@@ -116,7 +118,7 @@ class Transcript:
         return step
 
     @staticmethod
-    def _emitted(draft_tokens: tuple[int, ...], verdict: Verdict) -> tuple[tuple[int, ...], tuple[Source, ...]]:
+    def _list_emitted(draft_tokens: tuple[int, ...], verdict: Verdict) -> tuple[tuple[int, ...], tuple[Source, ...]]:
         accepted = tuple(draft_tokens[i] for i in verdict.accepted)
         kept: Source = "accepted"
         return (*accepted, verdict.next_token), (*[kept] * len(accepted), verdict.source)

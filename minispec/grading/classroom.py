@@ -61,6 +61,7 @@ class _Judge:
             [sys.executable, "-P", "-m", "minispec.grading.judge"],  # -P: nothing is imported from where we stand
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            bufsize=0,
             env={**os.environ, **threads},
         )
         self._buffer = bytearray()
@@ -111,7 +112,6 @@ class _Judge:
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(json.dumps(message).encode("ascii") + b"\n")
-            self._process.stdin.flush()
         except OSError:
             raise _GoneError("it has ended") from None
 

@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from minispec.errors import InputError, MissingDependencyError, reason
+from minispec.errors import InputError, missing, reason
 from minispec.grading.check import Case, Check
 from minispec.grading.manifest import Assignment
 from minispec.grading.observe import FATAL, Failed, Observation, difference, observe, observe_all
@@ -191,10 +191,7 @@ def smallest_example(
     try:
         import hypothesis
     except ImportError:
-        raise MissingDependencyError(
-            "the smallest failing example is found with hypothesis, which is not installed. "
-            "Try pip install -e '.[grade]'"
-        ) from None
+        raise missing("hypothesis", "finding the smallest failing example needs", "grade") from None
     found: list[tuple[Case, Observation]] = []
     budget = [_MAX_REQUESTS]
 

@@ -41,6 +41,10 @@ Resolve = Callable[[str, Any], Any]
 Ask = Callable[[Tree], Tree]
 
 
+class StoppedError(BaseException):
+    """Raised by whoever runs the host, to end what it is doing; no failure of the code under test."""
+
+
 class NotAValueError(TypeError):
     """Something that cannot pass between the worker and the grader."""
 
@@ -255,6 +259,8 @@ class Host:
             return _told("not a value", "TypeError", str(error))
         except ChangedError as error:
             return _told("changed", "ValueError", str(error))
+        except StoppedError:
+            raise
         except BaseException as error:
             return describe(error, self._ours)
 
@@ -317,7 +323,8 @@ def _refer(value: Any) -> Tree:
 
 def _is_changed(arg: Any, tree: Tree) -> bool:
     """Whether a value is not what it was made from; objects that stay with either side are not looked at."""
-    if isinstance(arg, (list, dict, np.ndarray)):
+    stays = isinstance(tree, dict) and tree["@"] in ("handle", "oracle")
+    if isinstance(arg, (list, dict, np.ndarray)) and not stays:
         try:
             return bool(encode(arg, _refer) != _plain(tree))
         except NotAValueError:  # something was put in that is no value

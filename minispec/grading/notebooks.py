@@ -61,6 +61,7 @@ def otter_files(assignment: Assignment) -> dict[str, str]:
     files = {
         f"{assignment.id}.ipynb": _notebook(
             [
+                _cell("code", "otter", f'import otter\n\ngrader = otter.Notebook("{assignment.id}.ipynb")'),
                 _cell("markdown", "handout", _introduction(assignment)),
                 _cell("code", "answers", assignment.starter),
                 *[

@@ -14,12 +14,12 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from minispec.grading.host import Host, Tree, decode, describe, encode, load
+from minispec.grading.host import Host, StoppedError, Tree, decode, describe, encode, load
 from minispec.grading.oracle import Oracle, Refusal
 
 _TOLD = frozenset({"not implemented", "missing", "raised", "syntax", "not installed", "not a value", "changed"})
 """What code under test may say went wrong with it."""
-SERVING_CPU_S = 5.0
+SERVING_CPU_S = 3.0
 """Processor time that one worker's values and questions may cost the grader; honest ones cost a hundredth."""
 
 
@@ -62,10 +62,6 @@ class StudentError(Exception):
         return cls(kind, type_name[:60], message, where, place[:60])
 
 
-class _SpentError(BaseException):
-    """The time for serving a worker is up. Whatever runs must end, so this is no Exception."""
-
-
 class Allowance:
     """Processor time for what one subject costs the grader; beyond it, and beyond the memory, the subject fails."""
 
@@ -86,7 +82,7 @@ class Allowance:
         self._depth -= 1
         if self._depth == 0:
             self._left = signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)[0]
-        if kind is not None and issubclass(kind, _SpentError):
+        if kind is not None and issubclass(kind, StoppedError):
             self._left = 0.0
             raise _excess("time") from None
         if kind is not None and issubclass(kind, MemoryError):
@@ -94,11 +90,11 @@ class Allowance:
 
 
 def _stop(*_: object) -> None:
-    raise _SpentError
+    raise StoppedError
 
 
 def _excess(what: str) -> StudentError:
-    return StudentError("excess", "", f"gave or asked for so much that the grader ran out of {what} for it")
+    return StudentError("excess", "", f"asked too much: the grader ran out of {what}")
 
 
 class Subject:

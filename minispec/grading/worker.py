@@ -126,10 +126,11 @@ class Worker:
         if self.limits.secrets is None:
             return
         missing = [layer for layer in self.limits.layers if not self.layers[layer]]
-        kept_away = self.layers["namespaces"] or self.layers["landlock"]
-        kept_away = kept_away or (self.layers["user"] and not _is_open(self.limits.secrets))
+        confined = self.layers["namespaces"] or self.layers["landlock"]
+        kept_away = confined or (self.layers["user"] and not _is_open(self.limits.secrets))
         unsafe = [layer for layer in missing if layer in ("namespaces", "landlock") and not kept_away]
-        unsafe += [layer for layer in missing if layer == "seccomp" or (layer == "user" and os.geteuid() == 0)]
+        unsafe += [layer for layer in missing if layer == "user" and not confined and os.geteuid() == 0]
+        unsafe += [layer for layer in missing if layer == "seccomp"]
         if unsafe:
             raise InputError(
                 f"this machine does not offer {' and '.join(unsafe)}, so a submission could do harm or read the "

@@ -16,6 +16,7 @@ DEFAULT_TARGET = "target-17m"
 DEFAULT_DRAFT = "draft-1.6m"
 
 CHECKSUMS = "SHA256SUMS"
+TOKENIZER = "tokenizer.json"
 _CHECKSUM_LINE = re.compile(r"([0-9a-f]{64}) [ *]([\w.-]+)")  # as sha256sum writes it; files of this folder alone
 _PACKAGE = Path(__file__).resolve().parent.parent
 _PLACES = (_PACKAGE / "_bundled" / "weights", _PACKAGE.parent / "weights")  # installed wheel; repository
@@ -52,6 +53,15 @@ def bundled_folders() -> dict[str, Path]:
     if place is None:
         return {}
     return {folder.name: folder for folder in sorted(place.iterdir()) if (folder / "config.json").is_file()}
+
+
+def file_of(folder: Path, name: str) -> Path:
+    """Return where a file of a model folder is.
+
+    The bundled models have one tokenizer; an installed package keeps it once, beside their folders.
+    """
+    own, shared = folder / name, folder.parent / name
+    return shared if name == TOKENIZER and folder.parent in _PLACES and not own.is_file() else own
 
 
 def bundled_models() -> list[BundledModel]:
@@ -96,7 +106,7 @@ def verify_checksums(folder: Path) -> None:
                 f"{listing}: {shown(line)} is not a sha256 and a file name of this folder. Restore it, or delete it"
             )
         expected, name = entry.groups()
-        path = folder / name
+        path = file_of(folder, name)
         try:
             with path.open("rb") as file:
                 found = hashlib.file_digest(file, "sha256").hexdigest()

@@ -8,7 +8,7 @@ from pathlib import Path
 from minispec.backends import BACKENDS, DTYPES, get_backend
 from minispec.backends.formats import AUTO, DOT_FEATURES
 from minispec.errors import ModelFileError, ModelNotFoundError, OptionError, shown
-from minispec.loading.bundled import bundled_folders, verify_checksums
+from minispec.loading.bundled import TOKENIZER, bundled_folders, file_of, verify_checksums
 from minispec.loading.checkpoint import Checkpoint, read_json
 from minispec.loading.hub import fetch, looks_like_hub_name
 from minispec.loading.memory import check_memory
@@ -125,8 +125,9 @@ def load_tokenizer(folder_or_name: str | Path) -> Tokenizer:
 
 
 def _read_tokenizer(folder: Path) -> Tokenizer | None:
-    if (folder / "tokenizer.json").is_file():
-        return Tokenizer.from_file(folder / "tokenizer.json")
+    path = file_of(folder, TOKENIZER)
+    if path.is_file():
+        return Tokenizer.from_file(path)
     vocab, merges = folder / "vocab.json", folder / "merges.txt"
     if vocab.is_file() and merges.is_file():
         return Tokenizer.from_vocab_and_merges(vocab, merges)

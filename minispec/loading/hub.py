@@ -49,8 +49,8 @@ def fetch(name: str) -> Path:
         from huggingface_hub import snapshot_download
     except ImportError:
         raise MissingDependencyError(
-            f"{shown(name)} is no folder and no bundled model; to look on the hub, install the extra: "
-            "pip install 'huggingface_hub'. `minispec models` lists what is bundled"
+            f"{shown(name)} is no folder and no bundled model, and huggingface_hub, which asks the hub, is not "
+            "installed. Try: pip install huggingface_hub; `minispec models` lists what is bundled"
         ) from None
     repository, _, revision = name.partition("@")
     try:

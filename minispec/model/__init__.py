@@ -3,6 +3,7 @@
 from minispec.model.cache import KVCache
 from minispec.model.config import GPT2Config
 from minispec.model.gpt2 import GPT2
-from minispec.model.session import LanguageModel, Session
+from minispec.model.language_model import LanguageModel
+from minispec.model.session import Session
 
 __all__ = ["GPT2", "GPT2Config", "KVCache", "LanguageModel", "Session"]

@@ -1,7 +1,7 @@
-"""The KV cache: keys and values of the tokens seen so far, so that no forward computes them again.
+"""Stop 8 of 14: the KV cache, keys and values of the tokens seen so far, so that no forward computes them again.
 
-Preallocated: storing is writing at the next free slots, going back is setting a length. Nothing is erased by a
-rollback; what lies beyond the length is never read.
+Preallocated: storing is writing at the next free slots, going back is setting a length. A rollback erases nothing;
+what lies beyond the length is never read.
 
 One rule says who may lengthen it. A forward asks :meth:`KVCache.feed` where its tokens go, a backend writes keys and
 values there, and only when all layers are through does the forward call :meth:`KVCache.extend`. So a forward that was
@@ -9,6 +9,8 @@ interrupted has not happened.
 
 A *slot* is a place in the cache, a *position* is the token's place in the text. They agree until a tree of candidates
 puts several tokens at one position; :meth:`KVCache.keep` then compacts the accepted path, and they agree again.
+
+Next: `model/forward.py`, which fills the slots.
 """
 
 from __future__ import annotations
@@ -124,7 +126,7 @@ class KVCache:
             visible=visible,
             num_layers=depth,
             num_logits=wanted,
-            lengths_after={row: last},
+            spans={row: (first, last)},
         )
 
     def store(self, layer: int, feed: Feed, keys: Array, values: Array) -> None:
@@ -133,9 +135,18 @@ class KVCache:
         self.values[layer, feed.rows, feed.slots] = values
 
     def extend(self, feed: Feed) -> None:
-        """Count a feed in: every layer that ran has written its slots."""
-        for row, length in feed.lengths_after.items():
-            self.lengths[: feed.num_layers, row] = length
+        """Count a feed in: every layer that ran has written its slots.
+
+        Raises
+        ------
+        InvariantError
+            If a row was set back since the feed was made: slots in between would hold nothing.
+        """
+        lengths = self.lengths[: feed.num_layers]
+        for row, (first, end) in feed.spans.items():
+            if first > lengths[-1, row]:  # the first layers hold no less
+                raise InvariantError(f"slots from {first} on leave a gap behind the {lengths[-1, row]} of row {row}")
+            lengths[:, row] = end
 
     def rollback(self, length: int, row: int = 0) -> None:
         """Keep at most the first ``length`` slots of ``row``, in every layer.

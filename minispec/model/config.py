@@ -77,7 +77,9 @@ class GPT2Config:
             )
         if fields.get("add_cross_attention"):
             raise ModelFileError(f"{name}: add_cross_attention is true; minispec runs decoder-only models")
-        sizes = {key: _size(fields, key, name) for key in ("vocab_size", "n_positions", "n_embd", "n_layer", "n_head")}
+        sizes = {
+            key: _read_size(fields, key, name) for key in ("vocab_size", "n_positions", "n_embd", "n_layer", "n_head")
+        }
         if sizes["n_embd"] % sizes["n_head"]:
             raise ModelFileError(f"{name}: n_embd {sizes['n_embd']} is not a multiple of n_head {sizes['n_head']}")
         activation = fields.get("activation_function", "gelu_new")
@@ -90,31 +92,31 @@ class GPT2Config:
             raise ModelFileError(f"{name}: layer_norm_epsilon is {shown(epsilon)}; it must be a number between 0 and 1")
         return cls(
             **sizes,
-            n_inner=4 * sizes["n_embd"] if fields.get("n_inner") is None else _size(fields, "n_inner", name),
+            n_inner=4 * sizes["n_embd"] if fields.get("n_inner") is None else _read_size(fields, "n_inner", name),
             activation_function=ACTIVATIONS[activation],
             layer_norm_epsilon=float(epsilon),
-            scale_attn_weights=_flag(fields, "scale_attn_weights", True, name),
-            scale_attn_by_inverse_layer_idx=_flag(fields, "scale_attn_by_inverse_layer_idx", False, name),
-            tie_word_embeddings=_flag(fields, "tie_word_embeddings", True, name),
-            eos_token_id=_eos(fields.get("eos_token_id"), sizes["vocab_size"], name),
+            scale_attn_weights=_read_flag(fields, "scale_attn_weights", True, name),
+            scale_attn_by_inverse_layer_idx=_read_flag(fields, "scale_attn_by_inverse_layer_idx", False, name),
+            tie_word_embeddings=_read_flag(fields, "tie_word_embeddings", True, name),
+            eos_token_id=_read_eos(fields.get("eos_token_id"), sizes["vocab_size"], name),
         )
 
 
-def _size(fields: Mapping[str, Any], key: str, name: str) -> int:
+def _read_size(fields: Mapping[str, Any], key: str, name: str) -> int:
     value = fields.get(key)
     if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < _MAX_SIZE:
         raise ModelFileError(f"{name}: {key} is {shown(value)}; it must be a positive integer below 2**31")
     return value
 
 
-def _flag(fields: Mapping[str, Any], key: str, default: bool, name: str) -> bool:
+def _read_flag(fields: Mapping[str, Any], key: str, default: bool, name: str) -> bool:
     value = fields.get(key, default)
     if not isinstance(value, bool):
         raise ModelFileError(f"{name}: {key} is {shown(value)}; it must be true or false")
     return value
 
 
-def _eos(value: Any, vocab_size: int, name: str) -> frozenset[int]:
+def _read_eos(value: Any, vocab_size: int, name: str) -> frozenset[int]:
     ids = [] if value is None else value if isinstance(value, list) else [value]
     for token in ids:
         if isinstance(token, bool) or not isinstance(token, int) or token < 0:

@@ -16,7 +16,7 @@ ROUNDED_DTYPES = ("float16", "bfloat16", "int8")
 """Formats that round a float32 model."""
 
 
-def rounded_model(model: GPT2, dtype: str) -> GPT2:
+def round_model(model: GPT2, dtype: str) -> GPT2:
     """Return ``model`` with its matrices packed again in ``dtype``: a model of its own, for a session of its own.
 
     As when loading, the matrices and the token embedding are rounded; norms, biases and positions stay float32.

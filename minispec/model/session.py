@@ -1,75 +1,26 @@
-"""A session: a cache and the tokens that are in it.
+"""Stop 7 of 14: a session, which is a cache and the tokens that are in it.
 
 Two rules keep drafts and targets in step: *feeding is giving the cache what it lacks*, and *going back is setting a
 length*. A session may be behind the committed text by any number of tokens; the next forward catches up.
 
 Whoever decodes does not run forwards. It *asks* for logits, by yielding an :class:`Ask`, and is sent the answer. One
 reader is answered at once, with a forward of its own; of many readers, those who ask together share one.
+
+Next: `model/cache.py`, where keys and values lie.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TypeVar
 
 from minispec.backends.base import Array
 from minispec.errors import InvariantError
-from minispec.model.cache import KVCache
+from minispec.model.language_model import LanguageModel
 
 PREFILL_CHUNK = 64
 """Tokens per forward of a prefill: enough rows to reuse every weight, few enough for a progress bar to move."""
-
-
-class LanguageModel(Protocol):
-    """What decoding needs of a model: GPT-2 has it, and so has a table small enough to enumerate."""
-
-    @property
-    def name(self) -> str:
-        """How messages call it."""
-        ...
-
-    @property
-    def vocab_size(self) -> int:
-        """V."""
-        ...
-
-    @property
-    def n_positions(self) -> int:
-        """Longest sequence, in tokens."""
-        ...
-
-    @property
-    def eos_token_id(self) -> frozenset[int]:
-        """Tokens that end a text."""
-        ...
-
-    @property
-    def batch_invariant(self) -> bool:
-        """Whether a row's logits have the same bits whatever other rows are computed with it."""
-        ...
-
-    def new_cache(self, rows: int = 1, capacity: int | None = None) -> KVCache:
-        """Return an empty cache."""
-        ...
-
-    def forward(
-        self,
-        tokens: Sequence[int],
-        cache: KVCache,
-        num_logits: int | None = None,
-        *,
-        positions: Sequence[int] | None = None,
-        visible: NDArray[np.bool_] | None = None,
-    ) -> Array:
-        """Feed tokens to the cache and return logits of shape (T or num_logits, V).
-
-        ``positions`` of shape (T,) and ``visible`` of shape (T, S) are for trees; without them the tokens are a chain.
-        """
-        ...
 
 
 class Session:
@@ -130,7 +81,7 @@ class Session:
 
     def ask_prefill(self, tokens: Sequence[int]) -> Iterator[Ask]:
         """Ask for the forwards of :meth:`prefill`, one after the other; their answers are empty."""
-        self.rollback(common_prefix(self.tokens, tokens))
+        self.rollback(count_shared(self.tokens, tokens))
         for start in range(self.length, len(tokens), PREFILL_CHUNK):
             yield Ask(self, tokens[start : start + PREFILL_CHUNK], num_logits=0)
 
@@ -195,7 +146,7 @@ def answer(work: Asks[T]) -> T:
         return result
 
 
-def common_prefix(a: Sequence[int], b: Sequence[int]) -> int:
+def count_shared(a: Sequence[int], b: Sequence[int]) -> int:
     """Return how many leading tokens two sequences share."""
     shared = 0
     for x, y in zip(a, b, strict=False):

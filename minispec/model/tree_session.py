@@ -9,7 +9,8 @@ import numpy as np
 
 from minispec.backends.base import Array
 from minispec.errors import InvariantError
-from minispec.model.session import Ask, LanguageModel, Session
+from minispec.model.language_model import LanguageModel
+from minispec.model.session import Ask, Session
 
 
 class TreeSession(Session):

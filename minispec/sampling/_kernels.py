@@ -48,7 +48,7 @@ def exponential(x):
 
 
 @jit(nogil=True)
-def _likeliest(x):
+def _find_likeliest(x):
     """Return the index of the largest value, the lowest on ties; of a NaN if there is one."""
     best = 0
     for i in range(x.shape[0]):
@@ -60,7 +60,7 @@ def _likeliest(x):
 
 
 @jit(nogil=True)
-def _sum(x):
+def _add_up(x):
     """Add up in one order: eight partial sums, then those."""
     s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
     whole = x.shape[0] - x.shape[0] % 8
@@ -119,7 +119,7 @@ def _find_cut(weights, floor, target, by_count):
             reached += sums[bucket]
             bucket += 1
         high -= bucket << shift
-        count, low, high = _within(weights, members, count, high - (1 << shift) + 1, high)
+        count, low, high = _narrow(weights, members, count, high - (1 << shift) + 1, high)
     # One weight is left, shared by ``count`` tokens.
     weight = weights[members[0]]
     each = 1.0 if by_count else weight
@@ -130,7 +130,7 @@ def _find_cut(weights, floor, target, by_count):
 
 
 @jit(nogil=True)
-def _within(weights, members, count, low, high):
+def _narrow(weights, members, count, low, high):
     """Keep the members whose weight's bits are from ``low`` to ``high``; return their number, smallest and largest."""
     smallest, largest = high, low
     kept = 0
@@ -145,10 +145,10 @@ def _within(weights, members, count, low, high):
 
 
 @jit(nogil=True, error_model="numpy")
-def _row(x, temperature, top_k, top_p, min_p):
+def _process_row(x, temperature, top_k, top_p, min_p):
     """Turn one row of logits, shape (V,), into probabilities, in place. Return whether the largest is finite."""
     size = x.shape[0]
-    likeliest = _likeliest(x)
+    likeliest = _find_likeliest(x)
     best = x[likeliest]
     if not -np.inf < best < np.inf:
         return False
@@ -166,14 +166,14 @@ def _row(x, temperature, top_k, top_p, min_p):
         cut, last = _find_cut(x, 0.0, float(top_k), True)
         _keep(x, cut, last)
     if top_p < 1.0:
-        total = _sum(x)
+        total = _add_up(x)
         # Tokens below (1-p)/V together weigh less than 1-p, so the set never needs them; half leaves room for rounding.
         floor = 0.5 * (1.0 - top_p) * total / size
         cut, last = _find_cut(x, floor if floor < 1.0 else 1.0, top_p * total, False)
         _keep(x, cut, last)
     if min_p > 0.0:
         _keep(x, min_p, size)  # the largest weight is 1
-    total = _sum(x)
+    total = _add_up(x)
     for i in range(size):
         x[i] /= total
     return True
@@ -183,6 +183,6 @@ def _row(x, temperature, top_k, top_p, min_p):
 def distribution(rows: NDArray[np.float64], temperature: float, top_k: int, top_p: float, min_p: float) -> int:
     """Turn rows of logits, shape (T, V), into probabilities, in place; return the first row that cannot be, or -1."""
     for t in range(rows.shape[0]):
-        if not _row(rows[t], temperature, top_k, top_p, min_p):
+        if not _process_row(rows[t], temperature, top_k, top_p, min_p):
             return t
     return -1

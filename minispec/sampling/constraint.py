@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.errors import MissingDependencyError, OptionError, shown
+from minispec.errors import OptionError, missing, shown
 from minispec.tokenizer import Tokenizer
 
 _JSON_LAYOUT = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
@@ -47,9 +47,7 @@ class Constraint:
         try:
             from llguidance import LLMatcher, LLTokenizer
         except ImportError:
-            raise MissingDependencyError(
-                "a regex or a JSON schema needs llguidance, which is not installed. Try pip install llguidance"
-            ) from None
+            raise missing("llguidance", "a regex or a JSON schema needs", "constraints") from None
         try:
             if kind == "regex":
                 grammar = LLMatcher.grammar_from_regex(form)

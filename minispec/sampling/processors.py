@@ -1,6 +1,9 @@
-"""Logits to probabilities in NumPy: the oracle of the compiled loops in ``_kernels``, written to be read.
+"""Stop 12 of 14: from logits to probabilities, in NumPy.
 
-Each filter keeps some tokens of one probability row and renormalises. Ties go to the lower token id.
+Each filter keeps some tokens of a row of probabilities and renormalises. Ties go to the lower token id. The engine
+calls the same as compiled loops, in ``_kernels``, through ``draw``; this is their oracle, written to be read.
+
+Next: `noise.py`, which draws from a distribution.
 """
 
 from __future__ import annotations
@@ -18,11 +21,11 @@ def distribution(logits: NDArray[np.floating], params: SamplingParams) -> Probs:
     """Return what :func:`minispec.sampling.draw.distribution` returns, up to the rounding of exponentials and sums."""
     probs = np.empty(logits.shape, np.float64)
     for i in range(len(logits)):
-        probs[i] = row(logits[i], params)
+        probs[i] = process_row(logits[i], params)
     return probs
 
 
-def row(logits: NDArray[np.floating], params: SamplingParams) -> Probs:
+def process_row(logits: NDArray[np.floating], params: SamplingParams) -> Probs:
     """Return the distribution of one row of logits, shape (V,)."""
     best = int(np.argmax(logits))  # the lowest id on ties; a NaN if there is one
     if not np.isfinite(logits[best]):
@@ -42,14 +45,14 @@ def row(logits: NDArray[np.floating], params: SamplingParams) -> Probs:
 
 def top_k(probs: Probs, k: int) -> Probs:
     """Keep the ``k`` likeliest tokens of a row of shape (V,)."""
-    return _keep(probs, _likeliest_first(probs)[:k])
+    return _keep(probs, _sort_likeliest_first(probs)[:k])
 
 
 def top_p(probs: Probs, p: float) -> Probs:
     """Keep the smallest set of likeliest tokens whose mass reaches ``p``, the crossing token included."""
     if p >= 1.0:
         return probs
-    order = _likeliest_first(probs)
+    order = _sort_likeliest_first(probs)
     mass = np.cumsum(probs[order])
     return _keep(probs, order[: int(np.searchsorted(mass, p)) + 1])
 
@@ -59,7 +62,7 @@ def min_p(probs: Probs, p: float) -> Probs:
     return _keep(probs, np.flatnonzero(probs >= p * probs.max()))
 
 
-def _likeliest_first(probs: Probs) -> NDArray[np.intp]:
+def _sort_likeliest_first(probs: Probs) -> NDArray[np.intp]:
     return np.argsort(-probs, kind="stable")
 
 

@@ -14,7 +14,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from minispec.errors import InvariantError, MissingDependencyError
+from minispec.errors import InvariantError, missing
 from minispec.teaching.find import SOLUTIONS, pack
 
 BEGIN, END = "# BEGIN SOLUTION", "# END SOLUTION"
@@ -49,9 +49,7 @@ def notebook(source: str, name: str, *, solved: bool) -> str:
         jupytext: Any = importlib.import_module("jupytext")
         nbformat: Any = importlib.import_module("nbformat")
     except ImportError:
-        raise MissingDependencyError(
-            "jupytext is not installed; notebooks are made with it. Try: pip install -e '.[course]'"
-        ) from None
+        raise missing("jupytext", "making notebooks needs", "course") from None
     made = jupytext.reads(source, fmt="py:percent")
     cells = []
     for i, cell in enumerate(made.cells):

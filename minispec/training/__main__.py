@@ -27,11 +27,13 @@ except ImportError as error:  # one clear line instead of a traceback
     sys.exit(MissingDependencyError.exit_code)
 
 from minispec.training import stages
+from minispec.training.cards import bars_table, figures_table
 from minispec.training.checkpoint import require_room
+from minispec.training.checks import check
 from minispec.training.data import pack
-from minispec.training.export import export_model
-from minispec.training.mixture import read_corpus
-from minispec.training.recipe import PRESETS
+from minispec.training.export import export_model, load_exported
+from minispec.training.mixture import read_corpus, word_list
+from minispec.training.recipe import PRESETS, TARGET
 from minispec.training.report import make_report
 from minispec.training.stages import BUNDLED, STAGES, Workshop
 from minispec.training.tokenize import train_tokenizer
@@ -173,13 +175,19 @@ def show(stage: Stage, name: str, deadline: float | None, stop_at: float | None)
 
 
 def run_stage(
-    workshop: Workshop, name: str, compiled: bool | None, deadline: float | None, stop_at: float | None
+    workshop: Workshop,
+    name: str,
+    compiled: bool | None,
+    deadline: float | None,
+    stop_at: float | None,
+    init: Path | None = None,
+    new_vocabulary: bool = False,
 ) -> bool:
     """Run or resume one stage; return whether it is finished."""
     if workshop.is_finished(name):
         click.echo(f"stage {name} is finished already")
         return True
-    stage = workshop.stage(name, compiled)
+    stage = workshop.stage(name, compiled, init, new_vocabulary)
     show(stage, name, deadline, stop_at)
     if stage.finished:
         click.echo(f"stage {name} finished after {stage.step} steps, {stage.tokens:,} tokens")
@@ -217,32 +225,56 @@ def pack_command(corpus: Path, code: Path | None, work: Path) -> None:
     if not (work / "tokenizer.json").is_file():
         raise OptionError(f"{work} has no tokenizer.json; packing needs it. Run the tokenizer stage first")
     require_room(work, 2 * sum(text.num_chars for text in texts))  # two bytes a token, at most a token per character
-    manifest = pack(tokenizers.Tokenizer.from_file(str(work / "tokenizer.json")), texts, work / "packed")
+    tokenizer = tokenizers.Tokenizer.from_file(str(work / "tokenizer.json"))
+    manifest = pack(tokenizer, texts, word_list(corpus), work / "packed")
     click.echo(json.dumps(manifest, indent=2))
 
 
-def train_command(names: tuple[str, ...], name: str, help_text: str) -> None:
-    """Add a command that runs one of the stages `names`."""
+@main.command()
+@click.argument("stage", type=click.Choice(("target", "drafts")))
+@options("preset", "work", "max_minutes", "finish_by", "threads", "compile")
+@click.option(
+    "--init",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Start the target from this exported folder, with the usual warm-up, instead of fresh weights.",
+)
+@click.option("--new-vocabulary", is_flag=True, help="Carry the weights of --init over from another vocabulary.")
+def train(
+    stage: str,
+    preset: str,
+    work: Path,
+    max_minutes: float | None,
+    finish_by: str | None,
+    threads: int | None,
+    compiled: bool | None,
+    init: Path | None,
+    new_vocabulary: bool,
+) -> None:
+    """Train a stage on text alone: the target, or the drafts."""
+    if init is not None and stage != "target":
+        raise OptionError(f"--init is given with stage {stage}; only the target starts from exported weights. Drop it")
+    use_threads(threads)
+    stop_at = None if max_minutes is None else time.time() + 60 * max_minutes
+    workshop = Workshop(PRESETS[preset], work)
+    run_stage(workshop, stage, compiled, parse_clock(finish_by, datetime.now()), stop_at, init, new_vocabulary)
 
-    @main.command(name, help=help_text)
-    @click.argument("stage", type=click.Choice(names))
-    @options("preset", "work", "max_minutes", "finish_by", "threads", "compile")
-    def command(
-        stage: str,
-        preset: str,
-        work: Path,
-        max_minutes: float | None,
-        finish_by: str | None,
-        threads: int | None,
-        compiled: bool | None,
-    ) -> None:
-        use_threads(threads)
-        stop_at = None if max_minutes is None else time.time() + 60 * max_minutes
-        run_stage(Workshop(PRESETS[preset], work), stage, compiled, parse_clock(finish_by, datetime.now()), stop_at)
 
-
-train_command(("target", "drafts"), "train", "Train a stage on text alone: the target, or the drafts.")
-train_command(("distilled", "control", "code"), "distill", "Train a stage that starts from the drafts.")
+@main.command()
+@click.argument("stage", type=click.Choice(("distilled", "control", "code")))
+@options("preset", "work", "max_minutes", "finish_by", "threads", "compile")
+def distill(
+    stage: str,
+    preset: str,
+    work: Path,
+    max_minutes: float | None,
+    finish_by: str | None,
+    threads: int | None,
+    compiled: bool | None,
+) -> None:
+    """Train a stage that starts from the drafts."""
+    use_threads(threads)
+    stop_at = None if max_minutes is None else time.time() + 60 * max_minutes
+    run_stage(Workshop(PRESETS[preset], work), stage, compiled, parse_clock(finish_by, datetime.now()), stop_at)
 
 
 @main.command()
@@ -270,13 +302,29 @@ def export(
         click.echo(f"wrote {weights / name}")
 
 
+@main.command("check")
+@options("preset", "work", "weights", "threads")
+def check_command(preset: str, work: Path, weights: Path, threads: int | None) -> None:
+    """Measure what the exported target can do: stories, sums, Python, repetition."""
+    use_threads(threads)
+    workshop = Workshop(PRESETS[preset], work)
+    model = load_exported(weights / TARGET).to(workshop.preset.device)
+    checked = check(model, tokenizers.Tokenizer.from_file(str(weights / TARGET / "tokenizer.json")), workshop)
+    click.echo(figures_table(checked))
+    click.echo()
+    click.echo(bars_table(checked))
+
+
 @main.command("report")
 @options("preset", "work", "weights", "threads", "rows", "tokens")
 def report_command(preset: str, work: Path, weights: Path, threads: int | None, rows: int, tokens: int) -> None:
-    """Measure the exported models and write their cards."""
+    """Measure the exported models, compare with the bars, and write the models' cards."""
     use_threads(threads)
     report = make_report(Workshop(PRESETS[preset], work), weights, rows, tokens)
     click.echo(json.dumps({key: report[key] for key in ("stages", "perplexity", "agreement")}, indent=2))
+    click.echo(figures_table(report["checks"]))
+    click.echo()
+    click.echo(bars_table(report["checks"]))
 
 
 @main.command("all")

@@ -81,6 +81,24 @@ def save(
     shutil.rmtree(old, ignore_errors=True)
 
 
+def require_same_shapes(model: nn.Module, tensors: Mapping[str, Tensor], path: Path) -> None:
+    """Compare tensors read from `path` with what a model needs.
+
+    Raises
+    ------
+    CheckpointError
+        A tensor is missing, left over, or of another shape.
+    """
+    wanted = {key: tuple(value.shape) for key, value in model.state_dict().items()}
+    found = {key: tuple(value.shape) for key, value in tensors.items()}
+    for key in sorted(wanted.keys() | found.keys()):
+        if wanted.get(key) != found.get(key):
+            raise CheckpointError(
+                f"{path} has {key} of shape {found.get(key)}; this model needs {wanted.get(key)}. "
+                "Give a folder of its own with --work, or delete the checkpoint"
+            )
+
+
 def load_model(model: nn.Module, path: Path) -> None:
     """Fill `model` from one safetensors file of a checkpoint.
 
@@ -97,14 +115,7 @@ def load_model(model: nn.Module, path: Path) -> None:
         raise CheckpointError(
             f"{path} is not a whole safetensors file ({error}); delete its folder and train again"
         ) from error
-    wanted = {key: tuple(value.shape) for key, value in model.state_dict().items()}
-    found = {key: tuple(value.shape) for key, value in tensors.items()}
-    for key in sorted(wanted.keys() | found.keys()):
-        if wanted.get(key) != found.get(key):
-            raise CheckpointError(
-                f"{path} has {key} of shape {found.get(key)}; this model needs {wanted.get(key)}. "
-                "Give a folder of its own with --work, or delete the checkpoint"
-            )
+    require_same_shapes(model, tensors, path)
     model.load_state_dict(tensors)
 
 

@@ -33,8 +33,17 @@ def encode(tokenizer: Tokenizer, documents: Sequence[str]) -> np.ndarray:
     return np.concatenate(pieces)
 
 
-def pack(tokenizer: Tokenizer, texts: Sequence[Text], folder: Path) -> dict[str, dict[str, object]]:
-    """Encode every text into ``folder/NAME.SPLIT.npy`` and describe them in ``manifest.json``.
+def pack(
+    tokenizer: Tokenizer, texts: Sequence[Text], words: Sequence[str], folder: Path
+) -> dict[str, dict[str, object]]:
+    """Encode every text into ``folder/NAME.SPLIT.npy``; write ``words.txt``, and ``manifest.json`` about the texts.
+
+    Files are replaced whole: a run that has the old ones open keeps them.
+
+    Parameters
+    ----------
+    words : sequence of str
+        The word list that stories are checked against.
 
     Returns
     -------
@@ -43,9 +52,12 @@ def pack(tokenizer: Tokenizer, texts: Sequence[Text], folder: Path) -> dict[str,
     """
     folder.mkdir(parents=True, exist_ok=True)
     manifest: dict[str, dict[str, object]] = {}
+    fresh = folder / "fresh.tmp"
     for text in texts:
         tokens = encode(tokenizer, text.documents)
-        np.save(folder / f"{text.name}.{text.split}.npy", tokens)
+        with fresh.open("wb") as file:
+            np.save(file, tokens)
+        fresh.replace(folder / f"{text.name}.{text.split}.npy")
         manifest[f"{text.name}.{text.split}"] = {
             "source": text.source,
             "sha256": text.sha256,
@@ -53,7 +65,10 @@ def pack(tokenizer: Tokenizer, texts: Sequence[Text], folder: Path) -> dict[str,
             "chars": text.num_chars,
             "tokens": len(tokens),
         }
-    (folder / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n")
+    fresh.write_text("\n".join(words) + "\n", encoding="utf-8")
+    fresh.replace(folder / "words.txt")
+    fresh.write_text(json.dumps(manifest, indent=2) + "\n")
+    fresh.replace(folder / "manifest.json")
     return manifest
 
 
@@ -109,9 +124,9 @@ class Batch:
 class Batches:
     """An endless deterministic supply of training batches.
 
-    Half of the rows start at position 0, as prompts do, and with a document where one begins within the next row's length;
-    the others start anywhere and at a random position, so that rows much shorter than the context still train every
-    position embedding.
+    Half of the rows start at position 0, as prompts do, and with a document where one begins within the next row's
+    length; the others start anywhere and at a random position, so that rows much shorter than the context still train
+    every position embedding.
 
     Attributes
     ----------
@@ -157,7 +172,7 @@ class Batches:
             source = self.packed[name]
             if len(source) <= length:
                 raise CorpusError(f"{name} has {len(source)} tokens; a row needs {length + 1}. Give more text")
-            start = rng.integers(len(source) - length)
+            start = int(rng.integers(len(source) - length))
             if offsets[row] == 0:
                 start = self._beginning_after(name, start, length)
             tokens[row] = source[start : start + length + 1]

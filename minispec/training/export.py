@@ -8,10 +8,12 @@ import shutil
 from pathlib import Path
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from minispec.errors import CheckpointError, OptionError
+from minispec.training.checkpoint import require_same_shapes
 from minispec.training.data import END_ID
 from minispec.training.model import GPT2, Shape
 from minispec.training.tokenize import write_tokenizer_config
@@ -126,16 +128,41 @@ def load_exported(folder: Path) -> GPT2:
     )
     tensors: dict[str, Tensor] = {}
     for path in sorted(folder.glob("model*.safetensors")):
-        tensors.update(load_file(path))
+        try:
+            tensors.update(load_file(path))
+        except SafetensorError as error:
+            raise CheckpointError(
+                f"{path} is not a whole safetensors file ({error}); export or fetch it again"
+            ) from error
     model = GPT2(shape)
-    model.load_state_dict({key.removeprefix("transformer."): value.float() for key, value in tensors.items()})
+    tensors = {key.removeprefix("transformer."): value.float() for key, value in tensors.items()}
+    require_same_shapes(model, tensors, folder)
+    model.load_state_dict(tensors)
     return model.eval()
+
+
+def file_sha256(path: Path) -> str:
+    """Return the checksum of a file.
+
+    Raises
+    ------
+    CheckpointError
+        It does not exist.
+    """
+    if not path.is_file():
+        raise CheckpointError(f"{path} does not exist; its checksum tells what a run was trained on. Check the folder")
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def weights_sha256(folder: Path) -> str:
+    """Return one checksum over the weight files of an exported folder."""
+    return hashlib.sha256("".join(map(file_sha256, sorted(folder.glob("model*.safetensors")))).encode()).hexdigest()
 
 
 def write_checksums(folder: Path) -> None:
     """Write ``SHA256SUMS``, readable by ``sha256sum --check``, over weights, config and tokenizer."""
     names = sorted({*CHECKED, *(path.name for path in folder.glob("model*.safetensors*"))})
-    lines = [f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}\n" for name in names]
+    lines = [f"{file_sha256(folder / name)}  {name}\n" for name in names]
     (folder / "SHA256SUMS").write_text("".join(lines))
 
 

@@ -1,13 +1,7 @@
 """Small Python functions with one-line docstrings, cut out of source files.
 
 A function is taken when its header, summary and body fit into a short document. The docstring is cut to its first
-paragraph, and decorators and surrounding indentation are left behind, so that every document reads alone::
-
-    def first(iterable, default=None):
-        \"""Return the first element, or the default.\"""
-        for element in iterable:
-            return element
-        return default
+paragraph, and decorators and surrounding indentation are left behind, so that every document reads alone.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a draft is worth: perplexity on held-out text, alpha and mean acceptance length on text the target wrote.
+"""What a draft is worth: alpha and mean acceptance length on text the target wrote.
 
 With p the target's and q the draft's distribution after the same prefix, a drafted token is accepted with probability
 ``sum(min(p, q))``; alpha is its mean. Over one text of the target's the whole walk of speculative decoding can be
@@ -9,17 +9,19 @@ min(1, q(x) / p(x))``. So no second generation is needed, and several drafts are
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
 
+from minispec.analysis.intervals import Figure, ratio
+from minispec.training.data import END_ID
 from minispec.training.generate import continue_rows
 from minispec.training.model import GPT2
-from minispec.training.trainer import mean_loss
 
 
 @dataclass(frozen=True)
@@ -28,20 +30,14 @@ class Agreement:
 
     Attributes
     ----------
-    alpha : float
-        Mean of ``sum(min(p, q))`` over positions.
+    alpha : Figure
+        Mean of ``sum(min(p, q))`` over positions, and its 95 % interval (rows resampled).
     mean_acceptance_length : float
         Tokens emitted per target forward.
     """
 
-    alpha: float
+    alpha: Figure
     mean_acceptance_length: float
-
-
-def perplexity(model: GPT2, rows: np.ndarray, device: str) -> float:
-    """Return exp(mean cross-entropy) over held-out rows."""
-    with torch.inference_mode():
-        return math.exp(mean_loss(model, torch.from_numpy(rows), device))
 
 
 def law(logits: Tensor, temperature: float) -> Tensor:
@@ -51,13 +47,13 @@ def law(logits: Tensor, temperature: float) -> Tensor:
     return functional.softmax(logits.double() / temperature, dim=-1)
 
 
-def walk(accept: np.ndarray, gamma: int, rng: np.random.Generator) -> tuple[int, int]:
+def walk(accept: Sequence[np.ndarray], gamma: int, rng: np.random.Generator) -> tuple[int, int]:
     """Replay speculative decoding along rows whose tokens are accepted with the given probabilities.
 
     Parameters
     ----------
-    accept : ndarray of shape (B, T)
-        For each emitted token the probability that, had it been drafted, it was accepted.
+    accept : sequence of ndarray of shape (T,)
+        For each emitted token of each row the probability that, had it been drafted, it was accepted.
     gamma : int
         Drafted tokens per step.
 
@@ -67,8 +63,8 @@ def walk(accept: np.ndarray, gamma: int, rng: np.random.Generator) -> tuple[int,
         Tokens emitted and target forwards used, counting whole steps only.
     """
     num_tokens = num_steps = 0
-    accepted = rng.random(accept.shape) < accept
-    for row in accepted:
+    for probabilities in accept:
+        row = rng.random(len(probabilities)) < probabilities
         position = 0
         while position + gamma < len(row):  # a step emits at most gamma + 1 tokens
             hits = row[position : position + gamma]
@@ -83,16 +79,18 @@ def walk(accept: np.ndarray, gamma: int, rng: np.random.Generator) -> tuple[int,
 def agreement(
     target: GPT2, drafts: Mapping[str, GPT2], prompts: Tensor, num_new: int, temperature: float, gamma: int, seed: int
 ) -> dict[str, Agreement]:
-    """Let the target continue the prompts, then judge every draft on those continuations.
+    """Let the target continue the prompts up to the ends of their texts, then judge every draft on what it wrote.
 
     Parameters
     ----------
     prompts : Tensor of shape (B, T), int64
         Held-out beginnings.
     num_new : int
-        Tokens the target writes per row.
+        Tokens the target writes per row, at most.
     """
     rows = continue_rows(target, prompts, num_new, temperature, seed)
+    num_new = rows.shape[1] - prompts.shape[1]
+    lengths = [written.index(END_ID) + 1 if END_ID in written else num_new for written in rows[:, -num_new:].tolist()]
     overlap: dict[str, list[np.ndarray]] = {name: [] for name in drafts}
     accept: dict[str, list[np.ndarray]] = {name: [] for name in drafts}
     for part in torch.split(rows, 8):
@@ -100,12 +98,24 @@ def agreement(
         p = law(target(inputs)[:, -num_new:], temperature)  # (b, num_new, V)
         for name, draft in drafts.items():
             q = law(draft(inputs)[:, -num_new:], temperature)
-            overlap[name].append(torch.minimum(p, q).sum(-1).cpu().numpy())
+            overlap[name] += list(torch.minimum(p, q).sum(-1).cpu().numpy())
             # min(1, q(x) / p(x)); p(x) is 0 only where rounding moved a greedy tie, and there q(x) decides
-            ratio = q.gather(-1, written) / p.gather(-1, written).clamp(min=1e-300)
-            accept[name].append(ratio.clamp(max=1.0)[..., 0].cpu().numpy())
+            quotient = q.gather(-1, written) / p.gather(-1, written).clamp(min=1e-300)
+            accept[name] += list(quotient.clamp(max=1.0)[..., 0].cpu().numpy())
     result = {}
     for name in drafts:
-        num_tokens, num_steps = walk(np.concatenate(accept[name]), gamma, np.random.default_rng(seed))
-        result[name] = Agreement(float(np.concatenate(overlap[name]).mean()), num_tokens / num_steps)
+        sums = [row[:length].sum() for row, length in zip(overlap[name], lengths, strict=True)]
+        rows_up_to_end = [row[:length] for row, length in zip(accept[name], lengths, strict=True)]
+        num_tokens, num_steps = walk(rows_up_to_end, gamma, np.random.default_rng(seed))
+        result[name] = Agreement(ratio(sums, lengths), num_tokens / max(1, num_steps))
     return result
+
+
+def mean_alpha(agreement: Mapping[str, Any], temperature: str) -> Figure:
+    """Return a draft's alpha averaged over domains, with the interval of a mean of independent figures."""
+    cells = [domain[temperature] for domain in agreement.values()]
+    value = sum(cell["alpha"] for cell in cells) / len(cells)
+    below, above = (
+        math.sqrt(sum((cell["alpha"] - cell["interval"][side]) ** 2 for cell in cells)) / len(cells) for side in (0, 1)
+    )
+    return Figure(value, value - below, value + above)

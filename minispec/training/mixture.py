@@ -13,8 +13,8 @@ mbpp           code       ``mbpp.train``: short tasks and their solutions
 modules        code       the plainest third of the standard library's files
 =============  =========  ===========================================================================================
 
-Held-out text has one file a domain: stories of TinyStories' own validation part; SVAMP and GSM8K held out by their makers and
-sums with held-out numbers; functions from files held out whole.
+Held-out text has one file a domain: stories of TinyStories' own validation part; problems of SVAMP and GSM8K held out
+by their makers, and sums with held-out numbers; functions from files held out whole.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ from pathlib import Path
 from minispec.errors import CorpusError
 from minispec.training.corpus import Text, corpus_file, read_documents
 from minispec.training.functions import small_functions
-from minispec.training.python_files import read_code
+from minispec.training.python_files import PythonFiles, read_code
 from minispec.training.simplest import common_words, simplest
 from minispec.training.sums import held_out_sums, training_sums, uses_held_out_pair
+from minispec.training.text_checks import english_words
 
 #: The training texts of each domain.
 DOMAINS: Mapping[str, Sequence[str]] = {
@@ -36,6 +37,13 @@ DOMAINS: Mapping[str, Sequence[str]] = {
     "code": ("functions", "mbpp", "modules"),
     "questions": ("sums", "svamp", "gsm8k"),
 }
+#: Share of the rows of a batch by text. Stories are what a newcomer tries first; sums and functions are what the other
+#: domains are measured by; the rest keeps them from being all the model knows.
+MIX: Mapping[str, float] = {
+    "tinystories": 0.48, "storybooks": 0.04, "oldbooks": 0.06,
+    "sums": 0.15, "svamp": 0.01, "gsm8k": 0.04,
+    "functions": 0.165, "mbpp": 0.008, "modules": 0.047,
+}  # fmt: skip
 #: The corpus files that must be there.
 FILES: Sequence[str] = (
     "tinystories.train", "tinystories.valid", "storybooks.train", "stories.train", "svamp.train", "svamp.valid",
@@ -51,9 +59,30 @@ HELD_OUT_SUMS = 150
 _SENTENCE_END, _LINE_END = re.compile(r"[.!?]+|\n"), re.compile(r"\n")
 
 
+def within(domain: str) -> dict[str, float]:
+    """Return the shares of rows by text within one domain; they sum to 1."""
+    whole = sum(MIX[name] for name in DOMAINS[domain])
+    return {name: MIX[name] / whole for name in DOMAINS[domain]}
+
+
 def without_held_out_pairs(documents: Sequence[str]) -> tuple[str, ...]:
     """Drop the documents that work out a sum the model is later asked as one it has never seen."""
     return tuple(document for document in documents if not uses_held_out_pair(document))
+
+
+def functions_of(libraries: Sequence[PythonFiles], split: str) -> tuple[str, ...]:
+    """Cut the small functions out of the files of one split; exact copies are dropped."""
+    files = (file for library in libraries for file in getattr(library, split))
+    return tuple(dict.fromkeys(function for file in files for function in small_functions(file)))
+
+
+def word_list(folder: Path) -> tuple[str, ...]:
+    """Return the words that count as English in stories (see :func:`~minispec.training.text_checks.english_words`)."""
+    modern = ("tinystories.train", "tinystories.valid", "storybooks.train")
+    return english_words(
+        (document for name in modern for document in read_documents(folder, name)),
+        read_documents(folder, "stories.train"),
+    )
 
 
 def read_corpus(folder: Path, code_root: Path | None = None) -> list[Text]:
@@ -72,18 +101,11 @@ def read_corpus(folder: Path, code_root: Path | None = None) -> list[Text]:
     oldbooks = simplest(read["stories.train"], SIMPLEST_SHARE, common, _SENTENCE_END)
     sums = training_sums()
     held_out = [problem.document for steps in (0, 1, 2) for problem in held_out_sums(steps, False, HELD_OUT_SUMS)]
+    questions = (*held_out, *read["svamp.valid"], *read["questions.valid"])
     libraries = read_code(code_root)
-    functions = {
-        split: tuple(
-            dict.fromkeys(
-                function
-                for library in libraries
-                for file in getattr(library, split)
-                for function in small_functions(file)
-            )
-        )
-        for split in ("train", "valid")
-    }
+    functions = {split: functions_of(libraries, split) for split in ("train", "valid")}
+    trained = set(functions["train"])
+    functions["valid"] = tuple(function for function in functions["valid"] if function not in trained)
     files = libraries[0].train
     modules = simplest(files, SIMPLEST_SHARE, common_words(files, COMMON_CODE_WORDS), _LINE_END)
     all_libraries = ", ".join(library.source for library in libraries)
@@ -102,6 +124,8 @@ def read_corpus(folder: Path, code_root: Path | None = None) -> list[Text]:
         text("mbpp", "mbpp.train", read["mbpp.train"]),
         Text("modules", "train", modules, libraries[0].source),
         Text("stories", "valid", read["tinystories.valid"], source["tinystories.valid"]),
-        Text("questions", "valid", (*held_out, *read["svamp.valid"], *read["questions.valid"]), f"{sums.source}, {source['svamp.valid']}, {source['questions.valid']}"),
-        Text("code", "valid", tuple(function for function in functions["valid"] if function not in set(functions["train"])), all_libraries),
+        Text(
+            "questions", "valid", questions, ", ".join((sums.source, source["svamp.valid"], source["questions.valid"]))
+        ),
+        Text("code", "valid", functions["valid"], all_libraries),
     ]

@@ -55,8 +55,8 @@ class Conv1D(nn.Module):
 def attend(query: Tensor, key: Tensor, value: Tensor, causal: bool) -> Tensor:
     """Return ``softmax(q k^T / sqrt(D)) v``, every position seeing itself and what came before.
 
-    Written out for rows of up to ``PLAIN_ATTENTION`` positions: compiled, that takes a third of the time of PyTorch's own
-    CPU kernel, which wins on longer rows because it never holds all scores at once.
+    Written out for rows of up to ``PLAIN_ATTENTION`` positions: compiled, that takes a third of the time of PyTorch's
+    own CPU kernel, which wins on longer rows because it never holds all scores at once.
 
     Parameters
     ----------

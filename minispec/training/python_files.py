@@ -1,8 +1,8 @@
 """Python source as training text: the standard library of the interpreter that runs the recipe, and a few packages.
 
-The packages are ones that minispec or its extra ``train`` installs, under licences that let a model learn from them; each
-that is installed is read, and the manifest names it with its version. Tests are left out: they are long and repeat
-themselves. Whole files are held out by a hash of their path.
+The packages are ones that minispec or one of its extras installs, under licences that ask for little more than their
+notices; each that is installed is read, and the manifest names it with its version. Tests are left out: they are long
+and repeat themselves. Whole files are held out by a hash of their path.
 """
 
 from __future__ import annotations
@@ -85,7 +85,9 @@ def read_library() -> list[PythonFiles]:
     for name in PACKAGES:
         spec = find_spec(name)
         if spec is not None and spec.submodule_search_locations:
-            libraries.append(read_folder(Path(next(iter(spec.submodule_search_locations))), f"{name} {version(name)}", f"{name}/"))
+            libraries.append(
+                read_folder(Path(next(iter(spec.submodule_search_locations))), f"{name} {version(name)}", f"{name}/")
+            )
     return libraries
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from minispec.training.mixture import MIX, within
 from minispec.training.model import Shape
 
 TARGET = "target-17m"
@@ -18,16 +19,6 @@ SHAPES: Mapping[str, Shape] = {
     TINY: Shape(num_layers=1, width=64, num_heads=2, inner=256),
     CODE: Shape(num_layers=2, width=128, num_heads=4, inner=512),
 }
-
-#: Share of the rows of a batch by text (see :mod:`minispec.training.mixture`). Stories are what a newcomer tries first; sums
-#: and functions are what the other domains are measured by, and the rest keeps them from being all the model knows.
-MIX: Mapping[str, float] = {
-    "tinystories": 0.48, "storybooks": 0.04, "oldbooks": 0.06,
-    "sums": 0.15, "svamp": 0.01, "gsm8k": 0.04,
-    "functions": 0.165, "mbpp": 0.008, "modules": 0.047,
-}  # fmt: skip
-#: The same within code alone.
-CODE_MIX: Mapping[str, float] = {"functions": 0.75, "mbpp": 0.04, "modules": 0.21}
 
 
 @dataclass(frozen=True)
@@ -115,13 +106,15 @@ def _preset(
     name: str, device: str, target: Plan, drafts: Plan, distilled: Plan, code_steps: int, compiled: bool = True
 ) -> Preset:
     distilled = replace(distilled, kl_weight=0.8, seed=22)
-    code = replace(distilled, steps=code_steps, mix=dict(CODE_MIX), seed=23, muon_lr=2e-3, adamw_lr=1e-3, flat_share=0.2)
+    code = replace(
+        distilled, steps=code_steps, mix=within("code"), seed=23, muon_lr=2e-3, adamw_lr=1e-3, flat_share=0.2
+    )
     return Preset(name, device, compiled, SHAPES, target, drafts, distilled, replace(distilled, kl_weight=0.0), code)
 
 
 PRESETS: Mapping[str, Preset] = {
-    # Two cores, as background work. Short rows; long ones only at the end. The target's rate stays flat for long, so that a
-    # run may be brought to its end (`--finish-by`) wherever it is.
+    # Two cores, as background work. Short rows; long ones only at the end. The target's rate stays flat for long, so
+    # that a run may be brought to its end (`--finish-by`) wherever it is.
     "cpu": _preset(
         "cpu",
         "cpu",

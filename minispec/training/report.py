@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,30 +12,24 @@ from tokenizers import Tokenizer
 
 from minispec.training import checkpoint
 from minispec.training.cards import write_cards
-from minispec.training.corpus import END_OF_TEXT
+from minispec.training.checks import check, documents, perplexity, story_beginnings
 from minispec.training.data import load_packed, validation_rows
 from minispec.training.export import load_exported
-from minispec.training.generate import continue_rows
-from minispec.training.measure import agreement, perplexity
+from minispec.training.functions import prompt_of
+from minispec.training.generate import continue_texts
+from minispec.training.measure import agreement, mean_alpha
 from minispec.training.mixture import DOMAINS
 from minispec.training.model import GPT2
 from minispec.training.recipe import DRAFT, TARGET
 from minispec.training.stages import BUNDLED, STAGES, Workshop
+from minispec.training.sums import held_out_sums
 
 GAMMA = 5
 TEMPERATURES = (0.0, 1.0)
 PROMPT_TOKENS = 32
-ROW_TOKENS = 256
-SAMPLE_TOKENS = 100
+SAMPLE_TOKENS = 120
 SAMPLE_TEMPERATURE = 0.8
 SEED = 7
-
-#: Beginnings of the samples on the cards; none is in the training text.
-PROMPTS = {
-    "stories": "Once upon a time there was a little fox who lived at the edge of the forest.",
-    "code": 'def read_lines(path):\n    """Return the lines of a text file."""',
-    "questions": "Question: Anna has 3 boxes with 4 apples in each. She eats 2 apples. How many are left?\nAnswer:",
-}
 
 
 def stage_record(workshop: Workshop, stage: str) -> dict[str, Any] | None:
@@ -47,6 +41,7 @@ def stage_record(workshop: Workshop, stage: str) -> dict[str, Any] | None:
     manifest = json.loads((workshop.packed / "manifest.json").read_text())
     mix = last["plan"]["mix"]
     return {
+        "init": last.get("inputs", {}).get("init"),
         "steps": best["step"],
         "tokens": best["tokens"],
         "finished": last["finished"],
@@ -59,39 +54,48 @@ def stage_record(workshop: Workshop, stage: str) -> dict[str, Any] | None:
     }
 
 
-def samples(model: GPT2, tokenizer: Tokenizer, device: str) -> dict[str, dict[str, str]]:
-    """Continue each fixed beginning greedily and by seeded sampling, up to the end of the text."""
+def beginnings(workshop: Workshop, tokenizer: Tokenizer) -> dict[str, str]:
+    """Return what the samples begin with: the first held-out text of each kind, whatever it is."""
+    valid = load_packed(workshop.packed, "valid", tuple(DOMAINS))
+    return {
+        "stories": tokenizer.decode(story_beginnings(valid["stories"])[0]),
+        "questions, one step": held_out_sums(1, False, 1)[0].prompt,
+        "questions, two steps": held_out_sums(2, False, 1)[0].prompt,
+        "code": prompt_of(tokenizer.decode(documents(valid["code"])[0].tolist())),
+    }
+
+
+def samples(model: GPT2, tokenizer: Tokenizer, prompts: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """Continue each beginning greedily and by seeded sampling, up to the end of the text."""
     result: dict[str, dict[str, str]] = {}
-    end = tokenizer.token_to_id(END_OF_TEXT)
-    for domain, prompt in PROMPTS.items():
-        tokens = torch.tensor([tokenizer.encode(prompt).ids], device=device)
-        result[domain] = {"prompt": prompt}
+    for kind, prompt in prompts.items():
+        result[kind] = {"prompt": prompt}
         for temperature in (0.0, SAMPLE_TEMPERATURE):
-            row = continue_rows(model, tokens, SAMPLE_TOKENS, temperature, SEED)[0, tokens.shape[1] :].tolist()
-            row = row[: row.index(end)] if end in row else row
-            result[domain][f"{temperature:g}"] = tokenizer.decode(row)
+            (written,) = continue_texts(model, [tokenizer.encode(prompt).ids], SAMPLE_TOKENS, temperature, SEED)
+            result[kind][f"{temperature:g}"] = tokenizer.decode(written)
     return result
 
 
 def alphas(
     workshop: Workshop, target: GPT2, drafts: dict[str, GPT2], num_rows: int, num_new: int
-) -> dict[str, dict[str, dict[str, dict[str, float]]]]:
+) -> dict[str, dict[str, dict[str, dict[str, Any]]]]:
     """Measure every draft against the target.
 
     Returns
     -------
     dict
-        Draft -> domain -> temperature -> ``alpha`` and ``mean_acceptance_length``.
+        Draft -> domain -> temperature -> ``alpha``, its ``interval``, and ``mean_acceptance_length``.
     """
     valid = load_packed(workshop.packed, "valid", tuple(DOMAINS))
-    result: dict[str, dict[str, dict[str, dict[str, float]]]] = {name: {} for name in drafts}
+    result: dict[str, dict[str, dict[str, dict[str, Any]]]] = {name: {} for name in drafts}
     for domain, tokens in valid.items():
         rows = torch.from_numpy(validation_rows(tokens, num_rows, PROMPT_TOKENS)[:, :-1]).to(workshop.preset.device)
         for temperature in TEMPERATURES:
             found = agreement(target, drafts, rows, num_new, temperature, GAMMA, SEED)
             for name, value in found.items():
                 result[name].setdefault(domain, {})[f"{temperature:g}"] = {
-                    "alpha": value.alpha,
+                    "alpha": value.alpha.value,
+                    "interval": [value.alpha.low, value.alpha.high],
                     "mean_acceptance_length": value.mean_acceptance_length,
                 }
     return result
@@ -119,7 +123,8 @@ def make_report(
     target = models[TARGET]
     tokenizer = Tokenizer.from_file(str(weights / TARGET / "tokenizer.json"))
     valid = load_packed(workshop.packed, "valid", tuple(DOMAINS))
-    rows = {domain: validation_rows(tokens, num_rows, ROW_TOKENS) for domain, tokens in valid.items()}
+    checks = check(target, tokenizer, workshop)
+    prompts = beginnings(workshop, tokenizer)
     drafts = {name: model for name, model in models.items() if name != TARGET}
     for stage in ("drafts", "control"):  # what distillation is compared with
         if (workshop.folder(stage) / "best").exists():
@@ -130,17 +135,23 @@ def make_report(
         "gamma": GAMMA,
         "rows": num_rows,
         "new_tokens": num_new,
+        "sample_tokens": SAMPLE_TOKENS,
         "seed": SEED,
         "corpus": json.loads((workshop.packed / "manifest.json").read_text()),
         "stages": {stage: record for stage in STAGES if (record := stage_record(workshop, stage)) is not None},
         "parameters": {name: model.num_parameters for name, model in models.items()},
         "perplexity": {
-            name: {domain: perplexity(model, part, device) for domain, part in rows.items()}
+            name: {
+                domain: perplexity(model, tokenizer, part, device)["perplexity"].value for domain, part in valid.items()
+            }
             for name, model in {**models, **drafts}.items()
         },
         "agreement": alphas(workshop, target, drafts, num_rows, num_new),
-        "samples": {name: samples(model, tokenizer, device) for name, model in models.items()},
+        "checks": checks,
+        "samples": {name: samples(model, tokenizer, prompts) for name, model in models.items()},
     }
+    for temperature in TEMPERATURES if DRAFT in drafts else ():
+        checks[f"alpha at T = {temperature:g}"] = mean_alpha(report["agreement"][DRAFT], f"{temperature:g}")
     (weights / "report.json").write_text(json.dumps(report, indent=2) + "\n")
     write_cards(report, weights)
     return report

@@ -11,18 +11,21 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+
+from tokenizers import Tokenizer
 
 from minispec.errors import CheckpointError
 from minispec.training import checkpoint
 from minispec.training.data import load_packed, read_manifest
+from minispec.training.export import file_sha256, load_exported, weights_sha256
 from minispec.training.mixture import DOMAINS
 from minispec.training.model import GPT2
 from minispec.training.recipe import CODE, DRAFT, TARGET, TINY, Plan, Preset
 from minispec.training.trainer import Stage
+from minispec.training.vocabulary import carry_over
 
 STAGES = ("drafts", "target", "distilled", "control", "code")
 #: The stage whose checkpoint each bundled model comes from.
@@ -89,9 +92,41 @@ class Workshop:
         """Return the SHA-256 of the tokenizer and of each training text of a plan."""
         manifest = read_manifest(self.packed)
         texts = {name: str(manifest[f"{name}.train"]["sha256"]) for name in plan.mix}
-        return {"tokenizer": hashlib.sha256(self.tokenizer_file.read_bytes()).hexdigest(), **texts}
+        return {"tokenizer": file_sha256(self.tokenizer_file), **texts}
 
-    def stage(self, name: str, compiled: bool | None = None) -> Stage:
+    def initial(self, name: str, folder: Path, new_vocabulary: bool) -> GPT2:
+        """Read an exported model to start from.
+
+        Parameters
+        ----------
+        new_vocabulary : bool
+            Whether its token embeddings are to be carried over to this recipe's vocabulary.
+
+        Raises
+        ------
+        CheckpointError
+            It is no exported model, or has another shape than this recipe's, or another vocabulary unasked.
+        """
+        model = load_exported(folder)
+        wanted = asdict(self.preset.shapes[name])
+        for key, value in asdict(model.shape).items():
+            if value != wanted[key]:
+                raise CheckpointError(
+                    f"{folder} has {key} {value}; {name} has {wanted[key]}. Start from weights of the same shape"
+                )
+        if file_sha256(folder / "tokenizer.json") != file_sha256(self.tokenizer_file):
+            if not new_vocabulary:
+                raise CheckpointError(
+                    f"{folder} has another vocabulary than {self.tokenizer_file}; weights know tokens by number. Carry "
+                    "them over with --new-vocabulary, or copy its tokenizer.json there and pack again"
+                )
+            files = (folder / "tokenizer.json", self.tokenizer_file)
+            carry_over(model, *(Tokenizer.from_file(str(path)) for path in files))
+        return model
+
+    def stage(
+        self, name: str, compiled: bool | None = None, init: Path | None = None, new_vocabulary: bool = False
+    ) -> Stage:
         """Open a stage, fresh or where it stopped.
 
         Parameters
@@ -100,6 +135,10 @@ class Workshop:
             One of ``STAGES``.
         compiled : bool, optional
             Overrides the preset.
+        init : Path, optional
+            Exported folder of the stage's one model to start from, instead of fresh weights.
+        new_vocabulary : bool
+            Whether those weights may have another vocabulary, from which they are then carried over.
 
         Raises
         ------
@@ -110,11 +149,14 @@ class Workshop:
         if name == "control":  # as many steps as its twin took, which a deadline may have shortened
             self._require_finished("distilled", name)
             plan = replace(plan, steps=checkpoint.read_state(self.folder("distilled") / "last")["step"])
-        start_from = {}
+        start_from, inputs = {}, self.inputs(plan)
         for member, origin in MEMBERS[name].items():
             if origin is not None:
                 self._require_finished(origin[0], name)
-                start_from[member] = self.folder(origin[0]) / "best" / f"{origin[1]}.safetensors"
+                start_from[member] = self.load(*origin)
+            elif init is not None:
+                start_from[member] = self.initial(member, init, new_vocabulary)
+                inputs["init"] = weights_sha256(init)
         teacher = None
         if plan.kl_weight > 0:
             self._require_finished("target", name)
@@ -129,7 +171,7 @@ class Workshop:
             compiled=self.preset.compiled if compiled is None else compiled,
             teacher=teacher,
             start_from=start_from,
-            inputs=self.inputs(plan),
+            inputs=inputs,
         )
 
     def _require_finished(self, origin: str, stage: str) -> None:

@@ -7,10 +7,10 @@ A problem is a template, names, things, and numbers from ranges small enough to 
     12 - 2 = 10.
     The answer is 10.
 
-Two things are kept apart for measuring. **Number pairs**: one ordered pair in eight of each operation, chosen by a hash,
-never occurs in training text (:func:`is_held_out_pair`; other texts of the domain drop the documents that use one). The
-other order of a held-out pair may occur: nothing else tells a table of multiplication. **Templates**: the last two of each
-kind are never trained on.
+Two things are kept apart for measuring. **Number pairs**: one ordered pair in eight of each operation, chosen by a
+hash, never occurs in training text (:func:`is_held_out_pair`; other texts of the domain drop the documents that use
+one). The other order of a held-out pair may occur: nothing else tells a table of multiplication. **Templates**: the
+last two of each kind are never trained on.
 """
 
 from __future__ import annotations
@@ -47,19 +47,31 @@ NAMES: Sequence[tuple[str, str]] = (
     ("Paul", "he"),
 )  # fmt: skip
 THINGS: Sequence[str] = (
-    "apples", "balls", "bananas", "beads", "berries", "books", "buttons", "cakes", "candies", "cards", "carrots", "cars",
-    "coins", "cookies", "crayons", "cups", "dolls", "eggs", "flowers", "grapes", "hats", "keys", "kites", "leaves",
-    "lemons", "marbles", "nuts", "oranges", "peaches", "pears", "pencils", "pens", "plums", "rocks", "shells", "stamps",
-    "stars", "stickers", "stones", "toys",
+    "apples", "balls", "bananas", "beads", "berries", "books", "buttons", "cakes", "candies", "cards", "carrots",
+    "cars", "coins", "cookies", "crayons", "cups", "dolls", "eggs", "flowers", "grapes", "hats", "keys", "kites",
+    "leaves", "lemons", "marbles", "nuts", "oranges", "peaches", "pears", "pencils", "pens", "plums", "rocks", "shells",
+    "stamps", "stars", "stickers", "stones", "toys",
 )  # fmt: skip
 FOODS: Sequence[str] = (
     "apples", "bananas", "berries", "cakes", "candies", "carrots", "cookies", "eggs", "grapes", "lemons", "nuts",
     "oranges", "peaches", "pears", "plums",
 )  # fmt: skip
-HOLDERS: Sequence[str] = ("bags", "baskets", "boxes", "jars", "packs", "bowls", "drawers", "shelves", "buckets", "trays")
+HOLDERS: Sequence[str] = (
+    "bags",
+    "baskets",
+    "boxes",
+    "jars",
+    "packs",
+    "bowls",
+    "drawers",
+    "shelves",
+    "buckets",
+    "trays",
+)
 
-#: Bare sums, by operation. ``{n}`` and ``{o}`` are names, ``{p}`` and ``{P}`` the pronoun of ``{n}``, ``{t}`` things,
-#: ``{f}`` things to eat, ``{h}`` what holds things, ``{a}``, ``{b}``, ``{c}`` the numbers. The last two of each list are held out.
+#: Bare sums, by operation. In templates ``{n}`` and ``{o}`` are names, ``{p}`` and ``{P}`` the pronoun of ``{n}``,
+#: ``{t}`` things, ``{f}`` things to eat, ``{h}`` what holds things, ``{a}``, ``{b}`` and ``{c}`` the numbers. The last
+#: two of each list are held out.
 BARE: Mapping[str, Sequence[str]] = {
     "+": (
         "What is {a} + {b}?", "What is {a} plus {b}?", "How much is {a} + {b}?", "Add {a} and {b}.",
@@ -172,9 +184,11 @@ TWO_STEPS: Mapping[str, Sequence[str]] = {
         "There were {a} {h} with {b} {t} each. {o} broke {c} of the {t}. How many {t} are whole?",
     ),
     "+x": (
-        "{n} has {a} {t} and {o} gives {n} {b} more. Jill has {c} times as many as {n} has now. How many {t} does Jill have?",
+        "{n} has {a} {t} and {o} gives {n} {b} more. Jill has {c} times as many as {n} has now. How many {t} does Jill "
+        "have?",
         "{n} has {a} red {h} and {b} blue {h}. Each holds {c} {t}. How many {t} does {n} have?",
-        "{n} works {a} hours on Monday and {b} hours on Tuesday for {c} dollars an hour. How many dollars does {p} earn?",
+        "{n} works {a} hours on Monday and {b} hours on Tuesday for {c} dollars an hour. How many dollars does {p} "
+        "earn?",
         "{a} girls and {b} boys get {c} {t} each. How many {t} do they get altogether?",
         "{n} buys {a} pens and {b} pencils. Each costs {c} dollars. How many dollars does {p} pay?",
         "{n} reads for {a} days, and then for {b} days more, {c} pages a day. How many pages does {p} read?",

@@ -79,10 +79,10 @@ class Stage:
         Whether to compile the step.
     teacher : GPT2, optional
         Needed when ``plan.kl_weight > 0``.
-    start_from : mapping of str to Path
-        Safetensors file each model starts from, instead of fresh weights.
+    start_from : mapping of str to GPT2
+        Model of the same shape that each one starts from, instead of fresh weights.
     inputs : mapping of str to str
-        SHA-256 of the tokenizer and of each text: a run goes on only with those it began with.
+        SHA-256 of the tokenizer, of each text, and of given weights: a run goes on only with those it began with.
     stop_requested : bool
         Set it (from a signal handler, say) to save and stop after the current step.
     """
@@ -95,7 +95,7 @@ class Stage:
     device: str = "cpu"
     compiled: bool = False
     teacher: GPT2 | None = None
-    start_from: Mapping[str, Path] = field(default_factory=dict)
+    start_from: Mapping[str, GPT2] = field(default_factory=dict)
     inputs: Mapping[str, str] = field(default_factory=dict)
 
     models: dict[str, GPT2] = field(init=False, default_factory=dict)
@@ -115,7 +115,7 @@ class Stage:
         for name, shape in self.shapes.items():
             model = GPT2(shape)
             if name in self.start_from:
-                checkpoint.load_model(model, self.start_from[name])
+                model.load_state_dict(self.start_from[name].state_dict())
             self.models[name] = model.to(self.device)
             self.optimizers[name] = build_optimizers(model, self.plan)
             self.names.update({parameter: key for key, parameter in model.named_parameters()})
@@ -135,15 +135,17 @@ class Stage:
                 f"{last} was trained with other {', '.join(changed)}; a run goes on with the numbers it began with. "
                 "Give a folder of its own with --work, or delete the checkpoint"
             )
+        began_with = state.get("inputs", {})
         for name, digest in self.inputs.items():
-            if state["inputs"].get(name) != digest:
+            if began_with.get(name) != digest:
                 raise CheckpointError(
-                    f"{last} was trained on {name} with the SHA-256 {str(state['inputs'].get(name))[:12]}; this one has "
-                    f"{digest[:12]}. Pack the text it began with, or give a folder of its own with --work"
+                    f"{last} began with another {name} (SHA-256 {str(began_with.get(name))[:12]}, not {digest[:12]}); "
+                    "a run goes on with what it began with. Give a folder of its own with --work, or delete it"
                 )
         for name, model in self.models.items():
             checkpoint.load_model(model, last / f"{name}.safetensors")
         checkpoint.restore_optimizers(self.optimizers, self.names, last / "optimizer.safetensors")
+        self.inputs = began_with
         self.schedule = Schedule(**state["schedule"])
         self.step, self.tokens = state["step"], state["tokens"]
         self.best, self.stale, self.history = state["best"] or math.inf, state["stale"], state["history"]

@@ -11,12 +11,9 @@ from numpy.typing import NDArray
 
 from minispec.errors import InvariantError
 from minispec.noise import Coins
-from minispec.records import Draft, Verdict
+from minispec.records import Draft, Probs, Verdict
 
-Row = NDArray[np.float64]
-"""A distribution over the vocabulary, shape (V,)."""
-
-Survival = Callable[[float, Row, Row, int], float]
+Survival = Callable[[float, Probs, Probs, int], float]
 """``survival(before, target_probs, draft_probs, token)``: the probability, given the drafted tokens up to ``token``,
 that they all stay; ``before`` is the same for the tokens before it. See :func:`expected.expected_accepted`."""
 
@@ -98,7 +95,7 @@ def require_chain(draft: Draft) -> None:
         raise InvariantError(f"a rule for chains was handed a tree with parents {draft.parents}")
 
 
-def children(draft: Draft) -> list[list[int]]:
+def list_children(draft: Draft) -> list[list[int]]:
     """Return the children of each node in the order they are tried: entry 0 the root's, entry i + 1 those of node i.
 
     Raises

@@ -29,18 +29,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minispec.noise import Coins
-from minispec.records import Draft, Verdict
+from minispec.records import Draft, Probs, Verdict
 from minispec.theory import acceptance_probability as acceptance_probability  # with one draft it is rejection sampling
-from minispec.verifiers.base import Row, require_chain, require_drawn
+from minispec.verifiers.base import require_chain, require_drawn
 
 
-def survival(before: float, target_probs: Row, draft_probs: Row, token: int) -> float:
+def survival(before: float, target_probs: Probs, draft_probs: Probs, token: int) -> float:
     """Return p_i = min(1, p_{i-1} p(x_i) / q(x_i)); q(x_i) > 0."""
     p, q = before * float(target_probs[token]), float(draft_probs[token])
     return 1.0 if p >= q else p / q
 
 
-def block_residual(survived: float, target_probs: Row, draft_probs: Row) -> Row:
+def block_residual(survived: float, target_probs: Probs, draft_probs: Probs) -> Probs:
     """Return max(p_i p - q, 0), what the target still wants after i kept drafts; its mass is Z_i."""
     return np.maximum(survived * target_probs - draft_probs, 0.0)
 

@@ -17,13 +17,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from minispec.verifiers.base import Row, Survival
+from minispec.records import Probs
+from minispec.verifiers.base import Survival
 
-ChainLaw = Callable[[tuple[int, ...]], Row]
+NextProbs = Callable[[tuple[int, ...]], Probs]
 """The law of the next token after the drafted prefix."""
 
 
-def expected_accepted(survival: Survival, target: ChainLaw, draft: ChainLaw, gamma: int) -> float:
+def expected_accepted(survival: Survival, target: NextProbs, draft: NextProbs, gamma: int) -> float:
     """Return E[tau], the expected number of kept drafts out of ``gamma`` drawn from ``draft``.
 
     Notes

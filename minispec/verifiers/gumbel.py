@@ -24,12 +24,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minispec.noise import Coins
-from minispec.records import Draft, Verdict
+from minispec.records import Draft, Probs, Verdict
 from minispec.verifiers import match
-from minispec.verifiers.base import Row, require_chain, require_drawn
+from minispec.verifiers.base import require_chain, require_drawn
 
 
-def match_probability(target_probs: Row, draft_probs: Row, token: int) -> float:
+def match_probability(target_probs: Probs, draft_probs: Probs, token: int) -> float:
     """Return the probability that the target draws ``token``, given that the coupled drafter drew it."""
     p, q = float(target_probs[token]), float(draft_probs[token])
     if p == 0.0:
@@ -40,7 +40,7 @@ def match_probability(target_probs: Row, draft_probs: Row, token: int) -> float:
     return 1.0 / max(1.0, total)  # the sum is at least that of draft_probs, which is 1 up to rounding
 
 
-def acceptance_probability(target_probs: Row, draft_probs: Row) -> float:
+def acceptance_probability(target_probs: Probs, draft_probs: Probs) -> float:
     """Return sum_x 1 / sum_y max(p_y / p_x, q_y / q_x) over the tokens that both may draw.
 
     Examples
@@ -52,7 +52,7 @@ def acceptance_probability(target_probs: Row, draft_probs: Row) -> float:
     return sum(float(draft_probs[x]) * match_probability(target_probs, draft_probs, int(x)) for x in drawn)
 
 
-def survival(before: float, target_probs: Row, draft_probs: Row, token: int) -> float:
+def survival(before: float, target_probs: Probs, draft_probs: Probs, token: int) -> float:
     """Return s_i = s_{i-1} P(the target draws x_i | the drafter did): positions have independent noise."""
     return before * match_probability(target_probs, draft_probs, token)
 

@@ -24,13 +24,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minispec.noise import Coins
-from minispec.records import Draft, Verdict
+from minispec.records import Draft, Probs, Verdict
 from minispec.verifiers import one_by_one
-from minispec.verifiers.base import Row
 from minispec.verifiers.rejection import residual
 
 
-def keep(target_probs: Row, draft_probs: Row, *, lenience: float) -> Row:
+def keep(target_probs: Probs, draft_probs: Probs, *, lenience: float) -> Probs:
     """Return min(1, p / (l q)) for every token."""
     with np.errstate(over="ignore"):  # an absurdly small l: infinitely many times as likely is also certain
         scaled = target_probs / lenience
@@ -38,7 +37,7 @@ def keep(target_probs: Row, draft_probs: Row, *, lenience: float) -> Row:
     return np.divide(scaled, draft_probs, out=np.ones_like(scaled), where=scaled < draft_probs)
 
 
-def acceptance_probability(target_probs: Row, draft_probs: Row, *, lenience: float) -> float:
+def acceptance_probability(target_probs: Probs, draft_probs: Probs, *, lenience: float) -> float:
     """Return alpha_l = sum_x min(p(x) / l, q(x)).
 
     Examples
@@ -51,14 +50,16 @@ def acceptance_probability(target_probs: Row, draft_probs: Row, *, lenience: flo
         return float(np.minimum(target_probs / lenience, draft_probs).sum())
 
 
-def survival(before: float, target_probs: Row, draft_probs: Row, token: int, *, lenience: float) -> float:
+def survival(before: float, target_probs: Probs, draft_probs: Probs, token: int, *, lenience: float) -> float:
     """Return s_i = s_{i-1} min(1, p(x_i) / (l q(x_i)))."""
     return before * float(keep(target_probs, draft_probs, lenience=lenience)[token])
 
 
-def output_law(target_probs: Row, draft_probs: Row, *, lenience: float) -> Row:
+def output_distribution(target_probs: Probs, draft_probs: Probs, *, lenience: float) -> Probs:
     """Return min(p / l, q) + (1 - alpha_l) residual, the law of a token at a judged position."""
-    return one_by_one.output_law(target_probs, draft_probs, keep=partial(keep, lenience=lenience), replace=residual)
+    return one_by_one.output_distribution(
+        target_probs, draft_probs, keep=partial(keep, lenience=lenience), replace=residual
+    )
 
 
 def verify(

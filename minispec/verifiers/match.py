@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minispec.noise import Coins
-from minispec.records import Draft, Source, Verdict
-from minispec.verifiers.base import Row, children, to_path
+from minispec.records import Draft, Probs, Source, Verdict
+from minispec.verifiers.base import list_children, to_path
 
 
-def acceptance_probability(target_probs: Row, draft_probs: Row) -> float:
+def acceptance_probability(target_probs: Probs, draft_probs: Probs) -> float:
     """Return sum_x p(x) q(x), for a token drawn from q independently of the target's draw.
 
     Examples
@@ -33,7 +33,7 @@ def acceptance_probability(target_probs: Row, draft_probs: Row) -> float:
     return float(target_probs @ draft_probs)
 
 
-def survival(before: float, target_probs: Row, draft_probs: Row, token: int) -> float:
+def survival(before: float, target_probs: Probs, draft_probs: Probs, token: int) -> float:
     """Return s_i = s_{i-1} p(x_i): the target's own draw must be x_i too."""
     return before * float(target_probs[token])
 
@@ -44,7 +44,7 @@ def verify(draft: Draft, target_probs: NDArray[np.float64], coins: Coins) -> Ver
     ``accept_probs`` holds p(x) of every candidate that was compared with a draw: the probability of acceptance for a
     draft that is independent of that draw.
     """
-    following = children(draft)
+    following = list_children(draft)
     path: list[int] = []
     accept_probs: list[float] = []
     here = 0  # the row of the target, and the entry of ``following``, for the node we are at

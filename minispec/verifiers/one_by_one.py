@@ -1,7 +1,7 @@
 """Any rule that judges a chain token by token: how likely to keep, and what to draw from otherwise.
 
 :mod:`verifiers.rejection` spells this loop out for the one choice that is lossless for every draft. The rules that are
-lossy on purpose make another choice of the two functions, and :func:`output_law` says what comes of it.
+lossy on purpose make another choice of the two functions, and :func:`output_distribution` says what comes of it.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minispec.noise import Coins
-from minispec.records import Draft, Verdict
-from minispec.verifiers.base import Row, require_chain, require_drawn
+from minispec.records import Draft, Probs, Verdict
+from minispec.verifiers.base import require_chain, require_drawn
 
-Keep = Callable[[Row, Row], Row]
+Keep = Callable[[Probs, Probs], Probs]
 """``keep(target_probs, draft_probs)``: for each token, the probability that it is accepted if drafted, shape (V,)."""
 
-Replace = Callable[[Row, Row], Row]
+Replace = Callable[[Probs, Probs], Probs]
 """``replace(target_probs, draft_probs)``: the distribution of the token that replaces a rejected one, shape (V,)."""
 
 
-def acceptance_probability(target_probs: Row, draft_probs: Row, *, keep: Keep) -> float:
+def acceptance_probability(target_probs: Probs, draft_probs: Probs, *, keep: Keep) -> float:
     """Return sum_x q(x) keep(x)."""
     return float(draft_probs @ keep(target_probs, draft_probs))
 
 
-def output_law(target_probs: Row, draft_probs: Row, *, keep: Keep, replace: Replace) -> Row:
+def output_distribution(target_probs: Probs, draft_probs: Probs, *, keep: Keep, replace: Replace) -> Probs:
     """Return the law of the token that such a rule emits at a position where a draft from q is judged.
 
     A token leaves it accepted, or as the replacement of a rejected one.

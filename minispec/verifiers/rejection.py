@@ -1,9 +1,11 @@
-"""Stop 9 of 12 · rejection sampling. Before: drafters/model. Next: generation/stopping.
+"""Stop 2 of 14: rejection sampling, the rule that decides which drafts stay.
 
 Algorithm 1 of Leviathan, Kalman and Matias 2023 (p is the target's distribution, q the draft's). Why the output is
 exactly p: a token x leaves this rule either accepted, with probability q(x) min(1, p(x)/q(x)) = min(p(x), q(x)), or
 as the recovered token, with probability (1 - sum min(p, q)) * residual(x) = max(p(x) - q(x), 0). The two add up to
 p(x).
+
+Next: `drafters/base.py`, where the drafts come from.
 """
 
 from __future__ import annotations
@@ -12,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minispec.noise import Coins
-from minispec.records import Draft, Verdict
-from minispec.verifiers.base import Row, require_chain, require_drawn
+from minispec.records import Draft, Probs, Verdict
+from minispec.verifiers.base import require_chain, require_drawn
 
 
 def residual(target_probs: NDArray[np.float64], draft_probs: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -33,7 +35,7 @@ def residual(target_probs: NDArray[np.float64], draft_probs: NDArray[np.float64]
     return positive / mass if mass > 0.0 else target_probs
 
 
-def survival(before: float, target_probs: Row, draft_probs: Row, token: int) -> float:
+def survival(before: float, target_probs: Probs, draft_probs: Probs, token: int) -> float:
     """Return s_i = s_{i-1} min(1, p(x_i) / q(x_i)); see :mod:`verifiers.expected`."""
     return before * min(1.0, float(target_probs[token]) / float(draft_probs[token]))
 

@@ -24,13 +24,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minispec.noise import Coins
-from minispec.records import Draft, Verdict
+from minispec.records import Draft, Probs, Verdict
 from minispec.theory import acceptance_probability as one_round
-from minispec.verifiers.base import Row, children, require_drawn, to_path
+from minispec.verifiers.base import list_children, require_drawn, to_path
 from minispec.verifiers.rejection import residual
 
 
-def acceptance_probability(target_probs: Row, candidate_probs: Sequence[Row]) -> float:
+def acceptance_probability(target_probs: Probs, candidate_probs: Sequence[Probs]) -> float:
     """Return the probability that one of several candidates is accepted: 1 - prod_k (1 - sum_x min(wanted_k, q_k)).
 
     Parameters
@@ -63,7 +63,7 @@ def verify(draft: Draft, target_probs: NDArray[np.float64], coins: Coins) -> Ver
     """
     if not len(draft):
         return Verdict(0, coins.sample(0, target_probs[0]), "plain")
-    following = children(draft)
+    following = list_children(draft)
     path: list[int] = []
     accept_probs: list[float] = []
     here = 0  # the row of the target, and the entry of ``following``, for the node we are at

@@ -5,8 +5,8 @@ iff
 
     p(x) > min(epsilon, delta exp(-H(p))),     H the entropy of p in nats,
 
-with no coin and without a look at q. What is emitted is then, above the threshold, the *draft's* law: a token twice as
-likely for the draft as for the target comes out twice as often. A rejected token is replaced by a draw from p.
+with no coin and without a look at q. With S the tokens above the threshold, what is emitted has the law q(x) [x in S] +
+(1 - q(S)) p(x): in S the *draft's* law and a share of the target's. A rejected token is replaced by a draw from p.
 
 Medusa never judges the first token of a step, because it draws it from the target's own head. Here that token is the
 one that ended the step before, so nothing is special about the first draft. Its entropy adds 1e-5 inside the logarithm
@@ -22,12 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minispec.noise import Coins
-from minispec.records import Draft, Verdict
+from minispec.records import Draft, Probs, Verdict
 from minispec.verifiers import one_by_one
-from minispec.verifiers.base import Row
 
 
-def threshold(target_probs: Row, *, epsilon: float, delta: float) -> float:
+def threshold(target_probs: Probs, *, epsilon: float, delta: float) -> float:
     """Return min(epsilon, delta exp(-H(p))).
 
     Examples
@@ -41,32 +40,32 @@ def threshold(target_probs: Row, *, epsilon: float, delta: float) -> float:
     return min(epsilon, delta * float(np.exp(-entropy)))
 
 
-def keep(target_probs: Row, draft_probs: Row, *, epsilon: float, delta: float) -> Row:
+def keep(target_probs: Probs, draft_probs: Probs, *, epsilon: float, delta: float) -> Probs:
     """Return 1 for every token above the threshold, 0 for the others; ``draft_probs`` is not read."""
     return (target_probs > threshold(target_probs, epsilon=epsilon, delta=delta)).astype(np.float64)
 
 
-def replacement(target_probs: Row, draft_probs: Row) -> Row:
+def replacement(target_probs: Probs, draft_probs: Probs) -> Probs:
     """Return p: a rejected token is replaced by a plain draw."""
     return target_probs
 
 
-def acceptance_probability(target_probs: Row, draft_probs: Row, *, epsilon: float, delta: float) -> float:
+def acceptance_probability(target_probs: Probs, draft_probs: Probs, *, epsilon: float, delta: float) -> float:
     """Return q(S), S the tokens above the threshold."""
     return float(draft_probs[target_probs > threshold(target_probs, epsilon=epsilon, delta=delta)].sum())
 
 
 def survival(
-    before: float, target_probs: Row, draft_probs: Row, token: int, *, epsilon: float, delta: float
+    before: float, target_probs: Probs, draft_probs: Probs, token: int, *, epsilon: float, delta: float
 ) -> float:  # fmt: skip
     """Return s_i = s_{i-1} if x_i is above the threshold, else 0."""
     return before if target_probs[token] > threshold(target_probs, epsilon=epsilon, delta=delta) else 0.0
 
 
-def output_law(target_probs: Row, draft_probs: Row, *, epsilon: float, delta: float) -> Row:
+def output_distribution(target_probs: Probs, draft_probs: Probs, *, epsilon: float, delta: float) -> Probs:
     """Return q on S plus (1 - q(S)) p, the law of a token at a judged position."""
     accept = partial(keep, epsilon=epsilon, delta=delta)
-    return one_by_one.output_law(target_probs, draft_probs, keep=accept, replace=replacement)
+    return one_by_one.output_distribution(target_probs, draft_probs, keep=accept, replace=replacement)
 
 
 def verify(

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from minispec.generation.events import Drafted, Emitted, Event, Verified
 from minispec.generation.result import Generation
-from minispec.generation.stopping import Piece
+from minispec.records import Piece
 from minispec.viz.colours import Fate
 from minispec.viz.html import visible
 

@@ -44,9 +44,9 @@ def counted(backend: str, rows_per_row: tuple[int, ...], context: int, num_logit
     """Run a forward through a counting backend, after ``context`` tokens in every row of the cache."""
     model = random_gpt2(backend, **TINY | fields)
     if dtype != "float32":
-        from minispec.model.quantize import rounded_model
+        from minispec.model.quantize import round_model
 
-        model = rounded_model(model, dtype)
+        model = round_model(model, dtype)
     counter = CountingBackend(model.backend, part_names(model.weights))
     config = model.config
     cache = CountingCache(config.n_layer, config.n_head, config.head_size, config.n_positions, len(rows_per_row))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from minispec.backends import arrays
 
-BOTH = pytest.mark.parametrize("zeros", [arrays.aligned_zeros, arrays.weight_zeros])
+BOTH = pytest.mark.parametrize("zeros", [arrays.allocate_aligned, arrays.allocate_weights])
 
 
 @BOTH
@@ -48,7 +48,7 @@ def test_an_array_may_be_larger_than_a_piece(zeros, monkeypatch):
 
 def pieces(count):
     """Return so many arrays of a quarter of a piece, and weak references to the memory they lie in."""
-    made = [arrays.weight_zeros((arrays._PIECE // 4,), np.int8) for _ in range(count)]
+    made = [arrays.allocate_weights((arrays._PIECE // 4,), np.int8) for _ in range(count)]
     return made, [weakref.ref(memory(array)) for array in made]
 
 
@@ -64,7 +64,7 @@ HUGE = pytest.mark.skipif(not hasattr(mmap, "MADV_HUGEPAGE"), reason="this syste
 @HUGE
 def test_a_large_array_takes_nothing_from_the_last_piece(monkeypatch):
     monkeypatch.setattr(arrays, "_left", np.zeros(100, np.uint8))
-    large = arrays.weight_zeros((arrays._PIECE,), np.int8)
+    large = arrays.allocate_weights((arrays._PIECE,), np.int8)
     assert arrays._left.size == 100
     where = weakref.ref(large.base)
     del large
@@ -79,7 +79,7 @@ def test_a_kernel_that_has_no_huge_pages_costs_time_and_nothing_else(monkeypatch
 
     monkeypatch.setattr(arrays, "_left", np.zeros(0, np.uint8))
     monkeypatch.setattr(mmap, "mmap", Refusing)
-    assert not arrays.weight_zeros((5, 7), np.float32).any()
+    assert not arrays.allocate_weights((5, 7), np.float32).any()
 
 
 @HUGE
@@ -87,7 +87,7 @@ def test_memory_that_is_not_to_be_had_is_a_memory_error(monkeypatch):
     monkeypatch.setattr(arrays, "_left", np.zeros(0, np.uint8))
     monkeypatch.setattr(arrays, "_PIECE", 1 << 60)
     with pytest.raises(MemoryError):
-        arrays.weight_zeros((5, 7), np.float32)
+        arrays.allocate_weights((5, 7), np.float32)
 
 
 @HUGE
@@ -107,6 +107,6 @@ def test_memory_goes_back_when_all_of_a_piece_is_gone(monkeypatch):
 
 def test_without_huge_pages_weights_are_aligned_all_the_same(monkeypatch):
     monkeypatch.delattr(mmap, "MADV_HUGEPAGE", raising=False)
-    array = arrays.weight_zeros((5, 7), np.float32)
+    array = arrays.allocate_weights((5, 7), np.float32)
     assert array.ctypes.data % 64 == 0
     assert not array.any()

@@ -23,7 +23,7 @@ from minispec.generation import stream
 from minispec.loading.memory import check_memory, needed_bytes
 from minispec.model import GPT2Config
 from minispec.model.forward import forward
-from minispec.model.quantize import rounded_model
+from minispec.model.quantize import round_model
 from tests.backends import emulator, fake_cupy
 from tests.backends.fake_cupy import FakeCupy
 from tests.benchmarks import gpu
@@ -143,8 +143,8 @@ class TestAModel:
 
     def test_formats_that_the_card_lacks_are_refused(self, backend):
         with pytest.raises(OptionError, match=r"int8.* has float32, float16"):
-            rounded_model(random_gpt2(backend), "int8")
-        rounded = rounded_model(random_gpt2(backend), "float16")
+            round_model(random_gpt2(backend), "int8")
+        rounded = round_model(random_gpt2(backend), "float16")
         assert bits(rounded.logits([1, 2])) != bits(random_gpt2(backend).logits([1, 2]))
 
 

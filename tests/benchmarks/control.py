@@ -16,8 +16,8 @@ from minispec.analysis.judge import ADAPTIVE, FIXED, PLAIN, Text, best_fixed, ju
 from minispec.analysis.simulate import CostedModel, CostModel, MisleadingDraft, RememberingModel, SimulatedClock
 from minispec.analysis.timer import interleave
 from minispec.generation import stream
-from minispec.generation.options import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.loading import load_model
+from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.model import GPT2
 from minispec.sampling import Constraint
 

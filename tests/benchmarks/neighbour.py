@@ -1,15 +1,16 @@
-"""What a neighbour that takes a core does to decoding: ``python -m tests.benchmarks.neighbour``.
+"""What processes that want the cores do to decoding: ``python -m tests.benchmarks.neighbour``.
 
-Threads that spin at a barrier wait out a whole time slice when the core they wait for works for somebody else. Each
-line is processes of their own, alone and beside a busy loop on the last core, in turns: with the short spin minispec
-sets, with the spin libgomp would choose, and on one thread less than there are cores. Medians of milliseconds per
-token.
+Each way for threads to wait, in a process of its own: as minispec chooses while it runs; fixed, spinning as briefly as
+minispec sets it, spinning as long as libgomp would, or asleep; and one thread. Alone, beside one busy loop on the last
+core, and beside three for each core. The ways take turns; milliseconds per token are medians over the rounds, with the
+least and the most, and what is chosen is compared with the best fixed way round by round.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import dataclasses
 import os
 import statistics
 import subprocess
@@ -21,67 +22,94 @@ from minispec.analysis.timer import interleave
 CHILD = """
 import sys
 from minispec import load_model, stream
-from minispec.backends.threads import set_num_threads
-set_num_threads(int(sys.argv[1]))
-models = {"target": load_model("target-17m"), "draft": load_model("draft-1.6m")}
-if sys.argv[2] == "plain":
-    models["draft"] = None
+from minispec.backends import threads
+threads.set_num_threads(int(sys.argv[1]))
+if sys.argv[2] == "fixed":
+    threads.watched = lambda forward, *arguments: forward(*arguments)
+models = {"target": load_model("target-17m"), "draft": load_model("draft-1.6m") if sys.argv[3] == "drafts" else None}
 options = {"max_tokens": 60, "min_tokens": 60, **models}
 runs = [stream("Once upon a time", seed=seed, **options).run().metrics for seed in range(3)]
-print(1e3 * min(run.decode_s / run.num_tokens for run in runs[1:]))
+print(1e3 * sum(run.decode_s for run in runs[1:]) / sum(run.num_tokens for run in runs[1:]))
 """
 
-LOOP = "import os, sys; os.sched_setaffinity(0, {int(sys.argv[1])})\nwhile True: pass"
+LOOP = "import os, sys\nif sys.argv[1]: os.sched_setaffinity(0, {int(sys.argv[1])})\nwhile True: pass"
+CHOSEN = "chosen at run time"
+
+
+@dataclasses.dataclass(frozen=True)
+class Way:
+    """How threads wait; ``spin`` is GOMP_SPINCOUNT, by default what minispec sets."""
+
+    threads: int
+    fixed: str
+    spin: str | None = None
 
 
 @contextlib.contextmanager
-def neighbour(core: int) -> Iterator[None]:
-    """Something else that runs all the time, on one core."""
-    process = subprocess.Popen([sys.executable, "-c", LOOP, str(core)])
+def neighbours(count: int, core: str) -> Iterator[None]:
+    """Processes that compute all the time; on one core, if it is named."""
+    processes = [subprocess.Popen([sys.executable, "-c", LOOP, core]) for _ in range(count)]
     try:
         yield
     finally:
-        process.kill()
-        process.wait()
+        for process in processes:
+            process.kill()
+            process.wait()
 
 
-def milliseconds(threads: int, how: str, spin: str | None, busy_core: int | None) -> float:
+def milliseconds(way: Way, how: str) -> float:
     """Return ms per token of a fresh process."""
     environment = {name: value for name, value in os.environ.items() if name != "GOMP_SPINCOUNT"}
-    if spin is not None:
-        environment["GOMP_SPINCOUNT"] = spin
-    with contextlib.nullcontext() if busy_core is None else neighbour(busy_core):
-        result = subprocess.run(
-            [sys.executable, "-c", CHILD, str(threads), how],
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+    if way.spin is not None:
+        environment["GOMP_SPINCOUNT"] = way.spin
+    result = subprocess.run(
+        [sys.executable, "-c", CHILD, str(way.threads), way.fixed, how],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return float(result.stdout)
+
+
+def spread(values: list[float]) -> str:
+    return f"{statistics.median(values):.2f} ({min(values):.2f} to {max(values):.2f})"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=3)
-    rounds = parser.parse_args().rounds
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--loops", type=int, action="append", help="by default 0, 1 and three for each core")
+    arguments = parser.parse_args()
     cores = sorted(os.sched_getaffinity(0))
     if len(cores) < 2:
         raise SystemExit("this needs two cores or more")
     ways = {
-        f"{len(cores)} threads, short spin": (len(cores), None),
-        f"{len(cores)} threads, libgomp's spin": (len(cores), "300000"),
-        f"{len(cores) - 1} threads": (len(cores) - 1, None),
+        CHOSEN: Way(len(cores), "chosen"),
+        "short spin": Way(len(cores), "fixed"),
+        "libgomp's spin": Way(len(cores), "fixed", "300000"),
+        "asleep": Way(len(cores), "fixed", "0"),
+        "one thread": Way(1, "fixed"),
     }
-    print(f"{'ms per token':30}{'plain alone':>14}{'beside a loop':>16}{'drafts alone':>16}{'beside a loop':>16}")
-    for name, (threads, spin) in ways.items():
-        runs = {
-            (how, core): lambda how=how, core=core, threads=threads, spin=spin: milliseconds(threads, how, spin, core)
-            for how in ("plain", "drafts")
-            for core in (None, cores[-1])
-        }
-        times = {key: statistics.median(found) for key, found in interleave(runs, rounds).items()}
-        print(f"{name:30}" + "".join(f"{times[key]:>16.2f}" for key in runs))
+    for count in arguments.loops or (0, 1, 3 * len(cores)):
+        print(f"\n{len(cores)} cores, {count} busy loops; load {os.getloadavg()[0]:.1f} at the beginning")
+        print(f"{'ms per token':20}{'plain':>28}{'with drafts':>28}")
+        with neighbours(count, str(cores[-1]) if count == 1 else ""):
+            runs = {
+                (how, name): lambda how=how, way=way: milliseconds(way, how)
+                for how in ("plain", "drafts")
+                for name, way in ways.items()
+            }
+            times = interleave(runs, arguments.rounds)
+        for name in ways:
+            print(f"{name:20}" + "".join(f"{spread(times[how, name]):>28}" for how in ("plain", "drafts")))
+        ratios = []
+        for how in ("plain", "drafts"):
+            medians = {name: statistics.median(times[how, name]) for name in ways if name != CHOSEN}
+            best = min(medians, key=medians.__getitem__)
+            pairs = zip(times[how, CHOSEN], times[how, best], strict=True)
+            ratios.append(spread([chosen / fixed for chosen, fixed in pairs]) + f", {best}")
+        print(f"{'chosen / best fixed':20}" + "".join(f"{ratio:>28}" for ratio in ratios), flush=True)
 
 
 if __name__ == "__main__":

@@ -10,8 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minispec.control import AutoGamma, ConfidenceGamma, Fallback, FixedGamma, GammaPolicy, HeuristicGamma, remembered
-from minispec.control.gamma import ReplayedGamma
+from minispec.control import (
+    AutoGamma,
+    ConfidenceGamma,
+    Fallback,
+    FixedGamma,
+    GammaPolicy,
+    HeuristicGamma,
+    recall_fallback,
+)
+from minispec.control.gamma import UNLIMITED, ReplayedGamma
 from minispec.errors import OptionError
 from minispec.records import Step, Verdict
 
@@ -33,11 +41,10 @@ class World:
             alpha = self.alpha(tokens)
             most, drafted, looks = policy.gamma(), 0, 0
             row = np.array([0.7, 0.2, 0.1])  # one confidence for all: nothing to learn from it
-            answer: object = True
-            while drafted < most and answer is True:  # as draft_chain does
+            while drafted < most:  # as ChainDrafter does
                 looks += 1
-                answer = policy.keep_drafting(row)
-                drafted += bool(answer)
+                most = min(most, drafted + policy.more(row))
+                drafted += drafted < most
             coins = generator.random(drafted) < alpha
             accepted = drafted if coins.all() else int(np.argmin(coins))
             evaluated = min(drafted, accepted + 1)
@@ -146,7 +153,7 @@ def test_the_heuristic_is_plus_two_minus_one() -> None:
 @given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=6), st.floats(0.0, 1.0))
 def test_confidence_stops_exactly_below_its_threshold(masses: list[float], threshold: float) -> None:
     probs = (np.array(masses) + 1e-3) / (np.array(masses) + 1e-3).sum()
-    assert ConfidenceGamma(threshold).keep_drafting(probs) == (probs.max() >= threshold)
+    assert ConfidenceGamma(threshold).more(probs) == (UNLIMITED if probs.max() >= threshold else 0)
 
 
 def test_a_replayed_schedule_is_followed_by_step_index() -> None:
@@ -164,13 +171,13 @@ def test_scopes_decide_how_long_a_fallback_is_remembered() -> None:
 
     one, other, pair = Session(), Session(), ("target", "draft")
     policy = FixedGamma(5)
-    assert remembered("request", policy, pair, one) is not remembered("request", policy, pair, one)
-    kept = remembered("session", policy, pair, one)
-    assert remembered("session", policy, pair, one) is kept
-    assert remembered("session", policy, pair, other) is not kept
-    assert remembered("session", policy, ("target", "another draft"), one) is not kept
-    assert remembered("process", policy, pair, one) is remembered("process", policy, pair, other)
-    assert remembered("process", policy, pair, one) is not kept
+    assert recall_fallback("request", policy, pair, one) is not recall_fallback("request", policy, pair, one)
+    kept = recall_fallback("session", policy, pair, one)
+    assert recall_fallback("session", policy, pair, one) is kept
+    assert recall_fallback("session", policy, pair, other) is not kept
+    assert recall_fallback("session", policy, ("target", "another draft"), one) is not kept
+    assert recall_fallback("process", policy, pair, one) is recall_fallback("process", policy, pair, other)
+    assert recall_fallback("process", policy, pair, one) is not kept
 
 
 @pytest.mark.parametrize(
@@ -178,7 +185,7 @@ def test_scopes_decide_how_long_a_fallback_is_remembered() -> None:
     [
         lambda: FixedGamma(-1),
         lambda: ConfidenceGamma(1.5),
-        lambda: remembered("forever", FixedGamma(1), ("", ""), None),
+        lambda: recall_fallback("forever", FixedGamma(1), ("", ""), None),
     ],
 )
 def test_nonsense_is_refused(make: Callable[[], object]) -> None:

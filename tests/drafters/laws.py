@@ -7,12 +7,14 @@ import math
 import numpy as np
 
 from minispec.contracts import Enumerator, outcome, target_law, total_variation
+from minispec.contracts.audited_noise import AuditedNoise
 from minispec.control import FixedGamma
+from minispec.drafters.base import unlimited
 from minispec.generation import Stream
 from minispec.generation.stopping import Limits
-from minispec.model import Session
-from minispec.contracts.audited_noise import AuditedNoise
-from minispec.noise import PhiloxNoise
+from minispec.model.session import answer, ask_for
+from minispec.model.tree_session import TreeSession
+from minispec.noise import Coins, PhiloxNoise
 from minispec.sampling import Sampler, SamplingParams, distribution
 from minispec.verifiers import Verifier, rejection
 
@@ -21,18 +23,24 @@ GREEDY = SamplingParams(0.0, 0, 1.0, 0.0)
 EXACT = 1e-12  # products of a few dozen float64 factors, each with a relative error of about 1e-16
 
 
-def propose(drafter, tokens, gamma, noise=None, *, step=0, keep_drafting=None):
+def propose(drafter, tokens, gamma, noise=None, *, step=0, more=unlimited):
     noise = AuditedNoise(PhiloxNoise(7)) if noise is None else noise
     drafter.prefill(tokens[:-1])
-    return drafter.propose(list(tokens), gamma, noise, step=step, keep_drafting=keep_drafting)
+    coins = Coins(noise, position=len(tokens), step=step)
+    return answer(ask_for(drafter.propose(list(tokens), gamma, coins, more)))
 
 
-def check_rows_are_the_law(new_drafter, tokens, gamma, keep_drafting=None):
+def while_true(condition):
+    """Draft on while a condition on the next row holds."""
+    return lambda row: unlimited(row) if condition(row) else 0
+
+
+def check_rows_are_the_law(new_drafter, tokens, gamma, more=unlimited):
     """P(draft) = the product of its rows, over every branch of the noise; return the drafts with their laws."""
     seen = {}
 
     def run(noise):
-        draft = propose(new_drafter(), tokens, gamma, noise, keep_drafting=keep_drafting)
+        draft = propose(new_drafter(), tokens, gamma, noise, more=more)
         assert draft.probs.shape[0] == len(draft) <= gamma or draft.parents is not None
         assert np.allclose(draft.probs.sum(axis=1), 1.0, atol=EXACT)
         known = seen.setdefault(draft.tokens, draft)
@@ -53,7 +61,7 @@ def engine_distance(
     limits = Limits(num_tokens, target.n_positions)
 
     def run(noise):
-        session = Session(target)
+        session = TreeSession(target)
         return outcome(_stream(prompt, session, new_drafter(session), params, noise, limits, gamma, verify).run())
 
     law = Enumerator(run).law()
@@ -77,11 +85,11 @@ def model_law(model, params, prompt, num_tokens):
 
 def plain_tokens(target, prompt, params, num_tokens, seed=3):
     limits = Limits(num_tokens, target.n_positions)
-    return _stream(prompt, Session(target), None, params, PhiloxNoise(seed), limits).run().token_ids
+    return _stream(prompt, TreeSession(target), None, params, PhiloxNoise(seed), limits).run().token_ids
 
 
 def drafted_run(target, new_drafter, prompt, params, num_tokens, *, gamma=4, seed=3, verify=rejection.verify):
-    session = Session(target)
+    session = TreeSession(target)
     limits = Limits(num_tokens, target.n_positions)
     noise = PhiloxNoise(seed)
     return _stream(prompt, session, new_drafter(session), params, noise, limits, gamma, verify).run()

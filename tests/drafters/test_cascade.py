@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from minispec.contracts.audited_noise import AuditedNoise
 from minispec.drafters import CascadeDrafter, ModelDrafter, NgramDrafter, SuffixDrafter, TableDrafter, TokenTable
 from minispec.model import Session
 from minispec.model.toy import TableModel
-from minispec.contracts.audited_noise import AuditedNoise
 from minispec.noise import PhiloxNoise
 from minispec.sampling import SamplingParams, distribution
 from minispec.verifiers import block, match
@@ -23,6 +23,7 @@ from .laws import (
     engine_distance,
     plain_tokens,
     propose,
+    while_true,
 )
 
 INNER = {
@@ -50,9 +51,7 @@ def test_drafts_are_distributed_as_the_draft_models_own(inner, params):
 def test_a_stop_that_looks_at_the_next_row_keeps_the_law(inner):
     model = TableModel(3, seed=6)
 
-    def confident(row):
-        return row.max() > 0.5
-
+    confident = while_true(lambda row: row.max() > 0.5)
     drafts = check_rows_are_the_law(
         lambda: CascadeDrafter(Session(model), PLAIN, INNER[inner]()), [0, 1, 0], 3, confident
     )

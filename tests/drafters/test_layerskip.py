@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 
 from minispec.drafters import LayerSkipDrafter
+from minispec.drafters.base import unlimited
 from minispec.errors import OptionError
-from minispec.model import Session
 from minispec.model.forward import forward
+from minispec.model.session import answer
 from minispec.model.toy import TableModel
+from minispec.model.tree_session import TreeSession
+from minispec.noise import Coins
 from minispec.sampling import SamplingParams, distribution
 from tests.models import bits, random_gpt2
 
@@ -34,7 +37,7 @@ def target():
 
 @pytest.mark.parametrize("k", [1, 2, 3])
 def test_the_targets_session_is_unharmed_bit_by_bit(target, k):
-    session, untouched = Session(target), Session(target)
+    session, untouched = TreeSession(target), TreeSession(target)
     for each in (session, untouched):
         each.prefill(PROMPT[:-1])
     drafter = LayerSkipDrafter(session, PLAIN, k)
@@ -43,7 +46,6 @@ def test_the_targets_session_is_unharmed_bit_by_bit(target, k):
     length = untouched.length
     assert session.tokens == untouched.tokens
     assert bits(session.cache.lengths) == bits(untouched.cache.lengths)
-    assert bits(session.cache.positions[:, :length]) == bits(untouched.cache.positions[:, :length])
     for mine, theirs in ((session.cache.keys, untouched.cache.keys), (session.cache.values, untouched.cache.values)):
         assert bits(mine[:, :, :length]) == bits(theirs[:, :, :length])
     feed = [PROMPT[-1], 7, 8, 9]
@@ -52,7 +54,7 @@ def test_the_targets_session_is_unharmed_bit_by_bit(target, k):
 
 def test_what_the_draft_wrote_is_what_the_target_writes(target):
     """On a batch-invariant backend; today it is written again all the same."""
-    session = Session(target)
+    session = TreeSession(target)
     session.prefill(PROMPT[:-1])
     draft = propose(LayerSkipDrafter(session, PLAIN, 2), PROMPT, 4)
     begin, end = len(PROMPT) - 1, len(PROMPT) + 3
@@ -63,11 +65,12 @@ def test_what_the_draft_wrote_is_what_the_target_writes(target):
 
 @pytest.mark.parametrize("k", [1, 3])
 def test_rows_are_the_early_exits(target, k):
-    session = Session(target)
+    session = TreeSession(target)
     session.prefill(PROMPT[:-1])
     draft = propose(LayerSkipDrafter(session, PLAIN, k), PROMPT, 4)
     text = [*PROMPT, *draft.tokens]
-    logits = forward(target.weights, target.config, target.backend, text[:-1], target.new_cache(), num_layers=k)
+    cache = target.new_cache()
+    logits = forward(target.weights, target.config, target.backend, cache.feed(text[:-1], num_layers=k), cache)
     assert bits(draft.probs) == bits(distribution(logits[-4:], PLAIN))
 
 
@@ -91,7 +94,7 @@ def test_rows_are_the_law_and_the_engines_law_is_the_targets():
     model = random_gpt2(vocab_size=3, n_embd=8, n_layer=3, n_positions=16)
 
     def new_drafter():
-        session = Session(model)
+        session = TreeSession(model)
         session.prefill([0])
         return LayerSkipDrafter(session, PLAIN, 2)
 
@@ -101,10 +104,10 @@ def test_rows_are_the_law_and_the_engines_law_is_the_targets():
 
 def test_it_catches_up_when_the_target_is_behind(target):
     """A draft of a text of which the target's cache holds nothing yet."""
-    session = Session(target)
+    session = TreeSession(target)
     alone = propose(LayerSkipDrafter(session, PLAIN, 2), PROMPT, 3)
     assert session.length == 0
-    other = Session(target)
+    other = TreeSession(target)
     other.prefill(PROMPT[:-1])
     assert propose(LayerSkipDrafter(other, PLAIN, 2), PROMPT, 3).tokens == alone.tokens
 
@@ -112,7 +115,7 @@ def test_it_catches_up_when_the_target_is_behind(target):
 def test_gamma_zero_and_the_end_of_the_window(target):
     text = list(range(32))
     for length, room in ((31, 2), (32, 1)):
-        session = Session(target)
+        session = TreeSession(target)
         session.prefill(text[: length - 1])
         drafter = LayerSkipDrafter(session, PLAIN, 1)
         assert len(propose(drafter, text[:length], 0)) == 0
@@ -122,23 +125,38 @@ def test_gamma_zero_and_the_end_of_the_window(target):
 @pytest.mark.parametrize(("k", "way_out"), [(4, "k=2"), (9, "k=2"), (0, "k=2"), (-1, "k=2")])
 def test_k_out_of_range_names_one_that_works(target, k, way_out):
     with pytest.raises(OptionError, match=f"from 1 to 3.*Try layerskip:{way_out}"):
-        LayerSkipDrafter(Session(target), PLAIN, k)
+        LayerSkipDrafter(TreeSession(target), PLAIN, k)
 
 
 @pytest.mark.parametrize("model", [TableModel(3), random_gpt2(n_layer=1)], ids=["table", "one layer"])
 def test_a_target_without_layers_to_skip(model):
     with pytest.raises(OptionError, match="Try --draft ngram"):
-        LayerSkipDrafter(Session(model), PLAIN, 1)
+        LayerSkipDrafter(TreeSession(model), PLAIN, 1)
 
 
 def test_an_interrupted_draft_leaves_the_target_as_it_was(target):
-    session = Session(target)
-    session.prefill(PROMPT[:-1])
+    """Its text is what it was; the first layers, which had run ahead, count again once it is set back, or drafts."""
+    session, untouched = TreeSession(target), TreeSession(target)
+    for each in (session, untouched):
+        each.prefill(PROMPT[:-1])
+    drafter = LayerSkipDrafter(session, PLAIN, 2)
 
     class Interrupted:
         def categorical(self, probs, at):
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        LayerSkipDrafter(session, PLAIN, 2).propose(PROMPT, 3, Interrupted(), step=0)
+    def interrupt():
+        with pytest.raises(KeyboardInterrupt):
+            answer(drafter.propose(PROMPT, 3, Coins(Interrupted(), position=len(PROMPT)), unlimited))
+        assert session.tokens == untouched.tokens
+        assert session.cache.length() == untouched.length
+
+    interrupt()
+    session.rollback(session.length)
     assert np.all(session.cache.lengths == len(PROMPT) - 1)
+    interrupt()
+    again = propose(drafter, PROMPT, 3)
+    undisturbed = propose(LayerSkipDrafter(untouched, PLAIN, 2), PROMPT, 3)
+    assert (again.tokens, bits(again.probs)) == (undisturbed.tokens, bits(undisturbed.probs))
+    interrupt()
+    assert bits(session.score([PROMPT[-1], 7])) == bits(untouched.score([PROMPT[-1], 7]))

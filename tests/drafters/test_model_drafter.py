@@ -8,13 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minispec.contracts import Enumerator
-from minispec.drafters import ModelDrafter
-from minispec.model.session import Session
-from minispec.model.toy import TableModel
 from minispec.contracts.audited_noise import AuditedNoise
-from minispec.noise import PhiloxNoise
+from minispec.drafters import ModelDrafter
+from minispec.drafters.base import unlimited
+from minispec.model.session import Session, answer
+from minispec.model.toy import TableModel
+from minispec.noise import Coins, PhiloxNoise
 from minispec.sampling import SamplingParams, distribution
 from tests.generation.tiny import PLAIN, random_gpt2
+from tests.models import Counted
+
+
+def propose(drafter, tokens, gamma, noise, step=0, more=unlimited):
+    return answer(drafter.propose(tokens, gamma, Coins(noise, position=len(tokens), step=step), more))
 
 
 def test_the_reported_q_is_the_law_it_draws_from():
@@ -23,7 +29,7 @@ def test_the_reported_q_is_the_law_it_draws_from():
 
     def run(noise):
         drafter = ModelDrafter(Session(TableModel(4, seed=1)), params)
-        draft = drafter.propose([0, 1], 2, noise, step=0)
+        draft = propose(drafter, [0, 1], 2, noise)
         return draft.tokens, float(np.prod([draft.probs[i, token] for i, token in enumerate(draft.tokens)]))
 
     law = Enumerator(run).law()
@@ -38,20 +44,20 @@ def test_the_reported_q_is_the_law_it_draws_from():
 )
 def test_q_is_an_uncached_forwards_after_any_history(committed, cuts):
     """Drafts accepted in part, again and again: each reported row equals that of an empty cache, bit for bit."""
-    model = random_gpt2("numba", seed=3)
+    model = Counted(random_gpt2("numba", seed=3))
     drafter, noise = ModelDrafter(Session(model), PLAIN), AuditedNoise(PhiloxNoise(0))
     tokens = list(committed)
     for step, (gamma, accepted) in enumerate(cuts):
-        draft = drafter.propose(tokens, gamma, noise, step=step)
+        draft = propose(drafter, tokens, gamma, noise, step)
         assert len(draft) == min(gamma, max(0, model.n_positions - len(tokens) + 1))
         if len(draft):
             wanted = distribution(model.logits([*tokens, *draft.tokens][:-1])[-len(draft) :], PLAIN)
             np.testing.assert_array_equal(draft.probs, wanted)
-        fed = drafter.session.num_fed
+        fed = model.num_fed
         tokens += [*draft.tokens[:accepted], step % 11]
         drafter.rollback(len(tokens) - 1)
         assert drafter.session.tokens == tokens[: drafter.session.length]
-        assert drafter.session.num_fed == fed
+        assert model.num_fed == fed
 
 
 @pytest.mark.parametrize("num_tokens", range(1, 9))
@@ -60,20 +66,20 @@ def test_the_window_is_used_to_the_last_slot_and_no_further(num_tokens):
     drafter = ModelDrafter(Session(TableModel(3, 5, seed=1)), PLAIN)
     tokens = [0] * num_tokens
     drafter.prefill(tokens[:-1])
-    draft = drafter.propose(tokens, 9, PhiloxNoise(0), step=0)
+    draft = propose(drafter, tokens, 9, PhiloxNoise(0))
     assert len(draft) == max(0, 6 - num_tokens)
     assert draft.probs.shape == (len(draft), 3)
 
 
 def test_a_prompt_longer_than_the_window_is_not_fed():
-    drafter = ModelDrafter(Session(TableModel(3, 5, seed=1)), PLAIN)
-    drafter.prefill([0] * 6)
-    assert drafter.session.num_fed == 0
+    model = Counted(TableModel(3, 5, seed=1))
+    ModelDrafter(Session(model), PLAIN).prefill([0] * 6)
+    assert model.num_fed == 0
 
 
 def test_no_draft_reads_no_noise():
     noise = AuditedNoise(PhiloxNoise(0))
-    assert len(ModelDrafter(Session(TableModel(3, seed=1)), PLAIN).propose([0], 0, noise, step=0)) == 0
+    assert len(propose(ModelDrafter(Session(TableModel(3, seed=1)), PLAIN), [0], 0, noise)) == 0
     assert noise.reads == set()
 
 
@@ -85,5 +91,5 @@ def test_a_position_drafted_again_reads_other_noise():
     drafts = []
     for step in range(2):
         drafter.rollback(0)
-        drafts.append([drafter.propose([0] * n, 1, noise, step=step).tokens[0] for n in range(1, 201)])
+        drafts.append([propose(drafter, [0] * n, 1, noise, step).tokens[0] for n in range(1, 201)])
     assert drafts[0] != drafts[1]

@@ -10,7 +10,7 @@ from minispec.drafters import NgramDrafter
 from minispec.errors import OptionError
 from minispec.model.toy import TableModel
 
-from .laws import EXACT, GREEDY, PLAIN, engine_distance, propose
+from .laws import EXACT, GREEDY, PLAIN, engine_distance, propose, while_true
 
 TEXTS = st.lists(st.integers(0, 2), max_size=24)
 
@@ -76,13 +76,21 @@ def test_gamma_zero_and_a_vocabulary_of_one():
     assert propose(NgramDrafter(1), [0, 0, 0], 2).tokens == (0, 0)
 
 
-def test_keep_drafting_is_asked_before_each_token():
+def test_it_asks_for_more_before_each_token():
     asked = []
-    draft = propose(
-        NgramDrafter(2), [0, 1, 0, 1], 4, keep_drafting=lambda row: not asked.append(row) and len(asked) < 3
-    )
+    more = while_true(lambda row: not asked.append(row.argmax()) and len(asked) < 3)
+    draft = propose(NgramDrafter(2), [0, 1, 0, 1], 4, more=more)
     assert draft.tokens == (0, 1)
     assert len(draft.probs) == 2
+    assert asked == [0, 1, 0]
+
+
+@pytest.mark.parametrize("allowed", range(6))
+def test_as_many_more_as_it_is_told(allowed):
+    """Told so for the first token; the others are free."""
+    answers = iter([allowed, 9, 9, 9, 9])
+    draft = propose(NgramDrafter(2), [0, 1, 0, 1], 4, more=lambda row: next(answers))
+    assert draft.tokens == (0, 1, 0, 1)[:allowed]
 
 
 @pytest.mark.parametrize(("n", "min_n"), [(0, 1), (-1, 1), (2, 3), (2, 0)])

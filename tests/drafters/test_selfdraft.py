@@ -12,7 +12,7 @@ from minispec.backends import BACKENDS
 from minispec.backends.formats import round_weights
 from minispec.drafters import SelfDrafter
 from minispec.errors import OptionError
-from minispec.model.quantize import ROUNDED_DTYPES, rounded_model
+from minispec.model.quantize import ROUNDED_DTYPES, round_model
 from minispec.model.toy import TableModel
 from tests.models import bits, random_gpt2
 
@@ -60,7 +60,7 @@ def test_int8_is_within_half_a_step_of_each_channel(array):
 def test_a_packed_model_rounds_as_its_tensors_do(backend, dtype):
     """Rounding what the backend packed is packing what was rounded."""
     model = random_gpt2(backend, vocab_size=97)
-    rounded = rounded_model(model, dtype)
+    rounded = round_model(model, dtype)
     runner = model.backend
     reference = random_gpt2("numpy", vocab_size=97)  # the same seed: its matrices are the plain ones
     plain = reference.weights.h[1].mlp.c_fc
@@ -76,7 +76,7 @@ def test_a_packed_model_rounds_as_its_tensors_do(backend, dtype):
 def test_close_to_the_target_but_not_the_target(dtype):
     model = random_gpt2()
     tokens = list(range(20))
-    exact, rounded = model.logits(tokens), rounded_model(model, dtype).logits(tokens)
+    exact, rounded = model.logits(tokens), round_model(model, dtype).logits(tokens)
     assert bits(exact) != bits(rounded)
     assert np.abs(exact - rounded).max() < 0.1 * np.abs(exact).max()
 

@@ -10,15 +10,16 @@ from minispec import drafters
 from minispec.drafters import build_drafter, parse_draft
 from minispec.drafters.spec import EXAMPLES, KINDS
 from minispec.errors import CorpusError, OptionError, VocabularyError
-from minispec.generation.api import check_vocabularies
-from minispec.model import Session
+from minispec.loading.bundled import DEFAULT_DRAFT
 from minispec.model.toy import TableModel
+from minispec.model.tree_session import TreeSession
 from minispec.noise import PhiloxNoise
+from minispec.sampling import Sampler
 from minispec.verifiers import match
 from tests.generation.tiny import byte_tokenizer
 from tests.models import random_gpt2
 
-from .laws import PLAIN, drafted_run, plain_tokens
+from .laws import PLAIN, drafted_run, plain_tokens, propose
 
 
 @pytest.mark.parametrize(
@@ -134,10 +135,7 @@ SMALL = Named(BYTES, n_layer=1, seed=1)
 
 
 def build(text, *, target=None, load=lambda name: SMALL, coupled=False):
-    return build_drafter(
-        parse_draft(text), target or Session(TARGET), PLAIN, load_model=load, check_vocabularies=check_vocabularies,
-        default_draft="the default", coupled=coupled,
-    )  # fmt: skip
+    return build_drafter(text, target or TreeSession(TARGET), Sampler(PLAIN), load_model=load, coupled=coupled)
 
 
 @pytest.fixture
@@ -180,7 +178,7 @@ def test_trees_are_built(text):
     drafter = build(text)
     assert isinstance(drafter, drafters.TreeDrafter)
     assert parse_draft(text).is_tree
-    draft = drafter.propose([1, 2, 3], 9, PhiloxNoise(1), step=0)
+    draft = propose(drafter, [1, 2, 3], 9, PhiloxNoise(1))
     assert draft.parents is not None
     assert len(draft) > 4
     with pytest.raises(OptionError, match="Try --draft ngram"):
@@ -196,7 +194,7 @@ def test_models_are_loaded_by_name_and_their_vocabulary_is_checked():
 
     for text in ("cascade", "tree:draft=x", "owner/name"):
         build(text, load=load)
-    assert names == ["the default", "x", "owner/name"]
+    assert names == [DEFAULT_DRAFT, "x", "owner/name"]
     other = Named(byte_tokenizer([bytes([b + 1]) for b in range(97)]))
     for text in ("cascade", "tree", "owner/name"):
         with pytest.raises(VocabularyError):
@@ -211,7 +209,7 @@ def test_kinds_without_a_model_load_none(text_file):
 
 
 def test_what_does_not_go_together_names_a_way_out(tmp_path):
-    bare = Session(TableModel(3))
+    bare = TreeSession(TableModel(3))
     for text in ("unigram:text=x", "bigram:text=x", "owner/name:translate=true", "layerskip", "self"):
         with pytest.raises(OptionError, match="Try --draft ngram"):
             build(text, target=bare)

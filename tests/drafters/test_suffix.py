@@ -11,7 +11,7 @@ from minispec.drafters.suffix import SuffixAutomaton
 from minispec.errors import OptionError
 from minispec.model.toy import TableModel
 
-from .laws import EXACT, engine_distance, propose
+from .laws import EXACT, engine_distance, propose, while_true
 from .test_ngram import slow_twin
 
 TEXTS = st.lists(st.integers(0, 2), max_size=24)
@@ -80,7 +80,7 @@ def test_edges():
     assert propose(SuffixDrafter(4), [2], 3).tokens == ()
     assert propose(SuffixDrafter(1), [0, 0], 3).tokens == (0, 0, 0)
     assert propose(SuffixDrafter(2), [0, 1, 0], 0).tokens == ()
-    assert propose(SuffixDrafter(2), [0, 1, 0], 3, keep_drafting=lambda row: row[0] == 0.0).tokens == (1,)
+    assert propose(SuffixDrafter(2), [0, 1, 0], 3, more=while_true(lambda row: row[0] == 0.0)).tokens == (1,)
     with pytest.raises(OptionError, match="suffix:min=1"):
         SuffixDrafter(4, 0)
 

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from minispec.drafters import SyntheticDrafter
-from minispec.drafters.synthetic import with_acceptance
+from minispec.drafters.synthetic import mix_to_acceptance
 from minispec.errors import OptionError
 from minispec.model import Session
 from minispec.model.toy import TableModel
@@ -40,7 +40,7 @@ def rows(draw):
 @example(np.array([0.5, 0.5]), 0.0)
 @example(np.array([0.25, 0.25, 0.25, 0.25]), 0.3)
 def test_acceptance_is_exactly_alpha_or_the_least_there_is(p, alpha):
-    q = with_acceptance(p, alpha)
+    q = mix_to_acceptance(p, alpha)
     assert np.all(q >= 0.0)
     assert abs(q.sum() - 1.0) < EXACT
     assert abs(acceptance_probability(p, q) - max(alpha, p.min())) < EXACT
@@ -48,7 +48,7 @@ def test_acceptance_is_exactly_alpha_or_the_least_there_is(p, alpha):
 
 @given(st.composite(rows)())
 def test_alpha_one_is_the_target_itself(p):
-    assert with_acceptance(p, 1.0) is p
+    assert mix_to_acceptance(p, 1.0) is p
 
 
 @pytest.mark.parametrize("params", [PLAIN, GREEDY, SamplingParams(0.7, 2, 0.9, 0.0)], ids=["plain", "greedy", "cut"])

@@ -54,7 +54,7 @@ def test_edges():
     assert propose(TableDrafter(table, PLAIN), [0], 2).tokens == (0, 0)
     assert propose(TableDrafter(table, PLAIN), [0], 0).probs.shape == (0, 1)
     wide = TokenTable([0, 1], 5, 1, k=1.0)
-    draft = propose(TableDrafter(wide, PLAIN), [0], 3, keep_drafting=lambda row: False)
+    draft = propose(TableDrafter(wide, PLAIN), [0], 3, more=lambda row: 0)
     assert draft.tokens == ()
     with pytest.raises(OptionError, match="k=1"):
         TokenTable([0], 1, 1, k=0.0)

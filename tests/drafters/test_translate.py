@@ -6,9 +6,11 @@ import pytest
 
 from minispec.contracts import Enumerator
 from minispec.drafters import ModelDrafter, TranslatingDrafter
+from minispec.drafters.base import unlimited
 from minispec.model import Session
+from minispec.model.session import answer
 from minispec.model.toy import TableModel
-from minispec.noise import PhiloxNoise
+from minispec.noise import Coins, PhiloxNoise
 from minispec.verifiers import block, match, rejection
 from tests.generation.tiny import byte_tokenizer
 
@@ -78,8 +80,8 @@ def test_a_text_that_is_spelt_differently_as_it_grows_leaves_nothing_stale():
     for seed in range(10):
         drafter = new_drafter(seed)
         for step, tokens in enumerate([[0], [0, 0], [0, 1], [0, 2, 0], [0, 2, 0, 1], [2, 2]]):
-            again = drafter.propose(tokens, 3, PhiloxNoise(seed), step=step)
-            fresh = new_drafter(seed).propose(tokens, 3, PhiloxNoise(seed), step=step)
+            coins = Coins(PhiloxNoise(seed), position=len(tokens), step=step)
+            again, fresh = (answer(each.propose(tokens, 3, coins, unlimited)) for each in (drafter, new_drafter(seed)))
             assert again.tokens == fresh.tokens
             context = DRAFT.encode(b"".join(map(TARGET.token_bytes, tokens)).decode())
             assert drafter.session.tokens[: len(context)] == context
@@ -127,4 +129,4 @@ def test_edges():
     assert propose(new_drafter(window=1), [0, 1, 0], 3).tokens == ()
     special = TranslatingDrafter(Session(TableModel(4)), PLAIN, DRAFT, byte_tokenizer([b"a"], ["<|endoftext|>"]), 2)
     assert propose(special, [1], 3).tokens == ()  # no text to go on from
-    assert len(propose(new_drafter(), [0, 1], 3, keep_drafting=lambda row: False)) == 0
+    assert len(propose(new_drafter(), [0, 1], 3, more=lambda row: 0)) == 0

@@ -13,16 +13,19 @@ from hypothesis import strategies as st
 
 from minispec.contracts import Enumerator, total_variation
 from minispec.drafters import ModelDrafter, TreeDrafter
+from minispec.drafters.base import unlimited
 from minispec.drafters.shapes import MAX_NODES, fixed_tree, sequoia_tree
 from minispec.errors import InvariantError, OptionError
 from minispec.model import Session
+from minispec.model.session import answer
 from minispec.model.toy import TableModel
-from minispec.noise import PhiloxNoise
+from minispec.model.tree_session import TreeSession
+from minispec.noise import Coins, PhiloxNoise
 from minispec.sampling import SamplingParams, distribution
 from minispec.verifiers import tree as tree_rule
-from tests.models import bits, random_gpt2
+from tests.models import Counted, bits, random_gpt2
 
-from .laws import EXACT, GREEDY, PLAIN, check_rows_are_the_law, plain_tokens, propose
+from .laws import EXACT, GREEDY, PLAIN, check_rows_are_the_law, plain_tokens, propose, while_true
 
 SEQUOIA = (0.6, 0.15, 0.08, 0.04)
 SIBLINGS = ("with replacement", "without replacement", "likeliest")
@@ -133,7 +136,7 @@ def ancestors(parents, node):
 @pytest.mark.parametrize(("nodes", "parents"), TREES)
 @pytest.mark.parametrize("chain", [[3], [1, 2, 3]])
 def test_a_node_scores_as_the_end_of_its_own_chain_bit_by_bit(model, nodes, parents, chain):
-    session = Session(model)
+    session = TreeSession(model)
     session.prefill([9, 8])
     logits = session.score_tree(chain, nodes, parents)
     assert logits.shape == (1 + len(nodes), model.vocab_size)
@@ -149,7 +152,7 @@ def test_a_node_scores_as_the_end_of_its_own_chain_bit_by_bit(model, nodes, pare
 @pytest.mark.parametrize(("nodes", "parents"), TREES)
 def test_keeping_a_path_is_having_fed_it(model, nodes, parents):
     for node in range(-1, len(nodes)):
-        session, chain = Session(model), Session(model)
+        session, chain = TreeSession(model), TreeSession(model)
         session.score_tree([1, 2, 3], nodes, parents)
         path = ancestors(parents, node)
         session.keep(path)
@@ -157,15 +160,15 @@ def test_keeping_a_path_is_having_fed_it(model, nodes, parents):
         assert session.tokens == chain.tokens
         length = chain.length
         assert bits(session.cache.lengths) == bits(chain.cache.lengths)
-        assert bits(session.cache.positions[:, :length]) == bits(chain.cache.positions[:, :length])
         assert bits(session.cache.keys[:, :, :length]) == bits(chain.cache.keys[:, :, :length])
+        assert bits(session.cache.values[:, :, :length]) == bits(chain.cache.values[:, :, :length])
         assert bits(session.score([4, 5])) == bits(chain.score([4, 5]))
 
 
 @pytest.mark.parametrize("model", [random_gpt2(n_layer=2), TableModel(10, seed=1)], ids=["gpt2", "table"])
 def test_growing_a_tree_is_feeding_it_at_once(model):
     nodes, parents = (5, 6, 7, 8, 9, 5), (-1, -1, 0, 0, 1, 3)
-    at_once, grown = Session(model), Session(model)
+    at_once, grown = TreeSession(model), TreeSession(model)
     expected = at_once.score_tree([1, 2], nodes, parents)
     parts = [grown.score_tree([1, 2], nodes[:2], parents[:2])]
     parts += [grown.grow_tree(nodes[2:5], parents[2:5]), grown.grow_tree(nodes[5:], parents[5:])]
@@ -177,7 +180,7 @@ def test_growing_a_tree_is_feeding_it_at_once(model):
 @pytest.mark.parametrize("forget", ["score", "rollback", "score_tree"])
 def test_a_tree_that_is_not_kept_leaves_no_trace(forget):
     model = random_gpt2()
-    session, plain = Session(model), Session(model)
+    session, plain = TreeSession(model), Session(model)
     session.score_tree([1, 2], (5, 6), (-1, -1))
     plain.score([1, 2])
     if forget == "rollback":
@@ -190,7 +193,7 @@ def test_a_tree_that_is_not_kept_leaves_no_trace(forget):
 
 
 def test_what_is_no_tree_is_refused():
-    session = Session(TableModel(10))
+    session = TreeSession(TableModel(10))
     for parents in [(0,), (-2,), (-1, 5)]:
         with pytest.raises(InvariantError, match="before their children"):
             session.score_tree([1], range(len(parents)), parents)
@@ -206,7 +209,7 @@ def test_what_is_no_tree_is_refused():
 
 
 def new_tree(model, widths, siblings, params=PLAIN, num_slots=99):
-    return TreeDrafter(Session(model), params, fixed_tree(widths), siblings, num_slots=num_slots)
+    return TreeDrafter(TreeSession(model), params, fixed_tree(widths), siblings, num_slots=num_slots)
 
 
 @pytest.mark.parametrize("params", PARAMS.values(), ids=PARAMS)
@@ -250,14 +253,15 @@ def test_rows_of_a_deep_tree_are_those_of_its_chains(siblings):
 
 def decode(noise, target, drafter, params, prompt, num_tokens, gamma):
     """Decode with trees: draft, score, judge, keep the accepted path, go on."""
-    session, tokens, step = Session(target), list(prompt), 0
+    session, tokens, step = TreeSession(target), list(prompt), 0
     session.prefill(prompt[:-1])
     drafter.prefill(prompt[:-1])
     end = len(prompt) + num_tokens
     while len(tokens) < end:
-        draft = drafter.propose(tokens, min(gamma, end - len(tokens) - 1), noise, step=step)
+        coins = Coins(noise, position=len(tokens), step=step)
+        draft = answer(drafter.propose(tokens, min(gamma, end - len(tokens) - 1), coins, unlimited))
         logits = session.score_tree(tokens[session.length :], draft.tokens, draft.parents or ())
-        verdict = tree_rule.verify(draft, distribution(logits, params), noise, position=len(tokens), step=step)
+        verdict = tree_rule.verify(draft, distribution(logits, params), coins)
         session.keep(verdict.accepted)
         tokens += [*(draft.tokens[i] for i in verdict.accepted), verdict.next_token]
         session.rollback(len(tokens) - 1)
@@ -304,10 +308,11 @@ def test_greedy_text_is_plain_text(siblings):
 def test_the_accepted_path_is_not_fed_again():
     """With the target as its own draft all is accepted: a step feeds the pending token, two inner nodes, no more."""
     model = random_gpt2(n_positions=60)
-    drafter = new_tree(model, (1, 1, 1), "without replacement", num_slots=60)
+    draft = Counted(model)
+    drafter = new_tree(draft, (1, 1, 1), "without replacement", num_slots=60)
     decode(PhiloxNoise(1), model, drafter, PLAIN, [1, 2, 3], 32, 3)
     # Prefill of 2; eight steps of: last drafted token and the recovered one (the first: one token), two inner nodes.
-    assert drafter.session.num_fed == 2 + 8 * 4 - 1
+    assert draft.num_fed == 2 + 8 * 4 - 1
 
 
 @pytest.mark.parametrize("siblings", SIBLINGS)
@@ -338,15 +343,13 @@ def test_a_used_up_support_gives_fewer_siblings(siblings):
     assert len(one) == (6 if siblings == "with replacement" else 2)
 
 
-def test_keep_drafting_is_asked_per_node():
+def test_it_asks_for_more_per_node():
     model = TableModel(3, seed=2)
     asked = []
-    draft = propose(
-        new_tree(model, (2, 2), "without replacement"), [0, 1], 9,
-        keep_drafting=lambda row: not asked.append(row) and len(asked) != 2,
-    )  # fmt: skip
+    more = while_true(lambda row: not asked.append(row) and len(asked) != 2)
+    draft = propose(new_tree(model, (2, 2), "without replacement"), [0, 1], 9, more=more)
     assert len(asked) == 3
     assert draft.parents == (-1, -1, 1, 1)
     check_rows_are_the_law(
-        lambda: new_tree(model, (2, 2), "without replacement"), [0, 1], 9, lambda row: row.max() > 0.5
+        lambda: new_tree(model, (2, 2), "without replacement"), [0, 1], 9, while_true(lambda row: row.max() > 0.5)
     )

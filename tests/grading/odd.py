@@ -78,8 +78,8 @@ def e19_brings_its_own_checks(folder: Path) -> Path:
 
 
 def e22_shadowing_modules(folder: Path) -> Path:
-    """Files with the names of modules, beside an honest solution: they come last on the path."""
-    write(folder / "a0.py", "import json\n" + example().solution)
+    """Files with the names of modules, beside an honest solution: nobody but the submission imports them."""
+    write(folder / "a0.py", example().solution)
     for name in ("numpy", "json", "sitecustomize", "usercustomize", "random", "grading_host"):
         write(folder / f"{name}.py", "raise SystemExit('shadowed')\n")
     write(folder / "x.pth", "import os; os._exit(0)\n")

@@ -235,7 +235,7 @@ REGEX_TEXTS = [b"a", b"aa", b"ab", b"aab", b"abb", b"b", b"ba"]  # REGEX, writte
 
 def wanted_law(case: Case, target: Any) -> dict[Outcome, float]:
     options = options_of(case)
-    sampling = Options(**options).sampling
+    sampling = Options(**options)
     limits = Limits(options["max_tokens"], target.n_positions, options["stop"], target.eos_token_id)
     allowed = finite_language(REGEX_TEXTS, TOKENIZER, EOS, 3) if options.get("regex") else None
     return slow_law(target, sampling, PROMPT, limits, TOKENIZER, allowed)
@@ -267,4 +267,4 @@ def tree_distance(verify: str, shape: str, siblings: str, num_tokens: int = 2) -
 
     with models_by_name():
         law = Enumerator(run).law()
-    return total_variation(law, slow_law(target, Options(**PLAIN).sampling, PROMPT, Limits(num_tokens, 64)))
+    return total_variation(law, slow_law(target, Options(**PLAIN), PROMPT, Limits(num_tokens, 64)))

@@ -25,7 +25,7 @@ PROCESSORS = {"plain": {}, "top-k": {"top_k": 2, "temperature": 0.7}, "penalties
 
 def chain(model, **options):
     """The model's law of the next token after generated ones, by the slow oracle."""
-    sampling = Options(**PLAIN | options).sampling
+    sampling = Options(**PLAIN | options)
 
     @functools.cache
     def law(generated):

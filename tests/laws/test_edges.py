@@ -62,7 +62,7 @@ def test_law_is_the_targets(verify, problem):
     def run(noise):
         return outcome(api.stream(PROMPT, target=target, draft=draft, noise=noise, **options).run())
 
-    wanted = slow_law(target, Options(**options).sampling, PROMPT, Limits(3, target.n_positions))
+    wanted = slow_law(target, Options(**options), PROMPT, Limits(3, target.n_positions))
     assert total_variation(Enumerator(run).law(), wanted) < EXACT
 
 

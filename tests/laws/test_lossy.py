@@ -27,9 +27,9 @@ from .space import (
 )
 
 OUTPUT_LAWS = {
-    "lenient:lenience=0.5": partial(lenient.output_law, lenience=0.5),
-    "lenient:lenience=0.9": partial(lenient.output_law, lenience=0.9),
-    "typical:epsilon=0.3,delta=0.6": partial(typical.output_law, epsilon=0.3, delta=0.6),
+    "lenient:lenience=0.5": partial(lenient.output_distribution, lenience=0.5),
+    "lenient:lenience=0.9": partial(lenient.output_distribution, lenience=0.9),
+    "typical:epsilon=0.3,delta=0.6": partial(typical.output_distribution, epsilon=0.3, delta=0.6),
 }
 AXES_OF_ONE_POSITION = {
     "verify": tuple(OUTPUT_LAWS),
@@ -52,7 +52,7 @@ def one_position(case, target):
 
     with models_by_name():
         rows = Enumerator(first_row).law()
-    sampling = Options(**options_of(case)).sampling
+    sampling = Options(**options_of(case))
     wanted = np.array(slow_row(slow_logits(target, PROMPT), sampling, (), PROMPT))
     stated = sum(prob * OUTPUT_LAWS[case["verify"]](wanted, np.array(row)) for row, prob in rows.items())
     return dict(enumerate(stated)), dict(enumerate(wanted))

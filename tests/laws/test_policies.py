@@ -24,7 +24,7 @@ def distance(new_policy):
         new_policy().take_over(stream)
         return outcome(stream.run())
 
-    wanted = slow_law(target, Options(**PLAIN).sampling, PROMPT, Limits(3, target.n_positions), TOKENIZER)
+    wanted = slow_law(target, Options(**PLAIN), PROMPT, Limits(3, target.n_positions), TOKENIZER)
     return total_variation(Enumerator(run).law(), wanted)
 
 

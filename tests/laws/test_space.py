@@ -89,7 +89,7 @@ def test_every_processor_changes_the_law(processors):
 @pytest.mark.parametrize("processors", ["plain", "temperature", "greedy", "top-k", "top-p", "min-p"])
 def test_the_two_oracles_agree_where_both_apply(processors):
     """One calls the engine's ``distribution``, the other is written out in plain Python."""
-    target, sampling = table_target(eos=True), Options(**PLAIN | PROCESSORS[processors]).sampling
+    target, sampling = table_target(eos=True), Options(**PLAIN | PROCESSORS[processors])
     limits = Limits(3, 64, ("ba",), target.eos_token_id)
     laws = [law(target, sampling, PROMPT, limits, TOKENIZER) for law in (slow_law, target_law)]
     assert total_variation(*laws) < EXACT

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import settings
@@ -10,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from minispec.errors import InvariantError
 from minispec.model.cache import KVCache
+from tests.models import feed_rows
 
 LAYERS, ROWS, CAPACITY, HEADS, SIZE = 2, 2, 6, 2, 3
 
@@ -26,59 +29,99 @@ class CacheMachine(RuleBasedStateMachine):
     def stamps(self, count):
         numbers = np.arange(self.stamp, self.stamp + count, dtype=np.float32)
         self.stamp += count
-        return numbers, np.broadcast_to(numbers[:, None, None], (count, HEADS, SIZE))
+        return numbers.tolist(), np.broadcast_to(numbers[:, None, None], (count, HEADS, SIZE))
 
-    @rule(layer=st.integers(0, LAYERS - 1), row=st.integers(0, ROWS - 1), count=st.integers(0, 4))
-    def store_a_chain(self, layer, row, count):
-        """The next free slots of one layer: layers may run ahead of each other."""
-        filled = self.slots[layer][row]
-        count = min(count, CAPACITY - len(filled))
-        numbers, block = self.stamps(count)
-        places = np.arange(len(filled), len(filled) + count)
-        self.cache.store(layer, np.full(count, row), places, block, -block)
-        filled.extend(numbers.tolist())
+    def store(self, layer, feed):
+        """Write at a feed's slots; what a layer has in use there it now holds instead. Return the numbers."""
+        numbers, block = self.stamps(len(feed.tokens))
+        self.cache.store(layer, feed, block, -block)
+        for row, slot, number in zip(feed.rows.tolist(), feed.slots.tolist(), numbers, strict=True):
+            if slot < len(self.slots[layer][row]):
+                self.slots[layer][row][slot] = number
+        return numbers
 
-    @rule(layer=st.integers(0, LAYERS - 1), order=st.permutations([0, 0, 1, 1]))
-    def store_interleaved_rows(self, layer, order):
-        """Two tokens for each row, in any order of rows."""
-        if any(len(filled) + 2 > CAPACITY for filled in self.slots[layer]):
+    def forward(self, feed):
+        """All layers of a feed, and the count."""
+        written = [self.store(layer, feed) for layer in range(feed.num_layers)]
+        self.cache.extend(feed)
+        for layer, numbers in enumerate(written):
+            for row, slot, number in zip(feed.rows.tolist(), feed.slots.tolist(), numbers, strict=True):
+                if slot >= len(self.slots[layer][row]):
+                    self.slots[layer][row].append(number)
+
+    @rule(depth=st.integers(1, LAYERS), row=st.integers(0, ROWS - 1), count=st.integers(0, 4), data=st.data())
+    def feed_a_chain(self, depth, row, count, data):
+        """The next free slots of the last layer that runs: the first layers may run ahead, and be written again."""
+        first = len(self.slots[depth - 1][row])
+        count = min(count, CAPACITY - first)
+        wanted = data.draw(st.none() | st.integers(0, count))
+        feed = self.cache.feed(list(range(count)), row, num_layers=depth, num_logits=wanted)
+        assert feed.tokens.tolist() == list(range(count))
+        assert feed.rows.tolist() == [row] * count
+        assert feed.slots.tolist() == feed.positions.tolist() == list(range(first, first + count))
+        assert feed.ends.tolist() == list(range(first + 1, first + count + 1))
+        assert feed.visible is None
+        assert (feed.num_layers, feed.num_logits) == (depth, count if wanted is None else wanted)
+        self.forward(feed)
+
+    @rule(row=st.integers(0, ROWS - 1), count=st.integers(1, 3), wider=st.integers(0, 2))
+    def feed_with_a_mask(self, row, count, wider):
+        """Positions of their own, and up to the last slot in sight of every token, as far as the mask lets it see."""
+        first = len(self.slots[-1][row])
+        if first + count > CAPACITY:
             return
-        ends = [len(filled) for filled in self.slots[layer]]
-        places = []
-        for row in order:
-            places.append(ends[row])
-            ends[row] += 1
-        numbers, block = self.stamps(4)
-        self.cache.store(layer, np.array(order), np.array(places), block, -block)
-        for row, number in zip(order, numbers.tolist(), strict=True):
-            self.slots[layer][row].append(number)
+        mask = np.ones((count, first + count + wider), bool)
+        feed = self.cache.feed([5] * count, row, positions=[3] * count, visible=mask)
+        assert (feed.positions.tolist(), feed.ends.tolist()) == ([3] * count, [first + count] * count)
+        assert feed.visible is mask
+        self.forward(feed)
 
-    @rule(layer=st.integers(0, LAYERS - 1), row=st.integers(0, ROWS - 1), data=st.data())
-    def overwrite(self, layer, row, data):
-        filled = self.slots[layer][row]
-        if filled:
-            slot = data.draw(st.integers(0, len(filled) - 1))
-            numbers, block = self.stamps(1)
-            self.cache.store(layer, np.array([row]), np.array([slot]), block, -block)
-            filled[slot] = float(numbers[0])
+    @rule(depth=st.integers(1, LAYERS), order=st.permutations([0, 0, 1, 1]))
+    def feed_interleaved_rows(self, depth, order):
+        """Two tokens for each row, in any order of rows."""
+        if all(len(filled) + 2 <= CAPACITY for filled in self.slots[depth - 1]):
+            self.forward(feed_rows(self.cache, [1, 2, 3, 4], order, num_layers=depth))
+
+    @rule(row=st.integers(0, ROWS - 1), count=st.integers(1, 4), layers=st.integers(1, LAYERS))
+    def interrupted_forward(self, row, count, layers):
+        """Some layers, or all of them, are written, and the feed is never counted in."""
+        count = min(count, CAPACITY - len(self.slots[-1][row]))
+        feed = self.cache.feed([0] * count, row)
+        for layer in range(layers):
+            self.store(layer, feed)
+
+    @rule(row=st.integers(0, ROWS - 1), more=st.integers(1, 3), depth=st.integers(1, LAYERS))
+    def refuse_overflow(self, row, more, depth):
+        count = CAPACITY - len(self.slots[depth - 1][row]) + more
+        with pytest.raises(InvariantError, match="need slot"):
+            self.cache.feed([0] * count, row, num_layers=depth)
 
     @rule(
-        layer=st.integers(0, LAYERS - 1),
-        tokens=st.lists(st.tuples(st.integers(0, ROWS - 1), st.integers(-1, CAPACITY)), min_size=1, max_size=4),
+        wrong=st.sampled_from(
+            [{"num_layers": 0}, {"num_layers": LAYERS + 1}, {"num_layers": -1}, {"num_logits": -1}, {"num_logits": 2}]
+        )
     )
-    def refuse_gaps_and_overflow(self, layer, tokens):
-        """A store that would leave a gap, leave the capacity, or count from the end is refused and changes nothing."""
-        bad = False
-        for row in range(ROWS):
-            written = {slot for r, slot in tokens if r == row}
-            length = max([len(self.slots[layer][row]), *(slot + 1 for slot in written)])
-            filled = written | set(range(len(self.slots[layer][row])))
-            bad |= length > CAPACITY or min(written, default=0) < 0 or filled != set(range(length))
-        if bad:
-            _, block = self.stamps(len(tokens))
-            rows, slots = (np.array(side) for side in zip(*tokens, strict=True))
-            with pytest.raises(InvariantError):
-                self.cache.store(layer, rows, slots, block, -block)
+    def refuse_counts_out_of_range(self, wrong):
+        with pytest.raises(InvariantError, match="cannot run"):
+            self.cache.feed([0], **wrong)
+
+    @rule(row=st.integers(0, ROWS - 1), rows=st.integers(1, 2), lacking=st.integers(0, 1))
+    def refuse_a_mask_that_does_not_cover(self, row, rows, lacking):
+        width = len(self.slots[-1][row]) + 1
+        if width <= CAPACITY and (rows, lacking) != (1, 0):
+            with pytest.raises(InvariantError, match="mask"):
+                self.cache.feed([0], row, visible=np.ones((rows, width - lacking), bool))
+
+    @rule(row=st.integers(0, ROWS - 1), other=st.integers(0, ROWS - 1), data=st.data())
+    def refuse_a_gap(self, row, other, data):
+        """A feed from before its row was set back: nothing is counted in, of no row."""
+        first = len(self.slots[-1][row])
+        if 0 < first < CAPACITY and len(self.slots[-1][other]) < CAPACITY:
+            rows = sorted({row, other})
+            feed = feed_rows(self.cache, [0] * len(rows), rows)
+            self.roll_back(row, data.draw(st.integers(0, first - 1)))
+            with pytest.raises(InvariantError, match="gap"):
+                self.cache.extend(feed)
 
     @rule(row=st.integers(0, ROWS - 1), length=st.integers(0, CAPACITY + 1))
     def roll_back(self, row, length):
@@ -124,26 +167,35 @@ TestCache = CacheMachine.TestCase
 TestCache.settings = settings(max_examples=100, stateful_step_count=30)
 
 
-def test_keep_moves_positions_with_their_slots():
-    cache = KVCache(1, 1, 1, 5)
-    block = np.arange(5, dtype=np.float32).reshape(5, 1, 1)
-    cache.store(0, np.zeros(5, int), np.arange(5), block, block)
-    cache.positions[0] = [0, 1, 1, 2, 2]
-    cache.keep([0, 2, 4])
-    assert cache.positions[0, :3].tolist() == [0, 1, 2]
-    assert cache.keys[0, 0, :3, 0, 0].tolist() == [0.0, 2.0, 4.0]
-    assert cache.length() == 3
+def fill(cache, *rows):
+    """Feed one token for each of ``rows``, all layers."""
+    feed = feed_rows(cache, [0] * len(rows), list(rows))
+    for layer in range(len(cache.lengths)):
+        block = np.arange(len(rows), dtype=np.float32).reshape(-1, 1, 1)
+        cache.store(layer, feed, block, -block)
+    cache.extend(feed)
 
 
-def test_advancing_several_layers_at_once_is_advancing_each():
-    one, both = KVCache(3, 1, 1, 9, rows=2), KVCache(3, 1, 1, 9, rows=2)
-    rows, slots = np.array([1, 0, 1]), np.array([0, 0, 1])
+def test_keep_moves_keys_and_values_of_one_row():
+    cache = KVCache(2, 1, 1, 5, rows=2)
+    fill(cache, 0, 0, 1, 1, 0, 0, 1, 0)
+    cache.keep([0, 2, 4], row=0)
     for layer in range(2):
-        one.advance(layer, rows, slots)
-    both.advance(slice(2), rows, slots)
-    assert one.lengths.tolist() == both.lengths.tolist() == [[1, 2], [1, 2], [0, 0]]
-    both.advance(slice(3), np.array([0]), np.array([0]))  # what a layer holds already it keeps
-    assert both.lengths.tolist() == [[1, 2], [1, 2], [1, 0]]
+        assert cache.keys[layer, 0, :3, 0, 0].tolist() == [0.0, 4.0, 7.0]
+        assert cache.values[layer, 0, :3, 0, 0].tolist() == [-0.0, -4.0, -7.0]
+        assert cache.keys[layer, 1, :3, 0, 0].tolist() == [2.0, 3.0, 6.0]
+    assert cache.lengths.tolist() == [[3, 3], [3, 3]]
+
+
+def test_extending_by_a_feed_counts_it_in_where_it_ran():
+    cache = KVCache(3, 1, 1, 9, rows=2)
+    cache.extend(feed_rows(cache, [0, 0, 0], [1, 0, 1], num_layers=2))
+    assert cache.lengths.tolist() == [[1, 2], [1, 2], [0, 0]]
+    cache.extend(cache.feed([0], 0))  # what a layer holds already it keeps
+    assert cache.lengths.tolist() == [[1, 2], [1, 2], [1, 0]]
+    behind = cache.feed([0], 1, num_layers=2)
     with pytest.raises(InvariantError, match="gap"):
-        both.advance(slice(3), np.array([1]), np.array([2]))  # the third layer has nothing of row 1
-    assert both.lengths.tolist() == [[1, 2], [1, 2], [1, 0]]
+        cache.extend(dataclasses.replace(behind, num_layers=3))  # the third layer has nothing of row 1
+    assert cache.lengths.tolist() == [[1, 2], [1, 2], [1, 0]]
+    cache.extend(cache.feed([], 0))
+    assert cache.lengths.tolist() == [[1, 2], [1, 2], [1, 0]]

@@ -14,7 +14,7 @@ from minispec.loading.checkpoint import Checkpoint
 from minispec.model.forward import forward
 from minispec.model.weights import build_weights
 from tests.golden.make_goldens import CASES
-from tests.models import bits, random_gpt2
+from tests.models import bits, feed_rows, random_gpt2
 
 GOLDEN = Path(__file__).resolve().parent.parent / "golden"
 
@@ -108,10 +108,10 @@ class TestRefusals:
         model = random_gpt2()
         cache = model.new_cache(capacity=4)
         model.forward([1, 2, 3], cache)
-        before = (bits(cache.keys), bits(cache.positions), cache.lengths.tolist())
+        before = (bits(cache.keys), bits(cache.values), cache.lengths.tolist())
         with pytest.raises(InvariantError, match="slot 4"):
             model.forward([4, 5], cache)
-        assert before == (bits(cache.keys), bits(cache.positions), cache.lengths.tolist())
+        assert before == (bits(cache.keys), bits(cache.values), cache.lengths.tolist())
 
     def test_a_mask_that_is_too_narrow_is_refused(self):
         model = random_gpt2()
@@ -141,8 +141,9 @@ class TestRefusals:
             random_gpt2().logits([token])
 
 
-def _forward(model, tokens, cache, **options):
-    return forward(model.weights, model.config, model.backend, tokens, cache, **options)
+def _forward(model, tokens, cache, *, rows=None, **options):
+    feed = cache.feed(tokens, **options) if rows is None else feed_rows(cache, tokens, rows, **options)
+    return forward(model.weights, model.config, model.backend, feed, cache)
 
 
 class TestTree:
@@ -195,7 +196,6 @@ class TestTree:
             assert tree.lengths.tolist() == chain.lengths.tolist()
             for name in ("keys", "values"):
                 assert bits(getattr(tree, name)[:, 0, : len(tokens)]) == bits(getattr(chain, name)[:, 0, : len(tokens)])
-            assert tree.positions[0, : len(tokens)].tolist() == list(range(len(tokens)))
             assert bits(model.forward([7, 8], tree)) == bits(
                 model.forward([7, 8], chain)
             )  # and it goes on as the chain

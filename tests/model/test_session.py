@@ -10,9 +10,10 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from minispec.errors import InvariantError
 from minispec.model import session as session_module
-from minispec.model.session import Session, common_prefix
+from minispec.model.session import Session, count_shared
 from minispec.model.toy import TableModel
 from tests.generation.tiny import random_gpt2
+from tests.models import Counted
 
 N_POSITIONS, VOCAB = 24, 11
 tokens = st.lists(st.integers(0, VOCAB - 1), min_size=1, max_size=6)
@@ -26,7 +27,8 @@ class SessionMachine(RuleBasedStateMachine):
 
     def __init__(self):
         super().__init__()
-        self.session = Session(self.model)
+        self.counted = Counted(self.model)
+        self.session = Session(self.counted)
         self.text: list[int] = []
         self.fed = self.forwards = 0
 
@@ -57,7 +59,7 @@ class SessionMachine(RuleBasedStateMachine):
     def prefill(self, shared, new):
         """A prompt that shares a beginning with what is there feeds the rest alone, in chunks."""
         prompt = [*self.text[:shared], *new][:N_POSITIONS]
-        lacking = len(prompt) - common_prefix(self.text, prompt)
+        lacking = len(prompt) - count_shared(self.text, prompt)
         told = []
         self.session.prefill(prompt, told.append)
         self.text = prompt
@@ -68,7 +70,7 @@ class SessionMachine(RuleBasedStateMachine):
 
     @rule(new=tokens, layers=st.integers(1, 2))
     def interrupted_forward(self, new, layers):
-        """Ctrl-C after some of the layers: they have run ahead, and the session is as it was."""
+        """Ctrl-C after some of the layers: the session is as it was, and so are its cache's lengths."""
         new = new[: N_POSITIONS - len(self.text)]
         if not new:
             return
@@ -87,6 +89,8 @@ class SessionMachine(RuleBasedStateMachine):
                 self.session.score(new)
         finally:
             del self.session.cache.store
+        self.fed += len(new)
+        assert np.all(self.session.cache.lengths == len(self.text))
 
     @rule()
     def score_past_the_end(self):
@@ -94,12 +98,13 @@ class SessionMachine(RuleBasedStateMachine):
         too_many = [0] * (N_POSITIONS - len(self.text) + 1)
         with pytest.raises(InvariantError):
             self.session.score(too_many)
+        self.fed += len(too_many)
 
     @invariant()
     def counts_agree(self):
         assert self.session.tokens == self.text
-        assert self.session.length == len(self.text)
-        assert self.session.num_fed == self.fed
+        assert self.session.length == self.session.cache.length() == len(self.text)
+        assert self.counted.num_fed == self.fed
         assert self.session.num_forwards == self.forwards
 
     def teardown(self):
@@ -160,6 +165,8 @@ def test_a_session_stopped_ahead_by_its_first_layers_takes_them_back():
     model = random_gpt2("numba", n_positions=N_POSITIONS)
     session = model.session()
     session.score([1, 2, 3])
-    block = np.ones((2, 3, 4), np.float32)
-    session.cache.store(0, np.zeros(2, np.int64), np.array([3, 4]), block, block)
+    block, ahead = np.ones((2, 3, 4), np.float32), session.cache.feed([7, 8], num_layers=1, num_logits=0)
+    session.cache.store(0, ahead, block, block)
+    session.cache.extend(ahead)
+    assert session.cache.lengths[:, 0].tolist() == [5, 3]
     np.testing.assert_array_equal(session.score([5, 6]), model.logits([1, 2, 3, 5, 6])[-2:])

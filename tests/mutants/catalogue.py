@@ -29,7 +29,7 @@ from minispec.drafters import (
     build,
     cascade,
 )
-from minispec.drafters.synthetic import with_acceptance
+from minispec.drafters.synthetic import mix_to_acceptance
 from minispec.generation import Stream, api
 from minispec.generation.metrics import Metrics
 from minispec.generation.stopping import Limits, Stopper
@@ -410,7 +410,7 @@ def synthetic_reports_the_unspoilt_row():
     """The synthetic draft draws from its mixture and reports the target's own row."""
     return both(
         mock.patch.object(SyntheticDrafter, "probs", ModelDrafter.probs),
-        draws(SyntheticDrafter, lambda probs: with_acceptance(probs, 0.6)),
+        draws(SyntheticDrafter, lambda probs: mix_to_acceptance(probs, 0.6)),
     )
 
 

@@ -145,7 +145,7 @@ def law_of_ties() -> float:
     distances = []
     for options in ({"top_k": 1}, {"top_k": 3}, {"temperature": 0.0}):
         limits, options = Limits(2, 64), {**PLAIN, **options}
-        wanted = slow_law(_TIED, Options(**options).sampling, PROMPT, limits)
+        wanted = slow_law(_TIED, Options(**options), PROMPT, limits)
         draft = TableModel(4, seed=5)
 
         def run(noise: Noise, draft: TableModel = draft, options: dict[str, Any] = options) -> Any:
@@ -160,7 +160,7 @@ _HALVES = [_row_table({3: [0.5, 0.5, 0.0, 0.0]}), _row_table({3: [0.0, 0.0, 0.3,
 
 @check("law", "draft and target have no token in common")
 def law_of_disjoint_supports() -> float:
-    wanted = slow_law(_HALVES[0], Options(**PLAIN).sampling, PROMPT, Limits(2, 64))
+    wanted = slow_law(_HALVES[0], Options(**PLAIN), PROMPT, Limits(2, 64))
 
     def run(noise: Noise) -> Any:
         return outcome(
@@ -176,7 +176,7 @@ _ZERO_ENDS = TableModel(3, seed=11, eos_token_id=frozenset({0}))
 @check("law", "the end of the text is token 0, and token 0 is in the prompt")
 def law_of_token_zero() -> float:
     limits = Limits(3, 64, eos_token_id=frozenset({0}))
-    wanted = slow_law(_ZERO_ENDS, Options(**PLAIN).sampling, PROMPT, limits)
+    wanted = slow_law(_ZERO_ENDS, Options(**PLAIN), PROMPT, limits)
 
     def run(noise: Noise) -> Any:
         draft = TableModel(3, seed=12)
@@ -193,7 +193,7 @@ def law_of_token_zero() -> float:
 @functools.cache
 def _chain(seed_name: str) -> Callable[[tuple[int, ...]], np.ndarray]:
     model = space.table_target(eos=False) if seed_name == "target" else LOADED["table"]
-    sampling = Options(**PLAIN).sampling
+    sampling = Options(**PLAIN)
     return functools.cache(
         lambda generated: np.array(slow_row(slow_logits(model, (*PROMPT, *generated)), sampling, generated, PROMPT))
     )
@@ -230,7 +230,7 @@ for _rule in ("rejection", "block", "match"):
 @functools.cache
 def _plain_text(seed: int) -> tuple[int, ...]:
     """Plain sampling by the slow oracle and the noise alone: no engine."""
-    target, sampling, text = space.table_target(eos=False), Options(**PLAIN).sampling, ()
+    target, sampling, text = space.table_target(eos=False), Options(**PLAIN), ()
     while len(text) < 12:
         row = slow_row(slow_logits(target, (*PROMPT, *text)), sampling, text, PROMPT)
         text += (PhiloxNoise(seed).categorical(np.array(row), Address("sample", len(PROMPT) + len(text))),)
@@ -323,7 +323,7 @@ def greedy_identity() -> float:
 @functools.cache
 def _sampled_text(seed: int) -> tuple[int, ...]:
     """Plain sampling of the GPT-2, by uncached logits and the noise alone."""
-    sampling, text = Options(**PLAIN).sampling, [0, 1]
+    sampling, text = Options(**PLAIN), [0, 1]
     while len(text) < 20:
         row = slow_row(_GPT2.logits(text)[-1], sampling, text[2:], (0, 1))
         text.append(PhiloxNoise(seed).categorical(np.array(row), Address("sample", len(text))))
@@ -435,7 +435,7 @@ class _Uncached(Session):
 def cached_logits() -> float:
     _Uncached.differences = 0
     for plan in ((0, 1, 2), (2, 2, 0), (1, 0, 2)):
-        sampler = Sampler(Options(**PLAIN).sampling)
+        sampler = Sampler(Options(**PLAIN))
         drafter = ModelDrafter(_Uncached(_SMALL), sampler)
         stream = Stream(
             PROMPT, _Uncached(_GPT2), drafter, sampler, Plan((*plan, 0, 0, 0, 0, 0)), Limits(sum(plan) + 3, 24),

@@ -1,4 +1,4 @@
-"""Fixtures of the training tests. Nothing here imports PyTorch at the top: where it is missing, the tests skip."""
+"""Fixtures of the training tests. PyTorch is not imported at the top: where it is missing, what needs it skips."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ import pytest
 @pytest.fixture(scope="session", autouse=True)
 def _one_thread():
     """Toy matrices gain nothing from threads, and threads that wait for each other on a busy machine lose much."""
-    torch = pytest.importorskip("torch")
+    try:
+        import torch
+    except ImportError:
+        yield
+        return
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -19,13 +23,12 @@ def _one_thread():
 
 @pytest.fixture(scope="session")
 def corpus_folder(tmp_path_factory) -> Path:
-    """The five corpus files, in plain text."""
-    from minispec.training.corpus import FILE_DOMAINS
+    """The corpus files, in plain text."""
+    from minispec.training.mixture import FILES
     from tests.training.toys import documents
 
     folder = tmp_path_factory.mktemp("corpus")
-    names = [f"{domain}.train" for domain in FILE_DOMAINS] + ["stories.valid", "questions.valid"]
-    for seed, name in enumerate(names):
+    for seed, name in enumerate(FILES):
         (folder / f"{name}.txt").write_text(documents(10 * seed), encoding="utf-8")
     return folder
 
@@ -33,21 +36,36 @@ def corpus_folder(tmp_path_factory) -> Path:
 @pytest.fixture(scope="session")
 def code_folder(tmp_path_factory) -> Path:
     """Python files, of which some are held out by their names."""
-    from minispec.training.corpus import is_held_out
+    from minispec.training.python_files import is_held_out
 
     folder = tmp_path_factory.mktemp("code")
     held_out = [name for name in (f"module_{number}.py" for number in range(400)) if is_held_out(name)][:2]
     for number, name in enumerate(["module_a.py", "module_b.py", *held_out]):
-        body = "\n\n".join(f"def function_{k}(value):\n    return value + {k + number}" for k in range(40))
+        body = "\n\n".join(
+            f'def function_{k}_{number}(value):\n    """Add {k + number}."""\n    return value + {k + number}'
+            for k in range(40)
+        )
         (folder / name).write_text(body + "\n", encoding="utf-8")
     return folder
 
 
 @pytest.fixture(scope="session")
-def packed_folder(tmp_path_factory, corpus_folder, code_folder) -> Path:
+def few_sums():
+    """The generator makes as many problems as a toy needs."""
+    from minispec.training import mixture
+    from minispec.training.sums import training_sums
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mixture, "training_sums", lambda: training_sums(200))
+        patch.setattr(mixture, "HELD_OUT_SUMS", 4)
+        yield
+
+
+@pytest.fixture(scope="session")
+def packed_folder(tmp_path_factory, corpus_folder, code_folder, few_sums) -> Path:
     """A work folder with tokenizer and packed tokens."""
-    from minispec.training.corpus import read_corpus
     from minispec.training.data import pack
+    from minispec.training.mixture import read_corpus, word_list
     from minispec.training.tokenize import train_tokenizer
     from tests.training.toys import VOCAB_SIZE
 
@@ -55,13 +73,14 @@ def packed_folder(tmp_path_factory, corpus_folder, code_folder) -> Path:
     texts = read_corpus(corpus_folder, code_folder)
     tokenizer = train_tokenizer(texts, VOCAB_SIZE)
     tokenizer.save(str(work / "tokenizer.json"))
-    pack(tokenizer, texts, work / "packed")
+    pack(tokenizer, texts, word_list(corpus_folder), work / "packed")
     return work
 
 
 @pytest.fixture
-def toy_command(monkeypatch):
+def toy_command(monkeypatch, few_sums):
     """The command group, with the toy recipe in place of both presets."""
+    pytest.importorskip("torch")
     from minispec.training import __main__ as command
     from tests.training.toys import VOCAB_SIZE, toy_preset
 

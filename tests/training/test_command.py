@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from dataclasses import replace
 from datetime import datetime
 
 import pytest
@@ -12,11 +14,21 @@ torch = pytest.importorskip("torch")
 
 from click.testing import CliRunner
 from safetensors.torch import load_file
+from tokenizers import Tokenizer
 
 from minispec.errors import OptionError
 from minispec.training.__main__ import parse_clock
+from minispec.training.export import export_model
+from minispec.training.model import GPT2
 from minispec.training.recipe import DRAFT, TARGET
 from minispec.training.stages import BUNDLED
+from tests.training.toys import toy_preset
+
+#: Checks of a few texts and tokens.
+SMALL_CHECKS = {
+    "NUM_TEXTS": 3, "NUM_SUMS": 2, "BEGINNING_TOKENS": 8, "STORY_TOKENS": 12, "SUM_TOKENS": 6, "CODE_TOKENS": 12,
+    "PERPLEXITY_ROWS": 3, "ROW_TOKENS": 32,
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -27,8 +39,9 @@ def everything(corpus_folder, code_folder, tmp_path):
 
 def test_the_whole_recipe_runs_and_runs_again(everything, toy_command, tmp_path, monkeypatch):
     monkeypatch.setattr("minispec.training.report.PROMPT_TOKENS", 8)
-    monkeypatch.setattr("minispec.training.report.ROW_TOKENS", 32)
     monkeypatch.setattr("minispec.training.report.SAMPLE_TOKENS", 8)
+    for name, value in SMALL_CHECKS.items():
+        monkeypatch.setattr(f"minispec.training.checks.{name}", value)
     arguments = [*everything, "--rows", "2", "--tokens", "16"]
     result = CliRunner().invoke(toy_command, arguments, catch_exceptions=False)
     assert result.exit_code == 0, result.stderr
@@ -41,10 +54,12 @@ def test_the_whole_recipe_runs_and_runs_again(everything, toy_command, tmp_path,
         card = (tmp_path / "weights" / name / "README.md").read_text()
         for heading in ("How it was trained", "Perplexity", "Agreement", "Samples", "Limits", "Licence"):
             assert f"## {heading}" in card
+        assert ("## What it can do" in card) == (name == TARGET)
         assert ("## What distillation gained" in card) == (name == DRAFT)
         assert str(tmp_path) not in card
+    assert "| reached |" in result.output
     report = json.loads((tmp_path / "weights" / "report.json").read_text())
-    assert report["stages"]["target"]["tokens"] == 12 * 8 * 16
+    assert report["stages"]["target"]["tokens"] == 9 * 8 * 16 + 3 * 256  # short rows, then long ones
     assert all(0 <= cell["alpha"] <= 1 for cell in report["agreement"][DRAFT]["code"].values())
 
     weights = tmp_path / "weights" / TARGET / "model.safetensors"
@@ -53,6 +68,104 @@ def test_the_whole_recipe_runs_and_runs_again(everything, toy_command, tmp_path,
     assert again.output.count("is finished already") == 5
     after = load_file(weights)
     assert all(torch.equal(before[key], after[key]) for key in before)
+
+
+def test_the_check_command_measures_an_exported_target_alone(toy_command, packed_folder, tmp_path, monkeypatch):
+    for name, value in SMALL_CHECKS.items():
+        monkeypatch.setattr(f"minispec.training.checks.{name}", value)
+    export_model(GPT2(toy_preset().shapes[TARGET]), packed_folder / "tokenizer.json", tmp_path / TARGET)
+    arguments = ["check", "--work", str(packed_folder), "--weights", str(tmp_path)]
+    result = CliRunner().invoke(toy_command, arguments, catch_exceptions=False)
+    assert result.exit_code == 0, result.stderr
+    assert result.output.count("| no |") >= 3  # fresh weights reach few bars
+    again = CliRunner().invoke(toy_command, arguments, catch_exceptions=False)
+    assert again.output == result.output
+
+
+def test_checking_a_model_of_another_vocabulary_is_one_line(toy_command, packed_folder, tmp_path):
+    other = Tokenizer.from_file(str(packed_folder / "tokenizer.json"))
+    other.add_special_tokens(["<|other|>"])
+    other.save(str(tmp_path / "tokenizer.json"))
+    export_model(GPT2(toy_preset().shapes[TARGET]), tmp_path / "tokenizer.json", tmp_path / TARGET)
+    result = CliRunner().invoke(toy_command, ["check", "--work", str(packed_folder), "--weights", str(tmp_path)])
+    assert result.exit_code == 2
+    assert result.stderr.startswith("error: ")
+    assert "another vocabulary" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (None, None),  # the control
+        ("shape", "has width 48; target-17m has 32"),
+        ("vocabulary", "has another vocabulary"),
+        ("weights", "not a whole safetensors file"),
+        ("empty", "has no config.json"),
+    ],
+)
+def test_starting_from_exported_weights(spoil, message, toy_command, packed_folder, tmp_path):
+    work, given = tmp_path / "work", tmp_path / "given"
+    shutil.copytree(packed_folder, work)
+    shutil.rmtree(work / "toy", ignore_errors=True)
+    shape = toy_preset().shapes[TARGET]
+    model = GPT2(replace(shape, width=48) if spoil == "shape" else shape)
+    export_model(model, work / "tokenizer.json", given)
+    if spoil == "vocabulary":
+        (given / "tokenizer.json").write_text((given / "tokenizer.json").read_text() + "\n")
+    elif spoil == "weights":
+        (given / "model.safetensors").write_bytes(b"short")
+    elif spoil == "empty":
+        (given / "config.json").unlink()
+    arguments = ["train", "target", "--work", str(work), "--init", str(given)]
+    result = CliRunner().invoke(toy_command, [*arguments, "--max-minutes", "0.00001"])
+    if message is not None:
+        assert result.exit_code == 2
+        assert result.stderr.startswith("error: ")
+        assert message in result.stderr
+        assert result.stderr.count("\n") == 1
+        assert not (work / "toy" / "target").exists()
+        return
+    assert result.exit_code == 0, result.stderr
+    begun = load_file(work / "toy" / "target" / "last" / f"{TARGET}.safetensors")
+    exported = load_file(given / "model.safetensors")
+    assert all(torch.equal(begun[key].half(), exported[f"transformer.{key}"]) for key in begun)  # no step was taken yet
+    export_model(GPT2(shape), work / "tokenizer.json", given)  # other weights: this is not the run that began here
+    assert "began with another init" in CliRunner().invoke(toy_command, arguments).stderr
+    assert CliRunner().invoke(toy_command, arguments[:4]).exit_code == 0  # without --init it simply goes on
+
+
+def test_another_vocabulary_is_taken_when_asked_for(toy_command, packed_folder, tmp_path):
+    work, given = tmp_path / "work", tmp_path / "given"
+    shutil.copytree(packed_folder, work)
+    shutil.rmtree(work / "toy", ignore_errors=True)
+    export_model(GPT2(toy_preset().shapes[TARGET]), work / "tokenizer.json", given)
+    (given / "tokenizer.json").write_text((given / "tokenizer.json").read_text() + "\n")
+    arguments = ["train", "target", "--work", str(work), "--init", str(given), "--new-vocabulary"]
+    result = CliRunner().invoke(toy_command, [*arguments, "--max-minutes", "0.00001"])
+    assert result.exit_code == 0, result.stderr
+    assert (work / "toy" / "target" / "last").exists()
+
+
+def test_only_the_target_starts_from_exported_weights(toy_command, tmp_path):
+    result = CliRunner().invoke(toy_command, ["train", "drafts", "--work", str(tmp_path), "--init", str(tmp_path)])
+    assert result.exit_code == 2
+    assert "--init is given with stage drafts" in result.stderr
+
+
+def test_other_text_than_a_run_began_with_is_one_line(toy_command, packed_folder, tmp_path):
+    work = tmp_path / "work"
+    shutil.copytree(packed_folder, work)
+    shutil.rmtree(work / "toy", ignore_errors=True)
+    arguments = ["train", "target", "--work", str(work)]
+    assert CliRunner().invoke(toy_command, [*arguments, "--max-minutes", "0.00001"]).exit_code == 0
+    manifest = json.loads((work / "packed" / "manifest.json").read_text())
+    manifest["mbpp.train"]["sha256"] = "0" * 64
+    (work / "packed" / "manifest.json").write_text(json.dumps(manifest))
+    result = CliRunner().invoke(toy_command, arguments)
+    assert result.exit_code == 2
+    assert "began with another mbpp" in result.stderr
+    assert result.stderr.count("\n") == 1
 
 
 def test_a_time_limit_says_how_to_go_on(everything, toy_command):

@@ -9,15 +9,16 @@ import shutil
 
 import numpy as np
 import pytest
-
-pytest.importorskip("torch")
-
 from click.testing import CliRunner
 from tokenizers import Tokenizer
 
 from minispec.errors import CorpusError
-from minispec.training.corpus import END_OF_TEXT, clean, is_held_out, read_code, read_corpus, read_text, split_documents
-from minispec.training.data import encode, load_packed, validation_rows
+from minispec.training.corpus import END_OF_TEXT, Text, clean, read_text, split_documents
+from minispec.training.data import Batches, encode, load_packed, pack, validation_rows
+from minispec.training.mixture import MIX, read_corpus, within
+from minispec.training.python_files import is_held_out, read_code, read_folder
+from minispec.training.sums import training_sums, uses_held_out_pair
+from minispec.training.tokenize import train_tokenizer
 from tests.training.toys import VOCAB_SIZE
 
 
@@ -37,11 +38,14 @@ def test_compressed_and_plain_files_read_alike(tmp_path):
     assert read_text(tmp_path / "a.txt") == read_text(tmp_path / "b.txt.xz") == "über\n"
 
 
-def test_training_and_held_out_code_are_disjoint(code_folder):
-    train, valid = (set(read_code(split, code_folder).documents) for split in ("train", "valid"))
-    assert train
-    assert valid
-    assert not train & valid
+def test_training_and_held_out_code_are_disjoint(corpus_folder, code_folder, few_sums):
+    (library,) = read_code(code_folder)
+    assert library.train
+    assert library.valid
+    assert not set(library.train) & set(library.valid)
+    texts = {(text.name, text.split): text.documents for text in read_corpus(corpus_folder, code_folder)}
+    assert texts["code", "valid"]
+    assert not set(texts["code", "valid"]) & set(texts["functions", "train"])
 
 
 def test_about_one_file_in_forty_is_held_out():
@@ -50,10 +54,10 @@ def test_about_one_file_in_forty_is_held_out():
 
 
 def test_skipped_folders_are_not_read(tmp_path):
-    for folder in ("site-packages", "encodings", "json"):
+    for folder in ("site-packages", "encodings", "test", "json"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "a.py").write_text(f"# {folder}\n")
-    assert read_code("train", tmp_path).documents == ("# json",)
+    assert read_folder(tmp_path, "").train == ("# json",)
 
 
 def test_tokens_decode_to_the_documents(packed_folder, corpus_folder, code_folder):
@@ -63,8 +67,8 @@ def test_tokens_decode_to_the_documents(packed_folder, corpus_folder, code_folde
     odd = ("naïve — 数 \x00\t end", "def f():\n    return '🙂'\n")
     tokens = encode(tokenizer, odd)
     assert tokenizer.decode(tokens.tolist(), skip_special_tokens=False) == "".join(text + END_OF_TEXT for text in odd)
-    stories = next(text for text in read_corpus(corpus_folder, code_folder) if text.domain == "stories")
-    packed = load_packed(packed_folder / "packed", "train", ("stories",))["stories"]
+    stories = next(text for text in read_corpus(corpus_folder, code_folder) if text.name == "tinystories")
+    packed = load_packed(packed_folder / "packed", "train", ("tinystories",))["tinystories"]
     assert tokenizer.decode(packed.tolist(), skip_special_tokens=False).split(END_OF_TEXT)[:-1] == list(
         stories.documents
     )
@@ -72,13 +76,74 @@ def test_tokens_decode_to_the_documents(packed_folder, corpus_folder, code_folde
 
 def test_the_manifest_names_the_text(packed_folder, corpus_folder):
     manifest = json.loads((packed_folder / "packed" / "manifest.json").read_text())
-    documents = split_documents((corpus_folder / "novels.train.txt").read_text())
+    documents = split_documents((corpus_folder / "mbpp.train.txt").read_text())
     joined = "".join(f"{document}\n{END_OF_TEXT}\n" for document in documents)
-    assert manifest["novels.train"]["sha256"] == hashlib.sha256(joined.encode()).hexdigest()
-    assert manifest["novels.train"]["sha256"] != manifest["stories.train"]["sha256"]
-    assert manifest["code.train"]["source"].startswith("standard library of ") is False
+    assert manifest["mbpp.train"]["sha256"] == hashlib.sha256(joined.encode()).hexdigest()
+    assert manifest["mbpp.train"]["sha256"] != manifest["tinystories.train"]["sha256"]
+    assert manifest["functions.train"]["source"].startswith("Python files of ")
     for name, entry in manifest.items():
         assert entry["tokens"] == len(np.load(packed_folder / "packed" / f"{name}.npy"))
+
+
+def test_every_digit_is_a_token_of_its_own():
+    text = Text("svamp", "train", ("The answer is 123. 123 apples, 123 pears.",) * 50, "toy")
+    tokenizer = train_tokenizer([text], 300)
+    pieces = [tokenizer.decode([number]) for number in tokenizer.encode("The answer is 123.").ids]
+    assert pieces[-4:] == [" 1", "2", "3", "."]
+    assert " answer" in pieces  # words do join
+
+
+def test_shares_within_a_domain_keep_their_ratios():
+    code = within("code")
+    assert sum(code.values()) == pytest.approx(1.0)
+    assert sum(MIX.values()) == pytest.approx(1.0)
+    assert code["functions"] / code["modules"] == pytest.approx(MIX["functions"] / MIX["modules"])
+
+
+def test_nothing_trained_on_works_out_a_held_out_pair(corpus_folder, code_folder, few_sums, tmp_path):
+    folder = tmp_path / "corpus"
+    shutil.copytree(corpus_folder, folder)
+    held_out = next(f"{a} + {b}" for a in range(2, 41) for b in range(2, 21) if uses_held_out_pair(f"{a} + {b} ="))
+    kept = next(f"{a} + {b}" for a in range(2, 41) for b in range(2, 21) if not uses_held_out_pair(f"{a} + {b} ="))
+    for name in ("svamp", "questions"):
+        (folder / f"{name}.train.txt").write_text(f"Answer: {held_out}.\n{END_OF_TEXT}\nAnswer: {kept}.\n")
+    texts = {text.name: text.documents for text in read_corpus(folder, code_folder) if text.split == "train"}
+    assert texts["svamp"] == texts["gsm8k"] == (f"Answer: {kept}.",)
+    assert not any(map(uses_held_out_pair, texts["sums"]))
+
+
+def test_packing_again_leaves_a_running_training_its_tokens(packed_folder, corpus_folder, code_folder, tmp_path):
+    shutil.copytree(packed_folder, tmp_path / "work")
+    folder = tmp_path / "work" / "packed"
+    mapped = load_packed(folder, "train", ("sums",))["sums"]
+    before = np.array(mapped)
+    tokenizer = Tokenizer.from_file(str(packed_folder / "tokenizer.json"))
+    pack(tokenizer, [training_sums(3)], ("fox",), folder)
+    np.testing.assert_array_equal(mapped, before)
+    assert len(load_packed(folder, "train", ("sums",))["sums"]) < len(before)
+    assert (folder / "words.txt").read_text() == "fox\n"
+    assert not list(folder.glob("*.tmp"))
+
+
+def test_rows_at_position_0_begin_with_a_document_where_one_is_near():
+    documents = [np.full(length, 5, np.uint16) for length in (7, 11, 40, 3)] * 30
+    tokens = np.concatenate([np.append(document, np.uint16(0)) for document in documents])
+    batches = Batches({"a": tokens}, {"a": 1.0}, 64, seed=0)
+    beginnings = {0, *(np.flatnonzero(tokens == 0) + 1)}
+    rows = {True: 0, False: 0}
+    for step in range(50):
+        for start, offset in zip(starts_of(batches, step), batches.at(step, 8, 16).offsets, strict=True):
+            rows[offset == 0] += start in beginnings
+    assert rows[True] > 100  # of about 200: the others lie deep in a document of 40
+    assert rows[False] < 30  # of about 200: by chance, one start in sixteen
+
+
+def starts_of(batches: Batches, step: int) -> list[int]:
+    """Where the rows of a batch were cut, told by numbering the tokens."""
+    numbered = np.where(batches.packed["a"] == 0, 0, 1 + np.arange(len(batches.packed["a"])))
+    twin = Batches({"a": numbered}, batches.mix, batches.context, batches.seed)
+    rows = twin.at(step, 8, 16).tokens
+    return [int(max(row[0], row[1] - 1)) - 1 for row in rows]  # a row may begin with an end of text
 
 
 def test_validation_rows_are_always_the_same_and_inside(packed_folder):
@@ -96,34 +161,34 @@ def spoil_nothing(folder):
 
 
 def remove(folder):
-    (folder / "novels.train.txt").unlink()
+    (folder / "mbpp.train.txt").unlink()
 
 
 def empty(folder):
-    (folder / "novels.train.txt").write_text(" \n")
+    (folder / "mbpp.train.txt").write_text(" \n")
 
 
 def only_separators(folder):
-    (folder / "novels.train.txt").write_text(f"{END_OF_TEXT}\n{END_OF_TEXT}\n")
+    (folder / "mbpp.train.txt").write_text(f"{END_OF_TEXT}\n{END_OF_TEXT}\n")
 
 
 def latin_1(folder):
-    (folder / "novels.train.txt").write_bytes("naïve".encode("latin-1"))
+    (folder / "mbpp.train.txt").write_bytes("naïve".encode("latin-1"))
 
 
 def damaged_xz(folder):
-    (folder / "novels.train.txt").unlink()
-    (folder / "novels.train.txt.xz").write_bytes(lzma.compress(b"words" * 100)[:40])
+    (folder / "mbpp.train.txt").unlink()
+    (folder / "mbpp.train.txt.xz").write_bytes(lzma.compress(b"words" * 100)[:40])
 
 
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (remove, "has no novels.train.txt or novels.train.txt.xz"),
-        (empty, "novels.train.txt is empty"),
+        (remove, "has no mbpp.train.txt or mbpp.train.txt.xz"),
+        (empty, "mbpp.train.txt is empty"),
         (only_separators, "holds only separators"),
-        (latin_1, "novels.train.txt is not UTF-8 at byte 2"),
-        (damaged_xz, "novels.train.txt.xz is not a whole .xz file"),
+        (latin_1, "mbpp.train.txt is not UTF-8 at byte 2"),
+        (damaged_xz, "mbpp.train.txt.xz is not a whole .xz file"),
         (shutil.rmtree, "is not a folder"),
         (spoil_nothing, None),
     ],

@@ -44,7 +44,7 @@ def rounded(model: GPT2) -> GPT2:
 def test_names_and_shapes_are_hugging_faces(folder):
     tensors = load_file(folder / "model.safetensors")
     assert tensors["transformer.h.0.attn.c_attn.weight"].shape == (16, 48)  # (in, out)
-    assert tensors["transformer.wpe.weight"].shape == (128, 16)
+    assert tensors["transformer.wpe.weight"].shape == (256, 16)
     assert "lm_head.weight" not in tensors
     assert {tensor.dtype for tensor in tensors.values()} == {torch.float16}
 
@@ -71,7 +71,7 @@ def test_transformers_reads_the_tokenizer(folder):
     text = "The fox runs to the wood.\n    return 1"
     assert tokenizer.decode(tokenizer(text)["input_ids"]) == text
     assert tokenizer.eos_token_id == 0
-    assert tokenizer.model_max_length == 128
+    assert tokenizer.model_max_length == 256
 
 
 def test_reading_back_gives_the_rounded_weights(folder, model):

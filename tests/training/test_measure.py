@@ -9,8 +9,9 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from minispec.theory import tau
-from minispec.training.generate import continue_rows
-from minispec.training.measure import agreement, law, walk
+from minispec.training.data import END_ID
+from minispec.training.generate import continue_rows, continue_texts
+from minispec.training.measure import agreement, law, mean_alpha, walk
 from minispec.training.model import GPT2
 from minispec.training.recipe import DRAFT, TARGET
 from tests.training.toys import toy_preset
@@ -37,6 +38,7 @@ def test_a_walk_counts_whole_steps():
     assert walk(always, 5, rng) == (12, 2)
     assert walk(never, 5, rng) == (7, 7)  # the last step must leave room for five drafts and a bonus
     assert walk(np.array([[1, 1, 0, 0, 1, 1, 1, 1, 1, 1.0]]), 3, rng) == (8, 3)  # 2 + 1, 0 + 1, 3 + 1
+    assert walk([np.ones(12), np.ones(7)], 5, rng) == (18, 3)  # rows end where their texts do
 
 
 @pytest.mark.parametrize("alpha", [0.3, 0.8])
@@ -50,9 +52,11 @@ def test_a_walk_with_constant_acceptance_has_the_mean_of_the_formula(alpha):
 def test_a_model_agrees_with_itself_and_less_with_another(models, prompts, temperature):
     target, draft = models
     found = agreement(target, {"same": target, "other": draft}, prompts, 40, temperature, 5, seed=0)
-    assert found["same"].alpha == pytest.approx(1.0, abs=1e-6)
+    assert found["same"].alpha.value == pytest.approx(1.0, abs=1e-6)
     assert found["same"].mean_acceptance_length == 6.0
-    assert found["other"].alpha < 0.9
+    value, low, high = found["other"].alpha
+    assert 0 <= low <= value <= high <= 1
+    assert value < 0.9
     assert 1.0 <= found["other"].mean_acceptance_length < 5.5
 
 
@@ -75,3 +79,45 @@ def test_the_law_at_temperature_0_is_one_hot():
     probs = law(torch.tensor([[0.0, 2.0, 1.0]]), 0.0)
     assert probs.tolist() == [[0.0, 1.0, 0.0]]
     assert law(torch.tensor([[0.0, 2.0, 1.0]]), 1.0).max() < 0.7
+
+
+def test_what_follows_the_end_of_a_text_does_not_count(models, prompts, monkeypatch):
+    target, draft = models
+    written = continue_rows(target, prompts, 20, 1.0, seed=0).clamp(min=1)  # no end of text yet
+    ended = written.clone()
+    ended[:, prompts.shape[1] + 9] = END_ID
+    garbage = ended.clone()
+    garbage[:, prompts.shape[1] + 10 :] = 5
+
+    def found(rows: torch.Tensor) -> float:
+        monkeypatch.setattr("minispec.training.measure.continue_rows", lambda *arguments: rows)
+        return agreement(target, {"draft": draft}, prompts, 20, 1.0, 5, seed=0)["draft"].alpha.value
+
+    assert found(ended) == found(garbage)
+    assert found(ended) != found(written)
+
+
+def test_prompts_of_many_lengths_are_continued_each_as_if_alone(models):
+    target, _ = models
+    generator = torch.Generator().manual_seed(3)
+    prompts = [torch.randint(1, 320, (length,), generator=generator).tolist() for length in (5, 3, 5, 9, 3)]
+    together = continue_texts(target, prompts, 10, 0.0, seed=0)
+    for prompt, written in zip(prompts, together, strict=True):
+        whole = continue_rows(target, torch.tensor([prompt]), 10, 0.0, seed=0)[0, len(prompt) :].tolist()
+        assert written == (whole[: whole.index(END_ID)] if END_ID in whole else whole)
+
+
+def test_a_text_stops_at_its_end():
+    torch.manual_seed(0)
+    unsure = GPT2(toy_preset().shapes[TARGET])  # fresh weights: every token is about as likely
+    rows = continue_texts(unsure, [[7, 8, 9]] * 40, 200, 1.0, seed=0)
+    assert all(END_ID not in row for row in rows)
+    lengths = {len(row) for row in rows}
+    assert min(lengths) < 200  # one in 320 a step: about half of the rows
+    assert max(lengths) == 200
+
+
+def test_the_mean_over_domains_has_the_interval_of_a_mean():
+    cells = {name: {"0": {"alpha": 0.5, "interval": [0.4, 0.8]}} for name in ("a", "b", "c", "d")}
+    value, low, high = mean_alpha(cells, "0")
+    assert (value, low, high) == pytest.approx((0.5, 0.45, 0.65))  # half widths shrink by the root of four

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import time
 from dataclasses import replace
@@ -14,14 +15,17 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from click.testing import CliRunner
+from tokenizers import Tokenizer
 
 from minispec.errors import CheckpointError, OutputError
 from minispec.training import checkpoint
-from minispec.training.corpus import VALID_DOMAINS
 from minispec.training.data import Batches, load_packed
+from minispec.training.mixture import DOMAINS
+from minispec.training.model import GPT2
 from minispec.training.recipe import TARGET
 from minispec.training.stages import Workshop
 from minispec.training.trainer import Stage
+from minispec.training.vocabulary import carry_over
 from tests.training.toys import toy_preset
 
 
@@ -29,7 +33,7 @@ def toy_stage(packed_folder: Path, folder: Path, **changes) -> Stage:
     preset = toy_preset()
     plan = replace(preset.target, **changes)
     packed = load_packed(packed_folder / "packed", "train", tuple(plan.mix))
-    valid = load_packed(packed_folder / "packed", "valid", VALID_DOMAINS)
+    valid = load_packed(packed_folder / "packed", "valid", tuple(DOMAINS))
     return Stage(folder, {TARGET: preset.shapes[TARGET]}, plan, packed, valid)
 
 
@@ -97,12 +101,12 @@ def test_a_run_resumed_over_its_long_rows_and_end_is_exact_too(packed_folder, tm
 
 
 def test_batches_are_a_pure_function_of_seed_and_step(packed_folder):
-    packed = load_packed(packed_folder / "packed", "train", ("stories", "code"))
-    batches = Batches(packed, {"stories": 0.5, "code": 0.5}, 64, seed=1)
+    packed = load_packed(packed_folder / "packed", "train", ("tinystories", "functions"))
+    batches = Batches(packed, {"tinystories": 0.5, "functions": 0.5}, 64, seed=1)
     later = batches.at(7, 8, 16)
     for step in (3, 0, 12):
         batches.at(step, 8, 16)
-    again = Batches(packed, {"code": 0.5, "stories": 0.5}, 64, seed=1).at(7, 8, 16)
+    again = Batches(packed, {"functions": 0.5, "tinystories": 0.5}, 64, seed=1).at(7, 8, 16)
     np.testing.assert_array_equal(later.tokens, again.tokens)
     np.testing.assert_array_equal(later.offsets, again.offsets)
     for other in (batches.at(8, 8, 16), replace(batches, seed=2).at(7, 8, 16)):
@@ -110,10 +114,10 @@ def test_batches_are_a_pure_function_of_seed_and_step(packed_folder):
 
 
 def test_batches_keep_the_mix_and_reach_every_position():
-    packed = {"a": np.zeros(500, np.uint16), "b": np.ones(500, np.uint16)}
+    packed = {"a": np.full(500, 1, np.uint16), "b": np.full(500, 2, np.uint16)}
     batches = Batches(packed, {"a": 0.25, "b": 0.75}, 64, seed=0)
     drawn = [batches.at(step, 8, 16) for step in range(400)]
-    assert {int(batch.tokens[:, 0].sum()) for batch in drawn} == {6}  # 0.75 of 8 rows, in every batch
+    assert {int((batch.tokens[:, 0] - 1).sum()) for batch in drawn} == {6}  # 0.75 of 8 rows, in every batch
     offsets = np.concatenate([batch.offsets for batch in drawn])
     assert set(offsets) == set(range(64 - 16 + 1))
     assert 0.4 < (offsets == 0).mean() < 0.6
@@ -213,3 +217,33 @@ def test_no_checkpoint_file_is_a_pickle(packed_folder, tmp_path):
     list(toy_stage(packed_folder, tmp_path).run())
     suffixes = {path.suffix for path in tmp_path.rglob("*") if path.is_file()}
     assert suffixes == {".safetensors", ".json"}
+
+
+def test_weights_carried_over_to_another_vocabulary_keep_what_both_have(packed_folder, tmp_path):
+    old = Tokenizer.from_file(str(packed_folder / "tokenizer.json"))
+    words = json.loads(old.to_str())["model"]["vocab"]
+    shuffled = dict(
+        zip(words, [0, *np.random.default_rng(0).permutation(np.arange(1, len(words))).tolist()], strict=True)
+    )
+    new = json.loads(old.to_str())
+    new["model"]["vocab"] = shuffled
+    new = Tokenizer.from_str(json.dumps(new))
+    model = GPT2(toy_preset().shapes[TARGET])
+    before = model.wte.weight.detach().clone()
+    assert carry_over(model, old, new) == len(words)
+    for word, number in shuffled.items():
+        assert torch.equal(model.wte.weight[number], before[words[word]])
+
+
+def test_a_new_token_begins_as_the_mean_of_its_pieces(packed_folder):
+    new = Tokenizer.from_file(str(packed_folder / "tokenizer.json"))
+    content = json.loads(new.to_str())
+    merge = content["model"]["merges"].pop()  # the last token made: no other is made of it
+    word = "".join(merge)
+    number = content["model"]["vocab"].pop(word)
+    old = Tokenizer.from_str(json.dumps(content))
+    model = GPT2(toy_preset().shapes[TARGET])
+    before = model.wte.weight.detach().clone()
+    assert carry_over(model, old, new) == len(content["model"]["vocab"])
+    pieces = [content["model"]["vocab"][part] for part in merge]
+    torch.testing.assert_close(model.wte.weight[number], before[pieces].mean(0))

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
-
-import pytest
-
-pytest.importorskip("torch")
+from typing import TYPE_CHECKING
 
 from minispec.training.corpus import END_OF_TEXT
-from minispec.training.model import Shape
-from minispec.training.recipe import CODE, DRAFT, TARGET, TINY, Plan, Preset
+from minispec.training.mixture import within
+
+if TYPE_CHECKING:
+    from minispec.training.recipe import Preset
 
 VOCAB_SIZE = 320
 
@@ -32,14 +31,16 @@ def documents(seed: int) -> str:
     return f"\n{END_OF_TEXT}\n".join(sentences(seed + part, 60) for part in range(3)) + "\n"
 
 
-def toy_preset(context: int = 128) -> Preset:
-    """Every stage of the recipe, a few steps each."""
+def toy_preset(context: int = 256) -> Preset:
+    """Every stage of the recipe, a few steps each. Needs PyTorch."""
+    from minispec.training.model import Shape
+    from minispec.training.recipe import CODE, DRAFT, TARGET, TINY, Plan, Preset
 
     def shape(layers: int, width: int) -> Shape:
         return Shape(layers, width, 2, 2 * width, context, VOCAB_SIZE)
 
     plan = Plan(
-        steps=12, num_rows=8, length=16, long_share=0.25, warmup=2, validate_every=6, validation_rows=2, adamw_lr=1e-2
+        steps=12, num_rows=8, length=16, long_steps=3, warmup=2, validate_every=6, validation_rows=2, adamw_lr=1e-2
     )
     distilled = replace(plan, kl_weight=0.8, seed=3)
     return Preset(
@@ -51,5 +52,5 @@ def toy_preset(context: int = 128) -> Preset:
         drafts=replace(plan, seed=2),
         distilled=distilled,
         control=replace(distilled, kl_weight=0.0),
-        code=replace(distilled, mix={"code": 1.0}, seed=4),
+        code=replace(distilled, mix=within("code"), seed=4),
     )

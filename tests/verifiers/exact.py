@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from minispec.contracts.enumerator import Enumerator
-from minispec.noise import Address, Noise
+from minispec.noise import Coins, Noise
 from minispec.records import Draft, Verdict
 from minispec.verifiers import Verify
 
 Row = NDArray[np.float64]
 ChainLaw = Callable[[tuple[int, ...]], Row]
-Propose = Callable[[Noise], tuple[Draft, list[tuple[int, ...]]]]
+Propose = Callable[[Coins], tuple[Draft, list[tuple[int, ...]]]]
 """Draws a draft; returns it with the drafted prefix that each target row follows."""
 
-POSITION, STEP, ROW = 7, 3, 2
+POSITION, STEP, LEVEL = 7, 3, 2
 
 
 def frozen(values: object) -> Row:
@@ -53,12 +53,12 @@ def random_laws(seed: int, vocab: int, zeros: float = 0.0) -> ChainLaw:
 def chain(draft_law: ChainLaw, gamma: int, stop: Callable[[tuple[int, ...]], bool] = lambda prefix: False) -> Propose:
     """Draw up to ``gamma`` tokens, fewer where ``stop`` says so about the prefix drawn so far."""
 
-    def propose(noise: Noise) -> tuple[Draft, list[tuple[int, ...]]]:
+    def propose(coins: Coins) -> tuple[Draft, list[tuple[int, ...]]]:
         tokens: tuple[int, ...] = ()
         rows: list[Row] = []
         while len(tokens) < gamma and not stop(tokens):
             rows.append(draft_law(tokens))
-            tokens += (noise.categorical(rows[-1], at=Address("draft", POSITION + len(tokens), STEP, ROW)),)
+            tokens += (coins.draft(len(tokens), rows[-1]),)
         probs = frozen(rows if rows else np.empty((0, len(draft_law(())))))
         return Draft(tokens, probs), [tokens[:i] for i in range(len(tokens) + 1)]
 
@@ -88,7 +88,7 @@ def likeliest(law: Row, before: list[int]) -> Row:
 
 
 def tree(draft_law: ChainLaw, parents: tuple[int, ...], siblings: Siblings) -> Propose:
-    def propose(noise: Noise) -> tuple[Draft, list[tuple[int, ...]]]:
+    def propose(coins: Coins) -> tuple[Draft, list[tuple[int, ...]]]:
         prefixes: list[tuple[int, ...]] = [()]
         tokens: list[int] = []
         rows: list[Row] = []
@@ -96,8 +96,7 @@ def tree(draft_law: ChainLaw, parents: tuple[int, ...], siblings: Siblings) -> P
             before = [tokens[i] for i in range(node) if parents[i] == parent]
             prefix = prefixes[parent + 1]
             rows.append(siblings(draft_law(prefix), before))
-            at = Address("draft", POSITION + len(prefix), STEP, ROW, node=node)
-            tokens.append(noise.categorical(rows[-1], at=at))
+            tokens.append(coins.draft(len(prefix), rows[-1], node=node))
             prefixes.append((*prefix, tokens[-1]))
         return Draft(tuple(tokens), frozen(rows), parents), prefixes
 
@@ -109,9 +108,10 @@ def tree(draft_law: ChainLaw, parents: tuple[int, ...], siblings: Siblings) -> P
 
 def judge(verify: Verify, target: ChainLaw, propose: Propose, noise: Noise) -> tuple[tuple[int, ...], Verdict]:
     """One step: what it emits, and the verdict."""
-    draft, prefixes = propose(noise)
+    coins = Coins(noise, position=POSITION, step=STEP, level=LEVEL)
+    draft, prefixes = propose(coins)
     target_probs = frozen([target(prefix) for prefix in prefixes])
-    verdict = verify(draft, target_probs, noise, position=POSITION, step=STEP, row=ROW)
+    verdict = verify(draft, target_probs, coins)
     assert len(verdict.accepted) == verdict.num_accepted
     return (*(draft.tokens[i] for i in verdict.accepted), verdict.next_token), verdict
 

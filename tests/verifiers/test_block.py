@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from numpy.typing import NDArray
 
+from minispec.contracts.audited_noise import AuditedNoise
 from minispec.errors import InvariantError
-from minispec.noise import Address, AuditedNoise, Noise, PhiloxNoise
+from minispec.noise import Coins, PhiloxNoise
 from minispec.records import Draft, Verdict
 from minispec.verifiers import block, expected_accepted, gumbel, lenient, match, rejection
 from minispec.verifiers.block import block_residual
@@ -117,7 +118,7 @@ def test_one_draft_is_rejection_sampling() -> None:
 
 def test_accept_probs_are_the_clipped_products() -> None:
     p, q = exact.frozen([[0.2, 0.8], [0.9, 0.1], [0.5, 0.5]]), exact.frozen([[0.8, 0.2], [0.3, 0.7]])
-    verdict = block.verify(Draft((0, 0), q), p, PhiloxNoise(0), position=0, step=0)
+    verdict = block.verify(Draft((0, 0), q), p, Coins(PhiloxNoise(0), position=0))
     assert verdict.accept_probs == pytest.approx((0.25, 0.75))
 
 
@@ -133,16 +134,16 @@ def test_a_token_impossible_for_the_target_ends_the_block() -> None:
     p = exact.frozen([[0.0, 1.0], [1.0, 0.0], [0.5, 0.5]])
     q = exact.frozen([[1.0, 0.0], [5e-324, 1.0]])
     for seed in range(20):
-        verdict = block.verify(Draft((0, 0), q), p, PhiloxNoise(seed), position=0, step=0)
+        verdict = block.verify(Draft((0, 0), q), p, Coins(PhiloxNoise(seed), position=0))
         assert (verdict.num_accepted, verdict.next_token, verdict.source) == (0, 1, "recovered")
 
 
 def test_refuses_a_tree_and_a_draft_that_could_not_be_drawn() -> None:
     p, q = exact.frozen(np.full((3, 2), 0.5)), exact.frozen([[0.0, 1.0], [0.5, 0.5]])
     with pytest.raises(InvariantError, match=r"tree with parents \(-1, -1\)"):
-        block.verify(Draft((1, 0), q, (-1, -1)), p, PhiloxNoise(0), position=0, step=0)
+        block.verify(Draft((1, 0), q, (-1, -1)), p, Coins(PhiloxNoise(0), position=0))
     with pytest.raises(InvariantError, match="probability 0"):
-        block.verify(Draft((0, 0), q), p, PhiloxNoise(0), position=0, step=0)
+        block.verify(Draft((0, 0), q), p, Coins(PhiloxNoise(0), position=0))
 
 
 # ── wrong versions, each told apart ─────────────────────────────────────────────────────────────────────────────────
@@ -151,11 +152,8 @@ def test_refuses_a_tree_and_a_draft_that_could_not_be_drawn() -> None:
 def broken_block(
     draft: Draft,
     target_probs: NDArray[np.float64],
-    noise: Noise,
+    coins: Coins,
     *,
-    position: int,
-    step: int,
-    row: int = 0,
     stop_at_first_no: bool = False,
     token_residual: bool = False,
     last_row_looks_ahead: bool = False,
@@ -177,9 +175,9 @@ def broken_block(
         elif stop_at_first_no:
             break
     if kept == gamma:
-        return Verdict(kept, noise.categorical(target_probs[gamma], at=Address("bonus", position, step, row)), "bonus")
+        return Verdict(kept, coins.bonus(gamma, target_probs[gamma]), "bonus")
     law = rejection.residual((1.0 if token_residual else at_kept) * target_probs[kept], draft.probs[kept])
-    token = noise.categorical(law / law.sum(), at=Address("residual", position, step, row))
+    token = coins.residual(kept, law / law.sum())
     return Verdict(kept, token, "recovered")
 
 

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from minispec.contracts.audited_noise import AuditedNoise
 from minispec.errors import InvariantError
-from minispec.noise import AuditedNoise, PhiloxNoise
+from minispec.noise import Coins, PhiloxNoise
 from minispec.records import Draft
 from minispec.theory import acceptance_probability as overlap
 from minispec.verifiers import expected_accepted, lenient, rejection, typical
@@ -37,7 +38,7 @@ def tv(one: exact.Row, other: exact.Row) -> float:
 def test_one_draft_misses_the_law_by_the_stated_distance(rule: Any, options: dict[str, float], seed: int) -> None:
     """One judged position, then the target's law: the whole distance is that of the one position."""
     target, draft = random_laws(seed, 4, 0.2), random_laws(seed + 10, 4, 0.2)
-    stated = rule.output_law(target(()), draft(()), **options)
+    stated = rule.output_distribution(target(()), draft(()), **options)
     seen = exact.distance(partial(rule.verify, **options), target, chain(draft, 1), 2)
     assert seen == pytest.approx(tv(stated, target(())), abs=1e-12)
 
@@ -59,7 +60,7 @@ def test_first_token_and_length_as_it_runs_are_the_stated_ones(
     first = np.zeros(3)
     for tokens, prob in exact.emitted_law(verify, target, propose).items():
         first[tokens[0]] += prob
-    stated = rule.output_law(target(()), draft(()), **options) if gamma else target(())
+    stated = rule.output_distribution(target(()), draft(()), **options) if gamma else target(())
     assert np.allclose(first, stated, rtol=0, atol=1e-12)
     predicted = expected_accepted(partial(rule.survival, **options), target, draft, gamma)
     assert exact.expected_length(verify, target, propose) == pytest.approx(predicted, abs=1e-12)
@@ -79,7 +80,7 @@ def block_joint(
                 q = draft(tokens)
                 accept = [rule.survival(1.0, p, q, x, **options) if q[x] else 0.0 for x in range(len(q))]
                 kept = q * accept
-                lost = rule.output_law(p, q, **options) - kept
+                lost = rule.output_distribution(p, q, **options) - kept
             for token in range(len(p)):
                 for law, still in ((kept, True), (lost, False)):
                     key = ((*tokens, token), still)
@@ -129,7 +130,7 @@ def test_lenience_one_is_rejection_sampling() -> None:
 @settings(max_examples=100)
 @given(rows(4), rows(4), st.floats(0.01, 1.0) | st.sampled_from([1e-320, 1e-9, 0.5, 1.0]))
 def test_lenience_loses_in_truth_what_it_gains_in_acceptance(p: exact.Row, q: exact.Row, lenience: float) -> None:
-    law = lenient.output_law(p, q, lenience=lenience)
+    law = lenient.output_distribution(p, q, lenience=lenience)
     gain = lenient.acceptance_probability(p, q, lenience=lenience) - overlap(p, q)
     assert tv(law, p) == pytest.approx(gain, abs=1e-12)
     assert law.sum() == pytest.approx(1.0)
@@ -139,7 +140,7 @@ def test_lenience_loses_in_truth_what_it_gains_in_acceptance(p: exact.Row, q: ex
 
 def test_lenience_of_a_known_example() -> None:
     """Lenience 1/2 accepts min(2p, q) = (.2, .5, .1, .1); the lost tenth goes where p > q, six parts to one."""
-    law = lenient.output_law(P, Q, lenience=0.5)
+    law = lenient.output_distribution(P, Q, lenience=0.5)
     assert law == pytest.approx([0.2 + 0.1 * 6 / 7, 0.5, 0.1 + 0.1 / 7, 0.1])
     assert tv(law, P) == pytest.approx(0.25)
 
@@ -155,7 +156,7 @@ def test_lenience_never_accepts_the_impossible() -> None:
 
 def test_typical_of_a_known_example() -> None:
     """The last token is below the threshold .09; the others come out as the draft likes them."""
-    law = typical.output_law(P, Q, epsilon=0.09, delta=0.3)
+    law = typical.output_distribution(P, Q, epsilon=0.09, delta=0.3)
     assert law == pytest.approx([0.3, 0.56, 0.13, 0.01])
     assert tv(law, P) == pytest.approx(0.26)
 
@@ -175,7 +176,7 @@ def test_typical_wants_more_than_the_threshold() -> None:
 @given(rows(4), rows(4), st.floats(0.001, 0.999), st.floats(0.001, 0.999))
 def test_typical_states_a_law_and_an_acceptance(p: exact.Row, q: exact.Row, epsilon: float, delta: float) -> None:
     options = {"epsilon": epsilon, "delta": delta}
-    law = typical.output_law(p, q, **options)
+    law = typical.output_distribution(p, q, **options)
     assert law.sum() == pytest.approx(1.0)
     assert (law >= 0.0).all()
     accepted = sum(q[x] * typical.survival(1.0, p, q, x, **options) for x in range(4))
@@ -194,7 +195,7 @@ def test_edges(pair: tuple[ChainLaw, ChainLaw, int], case: tuple[Any, dict[str, 
     first = np.zeros(len(target(())))
     for tokens, prob in law.items():
         first[tokens[0]] += prob
-    stated = rule.output_law(target(()), draft(()), **options) if gamma else target(())
+    stated = rule.output_distribution(target(()), draft(()), **options) if gamma else target(())
     assert np.allclose(first, stated, rtol=0, atol=1e-12)
 
 
@@ -202,6 +203,6 @@ def test_edges(pair: tuple[ChainLaw, ChainLaw, int], case: tuple[Any, dict[str, 
 def test_refuses_trees_and_impossible_drafts(rule: Any, options: dict[str, float]) -> None:
     p = frozen(np.full((3, 2), 0.5))
     with pytest.raises(InvariantError, match="tree"):
-        rule.verify(Draft((0, 1), p[:2], (-1, -1)), p, PhiloxNoise(0), position=0, step=0, **options)
+        rule.verify(Draft((0, 1), p[:2], (-1, -1)), p, Coins(PhiloxNoise(0), position=0), **options)
     with pytest.raises(InvariantError, match="probability 0"):
-        rule.verify(Draft((0,), frozen([[0.0, 1.0]])), p[:2], PhiloxNoise(0), position=0, step=0, **options)
+        rule.verify(Draft((0,), frozen([[0.0, 1.0]])), p[:2], Coins(PhiloxNoise(0), position=0), **options)

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from minispec.contracts.audited_noise import AuditedNoise
 from minispec.errors import InvariantError
-from minispec.noise import Address, AuditedNoise, Noise, PhiloxNoise
+from minispec.noise import Address, Coins, PhiloxNoise
 from minispec.records import Draft, Verdict
 from minispec.theory import acceptance_probability as overlap
 from minispec.verifiers import expected_accepted, gumbel, match, rejection
@@ -23,7 +24,7 @@ P, Q = frozen([0.6, 0.3, 0.1]), frozen([0.3, 0.5, 0.2])
 
 # ── same seed, same text ────────────────────────────────────────────────────────────────────────────────────────────
 
-Drafter = Callable[[tuple[int, ...], int, Noise, int], Draft]
+Drafter = Callable[[tuple[int, ...], int, Coins], Draft]
 
 
 def plain_text(target: ChainLaw, length: int, seed: int) -> tuple[int, ...]:
@@ -36,14 +37,12 @@ def plain_text(target: ChainLaw, length: int, seed: int) -> tuple[int, ...]:
 def drafting(draft_law: ChainLaw, *, coupled: bool) -> Drafter:
     """Draw from ``draft_law``, with noise of its own or with the target's."""
 
-    def propose(tokens: tuple[int, ...], gamma: int, noise: Noise, step: int) -> Draft:
+    def propose(tokens: tuple[int, ...], gamma: int, coins: Coins) -> Draft:
         drafted: tuple[int, ...] = ()
         probs = []
         for i in range(gamma):
             probs.append(draft_law(tokens + drafted))
-            own = Address("draft", len(tokens) + i, step)
-            at = Address("sample", len(tokens) + i) if coupled else own
-            drafted += (noise.categorical(probs[-1], at=at),)
+            drafted += ((coins.sample if coupled else coins.draft)(i, probs[-1]),)
         return Draft(drafted, frozen(probs if probs else np.empty((0, 4))))
 
     return propose
@@ -56,9 +55,9 @@ def speculative_text(
     audited, step, kept, judged = AuditedNoise(PhiloxNoise(seed)), 0, 0, 0
     tokens: tuple[int, ...] = ()
     while len(tokens) < length:
-        draft = propose(tokens, gamma, PhiloxNoise(seed), step)
+        draft = propose(tokens, gamma, Coins(PhiloxNoise(seed), position=len(tokens), step=step))
         target_probs = frozen([target(tokens + draft.tokens[:i]) for i in range(len(draft) + 1)])
-        verdict = verify(draft, target_probs, audited, position=len(tokens), step=step)
+        verdict = verify(draft, target_probs, Coins(audited, position=len(tokens), step=step))
         tokens += (*draft.tokens[: verdict.num_accepted], verdict.next_token)
         kept, judged, step = kept + verdict.num_accepted, judged + len(verdict.accept_probs), step + 1
     return tokens[:length], kept, judged
@@ -99,7 +98,7 @@ def test_text_is_that_of_plain_sampling_with_a_tree(siblings: exact.Siblings) ->
         tokens, verdict = exact.judge(match.verify, target, propose, AuditedNoise(PhiloxNoise(seed)))
         plain: tuple[int, ...] = ()
         while len(plain) < len(tokens):
-            at = Address("sample", exact.POSITION + len(plain), row=exact.ROW)
+            at = Address("sample", exact.POSITION + len(plain), level=exact.LEVEL)
             plain += (PhiloxNoise(seed).categorical(target(plain), at=at),)
         assert tokens == plain
         assert verdict.path is not None
@@ -156,11 +155,11 @@ def test_a_deterministic_draft_makes_it_rejection_sampling(rule: Any) -> None:
 def test_drawing_again_after_a_mismatch_is_wrong() -> None:
     """Negative control: the draw that did not match must be the one that is emitted."""
 
-    def match_then_redraw(draft: Draft, target_probs: exact.Row, noise: Noise, **at: Any) -> Verdict:
+    def match_then_redraw(draft: Draft, target_probs: exact.Row, coins: Coins) -> Verdict:
         verdict = match.verify(draft, target_probs, coins)
         if verdict.source != "recovered":
             return verdict
-        again = noise.categorical(target_probs[verdict.num_accepted], at=Address("residual", 0))
+        again = coins.residual(verdict.num_accepted, target_probs[verdict.num_accepted])
         return Verdict(verdict.num_accepted, again, "recovered")
 
     p, q = frozen([0.4, 0.3, 0.2, 0.1]), frozen([0.1, 0.2, 0.3, 0.4])
@@ -170,7 +169,7 @@ def test_drawing_again_after_a_mismatch_is_wrong() -> None:
 def test_match_walks_into_the_sampled_child() -> None:
     one_hot = frozen(np.eye(3))
     draft = Draft((1, 2, 0), frozen(np.eye(3)[[1, 2, 0]]), parents=(-1, -1, 1))
-    verdict = match.verify(draft, one_hot[[2, 0, 0, 1]], PhiloxNoise(0), position=0, step=0)
+    verdict = match.verify(draft, one_hot[[2, 0, 0, 1]], Coins(PhiloxNoise(0), position=0))
     assert (verdict.path, verdict.num_accepted, verdict.next_token, verdict.source) == ((1, 2), 2, 1, "bonus")
     assert verdict.accept_probs == (0.0, 1.0, 1.0)
 
@@ -201,7 +200,7 @@ def test_the_race_as_it_runs_has_the_closed_form(p: exact.Row, q: exact.Row) -> 
     for position in range(n):
         drafted = PhiloxNoise(11).categorical(q, at=Address("sample", position))
         draft = Draft((drafted,), q[None])
-        verdict = gumbel.verify(draft, np.stack([p, p]), PhiloxNoise(11), position=position, step=0)
+        verdict = gumbel.verify(draft, np.stack([p, p]), Coins(PhiloxNoise(11), position=position))
         both[drafted] += verdict.num_accepted
     assert both.sum() / n == pytest.approx(gumbel.acceptance_probability(p, q), abs=t)
     per_token = [q[x] * gumbel.match_probability(p, q, x) for x in range(len(p))]
@@ -219,7 +218,7 @@ def test_the_coupled_length_is_the_predicted_one() -> None:
         prefixes = [tokens[:i] for i in range(gamma + 1)]
         drafted = Draft(tokens, np.stack([draft(prefix) for prefix in prefixes[:-1]]))
         target_probs = np.stack([target(prefix) for prefix in prefixes])
-        kept += gumbel.verify(drafted, target_probs, noise, position=0, step=0).num_accepted
+        kept += gumbel.verify(drafted, target_probs, Coins(noise, position=0)).num_accepted
     predicted = expected_accepted(gumbel.survival, target, draft, gamma)
     assert kept / n / gamma == pytest.approx(predicted / gamma, abs=t)
 
@@ -244,7 +243,7 @@ def test_coupled_acceptance_lies_between_independent_and_overlap(p: exact.Row, q
 def test_the_stated_probabilities_average_to_the_acceptance(p: exact.Row, q: exact.Row) -> None:
     stated = 0.0
     for x in map(int, np.flatnonzero(q)):
-        verdict = gumbel.verify(Draft((x,), q[None]), np.stack([p, p]), PhiloxNoise(0), position=0, step=0)
+        verdict = gumbel.verify(Draft((x,), q[None]), np.stack([p, p]), Coins(PhiloxNoise(0), position=0))
         stated += q[x] * verdict.accept_probs[0]
     assert stated == pytest.approx(gumbel.acceptance_probability(p, q), abs=1e-12)
 
@@ -252,9 +251,9 @@ def test_the_stated_probabilities_average_to_the_acceptance(p: exact.Row, q: exa
 def test_gumbel_refuses_trees_and_impossible_drafts() -> None:
     p = frozen(np.full((3, 2), 0.5))
     with pytest.raises(InvariantError, match="tree"):
-        gumbel.verify(Draft((0, 1), p[:2], (-1, -1)), p, PhiloxNoise(0), position=0, step=0)
+        gumbel.verify(Draft((0, 1), p[:2], (-1, -1)), p, Coins(PhiloxNoise(0), position=0))
     with pytest.raises(InvariantError, match="probability 0"):
-        gumbel.verify(Draft((0,), frozen([[0.0, 1.0]])), p[:2], PhiloxNoise(0), position=0, step=0)
+        gumbel.verify(Draft((0,), frozen([[0.0, 1.0]])), p[:2], Coins(PhiloxNoise(0), position=0))
 
 
 @given(st.lists(st.floats(1e-6, 1.0), min_size=1, max_size=6), st.data())  # subnormal quotients have fewer bits

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from minispec.contracts.audited_noise import AuditedNoise
 from minispec.errors import InvariantError, OptionError
-from minispec.noise import Address, AuditedNoise, PhiloxNoise
+from minispec.noise import Address, Coins, PhiloxNoise
 from minispec.records import Draft
 from minispec.verifiers import VERIFIER_NAMES, expected_accepted, get_verifier, lenient, typical
 from tests.verifiers import exact
@@ -42,10 +43,10 @@ def test_options_are_part_of_the_name_and_reach_the_rule() -> None:
     assert rule.name == "lenient:lenience=0.123456789"
     assert get_verifier(rule.name).name == rule.name
     for rule, law in (
-        (get_verifier("lenient:lenience=0.25"), lenient.output_law(target(()), draft(()), lenience=0.25)),
+        (get_verifier("lenient:lenience=0.25"), lenient.output_distribution(target(()), draft(()), lenience=0.25)),
         (
             get_verifier("typical:delta=0.9,epsilon=0.4"),
-            typical.output_law(target(()), draft(()), epsilon=0.4, delta=0.9),
+            typical.output_distribution(target(()), draft(()), epsilon=0.4, delta=0.9),
         ),
     ):
         stated = 0.5 * np.abs(law - target(())).sum()
@@ -98,8 +99,9 @@ def test_nothing_drafted_is_a_plain_draw(name: str) -> None:
     row = frozen([[0.1, 0.2, 0.3, 0.4]])
     for seed in range(20):
         noise = AuditedNoise(PhiloxNoise(seed))
-        verdict = get_verifier(name).verify(Draft((), frozen(np.empty((0, 4)))), row, noise, position=5, step=9, row=1)
-        at = Address("sample", 5, row=1)
+        coins = Coins(noise, position=5, step=9, level=1)
+        verdict = get_verifier(name).verify(Draft((), frozen(np.empty((0, 4)))), row, coins)
+        at = Address("sample", 5, level=1)
         assert (verdict.num_accepted, verdict.source, verdict.accept_probs) == (0, "plain", ())
         assert (noise.reads, verdict.next_token) == ({at}, PhiloxNoise(seed).categorical(row[0], at=at))
 
@@ -120,7 +122,7 @@ def test_verdicts_hold_together(name: str, pair: tuple[ChainLaw, ChainLaw, int],
     judged = gamma if name == "block" else min(gamma, verdict.num_accepted + 1)
     assert len(verdict.accept_probs) == judged
     assert all(target(tokens[:i])[token] > 0.0 for i, token in enumerate(tokens))
-    assert {(at.row, at.position >= exact.POSITION) for at in noise.reads} == {(exact.ROW, True)}
+    assert {(at.level, at.position >= exact.POSITION) for at in noise.reads} == {(exact.LEVEL, True)}
     assert all(at.step == (0 if at.purpose == "sample" else exact.STEP) for at in noise.reads)
 
 

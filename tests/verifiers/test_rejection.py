@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from minispec.contracts import Enumerator, total_variation
 from minispec.errors import InvariantError
-from minispec.noise import Address
+from minispec.noise import Address, Coins
 from minispec.records import Draft
 from minispec.theory import acceptance_probability
 from minispec.verifiers import rejection
@@ -58,7 +58,7 @@ def problems(draw, gamma):
 def run(noise, target, draft_probs):
     """Draw a draft from q (the rows do not depend on earlier tokens), verify it, return the verdict and the draft."""
     tokens = tuple(noise.categorical(row, Address("draft", i)) for i, row in enumerate(draft_probs))
-    verdict = rejection.verify(Draft(tokens, draft_probs), target, noise, position=0, step=0)
+    verdict = rejection.verify(Draft(tokens, draft_probs), target, Coins(noise, position=0))
     return tokens, verdict
 
 
@@ -165,21 +165,22 @@ def test_noise_is_read_where_the_docs_say(accepted):
     probs = np.full((5, 3), 1.0 / 3.0)
     skewed = np.array([[0.6, 0.2, 0.2]] * 4)
     noise = Scripted(*[True] * accepted, *([False] if accepted < 4 else []), 1)
-    verdict = rejection.verify(Draft((0, 0, 0, 0), skewed), probs, noise, position=10, step=3, row=2)
+    verdict = rejection.verify(Draft((0, 0, 0, 0), skewed), probs, Coins(noise, position=10, step=3, level=2))
     assert (verdict.num_accepted, verdict.next_token) == (accepted, 1)
-    wanted = [Address("accept", 10 + i, 3, 2) for i in range(min(4, accepted + 1))]
-    wanted.append(Address("bonus" if accepted == 4 else "residual", 10 + accepted, 3, 2))
+    wanted = [Address("accept", 10 + i, 3, level=2) for i in range(min(4, accepted + 1))]
+    wanted.append(Address("bonus" if accepted == 4 else "residual", 10 + accepted, 3, level=2))
     assert noise.reads == wanted
 
 
 def test_no_draft_reads_plain_decodings_noise():
     """So gamma = 0 gives plain decoding's tokens, seed for seed."""
     noise = Scripted(1)
-    verdict = rejection.verify(Draft((), np.empty((0, 2))), np.array([[0.5, 0.5]]), noise, position=4, step=9, row=1)
-    assert (verdict.source, noise.reads) == ("plain", [Address("sample", 4, row=1)])
+    coins = Coins(noise, position=4, step=9, level=1)
+    verdict = rejection.verify(Draft((), np.empty((0, 2))), np.array([[0.5, 0.5]]), coins)
+    assert (verdict.source, noise.reads) == ("plain", [Address("sample", 4, level=1)])
 
 
 def test_a_token_of_probability_zero_is_a_contradiction():
     draft = Draft((1,), np.array([[1.0, 0.0]]))
     with pytest.raises(InvariantError, match="proposed token 1"):
-        rejection.verify(draft, np.full((2, 2), 0.5), Scripted(True, 0), position=0, step=0)
+        rejection.verify(draft, np.full((2, 2), 0.5), Coins(Scripted(True, 0), position=0))

@@ -11,12 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from minispec.contracts.audited_noise import AuditedNoise
 from minispec.errors import InvariantError
-from minispec.noise import Address, AuditedNoise, Noise, PhiloxNoise
+from minispec.noise import Coins, PhiloxNoise
 from minispec.records import Draft, Verdict
 from minispec.verifiers import rejection
 from minispec.verifiers import tree as rule
-from minispec.verifiers.base import children
+from minispec.verifiers.base import list_children
 from minispec.verifiers.rejection import residual
 from tests.verifiers import exact
 from tests.verifiers.exact import always, chain, frozen, independent, likeliest, random_laws, tree, without_replacement
@@ -106,14 +107,14 @@ def test_siblings_are_tried_in_order_and_the_path_is_reported() -> None:
     eye = np.eye(3)
     draft = Draft((0, 1, 2, 0), frozen(eye[[0, 1, 2, 0]]), parents=(-1, -1, 1, 1))
     target_probs = frozen(eye[[1, 0, 0, 0, 2]])
-    verdict = rule.verify(draft, target_probs, AuditedNoise(PhiloxNoise(0)), position=0, step=0)
+    verdict = rule.verify(draft, target_probs, Coins(AuditedNoise(PhiloxNoise(0)), position=0))
     assert verdict == Verdict(2, 2, "bonus", (0.0, 1.0, 0.0, 1.0), (1, 3))
     assert verdict.accepted == (1, 3)
 
 
 def test_all_candidates_rejected_recovers_from_what_is_wanted_still() -> None:
     draft = Draft((0, 1), frozen(np.eye(3)[[0, 1]]), parents=(-1, -1))
-    verdict = rule.verify(draft, frozen(np.eye(3)[[2, 0, 0]]), PhiloxNoise(0), position=0, step=0)
+    verdict = rule.verify(draft, frozen(np.eye(3)[[2, 0, 0]]), Coins(PhiloxNoise(0), position=0))
     assert verdict == Verdict(0, 2, "recovered", (0.0, 0.0), ())
 
 
@@ -123,28 +124,26 @@ def test_each_candidate_has_its_own_coin() -> None:
     for seed in range(100):
         noise = AuditedNoise(PhiloxNoise(seed))
         exact.judge(rule.verify, target, tree(draft, (-1, -1, -1, 0, 0, 1, 1, 2, 2), independent), noise)
-        assert {at.row for at in noise.reads} == {exact.ROW}
+        assert {at.level for at in noise.reads} == {exact.LEVEL}
 
 
 @pytest.mark.parametrize("parents", [(0,), (-1, 1), (-1, 2, 0), (-2,)])
 def test_refuses_a_node_before_its_parent(parents: tuple[int, ...]) -> None:
     draft = Draft((0,) * len(parents), frozen(np.ones((len(parents), 1))), parents)
     with pytest.raises(InvariantError, match="a parent comes before its children"):
-        rule.verify(draft, frozen(np.ones((len(parents) + 1, 1))), PhiloxNoise(0), position=0, step=0)
+        rule.verify(draft, frozen(np.ones((len(parents) + 1, 1))), Coins(PhiloxNoise(0), position=0))
 
 
 def test_refuses_a_candidate_that_could_not_be_drawn() -> None:
     draft = Draft((0,), frozen([[0.0, 1.0]]), (-1,))
     with pytest.raises(InvariantError, match="probability 0"):
-        rule.verify(draft, frozen([[0.5, 0.5]] * 2), PhiloxNoise(0), position=0, step=0)
+        rule.verify(draft, frozen([[0.5, 0.5]] * 2), Coins(PhiloxNoise(0), position=0))
 
 
 # ── wrong versions, each told apart ─────────────────────────────────────────────────────────────────────────────────
 
 
-def broken_tree(
-    draft: Draft, target_probs: NDArray[np.float64], noise: Noise, *, position: int, step: int, row: int, mistake: str
-) -> Verdict:
+def broken_tree(draft: Draft, target_probs: NDArray[np.float64], coins: Coins, *, mistake: str) -> Verdict:
     """The rule with one mistake; siblings under the root only."""
     wanted = target_probs[0]
     once = residual(wanted, draft.probs[0])
@@ -154,20 +153,19 @@ def broken_tree(
             continue
         judged.add(token)
         by = target_probs[0] if mistake == "never updates" else wanted
-        coin = noise.bernoulli(min(1.0, by[token] / draft.probs[node, token]), Address("accept", position, node=node))
-        if coin:
-            bonus = noise.categorical(target_probs[node + 1], at=Address("bonus", position + 1))
+        if coins.accept(0, min(1.0, by[token] / draft.probs[node, token]), node):
+            bonus = coins.bonus(1, target_probs[node + 1])
             return Verdict(1, bonus, "bonus", (), (node,))
         if mistake == "updates once" and node > 0:
             continue
         wanted = residual(wanted, draft.probs[node])
     law = {"replaces from the target": target_probs[0], "never updates": once}.get(mistake, wanted)
-    return Verdict(0, noise.categorical(law, at=Address("residual", position)), "recovered", (), ())
+    return Verdict(0, coins.residual(0, law), "recovered", (), ())
 
 
 def bias(mistake: str, k: int, siblings: exact.Siblings = independent) -> float:
-    def verify(*args: Any, **kwargs: Any) -> Verdict:
-        return broken_tree(*args, **kwargs, mistake=mistake)
+    def verify(*args: Any) -> Verdict:
+        return broken_tree(*args, mistake=mistake)
 
     return exact.distance(verify, always(*P), tree(always(*Q), (-1,) * k, siblings), 2)
 
@@ -196,13 +194,13 @@ def test_mistakes_change_the_law(mistake: str) -> None:
 def test_stating_the_first_siblings_row_for_all_is_wrong_without_replacement() -> None:
     """The drafter's mistake: later siblings were drawn from the rest."""
 
-    def propose(noise: Noise) -> tuple[Draft, list[tuple[int, ...]]]:
-        draft, prefixes = tree(always(*Q), (-1, -1), without_replacement)(noise)
+    def propose(coins: Coins) -> tuple[Draft, list[tuple[int, ...]]]:
+        draft, prefixes = tree(always(*Q), (-1, -1), without_replacement)(coins)
         return Draft(draft.tokens, frozen([Q, Q]), draft.parents), prefixes
 
     assert exact.distance(rule.verify, always(*P), propose, 2) > 0.01
 
 
 def test_children_of_a_chain_and_of_a_tree() -> None:
-    assert children(Draft((5, 6), frozen(np.ones((2, 7))))) == [[0], [1], []]
-    assert children(Draft((5, 6, 6), frozen(np.ones((3, 7))), (-1, -1, 0))) == [[0, 1], [2], [], []]
+    assert list_children(Draft((5, 6), frozen(np.ones((2, 7))))) == [[0], [1], []]
+    assert list_children(Draft((5, 6, 6), frozen(np.ones((3, 7))), (-1, -1, 0))) == [[0, 1], [2], [], []]

@@ -88,11 +88,12 @@ def norm_case(x, rng=None):
 
 def norm_cases():
     rng = np.random.default_rng(0)
-    return [norm_case(np.array([[1.0, 3.0]])), norm_case(4 + arrays(rng, 3, 4)), norm_case(arrays(rng, 4, 4))]
+    rows = [np.array([[1.0, 3.0]]), 4 + arrays(rng, 3, 4), arrays(rng, 4, 4), 100 + arrays(rng, 2, 8)]
+    return [norm_case(x) for x in rows]
 
 
 def hidden_norm(rng):
-    return [norm_case(5 * arrays(rng, 3, 6) - 2, rng)]
+    return [norm_case(5 * arrays(rng, 3, 6) - 2, rng), norm_case(100 + arrays(rng, 2, 5), rng)]
 
 
 def search_norm():
@@ -108,6 +109,10 @@ def search_norm():
 def small_cases():
     rng = np.random.default_rng(1)
     return [norm_case(np.full((1, 4), 2.0)), norm_case(0.003 * arrays(rng, 2, 5))]
+
+
+def hidden_small(rng):
+    return [norm_case(np.full((2, 5), rng.normal()), rng), norm_case(0.003 * arrays(rng, 3, 4), rng)]
 
 
 # q2
@@ -157,13 +162,12 @@ def attention_case(rng, num_queries, num_keys, n_head, head_size, scale=1):
 
 def attention_cases():
     rng = np.random.default_rng(2)
-    return [
-        attention_case(rng, size, size, *heads) for size, heads in [(1, (1, 2)), (2, (1, 3)), (3, (2, 3)), (5, (3, 4))]
-    ]
+    shapes = [(1, (1, 2)), (2, (1, 3)), (3, (2, 3)), (5, (3, 4)), (3, (6, 2))]
+    return [attention_case(rng, size, size, *heads) for size, heads in shapes]
 
 
 def hidden_attention(rng):
-    return [attention_case(rng, 4, 4, 2, 5)]
+    return [attention_case(rng, 4, 4, *heads) for heads in ((2, 5), (int(rng.integers(5, 9)), 2))]
 
 
 def block_cases():
@@ -177,6 +181,10 @@ def hidden_block(rng):
 
 def large_cases():
     return [attention_case(np.random.default_rng(4), 3, 3, 1, 2, scale=30)]
+
+
+def hidden_large(rng):
+    return [attention_case(rng, 3, 4, 2, 2, scale=30)]
 
 
 def search_attention(max_more):
@@ -203,13 +211,19 @@ def forward_cases():
         {"seed": 1, "n_layer": 1, "n_head": 2, "tokens": [3, 0]},
         {"seed": 2, "n_layer": 2, "n_head": 2, "tokens": [1, 1, 6, 4]},
         {"seed": 3, "n_layer": 3, "n_head": 3, "tokens": [5, 2, 0, 3, 1, 6]},
+        {"seed": 4, "n_layer": 1, "n_head": 6, "tokens": [2, 5, 1]},
+        {"seed": 5, "n_layer": 12, "n_head": 1, "tokens": [4, 0, 6]},
     ]
 
 
 def hidden_forward(rng):
     return [
-        {"seed": int(rng.integers(10**6)), "n_layer": 2, "n_head": 3, "tokens": rng.integers(0, 7, 5).tolist()}
-        for _ in range(2)
+        {"seed": int(rng.integers(10**6)), "n_layer": n_layer, "n_head": n_head, "tokens": tokens}
+        for n_layer, n_head, tokens in (
+            (2, 3, rng.integers(0, 7, 5).tolist()),
+            (1, int(rng.integers(4, 7)), rng.integers(0, 7, 4).tolist()),
+            (2, 1, rng.integers(0, 7, 20).tolist()),
+        )
     ]
 
 
@@ -259,12 +273,17 @@ def chunk_cases():
         script_case(0, feed(1), feed(2), n_layer=1, n_head=1),
         script_case(1, feed(1, 5), feed(0)),
         script_case(2, feed(3, 1, 2), feed(4), feed(6, 0, 5)),
+        script_case(3, feed(*range(7), *range(7)), feed(*range(6)), feed(1, 3, 5), feed(2), n_layer=1),  # full
     ]
 
 
+def some_feeds(rng, sizes):
+    return [feed(*rng.integers(0, 7, size).tolist()) for size in sizes]
+
+
 def hidden_chunks(rng):
-    sizes = rng.integers(1, 4, 4)
-    return [script_case(int(rng.integers(10**6)), *(feed(*rng.integers(0, 7, size).tolist()) for size in sizes))]
+    full = [int(size) for size in rng.multinomial(CAPACITY - 4, [0.25] * 4) + 1]
+    return [script_case(int(rng.integers(10**6)), *some_feeds(rng, sizes)) for sizes in (rng.integers(1, 4, 4), full)]
 
 
 def search_chunks():
@@ -278,6 +297,11 @@ def once_cases():
         script_case(0, feed(1), ("feed to another model", [2]), n_layer=1, n_head=1),
         script_case(1, feed(1, 2, 3), ("feed to another model", [5, 0]), feed(6)),
     ]
+
+
+def hidden_once(rng):
+    first, (_, other), last = some_feeds(rng, rng.integers(1, 4, 3))
+    return [script_case(int(rng.integers(10**6)), first, ("feed to another model", other), last)]
 
 
 def rollback_cases():
@@ -335,7 +359,7 @@ def text_cases():
 
 
 def hidden_texts(rng):
-    return [text_case(int(seed), int(rng.integers(4, 9))) for seed in rng.choice(CLEAR, 2, replace=False)]
+    return [text_case(int(seed), int(rng.integers(4, 9))) for seed in rng.choice(CLEAR[4:], 2, replace=False)]
 
 
 # q8
@@ -375,7 +399,7 @@ def hidden_bytes(rng):
 
 CHECKS = [
     Check("a1.q1.rows", observe_norm, cases=norm_cases(), hidden=hidden_norm, search=search_norm, same=NUMBERS),
-    Check("a1.q1.small", observe_norm, cases=small_cases(), same=NUMBERS),
+    Check("a1.q1.small", observe_norm, cases=small_cases(), hidden=hidden_small, same=NUMBERS),
     Check("a1.q2.gelu", observe_gelu, cases=gelu_cases(), hidden=hidden_gelu, same=GELU),
     Check(
         "a1.q3.attention",
@@ -393,7 +417,7 @@ CHECKS = [
         search=lambda: search_attention(max_more=3),
         same=NUMBERS,
     ),
-    Check("a1.q3.large", observe_large, cases=large_cases(), same=LARGE),
+    Check("a1.q3.large", observe_large, cases=large_cases(), hidden=hidden_large, same=LARGE),
     Check(
         "a1.q4.logits",
         observe_forward,
@@ -412,7 +436,7 @@ CHECKS = [
         same=NUMBERS,
         show=show_script,
     ),
-    Check("a1.q5.once", observe_script, cases=once_cases(), same=NUMBERS, show=show_script),
+    Check("a1.q5.once", observe_script, cases=once_cases(), hidden=hidden_once, same=NUMBERS, show=show_script),
     Check(
         "a1.q6.rollback",
         observe_script,

@@ -3,8 +3,8 @@
 `verify`, `propose` and `speculative` are replayed over every answer of their noise, on models whose law depends on the
 whole text as the session's cache holds it; the outcome's exact law is compared with that of the reference solution
 (total variation 1e-9). So every lossless loop passes, however it is written, and none that is biased.
-Only `sample` is sampled, on 4000 fixed vectors of uniforms: a right law stays within a total variation of 0.08 but for
-a chance below 1e-12 (McDiarmid's inequality), and its mistakes are far beyond.
+Only `sample` is sampled, on 5000 vectors of uniforms: a right law of up to 26 tokens stays within a total variation of
+0.08 but for a chance below 1e-12 (McDiarmid's inequality), and its mistakes are far beyond.
 """
 
 import numpy as np
@@ -33,16 +33,28 @@ def around(p, q, token):
 
 
 def accept_cases():
-    return [case for token in range(4) for case in around(P, Q, token)] + around([0.3, 0.7], [0.9, 0.1], 0)
+    pairs = [([0.3, 0.7], [0.9, 0.1], 0), ([0.6, 0.4], [0.9, 0.1], 0), ([3e-8, 1 - 3e-8], [1e-7, 1 - 1e-7], 0)]
+    return [case for token in range(4) for case in around(P, Q, token)] + [
+        case for pair in pairs for case in around(*pair)
+    ]
 
 
 def hidden_accept(rng):
     p, q = rng.dirichlet(np.ones(5)), rng.dirichlet(np.ones(5))
-    return [case for token in range(5) for case in around(p, q, token)]
+    likeliest = int(np.argmax(p))  # drafted too often, so that it is sometimes rejected
+    q_high = np.where(np.arange(5) == likeliest, 1 - 0.3 * (1 - p[likeliest]), 0.3 * p)
+    q_high = q_high / q_high.sum()
+    return [case for token in range(5) for case in around(p, q, token)] + around(p, q_high, likeliest)
 
 
 def never_cases():
     return [accept_case([0.0, 1.0], [0.5, 0.5], 0, u) for u in (0.0, 1e-9, 0.5)]
+
+
+def hidden_never(rng):
+    token = int(rng.integers(4))
+    p, q = np.where(np.arange(4) == token, 0.0, rng.dirichlet(np.ones(4))), rng.dirichlet(np.ones(4))
+    return [accept_case(p / p.sum(), q, token, u) for u in (0.0, float(rng.random()))]
 
 
 # q2
@@ -62,11 +74,15 @@ def residual_cases():
         residual_case(P, Q),
         residual_case([0.2, 0.5, 0.3], [0.5, 0.25, 0.25]),
         residual_case([0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]),
+        residual_case([0.5, 0.25, 0.25], [0.5 + 2**-17, 0.25 - 2**-17, 0.25]),
     ]
 
 
 def hidden_residual(rng):
-    return [residual_case(rng.dirichlet(np.ones(6)), rng.dirichlet(np.ones(6))) for _ in range(2)]
+    p = rng.multinomial(64, np.ones(4) / 4) + 1.0
+    near = (p + 2**-10 * rng.permutation([1, -1, 1, -1])) / p.sum()  # all but equal
+    pairs = [(rng.dirichlet(np.ones(6)), rng.dirichlet(np.ones(6))) for _ in range(2)]
+    return [residual_case(*pair) for pair in [*pairs, (p / p.sum(), near)]]
 
 
 def search_residual():
@@ -84,15 +100,20 @@ def equal_cases():
     return [residual_case([0.25, 0.75], [0.25, 0.75]), residual_case(P, P)]
 
 
+def hidden_equal(rng):
+    p = rng.dirichlet(np.ones(5))
+    return [residual_case(p, p)]
+
+
 # q3
 
-NUM_DRAWS = 4000
+NUM_DRAWS = 5000
 LAW_TOLERANCE = 0.08
 
 
 def observe_draws(student, case):
     """Count how often each token is drawn; the first uniforms are spread evenly, the others at random."""
-    rng = np.random.default_rng(7)
+    rng = np.random.default_rng(case["seed"])
     uniforms = rng.random((NUM_DRAWS, len(case["probs"])))
     uniforms[:, 0] = (rng.permutation(NUM_DRAWS) + 0.5) / NUM_DRAWS
     counts = [0] * len(case["probs"])
@@ -117,8 +138,16 @@ def same_frequencies(observed, expected):
     return f"tokens were drawn with frequencies {', '.join(drawn)}, expected {', '.join(wanted)}"
 
 
+SPREAD = np.array([0.5, *[0.5 / 25] * 25])
+"""Half the mass on one token, half on many: whoever cuts off a tail or sharpens is far from it."""
+
+
 def draws_cases():
-    return [{"probs": np.array([0.6, 0.1, 0.3])}]
+    return [{"probs": np.array([0.6, 0.1, 0.3]), "seed": 7}, {"probs": SPREAD, "seed": 8}]
+
+
+def hidden_draws(rng):
+    return [{"probs": rng.dirichlet(np.ones(6)), "seed": int(rng.integers(10**6))}]
 
 
 def observe_support(student, case):
@@ -135,6 +164,12 @@ def support_cases():
         {"probs": np.array([0.0, 0.5, 0.0, 0.5]), "uniforms": rows},
         {"probs": np.array([0.5, 0.5 - 1e-10, 0.0, 0.0]), "uniforms": rows},
     ]
+
+
+def hidden_support(rng):
+    probs = rng.permutation([0.0, 0.0, *rng.dirichlet(np.ones(2))])
+    edges = [[0.0] * 4, [1 - 2**-53] * 4]
+    return [{"probs": probs, "uniforms": [*rng.random((12, 4)).tolist(), *edges]}]
 
 
 # q4
@@ -166,8 +201,19 @@ def random_verify(rng, gamma, vocab_size=3):
 
 
 def one_cases():
-    after = [0.1, 0.2, 0.3, 0.4]
-    return [verify_case([token], [Q], [P, after]) for token in range(4)]
+    after = [0.25, 0.15, 0.35, 0.25]
+    rare = [1e-7, 0.2, 0.3, 0.5 - 1e-7]
+    cases = [verify_case([token], [Q], [P, after]) for token in range(4)]
+    cases.append(verify_case([0], [rare], [[3e-8, 0.4, 0.2, 0.4 - 3e-8], after]))
+    return [*cases, verify_case([1], [Q], [[0.5, 0.0, 0.25, 0.25], after])]  # a draft the target cannot emit
+
+
+def hidden_one(rng):
+    cases = [random_verify(rng, 1, 4) for _ in range(2)]
+    case = random_verify(rng, 1, 4)
+    case["target_probs"][0, case["draft_tokens"][0]] = 0.0
+    case["target_probs"][0] /= case["target_probs"][0].sum()
+    return [*cases, case]
 
 
 def prefix_cases():
@@ -194,11 +240,24 @@ def bonus_cases():
     return [verify_case([0], p[:1], p[:2]), verify_case([2, 1], p[:2], p)]
 
 
+def hidden_bonus(rng):
+    """Drafts that are always accepted."""
+    cases = [random_verify(rng, gamma) for gamma in (1, 2, 5)]
+    return [case | {"draft_probs": case["target_probs"][:-1].copy()} for case in cases]
+
+
 def empty_cases():
     return [verify_case([], [], [[0.5, 0.3, 0.2]])]
 
 
+def hidden_empty(rng):
+    return [random_verify(rng, 0)]
+
+
 # q5 and q6: sessions that live here
+
+
+MAX_TEXT = 200
 
 
 class Session:
@@ -218,16 +277,17 @@ class Session:
     def begin(self, tokens):
         """Start anew."""
         self.tokens = list(tokens)
-        self.num_forwards = self.num_rows = 0
+        self.fed = []
 
     def score(self, tokens):
         tokens = [int(token) for token in tokens]
         if not tokens:
             raise Refusal("score needs at least one token")
+        if len(self.tokens) + len(tokens) > MAX_TEXT:
+            raise Refusal(f"there is room for {MAX_TEXT} tokens")
         if not all(0 <= token < self._vocab_size for token in tokens):
             raise Refusal(f"tokens are numbers from 0 to {self._vocab_size - 1}, not {tokens}")
-        self.num_forwards += 1
-        self.num_rows += len(tokens)
+        self.fed.append(len(tokens))
         start = len(self.tokens)
         self.tokens += tokens
         return np.array([self._next_probs(tuple(self.tokens[: end + 1])) for end in range(start, len(self.tokens))])
@@ -239,6 +299,14 @@ class Session:
 
     def length(self):
         return len(self.tokens)
+
+    @property
+    def num_forwards(self):
+        return len(self.fed)
+
+    @property
+    def num_rows(self):
+        return sum(self.fed)
 
 
 def lend(session):
@@ -340,6 +408,10 @@ def show_law(case):
     return f"a random target and a random draft over two tokens: {told}"
 
 
+def hidden_propose_cost(rng):
+    return [propose_case(int(rng.integers(10**6)), rng.integers(0, 3, 5).tolist(), int(rng.integers(4)), 3)]
+
+
 def law_cases():
     return [
         law_case(0, [1], 1, 0),
@@ -401,6 +473,7 @@ def observe_cost(student, case):
     drafted = least_work(case)
     prompt, steps, drafts = len(case["prompt"]), len(drafted), sum(drafted)
     return {
+        "longest draft": longest_draft(case, target),
         # a prefill of its own is no waste
         "target forwards too many": max(0, target.num_forwards - steps - (prompt > 1)),
         "tokens too many fed to the target": max(0, target.num_rows - (prompt - 1) - steps - drafts),
@@ -408,6 +481,12 @@ def observe_cost(student, case):
         "draft forwards too many": max(0, draft.num_forwards - drafts - steps - 1),
         "tokens too many fed to the draft": max(0, draft.num_rows - prompt - steps - drafts),
     }
+
+
+def longest_draft(case, target):
+    """Return how much longer than gamma a draft was: what each forward was fed beyond the token that was pending."""
+    first, *later = target.fed or [len(case["prompt"])]
+    return max(0, first - len(case["prompt"]) - case["gamma"], *(fed - 1 - case["gamma"] for fed in later))
 
 
 def least_work(case):
@@ -458,26 +537,32 @@ def cost_cases():
         count_case(12, 3, draft_wrong_at=[2, 8]),
         count_case(12, 3, draft_wrong_at=[3], prompt=(0, 1)),
         count_case(4, 0),
+        count_case(16, 7),
+        count_case(9, 0, prompt=(0, 1, 2)),
     ]
 
 
 def hidden_costs(rng):
-    return [count_case(int(rng.integers(8, 16)), int(rng.integers(1, 5)), None, rng.integers(1, 16, 3).tolist())]
+    return [
+        count_case(int(rng.integers(8, 16)), int(rng.integers(1, 5)), None, rng.integers(1, 16, 3).tolist()),
+        count_case(int(rng.integers(12, 18)), int(rng.integers(5, 9))),
+        count_case(int(rng.integers(3, 9)), 0),
+    ]
 
 
 CHECKS = [
     Check("a2.q1.accept", observe_accept, cases=accept_cases(), hidden=hidden_accept),
-    Check("a2.q1.never", observe_accept, cases=never_cases()),
+    Check("a2.q1.never", observe_accept, cases=never_cases(), hidden=hidden_never),
     Check("a2.q2.residual", observe_residual, cases=residual_cases(), hidden=hidden_residual, search=search_residual),
-    Check("a2.q2.equal", observe_residual, cases=equal_cases()),
-    Check("a2.q3.law", observe_draws, cases=draws_cases(), same=same_frequencies),
-    Check("a2.q3.impossible", observe_support, cases=support_cases()),
-    Check("a2.q4.one", observe_verify, cases=one_cases()),
+    Check("a2.q2.equal", observe_residual, cases=equal_cases(), hidden=hidden_equal),
+    Check("a2.q3.law", observe_draws, cases=draws_cases(), hidden=hidden_draws, same=same_frequencies),
+    Check("a2.q3.impossible", observe_support, cases=support_cases(), hidden=hidden_support),
+    Check("a2.q4.one", observe_verify, cases=one_cases(), hidden=hidden_one),
     Check("a2.q4.prefix", observe_verify, cases=prefix_cases(), hidden=hidden_prefix, search=search_prefix),
-    Check("a2.q4.bonus", observe_verify, cases=bonus_cases()),
-    Check("a2.q4.empty", observe_verify, cases=empty_cases()),
+    Check("a2.q4.bonus", observe_verify, cases=bonus_cases(), hidden=hidden_bonus),
+    Check("a2.q4.empty", observe_verify, cases=empty_cases(), hidden=hidden_empty),
     Check("a2.q5.law", observe_propose, cases=propose_cases(), hidden=hidden_propose, show=show_propose),
-    Check("a2.q5.cost", observe_propose_cost, cases=propose_cases(), show=show_propose),
+    Check("a2.q5.cost", observe_propose_cost, cases=propose_cases(), hidden=hidden_propose_cost, show=show_propose),
     Check("a2.q6.law", observe_text, cases=law_cases(), hidden=hidden_laws, search=search_laws, show=show_law),
     Check("a2.q6.ends", observe_end, cases=end_cases(), hidden=hidden_ends, show=show_count),
     Check("a2.q6.cost", observe_cost, cases=cost_cases(), hidden=hidden_costs, show=show_count),

@@ -36,7 +36,7 @@ def hidden_pairs(rng):
     def law(size):
         return rng.multinomial(1000, rng.dirichlet(np.ones(size))) / 1000
 
-    return [pair(law(size), law(size)) for size in (3, 6)]
+    return [pair(law(size), law(size)) for size in (3, 6)] + [pair([*law(3), 0.0], [*law(3), 0.0])]
 
 
 def alphas(*pairs):
@@ -101,15 +101,34 @@ def hidden_speedups(rng):
     return speedups((float(rng.uniform(0.2, 0.9)), int(rng.integers(1, 7)), float(rng.uniform(0.02, 0.4)), RISING))
 
 
+DIP = [1.0, 1.0, 1.9, 1.9, 1.9, 1.9, 1.9, 1.9, 1.9]
+"""A machine that takes rows in pairs and more: the speedup falls before it rises again."""
+
+
 def bests(*rows):
     return [dict(zip(("alpha", "c", "verify_cost"), row, strict=True)) for row in rows]
 
 
 BESTS = bests(
     (0.8, 0.1, FLAT), (0.5, 0.05, RISING), (0.3, 0.5, FLAT), (0.7, 0.1, STEEP), (0.9, 0.02, RISING),
-    (0.95, 0.01, FLAT[:3]), (0.0, 0.0, FLAT),
+    (0.95, 0.01, FLAT[:3]), (0.9, 0.05, DIP), (0.0, 0.0, FLAT),
 )  # fmt: skip
 """The two best speedups of each case are well apart, but in the last: there all are exactly 1."""
+
+
+def clear_bests(rng):
+    """Draw machines on which the best gamma is no close call."""
+    while True:
+        alpha, c = round(rng.uniform(0.2, 0.95), 3), round(rng.uniform(0.01, 0.3), 3)
+        costs = [1.0, *(1.0 + np.cumsum(rng.choice([0.0, 0.1, 0.8], 7))).round(3).tolist()]
+        gains = [sum(alpha**k for k in range(g + 1)) / (g * c + costs[g]) for g in range(8)]
+        second, best = np.sort(gains)[-2:]
+        if best - second > 1e-3:
+            yield alpha, c, costs
+
+
+def hidden_bests(rng):
+    return bests(*(row for row, _ in zip(clear_bests(rng), range(4), strict=False)))
 
 
 def breaks(*rows):
@@ -117,8 +136,10 @@ def breaks(*rows):
 
 
 BREAKS = breaks(
-    (5, 0.05, FLAT), (5, 0.3, FLAT), (1, 0.2, FLAT), (3, 0.1, RISING), (2, 0.85, RISING), (1, 0.0, FLAT), (2, 1.5, FLAT)
-)
+    (5, 0.05, FLAT), (5, 0.3, FLAT), (1, 0.2, FLAT), (3, 0.1, RISING), (2, 0.85, RISING), (1, 0.0, FLAT), (2, 1.5, FLAT),
+    (2, 0.5, [1.0, 1.5, 2.0]),
+)  # fmt: skip
+"""In the last case drafting pays at alpha = 1 and nowhere else."""
 
 
 def hidden_breaks(rng):
@@ -130,6 +151,10 @@ def shapes(*rows):
 
 
 SHAPES = shapes((1, 1, 1), (12, 768, 50257), (3, 8, 20))
+
+
+def hidden_shapes(rng):
+    return shapes([int(number) for number in rng.integers(2, 60, 3)])
 
 
 def forwards(*rows):
@@ -153,11 +178,19 @@ def machines(*rows):
 MACHINES = machines((8e9, 4e9, 4e11, 4e10), (8e11, 4e9, 4e11, 4e10), (1e10, 1e9, 1e10, 1e9))
 
 
+def hidden_machines(rng):
+    return machines(*((10.0 ** rng.uniform((9, 8, 10, 9), (12, 11, 12, 11))).round().tolist() for _ in range(4)))
+
+
 def ridges(*rows):
     return [dict(zip(("peak", "bandwidth", "bytes_per_number"), row, strict=True)) for row in rows]
 
 
 RIDGES = ridges((400e9, 40e9, 4), (989e12, 3.35e12, 2), (100e9, 50e9, 1))
+
+
+def hidden_ridges(rng):
+    return ridges(*((*(10.0 ** rng.uniform((10, 9), (13, 12))).round().tolist(), n) for n in (1, 2, 4)))
 
 
 def batches(*rows):
@@ -194,12 +227,13 @@ def responses(*rows):
 
 
 RESPONSES = responses(
-    (0, 0.5, 2), (1, 0.5, 3), (2, 0.5, 1), (5, 0.8, 3), (7, 0.0, 4), (9, 1.0, 3), (40, 0.7, 5), (4, 0.6, 0)
+    (0, 0.5, 2), (1, 0.5, 3), (2, 0.5, 1), (5, 0.8, 3), (7, 0.0, 4), (9, 1.0, 3), (13, 0.7, 5), (4, 0.6, 0)
 )
+"""Few enough tokens for a recursion that remembers nothing, which is a right answer."""
 
 
 def hidden_responses(rng):
-    return responses((int(rng.integers(5, 60)), float(rng.uniform(0.2, 0.9)), int(rng.integers(1, 8))))
+    return responses((int(rng.integers(5, 14)), float(rng.uniform(0.2, 0.9)), int(rng.integers(1, 8))))
 
 
 def search_responses():
@@ -219,6 +253,7 @@ CHECKS = [
             pair([0.4, 0.3, 0.2, 0.1], [0.1, 0.2, 0.3, 0.4]),
             pair([0.5, 0.5, 0.0], [0.0, 0.0, 1.0]),
             pair([0.3, 0.7], [0.3, 0.7]),
+            pair([0.4, 0.6, 0.0], [0.1, 0.9, 0.0]),
         ],
         hidden=hidden_pairs,
     ),
@@ -226,12 +261,12 @@ CHECKS = [
     check("a3.q2.law", "tokens_law", TAUS, hidden=hidden_alphas, search=search_alphas),
     check("a3.q3.estimate", "estimate", RUNS, hidden=hidden_runs, search=search_runs),
     check("a3.q4.speedup", "speedup", SPEEDUPS, hidden=hidden_speedups),
-    check("a3.q4.best", "best_gamma", BESTS),
+    check("a3.q4.best", "best_gamma", BESTS, hidden=hidden_bests),
     check("a3.q4.break_even", "break_even_alpha", BREAKS, hidden=hidden_breaks),
-    check("a3.q5.weights", "count_weights", SHAPES),
+    check("a3.q5.weights", "count_weights", SHAPES, hidden=hidden_shapes),
     check("a3.q5.costs", "forward_costs", FORWARDS, hidden=hidden_forwards),
-    check("a3.q6.time", "roofline_time", MACHINES),
-    check("a3.q6.ridge", "ridge_rows", RIDGES),
+    check("a3.q6.time", "roofline_time", MACHINES, hidden=hidden_machines),
+    check("a3.q6.ridge", "ridge_rows", RIDGES, hidden=hidden_ridges),
     check("a3.q6.batch", "roofline_verify_cost", BATCHES, hidden=hidden_batches),
     check("a3.q7.position", "tau_by_position", POSITIONS, hidden=hidden_positions),
     check("a3.q7.pooled", "pooled_tau", POOLS, hidden=hidden_pools),

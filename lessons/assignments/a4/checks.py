@@ -146,8 +146,20 @@ PIECES = [
         ("", "a\n", ["\n\n", "\nQ:"]),
         ("", "one<end>", ["<end>"]),
         ("aa", "a", ["aaab"]),
+        ("<en", "ough<end> two", ["<end>"]),
+        ("ab", "c.", ["abd", "."]),
     ]
 ]
+
+
+def hidden_pieces(rng):
+    """Pieces behind a beginning of a stop, which is held; some of them end it."""
+    told = []
+    for ends in (False, True, False, True):
+        stop, other = "<" + random_text(rng, 3), random_text(rng, 3)
+        held, piece = stop[: int(rng.integers(0, 3))], random_text(rng, int(rng.integers(1, 4)))
+        told.append({"held": held, "piece": piece + (stop if ends else stop[:2]), "stops": [stop, "b" + other]})
+    return told
 
 
 def observe_stream(student, case):
@@ -177,6 +189,7 @@ STREAMS = streams(
     (["a", "", "b"], ["ab", "c"]),
     (["x a", "bc"], ["bcd", "abe"]),
     (["stop", "ped"], ["stopped!", "top"]),
+    (["one <e", "lse<end>"], ["<end>"]),
 )
 
 
@@ -347,7 +360,7 @@ CHECKS = [
     check("a4.q1.room", "num_drafts", ROOMS, hidden=hidden_rooms, search=search_rooms),
     check("a4.q2.block", "commit", BLOCKS, hidden=hidden_blocks, search=search_blocks),
     check("a4.q3.cut", "cut", TEXTS, hidden=hidden_texts, search=search_texts),
-    check("a4.q4.piece", "release", PIECES),
+    check("a4.q4.piece", "release", PIECES, hidden=hidden_pieces),
     Check(
         "a4.q4.stream", observe_stream, cases=STREAMS, hidden=hidden_streams, search=search_streams, show=show_stream
     ),

@@ -23,7 +23,7 @@ from minispec.analysis.roofline.shapes import Shape
 from minispec.analysis.roofline.time import predict
 from minispec.analysis.timer import interleave
 from minispec.drafters import ModelDrafter
-from minispec.drafters.base import unlimited
+from minispec.drafters.base import allow_all
 from minispec.errors import InvariantError, OptionError
 from minispec.model import GPT2
 from minispec.model.session import PREFILL_CHUNK, answer
@@ -156,7 +156,7 @@ def cost_timers(
 
     def draft_some() -> Draft:
         coins = Coins(noise, position=len(text), step=next(steps))
-        return answer(drafter.propose(text, _DRAFTED, coins, unlimited))
+        return answer(drafter.propose(text, _DRAFTED, coins, allow_all))
 
     propose = timed(draft_some, lambda: drafter.rollback(len(text) - 1))
     return {

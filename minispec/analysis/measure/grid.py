@@ -11,8 +11,8 @@ from typing import Any
 import minispec
 from minispec.analysis.prompts import Prompt
 from minispec.errors import OptionError
-from minispec.generation.api import check_together
 from minispec.generation.options import Options
+from minispec.generation.prepare import check_together
 from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 
 FORMAT = 1

@@ -14,8 +14,8 @@ from minispec.analysis.measure.record import Record
 from minispec.analysis.measure.summary import Summary, decode_seconds, total_seconds
 
 INTERVALS = (
-    "Intervals are at 95 %: of shares (identical, right answers) Wilson's, of all else the percentile bootstrap over "
-    "prompts (4000 resamples)."
+    "Intervals are at 95 %: of shares (identical, right answers) Wilson's, of all else Student's t with the jackknife "
+    "over prompts, on log odds for acceptances."
 )
 
 

@@ -14,11 +14,11 @@ from minispec.analysis.measure.record import Record, record
 from minispec.analysis.timer import interleave
 from minispec.drafters import load_draft
 from minispec.drafters.spec import MODEL, parse_draft
-from minispec.errors import MissingDependencyError, OptionError, PromptError, shown
+from minispec.errors import OptionError, PromptError, missing, shown
 from minispec.generation import Generation, Stream, stream
 from minispec.loading import load_model
 from minispec.model import GPT2
-from minispec.model.session import LanguageModel
+from minispec.model.language_model import LanguageModel
 
 Load = Callable[[str, str], LanguageModel]
 """Gives the model of a name and of the role "target" or "draft"."""
@@ -164,7 +164,4 @@ def sweep_library(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError:
-        raise MissingDependencyError(
-            f"{name.partition('.')[0]} is not installed; several jobs need it. Try: "
-            "pip install 'minispec-decoding[sweep]'"
-        ) from None
+        raise missing(name.partition(".")[0], "several jobs need", "sweep") from None

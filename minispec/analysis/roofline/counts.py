@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from minispec.analysis.roofline.shapes import Shape
-from minispec.backends.formats import ITEM_BYTES, plain
+from minispec.backends.formats import ITEM_BYTES, find_plain
 from minispec.errors import OptionError, shown
 
 ACTIVATION_BYTES = 4
@@ -146,7 +146,7 @@ class Storage:
     @property
     def scale_bytes(self) -> int:
         """Bytes of a channel's scale."""
-        return 4 if plain(self.dtype) == "int8" else 0
+        return 4 if find_plain(self.dtype) == "int8" else 0
 
     def matrix_bytes(self, num_inputs: int, num_outputs: int) -> tuple[int, int]:
         """Return the bytes of a packed matrix with its scales, and how many of them are padding."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from minispec.analysis.intervals import median
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.small_drafts import BATCH_TOKENS, DOMAINS, balanced, only, workshop
-from minispec.experiments.verdicts import Interval, Verdict, above, median_of, tally
+from minispec.experiments.small_drafts import BATCH_TOKENS, balanced, only, workshop
+from minispec.experiments.verdicts import Interval, Verdict, above, tally
+from minispec.training.mixture import DOMAINS
 from minispec.viz.plots.claims import Chart, with_errors
 
 STEPS = 192
@@ -12,22 +14,21 @@ SEEDS = (1, 2)
 
 
 def measure(setting: Setting) -> Figures:
-    """Train one shape on the target's mix and on novels alone, for as many tokens."""
+    """Train one shape on the target's mix and on old books alone, for as many tokens."""
     place = workshop(setting)
-    family, strangers = [balanced(STEPS, s) for s in SEEDS], [only("novels", STEPS, s) for s in SEEDS]
+    family, strangers = [balanced(STEPS, s) for s in SEEDS], [only("oldbooks", STEPS, s) for s in SEEDS]
     found = place.acceptance(
         [*family, *strangers], setting.scale.prompts * 3, setting.scale.tokens // 2, temperature=1.0
     )
     return {
         "tokens": STEPS * BATCH_TOKENS,
+        "stranger": "old books alone",
         "domains": [
             {
                 "domain": d,
-                "family": median_of([found[r.name][d] for r in family]),
-                "stranger": median_of([found[r.name][d] for r in strangers]),
-                "lead": median_of(
-                    [found[a.name][d] - found[b.name][d] for a, b in zip(family, strangers, strict=True)]
-                ),
+                "family": median([found[r.name][d] for r in family]),
+                "stranger": median([found[r.name][d] for r in strangers]),
+                "lead": median([found[a.name][d] - found[b.name][d] for a, b in zip(family, strangers, strict=True)]),
             }
             for d in DOMAINS
         ],
@@ -44,7 +45,8 @@ def conclude(figures: Figures) -> Conclusion:
     return Conclusion(
         "None: α = 1 − TV(p, q) asks how near the two laws are, not how they came about.",
         f"Two drafts of 0.6M parameters and one tokenizer, each after {figures['tokens'] / 1e6:.1f}M tokens; α at "
-        "temperature 1, two seeds and their range:" + table(("text", "the target's mix", "novels alone", "lead"), rows),
+        "temperature 1, two seeds and their range:"
+        + table(("text", "the target's mix", figures["stranger"], "lead"), rows),
         Verdict(
             word,
             {
@@ -64,7 +66,7 @@ def chart(figures: Figures) -> Chart:
         "Drafts of one size", "text", "α",
         (
             with_errors("the target's mix", (), [f["family"] for f in found]),
-            with_errors("novels alone", (), [f["stranger"] for f in found]),
+            with_errors(figures["stranger"], (), [f["stranger"] for f in found]),
         ),
         categories=[f["domain"] for f in found],
     )  # fmt: skip
@@ -79,6 +81,9 @@ EXPERIMENT = Experiment(
     kind="trained",
     instrument="One shape, one tokenizer, as many tokens; only the training text differs. “Family” is the target's own "
     "mix, “stranger” a corpus the target saw little of.",
+    literature="Leviathan et al. 2023, table 3: acceptance within one family (T5, LaMDA) rises with the draft's size; "
+    "strangers of equal size are not compared.",
+    thresholds={"clear": 0.0, "seeds": SEEDS},
     measure=measure,
     conclude=conclude,
     chart=chart,

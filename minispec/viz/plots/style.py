@@ -25,7 +25,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from minispec.errors import MissingDependencyError, OutputError, reason, shown
+from minispec.errors import OutputError, missing, reason, shown
 from minispec.viz.colours import BLACK, GRID, PLOT, WHITE, contrast
 
 if TYPE_CHECKING:
@@ -77,9 +77,7 @@ def _matplotlib() -> Any:
     try:
         return importlib.import_module("matplotlib")
     except ImportError:
-        raise MissingDependencyError(
-            "matplotlib is not installed; plots need it. Try: pip install 'minispec-decoding[plots]'"
-        ) from None
+        raise missing("matplotlib", "plots need", "plots") from None
 
 
 def styled(plot: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:

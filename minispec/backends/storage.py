@@ -1,0 +1,66 @@
+"""Beside stop 10: where a backend keeps numbers, and in which format."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from minispec.backends import host
+from minispec.backends.formats import DTYPES, round_weights
+from minispec.backends.parts import Array, Index, Linear
+
+
+class Storage:
+    """A backend's memory; these bodies keep everything in NumPy arrays of float32.
+
+    Attributes
+    ----------
+    dtypes : tuple of str
+        The formats :meth:`pack` takes.
+    exact_dtypes : tuple of str
+        Those in which values that fit them give the bits that the same values give in float32.
+    """
+
+    dtypes: tuple[str, ...] = DTYPES
+    exact_dtypes: ClassVar[tuple[str, ...]] = ("float32", "float16", "bfloat16")
+
+    def pack(self, weight: Array, bias: Array | None, dtype: str = "float32") -> Linear:
+        """Prepare a matrix of shape (K, N) for :meth:`linear`; a missing bias counts as zero.
+
+        The reference keeps float32: ``dtype`` rounds the values and saves no memory.
+        """
+        num_outputs = weight.shape[1]
+        bias = np.zeros(num_outputs, np.float32) if bias is None else bias
+        return Linear(np.ascontiguousarray(round_weights(weight, dtype)), np.ascontiguousarray(bias), num_outputs)
+
+    def unpack(self, matrix: Linear) -> Array:
+        """Return the values of a packed matrix, shape (K, N), float32."""
+        return matrix.weight
+
+    def columns(self, matrix: Linear, indices: Index) -> Array:
+        """Return columns of a packed matrix as rows, shape (T, K)."""
+        return np.ascontiguousarray(matrix.weight[:, indices].T)
+
+    def place(self, array: Array) -> Array:
+        """Put a float32 array where this backend computes."""
+        return np.ascontiguousarray(array)
+
+    def fetch(self, array: Array) -> Array:
+        """Return an array of this backend as a NumPy array."""
+        return array
+
+    def zeros(self, shape: tuple[int, ...], dtype: str = "float32") -> Array:
+        """Return keys or values of a new cache, for weights kept in ``dtype``; the reference keeps all in float32."""
+        return np.zeros(shape, np.float32)
+
+    def compact(self, array: Array, row: int, slots: Index) -> None:
+        """Move these slots of one row of keys or values, (L, B, S, H, D), to the front, in every layer."""
+        array[:, row, : len(slots)] = array[:, row, slots]
+
+    def free_bytes(self) -> int | None:
+        """Return how much memory is left where this backend computes, if it can tell."""
+        return host.free_bytes()
+
+    def warm_up(self, dtype: str = "float32") -> None:
+        """Do now whatever the first forward over weights of this format would otherwise wait for (compilation)."""

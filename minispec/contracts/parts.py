@@ -1,0 +1,193 @@
+"""Template tests: hold a drafter or a rule of yours to the engine's law, on models small enough to enumerate.
+
+The unchanged engine is replayed over every branch of its randomness (:class:`minispec.contracts.Enumerator`), and the
+distribution of its texts compared with what plain decoding would write, read off the target's table. Three tokens are
+enough for a mistake about positions, rows or memory to show.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import numpy as np
+
+from minispec.contracts.enumerator import Enumerator
+from minispec.contracts.laws import Outcome, outcome, target_law, total_variation
+from minispec.control import FixedGamma
+from minispec.drafters import Drafter, ModelDrafter, NgramDrafter, TreeDrafter
+from minispec.drafters.base import allow_all
+from minispec.drafters.shapes import fixed_tree
+from minispec.drafters.tree import Siblings
+from minispec.errors import InvariantError
+from minispec.generation import Stream
+from minispec.generation.stopping import Limits
+from minispec.model.session import Session, answer, ask_for
+from minispec.model.toy import TableModel
+from minispec.model.tree_session import TreeSession
+from minispec.noise import Coins, Noise, PhiloxNoise
+from minispec.records import Draft
+from minispec.sampling import Sampler, SamplingParams
+from minispec.verifiers import Verifier, Verify, get_verifier
+
+NewDrafter = Callable[[TreeSession, Sampler], Drafter]
+"""Builds the drafter of one run from the target's session and the run's sampler."""
+
+TOLERANCE = 1e-12
+"""Of a total variation: sums of a few thousand products in double precision err by less."""
+
+_PROMPT = (0, 1, 0)
+_PARAMS = (
+    SamplingParams(temperature=1.0, top_p=1.0),
+    SamplingParams(temperature=0.7, top_p=1.0, top_k=2),
+    SamplingParams(temperature=0.0),
+)
+_TARGET, _DRAFT = TableModel(3, eos_token_id=frozenset({2})), TableModel(3, seed=1)
+_LIMITS = Limits(max_tokens=3, n_positions=_TARGET.n_positions, eos_token_id=_TARGET.eos_token_id)
+
+
+def measure_distance(new_drafter: NewDrafter, verify: Verify, params: SamplingParams, gamma: int) -> float:
+    """Return the total variation between what the engine writes with these parts and what the target alone would."""
+
+    def run(noise: Noise) -> Outcome:
+        return outcome(_start(new_drafter, verify, params, gamma, noise).run())
+
+    return total_variation(Enumerator(run).law(), target_law(_TARGET, params, _PROMPT, _LIMITS))
+
+
+def check_drafter(new_drafter: NewDrafter) -> None:
+    """Check that a drafter leaves the text's distribution alone, keeps to its length, and forgets what it is told to.
+
+    Parameters
+    ----------
+    new_drafter : callable
+        ``new_drafter(target, sampler)`` returns a new drafter; ``target.model.vocab_size`` is 3.
+
+    Raises
+    ------
+    InvariantError
+        Naming what the drafter broke, and with which settings.
+
+    Examples
+    --------
+    >>> check_drafter(lambda target, sampler: NgramDrafter(target.model.vocab_size))
+    """
+    for params in _PARAMS:
+        _check_lengths(new_drafter, params)
+        _check_memory(new_drafter, params)
+        for name, gamma in itertools.product(("rejection", "block"), (1, 2)):
+            distance = measure_distance(new_drafter, get_verifier(name).verify, params, gamma)
+            _require_exact(distance, f"a draft is not drawn from its rows: under rule {name},", params, gamma)
+
+
+def check_rule(verify: Verify | Verifier) -> None:
+    """Check that a rule emits the target's distribution, whatever it is handed; and the promises of a ``Verifier``.
+
+    Drafts come from a model unlike the target, from the target itself, from a model that is sure of a token, and from a
+    lookup; also as trees, if the rule says that it takes those. A rule that promises ``same_seed`` must emit plain
+    sampling's tokens besides, on drafts with the target's noise if it is ``coupled``.
+
+    Parameters
+    ----------
+    verify : Verify or Verifier
+
+    Raises
+    ------
+    InvariantError
+        Naming the draft and the settings with which it fails.
+
+    Examples
+    --------
+    >>> check_rule(get_verifier("block"))
+    """
+    verifier = verify if isinstance(verify, Verifier) else Verifier("rule under test", verify)
+    for params in _PARAMS:
+        for (name, new_drafter), gamma in itertools.product(_drafters(verifier), (0, 1, 2)):
+            distance = measure_distance(new_drafter, verifier.verify, params, gamma)
+            _require_exact(distance, f"the rule is not lossless: on drafts of {name},", params, gamma)
+        if verifier.same_seed:
+            _check_seeds(partial(_draft_with, _DRAFT, coupled=verifier.coupled), verifier.verify, params)
+
+
+def _drafters(verifier: Verifier) -> Iterator[tuple[str, NewDrafter]]:
+    """Yield what a rule must bear, with a name for messages."""
+    sure = TableModel(3, table={_PROMPT: [0.0, 1.0, 0.0]}, seed=2)
+    for name, model in (("another model", _DRAFT), ("the target itself", _TARGET), ("a sure model", sure)):
+        yield name, partial(_draft_with, model)
+    yield "a lookup", lambda target, sampler: NgramDrafter(target.model.vocab_size)
+    if verifier.trees:
+        yield "a tree with replacement", partial(_draft_tree, "with replacement")
+        yield "a tree without replacement", partial(_draft_tree, "without replacement")
+
+
+def _draft_with(model: TableModel, target: TreeSession, sampler: Sampler, *, coupled: bool = False) -> Drafter:
+    return ModelDrafter(Session(model), sampler, coupled=coupled)
+
+
+def _draft_tree(siblings: Siblings, target: TreeSession, sampler: Sampler) -> Drafter:
+    return TreeDrafter(TreeSession(_DRAFT), sampler, fixed_tree((2,)), siblings, num_slots=target.cache.capacity)
+
+
+def _start(new_drafter: NewDrafter | None, verify: Verify, params: SamplingParams, gamma: int, noise: Noise) -> Stream:
+    session, sampler = TreeSession(_TARGET), Sampler(params, len(_PROMPT), _TARGET.eos_token_id)
+    drafter = None if new_drafter is None else new_drafter(session, sampler)
+    rule, policy = Verifier("rule under test", verify), FixedGamma(gamma)
+    return Stream(_PROMPT, session, drafter, sampler, noise, _LIMITS, policy=policy, verifier=rule)
+
+
+def _check_lengths(new_drafter: NewDrafter, params: SamplingParams) -> None:
+    """Ask for so many tokens, and for none."""
+    for gamma in (0, 1, 3):
+        draft = _propose(_make(new_drafter, params), _PROMPT, gamma)
+        if len(draft) > gamma and draft.is_chain:
+            raise InvariantError(f"the drafter was asked for {gamma} tokens and proposed {len(draft)}")
+        if draft.probs.shape[0] != len(draft) or (len(draft) and draft.probs.shape[1] != _TARGET.vocab_size):
+            raise InvariantError(
+                f"a draft of {len(draft)} tokens has probs of shape {draft.probs.shape}; it must have a row for each, "
+                f"({len(draft)}, {_TARGET.vocab_size})"
+            )
+
+
+def _check_memory(new_drafter: NewDrafter, params: SamplingParams) -> None:
+    """Compare a drafter that went back with one that was never there: a step may be interrupted and done again."""
+    text = (*_PROMPT, 1)
+    drafter = _make(new_drafter, params)
+    _propose(drafter, (*text, 2, 0), 2)
+    drafter.rollback(len(text) - 1)
+    again, fresh = _propose(drafter, text, 2), _propose(_make(new_drafter, params), text, 2)
+    if again.tokens != fresh.tokens or not np.array_equal(again.probs, fresh.probs):
+        raise InvariantError(
+            f"after a rollback the drafter proposed {again.tokens}, and a new one {fresh.tokens}; rollback(length) "
+            "must forget whatever lies beyond the first length tokens"
+        )
+
+
+def _check_seeds(new_drafter: NewDrafter, verify: Verify, params: SamplingParams) -> None:
+    for seed in range(50):
+        plain = _start(None, verify, params, 0, PhiloxNoise(seed)).run().token_ids
+        found = _start(new_drafter, verify, params, 2, PhiloxNoise(seed)).run().token_ids
+        if found != plain:
+            raise InvariantError(
+                f"the rule promises plain sampling's tokens; with seed {seed} those are {plain}, and it emits {found}"
+            )
+
+
+def _make(new_drafter: NewDrafter, params: SamplingParams) -> Drafter:
+    session = TreeSession(_TARGET)
+    session.prefill(_PROMPT[:-1])
+    drafter = new_drafter(session, Sampler(params, len(_PROMPT), _TARGET.eos_token_id))
+    drafter.prefill(_PROMPT[:-1])
+    return drafter
+
+
+def _propose(drafter: Drafter, tokens: tuple[int, ...], gamma: int) -> Draft:
+    return answer(ask_for(drafter.propose(tokens, gamma, Coins(PhiloxNoise(0), position=len(tokens)), allow_all)))
+
+
+def _require_exact(distance: float, what: str, params: SamplingParams, gamma: int) -> None:
+    if not distance < TOLERANCE:
+        raise InvariantError(
+            f"{what} with gamma {gamma}, temperature {params.temperature:g} and top_k {params.top_k}, the text is "
+            f"distributed otherwise than the target's: total variation {distance:.3g}"
+        )

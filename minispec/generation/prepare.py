@@ -1,0 +1,100 @@
+"""Beside stop 14: what is checked, read and looked up before a run begins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from minispec.control import FixedGamma, get_policy
+from minispec.drafters import Drafter, parse_draft
+from minispec.errors import OptionError, PromptError
+from minispec.generation.options import Options
+from minispec.model.language_model import LanguageModel
+from minispec.sampling import Constraint
+from minispec.tokenizer import Tokenizer
+from minispec.verifiers import get_verifier
+
+
+def check_together(draft: str, options: Options) -> None:
+    """Refuse a draft that is none, or cannot work with the options, before anything is loaded.
+
+    Raises
+    ------
+    OptionError
+        Naming a combination that does.
+    """
+    spec, verifier = parse_draft(draft), get_verifier(options.verify)
+    if not spec.is_tree:
+        return
+    if not verifier.trees:
+        raise OptionError(
+            f"draft {spec.text!r} proposes a tree, and the rule {verifier.name!r} judges chains. Try --verify tree"
+        )
+    if not isinstance(get_policy(options.gamma), FixedGamma) or options.fallback != "off":
+        raise OptionError(
+            f"draft {spec.text!r} has a shape of its own, which gamma {options.gamma!r} and fallback "
+            f"{options.fallback!r} cannot change. Try --gamma 5 --fallback off"
+        )
+
+
+def build_constraint(options: Options, target: LanguageModel) -> Constraint | None:
+    """Return what the options say about the form of the text, or None.
+
+    Raises
+    ------
+    OptionError
+        If the target lacks what a form needs.
+    """
+    if options.regex is None and options.json_schema is None:
+        return None
+    tokenizer: Tokenizer | None = getattr(target, "tokenizer", None)
+    if tokenizer is None or not target.eos_token_id:
+        raise OptionError(
+            f"a regex or JSON schema needs a tokenizer and an end-of-text token, and {target.name} lacks one of them"
+        )
+    kind = "json_schema" if options.regex is None else "regex"
+    form = options.regex or options.json_schema or ""
+    return Constraint(form, kind, tokenizer, min(target.eos_token_id), target.vocab_size)
+
+
+def draft_model(drafter: Drafter | None) -> LanguageModel | None:
+    """Return the model of a drafter that has one."""
+    session = getattr(drafter, "session", None)
+    return None if session is None else session.model
+
+
+def find_setting(model: LanguageModel | None, what: str, asked: str) -> str:
+    """Return the ``what`` that a model really runs with: a loaded one may differ from what the options ask for."""
+    value = getattr(model, what, asked)
+    return str(getattr(value, "name", value))
+
+
+def encode_prompt(prompt: str | Sequence[int], target: LanguageModel) -> list[int]:
+    """Return the prompt's token ids.
+
+    Raises
+    ------
+    PromptError
+        If there is none, one is not of the target's vocabulary, or they fill its context.
+    """
+    if isinstance(prompt, str):
+        tokenizer: Tokenizer | None = getattr(target, "tokenizer", None)
+        if tokenizer is None:
+            raise PromptError(f"the prompt is text, but {target.name} has no tokenizer. Give token ids")
+        tokens = tokenizer.encode(prompt)
+    else:
+        tokens = [int(token) for token in prompt]
+    if not tokens:
+        raise PromptError(
+            "the prompt is empty; a model continues at least one token. Try '<|endoftext|>' for a fresh text"
+        )
+    if len(tokens) >= target.n_positions:
+        raise PromptError(
+            f"the prompt has {len(tokens)} tokens; {target.name} holds {target.n_positions} with at least one new one. "
+            f"Shorten it to {target.n_positions - 1} tokens"
+        )
+    outside = next((token for token in tokens if not 0 <= token < target.vocab_size), None)
+    if outside is not None:
+        raise PromptError(
+            f"token id {outside} is outside the vocabulary of {target.name}; ids go from 0 to {target.vocab_size - 1}"
+        )
+    return tokens
