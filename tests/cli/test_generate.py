@@ -220,6 +220,13 @@ def test_a_broken_pipe_is_quiet(target: str, draft: str) -> None:
     assert done.stdout.strip() in ("1", "0")  # 0 if the pipe took everything before `true` went away
 
 
+@pytest.mark.parametrize("command", ["", "experiment"])
+def test_help_into_a_pipe_that_is_closed_is_quiet(command: str) -> None:
+    line = f"{{ sleep 0.2; {sys.executable} -m minispec {command}; }} | true"
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=60, check=False)
+    assert done.stderr == ""
+
+
 def test_ctrl_c_ends_with_130_and_leaves_nothing_behind(run: Run, target: str, draft: str, tmp_path: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "minispec", "generate", "-", "--target", target, "--draft", draft, "--trace", "t.jsonl"],
