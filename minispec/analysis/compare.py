@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from minispec.analysis.step_costs import StepCosts, Totals, step_costs
 from minispec.analysis.timer import interleave
+from minispec.analysis.trust import doubts
 from minispec.generation.metrics import Metrics
 from minispec.generation.result import Generation
 
@@ -25,6 +26,8 @@ class Comparison:
         The smallest and the largest ratio of two runs of one round.
     plain_s_per_token, speculative_s_per_token : float
         The medians.
+    plain_range, speculative_range : tuple of float
+        The least and the most seconds per token of a run.
     repeats : int
     same_tokens : bool
         Whether both emitted the same tokens. Expected under the guarantees bit-exact and same-seed, not otherwise.
@@ -36,6 +39,8 @@ class Comparison:
     speedup_range: tuple[float, float]
     plain_s_per_token: float
     speculative_s_per_token: float
+    plain_range: tuple[float, float]
+    speculative_range: tuple[float, float]
     repeats: int
     same_tokens: bool
     costs: StepCosts | None
@@ -73,7 +78,26 @@ def compare(
         speedup_range=(min(ratios), max(ratios)),
         plain_s_per_token=plain_s,
         speculative_s_per_token=speculative_s,
+        plain_range=(min(times["plain"]), max(times["plain"])),
+        speculative_range=(min(times["speculative"]), max(times["speculative"])),
         repeats=repeats,
         same_tokens=results["plain"].token_ids == results["speculative"].token_ids,
         costs=step_costs(*totals.values()) if totals["speculative"].num_draft_tokens else None,
     )
+
+
+def doubts_of_run(
+    generation: Generation, costs: StepCosts | None, comparison: Comparison | None, least_cost_ratio: float
+) -> list[str]:
+    """Return why the timings of a run cannot be trusted (:mod:`minispec.analysis.trust`)."""
+    tau, gamma = generation.metrics.mean_acceptance_length, generation.metrics.num_draft_tokens
+    rows = 1.0 + gamma / max(1, generation.metrics.num_steps)
+    return doubts(
+        spreads=None if comparison is None else {
+            "plain decoding": comparison.plain_range, "speculative decoding": comparison.speculative_range
+        },
+        verify_costs=None if costs is None else {round(rows, 1): costs.verify_cost},
+        cost_ratio=None if costs is None else costs.cost_ratio,
+        least_cost_ratio=least_cost_ratio,
+        speedups=None if comparison is None or tau is None else {"measured": (comparison.speedup, tau)},
+    )  # fmt: skip

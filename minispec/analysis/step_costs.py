@@ -9,14 +9,15 @@ around it (sampling). With it the cost of a speculative step is gamma c + v + o 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 
+from minispec.analysis.trust import doubts, sentence
 from minispec.errors import OptionError
-from minispec.theory import speedup
 
 
 class Times(Protocol):
@@ -78,8 +79,14 @@ class StepCosts:
     overhead: float
 
     def speedup(self, tokens_per_step: float) -> float:
-        """Return tau / (gamma c + v + o): what these costs and so many tokens per step make."""
-        return speedup(tokens_per_step, self.gamma, self.cost_ratio, self.verify_cost, self.overhead)
+        """Return tau / (gamma c + v + o): what these costs and so many tokens per step make.
+
+        Costs measured on a busy machine may be impossible (:mod:`minispec.analysis.trust` says so); a step that would
+        cost nothing makes it infinite.
+        """
+        # tau / (gamma c + v + o)
+        cost = self.gamma * self.cost_ratio + self.verify_cost + self.overhead
+        return tokens_per_step / cost if cost > 0.0 else math.inf
 
 
 def step_costs(plain: Times, speculative: Times) -> StepCosts:
@@ -176,13 +183,19 @@ class VerifyCurve:
 
     @property
     def warning(self) -> str | None:
-        """One line if the machine was too unsteady for these points to be believed."""
-        if self.evened_out <= UNSTEADY:
-            return None
-        return (
-            "the machine was unsteady: the costs of steps of different lengths contradict each other by "
-            f"{self.evened_out:.2f} plain steps, which was evened out. Measure again when nothing else runs"
-        )
+        """One line if these points cannot be trusted."""
+        return sentence(self.doubts) if self.doubts else None
+
+    @property
+    def doubts(self) -> list[str]:
+        """Why these points cannot be trusted (:mod:`minispec.analysis.trust`)."""
+        found = doubts(verify_costs=self.points)
+        if self.evened_out > UNSTEADY:
+            found.append(
+                "the costs of steps of different lengths contradict each other by "
+                f"{self.evened_out:.2f} plain steps, which was evened out"
+            )
+        return found
 
     def __call__(self, rows: float) -> float:
         """Return v(rows)."""
