@@ -62,6 +62,7 @@ def generate(
     if quiet:
         os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")  # a model by hub name may be downloaded
     notes = Console(stderr=True, quiet=quiet, highlight=False)
+    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]  # a terminal without UTF-8 still gets text
     out = Console(highlight=False)
     with _trace_writer(trace) as write:
         pair = Pair.load(options, notes, logprobs=as_json or trace is not None)
@@ -126,7 +127,6 @@ def _recorded(events: Stream, write: Callable[[str], None] | None) -> Iterator[E
 
 
 def _show(run: Iterator[Scene], prompt: str, out: Console, *, show_drafts: bool) -> None:
-    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]  # a terminal without UTF-8 still gets text
     view = TextView(out, show_drafts=show_drafts, ground=ground())
     view.begin(prompt)
     try:

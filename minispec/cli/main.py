@@ -76,13 +76,10 @@ def main() -> NoReturn:
     """Run the command line and exit."""
     gc.set_threshold(100_000)  # starting makes many objects and drops few; looking for garbage took 0.07 s of it
     try:
-        code = cli.main(prog_name="minispec", standalone_mode=False) or 0
+        code = _run()
         sys.stdout.flush()
     except MinispecError as error:
         code = _complain(str(error), error.exit_code)
-    except click.exceptions.NoArgsIsHelpError as error:
-        print(error.ctx.get_help())  # asked for nothing, so told everything
-        code = 0
     except click.UsageError as error:
         message = error.format_message()
         where = "minispec" if error.ctx is None else error.ctx.command_path
@@ -96,6 +93,14 @@ def main() -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 1  # click's code for the same, where it sees it first
     sys.exit(code)
+
+
+def _run() -> int:
+    try:
+        return cli.main(prog_name="minispec", standalone_mode=False) or 0
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.ctx.get_help())  # asked for nothing, so told everything
+        return 0
 
 
 def _complain(message: str, code: int) -> int:

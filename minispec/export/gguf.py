@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.errors import MissingDependencyError, ModelFileError
+from minispec.errors import ModelFileError, missing
 from minispec.model.config import GPT2Config
 from minispec.tokenizer import Tokenizer
 
@@ -102,9 +102,7 @@ def _library() -> Any:
     try:
         return importlib.import_module("gguf")
     except ImportError:
-        raise MissingDependencyError(
-            "gguf is not installed; it writes GGUF files. Try: pip install 'minispec-decoding[export]'"
-        ) from None
+        raise missing("gguf", "GGUF files need", "export") from None
 
 
 def _check(config: GPT2Config) -> None:

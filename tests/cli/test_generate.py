@@ -137,8 +137,13 @@ def test_standard_input_is_the_prompt_without_its_last_newline(run: Run, target:
     assert json.loads(done.stdout)["text"] == report(run, "Thé the", *arguments)["text"]
 
 
-def on_a_terminal(arguments: list[str], columns: int, **environment: str) -> str:
-    """Run the command with stdout and stderr on a pseudo-terminal and return what it wrote."""
+def on_a_terminal(
+    arguments: list[str], columns: int, *, interrupt_at: bytes = b"", code: int = 0, **environment: str
+) -> str:
+    """Run the command with stdout and stderr on a pseudo-terminal and return what it wrote.
+
+    Ctrl-C is pressed once ``interrupt_at`` was written.
+    """
     parent, child = pty.openpty()
     fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     env = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "COLUMNS")}
@@ -146,6 +151,7 @@ def on_a_terminal(arguments: list[str], columns: int, **environment: str) -> str
         [sys.executable, "-m", "minispec", *arguments],
         stdin=child, stdout=child, stderr=child,
         env=env | {"TERM": "xterm-256color", "MINISPEC_BACKEND": "numpy"} | environment,
+        preexec_fn=functools.partial(signal.signal, signal.SIGINT, signal.default_int_handler),  # not ignored
     )  # fmt: skip
     os.close(child)
     written = b""
@@ -157,7 +163,10 @@ def on_a_terminal(arguments: list[str], columns: int, **environment: str) -> str
         if not chunk:
             break
         written += chunk
-    assert process.wait(timeout=60) == 0
+        if interrupt_at and interrupt_at in written:
+            process.send_signal(signal.SIGINT)
+            interrupt_at = b""
+    assert process.wait(timeout=60) == code
     os.close(parent)
     return written.decode("utf-8", "replace").replace("\r\n", "\n")
 
@@ -175,6 +184,20 @@ def test_a_terminal_shows_sources_by_colour_and_underline(target: str, draft: st
     plain = on_a_terminal(arguments, columns, NO_COLOR="1")
     assert not re.search(r"\x1b\[[0-9;]*38;", plain)
     assert re.search(r"\x1b\[4m", plain)
+
+
+def test_ctrl_c_prints_the_table_of_what_there_is(target: str, draft: str) -> None:
+    arguments = ["generate", "the", "--target", target, "--draft", draft, "--max-tokens", "60", "--slow"]
+    shown = CONTROL.sub("", on_a_terminal(arguments, 90, interrupt_at=b"\x1b[3;", code=130))
+    assert "finished: interrupted" in shown
+    assert "mean acceptance length" in shown
+    assert shown.rstrip().endswith("minispec: interrupted")
+    assert "Traceback" not in shown
+
+
+def test_a_terminal_that_moves_no_cursor_gets_plain_text(target: str, draft: str) -> None:
+    arguments = ["generate", "the", "--target", target, "--draft", draft, "--max-tokens", "20", "--quiet"]
+    assert "\x1b" not in on_a_terminal(arguments, 80, TERM="dumb")
 
 
 def test_a_model_cannot_steer_the_terminal(target: str, draft: str) -> None:
@@ -195,6 +218,13 @@ def test_a_broken_pipe_is_quiet(target: str, draft: str) -> None:
     assert "Traceback" not in done.stderr
     assert "BrokenPipe" not in done.stderr
     assert done.stdout.strip() in ("1", "0")  # 0 if the pipe took everything before `true` went away
+
+
+@pytest.mark.parametrize("command", ["", "experiment"])
+def test_help_into_a_pipe_that_is_closed_is_quiet(command: str) -> None:
+    line = f"{{ sleep 0.2; {sys.executable} -m minispec {command}; }} | true"
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=60, check=False)
+    assert done.stderr == ""
 
 
 def test_ctrl_c_ends_with_130_and_leaves_nothing_behind(run: Run, target: str, draft: str, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from minispec.errors import InputError, MissingDependencyError, ModelFileError, 
 from minispec.export import FORMS, export_pair
 from minispec.loading import load_model
 from tests.cli.conftest import Run, run_here  # noqa: F401  # a fixture
+from tests.cli.test_bad_input import EMPTY_TOKENIZER
 from tests.tiny import byte_tokenizer, write_model
 
 TOKENS = [1, 2, 3, 255, 256]
@@ -109,7 +110,7 @@ def test_without_gguf_the_error_names_the_extra(
     pair: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "gguf", None)
-    with pytest.raises(MissingDependencyError, match=r"minispec-decoding\[export\]"):
+    with pytest.raises(MissingDependencyError, match=r"pip install '\.\[export\]'"):
         export_pair(*pair, "gguf", tmp_path / "out", gamma=5)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["draft", "target"]
 
@@ -122,6 +123,9 @@ def test_nothing_half_written(pair: tuple[str, str], tmp_path: Path, monkeypatch
         (pair, tmp_path / "nowhere" / "out", OutputError),
         (pair, tmp_path / "other", OutputError),
     ]
+    mute = write_model(tmp_path / "mute", seed=3)
+    (mute / "tokenizer.json").write_text(EMPTY_TOKENIZER, encoding="utf-8")
+    cases.append(((str(mute), pair[1]), tmp_path / "out", ModelFileError))
     before = sorted(tmp_path.rglob("*"))
     for models, folder, error in cases:
         with pytest.raises(error) as caught:

@@ -120,6 +120,11 @@ class TestRefusals:
         with pytest.raises(InvariantError, match="mask"):
             _forward(model, [4, 5], cache, visible=np.ones((2, 4), bool))
 
+    @pytest.mark.parametrize("tokens", [[[1]], [[1, 2], [3, 4]]])
+    def test_what_is_no_row_of_ids_is_refused(self, tokens):
+        with pytest.raises(OptionError, match="token ids must be integers in a row"):
+            random_gpt2().logits(tokens)
+
     def test_no_layers_are_refused(self):
         model = random_gpt2()
         with pytest.raises(InvariantError, match="0 layers"):

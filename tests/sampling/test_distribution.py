@@ -176,6 +176,7 @@ def test_no_rows_give_no_rows():
     "bad",
     [
         {"temperature": -1.0}, {"temperature": float("nan")}, {"temperature": float("inf")}, {"top_k": -1},
+        {"top_k": True}, {"top_k": 2**63}, {"top_k": 1.5}, {"min_tokens": True}, {"min_tokens": -1},
         {"top_p": 0.0}, {"top_p": 1.5}, {"top_p": float("nan")}, {"min_p": -0.1}, {"min_p": 1.1},
         {"min_p": float("nan")},
     ],

@@ -104,6 +104,18 @@ def test_no_word_is_broken_while_it_streams(width: int) -> None:
     assert all(len(row) <= width for row in shown)
 
 
+def test_only_the_last_row_is_written_again() -> None:
+    """What has scrolled off cannot be redrawn: rows before the last one are done with."""
+    console = terminal(20)
+    view = TextView(console, show_drafts=False)
+    view.begin("")
+    for scene in words(STORY * 3):
+        view.play(scene)
+    view.end()
+    ups = [run.count("A") for run in re.findall(r"(?:\x1b\[1A(?:\x1b\[2K)?)+", written(console))]
+    assert max(ups, default=0) <= 1
+
+
 def test_a_slow_scene_shows_drafts_then_strikes_them_and_keeps_the_correction() -> None:
     console, waited = terminal(40), list[float]()
     scene = Scene(

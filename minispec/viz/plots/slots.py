@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from minispec.viz.colours import GRID
 from minispec.viz.plots import style
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def slots_figure(moments: Sequence[tuple[str, Sequence[str], int]]) -> Figure:
     for row, (_, slots, length) in enumerate(moments):
         for i in range(count):
             counts, written = i < length, i < len(slots)
-            face = style.COLOURS["sky"] if counts else "#e4e4e4" if written else "none"
+            face = style.COLOURS["sky"] if counts else GRID if written else "none"
             axes.broken_barh([(i, 1)], (row, 1), facecolors=face, edgecolors=style.COLOURS["grey"], linewidth=0.8)
             if written:
                 colour = style.COLOURS["ink"] if counts else style.COLOURS["grey"]
