@@ -50,7 +50,7 @@ def test_a_run_is_doubted_for_each_of_its_figures() -> None:
     model = TableModel(8, 64, seed=1)
     run = generate([1], target=model, draft=TableModel(8, 64, seed=2), max_tokens=30, gamma=3)
     costs = StepCosts(unit_s=1.0, gamma=5.0, cost_ratio=0.01, verify_cost=0.7, overhead=0.0)
-    fine = Comparison(1.1, (1.0, 1.2), 1.1, 1.0, (1.0, 1.2), (0.9, 1.1), 3, False)
+    fine = Comparison(1.1, (1.0, 1.2), 1.1, 1.0, (1.0, 1.2), (0.9, 1.1), 3, False, None)
     assert not doubts_of_run(run, dataclasses.replace(costs, verify_cost=1.2), fine, 0.001)
     wild = dataclasses.replace(fine, speedup=5.0, speculative_range=(0.2, 1.1))
     found = " ".join(doubts_of_run(run, costs, wild, 0.02))
