@@ -167,6 +167,14 @@ explore(compare, second=[0.5, 1.0, 1.5, 2.5])
 # **Look.** Where only one line is seen the two agree. With 1.5 and 2.5 the chance of the second draft is *above* that of the first:
 # each point knows the drafts up to it and no further, and a second draft that the target likes makes up for the first.
 #
+# %%
+for second in (0.5, 1.0, 1.5, 2.5):
+    ps, qs = [0.3, 0.2 * second, 0.25], [0.5, 0.2, 0.5]
+    one, block = survivals(ps, qs, False), survivals(ps, qs, True)
+    assert all(b >= r for b, r in zip(block, one, strict=True))
+    assert (block[1] > block[0]) == (second > 1)
+
+# %% [markdown]
 # Block verification is never worse: on every path its survival is at least that of rejection sampling. It is also exact.
 #
 # **The proof.** After i kept drafts, the target still wants $\max(s_i p - q, 0)$ of the next token, $p$ and $q$ given those i
