@@ -5,7 +5,7 @@
 # the target's distribution **exactly**, however bad the draft is; a bad draft only costs time. In this lesson you write
 # the rule, prove it, and then check it over *every* branch of its randomness instead of sampling.
 #
-# About 40 minutes. You need lesson 4, and nothing but NumPy.
+# About 44 minutes. You need lesson 4.
 
 # %% [markdown]
 # **If you only have ten minutes:** look at the picture in 5.1, answer the question of 5.2, and read the proof in 5.4.
@@ -13,7 +13,7 @@
 # %%
 import numpy as np
 
-from minispec.teaching import begin, explore
+from minispec.teaching import Stepper, begin, explore, record
 from minispec.viz.plots.laws import laws_figure, overlap_figure
 
 lesson = begin("05")
@@ -323,7 +323,39 @@ for name, row in (("row γ", 2), ("row γ − 1", 1)):
 # **Look.** With the bonus from row γ the eight texts have exactly the target's probabilities. With the row before it, the
 # commonest mistake in this loop, the text is another one: that row has not read the last draft.
 #
-# ## 5.7 · Play
+# ## 5.7 · Step through a run
+#
+# *4 minutes · ●○○*
+#
+# The pair that comes with minispec, on a prompt of yours. The buttons, or the arrow keys after a click on the picture, go back and
+# forth: the draft draws from q; the target judges one draft after the other; what is rejected is replaced from the residual; the
+# round is added to the text. Blue slots are text, pink ones drafts, green ones accepted, grey ones rejected.
+
+# %%
+import minispec
+
+target, draft = minispec.load_model("target-17m"), minispec.load_model("draft-1.6m")
+
+
+def next_law(model):
+    """The law of the next token after a text, at temperature 1."""
+
+    def law(text: list[int]) -> np.ndarray:
+        scores = model.logits(text)[-1].astype(np.float64)
+        weights = np.exp(scores - scores.max())
+        return weights / weights.sum()
+
+    return law
+
+
+prompt = target.tokenizer.encode("Once upon a time there was a little")
+frames = record(
+    next_law(target), next_law(draft), prompt, gamma=3, num_tokens=8, seed=1
+)
+Stepper(frames, lambda token: target.tokenizer.decode([token]))
+
+# %% [markdown]
+# ## 5.8 · Play
 #
 # *4 minutes · ●○○*
 #

@@ -155,7 +155,7 @@ def run(prompt: str, temperature: float, gamma: int | None):
         gamma=gamma or 1,
         seed=1,
         temperature=temperature,
-        max_tokens=64,
+        max_tokens=32,
     )
 
 

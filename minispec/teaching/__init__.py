@@ -13,6 +13,20 @@ from minispec.teaching.clock import Times, timed
 from minispec.teaching.compare import difference
 from minispec.teaching.explore import explore
 from minispec.teaching.lesson import Lesson, begin
+from minispec.teaching.stepper import Stepper, record
 from minispec.teaching.steps import Mistake, Prediction, Reply, Step
 
-__all__ = ["Lesson", "Mistake", "Prediction", "Reply", "Step", "Times", "begin", "difference", "explore", "timed"]
+__all__ = [
+    "Lesson",
+    "Mistake",
+    "Prediction",
+    "Reply",
+    "Step",
+    "Stepper",
+    "Times",
+    "begin",
+    "difference",
+    "explore",
+    "record",
+    "timed",
+]

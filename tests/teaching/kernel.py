@@ -16,7 +16,7 @@ from jupyter_client.manager import start_new_kernel
 from minispec.teaching.explore import STATIC
 from minispec.teaching.find import ROOTS
 
-LIMIT_S = 120
+LIMIT_S = 300
 
 
 @dataclass
