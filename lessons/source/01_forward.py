@@ -358,7 +358,7 @@ assert greedy.endswith(theirs.text)
 
 # %% [markdown]
 # In the code base: `minispec/model/forward.py` is `forward` above, with a cache; `minispec/backends/base.py` has the
-# operations in NumPy. They are stops 1 and 3 of the reading path.
+# operations in NumPy. Both are stops of the reading path, `docs/reading.md`.
 
 # %% [markdown]
 # ## References

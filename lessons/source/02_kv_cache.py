@@ -324,7 +324,7 @@ def lacking(tokens: list[int], in_cache: list[int]) -> tuple[int, list[int]]:
 lesson.check("lacking", lacking)
 
 # %% [markdown]
-# In the code base: `minispec/model/cache.py` and `minispec/model/session.py`, stops 2 and 5 of the reading path.
+# In the code base: `minispec/model/cache.py` and `minispec/model/session.py`.
 
 # %% [markdown]
 # ## References

@@ -316,7 +316,8 @@ print("the same tokens as without a draft:", same)
 assert same
 
 # %% [markdown]
-# In the code base: `minispec/generation/speculative.py` is the loop, with caches and randomness. Randomness is lesson 5.
+# In the code base: `minispec/tiny.py` is this function with the randomness of lesson 5, in one file that runs
+# (`python -m minispec.tiny "Once upon a time"`); `minispec/generation/loop.py` is the loop with caches and everything else.
 
 # %% [markdown]
 # ## References

@@ -148,3 +148,9 @@ def test_code_needs_no_sideways_scrolling(files: Files) -> None:
         lines = [line for cell in book_of(files, solved=solved).cells if cell.cell_type == "code"
                  for line in cell.source.splitlines()]  # fmt: skip
         assert [line for line in lines if len(line) > LINE] == []
+
+
+@pytest.mark.parametrize("files", ALL, ids=name)
+def test_files_that_a_lesson_names_are_there(files: Files) -> None:
+    named = re.findall(r"`((?:minispec|docs|weights)/[\w./]*)`", files.source.read_text(encoding="utf-8"))
+    assert [path for path in named if not (ROOTS[0].parent / path).exists()] == []
