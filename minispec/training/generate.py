@@ -6,7 +6,6 @@ Deliberately independent of minispec's own engine, so that its figures can be ch
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import groupby
 
 import torch
 from torch import Tensor
@@ -62,12 +61,14 @@ def continue_rows(model: GPT2, prompts: Tensor, num_new: int, temperature: float
     return torch.cat(tokens, dim=1)
 
 
+@torch.inference_mode()
 def continue_texts(
     model: GPT2, prompts: Sequence[Sequence[int]], num_new: int, temperature: float, seed: int
 ) -> list[list[int]]:
-    """Continue prompts of any lengths, each up to the end of its text.
+    """Continue prompts of any lengths together, each up to the end of its text.
 
-    Prompts of one length go through the model together.
+    All rows advance by one token a step. A row whose prompt is longer than the shortest one is given its own tokens
+    until the prompt is over, so none needs padding.
 
     Returns
     -------
@@ -75,12 +76,25 @@ def continue_texts(
         In the order of the prompts: at most `num_new` tokens each, ``<|endoftext|>`` and what follows it left out.
     """
     device = next(model.parameters()).device
-    result: list[list[int]] = [[] for _ in prompts]
-    order = sorted(range(len(prompts)), key=lambda number: len(prompts[number]))
-    for _, group in groupby(order, key=lambda number: len(prompts[number])):
-        numbers = list(group)
-        start = torch.tensor([list(prompts[number]) for number in numbers], device=device)
-        rows = continue_rows(model, start, num_new, temperature, seed)[:, start.shape[1] :].tolist()
-        for number, row in zip(numbers, rows, strict=True):
-            result[number] = row[: row.index(END_ID)] if END_ID in row else row
+    generator = torch.Generator(device=device).manual_seed(seed)
+    lengths = torch.tensor([len(prompt) for prompt in prompts], device=device)
+    shortest, width = int(lengths.min()), int(lengths.max()) + num_new
+    tokens = torch.zeros(len(prompts), width, dtype=torch.int64, device=device)
+    for row, prompt in enumerate(prompts):
+        tokens[row, : len(prompt)] = torch.tensor(list(prompt), device=device)
+    past: Past = []
+    done = torch.zeros(len(prompts), dtype=torch.bool, device=device)
+    logits = model(tokens[:, :shortest], 0, past)[:, -1]
+    for place in range(shortest, width):
+        chosen = choose(logits, temperature, generator)
+        own = place < lengths
+        tokens[:, place] = torch.where(own, tokens[:, place], chosen)
+        done |= ~own & ((chosen == END_ID) | (place + 1 >= lengths + num_new))
+        if done.all():
+            break
+        logits = model(tokens[:, place : place + 1], place, past)[:, -1]
+    result = []
+    for row, length in zip(tokens.tolist(), lengths.tolist(), strict=True):
+        written = row[length : length + num_new]
+        result.append(written[: written.index(END_ID)] if END_ID in written else written)
     return result
