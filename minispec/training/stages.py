@@ -39,7 +39,7 @@ MEMBERS: Mapping[str, Mapping[str, tuple[str, str] | None]] = {
     "code": {CODE: ("distilled", DRAFT)},
 }
 #: How `all` shares out the time before a deadline.
-TIME_SHARES: Mapping[str, float] = {"drafts": 0.06, "target": 0.62, "distilled": 0.22, "control": 0.06, "code": 0.04}
+TIME_SHARES: Mapping[str, float] = {"drafts": 0.08, "target": 0.52, "distilled": 0.28, "control": 0.07, "code": 0.05}
 
 
 @dataclass(frozen=True)
