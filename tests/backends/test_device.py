@@ -27,7 +27,7 @@ from minispec.model.quantize import round_model
 from tests.backends import emulator, fake_cupy
 from tests.backends.fake_cupy import FakeCupy
 from tests.benchmarks import gpu
-from tests.models import bits, random_gpt2
+from tests.models import bits, feed_rows, random_gpt2
 
 pytestmark = pytest.mark.skipif(emulator.COMPILER is None, reason="g++ compiles the emulated card; there is none")
 
@@ -125,8 +125,8 @@ class TestAModel:
             yield model.forward([1, 2, 3, 4, 5], tree, positions=[0, 1, 2, 3, 3], visible=visible)
             tree.keep([0, 1, 2, 4])
             yield model.forward([6], tree)
-            yield forward(*parts, [7, 8, 9], many, rows=[1, 0, 1])
-            yield forward(*parts, [10], many, rows=[1], num_layers=1)
+            yield forward(*parts, feed_rows(many, [7, 8, 9], [1, 0, 1]), many)
+            yield forward(*parts, many.feed([10], 1, num_layers=1), many)
             assert many.lengths.tolist() == [[1, 3], [1, 2]]
 
         for mine, reference in zip(found(backend), found("numpy"), strict=True):

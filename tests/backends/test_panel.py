@@ -20,7 +20,7 @@ from minispec.backends.isa import AVX2, AVX512, NEON, choose_isa
 from minispec.backends.panel import PanelBackend
 from minispec.errors import InvariantError
 from minispec.model.forward import forward
-from tests.models import bits, random_gpt2
+from tests.models import bits, feed_rows, random_gpt2
 
 pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="without a compiler numba stands in")
 PANEL, NUMBA = get_backend("panel"), get_backend("numba")
@@ -68,7 +68,7 @@ def spelled_out(model):
     """Return the model on a backend that runs a layer operation by operation, on the same packed weights."""
     backend = get_backend("panel")
     backend._num_weights = model.backend._num_weights
-    for name in ("embed", "layers"):
+    for name in ("embed", "fuses"):
         setattr(backend, name, getattr(Backend, name).__get__(backend))
     return dataclasses.replace(model, backend=backend)
 
@@ -85,14 +85,14 @@ def test_one_call_for_all_layers_gives_the_bits_of_its_operations(dtype, threads
         (4, {"num_layers": 2}), (2, {"visible": np.tri(2, 64, 30, dtype=bool)}),
     ]:  # fmt: skip
         tokens = generator.integers(0, 97, fed).tolist()
-        both = [
-            forward(model.weights, model.config, model.backend, tokens, cache, **kwargs)
-            for model, cache in zip((whole, spelled_out(whole)), caches, strict=True)
-        ]
+        both = []
+        for model, cache in zip((whole, spelled_out(whole)), caches, strict=True):
+            feed = feed_rows(cache, tokens, **kwargs) if "rows" in kwargs else cache.feed(tokens, **kwargs)
+            both.append(forward(model.weights, model.config, model.backend, feed, cache))
         assert bits(both[0]) == bits(both[1])
         for cache in caches:
             cache.rollback(int(cache.lengths[:, 0].min()))
-        for part in ("keys", "values", "lengths", "positions"):
+        for part in ("keys", "values", "lengths"):
             assert bits(getattr(caches[0], part)) == bits(getattr(caches[1], part))
 
 
@@ -107,8 +107,9 @@ def test_a_cache_serves_one_stack_of_layers_after_another():
 def test_layers_of_two_formats_are_no_stack():
     model, rounded = random_gpt2("panel"), random_gpt2("panel", dtype="int8")
     mixed = dataclasses.replace(model.weights, h=(model.weights.h[0], rounded.weights.h[1]))
+    cache = model.new_cache()
     with pytest.raises(InvariantError, match="different formats"):
-        forward(mixed, model.config, model.backend, [1], model.new_cache())
+        forward(mixed, model.config, model.backend, cache.feed([1]), cache)
 
 
 @pytest.mark.parametrize(("token", "position"), [(-1, 0), (97, 0), (0, -1), (0, 64)])

@@ -1032,15 +1032,9 @@ def a_row_is_stored_in_the_wrong_slot():
     """After a rollback the first new token overwrites the last kept one."""
 
     def make(rollback):
-        def wrapped(self, length):
-            dropped = length < self.length
-            rollback(self, length)
-            if dropped:
-                self.cache.rollback(max(0, length - 1))
+        return lambda self, length: (rollback(self, length), self.cache.rollback(max(0, length - 1)))[0]
 
-        return wrapped
-
-    return wraps(Session, "rollback", make)
+    return both(wraps(Session, "rollback", make), mock.patch.object(Session, "score", GoesBackWhenTold.score))
 
 
 # ── 8: end of text, budget, context ─────────────────────────────────────────────────────────────────────────────────
