@@ -11,8 +11,7 @@ import pytest
 from minispec.analysis import trust
 from minispec.analysis.compare import Comparison, doubts_of_run
 from minispec.analysis.measure.report import remarks
-from minispec.analysis.step_costs import Totals, VerifyCurve, costs_of_run
-from minispec.analysis.timer import Costs
+from minispec.analysis.step_costs import StepCosts, Totals, VerifyCurve, costs_of_run
 from minispec.analysis.trust import doubts, least_cost_ratio
 from minispec.generation import generate
 from minispec.loading import load_model
@@ -41,7 +40,7 @@ def test_what_lies_apart_or_beyond_a_bound_is_doubted(figures, words) -> None:
 
 
 def test_the_least_cost_ratio_is_that_of_the_bytes() -> None:
-    target, draft = load_model("target-17m"), load_model("draft-1.6m")
+    target, draft = (load_model(name, dtype="float32") for name in ("target-17m", "draft-1.6m"))
     small = load_model("draft-1.6m", dtype="int8")
     assert 0.01 < least_cost_ratio(target, draft) < 0.03
     assert least_cost_ratio(target, small) == pytest.approx(least_cost_ratio(target, draft) / 4)
@@ -51,8 +50,8 @@ def test_the_least_cost_ratio_is_that_of_the_bytes() -> None:
 def test_a_run_is_doubted_for_each_of_its_figures() -> None:
     model = TableModel(8, 64, seed=1)
     run = generate([1], target=model, draft=TableModel(8, 64, seed=2), max_tokens=30, gamma=3)
-    costs = Costs(target_row_s=1.0, cost_ratio=0.01, verify_cost=0.7, predicted_speedup=9.9)
-    fine = Comparison(1.1, (1.0, 1.2), 1.1, 1.0, (1.0, 1.2), (0.9, 1.1), 3, False)
+    costs = StepCosts(unit_s=1.0, gamma=3.0, cost_ratio=0.01, verify_cost=0.7, overhead=0.0)
+    fine = Comparison(1.1, (1.0, 1.2), 1.1, 1.0, (1.0, 1.2), (0.9, 1.1), 3, False, costs)
     assert not doubts_of_run(run, dataclasses.replace(costs, verify_cost=1.2), fine, 0.001)
     wild = dataclasses.replace(fine, speedup=5.0, speculative_range=(0.2, 1.1))
     found = " ".join(doubts_of_run(run, costs, wild, 0.02))
