@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from minispec.backends.formats import ITEM_BYTES, find_plain
+from minispec.backends.formats import ITEM_BYTES
 from minispec.model import GPT2
 from minispec.model.weights import num_parameters
 
@@ -72,7 +72,7 @@ def least_cost_ratio(target: object, draft: object) -> float:
     """Return the least c that the bytes of target and draft allow; 0 where one of them is no model with weights."""
     if not (isinstance(target, GPT2) and isinstance(draft, GPT2)):
         return 0.0
-    read = [num_parameters(model.config) * ITEM_BYTES[find_plain(model.dtype)] for model in (draft, target)]
+    read = [num_parameters(model.config) * ITEM_BYTES[model.dtype] for model in (draft, target)]
     return read[0] / read[1] / CACHE_GAIN
 
 

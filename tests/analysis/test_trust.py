@@ -39,7 +39,7 @@ def test_what_lies_apart_or_beyond_a_bound_is_doubted(figures, words) -> None:
 
 
 def test_the_least_cost_ratio_is_that_of_the_bytes() -> None:
-    target, draft = load_model("target-17m", dtype="float32"), load_model("draft-1.6m", dtype="float32")
+    target, draft = (load_model(name, dtype="float32") for name in ("target-17m", "draft-1.6m"))
     small = load_model("draft-1.6m", dtype="int8")
     assert 0.01 < least_cost_ratio(target, draft) < 0.03
     assert least_cost_ratio(target, small) == pytest.approx(least_cost_ratio(target, draft) / 4)
@@ -49,8 +49,8 @@ def test_the_least_cost_ratio_is_that_of_the_bytes() -> None:
 def test_a_run_is_doubted_for_each_of_its_figures() -> None:
     model = TableModel(8, 64, seed=1)
     run = generate([1], target=model, draft=TableModel(8, 64, seed=2), max_tokens=30, gamma=3)
-    costs = StepCosts(unit_s=1.0, gamma=5.0, cost_ratio=0.01, verify_cost=0.7, overhead=0.0)
-    fine = Comparison(1.1, (1.0, 1.2), 1.1, 1.0, (1.0, 1.2), (0.9, 1.1), 3, False, None)
+    costs = StepCosts(unit_s=1.0, gamma=3.0, cost_ratio=0.01, verify_cost=0.7, overhead=0.0)
+    fine = Comparison(1.1, (1.0, 1.2), 1.1, 1.0, (1.0, 1.2), (0.9, 1.1), 3, False, costs)
     assert not doubts_of_run(run, dataclasses.replace(costs, verify_cost=1.2), fine, 0.001)
     wild = dataclasses.replace(fine, speedup=5.0, speculative_range=(0.2, 1.1))
     found = " ".join(doubts_of_run(run, costs, wild, 0.02))
