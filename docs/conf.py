@@ -26,8 +26,10 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
+    "sphinx_click",
     "_extensions.mathml",
     "_extensions.api_pages",
+    "_extensions.claim_pages",
     "_extensions.lesson_pages",
     "_extensions.repository_links",
 ]

@@ -32,6 +32,7 @@ PREDICTIONS = [
         "order",
         "nothing",
         "Dividing by a positive number keeps the order; it only changes how far apart the probabilities are.",
+        choices=("nothing", "reverses it", "shuffles it"),
     ),
 ]
 
@@ -84,11 +85,23 @@ def attention(queries: np.ndarray, keys: np.ndarray, values: np.ndarray) -> np.n
     return _attention(queries, keys, values, scale=True, diagonal=1)
 
 
-def _masked_with_zero(queries, keys, values):
+def _masked_with(queries, keys, values, score):
     length, size = queries.shape
-    scores = np.where(np.triu(np.ones((length, length), bool), k=1), 0.0, queries @ keys.T / np.sqrt(size))
+    scores = np.where(np.triu(np.ones((length, length), bool), k=1), score, queries @ keys.T / np.sqrt(size))
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     return weights / weights.sum(-1, keepdims=True) @ values
+
+
+def _masked_after_softmax(queries, keys, values):
+    scores = queries @ keys.T / np.sqrt(queries.shape[1])
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    return np.tril(weights / weights.sum(-1, keepdims=True)) @ values
+
+
+def _weights_not_normalised(queries, keys, values):
+    length, size = queries.shape
+    scores = np.where(np.triu(np.ones((length, length), bool), k=1), -np.inf, queries @ keys.T / np.sqrt(size))
+    return np.exp(scores - scores.max(-1, keepdims=True)) @ values
 
 
 def softmax(logits: np.ndarray, temperature: float = 1.0) -> np.ndarray:
@@ -106,18 +119,24 @@ def _softmax_naive(logits, temperature=1.0):
         return weights / weights.sum()
 
 
+def _softmax_half_divided(logits, temperature=1.0):
+    weights = np.exp(logits / temperature - logits.max())
+    return weights / weights.sum()
+
+
 def _embeddings() -> list[tuple]:
-    rng = np.random.default_rng(1)
-    wte, wpe = rng.standard_normal((6, 3)), rng.standard_normal((8, 3))
-    return [(wte, wpe, [2]), (wte, wpe, [5, 0, 5, 1]), (wte, wpe, [4, 4], 3)]
+    wte = np.array([[1.0, 2.0], [3.0, 0.0], [5.0, 1.0], [0.0, 7.0], [2.0, 2.0], [9.0, 4.0]])
+    wpe = np.array([[10.0, 0.0], [20.0, 0.0], [30.0, 0.0], [40.0, 10.0], [50.0, 10.0], [60.0, 20.0], [70.0, 0.0]])
+    return [(wte, wpe, [2]), (wte, wpe, [5, 0, 5, 1]), (wte, wpe, [4, 4], 3), (wte / 7, -wpe / 7, [1, 3], 1)]
 
 
 def _norms() -> list[tuple]:
     rng = np.random.default_rng(2)
-    weight, bias = rng.standard_normal(4), rng.standard_normal(4)
+    weight, bias = np.array([1.0, 2.0, 1.0, -1.0]), np.array([0.0, 1.0, 2.0, 3.0])
     x = 3 + 2 * rng.standard_normal((3, 4))
     return [
-        (np.array([[1.0, 2.0, 3.0, 4.0]]), np.ones(4), np.zeros(4)),
+        (np.array([[1.0, 1.0, 5.0, 5.0]]), np.ones(4), np.zeros(4)),
+        (np.array([[1.0, 1.0, 5.0, 5.0], [0.0, 8.0, 0.0, 0.0]]), weight, bias),
         (x, weight, bias),
         (1e-3 * x, weight, bias),
         (x, weight, bias, 0.5),
@@ -129,7 +148,9 @@ def _heads() -> list[tuple]:
     small = (np.array([[1.0], [1.0]]), np.array([[0.0], [1.0]]), np.array([[1.0], [2.0]]))
     return [
         small,
-        *(tuple(rng.standard_normal((3, length, 4))) for length in (1, 3, 6)),
+        (np.array([[0.0], [0.0], [0.0]]), np.array([[1.0], [2.0], [3.0]]), np.array([[6.0], [12.0], [0.0]])),
+        (np.array([[-20.0], [0.0]]), np.array([[20.0], [0.0]]), np.array([[1.0], [2.0]])),  # scores of -400, weight 1
+        *(tuple(rng.integers(-2, 3, (3, length, 4)).astype(float)) for length in (1, 3, 6)),
         tuple(40 * rng.standard_normal((3, 3, 4))),
     ]
 
@@ -146,6 +167,8 @@ STEPS = [
                     lambda wte, wpe, tokens, start=0: wte[tokens] + wpe[tokens]),
             Mistake("You ignore `start`: a continuation's first token does not stand at position 0.",
                     lambda wte, wpe, tokens, start=0: wte[tokens] + wpe[: len(tokens)]),
+            Mistake("Add the two embeddings; do not multiply them.",
+                    lambda wte, wpe, tokens, start=0: wte[tokens] * wpe[start : start + len(tokens)]),
             Mistake("Every token gets the same position.",
                     lambda wte, wpe, tokens, start=0: wte[tokens] + wpe[start]),
         ],
@@ -160,6 +183,17 @@ STEPS = [
                     _norm_over_everything),
             Mistake("You normalise over tokens. Each token on its own: axis=-1.", _norm_over_tokens),
             Mistake("The variance divides by C, not by C − 1.", _norm_unbiased),
+            Mistake("Divide by the square root of the variance, not by the variance.",
+                    lambda x, w, b, epsilon=1e-5: (x - x.mean(-1, keepdims=True))
+                    / (x.var(-1, keepdims=True) + epsilon) * w + b),
+            Mistake("The mean is not subtracted: x − mean, then divide.",
+                    lambda x, w, b, epsilon=1e-5: x / np.sqrt(x.var(-1, keepdims=True) + epsilon) * w + b),
+            Mistake("Epsilon is an argument, not always 1e-5.",
+                    lambda x, w, b, epsilon=1e-5: layer_norm(x, w, b)),
+            Mistake("Epsilon is missing: sqrt(variance + epsilon).",
+                    lambda x, w, b, epsilon=1e-5: layer_norm(x, w, b, 0.0)),
+            Mistake("Scale first, then shift: … * weight + bias.",
+                    lambda x, w, b, epsilon=1e-5: (layer_norm(x, np.ones_like(w), np.zeros_like(b), epsilon) + b) * w),
             Mistake("Epsilon belongs under the root: sqrt(variance + epsilon).", _norm_epsilon_outside),
             Mistake("The shift is missing: add `bias`.", _norm_without_shift),
         ],
@@ -177,9 +211,24 @@ STEPS = [
                     lambda q, k, v: _attention(q, k, v, scale=False, diagonal=1)),
             Mistake("A token must see itself too: the mask begins one *above* the diagonal, k=1.",
                     lambda q, k, v: _attention(q, k, v, scale=True, diagonal=0)),
-            Mistake("A score of 0 is not invisible: exp(0) is 1. Use −inf.", _masked_with_zero),
+            Mistake("A score of 0 is not invisible: exp(0) is 1. Use −inf.",
+                    lambda q, k, v: _masked_with(q, k, v, 0.0)),
+            Mistake("A large negative number is not −inf: a visible score may be smaller. Mask with −np.inf.",
+                    lambda q, k, v: _masked_with(q, k, v, -100.0)),
+            Mistake("A large negative number is not −inf: a visible score may be smaller. Mask with −np.inf.",
+                    lambda q, k, v: _masked_with(q, k, v, -100.0 / np.sqrt(q.shape[1]))),
             Mistake("You swapped queries and keys.",
                     lambda q, k, v: _attention(k, q, v, scale=True, diagonal=1)),
+            Mistake("Divide by sqrt(D), not by D.",
+                    lambda q, k, v: attention(q / np.sqrt(q.shape[1]), k, v)),
+            Mistake("Divide by the *square root* of the size of a head, D, not of the number of tokens.",
+                    lambda q, k, v: attention(q * np.sqrt(q.shape[1] / len(q)), k, v)),
+            Mistake("The mask is the wrong way round: each token sees only the future.",
+                    lambda q, k, v: attention(q[::-1], k[::-1], v[::-1])[::-1]),
+            Mistake("Mask before the softmax: after it the weights of a row no longer sum to 1.",
+                    _masked_after_softmax),
+            Mistake("The weights of a row do not sum to 1: divide by their sum, row by row (axis=-1).",
+                    _weights_not_normalised),
         ],
         [
             "Scores first: `queries @ keys.T / np.sqrt(D)`, shape [T, T].",
@@ -194,11 +243,16 @@ STEPS = [
             (np.array([0.0, 1.0, 2.0]), 0.5),
             (np.array([3.0, 1.0, -2.0, 1.0]), 2.0),
             (np.array([1000.0, 999.0, 0.0]),),
+            (np.array([1000.0, 999.0, 0.0]), 0.5),
+            (np.array([-1000.0, -1000.0]), 0.5),
+            (np.array([1000.0, 0.0, 0.0, 0.0]), 0.5),
         ],
         softmax,
         [
             Mistake("You multiply by the temperature; divide.", _softmax_times),
             Mistake("A large logit overflows: subtract the largest before `exp`.", _softmax_naive),
+            Mistake("Divide by the temperature *after* subtracting the largest logit, or divide both.",
+                    _softmax_half_divided),
             Mistake("You ignore the temperature.", lambda logits, temperature=1.0: softmax(logits)),
             Mistake("The probabilities do not sum to 1.",
                     lambda logits, temperature=1.0: np.exp((logits - logits.max()) / temperature)),

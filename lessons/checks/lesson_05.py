@@ -26,6 +26,7 @@ PREDICTIONS = [
         "no",
         "Where q is larger than p, a rejected token would get a second chance from p, and come out too often.",
         [Reply("yes", "It looks harmless: p is what we want, after all.")],
+        choices=("yes", "no"),
     ),
 ]
 
@@ -51,9 +52,9 @@ def judge(target_probs: np.ndarray, draft_probs: np.ndarray, token: int, u_accep
     return draw(residual(target_probs, draft_probs), u_next)
 
 
-def output_law(target_probs: np.ndarray, draft_probs: np.ndarray) -> np.ndarray:
+def two_ways(target_probs: np.ndarray, draft_probs: np.ndarray) -> np.ndarray:
     accepted = np.minimum(target_probs, draft_probs)
-    return accepted + (1.0 - accepted.sum()) * residual(target_probs, draft_probs)
+    return np.array([accepted, (1.0 - accepted.sum()) * residual(target_probs, draft_probs)])
 
 
 def _positive(target_probs: np.ndarray, draft_probs: np.ndarray) -> np.ndarray:
@@ -77,26 +78,35 @@ def _judge_match(target_probs: np.ndarray, draft_probs: np.ndarray, token: int, 
     return draw(target_probs, un)
 
 
-def _law_from_p(target_probs: np.ndarray, draft_probs: np.ndarray) -> np.ndarray:
-    accepted = np.minimum(target_probs, draft_probs)
-    return accepted + (1.0 - accepted.sum()) * target_probs
+def _ways(second):
+    def ways(p: np.ndarray, q: np.ndarray) -> np.ndarray:
+        return np.array([np.minimum(p, q), second(p, q)])
+
+    return ways
 
 
 def _pairs() -> list[tuple[np.ndarray, np.ndarray]]:
     rng = np.random.default_rng(5)
-    some = [tuple(rng.dirichlet([0.7] * 6, 2)) for _ in range(8)]
+    some = [tuple(rng.multinomial(10, [0.2] * 5, 2) / 10) for _ in range(8)]
     return [
+        (np.array([0.2, 0.5, 0.3]), np.array([0.6, 0.3, 0.1])),
         (np.array([0.5, 0.5]), np.array([0.25, 0.75])),
         (P, Q),
         (np.array([0.0, 1.0]), np.array([1.0, 0.0])),
         *((a, b) for a, b in some),
         (P, P),
+        (np.array([0.125, 0.5, 0.375]), np.array([0.5, 0.25, 0.25])),
     ]
 
 
 def _judgements() -> list[tuple[np.ndarray, np.ndarray, int, float, float]]:
     grid = (0.05, 0.35, 0.65, 0.95)
-    return [(P, Q, token, ua, un) for token in range(3) for ua in grid for un in grid]
+    pairs = (
+        (P, Q),
+        (np.array([0.2, 0.5, 0.3]), np.array([0.6, 0.3, 0.1])),  # two tokens may come from the residual
+        (np.array([0.7, 0.2, 0.1]), np.array([0.1, 0.5, 0.4])),  # two tokens may be rejected
+    )
+    return [(p, q, token, ua, un) for p, q in pairs for token in range(3) for ua in grid for un in grid]
 
 
 STEPS = [
@@ -114,6 +124,10 @@ STEPS = [
                     lambda p, q, u: u < p),
             Mistake("You never reject: where p is smaller than q, some of those proposals have to go.",
                     lambda p, q, u: True),
+            Mistake("A ratio, not a difference: p/q.", lambda p, q, u: u < p - q),
+            Mistake("A ratio, not a product: p/q.", lambda p, q, u: u < p * q),
+            Mistake("u is below the ratio, strictly: at p = 0 and u = 0 nothing may be accepted.",
+                    lambda p, q, u: u <= min(1.0, p / q)),
             Mistake("u must be *below* the ratio: you reject when you should accept.",
                     lambda p, q, u: not u < min(1.0, p / q)),
         ],
@@ -130,6 +144,14 @@ STEPS = [
             Mistake("It does not sum to 1: divide by what is left.", _positive),
             Mistake("You took q − p, what was drafted too often; the residual is what was drafted too rarely.",
                     _other_way),
+            Mistake("That is what both have, min(p, q), normalised; the residual is what only p has.",
+                    lambda p, q: np.minimum(p, q) / np.minimum(p, q).sum() if np.minimum(p, q).sum() > 0 else p),
+            Mistake("What q has more than p must become 0, not negative: max(p − q, 0).",
+                    lambda p, q: (p - q) / _positive(p, q).sum() if (p > q).any() else p),
+            Mistake("If p equals q nothing is left, and you divide 0 by 0: return p then.",
+                    lambda p, q: _positive(p, q) / _positive(p, q).sum()),
+            Mistake("Subtract q from p; p itself contains what was accepted already.",
+                    lambda p, q: np.where(p > q, p, 0) / np.where(p > q, p, 0).sum() if (p > q).any() else p),
             Mistake("You took |p − q|: tokens that were drafted too often must not come back.", _absolute),
             Mistake("That is p itself. Tokens that were accepted on the way would be counted twice.",
                     lambda p, q: p),
@@ -148,23 +170,56 @@ STEPS = [
             Mistake("After a rejection you draw from p. Draw from the residual.", _judge_from_p),
             Mistake("You ignore the drafted token and sample from p: the right law, and not one draft accepted.",
                     _judge_match),
+            Mistake("p and q are swapped when the draft is judged: `accept(target_probs[token], draft_probs[token], u)`.",
+                    lambda p, q, token, ua, un:
+                    token if accept(q[token], p[token], ua) else draw(residual(p, q), un)),
+            Mistake("The residual is of p over q: `residual(target_probs, draft_probs)`.",
+                    lambda p, q, token, ua, un:
+                    token if accept(p[token], q[token], ua) else draw(residual(q, p), un)),
+            Mistake("p and q are swapped throughout.", lambda p, q, token, ua, un: judge(q, p, token, ua, un)),
+            Mistake("You use u_accept a second time. After a rejection it is known to be large: draw with u_next.",
+                    lambda p, q, token, ua, un: judge(p, q, token, ua, ua)),
+            Mistake("The two uniform numbers are swapped.", lambda p, q, token, ua, un: judge(p, q, token, un, ua)),
+            Mistake("One uniform number must not do both: u_accept decides, u_next draws.",
+                    lambda p, q, token, ua, un: judge(p, q, token, un, un)),
+            Mistake("Draw from the residual; do not take its largest entry.",
+                    lambda p, q, token, ua, un:
+                    token if accept(p[token], q[token], ua) else int(residual(p, q).argmax())),
+            Mistake("After a rejection you draw from q, the draft's distribution. Draw from the residual.",
+                    lambda p, q, token, ua, un: token if accept(p[token], q[token], ua) else draw(q, un)),
+            Mistake("Accepted and rejected are the wrong way round.",
+                    lambda p, q, token, ua, un:
+                    draw(residual(p, q), un) if accept(p[token], q[token], ua) else token),
+            Mistake("You accept with probability p(x). Given that the draft proposed it, p/q is enough: use `accept`.",
+                    lambda p, q, token, ua, un: token if ua < p[token] else draw(residual(p, q), un)),
+            Mistake("max(p − q, 0) does not sum to 1: draw from `residual(...)`, which is normalised.",
+                    lambda p, q, token, ua, un: token if accept(p[token], q[token], ua) else draw(_positive(p, q), un)),
+            Mistake("You never keep the drafted token.", lambda p, q, token, ua, un: draw(residual(p, q), un)),
             Mistake("You keep the rejected token.", lambda p, q, token, ua, un: token),
         ],
         ["Two cases: accepted, then it is the token itself; rejected, then `draw(residual(...), u_next)`."],
     ),
     Step(
-        "output_law",
+        "two_ways",
         _pairs,
-        output_law,
+        two_ways,
         [
-            Mistake("You left out the rejected tokens: this sums to the acceptance probability, not to 1.",
-                    lambda p, q: np.minimum(p, q)),
-            Mistake("Your rejected tokens come back from p instead of the residual.", _law_from_p),
+            Mistake("You left out the rejected tokens: two rows, one for each way.", lambda p, q: np.minimum(p, q)),
+            Mistake("That is the sum of the two ways already. Keep them apart: two rows.",
+                    lambda p, q: two_ways(p, q).sum(axis=0)),
+            Mistake("Your rejected tokens come back from p instead of the residual.",
+                    _ways(lambda p, q: (1.0 - np.minimum(p, q).sum()) * p)),
             Mistake("The residual comes into play only after a rejection: weigh it by that probability.",
-                    lambda p, q: np.minimum(p, q) + residual(p, q)),
+                    _ways(residual)),
+            Mistake("Weigh the residual by the chance of a *rejection*, 1 − Σ min(p, q).",
+                    _ways(lambda p, q: np.minimum(p, q).sum() * residual(p, q))),
+            Mistake("The chance of a rejection is one number: 1 − Σ min(p, q), summed over all tokens.",
+                    _ways(lambda p, q: (1 - np.minimum(p, q)) * residual(p, q))),
+            Mistake("The first way is min(p, q): the draft draws x with q(x), and keeps it with min(1, p(x)/q(x)).",
+                    lambda p, q: np.array([p * q, two_ways(p, q)[1]])),
         ],
         [
-            "A token comes out in two ways. Add the two probabilities.",
+            "A token comes out in two ways: accepted, or drawn from the residual after a rejection.",
             "q(x) · min(1, p(x)/q(x)) = min(p(x), q(x)) is the first way.",
             "The second: rejected at all, 1 − Σ min(p, q), times the residual.",
         ],

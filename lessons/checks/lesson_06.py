@@ -23,7 +23,8 @@ PREDICTIONS = [
         "larger",
         "larger",
         "Drafts behind a rejection count as drafted and never had a chance; α counts only those that were looked at.",
-        [Reply("smaller", "Think of γ = 4 and a rejection at the first place: 4 drafted, 1 looked at.")],
+        choices=("larger", "smaller"),
+        replies=[Reply("smaller", "Think of γ = 4 and a rejection at the first place: 4 drafted, 1 looked at.")],
     ),
     Prediction(
         "break_even",
@@ -79,6 +80,15 @@ def _best_from_one(alpha: float, c: float, v_per_row: float = 0.0, largest: int 
     return 1 + int(np.argmax([speedup(alpha, g, c, 1 + v_per_row * g) for g in range(1, largest + 1)]))
 
 
+def _best_last(alpha: float, c: float, v_per_row: float = 0.0, largest: int = 20) -> int:
+    values = [speedup(alpha, g, c, 1 + v_per_row * g) for g in range(largest + 1)]
+    return max(g for g in range(largest + 1) if values[g] == max(values))
+
+
+def _best_one_row_more(alpha: float, c: float, v_per_row: float = 0.0, largest: int = 20) -> int:
+    return int(np.argmax([speedup(alpha, g, c, 1 + v_per_row * (g + 1)) for g in range(largest + 1)]))
+
+
 def _best_v_fixed(alpha: float, c: float, v_per_row: float = 0.0, largest: int = 20) -> int:
     return int(np.argmax([speedup(alpha, g, c) for g in range(largest + 1)]))
 
@@ -113,6 +123,10 @@ STEPS = [
             Mistake("The target's own token is missing: the sum begins with α⁰ = 1.", lambda a, g: tau(a, g) - 1),
             Mistake("One term too few: the last power is α^γ.", lambda a, g: sum(a**k for k in range(g)) if g else 0.0),
             Mistake("That is 1 + γα: it counts drafts behind a rejection.", lambda a, g: 1 + g * a),
+            Mistake("The sum begins with α⁰ = 1, the target's own token, and ends with α^γ.",
+                    lambda a, g: sum(a**k for k in range(1, g + 2))),
+            Mistake("All of the terms in between, too: 1 + α + α² + … + α^γ.", lambda a, g: 1 + a**g),
+            Mistake("That is (γ + 1) α: a later draft counts only if all before it passed.", lambda a, g: (g + 1) * a),
             Mistake("At α = 1 the closed form is 0/0. Use the sum.", _closed),
         ],
         ["A sum over k = 0 … γ.", "`sum(alpha**k for k in range(gamma + 1))`"],
@@ -125,6 +139,11 @@ STEPS = [
             Mistake("That is α itself. Drafts behind a rejection count as drafted, too.", lambda a, g: a),
             Mistake("Per round τ − 1 drafts are accepted: the target's own token is no draft.",
                     lambda a, g: tau(a, g) / g),
+            Mistake("Without the target's own token: (τ − 1), and divide by γ.", lambda a, g: tau(a, g) / (g + 1)),
+            Mistake("Of the γ + 1 tokens of a round only γ are drafted: divide by γ.",
+                    lambda a, g: (tau(a, g) - 1) / (g + 1)),
+            Mistake("That is accepted per round; per *drafted* token, divide by γ.", lambda a, g: tau(a, g) - 1),
+            Mistake("That is the chance that *all* are accepted.", lambda a, g: a**g),
             Mistake("Divide by what was drafted, γ, not by what was emitted.",
                     lambda a, g: (tau(a, g) - 1) / tau(a, g)),
         ],
@@ -136,6 +155,7 @@ STEPS = [
         alpha_of,
         [
             Mistake("You gave the rate back; it is smaller than α.", lambda r, g: r),
+            Mistake("The rate is a mean over the places of a draft, not α to the power of γ.", lambda r, g: r ** (1 / g)),
             Mistake("The interval is halved the wrong way: too small a rate means that α must be larger.", _wrong_way),
             Mistake("That is the rate at this α, not the α at this rate.", acceptance_rate),
         ],
@@ -150,6 +170,14 @@ STEPS = [
         [(0.8, 5, 0.1, 1.2), (0.5, 0, 0.3), (0.6, 3, 0.0, 1.0), (0.9, 4, 0.05, 1.1), (0.2, 2, 0.5, 1.3)],
         speedup,
         [
+            Mistake("The target's own forward costs v: γ c + v.", lambda a, g, c, v=1.0: tau(a, g) / (g * c)),
+            Mistake("c is the cost of a draft, paid γ times; v is paid once.", lambda a, g, c, v=1.0: tau(a, g) / (c + v * g)),
+            Mistake("The target's own token counts, too: τ, not τ − 1.",
+                    lambda a, g, c, v=1.0: (tau(a, g) - 1) / (g * c + v)),
+            Mistake("The draft runs γ times, not γ + 1.", lambda a, g, c, v=1.0: tau(a, g) / ((g + 1) * c + v)),
+            Mistake("γ drafts can be accepted, not γ + 1: tau(alpha, gamma).",
+                    lambda a, g, c, v=1.0: tau(a, g + 1) / (g * c + v)),
+            Mistake("The tokens of a round are τ, not γ + 1.", lambda a, g, c, v=1.0: (g + 1) / (g * c + v)),
             Mistake("Each of the γ drafts costs c.", lambda a, g, c, v=1.0: tau(a, g) / (c + v)),
             Mistake("Verifying costs v, not 1.", lambda a, g, c, v=1.0: tau(a, g) / (g * c + 1)),
             Mistake("v is the cost of the whole forward over γ + 1 rows, not of each row.",
@@ -161,13 +189,27 @@ STEPS = [
     ),
     Step(
         "best_gamma",
-        [(0.8, 0.1), (0.8, 0.1, 0.05), (0.2, 0.5), (1.0, 0.1, 0.0, 7), (0.95, 0.02, 0.01), (0.0, 0.2)],
+        [(0.8, 0.1), (0.8, 0.1, 0.05), (0.2, 0.5), (0.5, 0.5), (1.0, 0.1, 0.0, 7), (0.95, 0.02, 0.01), (0.0, 0.2),
+         (0.75, 0.05, 0.3), (0.85, 0.05, 0.3)],
         best_gamma,
         [
             Mistake("You maximise τ, which is free to grow; maximise the speedup.", _best_tau),
             Mistake("γ = 0 is allowed: sometimes not drafting is best.", _best_from_one),
             Mistake("v grows with γ: 1 + v_per_row · γ.", _best_v_fixed),
             Mistake("`largest` itself is allowed.", _best_exclusive),
+            Mistake("Of equals take the *smallest*: γ = 0 and γ = 1 may be equally fast.", _best_last),
+            Mistake("v is 1 + v_per_row · γ: the pending token's row is in the 1 already, so γ more rows, not γ + 1.",
+                    _best_one_row_more),
+            Mistake("The *highest* speedup: argmax.",
+                    lambda a, c, v=0.0, largest=20:
+                    int(np.argmin([speedup(a, g, c, 1 + v * g) for g in range(largest + 1)]))),
+            Mistake("Go up to `largest`, which is not always 20.",
+                    lambda a, c, v=0.0, largest=20: best_gamma(a, c, v)),
+            Mistake("v grows with γ: 1 + v_per_row · γ, not 1 + v_per_row.",
+                    lambda a, c, v=0.0, largest=20:
+                    int(np.argmax([speedup(a, g, c, 1 + v) for g in range(largest + 1)]))),
+            Mistake("Return γ, not the speedup at it.",
+                    lambda a, c, v=0.0, largest=20: max(speedup(a, g, c, 1 + v * g) for g in range(largest + 1))),
         ],
         ["Try them all: there are only 21.", "`np.argmax` takes the first of equals."],
     ),
@@ -177,6 +219,8 @@ STEPS = [
         tokens_law,
         [
             Mistake("It sums to less than 1: γ accepted drafts need no rejection after them.", _uncapped),
+            Mistake("That is the chance of *at least* so many: k accepted, then one rejected, is α^k (1 − α).",
+                    lambda a, g: np.array([a**k for k in range(g + 1)])),
             Mistake("Do not normalise: the last entry takes all that is left, α^γ.", _renormalised),
             Mistake("Upside down: that is the law if α were the probability of *rejection*.",
                     lambda a, g: tokens_law(1 - a, g)),

@@ -11,13 +11,18 @@ PREDICTIONS = [
         "domain",
         "less",
         "Code was the last thing it was taught, and it forgot a little of how stories go.",
-        [Reply("same", "The size is the same; what it was taught last is not."), Reply("more", "On code, perhaps.")],
+        choices=("more", "less", "same"),
+        replies=[
+            Reply("same", "The size is the same; what it was taught last is not."),
+            Reply("more", "On code, perhaps."),
+        ],
     ),
     Prediction(
         "which",
         "B",
         "A: at most 1.9/1.44 = 1.32 (γ = 1). B: above 2 for γ around 4. A third of the price of a target step is too much.",
         [Reply("A", "More accurate, yes. But each drafted token costs 0.4 of a target step.")],
+        choices=("A", "B"),
     ),
 ]
 
@@ -40,6 +45,12 @@ def _only_texts(one: dict[str, int], other: dict[str, int]) -> str:
         return "sizes differ"
     missing = [text for text in sorted(one, key=one.__getitem__) if text not in other]
     return missing[0] if missing else "same"
+
+
+def _as_listed(one: dict[str, int], other: dict[str, int]) -> str:
+    if len(one) != len(other):
+        return "sizes differ"
+    return next((text for text, token in one.items() if other.get(text) != token), "same")
 
 
 def _alphabetical(one: dict[str, int], other: dict[str, int]) -> str:
@@ -71,6 +82,13 @@ def _by_cost(drafts, v_per_row=0.04, largest=12):
 def _keeps_losers(drafts, v_per_row=0.04, largest=12):
     best = {n: max(_speedup(a, c, g, v_per_row) for g in range(1, largest + 1)) for n, (a, c) in drafts.items()}
     return sorted(best, key=lambda name: -best[name])
+
+
+def _with_speedups(drafts, v_per_row=0.04, largest=12):
+    return [
+        (name, max(_speedup(*drafts[name], g, v_per_row) for g in range(1, largest + 1)))
+        for name in rank(drafts, v_per_row, largest)
+    ]
 
 
 def _one_gamma(drafts, v_per_row=0.04, largest=12):
@@ -138,8 +156,10 @@ STEPS = [
         "same_vocabulary",
         [
             ({"a": 0, "b": 1}, {"a": 0, "b": 1}),
-            ({"a": 0, "b": 1}, {"a": 0, "c": 1}),
+            ({"a": 0, "bee": 1}, {"a": 0, "cat": 1}),
+            ({"cow": 2, "ox": 0, "hen": 1}, {"cow": 1, "ox": 2, "hen": 0}),
             ({"a": 0}, {"a": 0, "b": 1}),
+            ({"a": 0, "b": 1}, {"a": 0}),
             ({"z": 0, "a": 1, "m": 2}, {"a": 0, "z": 1, "m": 2}),
             ({"z": 0, "a": 1}, {"a": 1, "z": 0}),
         ],
@@ -148,6 +168,11 @@ STEPS = [
             Mistake("Equal sizes are not enough: the texts behind the ids may differ.", _only_sizes),
             Mistake("The same texts with other ids are another vocabulary.", _only_texts),
             Mistake("The first by *id*, not by the alphabet.", _alphabetical),
+            Mistake("The first by *id*, not in the order in which the dict lists them.", _as_listed),
+            Mistake("Return the text of the token, not its id.",
+                    lambda one, other: one.get(same_vocabulary(one, other), same_vocabulary(one, other))),
+            Mistake("The text of `one`, not of `other`.",
+                    lambda one, other: same_vocabulary(other, one)),
         ],
         ["Sizes first.", "Sort the items of `one` by id; `other.get(text)` must be that id."],
     ),
@@ -157,6 +182,11 @@ STEPS = [
             ({"good": (0.9, 0.5), "quick": (0.7, 0.02)},),
             ({"a": (0.8, 0.1), "b": (0.5, 0.01), "c": (0.95, 0.9)},),
             ({"slow": (0.3, 0.9)},),
+            ({"even": (0.5, 0.5), "quick": (0.9, 0.1)}, 0.0),
+            ({"x": (0.9, 0.2), "y": (0.7, 0.05)}, 0.04, 3),
+            ({"x": (0.95, 0.2), "y": (0.7, 0.02)}, 0.04, 2),
+            ({"x": (0.95, 0.2), "y": (0.7, 0.02)}, 0.04, 3),
+            ({"high": (1.0, 0.1), "low": (0.6, 0.02)}, 0.3, 2),
             ({"x": (0.6, 0.05), "y": (0.75, 0.2), "z": (0.85, 0.3), "w": (0.2, 0.5)}, 0.1, 6),
         ],
         rank,
@@ -165,6 +195,10 @@ STEPS = [
             Mistake("The cheapest draft is not always the fastest: it is wrong more often.", _by_cost),
             Mistake("Leave out drafts that never beat plain decoding.", _keeps_losers),
             Mistake("Each draft at *its* best γ, not all at the largest.", _one_gamma),
+            Mistake("The fastest *first*.", lambda drafts, v=0.04, largest=12: rank(drafts, v, largest)[::-1]),
+            Mistake("`largest` itself is allowed.", lambda drafts, v=0.04, largest=12: rank(drafts, v, largest - 1)),
+            Mistake("Up to `largest`, and no further.", lambda drafts, v=0.04, largest=12: rank(drafts, v, largest + 1)),
+            Mistake("Names only: keep the speedups to yourself.", _with_speedups),
         ],
         ["A helper first: the speedup of one draft at one γ.", "Then the maximum over γ, then sort by it, downwards."],
     ),
@@ -175,6 +209,11 @@ STEPS = [
         [
             Mistake("w is not 1 − α: the uniform distribution shares something with p already.",
                     _weight_is_one_minus_alpha),
+            Mistake("If p is uniform itself, TV is 0, and you divide by 0: return p then.",
+                    lambda p, a: (1 - (1 - a) / (np.abs(p - 1 / len(p)).sum() / 2)) * p
+                    + (1 - a) / (np.abs(p - 1 / len(p)).sum() / 2) / len(p)),
+            Mistake("α and 1 − α are swapped.", lambda p, a: with_acceptance(p, 1 - a)),
+            Mistake("That does not sum to 1: what p loses, the noise must gain.", lambda p, a: a * p),
             Mistake("TV has a factor ½.", lambda p, a: _no_half(p, a) if np.abs(p - 1 / len(p)).sum() else p),
             Mistake("The weights are swapped: w belongs to the noise.",
                     lambda p, a: _swapped(p, a) if np.abs(p - 1 / len(p)).sum() else p),
@@ -198,6 +237,9 @@ STEPS = [
             Mistake("You found the end of the text itself; nothing follows it.", _finds_itself),
             Mistake("Return what *followed* the place, not the place itself.", _repeats_the_key),
             Mistake("Compare the last `size` tokens, not only the last one.", _last_token_only),
+            Mistake("At most `gamma` tokens.", lambda t, g, size=2: propose(t, 999, size)),
+            Mistake("What follows begins right behind the place: one token further left.",
+                    lambda t, g, size=2: propose(t, g + 1, size)[1:]),
         ],
         ["Walk backwards over the starts; the last start that may count is len(tokens) − size − 1.",
          "What follows is `tokens[start + size : start + size + gamma]`."],

@@ -15,7 +15,8 @@ PREDICTIONS = [
         "steady",
         "no",
         "Where acceptance does not change there is nothing to learn from the past but the average.",
-        [Reply("yes", "What would it learn that the average does not say?")],
+        choices=("yes", "no"),
+        replies=[Reply("yes", "What would it learn that the average does not say?")],
     ),
 ]
 
@@ -36,6 +37,22 @@ def _no_product(confidences, c, row, eta):
     return len(confidences)
 
 
+def _product(chances):
+    reach = 1.0
+    for chance in chances:
+        reach *= chance
+    return reach
+
+
+def _at_break_even(confidences, c, row, eta):
+    reach = 1.0
+    for number, chance in enumerate(confidences):
+        reach *= chance
+        if reach < (c + row) * eta:
+            return number
+    return len(confidences)
+
+
 def _counts_the_failing(confidences, c, row, eta):
     return min(len(confidences), draft_length(confidences, c, row, eta) + 1)
 
@@ -45,6 +62,14 @@ def heuristic(history: list[tuple[int, int]], start: int = 5, largest: int = 20)
     for drafted, accepted in history:
         if drafted:
             gamma = min(gamma + 2, largest) if accepted == drafted else max(gamma - 1, 1)
+    return gamma
+
+
+def _one_more(history, start=5, largest=20):
+    gamma = start
+    for drafted, accepted in history:
+        if drafted:
+            gamma = min(gamma + 1, largest) if accepted == drafted else max(gamma - 1, 1)
     return gamma
 
 
@@ -128,6 +153,10 @@ def _mean_of_rates(history, gamma, worth, window=8, probe=10):
     return 1 if len(idle) == probe - 1 and all(d == 0 for d, _ in idle) else 0
 
 
+def _worth_exclusive(history, gamma, worth, window=8, probe=10):
+    return fallback(history, gamma, worth + 1e-9, window, probe)
+
+
 def _all_history(history, gamma, worth, window=8, probe=10):
     return fallback(history, gamma, worth, 10**6, probe)
 
@@ -150,16 +179,23 @@ STEPS = [
             ([], 0.1, 0.0, 2.0),
             ([0.5, 0.5, 0.5, 0.5], 0.1, 0.0, 2.0),
             ([0.9, 0.5, 0.9], 0.1, 0.0, 2.0),
+            ([0.9, 0.1], 0.1, 0.0, 2.0),
             ([0.9, 0.2, 0.9], 0.1, 0.0, 2.0),
             ([0.9, 0.9, 0.9, 0.9, 0.9], 0.2, 0.1, 2.2),
             ([0.1], 0.1, 0.0, 2.0),
             ([1.0, 1.0], 0.3, 0.0, 3.0),
             ([0.6, 0.6, 0.6], 0.1, 0.05, 2.0),
+            ([0.5, 0.5], 0.25, 0.0, 2.0),
+            ([1.0, 0.5, 1.0], 0.125, 0.125, 2.0),
         ],
         draft_length,
         [
             Mistake("A token is reached only if all before it are accepted: multiply the chances.", _no_product),
             Mistake("You draft the token that no longer pays.", _counts_the_failing),
+            Mistake("If one more token just breaks even, do not draft it: `reach >`, not `reach >=`.", _at_break_even),
+            Mistake("Stop at the *first* token that does not pay: what comes after it is reached through it.",
+                    lambda f, c, row, eta: sum(_product(f[: i + 1]) > (c + row) * eta or f[i] > (c + row) * eta
+                                               for i in range(len(f)))),
             Mistake("The row costs, too: c + row.", lambda f, c, row, eta: draft_length(f, c, 0.0, eta)),
             Mistake("Compare with (c + row) · η, not with c + row.",
                     lambda f, c, row, eta: draft_length(f, c, row, 1.0)),
@@ -176,9 +212,13 @@ STEPS = [
             ([(5, 5)] * 12,),
             ([(5, 5), (0, 0), (7, 7)],),
             ([(5, 3), (4, 4)], 5, 5),
+            ([(2, 2), (4, 1)], 2),
         ],
         heuristic,
         [
+            Mistake("Two more after a success, one fewer after a failure.", _one_more),
+            Mistake("A round in which nothing was accepted counts, too: one fewer.",
+                    lambda h, start=5, largest=20: heuristic([(d, a) for d, a in h if a], start, largest)),
             Mistake("Go through the whole history: each round changes γ a little.", _last_only),
             Mistake("At least 1.", _no_floor),
             Mistake("At most `largest`.", _no_ceiling),
@@ -218,10 +258,18 @@ STEPS = [
             ([(4, 3), (4, 0)], 4, 0.2),
             ([*BAD, *[(0, 0)] * 8], 4, 0.2),
             ([*BAD, *[(0, 0)] * 9], 4, 0.2),
+            ([*BAD, *[(0, 0)] * 10], 4, 0.2),
             ([*BAD, *[(0, 0)] * 9, (1, 0)], 4, 0.2),
             ([*[(4, 4)] * 9, *[(4, 0)] * 8], 4, 0.3),
             ([(1, 1), (4, 0), (4, 0)], 4, 0.2),
             ([*BAD, *[(0, 0)] * 9, (1, 1)], 4, 0.1, 2, 10),
+            ([(4, 1), (4, 1)], 4, 0.25),
+            ([(4, 4), (4, 0)], 4, 0.25, 1),
+            ([*[(4, 4)] * 2, *[(4, 0)] * 5], 4, 0.25),
+            ([*[(4, 4)] * 2, *[(4, 0)] * 8], 4, 0.15),
+            ([*[(4, 1)] * 8], 4, 0.2),
+            ([*BAD, (0, 0), (0, 0)], 4, 0.2, 8, 3),
+            ([*BAD, (0, 0), (0, 0), (0, 0)], 4, 0.2, 8, 5),
         ],
         fallback,
         [
@@ -229,6 +277,15 @@ STEPS = [
             Mistake("One rate over all rounds together, not the mean of the rates: a draft of one counts less.",
                     _mean_of_rates),
             Mistake("Only the last `window` rounds that drafted count: the text may have changed.", _all_history),
+            Mistake("A rate of exactly `worth` is good enough: >=.", _worth_exclusive),
+            Mistake("Probe after probe − 1 idle rounds, one earlier.",
+                    lambda h, g, worth, window=8, probe=10: fallback(h, g, worth, window, probe + 1)),
+            Mistake("You probe one round too early.",
+                    lambda h, g, worth, window=8, probe=10: fallback(h, g, worth, window, probe - 1)),
+            Mistake("No round has drafted yet: draft `gamma`, or it never starts.",
+                    lambda h, g, worth, window=8, probe=10: fallback(h, g, worth, window, probe) if h else 0),
+            Mistake("A probe drafts a single token, not gamma.",
+                    lambda h, g, worth, window=8, probe=10: fallback(h, g, worth, window, probe) and g),
             Mistake("Rounds that drafted nothing must not push the others out of the window.", _counts_idle_rounds),
         ],
         ["First the rounds that drafted; the last `window` of them.", "Then: does their common rate reach `worth`?",

@@ -22,12 +22,14 @@ PREDICTIONS = [
         "unsure",
         "Where the draft is sure, its second guess is nearly never right.",
         [Reply("sure", "There the first guess is accepted already.")],
+        choices=("sure", "unsure"),
     ),
     Prediction(
         "bits",
         "yes",
         "Where the two best tokens are nearly equal, a millionth decides; and from there on the texts differ for good.",
         [Reply("no", "Think of two tokens with nearly the same logit.")],
+        choices=("yes", "no"),
     ),
 ]
 
@@ -101,6 +103,11 @@ def lenient_law(p, q, lenience):
     return accepted + (1 - accepted.sum()) * rest
 
 
+def _rest(p, q):
+    rest = np.maximum(p - q, 0)
+    return rest / rest.sum() if rest.sum() > 0 else p
+
+
 def _times(p, q, lenience):
     accepted = np.minimum(q, p * lenience)
     rest = np.maximum(p - q, 0)
@@ -123,7 +130,8 @@ def _pairs() -> list[tuple[np.ndarray, np.ndarray]]:
         (np.array([1.0, 0.0]), np.array([0.5, 0.5])),
         (np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.3, 0.5])),
         (np.array([0.5, 0.5]), np.array([0.5, 0.5])),
-        *((a, b) for a, b in (rng.dirichlet([0.6] * 5, 2) for _ in range(4))),
+        *((a, b) for a, b in (rng.multinomial(10, [0.2] * 5, 2) / 10 for _ in range(4))),
+        *((a, b) for a, b in (rng.dirichlet([0.6] * 5, 2) for _ in range(2))),
     ]
 
 
@@ -132,6 +140,7 @@ def _races() -> list[tuple[np.ndarray, np.ndarray]]:
     some = [(rng.dirichlet([0.8] * 4), rng.exponential(size=4)) for _ in range(8)]
     return [
         (np.array([0.5, 0.5]), np.array([2.0, 1.0])),
+        (np.array([0.5, 0.5]), np.array([0.4, 0.3])),
         (np.array([0.9, 0.1]), np.array([1.0, 0.2])),
         (np.array([0.0, 1.0]), np.array([0.01, 3.0])),
         *some,
@@ -154,6 +163,10 @@ STEPS = [
         match_rate,
         [
             Mistake("That is rejection sampling's Σ min(p, q).", lambda p, q: float(np.minimum(p, q).sum())),
+            Mistake("Add up over the tokens: one number.", lambda p, q: p * q),
+            Mistake("A sum, not a mean: each token adds its own chance.", lambda p, q: float((p * q).mean())),
+            Mistake("Not only the likeliest token: all on which they can agree.",
+                    lambda p, q: float(p.max() * q.max())),
             Mistake("Both must draw the *same* token: multiply, then add.", lambda p, q: float(p.sum() * q.sum())),
             Mistake("That takes only the likeliest token into account.", lambda p, q: float((p * q).max())),
         ],
@@ -168,6 +181,10 @@ STEPS = [
             Mistake("A likelier token arrives earlier: divide by the probability, do not multiply.",
                     lambda p, e: int(np.argmin(np.where(p > 0, e * p, np.inf)))),
             Mistake("A token of probability 0 must never win.", _race_zero),
+            Mistake("That is the time of the winner; return which token it is.",
+                    lambda p, e: float(np.where(p > 0, e / np.where(p > 0, p, 1.0), np.inf).min())),
+            Mistake("That ignores the probabilities: the smallest noise always wins.",
+                    lambda p, e: int(np.argmin(np.where(p > 0, e, np.inf)))),
             Mistake("That ignores the noise: the likeliest token always wins.", lambda p, e: int(np.argmax(p))),
         ],
         ["`np.argmin` of exponentials / probs, with infinity where the probability is 0."],
@@ -183,6 +200,11 @@ STEPS = [
             Mistake("Block and rejection differ: for block, clip the product, not the factors.",
                     lambda p, q, block: survivals(p, q, False)),
             Mistake("That is block verification in both cases.", lambda p, q, block: survivals(p, q, True)),
+            Mistake("The two rules are swapped.", lambda p, q, block: survivals(p, q, not block)),
+            Mistake("A probability is at most 1: clip.",
+                    lambda p, q, block: [float(x) for x in np.cumprod(np.array(p) / np.array(q))]),
+            Mistake("Divide p by q, target over draft.",
+                    lambda p, q, block: survivals([max(x, 1e-300) for x in q], [max(x, 1e-300) for x in p], block)),
         ],
         ["Keep s, starting at 1, and append it after each draft.", "Rejection: s *= min(1, p/q). Block: s = min(1, s p/q)."],
     ),
@@ -193,6 +215,9 @@ STEPS = [
         [
             Mistake("After a rejection the target's law is the residual, not p again: the two are not independent.",
                     _independent),
+            Mistake("That is the first guess alone.", lambda p, q: float(np.minimum(p, q).sum())),
+            Mistake("The second guess is judged against what is left of p, not drawn together with the first.",
+                    lambda p, q: float(np.minimum(p, 2 * q).sum())),
             Mistake("The second guess counts only if the first failed.", _always_second),
             Mistake("Normalise the residual.", _not_normalised),
             Mistake("A probability above 1?", _sum_twice),
@@ -206,6 +231,14 @@ STEPS = [
         [
             Mistake("The lenience divides: a smaller one accepts more.", _times),
             Mistake("The rejected tokens are missing.", _no_rest),
+            Mistake("How often something is rejected depends on the lenience: 1 − Σ min(q, p/l).",
+                    lambda p, q, lenience: np.minimum(q, p / lenience)
+                    + (1 - np.minimum(p, q).sum()) * _rest(p, q)),
+            Mistake("Rejected tokens come back from the residual, not from p.",
+                    lambda p, q, lenience: np.minimum(q, p / lenience)
+                    + (1 - np.minimum(q, p / lenience).sum()) * p),
+            Mistake("That is the chance that a token is kept, given that it was drafted; times q.",
+                    lambda p, q, lenience: np.minimum(1.0, p / (lenience * q))),
             Mistake("Rejected tokens come back from the residual; do not just normalise.", _renormalised),
             Mistake("That is p: the rule is not lossless.", lambda p, q, lenience: p),
         ],

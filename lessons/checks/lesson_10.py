@@ -12,6 +12,7 @@ PREDICTIONS = [
         "k outside",
         "Then memory is read in the order in which it lies there.",
         [Reply("n outside", "It walks down columns: each step jumps over a whole row.")],
+        choices=("k outside", "n outside"),
     ),
     Prediction(
         "associative",
@@ -122,6 +123,14 @@ def last_row_differs(x):
     return y
 
 
+def first_row_differs(x):
+    """Treats the first of several rows in another way."""
+    y = in_one_order(x)
+    if len(x) > 1:
+        y[0] = by_number_of_rows(x)[0]
+    return y
+
+
 def mixes_rows(x):
     """A bug, plainly: what comes out depends on the other rows."""
     return in_one_order(x) + in_one_order(x[::-1]) * (len(x) > 1)
@@ -160,8 +169,8 @@ def _packings() -> list[tuple[np.ndarray, int]]:
     return [
         (np.arange(8.0).reshape(2, 4), 2),
         (np.arange(15.0).reshape(3, 5), 2),
-        (rng.standard_normal((4, 9)), 4),
-        (rng.standard_normal((2, 3)), 8),
+        (rng.integers(-9, 10, (4, 9)).astype(np.float32), 4),
+        (rng.standard_normal((2, 3), np.float32), 8),
     ]
 
 
@@ -170,18 +179,29 @@ def _products() -> list[tuple[np.ndarray, np.ndarray, int]]:
     cases = []
     for rows, inputs, outputs, width in ((1, 2, 2, 2), (2, 3, 5, 2), (3, 6, 9, 4)):
         cases.append(
-            (rng.standard_normal((rows, inputs)), pack(rng.standard_normal((inputs, outputs)), width), outputs)
+            (
+                rng.integers(-3, 4, (rows, inputs)).astype(float),
+                pack(rng.integers(-3, 4, (inputs, outputs)).astype(float), width),
+                outputs,
+            )
         )
-    return cases
+    return [*cases, (rng.standard_normal((2, 3)), pack(rng.standard_normal((3, 5)), 2), 5)]
 
 
 def _matrices() -> list[tuple[np.ndarray]]:
     rng = np.random.default_rng(4)
-    weight = rng.standard_normal((6, 4)).astype(np.float32)
+    weight = rng.integers(-20, 21, (6, 4)).astype(np.float32)
     weight[:, 2] *= 100
     zeros = weight.copy()
     zeros[:, 0] = 0
-    return [(np.array([[1.0], [-0.5]], np.float32),), (weight,), (zeros,), (-np.abs(weight),), (weight[:, :2] + 3,)]
+    return [
+        (np.array([[254.0], [-100.0]], np.float32),),
+        (np.array([[1.0], [-0.5]], np.float32),),
+        (weight,),
+        (zeros,),
+        (-np.abs(weight),),
+        (weight[:, :2] + 3,),
+    ]
 
 
 ROWS = np.random.default_rng(5).standard_normal((4, 64)).astype(np.float32)
@@ -197,7 +217,9 @@ STEPS = [
             Mistake("A panel holds *neighbouring* columns.", _strided),
             Mistake("Shape [panels, K, width]: K is in the middle.", lambda w, n: pack(w, n).transpose(0, 2, 1)),
         ],
-        ["Start with zeros of the right shape.", "Panel i is `weight[:, i * width : (i + 1) * width]`."],
+        ["Start with zeros of the right shape, and of weight.dtype.",
+         "Panel i is `weight[:, i * width : (i + 1) * width]`."],
+        same_dtype=True,
     ),
     Step(
         "panel_product",
@@ -212,11 +234,15 @@ STEPS = [
     ),
     Step(
         "batch_invariant",
-        [(in_one_order, ROWS), (by_number_of_rows, ROWS), (last_row_differs, ROWS), (mixes_rows, ROWS), (in_one_order, ROWS[:1])],
+        [(in_one_order, ROWS), (by_number_of_rows, ROWS), (last_row_differs, ROWS), (first_row_differs, ROWS), (mixes_rows, ROWS), (in_one_order, ROWS[:1])],
         batch_invariant,
         [
             Mistake("Nearly equal is not equal: the bits decide.", _with_tolerance),
             Mistake("Look at every row: it may be the last one that differs.", _first_row),
+            Mistake("Look at every row: it may be the first one that differs.",
+                    lambda f, x: bool(np.array_equal(f(x)[-1:], f(x[-1:])))),
+            Mistake("One answer for all rows: all(...).",
+                    lambda f, x: [bool(np.array_equal(f(x)[i : i + 1], f(x[i : i + 1]))) for i in range(len(x))]),
             Mistake("The same call twice always agrees; compare with each row *alone*.", _twice),
         ],
         ["`product(x[i : i + 1])` is row i alone, with shape [1, N]."],
@@ -229,8 +255,28 @@ STEPS = [
             Mistake("One scale per column: a column of large weights would spoil all the others.", _one_scale),
             Mistake("Per *output* column, axis 0; the inputs of one output share a scale.", _per_row),
             Mistake("Round to nearest; a cast cuts off.", _truncates),
+            Mistake("Round to nearest, not down.",
+                    lambda w: (np.floor(w / quantise(w)[1]).astype(np.int8), quantise(w)[1])),
+            Mistake("Weights may be negative: int8, not uint8.",
+                    lambda w: (quantise(w)[0].astype(np.uint8), quantise(w)[1])),
+            Mistake("Return the values and the scales.", lambda w: quantise(w)[0]),
             Mistake("The largest *magnitude*: a weight may be negative.", _signed_maximum),
+            Mistake("The values must be stored as int8 (`.astype(np.int8)`), or no byte is saved.",
+                    lambda w: (np.rint(w / quantise(w)[1]), quantise(w)[1])),
+            Mistake("The values must be stored as int8, one byte each.",
+                    lambda w: (quantise(w)[0].astype(int), quantise(w)[1])),
+            Mistake("The values must be stored as int8, one byte each.",
+                    lambda w: (quantise(w)[0].astype(np.int32), quantise(w)[1])),
+            Mistake("The scales are float32: `.astype(np.float32)`.",
+                    lambda w: (quantise(w)[0], quantise(w)[1].astype(np.float64))),
+            Mistake("127, not 128: the largest int8 is 127.",
+                    lambda w: (np.rint(w / (quantise(w)[1] * np.float32(127 / 128))).clip(-128, 127).astype(np.int8),
+                               np.where(np.abs(w).max(0) > 0, quantise(w)[1] * np.float32(127 / 128),
+                                        np.float32(1)).astype(np.float32))),
+            Mistake("A column of zeros would divide by zero: give it the scale 1.",
+                    lambda w: (quantise(w)[0], (np.abs(w).max(axis=0) / 127).astype(np.float32))),
         ],
         ["`np.abs(weight).max(axis=0) / 127`", "Zeros: `np.where(scale > 0, scale, 1)`."],
+        same_dtype=True,
     ),
 ]  # fmt: skip

@@ -19,7 +19,8 @@ PREDICTIONS = [
         "gap",
         "grows",
         "More drafting and more rows between two bursts.",
-        [
+        choices=("grows", "falls", "stays"),
+        replies=[
             Reply("falls", "The *mean time per token* may fall. The gap is one round, and a round gets longer."),
             Reply("stays", "A round has more drafts and more rows to verify."),
         ],
@@ -106,7 +107,7 @@ def _gamma_rows(alpha, gamma, c, batch, ridge):
     return tau * plain / (gamma * c * plain + max(1.0, batch * gamma / ridge))
 
 
-TEXTS = ["n", "né", "né"[:1] + "é", "a🙂", "日本", "🙂🙂"]
+TEXTS = ["n", "né", "a🙂", "日本", "🙂🙂", "a\x7f", "ก", "ߊ", "！"]
 DATA = [(b"",), *((text.encode()[:cut],) for text in TEXTS for cut in range(1, len(text.encode()) + 1))]
 
 STEPS = [
@@ -117,10 +118,24 @@ STEPS = [
             ([(["the ", "cat"], 1)],),
             ([(["a", "bc"], 2), (["def"], 0)],),
             ([([], 0), (["x", "yz", "uvw"], 0)],),
+            ([(["née", "日本"], 0), (["é"], 1)],),
+            ([(["a ", " b"], 1), (["c", "dd"], 1)],),
         ],
         retracted,
         [
             Mistake("Characters, not tokens.", lambda steps: sum(len(t) - a for t, a in steps)),
+            Mistake("Characters, not bytes: \"é\" is one character.",
+                    lambda steps: sum(len(x.encode()) for t, a in steps for x in t[a:])),
+            Mistake("That is what stays; count what is taken back.",
+                    lambda steps: sum(len(x) for t, a in steps for x in t[:a])),
+            Mistake("The first rejected token has to go, too.",
+                    lambda steps: sum(len(x) for t, a in steps for x in t[a + 1 :])),
+            Mistake("Tokens have texts of several characters: add up their lengths.",
+                    lambda steps: sum(len(t) for t, a in steps)),
+            Mistake("One total over all rounds.",
+                    lambda steps: [sum(len(x) for x in t[a:]) for t, a in steps]),
+            Mistake("Spaces are characters, too.",
+                    lambda steps: sum(len(x.strip()) for t, a in steps for x in t[a:])),
             Mistake("The accepted ones stay.", lambda steps: sum(len(x) for t, _ in steps for x in t)),
             Mistake("Everything behind a rejection goes, too, not only the rejected token.",
                     lambda steps: sum(len(x) for t, a in steps for x in t[a : a + 1])),
@@ -136,6 +151,11 @@ STEPS = [
             Mistake("A last character that is finished may be shown.", _drops_last_character),
             Mistake("Characters have up to four bytes.", _two_bytes_only),
             Mistake("An unfinished character must wait.", len),
+            Mistake("Count bytes, not characters.", lambda data: len(data.decode(errors="ignore"))),
+            Mistake("That is what must wait; return what can be shown.", lambda data: len(data) - complete(data)),
+            Mistake("Return how many bytes, not the bytes.", lambda data: data[: complete(data)]),
+            Mistake("A finished character at the end may be shown, whatever its length.",
+                    lambda data: max(0, len(data) - 1)),
         ],
         [
             "Look at the last byte, then further back, until you find one that does not continue (10xxxxxx).",
@@ -145,12 +165,32 @@ STEPS = [
     ),
     Step(
         "held_back",
-        [("", "END"), ("THE EN", "END"), ("abcab", "abd"), ("aaa", "aab"), ("xyz", "END"), ("E", "E"), ("ananan", "anana!"),
+        [("", "END"), ("THE E", "END"), ("THE EN", "END"), ("EN", "END"), ("THE N", "END"), ("a b", "bc"), ("abcab", "abd"), ("aaa", "aab"), ("xyz", "END"), ("E", "E"), ("ananan", "anana!"),
          ("nb ab x", "ab")],
         held_back,
         [
             Mistake("The *longest* end that fits: \"aaa\" before \"aab\" holds back two.", _shortest),
             Mistake("Hold back only what may become the stop; a reader is waiting.", _always_all),
+            Mistake("A single character at the end may be the beginning, too.",
+                    lambda text, stop: held_back(text, stop) if held_back(text, stop) > 1 else 0),
+            Mistake("The end of the text must be the *beginning* of the stop, not any part of it.",
+                    lambda text, stop: next((n for n in range(min(len(text), len(stop) - 1), 0, -1)
+                                             if text[-n:] in stop), 0)),
+            Mistake("The end of the text must be the *beginning* of the stop, not its end.",
+                    lambda text, stop: next((n for n in range(min(len(text), len(stop) - 1), 0, -1)
+                                             if text.endswith(stop[-n:])), 0)),
+            Mistake("Look at the *end* of the text.",
+                    lambda text, stop: next((n for n in range(min(len(text), len(stop) - 1), 0, -1)
+                                             if text.startswith(stop[:n])), 0)),
+            Mistake("That is what may be shown; return what must wait.",
+                    lambda text, stop: len(text) - held_back(text, stop)),
+            Mistake("How many, not only whether.", lambda text, stop: held_back(text, stop) > 0),
+            Mistake("More than one character may have to wait.",
+                    lambda text, stop: int(len(stop) > 1 and text.endswith(stop[0]))),
+            Mistake("Up to len(stop) − 1 characters: one more than you try.",
+                    lambda text, stop: next((n for n in range(len(stop) - 2, 0, -1) if text.endswith(stop[:n])), 0)),
+            Mistake("Return how many characters, not which.",
+                    lambda text, stop: text[len(text) - held_back(text, stop):]),
             Mistake("A letter of the stop somewhere in the text is not yet a beginning of it: it must reach the end.",
                     _first_letter),
         ],
@@ -163,6 +203,7 @@ STEPS = [
             (0.8, 4, 0.0, 1, 1e9),
             (0.8, 4, 0.05, 1, 8.0),
             (0.8, 4, 0.05, 64, 8.0),
+            (0.8, 4, 0.05, 12, 8.0),
             (0.5, 2, 0.1, 4, 10.0),
             (0.9, 8, 0.02, 16, 100.0),
         ],

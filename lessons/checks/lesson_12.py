@@ -12,6 +12,7 @@ PREDICTIONS = [
         "false",
         "1 + 0.8 + … + 0.8⁵ = 3.69. To get 4.5, α would have to be about 0.9.",
         [Reply("holds", "Compute it: six terms.")],
+        choices=("holds", "false"),
     ),
     Prediction(
         "bits",
@@ -119,7 +120,11 @@ def _root(rate_one, gamma_one, rate_two, gamma_two):
 
 def _runs() -> list[tuple[list[float], list[float], np.ndarray]]:
     rng = np.random.default_rng(1)
-    cases = [([4.0, 6.0, 9.0], [2.0, 2.0, 3.0], np.array([[0, 1, 2], [0, 0, 1], [2, 2, 1], [1, 1, 1]]))]
+    counting = [float(ratio) for ratio in range(1, 22)]
+    cases = [
+        (counting, [1.0] * 21, np.arange(21)[:, None]),
+        ([4.0, 6.0, 9.0], [2.0, 2.0, 3.0], np.array([[0, 1, 2], [0, 0, 1], [2, 2, 1], [1, 1, 1]])),
+    ]
     for count in (5, 9):
         plain, fast = 2 + rng.random(count), 1 + rng.random(count)
         plain[0] *= 20
@@ -138,12 +143,27 @@ STEPS = [
             ((2, 3), (1.5, 3.5)),
             ((2, 3), (2.0, 3.0)),
             ((2, 3), (2.9, 3.3)),
+            ((2, 3), (1.5, 2.0)),
+            ((2, 3), (3.0, 3.5)),
+            ((2, 3), (2.5, 2.5)),
         ],
         verdict,
         [
             Mistake("The middle alone does not decide: the whole interval must lie inside, or outside.", _by_the_middle),
             Mistake("Some overlap is not enough to hold.", _overlap_is_enough),
             Mistake("Above the range is outside, too.", _only_below),
+            Mistake("Both ends are included: an interval that touches the border from outside does not decide.",
+                    lambda c, m: "false" if m[1] == c[0] or m[0] == c[1] else verdict(c, m)),
+            Mistake("Both ends are included: an interval that reaches just to the border lies inside.",
+                    lambda c, m: "holds" if c[0] < m[0] and m[1] < c[1] else
+                    "false" if m[1] < c[0] or m[0] > c[1] else "undecided"),
+            Mistake("Entirely outside is not undecided but false.",
+                    lambda c, m: "holds" if verdict(c, m) == "holds" else "undecided"),
+            Mistake("Look at both ends of the measured interval.",
+                    lambda c, m: "holds" if c[0] <= m[0] <= c[1] else "false"),
+            Mistake("In lower case, as the docstring says.", lambda c, m: verdict(c, m).upper()),
+            Mistake("The *measured* interval must lie inside the claimed one, not the other way round.",
+                    lambda c, m: verdict(m, c)),
             Mistake("Not proved is not disproved: an overlap is undecided.", _any_doubt_is_false),
         ],
         ["Inside: both ends inside. Outside: entirely below or entirely above. Else undecided."],
@@ -155,6 +175,21 @@ STEPS = [
         [
             Mistake("The median, not the mean: one slow round must not decide.", _means),
             Mistake("Ratios within a round first; the machine's speed drifts from round to round.", _ratio_of_medians),
+            Mistake("The 5 % and the 95 % percentile: np.percentile counts in per cent.",
+                    lambda p, f, k: tuple(float(np.percentile(np.median((np.array(p) / np.array(f))[k], axis=1), x))
+                                          for x in (0.05, 0.95))),
+            Mistake("5 % and 95 %, not 10 % and 90 %.",
+                    lambda p, f, k: tuple(float(np.percentile(np.median((np.array(p) / np.array(f))[k], axis=1), x))
+                                          for x in (10, 90))),
+            Mistake("Ratios, plain / fast, not differences.",
+                    lambda p, f, k: tuple(float(np.percentile(np.median((np.array(p) - np.array(f))[k], axis=1), x))
+                                          for x in (5, 95))),
+            Mistake("5 % and 95 %, not 2.5 % and 97.5 %.",
+                    lambda p, f, k: tuple(float(np.percentile(np.median((np.array(p) / np.array(f))[k], axis=1), x))
+                                          for x in (2.5, 97.5))),
+            Mistake("One median per *row* of picks: axis=1.",
+                    lambda p, f, k: tuple(float(np.percentile(np.median((np.array(p) / np.array(f))[k], axis=0), x))
+                                          for x in (5, 95))),
             Mistake("That is how much single rounds vary, not how well the median is known.", _spread),
             Mistake("Upside down: speedup is plain over fast.", _upside_down),
         ],
@@ -173,9 +208,14 @@ STEPS = [
     ),
     Step(
         "same_pair",
-        [(0.8, 1, 0.538, 5), (0.6, 2, 0.6, 6), (0.5, 1, 0.25, 2), (0.7, 3, 0.7, 3), (0.72, 4, 0.873, 1), (0.95, 1, 0.95, 8), (0.6, 2, 0.3, 4)],
+        [(0.8, 1, 0.538, 5), (0.6, 2, 0.6, 6), (0.5, 1, 0.25, 2), (0.7, 3, 0.7, 3), (0.72, 4, 0.873, 1), (0.95, 1, 0.95, 8), (0.6, 2, 0.3, 4),
+         (0.8, 1, 0.807, 1), (0.815, 1, 0.8, 1)],
         same_pair,
         [
+            Mistake("To within 0.01, *whichever* of the two is larger: abs(...).",
+                    lambda a, g, b, h: _alpha(a, g) - _alpha(b, h) <= 0.01),
+            Mistake("Within 0.01, not 0.1.", lambda a, g, b, h: abs(_alpha(a, g) - _alpha(b, h)) <= 0.1),
+            Mistake("Within 0.01, not 0.001.", lambda a, g, b, h: abs(_alpha(a, g) - _alpha(b, h)) <= 0.001),
             Mistake("The same rate at another γ is another α.", _same_rate),
             Mistake("Accepted tokens per round grow with γ, too.", _same_accepted),
             Mistake("α^γ is the chance that *all* are accepted; the rate is the mean over the places.", _root),

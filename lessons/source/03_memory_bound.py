@@ -7,8 +7,10 @@
 #
 # About 30 minutes. You need lesson 1. The times are those of the machine you sit at: close other programs.
 
+# %% [markdown]
+# **If you only have ten minutes:** do 3.1, run 3.3 and answer the question of 3.4: it is the fact on which all the rest rests.
+
 # %%
-import statistics
 import time
 
 import numpy as np
@@ -16,7 +18,7 @@ import numpy as np
 import minispec
 from minispec.analysis.timer import interleave
 from minispec.backends.probe import ReadProbe
-from minispec.teaching import begin, explore
+from minispec.teaching import Times, begin, explore
 from minispec.viz.plots import style
 from minispec.viz.plots.curves import curves_figure
 from minispec.viz.plots.roofline import draw_roof
@@ -28,6 +30,8 @@ lesson
 
 # %% [markdown]
 # ## 3.1 · Count
+#
+# *7 minutes · ●○○*
 #
 # **Why.** A matrix product of `m` rows with a weight matrix of `K × N` numbers takes one multiplication and one addition for each
 # row and each weight: `2 m K N` operations. And it has to read the `K N` weights, once, whatever `m` is.
@@ -64,7 +68,9 @@ intensity = lesson.working("intensity", intensity)
 
 # %%
 def weights_read(n_layer: int, n_embd: int, n_inner: int, vocab_size: int) -> int:
-    """Return how many weights the matrices of one forward hold (no biases, norms or positions)."""
+    """Return how many weights the matrices of one forward hold (no biases, norms or
+    positions).
+    """
     # BEGIN SOLUTION
     layer = n_embd * 3 * n_embd + n_embd * n_embd + 2 * n_embd * n_inner
     return n_layer * layer + n_embd * vocab_size
@@ -77,7 +83,9 @@ lesson.check("weights_read", weights_read)
 # %%
 weights_read = lesson.working("weights_read", weights_read)
 config = target.config
-num_weights = weights_read(config.n_layer, config.n_embd, config.n_inner, config.vocab_size)
+num_weights = weights_read(
+    config.n_layer, config.n_embd, config.n_inner, config.vocab_size
+)
 print(
     f"{num_weights / 1e6:.1f}M weights, {4 * num_weights / 1e6:.0f} MB in float32, "
     f"{2 * num_weights / 1e6:.0f} million operations for one row"
@@ -85,6 +93,8 @@ print(
 
 # %% [markdown]
 # ## 3.2 · Measure the machine
+#
+# *8 minutes · ●●○*
 #
 # Two ceilings: how many bytes per second can be read, and how many operations per second can be done. The read speed depends on
 # how much is read: a small block fits into a cache. So we probe with a block as large as the model.
@@ -101,15 +111,20 @@ def matmul_seconds() -> float:
 
 
 matmul_seconds()
-limits = interleave({"read": probe, "multiply": matmul_seconds}, 15)
-bandwidth = probe.num_bytes / statistics.median(limits["read"])
-peak = 2 * 1024**3 / statistics.median(limits["multiply"])
-print(f"{bandwidth / 1e9:.0f} GB/s read, {peak / 1e9:.0f} billion operations per second")
+limits = Times(interleave({"read": probe, "multiply": matmul_seconds}, 15))
+bandwidth = probe.num_bytes / limits.median("read")
+peak = 2 * 1024**3 / limits.median("multiply")
+print(
+    f"{bandwidth / 1e9:.0f} GB/s read, {peak / 1e9:.0f} billion operations per second"
+)
 
 
 # %%
-def floor_seconds(num_weights: int, rows: int, bytes_per_weight: float, bandwidth: float, peak: float) -> float:
-    """Return the least time of a forward: reading and computing overlap, so the slower of the two decides.
+def floor_seconds(
+    num_weights: int, rows: int, bytes_per_weight: float, bandwidth: float, peak: float
+) -> float:
+    """Return the least time of a forward: reading and computing overlap, so the slower
+    of the two decides.
 
     bandwidth: bytes per second; peak: operations per second
     """
@@ -140,8 +155,10 @@ lesson.check("ridge_rows", ridge_rows)
 
 # %%
 ridge_rows = lesson.working("ridge_rows", ridge_rows)
-print(
-    f"on this machine: {ridge_rows(4, bandwidth, peak):.1f} rows in float32, {ridge_rows(1, bandwidth, peak):.1f} in int8"
+ridges = {bits: ridge_rows(bits / 8, bandwidth, peak) for bits in (32, 8)}
+assert ridges[8] < ridges[32]
+limits.conclude(
+    f"on this machine: {ridges[32]:.1f} rows in float32, {ridges[8]:.1f} in int8"
 )
 
 # %% [markdown]
@@ -150,7 +167,9 @@ print(
 #
 # ## 3.3 · Your point under the roof
 #
-# Forwards over 1 to 16 rows, in turns, with the probe among them.
+# *5 minutes · ●○○*
+#
+# **Wrong first.** Time each number of rows once, one after the other, and start at once: what a first try looks like.
 
 # %%
 session = target.session()
@@ -166,17 +185,32 @@ def forward_seconds(rows: int) -> float:
 
 
 row_counts = [1, 2, 3, 4, 6, 8, 12, 16]
-runs = {str(rows): (lambda rows=rows: forward_seconds(rows)) for rows in row_counts} | {"read": probe}
+for rows in row_counts[:4]:
+    print(f"{rows} rows: {1e3 * forward_seconds(rows):.2f} ms")
+
+# %% [markdown]
+# Run that cell twice and compare: single times jump about, because of other programs, a processor that changes its clock, a
+# block of memory that is met for the first time. So every candidate is run several times, in turns, so that each gets its
+# share of a bad moment, and the medians are compared. The probe that only reads runs among them.
+
+# %%
+runs = {str(rows): (lambda rows=rows: forward_seconds(rows)) for rows in row_counts} | {
+    "read": probe
+}
 interleave(runs, 1)
-times = interleave(runs, 9)
-seconds = {rows: statistics.median(times[str(rows)]) for rows in row_counts}
+times = Times(interleave(runs, 9))
+seconds = {rows: times.median(str(rows)) for rows in row_counts}
+read_s = times.median("read")
 
 
 @style.styled
 def roof():
     """Draw both ceilings, and a point per number of rows."""
     figure, axes = style.new_figure(7.2, 4.4)
-    points = {f"{rows}": (intensity(rows, 4), 2 * rows * num_weights / seconds[rows]) for rows in row_counts}
+    points = {
+        f"{rows}": (intensity(rows, 4), 2 * rows * num_weights / seconds[rows])
+        for rows in row_counts
+    }
     draw_roof(axes, {f"{bandwidth / 1e9:.0f} GB/s": bandwidth}, peak, points)
     return figure
 
@@ -189,32 +223,45 @@ roof()
 #
 # ## 3.4 · v(m): what verifying costs
 #
+# *6 minutes · ●●○*
+#
 # **Predict.** A forward over 4 rows: will it take closer to 1 times or closer to 4 times as long as one row? Type 1 or 4.
 
 # %%
 lesson.predict("four_rows", 1)
 
 # %%
-read_s = statistics.median(times["read"])
+floors = {
+    rows: floor_seconds(num_weights, rows, 4, probe.num_bytes / read_s, peak)
+    for rows in row_counts
+}
 curves_figure(
     row_counts,
     {
         "measured": [seconds[rows] / seconds[1] for rows in row_counts],
-        "the floor": [floor_seconds(num_weights, rows, 4, bandwidth, peak) / read_s for rows in row_counts],
+        "the floor": [floors[rows] / seconds[1] for rows in row_counts],
         "if every row were paid in full": [float(rows) for rows in row_counts],
     },
     "rows in one forward",
-    "time, in units of one row",
+    "time, in units of one measured row",
 )
 
+# %% [markdown]
+# All three curves are divided by the same time, that of one measured row, so the floor must lie below the measured curve. If
+# it does not, something else used the machine.
+
 # %%
-print(
-    f"one row: {1e3 * seconds[1]:.2f} ms; reading the weights alone: {1e3 * read_s:.2f} ms; "
-    f"that is {read_s / seconds[1]:.0%} of it"
+times.conclude(
+    f"four rows take {seconds[4] / seconds[1]:.2f} times as long as one, not 4 times; "
+    f"reading the weights is {read_s / seconds[1]:.0%} of one row",
+    possible=all(floors[rows] <= 1.1 * seconds[rows] for rows in row_counts)
+    and seconds[4] < 4 * seconds[1],
 )
 
 # %% [markdown]
 # ## 3.5 · What if?
+#
+# *4 minutes · ●○○*
 #
 # The same formula for other machines. 3,350 GB/s and 990,000 billion operations per second are about what a large server GPU
 # offers for 16-bit numbers; a laptop reads perhaps 100 GB/s.
@@ -222,7 +269,9 @@ print(
 
 # %%
 def tokens_per_second(billions: float):
-    """Draw the most tokens per second a model of that size can decode, over the bandwidth, for three number formats."""
+    """Draw the most tokens per second a model of that size can decode, over the
+    bandwidth, for three number formats.
+    """
     speeds = [50, 100, 200, 400, 800, 1600, 3350]
     return curves_figure(
         speeds,
@@ -239,6 +288,13 @@ explore(tokens_per_second, billions=[0.124, 1.5, 7, 70])
 
 # %% [markdown]
 # In the code base: `minispec/analysis/roofline/counts.py` counts every part exactly, and `minispec roofline` is this lesson as a command.
+
+# %% [markdown]
+# ## References
+#
+# - Williams, Waterman and Patterson, *Roofline: An Insightful Visual Performance Model*, 2009.
+# - Shazeer, *Fast Transformer Decoding: One Write-Head is All You Need*, 2019.
+# - Leviathan, Kalman and Matias, *Fast Inference from Transformers via Speculative Decoding*, 2023: section 1 says why spare arithmetic is there.
 
 # %%
 lesson.progress()

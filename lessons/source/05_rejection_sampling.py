@@ -5,7 +5,10 @@
 # the target's distribution **exactly**, however bad the draft is; a bad draft only costs time. In this lesson you write
 # the rule, prove it, and then check it over *every* branch of its randomness instead of sampling.
 #
-# About 30 minutes. You need lesson 4, and nothing but NumPy.
+# About 40 minutes. You need lesson 4, and nothing but NumPy.
+
+# %% [markdown]
+# **If you only have ten minutes:** look at the picture in 5.1, answer the question of 5.2, and read the proof in 5.4.
 
 # %%
 import numpy as np
@@ -18,6 +21,8 @@ lesson
 
 # %% [markdown]
 # ## 5.1 · Accept or reject
+#
+# *6 minutes · ●○○*
 #
 # **Why.** Let $p$ be the target's distribution of the next token and $q$ the draft's, both of shape `[V]`. The draft has
 # drawn $x$ from $q$. If $p(x) \ge q(x)$, the draft proposes $x$ too rarely: never turn it away. If $p(x) < q(x)$, it proposes
@@ -37,8 +42,8 @@ q = np.array([0.2, 0.3, 0.5])
 lesson.predict("acceptance", 0.7)
 
 # %% [markdown]
-# **Look.** Blue is what both distributions have: that is accepted. Hatched is what the draft has too much: that is rejected.
-# Orange is what the target has more: somebody has to make up for it.
+# **Look.** Blue is what the two distributions share: that is accepted. Hatched is where the draft has more than the target:
+# that is rejected. Orange is where the target has more than the draft: something else has to supply it.
 
 # %%
 overlap_figure(p, q, ["cat", "dog", "fox"])
@@ -70,6 +75,8 @@ lesson.hint("accept")
 
 # %% [markdown]
 # ## 5.2 · What comes instead
+#
+# *6 minutes · ●●○*
 #
 # **Why.** A rejected token must be replaced, or the text would be too short. By what? The accepted tokens follow $\min(p, q)$,
 # which sums to less than 1. What is missing up to $p$ is $\max(p - q, 0)$, and normalised it is a distribution: the
@@ -111,17 +118,30 @@ residual = lesson.working("residual", residual)
 # %% [markdown]
 # ## 5.3 · The whole rule
 #
+# *5 minutes · ●●○*
+#
 # `draw` turns a uniform number into a token by the cumulative distribution. Write the rule with it.
 
 
 # %%
 def draw(probs: np.ndarray, u: float) -> int:
     """Return the first token whose cumulative probability is above u."""
-    return int(min(np.searchsorted(np.cumsum(probs), u, side="right"), np.flatnonzero(probs)[-1]))
+    return int(
+        min(
+            np.searchsorted(np.cumsum(probs), u, side="right"),
+            np.flatnonzero(probs)[-1],
+        )
+    )
 
 
 # %%
-def judge(target_probs: np.ndarray, draft_probs: np.ndarray, token: int, u_accept: float, u_next: float) -> int:
+def judge(
+    target_probs: np.ndarray,
+    draft_probs: np.ndarray,
+    token: int,
+    u_accept: float,
+    u_next: float,
+) -> int:
     """Return the token that comes out when the draft has proposed `token`.
 
     u_accept decides whether it is kept; u_next, if needed, draws what comes instead.
@@ -142,6 +162,8 @@ judge = lesson.working("judge", judge)
 # %% [markdown]
 # ## 5.4 · The proof, in two lines
 #
+# *6 minutes · ●●●*
+#
 # A token $x$ comes out in one of two ways:
 #
 # 1. drafted **and** accepted: $q(x)\,\min(1, p(x)/q(x)) = \min(p(x), q(x))$;
@@ -150,76 +172,160 @@ judge = lesson.working("judge", judge)
 #
 # $$\min(p, q) + \max(p - q, 0) = p \qquad\blacksquare$$
 #
-# **Write** it as a function, in the form of the two ways.
+# **Write** the two ways as the two rows of an array; their sum is what comes out.
 
 
 # %%
-def output_law(target_probs: np.ndarray, draft_probs: np.ndarray) -> np.ndarray:
-    """Return the distribution of the token that comes out, shape [V], as the sum over the two ways."""
+def two_ways(target_probs: np.ndarray, draft_probs: np.ndarray) -> np.ndarray:
+    """Return how each token comes out, shape [2, V].
+
+    Row 0: the probability that it is drafted and accepted.
+    Row 1: the probability that something is rejected and the residual gives it.
+    """
     # BEGIN SOLUTION
     accepted = np.minimum(target_probs, draft_probs)
-    return accepted + (1.0 - accepted.sum()) * residual(target_probs, draft_probs)
+    rejected = 1.0 - accepted.sum()
+    return np.array([accepted, rejected * residual(target_probs, draft_probs)])
     # END SOLUTION
 
 
 # %%
-lesson.check("output_law", output_law)
+lesson.check("two_ways", two_ways)
 
 # %%
-output_law = lesson.working("output_law", output_law)
-laws_figure({"target p": p, "draft q": q, "what comes out": output_law(p, q)}, ["cat", "dog", "fox"])
+two_ways = lesson.working("two_ways", two_ways)
+ways = two_ways(p, q)
+assert np.allclose(ways.sum(axis=0), p)
+laws_figure(
+    {"target p": p, "accepted": ways[0], "from the residual": ways[1]},
+    ["cat", "dog", "fox"],
+)
 
 # %% [markdown]
 # ## 5.5 · Do not sample: enumerate
+#
+# *5 minutes · ●●○*
 #
 # **Why.** To test a sampler one could draw a million tokens and compare frequencies. That test is slow, it sometimes fails
 # by bad luck, and small errors hide in the noise. But a rule that asks only "yes or no, with this probability?" and "which
 # token, from this distribution?" is a *finite tree*. Walk all of it, multiply the probabilities along each path, and you
 # have the exact distribution. minispec does that with the real engine, not with a copy: something stands in for the noise
-# and replays the program over every branch.
+# and replays the program over every branch. First the plausible mistake, as a program that asks questions.
 
 # %%
 from minispec.contracts import Enumerator
 from minispec.noise import Address, Noise
 
 
-def one_token(noise: Noise) -> int:
-    """Draft, accept or reject, replace: the rule as a program that asks questions."""
-    token = noise.categorical(q, Address("draft", 0))
-    if noise.bernoulli(min(1.0, p[token] / q[token]), Address("accept", 0)):
-        return token
-    return noise.categorical(residual(p, q), Address("residual", 0))
-
-
-exact = Enumerator(one_token).law()
-exact
-
-# %% [markdown]
-# Up to the last bit of float64, that is `p`. Now the plausible mistake from 5.2, as a program:
-
-
-# %%
 def from_p(noise: Noise) -> int:
-    """The same, but a rejected token is replaced from p."""
+    """Draft, accept or reject; a rejected token is replaced from p."""
     token = noise.categorical(q, Address("draft", 0))
     if noise.bernoulli(min(1.0, p[token] / q[token]), Address("accept", 0)):
         return token
     return noise.categorical(p, Address("residual", 0))
 
 
-wrong = Enumerator(from_p).law()
-wrong_law = np.array([wrong[token] for token in range(3)])
-print(
-    f"total variation from p: right rule {abs(np.array([exact[t] for t in range(3)]) - p).sum() / 2:.1e}, "
-    f"wrong rule {abs(wrong_law - p).sum() / 2:.3f}"
-)
-laws_figure({"target p": p, "replaced from p": wrong_law}, ["cat", "dog", "fox"])
+def law_of(program) -> np.ndarray:
+    """Walk every branch of a program; return the law of what it returns."""
+    law = Enumerator(program).law()
+    return np.array([law.get(token, 0.0) for token in range(3)])
+
+
+wrong = law_of(from_p)
+print("replaced from p:", wrong, " p itself:", p)
+assert wrong[0] < p[0]
+assert wrong[2] > p[2]
+laws_figure({"target p": p, "replaced from p": wrong}, ["cat", "dog", "fox"])
 
 # %% [markdown]
-# **Look.** "cat" comes out too rarely and "fox" too often: the draft's favourite gets a second chance it should not have. A
-# reader of the text would never notice. An evaluation would.
+# **Look.** That is the mistake of 5.2, **wrong first**: "cat" comes out too rarely and "fox" too often. The draft's favourite
+# gets a second chance it should not have. A reader of the text would never notice. An evaluation would. Mended, with your
+# residual:
+
+
+# %%
+def one_token(noise: Noise) -> int:
+    """The rule as a program that asks questions."""
+    token = noise.categorical(q, Address("draft", 0))
+    if noise.bernoulli(min(1.0, p[token] / q[token]), Address("accept", 0)):
+        return token
+    return noise.categorical(residual(p, q), Address("residual", 0))
+
+
+exact = law_of(one_token)
+print(f"total variation from p: mended {abs(exact - p).sum() / 2:.1e}")
+print(f"                 wrong first {abs(wrong - p).sum() / 2:.3f}")
+assert np.allclose(exact, p, rtol=0, atol=1e-15)
+
+# %% [markdown]
+# ## 5.6 · From one token to a whole text
 #
-# ## 5.6 · Play
+# *8 minutes · ●●●*
+#
+# **Why.** So far the rule makes *one* token right. A round drafts several, and a text takes many rounds. Why is the whole text
+# right? By induction, along the text:
+#
+# 1. Say that everything up to some place has the target's law. The next token there is made by the rule, with $p$ and $q$ *for
+#    exactly that prefix*: row $i$ of the target's pass has read the prompt and the first $i$ drafts. By 5.4 it has the law $p$,
+#    given the prefix. So everything up to the next place has the target's law.
+# 2. After a rejection the rest of the draft is thrown away: it would continue another prefix. Row $i$ is used only if the drafts
+#    before $i$ are really in the text.
+# 3. If all $\gamma$ drafts are accepted, row $\gamma$ is left. It has read the whole draft, so drawing from it is plain sampling:
+#    the **bonus** token. There is no $q$ for it, and so nothing to reject.
+#
+# That a round ends where it does depends on coins that are already spent. It must not depend on coins to come; lesson 8 shows
+# what happens otherwise. Let us enumerate a text of three tokens, in rounds of two drafts.
+
+
+# %%
+def target_row(text: tuple[int, ...]) -> np.ndarray:
+    """The target after a text over the letters 0 and 1: it likes to change."""
+    return np.array([0.3, 0.7]) if sum(text) % 2 == 0 else np.array([0.8, 0.2])
+
+
+def draft_row(text: tuple[int, ...]) -> np.ndarray:
+    """The draft: it looks at the last letter only."""
+    return np.array([0.6, 0.4]) if text and text[-1] else np.array([0.5, 0.5])
+
+
+def three_letters(noise: Noise, *, bonus_row: int) -> tuple[int, ...]:
+    """Make rounds of two drafts until three letters are there."""
+    text: tuple[int, ...] = ()
+    while len(text) < 3:
+        start, accepted = text, 0
+        for _ in range(2):
+            p, q = target_row(text), draft_row(text)
+            place = len(text)
+            token = noise.categorical(q, Address("draft", place))
+            if not noise.bernoulli(
+                min(1.0, p[token] / q[token]), Address("accept", place)
+            ):
+                token = noise.categorical(residual(p, q), Address("residual", place))
+                text = (*text, token)
+                break
+            text, accepted = (*text, token), accepted + 1
+        if accepted == 2:  # which row gives the bonus?
+            row = target_row((*start, *text[len(start) :][:bonus_row]))
+            text = (*text, noise.categorical(row, Address("bonus", len(text))))
+    return text[:3]
+
+
+texts = [(a, b, c) for a in (0, 1) for b in (0, 1) for c in (0, 1)]
+plain = np.array([np.prod([target_row(t[:i])[t[i]] for i in range(3)]) for t in texts])
+for name, row in (("row γ", 2), ("row γ − 1", 1)):
+    law = Enumerator(lambda noise, r=row: three_letters(noise, bonus_row=r)).law()
+    found = np.array([law.get(t, 0.0) for t in texts])
+    distance = abs(found - plain).sum() / 2
+    print(f"bonus from {name:9} total variation from the target {distance:.4f}")
+    assert (distance < 1e-12) == (row == 2)
+
+# %% [markdown]
+# **Look.** With the bonus from row γ the eight texts have exactly the target's probabilities. With the row before it, the
+# commonest mistake in this loop, the text is another one: that row has not read the last draft.
+#
+# ## 5.7 · Play
+#
+# *4 minutes · ●○○*
 #
 # How does the picture change as the draft gets worse? At `sharpness` 0 the draft has it the wrong way round; at 1 it is the
 # target.
@@ -240,6 +346,13 @@ explore(drafts, sharpness=[0.0, 0.25, 0.5, 0.75, 1.0])
 #
 # In the code base: `minispec/verifiers/rejection.py` is this lesson in 30 lines, and `minispec/contracts/enumerator.py` is
 # 5.5.
+
+# %% [markdown]
+# ## References
+#
+# - Leviathan, Kalman and Matias, *Fast Inference from Transformers via Speculative Decoding*, 2023: the rule, and this proof in appendix A.1.
+# - Chen et al., *Accelerating Large Language Model Decoding with Speculative Sampling*, 2023: the same rule, found independently.
+# - von Neumann, *Various Techniques Used in Connection with Random Digits*, 1951: rejection sampling.
 
 # %%
 lesson.progress()

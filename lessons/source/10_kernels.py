@@ -5,7 +5,10 @@
 # it lies there, by using every weight for all rows while it is at hand, and by adding up in **one** order, so that the bits do not
 # depend on how many rows there are. You climb that ladder step by step, with Numba.
 #
-# About 40 minutes. You need lesson 3. The first run of a compiled function takes seconds: it is being compiled.
+# About 45 minutes. You need lesson 3. The first run of a compiled function takes seconds: it is being compiled.
+
+# %% [markdown]
+# **If you only have ten minutes:** read 10.0 if Numba is new to you, then predict and run 10.1, and look at the picture of 10.4.
 
 # %%
 import time
@@ -14,10 +17,9 @@ from functools import partial
 import numpy as np
 from numba import njit
 
-from minispec.analysis.timer import interleave
 from minispec.backends import get_backend
 from minispec.backends.probe import ReadProbe
-from minispec.teaching import begin
+from minispec.teaching import begin, timed
 from minispec.viz.plots.curves import curves_figure
 from minispec.viz.plots.laws import laws_figure
 
@@ -29,24 +31,62 @@ x = rng.standard_normal((8, K), np.float32)
 lesson
 
 
+# %% [markdown]
+# ## 10.0 · Numba in five minutes
+#
+# *5 minutes · ●○○*
+#
+# **Why.** A Python loop spends nearly all of its time on being Python: every `+` looks up what it adds, every number is an object.
+# *Numba* compiles a function to machine code. `@njit` before a function means: at the first call, look at the types of the
+# arguments, compile a version for them, keep it; from then on run that. Inside there are loops, numbers and arrays, but no
+# lists of anything, no classes, no libraries. Loops are no longer slow, and you say exactly in which order things happen.
+
+
 # %%
-def seconds(run) -> float:
-    """Time one call."""
-    started = time.perf_counter()
-    run()
-    return time.perf_counter() - started
+def sum_of_squares(values):
+    """A plain loop."""
+    total = 0.0
+    for value in values:
+        total += value * value
+    return total
 
 
-def race(runs: dict, rounds: int = 7) -> dict[str, float]:
-    """Median seconds of each, in turns; the first call of each is left out."""
-    for run in runs.values():
-        run()
-    times = interleave({name: (lambda run=run: seconds(run)) for name, run in runs.items()}, rounds)
-    return {name: float(np.median(values)) for name, values in times.items()}
+compiled = njit(sum_of_squares)
+values = rng.standard_normal(200_000)
 
+# %% [markdown]
+# **Wrong first.** Time the compiled function, once:
+
+# %%
+started = time.perf_counter()
+compiled(values)
+first = time.perf_counter() - started
+started = time.perf_counter()
+compiled(values)
+second = time.perf_counter() - started
+print(f"first call {1e3 * first:.1f} ms, second call {1e3 * second:.3f} ms")
+assert first > second
+
+# %% [markdown]
+# The first call includes the compiler. Many a "Numba is slow" is that mistake. So the first call of everything below is left
+# out, and candidates take turns.
+
+# %%
+times = timed(
+    {"Python": lambda: sum_of_squares(values), "Numba": lambda: compiled(values)}, 5
+)
+assert np.isclose(sum_of_squares(values), compiled(values))
+times.conclude(
+    f"the same loop, compiled: {times.median('Python') / times.median('Numba'):.0f} "
+    f"times "
+    "as fast",
+    possible=times.median("Numba") < times.median("Python"),
+)
 
 # %% [markdown]
 # ## 10.1 · The order of two loops
+#
+# *5 minutes · ●○○*
 #
 # **Why.** `weight` has shape `[K, N]`; NumPy stores it row by row: `weight[k, 0], weight[k, 1], …` are neighbours. The product
 # `y[n] = Σ_k x[k] · weight[k, n]` can be computed with `n` in the outer loop, or with `k`. The same multiplications.
@@ -79,7 +119,7 @@ def k_outside(x, weight):
 
 
 probe = ReadProbe(weight.nbytes)
-found = race(
+times = timed(
     {
         "n outside": lambda: n_outside(x[0], weight),
         "k outside": lambda: k_outside(x[0], weight),
@@ -87,13 +127,20 @@ found = race(
         "only reading": probe,
     }
 )
-print({name: f"{1e3 * s:.2f} ms" for name, s in found.items()})
+assert np.array_equal(n_outside(x[0], weight), k_outside(x[0], weight))  # the same bits
+print({name: f"{1e3 * times.median(name):.2f} ms" for name in times.seconds})
+
+# %%
+slower = times.median("n outside") / times.median("k outside")
+times.conclude(f"n outside takes {slower:.1f} times as long", possible=slower > 1)
 
 # %% [markdown]
 # **Look.** Walking down a column jumps 16 kB at each step: of each cache line of 64 bytes that is fetched, 4 are used. The same
 # bits come out of both, since both add over k = 0, 1, 2, …
 #
 # ## 10.2 · Panels
+#
+# *12 minutes · ●●●*
 #
 # **Why.** With `k` outside, `y` is loaded and stored again for every k. Better: cut the columns into *panels* of, say, 32; keep the 32
 # running sums in registers and walk down the panel once. To be read in order, a panel must lie in one piece: the matrix is repacked
@@ -102,7 +149,8 @@ print({name: f"{1e3 * s:.2f} ms" for name, s in found.items()})
 
 # %%
 def pack(weight: np.ndarray, width: int) -> np.ndarray:
-    """Return the panels, shape [ceil(N / width), K, width]: panel i holds columns i*width … i*width + width - 1.
+    """Return the panels, shape [ceil(N / width), K, width]: panel i holds columns
+    i*width … i*width + width - 1.
 
     The last panel is filled up with zeros.
     """
@@ -125,9 +173,11 @@ pack = lesson.working("pack", pack)
 
 # %%
 def panel_product(x: np.ndarray, panels: np.ndarray, num_outputs: int) -> np.ndarray:
-    """Return x @ weight, shape [M, N], from the panels of `pack`; x has shape [M, K]. Plain loops over panels and k.
+    """Return x @ weight, shape [M, N], from the panels of `pack`; x has shape [M, K].
+    Plain loops over panels and k.
 
-    For each panel keep sums of shape [M, width]; for k = 0, 1, 2, … add the product of column k of x with row k of the panel.
+    For each panel keep sums of shape [M, width]; for k = 0, 1, 2, … add the product of
+    column k of x with row k of the panel.
     """
     # BEGIN SOLUTION
     num_panels, num_inputs, width = panels.shape
@@ -150,6 +200,8 @@ lesson.hint("panel_product")
 # %% [markdown]
 # ## 10.3 · One order, whatever the number of rows
 #
+# *7 minutes · ●●○*
+#
 # **Why.** Sums of floating-point numbers depend on their order: $(a + b) + c$ is not $a + (b + c)$. A library picks the order that is
 # fastest for the shape at hand: one for a single row, another for six. Then the verified row and the decoded row differ in the last
 # bits, and once in a while the greedy *token* differs. If rows are only ever an outer loop, that cannot happen.
@@ -162,13 +214,17 @@ lesson.predict("associative", False)
 
 # %%
 def batch_invariant(product, x: np.ndarray) -> bool:
-    """Return whether each row of product(x), shape [M, N], has the bits of product(that row alone).
+    """Return whether each row of product(x), shape [M, N], has the bits of product(that
+    row alone).
 
     Example: np.array_equal compares bits well enough here (there are no NaNs).
     """
     # BEGIN SOLUTION
     together = product(x)
-    return all(np.array_equal(together[i : i + 1], product(x[i : i + 1])) for i in range(len(x)))
+    return all(
+        np.array_equal(together[i : i + 1], product(x[i : i + 1]))
+        for i in range(len(x))
+    )
     # END SOLUTION
 
 
@@ -180,13 +236,14 @@ batch_invariant = lesson.working("batch_invariant", batch_invariant)
 backends = {name: get_backend(name) for name in ("numpy", "numba", "panel")}
 packed = {name: backend.pack(weight, None) for name, backend in backends.items()}
 for name, backend in backends.items():
-    print(
-        f"{name:6} batch-invariant: {batch_invariant(lambda rows, b=backend, n=name: b.linear(rows, packed[n]), x)}, "
-        f"promised: {backend.batch_invariant}"
-    )
+    same = batch_invariant(lambda rows, b=backend, n=name: b.linear(rows, packed[n]), x)
+    print(f"{name:6} batch-invariant: {same}, promised: {backend.batch_invariant}")
+    assert same or not backend.batch_invariant
 
 # %% [markdown]
 # ## 10.4 · The ladder, timed
+#
+# *4 minutes · ●○○*
 #
 # Three rungs in minispec's code: NumPy (the reference), plain Numba loops, and panels whose inner loop is written in the language of
 # the compiler below Numba, so that the sums really stay in registers. For 1 to 8 rows, in turns:
@@ -198,10 +255,13 @@ runs = {
     for name, backend in backends.items()
     for m in rows
 }
-found = race(runs | {"read": probe})
+times = timed(runs | {"read": probe}, 7)
 curves_figure(
     rows,
-    {name: [found[f"{name} {m}"] / found["read"] for m in rows] for name in backends},
+    {
+        name: [times.median(f"{name} {m}") / times.median("read") for m in rows]
+        for name in backends
+    },
     "rows at once",
     "time, over that of only reading the weights",
     level=1.0,
@@ -209,8 +269,19 @@ curves_figure(
 
 # %% [markdown]
 # **Look.** The dashed line is the wall: reading alone. How close is each rung for one row, and how does it grow?
-#
+
+# %%
+one_row = {name: times.median(f"{name} 1") / times.median("read") for name in backends}
+times.conclude(
+    "one row, over reading alone: "
+    + ", ".join(f"{name} {ratio:.2f}" for name, ratio in one_row.items()),
+    possible=min(one_row.values()) > 0.8,
+)
+
+# %% [markdown]
 # ## 10.5 · Fewer bytes
+#
+# *8 minutes · ●●○*
 #
 # **Why.** If reading is what takes the time, read less: store weights in 16 or 8 bits, and multiply in float32 all the same. In int8
 # every column gets a scale of its own, so that its largest weight becomes 127.
@@ -218,9 +289,11 @@ curves_figure(
 
 # %%
 def quantise(weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return int8 values, shape [K, N], and float32 scales, shape [N]: weight is about values * scales.
+    """Return int8 values, shape [K, N], and float32 scales, shape [N]: weight is about
+    values * scales.
 
-    scale = largest magnitude of the column / 127; a column of zeros gets scale 1. Round to nearest (np.rint).
+    scale = largest magnitude of the column / 127; a column of zeros gets scale 1. Round
+    to nearest (np.rint).
     """
     # BEGIN SOLUTION
     scale = np.abs(weight).max(axis=0) / 127
@@ -237,7 +310,8 @@ quantise = lesson.working("quantise", quantise)
 values, scale = quantise(weight)
 error = np.abs(values * scale - weight)
 print(
-    f"{weight.nbytes / 1e6:.1f} MB become {(values.nbytes + scale.nbytes) / 1e6:.1f} MB; "
+    f"{weight.nbytes / 1e6:.1f} MB become {(values.nbytes + scale.nbytes) / 1e6:.1f} "
+    f"MB; "
     f"largest error {error.max():.4f}, half a step is {scale.max() / 2:.4f}"
 )
 
@@ -245,20 +319,37 @@ print(
 panel = backends["panel"]
 dtypes = ("float32", "float16", "int8")
 small = {dtype: panel.pack(weight, None, dtype) for dtype in dtypes}
-found = race(
-    {f"{dtype} {m}": (lambda m=m, d=dtype: panel.linear(x[:m], small[d])) for dtype in dtypes for m in (1, 4, 8)}
+times = timed(
+    {
+        f"{dtype} {m}": (lambda m=m, d=dtype: panel.linear(x[:m], small[d]))
+        for dtype in dtypes
+        for m in (1, 4, 8)
+    }
 )
 laws_figure(
-    {dtype: np.array([1e3 * found[f"{dtype} {m}"] for m in (1, 4, 8)]) for dtype in dtypes},
+    {
+        dtype: np.array([1e3 * times.median(f"{dtype} {m}") for m in (1, 4, 8)])
+        for dtype in dtypes
+    },
     ["1 row", "4 rows", "8 rows"],
     "milliseconds",
 )
 
 # %% [markdown]
-# **Look.** For one row, fewer bytes are less time. For eight rows the gain shrinks or is
-# gone: now the arithmetic takes the time. That is the ridge of lesson 3, moved to the left.
-#
+# **Look.** For one row, fewer bytes are less time, where reading is what takes the time. With more rows the gain shrinks: then
+# the arithmetic takes the time. That is the ridge of lesson 3, moved to the left.
+
+# %%
+gains = {m: times.median(f"float32 {m}") / times.median(f"int8 {m}") for m in (1, 8)}
+times.conclude(
+    f"int8 is {gains[1]:.2f} times as fast as float32 for one row, "
+    f"{gains[8]:.2f} times for eight"
+)
+
+# %% [markdown]
 # ## 10.6 · Play: how wide a panel?
+#
+# *4 minutes · ●○○*
 
 
 # %%
@@ -277,10 +368,13 @@ def product(x, panels):
 
 
 widths = [8, 16, 32, 64, 128, 256]
-found = race({str(w): partial(product, x[0], pack(weight, w)) for w in widths} | {"read": probe}, 5)
+times = timed(
+    {str(w): partial(product, x[0], pack(weight, w)) for w in widths} | {"read": probe},
+    5,
+)
 curves_figure(
     widths,
-    {"plain Numba": [found[str(w)] / found["read"] for w in widths]},
+    {"plain Numba": [times.median(str(w)) / times.median("read") for w in widths]},
     "columns per panel",
     "time, over that of only reading",
     level=1.0,
@@ -289,6 +383,14 @@ curves_figure(
 # %% [markdown]
 # In the code base: `minispec/backends/base.py`, `_kernels.py` and `_panel_ir.py` are the three rungs, each tested against the one
 # before.
+
+# %% [markdown]
+# ## References
+#
+# - Lam, Pitrou and Seibert, *Numba: A LLVM-based Python JIT Compiler*, 2015.
+# - Goto and van de Geijn, *Anatomy of High-Performance Matrix Multiplication*, 2008: panels.
+# - Goldberg, *What Every Computer Scientist Should Know About Floating-Point Arithmetic*, 1991.
+# - Dettmers et al., *LLM.int8(): 8-bit Matrix Multiplication for Transformers at Scale*, 2022: a scale for each column.
 
 # %%
 lesson.progress()

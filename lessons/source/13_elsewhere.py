@@ -7,6 +7,9 @@
 #
 # About 20 minutes. You need lessons 6 and 9.
 
+# %% [markdown]
+# **If you only have ten minutes:** do 13.2: what the figures in a log of another engine mean.
+
 # %%
 import importlib.util
 
@@ -23,10 +26,15 @@ from minispec.viz.plots.curves import curves_figure
 
 lesson = begin("13")
 for package in ("transformers", "vllm", "llama_cpp", "cupy"):
-    print(f"{package:12} {'installed' if importlib.util.find_spec(package) else 'not installed'}")
+    print(
+        f"{package:12} "
+        f"{'installed' if importlib.util.find_spec(package) else 'not installed'}"
+    )
 
 # %% [markdown]
 # ## 13.1 · Transformers: `assistant_model`
+#
+# *4 minutes · ●○○*
 #
 # The bundled weights are ordinary Hugging Face folders, so the same pair runs there. The draft is called *assistant*:
 #
@@ -35,6 +43,8 @@ for package in ("transformers", "vllm", "llama_cpp", "cupy"):
 # draft = AutoModelForCausalLM.from_pretrained(draft_folder)
 # target.generate(ids, assistant_model=draft, num_assistant_tokens=5, num_assistant_tokens_schedule="constant", do_sample=False)
 # ```
+#
+# The names as of 2025; all three projects rename now and then, so look them up before you rely on one.
 #
 # | here | transformers | vLLM | llama.cpp |
 # |---|---|---|---|
@@ -54,11 +64,13 @@ if importlib.util.find_spec("transformers") and importlib.util.find_spec("torch"
     from transformers.utils import logging
 
     logging.disable_progress_bar()
-    theirs = GPT2LMHeadModel.from_pretrained(bundled_folders()["target-17m"], dtype=torch.float32)
+    theirs = GPT2LMHeadModel.from_pretrained(
+        bundled_folders()["target-17m"], dtype=torch.float32
+    )
     ids = minispec.load_tokenizer("target-17m").encode(prompt)
-    made = theirs.generate(torch.tensor([ids]), max_new_tokens=24, do_sample=False, pad_token_id=0)[
-        0, len(ids) :
-    ].tolist()
+    made = theirs.generate(
+        torch.tensor([ids]), max_new_tokens=24, do_sample=False, pad_token_id=0
+    )[0, len(ids) :].tolist()
     print("the same 24 greedy tokens:", made == list(ours.token_ids))
 else:
     print("transformers is not installed here; the text of minispec:")
@@ -67,8 +79,22 @@ print(ours.text)
 # %% [markdown]
 # ## 13.2 · Read their figures
 #
+# *5 minutes · ●●○*
+#
 # **Why.** A log line says: *"Mean acceptance length: 2.90, Accepted: 190 tokens, Drafted: 400 tokens, Avg draft acceptance rate:
-# 47.5 %"*. Which of our symbols is which? The mean acceptance length counts the target's own token: it is τ.
+# 47.5 %"*. Which of our symbols is which?
+#
+# **Wrong first.** "The acceptance rate is α, so τ = 1 + 0.475 + 0.475² + …":
+
+# %%
+gamma, rate = 4, 0.475
+from_rate = sum(rate**k for k in range(gamma + 1))
+print(f"τ from the rate {from_rate:.2f}, in the log 2.90")
+assert abs(from_rate - 2.9) > 0.9
+assert abs(1 + gamma * rate - 2.9) < 1e-9
+
+# %% [markdown]
+# It is the trap of lesson 6. The log's own figures fit together in another way. The mean acceptance length counts the target's own token: it is τ.
 #
 # **Predict.** From these counts: how many rounds were there? (Each round emits its accepted drafts and one token more.)
 
@@ -77,7 +103,9 @@ lesson.predict("rounds", 100)
 
 
 # %%
-def read_log(accepted: int, drafted: int, mean_acceptance_length: float) -> tuple[float, float]:
+def read_log(
+    accepted: int, drafted: int, mean_acceptance_length: float
+) -> tuple[float, float]:
     """Return (rounds, gamma) behind such a line, as real numbers.
 
     tau = 1 + accepted / rounds; every round drafted gamma tokens.
@@ -96,13 +124,16 @@ lesson.check("read_log", read_log)
 # %% [markdown]
 # ## 13.3 · The same promise?
 #
+# *4 minutes · ●○○*
+#
 # "Lossless" there is usually *same-distribution, up to the hardware*: on a GPU the logits of one row and of six rows differ in the last
 # bits, and so greedy texts with and without a draft can part (lesson 9). Before you compare two systems, ask which promise each makes.
 
 
 # %%
 def first_difference(one: list[int], other: list[int]) -> int | None:
-    """Return the place where two token lists first differ, or None; a list that merely ends earlier differs at its end.
+    """Return the place where two token lists first differ, or None; a list that merely
+    ends earlier differs at its end.
 
     Example: first_difference([1, 2, 3], [1, 2]) is 2
     """
@@ -120,8 +151,10 @@ lesson.check("first_difference", first_difference)
 # %% [markdown]
 # ## 13.4 · On a GPU
 #
-# **Why.** A large card reads thirty times faster than this machine, and computes a thousand times faster. So its ridge lies far to the
-# right, and more rows are free. But a small draft starves it: launching a kernel takes microseconds, whatever little it does.
+# *7 minutes · ●●○*
+#
+# **Why.** A large card reads tens of times faster than a laptop, and computes hundreds of times faster. So its ridge lies far to
+# the right, and more rows are free. But a small draft starves it: launching a kernel takes microseconds, whatever little it does.
 #
 # The prediction below counts bytes and operations of a 7-billion-parameter model in 16 bits, and takes public figures of the cards. It
 # leaves out launches and everything else that real systems lose.
@@ -134,7 +167,9 @@ rows = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
 
 def cost(card, m: int) -> float:
     """v(m) predicted for a card."""
-    one, many = (predict_forward(shape, card, r, 512, storage=storage).seconds for r in (1, m))
+    one, many = (
+        predict_forward(shape, card, r, 512, storage=storage).seconds for r in (1, m)
+    )
     return many / one
 
 
@@ -148,7 +183,14 @@ curves_figure(
 
 # %% [markdown]
 # **Look.** Up to which number of rows is verifying nearly free on each card? A chain of five drafts for one reader uses six of them.
-#
+
+# %%
+for name, card in cards.items():
+    free = max(m for m in rows if cost(card, m) < 1.1)
+    print(f"{name:8} up to {free} rows cost less than a tenth more than one")
+    assert free >= 8
+
+# %% [markdown]
 # **Predict.** So what would use the free rows better, for a *single* reader: `"a tree of drafts"` or `"a longer prompt"`?
 
 # %%
@@ -156,8 +198,15 @@ lesson.predict("rows", "a tree of drafts")
 
 
 # %%
-def launch_bound(num_layers: int, kernels_per_layer: int, launch_us: float, bytes_read: float, gb_per_s: float) -> bool:
-    """Return whether launching a model's kernels one by one takes longer than reading its weights.
+def launch_bound(
+    num_layers: int,
+    kernels_per_layer: int,
+    launch_us: float,
+    bytes_read: float,
+    gb_per_s: float,
+) -> bool:
+    """Return whether launching a model's kernels one by one takes longer than reading
+    its weights.
 
     Example: launch_bound(2, 8, 5, 3e6, 2000) is True: 80 us against 1.5 us
     """
@@ -177,13 +226,17 @@ lesson.check("launch_bound", launch_bound)
 
 # %%
 def at_size(billions: float):
-    """Draw the most tokens per second on each card, over the number of bits per weight."""
+    """Draw the most tokens per second on each card, over the bits per weight."""
     bits = [4, 8, 16]
     speeds = {"a100": 2039, "h100": 3350, "rtx4090": 1008}
     return curves_figure(
         bits,
-        {name: [speed / (billions * b / 8) for b in bits] for name, speed in speeds.items()},
-        f"bits per weight, {billions:g} billion weights (whether they fit is another question)",
+        {
+            name: [speed / (billions * b / 8) for b in bits]
+            for name, speed in speeds.items()
+        },
+        f"bits per weight, {billions:g} billion weights (whether they fit is another "
+        f"question)",
         "tokens per second, at most",
     )
 
@@ -193,6 +246,13 @@ explore(at_size, billions=[1.5, 7, 13, 70])
 # %% [markdown]
 # You have reached the end. Go on with the assignments, with the code (`docs/reading.md` is a path of fourteen stops), or with a pair of
 # your own: `minispec plan` and `minispec measure` answer whether speculation pays for it, on your machine.
+
+# %% [markdown]
+# ## References
+#
+# - Wolf et al., *Transformers: State-of-the-Art Natural Language Processing*, 2020.
+# - Kwon et al., *Efficient Memory Management for Large Language Model Serving with PagedAttention*, 2023: vLLM.
+# - Spector and Re, *Accelerating LLM Inference with Staged Speculative Decoding*, 2023: trees on a GPU.
 
 # %%
 lesson.progress()

@@ -9,12 +9,14 @@ around it (sampling). With it the cost of a speculative step is gamma c + v + o 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 
+from minispec.analysis.trust import doubts, sentence
 from minispec.errors import OptionError
 
 
@@ -76,6 +78,16 @@ class StepCosts:
     verify_cost: float
     overhead: float
 
+    def speedup(self, tokens_per_step: float) -> float:
+        """Return tau / (gamma c + v + o): what these costs and so many tokens per step make.
+
+        Costs measured on a busy machine may be impossible (:mod:`minispec.analysis.trust` says so); a step that would
+        cost nothing makes it infinite.
+        """
+        # tau / (gamma c + v + o)
+        cost = self.gamma * self.cost_ratio + self.verify_cost + self.overhead
+        return tokens_per_step / cost if cost > 0.0 else math.inf
+
 
 def step_costs(plain: Times, speculative: Times) -> StepCosts:
     """Relate the steps of speculative runs to those of plain ones.
@@ -101,6 +113,34 @@ def step_costs(plain: Times, speculative: Times) -> StepCosts:
         verify_cost=1.0 + (speculative.target_s / steps - row) / unit,
         overhead=(other - (unit - row)) / unit,
     )
+
+
+def costs_of_run(run: Times, target_row_s: float, simulated_cost: float | None = None) -> StepCosts | None:
+    """Return a speculative run's costs where no plain run is at hand; None if it drafted or emitted nothing.
+
+    A plain step is then taken to spend as much around its forward as a step of this run does, so that o = 0. With a
+    plain run, use :func:`step_costs`.
+
+    Parameters
+    ----------
+    run : Times
+    target_row_s : float
+        t(1), seconds of a one-row target forward.
+    simulated_cost : float, optional
+        The cost ratio of a synthetic drafter, in place of the measured one.
+
+    Examples
+    --------
+    >>> run = Totals(6, num_steps=2, num_draft_tokens=8, prefill_s=0.0, draft_s=0.8, target_s=2.4, decode_s=3.6)
+    >>> costs_of_run(run, target_row_s=0.8)
+    StepCosts(unit_s=1.0, gamma=4.0, cost_ratio=0.1, verify_cost=1.4, overhead=0.0)
+    """
+    if not run.num_draft_tokens or not run.num_tokens:
+        return None
+    around = (run.decode_s - run.draft_s - run.target_s) / run.num_steps
+    plain = Totals(1, 1, 0, 0.0, 0.0, target_row_s, target_row_s + around)
+    costs = replace(step_costs(plain, run), overhead=0.0)
+    return costs if simulated_cost is None else replace(costs, cost_ratio=simulated_cost)
 
 
 UNSTEADY = 0.1
@@ -143,13 +183,19 @@ class VerifyCurve:
 
     @property
     def warning(self) -> str | None:
-        """One line if the machine was too unsteady for these points to be believed."""
-        if self.evened_out <= UNSTEADY:
-            return None
-        return (
-            "the machine was unsteady: the costs of steps of different lengths contradict each other by "
-            f"{self.evened_out:.2f} plain steps, which was evened out. Measure again when nothing else runs"
-        )
+        """One line if these points cannot be trusted."""
+        return sentence(self.doubts) if self.doubts else None
+
+    @property
+    def doubts(self) -> list[str]:
+        """Why these points cannot be trusted (:mod:`minispec.analysis.trust`)."""
+        found = doubts(verify_costs=self.points)
+        if self.evened_out > UNSTEADY:
+            found.append(
+                "the costs of steps of different lengths contradict each other by "
+                f"{self.evened_out:.2f} plain steps, which was evened out"
+            )
+        return found
 
     def __call__(self, rows: float) -> float:
         """Return v(rows)."""

@@ -5,11 +5,8 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
-from minispec.generation.metrics import Metrics
 from minispec.model.session import Session
-from minispec.theory import speedup
 
 
 def interleave(runs: Mapping[str, Callable[[], float]], repeats: int) -> dict[str, list[float]]:
@@ -45,39 +42,3 @@ def target_row_seconds(session: Session, last_token: int, repeats: int = 5) -> f
         times.append(time.perf_counter() - started)
         session.rollback(length)
     return statistics.median(times)
-
-
-@dataclass(frozen=True, slots=True)
-class Costs:
-    """What a run's parts cost, in units of a one-row target forward.
-
-    Attributes
-    ----------
-    target_row_s : float
-        T_target(1), seconds.
-    cost_ratio : float
-        c: seconds per drafted token / T_target(1).
-    verify_cost : float
-        v: seconds per verifying forward / T_target(1).
-    predicted_speedup : float
-        tau / (gamma c + v) with the run's own tau, mean gamma, c and v: what these costs and this acceptance allow.
-    """
-
-    target_row_s: float
-    cost_ratio: float
-    verify_cost: float
-    predicted_speedup: float
-
-
-def costs(metrics: Metrics, target_row_s: float, simulated_cost: float | None = None) -> Costs | None:
-    """Relate a speculative run's times to ``target_row_s``; None if it drafted or emitted nothing.
-
-    ``simulated_cost`` is the cost ratio of a synthetic drafter, to be used instead of the measured one.
-    """
-    if not metrics.num_draft_tokens or metrics.mean_acceptance_length is None:
-        return None
-    cost_ratio = metrics.draft_s / metrics.num_draft_tokens / target_row_s if simulated_cost is None else simulated_cost
-    verify_cost = metrics.target_s / metrics.num_steps / target_row_s
-    gamma = metrics.num_draft_tokens / metrics.num_steps
-    predicted = speedup(metrics.mean_acceptance_length, gamma, cost_ratio, verify_cost)
-    return Costs(target_row_s, cost_ratio, verify_cost, predicted)

@@ -15,6 +15,8 @@ from minispec.analysis.bench.costs import QUICK, Benchmark, Plan, run_benchmark
 from minispec.analysis.bench.speculation import Speculation
 from minispec.analysis.prompts import bundled_prompts, read_prompts
 from minispec.analysis.roofline.machine import LADDER_BYTES, Machine, describe_cpu, measure_machine
+from minispec.analysis.roofline.prediction import doubts_of_forwards
+from minispec.analysis.trust import doubts, sentence
 from minispec.backends import BACKENDS, DOT_DTYPES, DTYPES
 from minispec.cli.lists import Several
 from minispec.cli.machine_report import QUICK_LADDER, measured_facts, print_machine, size, stdout, table, time
@@ -125,8 +127,22 @@ def _report(
         "forwards": [measured_facts(m) for m in benchmark.forwards],
         "costs": [asdict(cost) for cost in benchmark.costs],
         "speculation": [asdict(run) for run in benchmark.speculation],
+        "doubts": _doubts(benchmark),
         "geometric_mean": {f"{temperature:g}": mean for temperature, mean in _means(benchmark.speculation).items()},
     }
+
+
+def _doubts(benchmark: Benchmark) -> list[str]:
+    runs = benchmark.speculation
+    return doubts_of_forwards(benchmark.forwards) + doubts(
+        spreads={cost.name: cost.spread for cost in benchmark.costs}
+        | {f"speedup on {run.domain} at T = {run.setting.temperature:g}": run.spread for run in runs},
+        speedups={
+            f"{run.domain} at T = {run.setting.temperature:g}:": (run.speedup, run.tau)
+            for run in runs
+            if run.tau is not None
+        },
+    )
 
 
 def _means(runs: Sequence[Speculation]) -> dict[float, float]:
@@ -167,6 +183,9 @@ def _print(
     drafted = next(cost for cost in benchmark.costs if cost.name == "drafted token")
     out.print(f"cost ratio c: {drafted.seconds / benchmark.forwards[0].seconds:.3f} (drafted token / decode forward)\n")
     _print_speculation(out, benchmark.speculation)
+    found = _doubts(benchmark)
+    if found:
+        out.print("\n" + sentence(found), markup=False)
     if quick:
         out.print("\n--quick: too little was measured to quote any of it.")
 

@@ -11,9 +11,9 @@ from rich.console import Console
 from rich.table import Table
 
 from minispec.cli.options import FileName
-from minispec.errors import OptionError, OutputError, reason, shown
+from minispec.errors import InputError, OptionError, OutputError, reason, shown
 from minispec.experiments.framework import FULL, NAMES, TINY, Experiment, Setting, get_experiment
-from minispec.experiments.ledger import judge_again, load, load_all, measure, report, save
+from minispec.experiments.ledger import judge_again, load, load_all, load_checked, measure, report, save
 from minispec.viz.plots.style import check_output
 
 RESULTS = Path("docs/claims")
@@ -96,7 +96,7 @@ def run(
             continue
         started = time.perf_counter()
         with out.status(f"{number}/{len(chosen)} {found.name} …"):
-            result = measure(found, setting)
+            result = measure(found, setting, results)
         save(result, results, plot=not no_plots)
         took = time.perf_counter() - started
         out.print(f"{number}/{len(chosen)} {found.name}: {result['verdict']} ({took:.0f} s)", highlight=False)
@@ -115,10 +115,11 @@ def judge(results: Path) -> None:
 
 @experiment.command("report")
 @click.option("--write", type=FileName(), help="Write the page here instead.")
+@click.option("--partial", is_flag=True, help="Take what there is, unchecked; for results of your own.")
 @_results
-def report_command(write: Path | None, results: Path) -> None:
-    """Print the page that the results make, as Markdown."""
-    found = load_all(results)
+def report_command(write: Path | None, partial: bool, results: Path) -> None:
+    """Print the page that the results make, as Markdown; refuse entries that are missing, edited or stale."""
+    found = load_all(results) if partial else load_checked(results)
     if not found:
         raise OptionError(f"{results} holds no result; run some first: minispec experiment run tau")
     page = report(found)
@@ -131,6 +132,21 @@ def report_command(write: Path | None, results: Path) -> None:
         raise OutputError(
             f"--write {write} cannot be written ({reason(error)}). Name a file in a writable folder"
         ) from None
+
+
+@experiment.command()
+@click.option(
+    "--sources", type=click.Path(path_type=Path, file_okay=False), help="Compare with the documents in this folder."
+)
+def coverage(sources: Path | None) -> None:
+    """Print which entry judges which sentence of the sources, as Markdown; refuse a table with gaps."""
+    from minispec.experiments.coverage import check_sources, coverage_table, faults, read_table
+
+    if found := faults(*read_table()):
+        raise InputError(f"the table of the sources' sentences has gaps: {found[0]}. Mend coverage.jsonl")
+    if sources is not None:
+        check_sources(sources)
+    click.echo(coverage_table())
 
 
 def _choose(names: tuple[str, ...], everything: bool, timed: bool | None, packed: Path | None) -> list[Experiment]:

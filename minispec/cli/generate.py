@@ -14,8 +14,10 @@ from typing import Any
 import click
 from rich.console import Console
 
-from minispec.analysis.compare import Comparison, compare
-from minispec.analysis.timer import Costs, costs, target_row_seconds
+from minispec.analysis.compare import Comparison, compare, doubts_of_run
+from minispec.analysis.step_costs import StepCosts, costs_of_run
+from minispec.analysis.timer import target_row_seconds
+from minispec.analysis.trust import least_cost_ratio, sentence
 from minispec.cli.files import written_whole
 from minispec.cli.options import FileName, generation_options
 from minispec.cli.pair import Pair
@@ -81,15 +83,21 @@ def generate(
                 notes.print(summary(facts(events.generation), notes.width))
             raise
         generation = events.generation
-        run_costs = _costs(events)
+        simulated = getattr(events.drafter, "simulated_cost", None)
+        run_costs = _costs(events, simulated)
         comparison = None
         if comparing and pair.speculates:
             with notes.status("comparing with plain decoding …"):
                 comparison = compare(lambda: pair.start(text, plain=True).run(), lambda: pair.start(text).run())
+            if comparison is not None and comparison.costs is not None and simulated is None:
+                run_costs = comparison.costs
+    doubts = doubts_of_run(generation, run_costs, comparison, least_cost_ratio(pair.target, pair.draft))
     if as_json:
-        click.echo(json.dumps(_report(generation, run_costs, comparison), ensure_ascii=False))
+        click.echo(json.dumps(_report(generation, run_costs, comparison, doubts), ensure_ascii=False))
     elif not quiet:
         notes.print(summary(facts(generation, run_costs, comparison), notes.width))
+        if doubts:
+            notes.print(sentence(doubts), markup=False)
 
 
 def _check_looks(*, slow: bool, racing: bool, as_json: bool, draft: str) -> None:
@@ -101,13 +109,12 @@ def _check_looks(*, slow: bool, racing: bool, as_json: bool, draft: str) -> None
         raise OptionError("a race needs a draft, and --draft is 'none'. Try --draft ngram")
 
 
-def _costs(events: Stream) -> Costs | None:
+def _costs(events: Stream, simulated: float | None) -> StepCosts | None:
     """Relate the finished run's times to a one-row forward of its target, measured now at the same length."""
     metrics = events.generation.metrics
     if not metrics.num_drafts:
         return None
-    simulated = getattr(events.drafter, "simulated_cost", None)
-    return costs(metrics, target_row_seconds(events.target, events.tokens[-1]), simulated)
+    return costs_of_run(metrics, target_row_seconds(events.target, events.tokens[-1]), simulated)
 
 
 def _recorded(events: Stream, write: Callable[[str], None] | None) -> Iterator[Event]:
@@ -138,10 +145,13 @@ def _race(pair: Pair, prompt: str, events: Stream, recorded: Iterator[Event], ou
     RaceView(out, films, prompt, factor, ground()).play()
 
 
-def _report(generation: Generation, run_costs: Costs | None, comparison: Comparison | None) -> dict[str, Any]:
+def _report(
+    generation: Generation, run_costs: StepCosts | None, comparison: Comparison | None, doubts: list[str]
+) -> dict[str, Any]:
     report = generation.to_dict()
     report["metrics"]["costs"] = None if run_costs is None else asdict(run_costs)
     report["comparison"] = None if comparison is None else asdict(comparison)
+    report["doubts"] = doubts
     return report
 
 

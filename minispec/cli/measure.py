@@ -24,6 +24,7 @@ from minispec.analysis.measure.report import (
     likeness,
     overview,
     prompt_table,
+    remarks,
     tables,
     to_csv,
     to_dict,
@@ -228,6 +229,8 @@ def _show(
     if by_prompt is not None:
         _print(out, by_prompt, "", "Prompts")
     out.print("\n" + INTERVALS, markup=False)
+    for remark in remarks(summaries):
+        out.print(remark, markup=False)
     if not details:
         out.print("--details prints acceptance, latency, tokens and quality, --by-prompt a row per prompt.")
 

@@ -50,10 +50,10 @@ class VerifyPoint(click.ParamType):  # type: ignore[type-arg]  # generic only in
 @click.option("--drafted", type=int, help="Drafted tokens of a run, with --accepted and --gamma.")
 @click.option("--accepted", type=int, help="Accepted tokens of that run.")
 @click.option("--gamma", type=int, help="With --drafted: the tokens drafted per step. Else a length to show.")
-@click.option("--cost-ratio", type=float, help="c: a draft forward's time / a one-row target forward's.")
+@click.option("--cost-ratio", type=float, help="c: time per drafted token / per token of plain decoding.")
 @click.option("--verify-cost", type=VerifyPoint(), multiple=True,
-              help="v: a verifying forward's time / a one-row one's; or ROWS=V, repeated, for a curve.")  # fmt: skip
-@click.option("--overhead", type=float, help="o: the rest of a step / a one-row target forward.")
+              help="v: a verifying forward in place of a one-row one, plain steps; or ROWS=V, repeated.")  # fmt: skip
+@click.option("--overhead", type=float, help="o: what else a step takes more than a plain one, in plain steps.")
 @click.option("--max-gamma", type=int, default=MAX_GAMMA, show_default=True, help="The longest draft to look at.")
 @click.option("--measured", is_flag=True, help="Measure alpha and costs, on the bundled prompts.")
 @click.option("--prompts", type=FileName(), help="Measure them on this file's prompts.")

@@ -12,8 +12,9 @@ from rich.console import Console
 
 from minispec.analysis.roofline.batch import BatchPoint
 from minispec.analysis.roofline.machine import Machine
-from minispec.analysis.roofline.prediction import Measured
+from minispec.analysis.roofline.prediction import Measured, doubts_of_forwards
 from minispec.analysis.roofline.shapes import Shape, get_shape
+from minispec.analysis.trust import sentence
 from minispec.backends import BACKENDS, DOT_DTYPES, DTYPES
 from minispec.cli.lists import Several
 from minispec.cli.machine_report import (
@@ -37,9 +38,6 @@ from minispec.viz.plots import style
 
 TOLERANCE = 0.2
 """How far a prediction may be from the measurement before the command says so."""
-
-UNSTEADY = 1.8
-"""Slowest over fastest round above which the machine was not ours."""
 
 
 @click.command()
@@ -221,6 +219,7 @@ def _measure(options: dict[str, Any]) -> None:
             "machine": facts | machine_facts(machine), "model": model.name, "dtype": dtype,
             "backend": options["backend"], "context": options["context"], "repeats": repeats,
             "forwards": [measured_facts(m) for m in measured],
+            "doubts": doubts_of_forwards(measured),
             "part_seconds": {str(count): dict(times) for count, times in where.items()},
             "parallel_regions": {str(count): number for count, number in regions.items()},
             "memory": asdict(pair) | {"resident": None if resident is None else asdict(resident)},
@@ -284,9 +283,9 @@ def _print_measured(out: Console, measured: Sequence[Measured]) -> None:
         f"\n{first.footprint_bytes / 1e6:.0f} MB per forward, probed in the same rounds at "
         f"{first.bandwidth_bytes_per_s / 1e9:.1f} GB/s; ridge at {first.ridge:.1f} operations per byte."
     )
-    unsteady = max(m.spread[1] / m.spread[0] for m in measured)
-    if unsteady > UNSTEADY:
-        out.print(f"the slowest round took {unsteady:.1f} times the fastest: something else was running. Measure again")
+    found = doubts_of_forwards(measured)
+    if found:
+        out.print(sentence(found), markup=False)
     outside = [str(m.rows) for m in measured if abs(m.ratio - 1) > TOLERANCE]
     if outside:
         out.print(f"prediction and measurement differ by more than {TOLERANCE:.0%} at rows {', '.join(outside)}")

@@ -89,6 +89,7 @@ def _report(found: Attribution, possible: list[Change], curve: VerifyCurve, repe
         "evened_out": curve.evened_out,
         "changes": [asdict(change) for change in possible],
         "repeats": repeats,
+        "doubts": curve.doubts,
     }
 
 

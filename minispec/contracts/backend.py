@@ -146,6 +146,8 @@ def check_batch_invariance(backend: Backend, num_rows: int = 19) -> None:
 def check_layers(backend: Backend, seed: int = 0) -> None:
     """Hold a stack of layers run in one call to the forward's own lines: the same bits out, and the same in the cache.
 
+    A backend that leaves the layers to those lines has nothing to be held to.
+
     Raises
     ------
     InvariantError
@@ -167,6 +169,8 @@ def check_layers(backend: Backend, seed: int = 0) -> None:
         Block(norm(), Attention(matrix(24, 72), matrix(24, 24)), norm(), MLP(matrix(24, 50), matrix(50, 24)))
         for _ in range(3)
     )
+    if not backend.fuses(blocks):
+        return
     caches = [KVCache(3, 3, 8, 12, rows=2, backend=backend) for _ in range(2)]
     for rows, slots, num_layers, masked in [
         ([0], [0], 3, False),

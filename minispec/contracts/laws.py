@@ -7,6 +7,7 @@ text one character at a time. Both are for models and texts small enough to enum
 from __future__ import annotations
 
 import codecs
+import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -150,6 +151,7 @@ def speculative_stream(
     new_session: Callable[[LanguageModel], TreeSession] = TreeSession,
     new_drafter: Callable[[Session, Sampler], Drafter] = ModelDrafter,
     new_draft_session: Callable[[LanguageModel], Session] = Session,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> Stream:
     """Put the engine together, each part replaceable, with everything fresh."""
     sampler = Sampler(params, len(prompt), limits.eos_token_id)
@@ -163,6 +165,7 @@ def speculative_stream(
         policy=FixedGamma(gamma),
         tokenizer=tokenizer,
         verifier=Verifier("rule under test", verify),
+        clock=clock,
     )
 
 

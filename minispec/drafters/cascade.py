@@ -107,6 +107,8 @@ class CascadeDrafter:
             if guessed is None or text[-1] != guessed:
                 break
             self.num_inner_accepted += 1
+            if len(text) == end:
+                break
         return end
 
     def _decide(self, guessed: int | None, own: Probs, guess: Draft, i: int, coins: Coins, place: int) -> int:

@@ -30,6 +30,10 @@ NAMES = (
     "three-to-five",
     "identical-output",
     "sampling-rules",
+    "wrong-resampling",
+    "proportional-acceptance",
+    "modified-attention",
+    "model-modification",
     "parallel-drafts",
     "streaming",
     "typical-acceptance",
@@ -39,17 +43,26 @@ NAMES = (
     "domain-fine-tuning",
     "data-mix",
     "same-family",
+    "operations-per-byte",
+    "memory-bandwidth",
+    "one-token-of-work",
     "verification-cost",
     "two-to-three-times",
+    "earned-its-keep",
+    "largest-models",
     "size-ratio",
     "draft-latency",
     "batch-size",
+    "pure-upside",
+    "bulk-work",
     "short-responses",
     "first-token",
     "tail-latency",
     "fallback",
     "two-models-memory",
     "quantised-pair",
+    "quantisation-needs",
+    "fusion-equivalence",
     "four-techniques",
     "overlap",
     "seventy-billion",
@@ -69,7 +82,9 @@ class Scale:
     tokens : int
         Generated per prompt.
     repeats : int
-        Rounds of whatever is timed.
+        Rounds of whatever is timed by itself (forwards).
+    text_rounds : int
+        Rounds in which texts are timed; what an interval is made of are the texts.
     rounds : int
         Simulated steps, where there is nothing but a formula to check.
     long : int
@@ -79,12 +94,13 @@ class Scale:
     prompts: int = 8
     tokens: int = 128
     repeats: int = 9
+    text_rounds: int = 3
     rounds: int = 1_000_000
     long: int = 896
 
 
 FULL = Scale()
-TINY = Scale(prompts=1, tokens=12, repeats=2, rounds=2_000, long=48)
+TINY = Scale(prompts=2, tokens=12, repeats=2, text_rounds=1, rounds=2_000, long=48)
 """For tests: everything runs, nothing is worth reading."""
 
 
@@ -137,6 +153,10 @@ class Experiment:
     kind : {"computed", "counted", "timed", "trained"}
     instrument : str
         With what it is measured, and why that is honest.
+    literature : str
+        Paper, year and what it reports on the matter; "None known." where we know of none.
+    thresholds : mapping of str to number, text or lists of them
+        What the rule of the verdict compares figures with; hashed into the result before the run.
     measure : callable
         Maps a setting to figures: numbers, texts, lists and dicts of them.
     conclude : callable
@@ -151,6 +171,8 @@ class Experiment:
     seeds: tuple[str, ...]
     kind: Kind
     instrument: str
+    literature: str
+    thresholds: Mapping[str, Any]
     measure: Callable[[Setting], Figures]
     conclude: Callable[[Figures], Conclusion]
     chart: Callable[[Figures], Chart]

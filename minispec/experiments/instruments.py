@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import functools
-import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from minispec.analysis.intervals import (
+    Figure,
+    difference_of_ratios,
+    median,
+    paired_ratio,
+    ratio,
+    share_of_texts,
+    simultaneous,
+)
 from minispec.analysis.prompts import bundled_prompts
 from minispec.analysis.roofline.prediction import forward_timers
+from minispec.analysis.step_costs import StepCosts, Totals, step_costs
 from minispec.analysis.timer import interleave
-from minispec.experiments.verdicts import Interval, median_of
+from minispec.experiments.verdicts import Interval
 from minispec.generation import Generation, stream
 from minispec.generation.metrics import Metrics
 from minispec.loading import load_model
@@ -21,7 +31,6 @@ from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.model import GPT2
 from minispec.sampling import SamplingParams
 from minispec.sampling.draw import distribution
-from minispec.theory import alpha_from_overlaps
 
 Row = NDArray[np.float64]
 
@@ -63,19 +72,30 @@ def decode_all(domain: str, count: int, num_tokens: int, **options: Any) -> tupl
     return tuple(decode(prompt, num_tokens, seed=i, **options) for i, prompt in enumerate(prompts(domain, count)))
 
 
-def alpha(runs: Iterable[Generation]) -> Interval:
-    """Return accepted / evaluated over all runs, its 95 % interval with whole runs as clusters."""
-    counts = [(run.metrics.num_accepted_tokens, run.metrics.num_evaluated_tokens) for run in runs]
-    clusters = [[1.0] * accepted + [0.0] * (evaluated - accepted) for accepted, evaluated in counts]
-    return clustered(clusters)
+def known(figure: Figure) -> Interval:
+    """Return a figure of texts as an interval; of one text alone, which says nothing of others, a useless one."""
+    assert figure.value is not None  # every experiment decodes something
+    if figure.low is None or figure.high is None:
+        return Interval(figure.value, 0.0, max(1.0, 2.0 * figure.value))
+    return Interval(figure.value, figure.low, figure.high)
 
 
-def clustered(clusters: Sequence[Sequence[float]]) -> Interval:
-    """Return the mean of values in [0, 1], its interval with independent clusters; of one cluster, no precision."""
-    full = [cluster for cluster in clusters if cluster]
-    if len(full) < 2:
-        return Interval(float(np.mean(full[0])) if full else 0.0, 0.0, 1.0)
-    return Interval(*alpha_from_overlaps(full))
+def alpha(runs: Iterable[Generation], of: int = 1) -> Interval:
+    """Return accepted / evaluated over all runs, whole runs as clusters; ``of`` so many that one verdict reads."""
+    metrics = [run.metrics for run in runs]
+    accepted, evaluated = [m.num_accepted_tokens for m in metrics], [m.num_evaluated_tokens for m in metrics]
+    return known(share_of_texts(accepted, evaluated, simultaneous(of)))
+
+
+def clustered(clusters: Sequence[Sequence[float]], of: int = 1) -> Interval:
+    """Return the mean of values in [0, 1] whose clusters are independent; ``of`` so many that one verdict reads."""
+    return known(share_of_texts([sum(each) for each in clusters], [len(each) for each in clusters], simultaneous(of)))
+
+
+def clustered_difference(first: Sequence[Sequence[float]], second: Sequence[Sequence[float]], of: int = 1) -> Interval:
+    """Return the mean of the first values less that of the second; cluster i of both is of text i."""
+    sums = [([sum(each) for each in values], [len(each) for each in values]) for values in (first, second)]
+    return known(difference_of_ratios(sums[0], sums[1], simultaneous(of)))
 
 
 def rate(runs: Iterable[Generation]) -> float:
@@ -94,8 +114,8 @@ def _sum(metrics: Iterable[Metrics], name: str) -> int:
     return sum(getattr(one, name) for one in metrics)
 
 
-def step_costs(run: Generation, c: float, v: Callable[[int], float]) -> list[float]:
-    """Return what each step would cost, in one-row target forwards: g c + v(g + 1) of g drafts."""
+def charged(run: Generation, c: float, v: Callable[[int], float]) -> list[float]:
+    """Return what each step would cost, in plain steps: g c + v(g + 1) of g drafts."""
     return [len(step.draft_tokens) * c + v(len(step.draft_tokens) + 1) for step in run.steps]
 
 
@@ -107,42 +127,85 @@ def flat(v: float) -> Callable[[int], float]:
 _FREE = flat(1.0)
 
 
-def charged_speedup(runs: Sequence[Generation], c: float, v: Callable[[int], float] = _FREE) -> Interval:
+def charged_speedup(runs: Sequence[Generation], c: float, v: Callable[[int], float] = _FREE, of: int = 1) -> Interval:
     """Return tokens over charged cost: the speedup on a machine with these costs; plain decoding costs 1 a token.
 
-    The interval is two standard errors over runs, each run's ratio weighing alike.
+    Whole runs are clusters; ``of`` so many that one verdict reads.
     """
-    ratios = [run.metrics.num_tokens / sum(step_costs(run, c, v)) for run in runs]
-    value = sum(run.metrics.num_tokens for run in runs) / sum(sum(step_costs(run, c, v)) for run in runs)
-    spread = 2.0 * statistics.stdev(ratios) / len(ratios) ** 0.5 if len(ratios) > 1 else value
-    return Interval(value, value - spread, value + spread)
+    costs = [sum(charged(run, c, v)) for run in runs]
+    return known(ratio([run.metrics.num_tokens for run in runs], costs, simultaneous(of)))
 
 
-def seconds_per_token(texts: Sequence[Sequence[int]], num_tokens: int, **options: Any) -> Callable[[], float]:
-    """Return a timed candidate for :func:`minispec.analysis.timer.interleave`: decoding some prompts, prefill out."""
+@dataclass(frozen=True)
+class Timings:
+    """Several ways to decode the same texts, timed in turns.
 
-    def once() -> float:
-        metrics = [decode(prompt, num_tokens, **options).metrics for prompt in texts]
-        return sum(one.decode_s for one in metrics) / sum(one.num_tokens for one in metrics)
+    Attributes
+    ----------
+    metrics : dict of str to list of list of Metrics
+        By way: of each text, those of each round.
+    """
 
-    return once
+    metrics: dict[str, list[list[Metrics]]]
+
+    def seconds(self, way: str, *, prefill: bool = False) -> list[list[float]]:
+        """Return seconds per token, of each text in each round."""
+        return [
+            [(one.decode_s + prefill * one.prefill_s) / one.num_tokens for one in rounds]
+            for rounds in self.metrics[way]
+        ]
+
+    def faster(self, base: str, other: str, of: int = 1, *, prefill: bool = False) -> Interval:
+        """Return how many times faster ``other`` was, texts paired; ``of`` so many that one verdict reads."""
+        slow, fast = (self.seconds(way, prefill=prefill) for way in (base, other))
+        return known(paired_ratio(slow, fast, simultaneous(of)))
+
+    def costs(self, plain: str, other: str) -> StepCosts:
+        """Return c, v and o of ``other``, in steps of ``plain``: the one definition of ``analysis.step_costs``."""
+        totals = [Totals.of(one for rounds in self.metrics[way] for one in rounds) for way in (plain, other)]
+        return step_costs(*totals)
 
 
-def one_of_each(count: int = 1) -> list[tuple[int, ...]]:
+def time_texts(
+    ways: Mapping[str, Mapping[str, Any]], texts: Sequence[Sequence[int]], num_tokens: int, rounds: int
+) -> Timings:
+    """Decode each text in each way, all of them taking turns, text by text.
+
+    Parameters
+    ----------
+    ways : mapping of str to options of :func:`decode`
+    texts : sequence of token sequences
+    num_tokens, rounds : int
+    """
+    metrics: dict[str, list[list[Metrics]]] = {name: [[] for _ in texts] for name in ways}
+
+    def candidate(name: str, i: int) -> Callable[[], float]:
+        def once() -> float:
+            made = decode(texts[i], num_tokens, **ways[name]).metrics
+            metrics[name][i].append(made)
+            return made.decode_s
+
+        return once
+
+    interleave({f"{i} {name}": candidate(name, i) for i in range(len(texts)) for name in ways}, rounds)
+    return Timings(metrics)
+
+
+def of_each_kind(count: int) -> list[tuple[int, ...]]:
     """Return ``count`` prompts of every domain."""
     return [prompt for domain in DOMAINS for prompt in prompts(domain, count)]
 
 
-def ratios(times: dict[str, list[float]], base: str, other: str) -> Interval:
-    """Return how many times faster ``other`` was than ``base``: the median round, and the range of rounds."""
-    return median_of([a / b for a, b in zip(times[base], times[other], strict=True)])
+def round_ratios(times: Mapping[str, list[float]], base: str, other: str, of: int = 1) -> Interval:
+    """Return how many times longer ``base`` took than ``other``: the median round, of *this* thing that was timed."""
+    return known(median([a / b for a, b in zip(times[base], times[other], strict=True)], simultaneous(of)))
 
 
-def verify_curve(target: GPT2, rows: Sequence[int], context: int, repeats: int) -> dict[int, Interval]:
-    """Measure v(m), the time of a forward over m rows over that of one row, at a context length; rounds as range."""
+def verify_curve(target: GPT2, rows: Sequence[int], context: int, repeats: int, of: int = 1) -> dict[int, Interval]:
+    """Measure t(m) / t(1), the time of a forward over m rows over that of one row, at a context length."""
     timers = forward_timers(target, [1, *rows], context)
     times = interleave({str(count): timer for count, timer in timers.items()}, repeats)
-    return {count: ratios(times, str(count), "1") for count in rows}
+    return {count: round_ratios(times, str(count), "1", of) for count in rows}
 
 
 def synthetic(acceptance: float, gamma: int, count: int, num_tokens: int) -> tuple[Generation, ...]:

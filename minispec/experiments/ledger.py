@@ -15,6 +15,7 @@ from minispec import __version__
 from minispec.analysis.roofline.machine import describe_cpu
 from minispec.errors import InputError, OutputError, reason
 from minispec.experiments.framework import NAMES, Conclusion, Experiment, Kind, Setting, get_experiment
+from minispec.experiments.seal import check, register, rule_of, seal
 from minispec.experiments.verdicts import MEANINGS, Verdict
 from minispec.viz.plots import style
 from minispec.viz.plots.claims import claim_figure
@@ -32,16 +33,23 @@ _KIND: dict[Kind, str] = {
 }
 
 
-def measure(experiment: Experiment, setting: Setting) -> Result:
-    """Run an experiment and judge it."""
+def measure(experiment: Experiment, setting: Setting, folder: Path) -> Result:
+    """Write an experiment's rule into a folder, run it, and judge it by that rule."""
+    rule = register(experiment, folder, _now())
     figures = rounded(experiment.measure(setting))
-    return stated(experiment) | {
-        "date": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+    result = stated(experiment) | {
+        "date": _now(),
         "machine": machine(experiment.kind),
         "scale": asdict(setting.scale),
         "figures": figures,
+        "rule": rule,
         **judged(experiment, figures),
     }
+    return result | {"seal": seal(result)}
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def stated(experiment: Experiment) -> dict[str, Any]:
@@ -53,13 +61,26 @@ def stated(experiment: Experiment) -> dict[str, Any]:
         "seeds": list(experiment.seed_files),
         "kind": experiment.kind,
         "instrument": experiment.instrument,
+        "literature": experiment.literature,
     }
 
 
 def judge_again(result: Result) -> Result:
-    """Return a result with today's texts and rules on the figures it has: nothing is measured."""
+    """Return a result with today's texts and rules on the figures it has: nothing is measured.
+
+    Under another rule than that of its run it loses the mark of a rule that was there before.
+
+    Raises
+    ------
+    InputError
+        If its figures were edited.
+    """
     experiment = get_experiment(result["name"])
-    return result | stated(experiment) | judged(experiment, result["figures"])
+    if result.get("seal") != seal(result):
+        check(result, experiment, Path())
+    rule = result.get("rule") if result.get("rule") == rule_of(experiment)["hash"] else None
+    again = result | stated(experiment) | {"rule": rule} | judged(experiment, result["figures"])
+    return again | {"seal": seal(again)}
 
 
 def judged(experiment: Experiment, figures: Mapping[str, Any]) -> dict[str, Any]:
@@ -144,6 +165,28 @@ def load_all(folder: Path) -> list[Result]:
     return [result for name in NAMES if (result := load(folder, name)) is not None]
 
 
+def load_checked(folder: Path) -> list[Result]:
+    """Read the whole ledger, as its page needs it.
+
+    Raises
+    ------
+    InputError
+        If an entry is missing, was edited, does not follow from its figures, or was judged by a rule that was not there
+        before its run.
+    """
+    results = []
+    for name in NAMES:
+        result, experiment = load(folder, name), get_experiment(name)
+        if result is None:
+            raise InputError(f"{path_of(name, folder)} is missing. Measure: experiment run {name}")
+        check(result, experiment, folder)
+        now = stated(experiment) | judged(experiment, result["figures"])
+        if {key: result.get(key) for key in now} != now:
+            raise InputError(f"{name}.json says something else than its figures. Judge them: experiment judge")
+        results.append(result)
+    return results
+
+
 def report(results: Iterable[Result], plots: str = "claims") -> str:
     """Return the page: a pure function of the results.
 
@@ -162,9 +205,12 @@ def report(results: Iterable[Result], plots: str = "claims") -> str:
             "",
             "What is said about speculative decoding, put to the test. The claims are restated in our words from the "
             "documents named with each; this page is written by `minispec experiment report` from the JSON files in "
-            f"`docs/{plots}/`, which hold every figure and are made by `minispec experiment run`. An interval behind a "
-            "figure is a 95 % confidence interval: of counts with whole texts as clusters, of times of the median "
-            "round. Of two training seeds it is their range.",
+            f"`docs/{plots}/`, which hold every figure and are made by `minispec experiment run`. The rule of each "
+            "verdict, with its thresholds, is written into `rules.json` before the run. An interval behind a figure is a "
+            "95 % confidence interval with whole texts as clusters, for all figures of a verdict together; of a forward "
+            "it is that of the median round, of training seeds their range. Entries marked *to be renewed* have older "
+            "ones, for each figure by itself, of times over rounds only. `minispec experiment coverage` says which entry "
+            "judges which sentence of the documents.",
             "",
             *words,
             "",
@@ -175,6 +221,12 @@ def report(results: Iterable[Result], plots: str = "claims") -> str:
             "",
         ]
     )
+
+
+RENEW = (
+    "*To be renewed:* these figures were measured before their rule was written down and by earlier instruments; "
+    "`minispec experiment run` with its name measures them again."
+)
 
 
 def _entry(result: Result, plots: str) -> list[str]:
@@ -195,6 +247,9 @@ def _entry(result: Result, plots: str) -> list[str]:
         f"**Found.** {result['measured']}",
         "",
         f"**Verdict: {result['verdict']}.** {result['because']}",
+        "",
+        f"**In print.** {result['literature']}",
+        *([] if result["rule"] else ["", RENEW]),
         "",
         f"![{result['title']}]({plots}/{result['name']}.svg)",
         "",

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import math
-import statistics
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-Word = Literal["holds", "holds here", "depends", "false", "undecided", "not testable here"]
+Word = Literal["holds", "holds here", "depends", "at best depends", "false", "undecided", "not testable here"]
 """holds: by arithmetic, anywhere. holds here: measured, on this machine and pair. depends: true or false according to
-something the claim does not mention, which the verdict names. undecided: the figures vary more than the effect."""
+something the claim does not mention, which the verdict names. at best depends: it does not hold, as some cases clearly
+say no; whether any says yes cannot be told. undecided: the figures vary more than the effect."""
 
 MEANINGS: dict[Word, str] = {
     "holds": "true by arithmetic, or wherever it can be measured",
     "holds here": "measured with this pair on this machine",
     "depends": "true or false according to something the claim leaves out, which is named",
+    "at best depends": "some cases clearly contradict it; of the others the figures cannot tell",
     "false": "the arithmetic or the measurement says otherwise",
     "undecided": "the figures vary more than the effect they should show",
     "not testable here": "needs what this project does not have, which is named",
@@ -84,49 +84,22 @@ def within(figure: Sequence[float], low: float, high: float) -> Literal["inside"
     return "outside" if figure[1] > high or figure[2] < low else "unclear"
 
 
-def median_of(values: Sequence[float]) -> Interval:
-    """Return the median of repetitions with its distribution-free 95 % interval; of five or fewer, their whole range.
-
-    Notes
-    -----
-    Each repetition lies below the median with probability 1/2, so the k-th smallest and the k-th largest of n enclose
-    it with probability 1 - 2 P(Bin(n, 1/2) < k): 96 % for the second of nine. One disturbed round decides nothing.
-
-    Examples
-    --------
-    >>> median_of([1.2, 1.0, 1.1])
-    Interval(value=1.1, low=1.0, high=1.2)
-    >>> median_of([9.0, 1, 2, 3, 4, 5, 6, 7, 8])
-    Interval(value=5, low=2, high=8)
-    """
-    ordered, n = sorted(values), len(values)
-    k, outside = 1, 2 / 2**n
-    while outside + 2 * math.comb(n, k) / 2**n <= 0.05:
-        outside += 2 * math.comb(n, k) / 2**n
-        k += 1
-    return Interval(statistics.median(ordered), ordered[k - 1], ordered[-k])
-
-
-def difference(a: Sequence[float], b: Sequence[float]) -> Interval:
-    """Return a - b of two independent figures; the interval is as wide as both together in quadrature."""
-    value = a[0] - b[0]
-    down = ((a[0] - a[1]) ** 2 + (b[2] - b[0]) ** 2) ** 0.5
-    up = ((a[2] - a[0]) ** 2 + (b[0] - b[1]) ** 2) ** 0.5
-    return Interval(value, value - down, value + up)
-
-
 def tally(answers: Sequence[bool | None]) -> Word:
     """Return the verdict of a claim about several cases: each True, False, or None where its figure is unclear.
 
+    One clear counterexample is enough to exclude "holds"; one clear confirmation is enough to exclude "false".
+
     Examples
     --------
-    >>> tally([True, True]), tally([False]), tally([True, False, None]), tally([True, None])
-    ('holds here', 'false', 'depends', 'undecided')
+    >>> tally([True, True]), tally([False]), tally([True, False, None])
+    ('holds here', 'false', 'depends')
+    >>> tally([True, None]), tally([False, None])
+    ('undecided', 'at best depends')
     """
     if True in answers and False in answers:
         return "depends"
     if None in answers:
-        return "undecided"
+        return "at best depends" if False in answers else "undecided"
     return "holds here" if all(answers) else "false"
 
 

@@ -102,7 +102,8 @@ class Stream:
         )
         self._prefill_s: float | None = None
         self._other_forwards = 0
-        self._num_delivered = 0  # steps whose Emitted event reached the consumer
+        self._handed_out: Event | None = None  # the last event
+        self._num_verified = self._num_delivered = 0  # steps whose Verified, Emitted event reached the consumer
         self._finished_delivered = False
         self._events: Iterator[Event] | None = None
 
@@ -110,21 +111,29 @@ class Stream:
         return self
 
     def __next__(self) -> Event:
+        self._note_delivery()
         if self._finished_delivered:
             raise StopIteration
         if self._events is None:
             self._events = self._run()
         try:
-            event = next(self._events)
-            if isinstance(event, Emitted):
-                self._num_delivered += 1
-            if isinstance(event, Finished):
-                self._finished_delivered = True
+            self._handed_out = next(self._events)
+            if isinstance(self._handed_out, Finished):
                 self._events = None  # suspended, it would hold this object in a cycle, and with it both caches
+            return self._handed_out
         except BaseException:
+            self._handed_out = None  # nothing was: what was due comes again
             self.close()  # a generator that has raised is dead; the next call starts a new one
             raise
-        return event
+
+    def _note_delivery(self) -> None:
+        """Count the last event as delivered: the consumer has come back for the next."""
+        if isinstance(self._handed_out, Verified):
+            self._num_verified = self._handed_out.step + 1
+        if isinstance(self._handed_out, Emitted):
+            self._num_delivered = self._handed_out.step + 1
+        if isinstance(self._handed_out, Finished):
+            self._finished_delivered = True
 
     def close(self) -> None:
         """Leave the run and set the caches back to the committed tokens; iterating again goes on from there."""
@@ -177,7 +186,7 @@ class Stream:
         if self._prefill_s is None:
             yield self._prefill()
         for step in transcript.steps[self._num_delivered :]:
-            yield self._report_emitted(step)
+            yield from self._report_committed(step)
         self._other_forwards = self.target.num_forwards - len(transcript.steps)  # the prefill's and interrupted steps'
         loop = decode(
             transcript,
@@ -214,10 +223,14 @@ class Stream:
         self._observe()
         if self._audit:
             audit_step(self._transcript, self.target, self._other_forwards)
-        if self.speculates:
-            yield _report_verdict(done)
-        yield self._report_emitted(done)
+        yield from self._report_committed(done)
         self._watch.start()
+
+    def _report_committed(self, step: Step) -> Iterator[Event]:
+        """Say of a committed step what has not been said yet."""
+        if self.speculates and step.index == self._num_verified:
+            yield _report_verdict(step)
+        yield self._report_emitted(step)
 
     def _report_draft(self, draft: Draft) -> Drafted:
         index, position = len(self._transcript.steps), len(self._transcript.tokens)

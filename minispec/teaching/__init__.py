@@ -9,9 +9,10 @@ the notebook and its solutions are cut from. ``begin`` is the first cell of ever
     lesson.check("residual", residual)
 """
 
+from minispec.teaching.clock import Times, timed
 from minispec.teaching.compare import difference
 from minispec.teaching.explore import explore
 from minispec.teaching.lesson import Lesson, begin
 from minispec.teaching.steps import Mistake, Prediction, Reply, Step
 
-__all__ = ["Lesson", "Mistake", "Prediction", "Reply", "Step", "begin", "difference", "explore"]
+__all__ = ["Lesson", "Mistake", "Prediction", "Reply", "Step", "Times", "begin", "difference", "explore", "timed"]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 MAX_SHOWN = 160
+MAX_WHOLE = 10**100
 
 
 def shown(value: Any) -> str:
@@ -21,6 +22,8 @@ def shown(value: Any) -> str:
     elif isinstance(value, (tuple, list)) and len(value) <= 12:
         inside = ", ".join(shown(item) for item in value)
         text = f"[{inside}]" if isinstance(value, list) else f"({inside})"
+    elif isinstance(value, int) and abs(value) > MAX_WHOLE:
+        text = "a number of hundreds of digits"  # which Python may refuse to write out
     else:
         text = getattr(value, "__name__", "") or repr(value)
     return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "…"
@@ -82,7 +85,10 @@ class _Comparison:
     def _number(self, found: Any, expected: Any) -> str | None:
         if isinstance(found, (bool, np.bool_)) or not isinstance(found, (int, float, np.number)):
             return f"it is {shown(found)}, expected a number, {shown(expected)}"
-        close = bool(np.isclose(found, expected, rtol=self.rtol, atol=self.atol, equal_nan=True))
+        try:
+            close = bool(np.isclose(found, expected, rtol=self.rtol, atol=self.atol, equal_nan=True))
+        except (OverflowError, TypeError):  # an integer of Python's that is too large for NumPy
+            close = found == expected
         return None if close else f"it is {shown(found)}, expected {shown(expected)}"
 
     def _sequence(self, found: Any, expected: Sequence[Any]) -> str | None:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from minispec.teaching.compare import difference, shown
+from minispec.teaching.diagnose import diagnose
 
 TODO, WRONG, RIGHT = "todo", "wrong", "right"
 
@@ -169,7 +170,8 @@ class Step:
         for mistake in self.mistakes:
             if all(self._alike(attempt, mistake.function, case) for case in cases):
                 return f"{mistake.message}\n{message}"
-        return message
+        diagnosis = diagnose(attempt, self.reference, cases, lambda a, b: self._difference(a, b) is None)
+        return f"{diagnosis}\n{message}" if diagnosis else message
 
     def _alike(self, one: Callable[..., Any], other: Callable[..., Any], case: tuple[Any, ...]) -> bool:
         results = []

@@ -5,8 +5,9 @@ iff
 
     p(x) > min(epsilon, delta exp(-H(p))),     H the entropy of p in nats,
 
-with no coin and without a look at q. Above the threshold, tokens then have the *draft's* distribution: a token twice as
-likely for the draft as for the target comes out twice as often. A rejected token is replaced by a draw from p.
+with no coin and without a look at q. With S the tokens above the threshold, a judged token has the distribution
+q(x) [x in S] + (1 - q(S)) p(x): in S the *draft's* and a share of the target's. A rejected token is replaced by a draw
+from p.
 
 Medusa never judges the first token of a step, because it draws it from the target's own head. Here that token is the
 one that ended the step before, so nothing is special about the first draft. Its entropy adds 1e-5 inside the logarithm

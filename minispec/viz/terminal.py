@@ -20,7 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from minispec.analysis.compare import Comparison
-from minispec.analysis.timer import Costs
+from minispec.analysis.step_costs import StepCosts
 from minispec.generation.guarantee import MEANING
 from minispec.generation.result import Generation
 from minispec.viz.colours import HUES, SHADES, Fate
@@ -312,7 +312,7 @@ def summary(facts: Facts, width: int, ground: Ground = "either") -> Table:
     return table
 
 
-def facts(generation: Generation, costs: Costs | None = None, comparison: Comparison | None = None) -> Facts:
+def facts(generation: Generation, costs: StepCosts | None = None, comparison: Comparison | None = None) -> Facts:
     """Return what there is to say about a run."""
     metrics = generation.metrics
     rows: Facts = []
@@ -333,10 +333,13 @@ def facts(generation: Generation, costs: Costs | None = None, comparison: Compar
         row("α per evaluated position", _percent(metrics.alpha), "accepted / tested; not the same figure")
     row("time to first token", _milliseconds(metrics.ttft_s))
     row("time per output token", _milliseconds(metrics.tpot_s))
-    if costs is not None:
-        row("cost ratio c", f"{costs.cost_ratio:.3f}", "draft forward / one-row target forward")
-        row("verify cost v", f"{costs.verify_cost:.2f}", "verifying forward / one-row target forward")
-        row("predicted speedup", f"{costs.predicted_speedup:.2f}x", "τ / (γc + v)")
+    if costs is not None and metrics.mean_acceptance_length is not None:
+        row("cost ratio c", f"{costs.cost_ratio:.3f}", "time per drafted token / plain step")
+        row("verify cost v", f"{costs.verify_cost:.2f}", "verifying forward in place of a one-row one, plain steps")
+        if comparison is not None:
+            row("overhead o", f"{costs.overhead:.2f}", "what else a step takes more than a plain one")
+        predicted = costs.speedup(metrics.mean_acceptance_length)
+        row("predicted speedup", f"{predicted:.2f}x", "τ / (γc + v + o)")
     if comparison is not None:
         low, high = comparison.speedup_range
         note = f"median of {comparison.repeats} alternations, {low:.2f}x to {high:.2f}x"

@@ -112,6 +112,19 @@ def test_students_quantiles_are_those_of_the_tables(n: int, t: float) -> None:
     assert student_quantile(0.99, 10) == pytest.approx(3.1693, abs=5e-5)
 
 
+@given(st.integers(1, 40))
+def test_the_interval_of_repetitions_covers_as_often_as_it_says(n: int) -> None:
+    """The median lies between the k-th smallest and the k-th largest unless fewer than k fall on one side."""
+    made = median(list(range(n)))
+    assert made.low is not None
+    k = int(made.low) + 1
+    covered = 1 - 2 * sum(math.comb(n, i) for i in range(k)) / 2**n
+    narrower = 1 - 2 * sum(math.comb(n, i) for i in range(k + 1)) / 2**n
+    assert covered >= 0.95 or k == 1
+    assert narrower < 0.95, "the narrowest"
+    assert made.high == n - k
+
+
 def test_a_median_holds_its_distribution_free_interval() -> None:
     assert median(list(range(9))) == (4, 1, 7)
     assert median([1.0]) == (1.0, 1.0, 1.0)

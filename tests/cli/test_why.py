@@ -53,7 +53,7 @@ def test_an_unsteady_machine_is_said_to_be_one(target: str, draft: str, monkeypa
         monkeypatch.setattr(Pair, "load", load_and_halt)
         done = CliRunner().invoke(cli, ["why", "the end", *pair])
         assert done.exit_code == 0, done.output
-        told += "the machine was unsteady" in done.stdout
+        told += "these timings cannot be trusted" in done.stdout
     assert told >= 3  # now and then halts look like costs
 
 

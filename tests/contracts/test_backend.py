@@ -8,6 +8,7 @@ import pytest
 from minispec.backends import BACKENDS, GPU_BACKENDS, NumpyBackend, get_backend
 from minispec.contracts.backend import check_batch_invariance, check_layers, check_reference
 from minispec.errors import InputError, InvariantError
+from minispec.model.forward import layers
 
 
 @pytest.fixture(params=[*BACKENDS, *(pytest.param(name, marks=pytest.mark.gpu) for name in GPU_BACKENDS)])
@@ -70,23 +71,34 @@ class RefusesNoRows(NumpyBackend):
         return super().linear(x if len(x) else np.zeros((1, x.shape[1]), np.float32), matrix, **fused)
 
 
-class SkipsALayer(NumpyBackend):
-    def layers(self, x, blocks, cache, step, scale, activation):
-        y = super().layers(x, blocks, cache, step, scale, activation)
-        return y if step.num_layers == len(blocks) else x
+class InOneCall(NumpyBackend):
+    """All layers in one call, rightly: the control of the controls."""
+
+    def fuses(self, blocks):
+        return True
+
+    def layers(self, x, blocks, cache, feed, scale, activation):
+        return layers(self, x, blocks, cache, feed, scale, activation)
 
 
-class ForgetsToCount(NumpyBackend):
-    def layers(self, x, blocks, cache, step, scale, activation):
-        before = cache.lengths.copy()
-        y = super().layers(x, blocks, cache, step, scale, activation)
-        if step.visible is not None:
-            cache.lengths[:] = before
+class SkipsALayer(InOneCall):
+    def layers(self, x, blocks, cache, feed, scale, activation):
+        y = super().layers(x, blocks, cache, feed, scale, activation)
+        return y if feed.num_layers == len(blocks) else x
+
+
+class ForgetsToStore(InOneCall):
+    def layers(self, x, blocks, cache, feed, scale, activation):
+        before = cache.values.copy()
+        y = super().layers(x, blocks, cache, feed, scale, activation)
+        if feed.visible is not None:
+            cache.values[:] = before
         return y
 
 
-@pytest.mark.parametrize(("broken", "what"), [(SkipsALayer, "other bits"), (ForgetsToCount, "other lengths")])
+@pytest.mark.parametrize(("broken", "what"), [(SkipsALayer, "other bits"), (ForgetsToStore, "other values")])
 def test_layers_that_are_not_their_operations_are_told_apart(broken, what):
+    check_layers(InOneCall())
     with pytest.raises(InvariantError, match=what):
         check_layers(broken())
 

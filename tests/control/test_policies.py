@@ -19,7 +19,7 @@ from minispec.control import (
     HeuristicGamma,
     recall_fallback,
 )
-from minispec.control.gamma import ReplayedGamma
+from minispec.control.gamma import UNLIMITED, ReplayedGamma
 from minispec.errors import OptionError
 from minispec.records import Step, Verdict
 
@@ -41,11 +41,10 @@ class World:
             alpha = self.alpha(tokens)
             most, drafted, looks = policy.gamma(), 0, 0
             row = np.array([0.7, 0.2, 0.1])  # one confidence for all: nothing to learn from it
-            answer: object = True
-            while drafted < most and answer is True:  # as draft_chain does
+            while drafted < most:  # as ChainDrafter does
                 looks += 1
-                answer = policy.keep_drafting(row)
-                drafted += bool(answer)
+                most = min(most, drafted + policy.more(row))
+                drafted += drafted < most
             coins = generator.random(drafted) < alpha
             accepted = drafted if coins.all() else int(np.argmin(coins))
             evaluated = min(drafted, accepted + 1)
@@ -154,7 +153,7 @@ def test_the_heuristic_is_plus_two_minus_one() -> None:
 @given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=6), st.floats(0.0, 1.0))
 def test_confidence_stops_exactly_below_its_threshold(masses: list[float], threshold: float) -> None:
     probs = (np.array(masses) + 1e-3) / (np.array(masses) + 1e-3).sum()
-    assert ConfidenceGamma(threshold).keep_drafting(probs) == (probs.max() >= threshold)
+    assert ConfidenceGamma(threshold).more(probs) == (UNLIMITED if probs.max() >= threshold else 0)
 
 
 def test_a_replayed_schedule_is_followed_by_step_index() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from minispec.control import FixedGamma
+from minispec.drafters.base import allow_all
 from minispec.drafters.cascade import CascadeDrafter
 from minispec.drafters.ngram import NgramDrafter
 from minispec.drafters.shapes import fixed_tree
@@ -17,8 +18,9 @@ from minispec.errors import OptionError
 from minispec.generation import Stream, stream
 from minispec.generation.events import Drafted, Event, to_dict
 from minispec.generation.stopping import Limits
-from minispec.model.session import Session
-from minispec.noise import PhiloxNoise
+from minispec.model.session import Session, answer
+from minispec.model.tree_session import TreeSession
+from minispec.noise import Coins, PhiloxNoise
 from minispec.sampling import Sampler, SamplingParams
 from minispec.verifiers import get_verifier
 from tests.models import random_gpt2
@@ -75,7 +77,8 @@ def test_a_cascade_drafts_the_same_tokens_however_many_it_may_draft(seed: int) -
 
     def drafted(gamma: int) -> tuple[int, ...]:
         drafter = CascadeDrafter(Session(DRAFT), SamplingParams(1.0, top_p=1.0), NgramDrafter(DRAFT.vocab_size, 1))
-        return drafter.propose(PROMPT * 3, gamma, PhiloxNoise(seed), step=0).tokens
+        coins = Coins(PhiloxNoise(seed), position=3 * len(PROMPT))
+        return answer(drafter.propose(PROMPT * 3, gamma, coins, allow_all)).tokens
 
     longest = drafted(12)
     for gamma in range(12):
@@ -108,10 +111,10 @@ def test_a_run_with_a_tree_has_no_schedule_to_replay() -> None:
     runs = []
     for seed in (1, 2):
         sampler = Sampler(SamplingParams(1.0))
-        shape = TreeDrafter(Session(DRAFT), sampler, fixed_tree([3, 1]), num_slots=64)
+        shape = TreeDrafter(TreeSession(DRAFT), sampler, fixed_tree([3, 1]), num_slots=64)
         limits = Limits(40, 64, (), frozenset())
         runs.append(
-            Stream(PROMPT, Session(TARGET), shape, sampler, PhiloxNoise(3), limits, policy=FixedGamma(5),
+            Stream(PROMPT, TreeSession(TARGET), shape, sampler, PhiloxNoise(3), limits, policy=FixedGamma(5),
                    verifier=get_verifier("tree"), clock=erratic_clock(seed)).run()
         )  # fmt: skip
     assert runs[0].reproducible

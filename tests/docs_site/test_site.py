@@ -85,7 +85,7 @@ def test_every_page_can_be_read(site: Path, look: Look) -> None:
 @pytest.mark.parametrize(
     ("page", "words"),
     [
-        ("index.html", ["Speculative decoding", "getting started"]),
+        ("index.html", ["Speculative decoding", "getting started", "live.svg"]),
         ("reading.html", ["_modules/minispec/model/forward.html", "_modules/minispec/generation/api.html"]),
         ("theory.html", ["<math", "mfrac"]),
         ("proofs.html", ["Algorithm 1 of Leviathan", "Block verification"]),
@@ -95,7 +95,9 @@ def test_every_page_can_be_read(site: Path, look: Look) -> None:
         ),
         ("_modules/minispec/model/forward.html", ['<span class="k">def</span>']),
         ("_generated/api/minispec.verifiers.html", ["minispec.verifiers.rejection.residual"]),
-        ("claims.html", [".svg", "undecided"]),
+        ("claims.html", ["_generated/claims/tau.html", "undecided"]),
+        ("_generated/claims/tau.html", ["tau.svg", "Coin flips", "The formula"]),
+        ("cli.html", ["minispec generate", "--max-tokens", "minispec assignment"]),
         ("instructor-guide.html", ["tutorial"]),
         ("_generated/lessons/a2.html", ["a2.py", "Rejection sampling"]),
     ],
@@ -104,6 +106,14 @@ def test_a_page_holds_what_it_should(page: str, words: list[str], site: Path) ->
     text = (site / page).read_text(encoding="utf-8")
     for word in words:
         assert word in text, word
+
+
+def test_no_page_of_a_claim_is_long(site: Path) -> None:
+    pages = sorted((site / "_generated" / "claims").glob("*.html"))
+    assert [path.stem for path in pages] == sorted(path.stem for path in ROOT.glob("docs/claims/*.json"))
+    for path in [*pages, site / "claims.html"]:
+        text = path.read_text(encoding="utf-8").partition("<article")[2].partition("</article>")[0]
+        assert text.count("<h2") <= 1, path.name
 
 
 def test_every_lesson_shows_what_it_printed(site: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -107,6 +109,22 @@ def test_it_saves_forwards_of_the_draft_model():
     assert draft.tokens == (1, 2, 0, 1, 2, 0)
     assert drafter.session.num_forwards == 2  # the prompt, then all six at once
     assert (drafter.num_inner, drafter.num_inner_accepted) == (6, 6)
+
+
+@pytest.mark.parametrize("allowed", [0, 1, 2, 3, 4, 9])
+def test_it_is_told_once_per_token_how_many_more(allowed):
+    """Also where the inner drafter guesses right behind the last token: a policy counts what it was asked about."""
+    model = TableModel(2, table={p: np.eye(2)[len(p) % 2] for n in range(1, 12) for p in product(range(2), repeat=n)})
+    for inner in (NgramDrafter(2), NgramDrafter(2, 3, 3)):
+        asked = []
+
+        def more(row, asked=asked):
+            asked.append(int(row.argmax()))
+            return allowed - len(asked) + 1
+
+        draft = propose(CascadeDrafter(Session(model), PLAIN, inner), [0, 1, 0], 4, more=more)
+        assert draft.tokens == (1, 0, 1, 0)[:allowed]
+        assert asked == [1, 0, 1, 0][: max(1, allowed)]
 
 
 def test_inner_coins_have_addresses_of_their_own():

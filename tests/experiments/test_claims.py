@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from minispec.experiments.framework import NAMES, TINY, Setting, get_experiment
 from minispec.experiments.ledger import judged, measure, report
+from minispec.experiments.seal import check
 from minispec.viz.plots.claims import Chart
 
 QUICK = (
@@ -29,9 +31,10 @@ QUICK = (
         if get_experiment(name).kind != "trained"
     ],
 )
-def test_it_runs_and_its_conclusion_follows_from_what_is_kept(name: str) -> None:
+def test_it_runs_and_its_conclusion_follows_from_what_is_kept(name: str, tmp_path: Path) -> None:
     experiment = get_experiment(name)
-    result = measure(experiment, Setting(TINY))
+    result = measure(experiment, Setting(TINY), tmp_path)
+    check(result, experiment, tmp_path)
     kept = json.loads(json.dumps(result, allow_nan=False))
     assert kept == result
     assert judged(experiment, kept["figures"]) == {

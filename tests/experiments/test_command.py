@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from minispec.cli.experiment import experiment, parse_moment
 from minispec.errors import OptionError
 from minispec.experiments.framework import NAMES, get_experiment
+from minispec.experiments.seal import seal
 from minispec.experiments.verdicts import Verdict
 
 
@@ -28,7 +29,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     """Every experiment takes no time and says how often it ran."""
     counts: dict[str, int] = {}
 
-    def stand_in(found, setting):
+    def stand_in(found, setting, folder):
         counts[found.name] = counts.get(found.name, 0) + 1
         if found.name == counts.get("stop at"):
             raise KeyboardInterrupt
@@ -59,7 +60,7 @@ def test_it_is_a_command_of_minispec() -> None:
         (["run", "tau", "--timed"], "--timed"),
         (["run", "tau", "--quick"], "--results"),
         (["run", "tau", "--since", "yesterday"], "HH:MM"),
-        (["report", "--results", "nowhere"], "no result"),
+        (["report", "--partial", "--results", "nowhere"], "no result"),
     ],
 )
 def test_bad_input_is_told_in_one_line_and_writes_nothing(
@@ -113,11 +114,11 @@ def test_a_name_is_always_run(quick: dict[str, int], tmp_path: Path) -> None:
 
 def test_a_real_run_writes_result_and_plot_and_the_report_shows_it(tmp_path: Path) -> None:
     assert call("run", "production-gains", "--quick", "--results", str(tmp_path)).exit_code == 0
-    assert {path.name for path in tmp_path.iterdir()} == {"production-gains.json", "production-gains.svg"}
+    assert {path.name for path in tmp_path.iterdir()} == {"production-gains.json", "production-gains.svg", "rules.json"}
     result = json.loads((tmp_path / "production-gains.json").read_text(encoding="utf-8"))
     assert result["scale"]["tokens"] == 12
     page = tmp_path / "page.md"
-    assert call("report", "--results", str(tmp_path), "--write", str(page)).exit_code == 0
+    assert call("report", "--partial", "--results", str(tmp_path), "--write", str(page)).exit_code == 0
     assert result["claim"] in page.read_text(encoding="utf-8")
 
 
@@ -135,6 +136,7 @@ def test_judging_again_measures_nothing(tmp_path: Path) -> None:
     for format_ in result["figures"]["formats"]:  # planted: a card a hundred times as fast
         format_["likely"] *= 100
         format_["ceiling"] *= 100
+    result["seal"] = seal(result)
     path.write_text(json.dumps(result), encoding="utf-8")
     done = call("judge", "--results", str(tmp_path))
     assert done.exit_code == 0

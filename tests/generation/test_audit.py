@@ -7,12 +7,13 @@ import pytest
 from minispec.control import FixedGamma
 from minispec.drafters import ModelDrafter
 from minispec.errors import InvariantError
+from minispec.generation import Drafted
 from minispec.generation.audit import AuditedSession
 from minispec.generation.stopping import Limits
 from minispec.generation.stream import Stream
-from minispec.model import Session
-from minispec.model.session import LanguageModel
+from minispec.model.session import LanguageModel, Session
 from minispec.model.toy import TableModel
+from minispec.model.tree_session import TreeSession
 from minispec.noise import PhiloxNoise
 from minispec.sampling import Sampler, SamplingParams
 from tests.models import random_gpt2
@@ -20,7 +21,7 @@ from tests.models import random_gpt2
 SAMPLER = Sampler(SamplingParams(1.0, top_p=1.0), 2)
 
 
-def audited(session: Session, draft: LanguageModel, seed: int = 0) -> Stream:
+def audited(session: TreeSession, draft: LanguageModel, seed: int = 0) -> Stream:
     drafter = ModelDrafter(Session(draft), SAMPLER)
     limits = Limits(30, session.model.n_positions)
     return Stream([1, 2], session, drafter, SAMPLER, PhiloxNoise(seed), limits, policy=FixedGamma(3), audit=True)
@@ -86,7 +87,7 @@ def test_a_draft_cache_can_be_audited_too() -> None:
     target = TableModel(4, seed=1)
     session = AuditedSession(TableModel(4, seed=2), "draft")
     limits = Limits(12, 64)
-    Stream([1, 2], Session(target), ModelDrafter(session, SAMPLER), SAMPLER, PhiloxNoise(0), limits).run()
+    Stream([1, 2], TreeSession(target), ModelDrafter(session, SAMPLER), SAMPLER, PhiloxNoise(0), limits).run()
     session.cache.keys[:] += 1.0
     with pytest.raises(InvariantError, match="the draft's cached logits"):
         session.score([1])
@@ -94,12 +95,27 @@ def test_a_draft_cache_can_be_audited_too() -> None:
 
 def test_an_interrupted_audited_run_goes_on() -> None:
     """A step that is done again costs a forward of its own, which no committed step is charged with."""
+
+    class Interrupted(AuditedSession):
+        """Ctrl-C when every third forward is through."""
+
+        def score(self, tokens, num_logits=None):
+            logits = super().score(tokens, num_logits)
+            if self.num_forwards % 3 == 0:
+                raise KeyboardInterrupt
+            return logits
+
     target, draft = TableModel(4, seed=1), TableModel(4, seed=2)
     whole = audited(AuditedSession(target), draft).run()
-    stream = audited(AuditedSession(target), draft)
-    for number, event in enumerate(stream):
-        if number % 3 == 2:
-            stream.close()
-        del event
+    stream = audited(Interrupted(target), draft)
+    interrupted = 0
+    while stream.generation.finish_reason == "interrupted":
+        try:
+            for event in stream:
+                if not isinstance(event, Drafted):  # a step left after its draft each time would never be finished
+                    stream.close()
+        except KeyboardInterrupt:
+            interrupted += 1
     assert stream.generation.token_ids == whole.token_ids
-    assert stream.target.num_forwards > len(whole.steps) + 1
+    assert stream.target.num_forwards == len(whole.steps) + 1 + interrupted
+    assert interrupted > 3

@@ -7,11 +7,14 @@ import itertools
 import numpy as np
 import pytest
 
+from minispec.analysis.simulate import CostedModel, SimulatedClock
 from minispec.contracts import speculative_stream
 from minispec.generation.stopping import Limits
 from minispec.model.session import Session
 from minispec.model.toy import TableModel
+from minispec.model.tree_session import TreeSession
 from minispec.noise import PhiloxNoise
+from minispec.verifiers import rejection
 
 from .tiny import GREEDY, PLAIN, byte_tokenizer, random_gpt2
 
@@ -34,7 +37,7 @@ class ScriptedAcceptance:
         return self._other.categorical(probs, at)
 
 
-class WatchedSession(Session):
+class WatchedSession(TreeSession):
     """Compares the logits of every forward with those of an empty cache, and notes what was fed."""
 
     def __init__(self, model):
@@ -106,20 +109,57 @@ def test_metrics_of_the_worked_example():
 
 def test_metrics_of_times_with_a_clock_that_is_known():
     """The consumer's time counts nowhere."""
-    now = itertools.count()
-    target, draft = TableModel(4, seed=1), TableModel(4, seed=2)
-    stream = speculative_stream(PhiloxNoise(0), target, draft, PLAIN, PROMPT, Limits(6, 64), gamma=2)
-    stream._clock = lambda: float(next(now))
+    clock = SimulatedClock()
+    target = CostedModel(TableModel(4, seed=1), clock, lambda rows: 10.0)
+    draft = CostedModel(TableModel(4, seed=2), clock, lambda rows: 1.0)
+
+    def verify(draft, target_probs, coins):
+        clock.charge(3.0)
+        return rejection.verify(draft, target_probs, coins)
+
+    stream = speculative_stream(
+        PhiloxNoise(0), target, draft, PLAIN, PROMPT, Limits(6, 64), gamma=2, verify=verify, clock=clock
+    )
     for _ in stream:
-        for _ in range(100):
-            next(now)
+        clock.charge(1000.0)
     metrics = stream.generation.metrics
-    steps = metrics.num_steps
-    assert metrics.prefill_s == 1.0
-    assert metrics.draft_s == steps
-    assert metrics.target_s == steps
-    assert metrics.decode_s == 3.0 * steps, "draft 1, verification 2 with the reading between forward and verdict"
-    assert metrics.ttft_s == 4.0
+    steps, drafted = metrics.num_steps, metrics.num_draft_tokens
+    assert steps < drafted < 2 * steps
+    assert metrics.prefill_s == 10.0 + 1.0
+    assert metrics.draft_s == drafted
+    assert metrics.target_s == 10.0 * steps
+    assert metrics.decode_s == drafted + 10.0 * steps + 3.0 * steps
+    assert metrics.ttft_s == 11.0 + 2.0 + 10.0 + 3.0
+    assert clock.now == metrics.prefill_s + metrics.decode_s + 1000.0 * (3 * steps + 2)
+
+
+@pytest.mark.parametrize("speculative", [True, False])
+def test_a_step_that_was_interrupted_is_timed_afresh(speculative):
+    """What was spent before the interruption, and on it, is in no step's time."""
+    clock, slow = SimulatedClock(), iter([True, False] * 99)
+
+    def cost(rows):
+        clock.charge(10.0)
+        if next(slow) and clock.now > 50.0:
+            raise KeyboardInterrupt
+        return 0.0
+
+    target = CostedModel(TableModel(4, seed=1), clock, cost)
+    draft = CostedModel(TableModel(4, seed=2), clock, lambda rows: 1.0) if speculative else None
+    stream = speculative_stream(PhiloxNoise(0), target, draft, PLAIN, PROMPT, Limits(9, 64), gamma=2, clock=clock)
+    interrupted = 0
+    while stream.generation.finish_reason == "interrupted":
+        try:
+            stream.run()
+        except KeyboardInterrupt:
+            interrupted += 1
+            clock.charge(1000.0)
+    assert interrupted > 1
+    for step in stream.generation.steps:
+        assert step.target_s == 10.0
+        assert step.step_s == step.draft_s + 10.0
+        # a draft that is made again finds its tokens but the last in the cache; the first of a step feeds two at most
+        assert step.draft_s == len(step.draft_tokens)
 
 
 def test_metrics_of_nothing():

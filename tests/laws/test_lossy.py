@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 from minispec.contracts import Enumerator, slow_logits, slow_row, total_variation
+from minispec.drafters.base import allow_all
 from minispec.generation.options import Options
+from minispec.model.session import answer, ask_for
+from minispec.noise import Coins
 from minispec.verifiers import lenient, typical
 
 from .covering import covering, product
@@ -48,7 +51,8 @@ def one_position(case, target):
         stream = new_stream(case, target, noise)
         stream.target.prefill(PROMPT[:-1])
         stream.drafter.prefill(PROMPT[:-1])
-        return tuple(stream.drafter.propose(PROMPT, 1, noise, step=0).probs[0])
+        coins = Coins(noise, position=len(PROMPT))
+        return tuple(answer(ask_for(stream.drafter.propose(PROMPT, 1, coins, allow_all))).probs[0])
 
     with models_by_name():
         rows = Enumerator(first_row).law()

@@ -46,9 +46,9 @@ def test_no_policy_is_handed_a_target_row_a_coin_or_a_discarded_draft():
             super().__init__(2)
             self.heard = []
 
-        def keep_drafting(self, probs):
+        def more(self, probs):
             self.heard.append(("row", tuple(probs)))
-            return True
+            return super().more(probs)
 
         def observe(self, step):
             self.heard.append(("step", step.index))

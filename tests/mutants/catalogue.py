@@ -8,7 +8,6 @@ mistakes, each with the reason: they are outside the score.
 from __future__ import annotations
 
 import dataclasses
-import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from typing import Any
@@ -17,6 +16,7 @@ from unittest import mock
 import numpy as np
 
 from minispec.control import ConfidenceGamma
+from minispec.control.gamma import UNLIMITED
 from minispec.drafters import (
     CascadeDrafter,
     LayerSkipDrafter,
@@ -30,14 +30,15 @@ from minispec.drafters import (
     cascade,
 )
 from minispec.drafters.synthetic import mix_to_acceptance
-from minispec.generation import Stream, api
+from minispec.generation import Stream, api, loop
 from minispec.generation.metrics import Metrics
 from minispec.generation.stopping import Limits, Stopper
 from minispec.generation.transcript import Transcript
 from minispec.model.gpt2 import GPT2
-from minispec.model.session import Session
+from minispec.model.session import Ask, Session, ask_for
 from minispec.model.toy import TableModel
-from minispec.noise import Address, PhiloxNoise
+from minispec.model.tree_session import TreeSession
+from minispec.noise import Address, Coins, PhiloxNoise
 from minispec.records import Draft, Finish, Verdict
 from minispec.sampling import Sampler, draw, history, processors, sampler
 from minispec.verifiers import block, match, registry, rejection, tree
@@ -167,12 +168,16 @@ class Readdressed:
         return self._noise.categorical(probs, self._move(at))
 
 
+def with_noise(coins: Coins, noise: Any) -> Coins:
+    return dataclasses.replace(coins, noise=noise)
+
+
 def draws(kind: type, law: Callable[[np.ndarray], np.ndarray]) -> Patch:
     """A drafter whose tokens are drawn from ``law(row)`` while it reports the row."""
 
     def make(propose):
-        return lambda self, tokens, gamma, noise, **options: propose(
-            self, tokens, gamma, Redrawing(noise, law), **options
+        return lambda self, tokens, gamma, coins, more: propose(
+            self, tokens, gamma, with_noise(coins, Redrawing(coins.noise, law)), more
         )
 
     return wraps(kind, "propose", make)
@@ -182,8 +187,8 @@ def reports(kind: type, change: Callable[[Draft], np.ndarray]) -> Patch:
     """A drafter that reports other rows than it drew from."""
 
     def make(propose):
-        def wrapped(self, tokens, gamma, noise, **options):
-            draft = propose(self, tokens, gamma, noise, **options)
+        def wrapped(self, *args):
+            draft = yield from ask_for(propose(self, *args))
             return Draft(draft.tokens, change(draft), draft.parents) if len(draft) else draft
 
         return wrapped
@@ -284,8 +289,8 @@ def match_draws_again():
         verdict = match.verify(draft, target_probs, coins)
         if verdict.source != "recovered":
             return verdict
-        at = Address("residual", position + verdict.num_accepted, step, row)
-        return dataclasses.replace(verdict, next_token=noise.categorical(target_probs[verdict.num_accepted], at))
+        place = verdict.num_accepted
+        return dataclasses.replace(verdict, next_token=coins.residual(place, target_probs[place]))
 
     return rule("match", verify)
 
@@ -431,12 +436,12 @@ def cascade_drops_the_token_that_corrects_the_inner_draft():
     def make(judge):
         def wrapped(self, text, rows, *args):
             failed = self.num_inner - self.num_inner_accepted
-            going_on = judge(self, text, rows, *args)
+            end = judge(self, text, rows, *args)
             if self.num_inner - self.num_inner_accepted > failed:
                 text.pop()
                 rows.pop()
-                return False
-            return going_on
+                return len(text)
+            return end
 
         return wrapped
 
@@ -473,8 +478,8 @@ def repeated_siblings_are_dropped():
     """A token drawn twice is judged once."""
 
     def make(propose):
-        def wrapped(self, *args, **options):
-            draft = propose(self, *args, **options)
+        def wrapped(self, *args):
+            draft = yield from propose(self, *args)
             placed, nodes = {-1: -1}, []
             for node, (token, parent) in enumerate(zip(draft.tokens, draft.parents, strict=True)):
                 twins = [other for other in nodes if draft.parents[other] == parent and draft.tokens[other] == token]
@@ -518,15 +523,31 @@ def the_first_draft_is_not_judged():
 def rows_come_in_reverse():
     """The last row is read first."""
 
-    def make(score):
-        return lambda target, tokens, draft: score(target, tokens, draft)[::-1]
-
-    return _in_loop("_score", make)
+    return _answers(lambda target, tokens, draft, answer: answer()[::-1])
 
 
-def _in_loop(name: str, make: Callable[[Any], Any]) -> Patch:
-    """Patch the module of the loop, whose name the function of the loop hides in the package."""
-    return wraps(sys.modules["minispec.generation.speculative"], name, make)
+@dataclasses.dataclass(frozen=True)
+class Instead(Ask):
+    """Asks for logits, and is answered in another way."""
+
+    how: Callable[[], Any]
+
+    def answer(self):
+        return self.how()
+
+
+def _answers(how: Callable[..., Any]) -> Patch:
+    """What the loop asks of the target for a draft is answered by ``how(target, tokens, draft, answer)``."""
+
+    def make(ask_target):
+        def wrapped(target, tokens, draft):
+            ask = ask_target(target, tokens, draft)
+            committed = list(tokens)
+            return Instead(ask.session, ask.tokens, ask.num_logits, lambda: how(target, committed, draft, ask.answer))
+
+        return wrapped
+
+    return wraps(loop, "ask_target", make)
 
 
 @mutant(4, "law of tree without")
@@ -569,7 +590,7 @@ def a_trees_path_is_taken_from_the_first_nodes():
         self.tokens = [*self.tokens, *kept]
         self.cache.rollback(len(self.tokens))
 
-    return mock.patch.object(Session, "keep", keep)
+    return mock.patch.object(TreeSession, "keep", keep)
 
 
 @mutant(4, "law of tree without")
@@ -655,17 +676,14 @@ def bonus_from_the_draft():
 def an_extra_forward_for_the_bonus():
     """The target runs once more over the last token to get the bonus row."""
 
-    def make(score):
-        def wrapped(target, tokens, draft):
-            logits = score(target, tokens, draft)
-            last = target.tokens[-1]
-            target.rollback(target.length - 1)
-            target.score([last], num_logits=1)
-            return logits
+    def how(target, tokens, draft, answer):
+        logits = answer()
+        last = target.tokens[-1]
+        target.rollback(target.length - 1)
+        target.score([last], num_logits=1)
+        return logits
 
-        return wrapped
-
-    return _in_loop("_score", make)
+    return _answers(how)
 
 
 @mutant(5, "ends")
@@ -752,13 +770,13 @@ def keeps_the_rejected_token():
 @mutant(6, "law of rejection")
 def one_coin_for_all_positions():
     """The uniform is drawn once per step."""
-    return wrong(accept_at=lambda position, i, step: (position, step))
+    return wrong(accept=lambda coins, i, prob: coins.accept(0, prob))
 
 
 @mutant(6, "law of rejection")
 def coins_forget_the_step():
     """A generator reseeded at each step: coin i is the same in every step."""
-    return wrong(accept_at=lambda position, i, step: (i, 0))
+    return wrong(accept=lambda coins, i, prob: Coins(coins.noise, position=0).accept(i, prob))
 
 
 @mutant(6, "law of block")
@@ -768,15 +786,15 @@ def block_stops_at_the_first_failure():
     def verify(draft, target_probs, coins):
         if not len(draft):
             return block.verify(draft, target_probs, coins)
-        survived, coins = [1.0], []
+        survived, chances = [1.0], []
         for i, token in enumerate(draft.tokens):
             survived.append(block.survival(survived[i], target_probs[i], draft.probs[i], token))
-            coins.append(survived[-1])
+            chances.append(survived[-1])
             if i + 1 < len(draft):
                 mass = block.block_residual(survived[-1], target_probs[i + 1], draft.probs[i + 1]).sum()
-                coins[-1] = 1.0 if survived[-1] == 1.0 else mass / (mass + 1.0 - survived[-1])
+                chances[-1] = 1.0 if survived[-1] == 1.0 else mass / (mass + 1.0 - survived[-1])
         kept = 0
-        while kept < len(draft) and coins.accept(kept, coins[kept]):
+        while kept < len(draft) and coins.accept(kept, chances[kept]):
             kept += 1
         if kept == len(draft):
             bonus = coins.bonus(kept, target_probs[kept])
@@ -811,8 +829,8 @@ def confidence_drops_the_drawn_token():
     """The draft ends before a token that was drawn with little probability, because of which token it is."""
 
     def make(propose):
-        def wrapped(self, tokens, gamma, noise, *, keep_drafting=None, **options):
-            draft = propose(self, tokens, gamma, noise, **options)
+        def wrapped(self, *args):
+            draft = yield from propose(self, *args)
             sure = [draft.probs[i, token] >= 0.5 for i, token in enumerate(draft.tokens)]
             end = sure.index(False) if False in sure else len(draft)
             return Draft(draft.tokens[:end], draft.probs[:end])
@@ -821,7 +839,7 @@ def confidence_drops_the_drawn_token():
 
     return both(
         wraps(ModelDrafter, "propose", make),
-        mock.patch.object(ConfidenceGamma, "keep_drafting", return_value=True),
+        mock.patch.object(ConfidenceGamma, "more", return_value=UNLIMITED),
     )
 
 
@@ -861,16 +879,20 @@ def a_second_chance_after_a_rejection():
 # ── 7: cache and rollback ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-class ForgetsToRollBack(Session):
-    """Believes it went back; new tokens are stored behind the stale ones."""
-
-    def rollback(self, length):
-        self.tokens = self.tokens[:length]
+class GoesBackWhenTold(TreeSession):
+    """Not before it scores: what is wrong with a rollback happens where the loop asks for one."""
 
     def score(self, tokens, num_logits=None):
         logits = self.model.forward(tokens, self.cache, num_logits)
         self.tokens = [*self.tokens, *tokens]
         return logits
+
+
+class ForgetsToRollBack(GoesBackWhenTold):
+    """Believes it went back; new tokens are stored behind the stale ones."""
+
+    def rollback(self, length):
+        self.tokens = self.tokens[:length]
 
 
 class KeepsOneTooMany(ForgetsToRollBack):
@@ -879,32 +901,34 @@ class KeepsOneTooMany(ForgetsToRollBack):
         self.cache.rollback(length + 1)
 
 
-class NeverGoesBack(Session):
+class NeverGoesBack(TreeSession):
     def rollback(self, length):
         _ = self.tokens[:length]
 
 
-class KeepsOneTooFew(Session):
+class KeepsOneTooFew(GoesBackWhenTold):
     def rollback(self, length):
         super().rollback(max(0, length - 1))
 
 
-class StartsAgain(Session):
+class StartsAgain(TreeSession):
     def rollback(self, length):
         super().rollback(0 if length < self.length else length)
 
 
-class DropsLastTokens(Session):
+class DropsLastTokens(GoesBackWhenTold):
     def rollback(self, length):
         stale = max(0, self.length - length)
         super().rollback(len(self.tokens[:-stale]))
 
 
-class CountsPositionsOn(Session):
+class CountsPositionsOn(TreeSession):
+    num_fed = 0
+
     def score(self, tokens, num_logits=None):
         last = self.model.n_positions - 1
         positions = [min(last, self.num_fed + i) for i in range(len(tokens))]
-        self._drop_tree()
+        self.rollback(self.length)
         logits = self.model.forward(tokens, self.cache, num_logits, positions=positions)
         self.tokens = [*self.tokens, *tokens]
         self.num_fed += len(tokens)
@@ -914,37 +938,37 @@ class CountsPositionsOn(Session):
 @mutant(7, "law of rejection")
 def target_cache_is_not_rolled_back():
     """Rejected drafts stay in the target's cache."""
-    return mock.patch.object(api, "Session", ForgetsToRollBack)
+    return mock.patch.object(api, "TreeSession", ForgetsToRollBack)
 
 
 @mutant(7, "law of rejection")
 def target_cache_keeps_one_too_many():
     """One rejected draft stays in the target's cache."""
-    return mock.patch.object(api, "Session", KeepsOneTooMany)
+    return mock.patch.object(api, "TreeSession", KeepsOneTooMany)
 
 
 @mutant(7, "law of rejection")
 def rollback_without_assignment():
     """The trimmed list is computed and thrown away."""
-    return mock.patch.object(api, "Session", NeverGoesBack)
+    return mock.patch.object(api, "TreeSession", NeverGoesBack)
 
 
 @mutant(7, "cost of the target")
 def target_cache_keeps_one_too_few():
     """Right output; a token is fed twice per step."""
-    return mock.patch.object(api, "Session", KeepsOneTooFew)
+    return mock.patch.object(api, "TreeSession", KeepsOneTooFew)
 
 
 @mutant(7, "cost of the target")
 def target_starts_again_after_a_rejection():
     """Right output; the whole text is fed again."""
-    return mock.patch.object(api, "Session", StartsAgain)
+    return mock.patch.object(api, "TreeSession", StartsAgain)
 
 
 @mutant(7, "cost of the target")
 def slice_up_to_minus_zero():
     """tokens[:-0] empties the cache where nothing is to be dropped. Right output, wasted work."""
-    return mock.patch.object(api, "Session", DropsLastTokens)
+    return mock.patch.object(api, "TreeSession", DropsLastTokens)
 
 
 @mutant(7, "sources of rejection")
@@ -969,20 +993,17 @@ def draft_cache_keeps_one_too_few():
 def the_pending_token_is_fed_twice():
     """The last committed token is in the cache and is fed once more."""
 
-    def make(score):
-        def wrapped(target, tokens, draft):
-            target.score(tokens[target.length :], num_logits=1)
-            return target.score([tokens[-1], *draft.tokens], num_logits=len(draft) + 1)
+    def how(target, tokens, draft, answer):
+        target.score(tokens[target.length :], num_logits=1)
+        return target.score([tokens[-1], *draft.tokens], num_logits=len(draft) + 1)
 
-        return wrapped
-
-    return _in_loop("_score", make)
+    return _answers(how)
 
 
 @mutant(7, "greedy identity")
 def positions_are_not_rewound():
     """Position ids count fed tokens instead of the text's."""
-    return mock.patch.object(api, "Session", CountsPositionsOn)
+    return mock.patch.object(api, "TreeSession", CountsPositionsOn)
 
 
 @mutant(7, "greedy identity")
@@ -990,9 +1011,9 @@ def layer_skip_leaves_its_rows_in_the_targets_cache():
     """The drafts' rows of the first layers count as the target's."""
 
     def make(propose):
-        def wrapped(self, tokens, *args, **options):
+        def wrapped(self, *args):
             cache, length = self._target.cache, self._target.length
-            draft = propose(self, tokens, *args, **options)
+            draft = yield from propose(self, *args)
             cache.lengths[:] = min(cache.capacity - 8, length + 1) if len(draft) else length
             return draft
 
@@ -1011,7 +1032,13 @@ def a_row_is_stored_in_the_wrong_slot():
     """After a rollback the first new token overwrites the last kept one."""
 
     def make(rollback):
-        return lambda self, length: (rollback(self, length), self.cache.rollback(max(0, length - 1)))[0]
+        def wrapped(self, length):
+            dropped = length < self.length
+            rollback(self, length)
+            if dropped:
+                self.cache.rollback(max(0, length - 1))
+
+        return wrapped
 
     return wraps(Session, "rollback", make)
 
@@ -1235,7 +1262,7 @@ def seed_zero_is_no_seed():
     """``seed or 1``."""
 
     def make(init):
-        return lambda self, seed: init(self, seed or 1)
+        return lambda self, seed, *row: init(self, seed or 1, *row)
 
     return wraps(PhiloxNoise, "__init__", make)
 
@@ -1257,19 +1284,22 @@ def noise_is_a_stream():
 @mutant(10, "same seed without drafts")
 def a_step_without_drafts_has_noise_of_its_own():
     """With gamma 0 the token is drawn with bonus noise."""
-    return wrong(plain_at=lambda position, step, row: Address("bonus", position, step, row))
+    return wrong(plain=lambda coins, probs: coins.bonus(0, probs))
 
 
-def _sample_noise_by_step(step: int) -> Callable[[Address], Address]:
-    return lambda at: at._replace(step=step) if at.purpose == "sample" else at
+def _sample_noise_by_step(coins: Coins) -> Coins:
+    def move(at):
+        return at._replace(step=coins.step) if at.purpose == "sample" else at
+
+    return with_noise(coins, Readdressed(coins.noise, move))
 
 
 @mutant(10, "same seed under match")
 def match_with_noise_by_step():
     """The target's draws are addressed by the step too."""
 
-    def verify(draft, target_probs, noise, *, step, **at):
-        return match.verify(draft, target_probs, Readdressed(noise, _sample_noise_by_step(step)), step=step, **at)
+    def verify(draft, target_probs, coins):
+        return match.verify(draft, target_probs, _sample_noise_by_step(coins))
 
     return rule("match", verify)
 
@@ -1279,13 +1309,11 @@ def gumbel_with_noise_by_step():
     """Draft and target share noise, but it is addressed by the step too."""
     verify = registry._PLAIN["gumbel"].verify
 
-    def by_step(draft, target_probs, noise, *, step, **at):
-        return verify(draft, target_probs, Readdressed(noise, _sample_noise_by_step(step)), step=step, **at)
+    def by_step(draft, target_probs, coins):
+        return verify(draft, target_probs, _sample_noise_by_step(coins))
 
     def make(propose):
-        return lambda self, tokens, gamma, noise, *, step, **options: propose(
-            self, tokens, gamma, Readdressed(noise, _sample_noise_by_step(step)), step=step, **options
-        )
+        return lambda self, tokens, gamma, coins, more: propose(self, tokens, gamma, _sample_noise_by_step(coins), more)
 
     return both(rule("gumbel", by_step), wraps(ModelDrafter, "propose", make))
 
@@ -1294,10 +1322,14 @@ def gumbel_with_noise_by_step():
 def gumbel_without_its_coupling():
     """The draft draws with noise of its own: the same text, fewer acceptances."""
 
-    def make(address):
-        return lambda position, step, row, *, coupled, node=0: address(position, step, row, coupled=False, node=node)
+    def make(propose):
+        def wrapped(self, *args):
+            self.coupled = False
+            return propose(self, *args)
 
-    return wraps(base, "draft_address", make)
+        return wrapped
+
+    return wraps(base.ChainDrafter, "propose", make)
 
 
 @mutant(10, "same seed with fallback")
@@ -1307,7 +1339,7 @@ def a_pause_draws_with_other_noise():
     def verify(draft, target_probs, coins):
         if len(draft):
             return match.verify(draft, target_probs, coins)
-        return Verdict(0, noise.categorical(target_probs[0], Address("bonus", position, step, row)), "plain")
+        return Verdict(0, coins.bonus(0, target_probs[0]), "plain")
 
     return rule("match", verify)
 
@@ -1329,8 +1361,10 @@ def a_pause_skips_the_filters():
 @mutant(10, "law of cascade")
 def cascade_shares_its_coins():
     """The inner verification reads the outer one's coins."""
-    return mock.patch.object(
-        cascade, "Address", lambda purpose, position, step, row, level=0: Address(purpose, position, step, row)
+    return wraps(
+        cascade,
+        "replace",
+        lambda replace: lambda coins, **fields: coins if list(fields) == ["level"] else replace(coins, **fields),
     )
 
 
@@ -1518,9 +1552,10 @@ def cascade_ends_with_the_token_that_corrects_the_inner_draft():
     """The draft ends after the first guess of the inner drafter that was wrong, the correction included."""
 
     def make(judge):
-        def wrapped(self, *args):
+        def wrapped(self, text, *args):
             failed = self.num_inner - self.num_inner_accepted
-            return judge(self, *args) and self.num_inner - self.num_inner_accepted == failed
+            end = judge(self, text, *args)
+            return end if self.num_inner - self.num_inner_accepted == failed else len(text)
 
         return wrapped
 
@@ -1549,7 +1584,7 @@ def match_by_a_coin():
 
     def verify(draft, target_probs, coins):
         certain = Draft(draft.tokens, base.one_hot(draft.tokens, target_probs.shape[1]))
-        return rejection.verify(certain, target_probs, noise, **at)
+        return rejection.verify(certain, target_probs, coins)
 
     return rule("match", verify)
 

@@ -22,9 +22,9 @@ from minispec.drafters import ModelDrafter
 from minispec.generation import Drafted, Stream, api
 from minispec.generation.options import Options
 from minispec.generation.stopping import Limits
-from minispec.model.session import Session
 from minispec.model.toy import TableModel
-from minispec.noise import Address, Noise, PhiloxNoise
+from minispec.model.tree_session import TreeSession
+from minispec.noise import Address, Coins, Noise, PhiloxNoise
 from minispec.records import Draft
 from minispec.sampling import Sampler
 from minispec.verifiers import get_verifier
@@ -417,7 +417,7 @@ def cost_of_the_last_step() -> float:
     return float(wasted)
 
 
-class _Uncached(Session):
+class _Uncached(TreeSession):
     """Compares each forward with one of an empty cache."""
 
     differences = 0
@@ -513,6 +513,6 @@ def rows_are_read_only() -> float:
     target_rows, draft_rows = np.random.default_rng(0).dirichlet(np.ones(4), 3), np.full((2, 4), 0.25)
     for rule, accepted in itertools.product(("rejection", "block", "tree", "match", "gumbel"), range(3)):
         rows = (target_rows.copy(), draft_rows.copy())
-        get_verifier(rule).verify(Draft((0, 3), rows[1]), rows[0], Plan((accepted,)), position=3, step=0)
+        get_verifier(rule).verify(Draft((0, 3), rows[1]), rows[0], Coins(Plan((accepted,)), position=3))
         changed += not (np.array_equal(rows[0], target_rows) and np.array_equal(rows[1], draft_rows))
     return float(changed)

@@ -9,7 +9,6 @@ import math
 
 import numpy as np
 
-from minispec.noise import Address
 from minispec.records import Verdict
 
 
@@ -49,27 +48,21 @@ def make_verify(
     residual=right_residual,
     bonus=lambda target_probs, draft: target_probs[len(draft)],
     judge=lambda i: i,
-    accept_at=lambda position, i, step: (position + i, step),
+    accept=lambda coins, i, prob: coins.accept(i, prob),
     count=first_failure,
-    plain_at=lambda position, step, row: Address("sample", position, row=row),
+    plain=lambda coins, probs: coins.sample(0, probs),
 ):
     def verify(draft, target_probs, coins):
-        def at(purpose, where):
-            return Address(purpose, where, step, row)
-
         accepted, ratios = [], []
         for i, token in enumerate(draft.tokens):
             ratios.append(min(1.0, float(ratio(target_probs[judge(i)], draft.probs[i], token))))
-            where, when = accept_at(position, i, step)
-            accepted.append(noise.bernoulli(ratios[-1], Address("accept", where, when, row)))
+            accepted.append(accept(coins, i, ratios[-1]))
         kept = count(accepted)
         if not draft.tokens:
-            return Verdict(0, noise.categorical(target_probs[0], plain_at(position, step, row)), "plain")
+            return Verdict(0, plain(coins, target_probs[0]), "plain")
         if kept == len(draft):
-            law = bonus(target_probs, draft)
-            return Verdict(kept, noise.categorical(law, at("bonus", position + kept)), "bonus", tuple(ratios))
-        law = residual(target_probs[judge(kept)], draft.probs[kept])
-        recovered = noise.categorical(law, at("residual", position + kept))
+            return Verdict(kept, coins.bonus(kept, bonus(target_probs, draft)), "bonus", tuple(ratios))
+        recovered = coins.residual(kept, residual(target_probs[judge(kept)], draft.probs[kept]))
         return Verdict(kept, recovered, "recovered", tuple(ratios[: kept + 1]))
 
     return verify

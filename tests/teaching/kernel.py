@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from queue import Empty
 from typing import Any
 
 from jupyter_client.manager import start_new_kernel
+
+from minispec.teaching.explore import STATIC
+from minispec.teaching.find import ROOTS
 
 LIMIT_S = 120
 
@@ -20,6 +25,7 @@ class Heard:
 
     pictures: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
+    text: str = ""
     sliders: dict[str, dict[str, Any]] = field(default_factory=dict)
     """State of each slider that came into being, by the id of its comm."""
 
@@ -54,8 +60,11 @@ class Kernel:
                 continue
             match message["msg_type"]:
                 case "display_data" | "execute_result":
+                    heard.text += content["data"].get("text/plain", "") + "\n"
                     if "image/png" in content["data"]:
                         heard.pictures.append(content["data"]["image/png"])
+                case "stream":
+                    heard.text += content["text"]
                 case "error":
                     heard.errors.append(f"{content['ename']}: {content['evalue']}")
                 case "comm_open":
@@ -77,3 +86,23 @@ def live_kernel(**options: Any) -> Iterator[Kernel]:
     finally:
         client.stop_channels()
         manager.shutdown_kernel(now=True)
+
+
+def surroundings(folder: Path) -> dict[str, Any]:
+    """Return what a kernel is started with: a learner's folder, this checkout's package, a live frontend."""
+    environment = {name: value for name, value in os.environ.items() if name != STATIC}
+    environment["PYTHONPATH"] = str(ROOTS[0].parent) + os.pathsep + os.environ.get("PYTHONPATH", "")
+    return {"cwd": str(folder), "env": environment}
+
+
+def assert_moves(kernel: Kernel, cell: str) -> Heard:
+    """Run a cell; each slider in it must show a picture before and another after a move."""
+    heard = kernel.run(cell)
+    assert not heard.errors, f"{heard.errors} in\n{cell}"
+    assert not heard.sliders or heard.pictures, "a slider without a picture"
+    for comm_id, state in heard.sliders.items():
+        first, last = (kernel.move(comm_id, index) for index in (0, len(state["_options_labels"]) - 1))
+        assert not first.errors + last.errors
+        assert len(first.pictures) == len(last.pictures) == 1, "no picture after a move"
+        assert first.pictures != last.pictures, "the picture did not change"
+    return heard

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import time
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +15,12 @@ import pytest
 from minispec.teaching import notebooks as books
 from minispec.teaching.explore import STATIC
 from minispec.teaching.find import ROOTS, SOLUTIONS, Files, lessons, unpack
+from tests.teaching.kernel import assert_moves, live_kernel, surroundings
 
 ALL = lessons()
 LIMIT_S = 120
+"""For one cell, on a busy machine."""
+LINE = 88
 QUICK = "05"
 """Runs in the default suite; the learner's copies of the others are slow. Solved, CI runs them for the site."""
 
@@ -31,35 +33,26 @@ def everyone(others: pytest.MarkDecorator) -> list[Any]:
     return [pytest.param(files, id=name(files), marks=() if files.number == QUICK else others) for files in ALL]
 
 
-def run(files: Files, *, solved: bool, monkeypatch: pytest.MonkeyPatch, folder: Path) -> Any:
-    """Execute a notebook in a kernel of its own; cells may stop only where something is not written yet."""
-    monkeypatch.setenv(STATIC, "1")
-    monkeypatch.setenv("PYTHONPATH", str(ROOTS[0].parent) + os.pathsep + os.environ.get("PYTHONPATH", ""))
+def book_of(files: Files, *, solved: bool) -> Any:
     source = files.source.read_text(encoding="utf-8")
-    book = nbformat.reads(books.notebook(source, name(files), solved=solved), as_version=4)
-    allowed = [] if solved else ["NotImplementedError"]
-    client = nbclient.NotebookClient(
-        book, timeout=LIMIT_S, kernel_name="python3", allow_error_names=allowed,
-        resources={"metadata": {"path": str(folder)}},
-    )  # fmt: skip
-    started = time.monotonic()
-    client.execute()
-    return book, time.monotonic() - started
-
-
-def text_of(book: Any) -> str:
-    """Return everything the cells printed."""
-    outputs = [output for cell in book.cells for output in cell.get("outputs", [])]
-    return "\n".join(output.get("text", "") or output.get("data", {}).get("text/plain", "") for output in outputs)
+    return nbformat.reads(books.notebook(source, name(files), solved=solved), as_version=4)
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 @pytest.mark.parametrize("files", everyone(pytest.mark.exhaustive))
-def test_the_solved_lesson_runs_and_is_complete(files: Files, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    book, _ = run(files, solved=True, monkeypatch=monkeypatch, folder=tmp_path)
-    said = text_of(book)
-    assert "✗" not in said
-    assert re.search(r"✓ all \d+ done\. That was lesson", said), said[-300:]
+def test_the_solved_lesson_is_complete_in_a_live_kernel(files: Files, tmp_path: Path) -> None:
+    """As JupyterLab runs it: every cell, and every slider in it moved to both ends."""
+    cells = [cell.source for cell in book_of(files, solved=True).cells if cell.cell_type == "code"]
+    said, sliders = [], 0
+    with live_kernel(**surroundings(tmp_path)) as kernel:
+        for cell in cells:
+            heard = assert_moves(kernel, cell)
+            said.append(heard.text)
+            sliders += bool(heard.sliders)
+    everything = "\n".join(said)
+    assert "✗" not in everything
+    assert re.search(r"✓ all \d+ done\. That was lesson", everything), everything[-300:]
+    assert sliders == sum(bool(re.search("^explore", cell, re.MULTILINE)) for cell in cells)
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
@@ -67,11 +60,18 @@ def test_the_solved_lesson_runs_and_is_complete(files: Files, monkeypatch: pytes
 def test_the_learners_lesson_stops_only_at_what_is_not_written(
     files: Files, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    book, seconds = run(files, solved=False, monkeypatch=monkeypatch, folder=tmp_path)
-    said = text_of(book)
+    """Without a live frontend, as the site is made; cells may stop only where something is not written yet."""
+    monkeypatch.setenv(STATIC, "1")
+    monkeypatch.setenv("PYTHONPATH", str(ROOTS[0].parent) + os.pathsep + os.environ.get("PYTHONPATH", ""))
+    book = book_of(files, solved=False)
+    nbclient.NotebookClient(
+        book, timeout=LIMIT_S, kernel_name="python3", allow_error_names=["NotImplementedError"],
+        resources={"metadata": {"path": str(tmp_path)}},
+    ).execute()  # fmt: skip
+    outputs = [output for cell in book.cells for output in cell.get("outputs", [])]
+    said = "\n".join(output.get("text", "") or output.get("data", {}).get("text/plain", "") for output in outputs)
     assert "✓ all" not in said
     assert "▢ 0 of" in said  # an empty notebook has solved nothing
-    assert seconds < LIMIT_S
 
 
 def test_notebooks_are_what_their_sources_make() -> None:
@@ -124,3 +124,27 @@ def test_learners_notebooks_hold_no_solution() -> None:
         for code in books.solutions(files.source.read_text(encoding="utf-8"), name(files)).values():
             last = code.splitlines()[-1].strip()
             assert json.dumps(last)[1:-1] not in book or len(last) < 12, last
+
+
+@pytest.mark.parametrize("files", ALL, ids=name)
+def test_a_lesson_says_how_long_and_how_hard_it_is_and_where_it_comes_from(files: Files) -> None:
+    cells = book_of(files, solved=False).cells
+    text = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    (total,) = re.findall(r"About (\d+) minutes", text)
+    sections = re.findall(rf"^## {int(files.number)}\.\d+ · .+\n\n\*(\d+) minutes · ([●○]{{3}})\*$", text, re.MULTILINE)
+    assert len(sections) == len(re.findall(r"^## \d", text, re.MULTILINE))
+    assert sum(int(minutes) for minutes, _ in sections) == int(total)
+    assert f"(notebooks/{files.notebook.name}) | {total} |" in (files.root / "README.md").read_text(encoding="utf-8")
+    assert text.count("**If you only have ten minutes:**") == 1
+    assert "wrong first" in text.lower()
+    references = text.split("## References\n", 1)[1]
+    assert len(re.findall(r"^- .+, \d{4}[.:]", references, re.MULTILINE)) >= 2
+
+
+@pytest.mark.parametrize("files", ALL, ids=name)
+def test_code_needs_no_sideways_scrolling(files: Files) -> None:
+    """Of both notebooks: the code block of a page is about as wide."""
+    for solved in (False, True):
+        lines = [line for cell in book_of(files, solved=solved).cells if cell.cell_type == "code"
+                 for line in cell.source.splitlines()]  # fmt: skip
+        assert [line for line in lines if len(line) > LINE] == []

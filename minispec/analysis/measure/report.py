@@ -12,10 +12,11 @@ from minispec.analysis.intervals import Figure
 from minispec.analysis.measure.grid import Experiment, Variant
 from minispec.analysis.measure.record import Record
 from minispec.analysis.measure.summary import Summary, decode_seconds, total_seconds
+from minispec.analysis.trust import sentence
 
 INTERVALS = (
-    "Intervals are at 95 %: of shares (identical, right answers) Wilson's, of all else the percentile bootstrap over "
-    "prompts (4000 resamples)."
+    "Intervals are at 95 %: of shares (identical, right answers) Wilson's, of all else Student's t with the jackknife "
+    "over prompts, on log odds for acceptances."
 )
 
 
@@ -246,7 +247,16 @@ def to_markdown(experiment: Experiment, summaries: Sequence[Summary], machine: M
         lines = [heads, ["---"] * len(heads), *rows]
         table = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
         parts += [f"## {title}", NOTES.get(title, OVERVIEW_NOTE), table]
-    return "\n\n".join([*parts, INTERVALS]) + "\n"
+    return "\n\n".join([*parts, INTERVALS, *remarks(summaries)]) + "\n"
+
+
+def remarks(summaries: Sequence[Summary]) -> list[str]:
+    """Return a line for each way to decode whose timings cannot be trusted."""
+    return [
+        f"{label(summary.variant)}{f', {summary.domain}' if summary.domain else ''}: {sentence(summary.doubts)}"
+        for summary in summaries
+        if summary.doubts
+    ]
 
 
 def _machine(machine: Mapping[str, Any]) -> str:

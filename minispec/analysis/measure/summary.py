@@ -12,6 +12,7 @@ import numpy as np
 from minispec.analysis.intervals import Figure, percentiles, ratio, share, share_of_texts
 from minispec.analysis.measure.grid import Variant
 from minispec.analysis.measure.record import Record
+from minispec.analysis.trust import doubts
 
 Pairs = Sequence[tuple[Record, Record]]
 """A variant's record and the plain one of the same prompt."""
@@ -53,6 +54,8 @@ class Summary:
     accuracy : Figure
         Share of right answers among the prompts that have one.
     reproducible : bool
+    doubts : list of str
+        Why its timings cannot be trusted.
     """
 
     variant: Variant
@@ -78,6 +81,7 @@ class Summary:
     identical_promised: bool
     accuracy: Figure
     reproducible: bool
+    doubts: list[str]
 
 
 def summarise(records: Sequence[Record], *, by_domain: bool = False) -> list[Summary]:
@@ -117,6 +121,7 @@ def _summary(variant: Variant, domain: str, pairs: Pairs) -> Summary:
             return Figure(None)
         return ratio([seconds(p) / p.num_tokens for _, p in pairs], [seconds(r) / r.num_tokens for r, _ in pairs])
 
+    speedup, tau = faster(decode_seconds), over(lambda r: r.num_tokens, lambda r: r.num_steps)
     return Summary(
         variant=variant,
         domain=domain,
@@ -124,11 +129,11 @@ def _summary(variant: Variant, domain: str, pairs: Pairs) -> Summary:
         num_timings=sum(len(r.decode_s) for r in records),
         guarantee=records[0].guarantee,
         counts=_counts(records),
-        mean_acceptance_length=over(lambda r: r.num_tokens, lambda r: r.num_steps),
+        mean_acceptance_length=tau,
         draft_acceptance_rate=accepted_of(lambda r: r.num_draft_tokens),
         alpha=accepted_of(lambda r: r.num_evaluated_tokens),
         acceptance_by_position=_by_position(records),
-        speedup=faster(decode_seconds),
+        speedup=speedup,
         total_speedup=faster(total_seconds),
         ttft_s=percentiles([t for r in records for t in r.ttft_s]),
         tpot_s=percentiles([t for r in records for t in r.tpot_s]),
@@ -141,6 +146,17 @@ def _summary(variant: Variant, domain: str, pairs: Pairs) -> Summary:
         identical_promised=all(r.guarantee in ("bit-exact", "same-seed") for r in records),
         accuracy=share(sum(answered), len(answered)),
         reproducible=all(r.reproducible for r in records),
+        doubts=_doubts(records, speedup, tau) if timed else [],
+    )
+
+
+def _doubts(records: Sequence[Record], speedup: Figure, tau: Figure) -> list[str]:
+    """Return why the timings cannot be trusted: of the prompts' rounds the median spread counts."""
+    spreads = sorted((max(r.decode_s) / min(r.decode_s), min(r.decode_s), max(r.decode_s)) for r in records)
+    _, least, most = spreads[len(spreads) // 2]
+    return doubts(
+        spreads={"the rounds of a prompt": (least, most)},
+        speedups={"the": (speedup.value, tau.value)} if speedup.value is not None and tau.value is not None else {},
     )
 
 

@@ -17,6 +17,7 @@ from minispec.analysis.roofline.machine import Machine
 from minispec.analysis.roofline.shapes import Shape
 from minispec.analysis.roofline.time import Prediction, predict
 from minispec.analysis.timer import interleave
+from minispec.analysis.trust import doubts
 from minispec.backends.base import Backend
 from minispec.errors import OptionError
 from minispec.model import GPT2, GPT2Config
@@ -54,6 +55,14 @@ class Measured:
     floor_ratio: float
     ratio: float
     verify_cost: float
+
+
+def doubts_of_forwards(measured: Sequence[Measured]) -> list[str]:
+    """Return why these times cannot be trusted (:mod:`minispec.analysis.trust`)."""
+    return doubts(
+        spreads={f"{m.rows} row{'s' if m.rows > 1 else ''}": m.spread for m in measured},
+        verify_costs={m.rows: m.verify_cost for m in measured},
+    )
 
 
 def model_storage(model: GPT2) -> Storage:

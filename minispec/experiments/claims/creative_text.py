@@ -7,8 +7,18 @@ from itertools import pairwise
 import numpy as np
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.instruments import DOMAINS, DRAFT, alpha, clustered, decode_all, model, overlaps, prompts
-from minispec.experiments.verdicts import Interval, Verdict, above, difference, spell, tally
+from minispec.experiments.instruments import (
+    DOMAINS,
+    DRAFT,
+    alpha,
+    clustered,
+    clustered_difference,
+    decode_all,
+    model,
+    overlaps,
+    prompts,
+)
+from minispec.experiments.verdicts import Interval, Verdict, above, spell, tally
 from minispec.viz.plots.claims import Chart, with_errors
 
 TEMPERATURES = (0.0, 0.5, 0.8, 1.0, 1.3)
@@ -30,7 +40,14 @@ def measure(setting: Setting) -> Figures:
                 third.append(beta[part].tolist())
             for i, of_bin in enumerate(bins):
                 of_bin.append(beta[(entropy >= EDGES[i]) & (entropy < EDGES[i + 1])].tolist())
-        found.append({"domain": domain, "thirds": [clustered(third) for third in thirds]})
+        fall = clustered_difference(thirds[0], thirds[2], of=len(DOMAINS))
+        whole = [[value for third in thirds for value in third[i]] for i in range(len(thirds[0]))]
+        found.append(
+            {
+                "domain": domain, "thirds": [clustered(third) for third in thirds], "fall": fall,
+                "all": clustered(whole, of=len(DOMAINS)),
+            }
+        )  # fmt: skip
     by_temperature = [
         alpha([r for d in DOMAINS for r in decode_all(d, scale.prompts, scale.tokens, temperature=t)])
         for t in TEMPERATURES
@@ -39,8 +56,18 @@ def measure(setting: Setting) -> Figures:
 
 
 def conclude(figures: Figures) -> Conclusion:
-    """Each domain says whether its most predictable third is accepted more than its least; the tally is the verdict."""
-    answers = [above(difference(f["thirds"][0], f["thirds"][2]), 0.0) for f in figures["domains"]]
+    """Judge the figures.
+
+    Each domain says whether its most predictable third is accepted more than its least; and stories, the creative kind,
+    whether they are accepted less than every other kind; the tally is the verdict.
+    """
+    answers = [above(f["fall"], 0.0) for f in figures["domains"]]
+    kinds = {f["domain"]: Interval(*f["all"]) for f in figures["domains"]}
+    others = [kind for name, kind in kinds.items() if name != "stories"]
+    if all(kinds["stories"].high < other.low for other in others):
+        label: bool | None = True
+    else:
+        label = False if any(kinds["stories"].low > other.high for other in others) else None
     rows = [(f["domain"], *(Interval(*third) for third in f["thirds"])) for f in figures["domains"]]
     heat = ", ".join(
         f"{found[0]:.2f} at {t:g}" for t, found in zip(TEMPERATURES, figures["by_temperature"], strict=True)
@@ -52,9 +79,11 @@ def conclude(figures: Figures) -> Conclusion:
         + table(("text", "most predictable", "middle", "least predictable"), rows)
         + f"\n\nα of whole runs by temperature, all texts: {heat}.",
         Verdict(
-            tally(answers),
+            tally([*answers, label]),
             "Predictable positions accepted more often? "
             + spell({f["domain"]: answer for f, answer in zip(figures["domains"], answers, strict=True)})
+            + ". Stories, the creative kind, accepted less than the others? "
+            + ", ".join(f"{name} {kind.value:.2f}" for name, kind in kinds.items())
             + ". It is not the label of a text that counts but how sure the target is, position by position.",
         ),
     )
@@ -80,6 +109,8 @@ EXPERIMENT = Experiment(
     kind="counted",
     instrument="Text the target sampled itself, scored by both models position by position; and whole runs at several "
     "temperatures.",
+    literature="Chen et al. 2023: 1.92x on summaries (XSum, nucleus), 2.46x on code (HumanEval), at one draft length.",
+    thresholds={"clear": 0.0, "creative": "stories", "parts": 3},
     measure=measure,
     conclude=conclude,
     chart=chart,

@@ -5,9 +5,10 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Mapping
 
+from minispec.analysis.intervals import median
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
 from minispec.experiments.small_drafts import BATCH_TOKENS, Recipe, balanced, only, workshop
-from minispec.experiments.verdicts import Interval, Verdict, above, median_of
+from minispec.experiments.verdicts import Interval, Verdict, above
 from minispec.training.mixture import DOMAINS
 from minispec.viz.plots.claims import Chart, with_errors
 
@@ -35,13 +36,13 @@ def measure(setting: Setting) -> Figures:
 
     return {
         "tokens": SHORT * BATCH_TOKENS,
-        "alpha": {name: median_of([mean(name, seed) for seed in SEEDS]) for name in RECIPES},
+        "alpha": {name: median([mean(name, seed) for seed in SEEDS]) for name in RECIPES},
         "by_domain": {
             name: {d: statistics.median(alphas(name, seed)[d] for seed in SEEDS) for d in DOMAINS} for name in RECIPES
         },
-        "of_mix": median_of([mean("mix", seed) - mean("stories", seed) for seed in SEEDS]),
-        "of_data": median_of([mean("stories, 4x", seed) - mean("stories", seed) for seed in SEEDS]),
-        "mix_over_data": median_of([mean("mix", seed) - mean("stories, 4x", seed) for seed in SEEDS]),
+        "of_mix": median([mean("mix", seed) - mean("stories", seed) for seed in SEEDS]),
+        "of_data": median([mean("stories, 4x", seed) - mean("stories", seed) for seed in SEEDS]),
+        "mix_over_data": median([mean("mix", seed) - mean("stories, 4x", seed) for seed in SEEDS]),
     }
 
 
@@ -93,6 +94,9 @@ EXPERIMENT = Experiment(
     kind="trained",
     instrument="Drafts of one shape on one kind of text or on the target's own mix, once and four times as much, "
     "judged on text the target wrote after held-out beginnings of three kinds.",
+    literature="DistillSpec (Zhou et al. 2023) reports 10 to 45 % more speed from distilling the draft on text of "
+    "its own; on mixes of data none known.",
+    thresholds={"clear": 0.0, "tokens": [SHORT, LONG], "seeds": SEEDS},
     measure=measure,
     conclude=conclude,
     chart=chart,

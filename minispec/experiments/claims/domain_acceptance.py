@@ -17,7 +17,7 @@ def measure(setting: Setting) -> Figures:
     for temperature in TEMPERATURES:
         for domain in DOMAINS:
             runs = decode_all(domain, setting.scale.prompts, setting.scale.tokens, temperature=temperature)
-            found.append({"temperature": temperature, "domain": domain, "alpha": alpha(runs), "rate": rate(runs)})
+            found.append({"temperature": temperature, "domain": domain, "alpha": alpha(runs, of=6), "rate": rate(runs)})
     return {"cases": found}
 
 
@@ -75,6 +75,9 @@ EXPERIMENT = Experiment(
     kind="counted",
     instrument="The bundled pair on eight prompts of each kind. The models continue text; they are not tuned to "
     "instructions, so “questions” are school sums and “creative writing” is stories.",
+    literature="Online Speculative Decoding (Liu et al. 2023), one pair before distillation: code 0.38, SQL 0.28, "
+    "school sums 0.58, finance 0.57; code is not the highest.",
+    thresholds={"claimed": CLAIMED},
     measure=measure,
     conclude=conclude,
     chart=chart,

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from minispec.analysis.intervals import median
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
 from minispec.experiments.small_drafts import BATCH_TOKENS, Recipe, balanced, only, workshop
-from minispec.experiments.verdicts import Verdict, inside, median_of, tally
+from minispec.experiments.verdicts import Verdict, above, tally
 from minispec.training.mixture import DOMAINS
 from minispec.viz.plots.claims import Chart, with_errors
 
 DOMAIN = "code"
 STEPS, TUNING = 192, 48
 SEEDS = (1, 2)
-LOW, HIGH = 0.20, 0.40
+LOW = 0.20
 STARTS: Mapping[str, Callable[[int], Recipe | str]] = {
     "stories only": lambda seed: only("stories", STEPS, seed),
     "old books only": lambda seed: only("oldbooks", STEPS, seed),
@@ -41,12 +42,10 @@ def measure(setting: Setting) -> Figures:
         "starts": [
             {
                 "start": name,
-                "before": median_of([of(a, DOMAIN) for a, _ in made]),
-                "after": median_of([of(b, DOMAIN) for _, b in made]),
-                "gain": median_of([of(b, DOMAIN) / of(a, DOMAIN) - 1.0 for a, b in made]),
-                "elsewhere": {
-                    d: median_of([of(b, d) / of(a, d) - 1.0 for a, b in made]) for d in DOMAINS if d != DOMAIN
-                },
+                "before": median([of(a, DOMAIN) for a, _ in made]),
+                "after": median([of(b, DOMAIN) for _, b in made]),
+                "gain": median([of(b, DOMAIN) / of(a, DOMAIN) - 1.0 for a, b in made]),
+                "elsewhere": {d: median([of(b, d) / of(a, d) - 1.0 for a, b in made]) for d in DOMAINS if d != DOMAIN},
             }
             for name, made in pairs.items()
         ],
@@ -54,7 +53,7 @@ def measure(setting: Setting) -> Figures:
 
 
 def conclude(figures: Figures) -> Conclusion:
-    """Each start says whether its relative gain lies in 20 to 40 %, both seeds counted; the tally is the verdict."""
+    """Each start says whether it gains 20 % or more, with every seed; the tally is the verdict."""
     rows = [
         (f["start"], f"{f['before'][0]:.3f}", f"{f['after'][0]:.3f}",
          f"{f['gain'][0]:+.0%} ({f['gain'][1]:+.0%} to {f['gain'][2]:+.0%})",
@@ -69,8 +68,8 @@ def conclude(figures: Figures) -> Conclusion:
         "two seeds and their range:"
         + table(("the draft knew", "before", "after", "relative gain", "and on other text"), rows),
         Verdict(
-            tally([inside(f["gain"], LOW, HIGH) for f in figures["starts"]]),
-            f"No single range: what the draft knew decides. The same tuning gained between {min(gains):.0%} and "
+            tally([above(f["gain"], LOW) for f in figures["starts"]]),
+            f"What the draft knew decides. The same tuning gained between {min(gains):.0%} and "
             f"{max(gains):.0%}: most where the draft had never seen the domain, least where it had. What it costs "
             "elsewhere is in the table.",
         ),
@@ -95,6 +94,9 @@ EXPERIMENT = Experiment(
     kind="trained",
     instrument="Four drafts of one shape that know the domain to different degrees, tuned alike. They are young: the "
     "relative gains of drafts trained for longer would be smaller.",
+    literature="Online Speculative Decoding (Liu et al. 2023) reports 0.1 to 0.65 more acceptance from distilling on "
+    "the queries that come; DistillSpec (Zhou et al. 2023) 10 to 45 % more speed.",
+    thresholds={"gain": LOW, "seeds": SEEDS},
     measure=measure,
     conclude=conclude,
     chart=chart,

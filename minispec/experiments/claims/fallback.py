@@ -62,7 +62,7 @@ def conclude(figures: Figures) -> Conclusion:
 def chart(figures: Figures) -> Chart:
     """Draw the costs by policy."""
     return Chart(
-        "Simulated cost per token", "policy", "cost, one-row target forwards",
+        "Simulated cost per token", "policy", "cost, plain steps",
         tuple(Curve(name, (), [found[p] for p in POLICIES]) for name, found in figures["costs"].items()),
         categories=POLICIES, lines=(("plain", 1.0),),
     )  # fmt: skip
@@ -77,6 +77,9 @@ EXPERIMENT = Experiment(
     kind="counted",
     instrument="The real engine on a simulated clock; the useless draft is the bundled one with its vocabulary "
     "shifted by one, as sure of itself as ever.",
+    literature="SpecDec++ (Huang et al. 2024) and DISCO (Mamou et al. 2024) stop drafts early and report 7 to 11 % "
+    "over fixed lengths; SmartSpec (Liu et al. 2024) chooses lengths, 0 among them, for goodput.",
+    thresholds={"slack": SLACK, "gamma": 5},
     measure=measure,
     conclude=conclude,
     chart=chart,

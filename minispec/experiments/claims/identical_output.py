@@ -101,6 +101,10 @@ EXPERIMENT = Experiment(
     kind="counted",
     instrument="All bundled prompts, speculative against plain; and an enumerator that stands in for the randomness of "
     "the engine and walks every branch, so that the law is exact and not sampled.",
+    literature="Leviathan et al. 2023, appendix A.1, and Chen et al. 2023 prove it for rejection; Sun et al. "
+    "2024 for blocks. He et al. 2025 (Thinking Machines) show why the bits of one row and of several differ on "
+    "GPUs.",
+    thresholds={"exact": EXACT, "rules": LOSSLESS},
     measure=measure,
     conclude=conclude,
     chart=chart,

@@ -86,6 +86,9 @@ EXPERIMENT = Experiment(
     kind="counted",
     instrument="The target as its own draft accepts everything, which also checks the bonus token and the caches; "
     "synthetic drafts show how far below that ordinary acceptance stays.",
+    literature="Leviathan et al. 2023: at most γ + 1 tokens a step, 1/(1 − α) for long drafts. Pankratov and Alistarh "
+    "2025: for deterministic schemes tokens per pass grow with the logarithm of the tokens verified.",
+    thresholds={"most": "gamma + 1", "gammas": GAMMAS},
     measure=measure,
     conclude=conclude,
     chart=chart,

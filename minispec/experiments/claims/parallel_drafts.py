@@ -56,8 +56,9 @@ def conclude(figures: Figures) -> Conclusion:
         + table(("γ", "drafted", "draft forwards", "target forwards", "tokens"), rows),
         Verdict(
             "false" if sequential else "holds",
-            "A model's drafts are made one by one; what is parallel is their verification. And a rejection does not "
-            "start from nothing: the target's own token at that place is kept.",
+            "An autoregressive model's drafts are made one by one (heads and masked drafts, which are not, make "
+            "several at once, and each then knows less of the others); what is parallel is their verification. And a "
+            "rejection does not start from nothing: the target's own token at that place is kept.",
         ),
     )
 
@@ -66,7 +67,7 @@ def chart(figures: Figures) -> Chart:
     """Draw what a fully accepted step costs."""
     gammas = list(range(1, 9))
     return Chart(
-        "A step whose drafts are all accepted", "γ", "cost, one-row target forwards",
+        "A step whose drafts are all accepted", "γ", "cost, plain steps",
         (
             *(Curve(f"γc + v, c = {c}, v = {v}", gammas, costs)
               for (c, v), costs in zip(figures["costs"], figures["full_step"], strict=True)),
@@ -78,11 +79,14 @@ def chart(figures: Figures) -> Chart:
 EXPERIMENT = Experiment(
     name="parallel-drafts",
     title="Drafts are made in parallel, and K tokens cost one pass",
-    claim="The small model produces its candidates in parallel, and if they are accepted one gets K tokens for "
-    "the price of one forward of the large model.",
+    claim="The small (autoregressive) model produces its candidates in parallel, and if they are accepted one gets K "
+    "tokens for the price of one forward of the large model.",
     seeds=("003",),
     kind="counted",
     instrument="Both models of the bundled pair count their forwards.",
+    literature="Leviathan et al. 2023: γ serial draft runs and one parallel target run. Medusa (Cai et al. 2024) and "
+    "other heads draft in parallel.",
+    thresholds={"gammas": GAMMAS},
     measure=measure,
     conclude=conclude,
     chart=chart,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from minispec.analysis.intervals import median
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
 from minispec.experiments.small_drafts import BATCH_TOKENS, balanced, only, workshop
-from minispec.experiments.verdicts import Interval, Verdict, above, median_of, tally
+from minispec.experiments.verdicts import Interval, Verdict, above, tally
 from minispec.training.mixture import DOMAINS
 from minispec.viz.plots.claims import Chart, with_errors
 
@@ -25,11 +26,9 @@ def measure(setting: Setting) -> Figures:
         "domains": [
             {
                 "domain": d,
-                "family": median_of([found[r.name][d] for r in family]),
-                "stranger": median_of([found[r.name][d] for r in strangers]),
-                "lead": median_of(
-                    [found[a.name][d] - found[b.name][d] for a, b in zip(family, strangers, strict=True)]
-                ),
+                "family": median([found[r.name][d] for r in family]),
+                "stranger": median([found[r.name][d] for r in strangers]),
+                "lead": median([found[a.name][d] - found[b.name][d] for a, b in zip(family, strangers, strict=True)]),
             }
             for d in DOMAINS
         ],
@@ -82,6 +81,9 @@ EXPERIMENT = Experiment(
     kind="trained",
     instrument="One shape, one tokenizer, as many tokens; only the training text differs. “Family” is the target's own "
     "mix, “stranger” a corpus the target saw little of.",
+    literature="Leviathan et al. 2023, table 3: acceptance within one family (T5, LaMDA) rises with the draft's size; "
+    "strangers of equal size are not compared.",
+    thresholds={"clear": 0.0, "seeds": SEEDS},
     measure=measure,
     conclude=conclude,
     chart=chart,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from minispec.analysis.intervals import difference_of_ratios
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.instruments import DOMAINS, alpha, decode_all, tokens_per_step
-from minispec.experiments.verdicts import Interval, Verdict, above, difference
+from minispec.experiments.instruments import DOMAINS, alpha, decode_all, known, tokens_per_step
+from minispec.experiments.verdicts import Interval, Verdict, above
 from minispec.viz.plots.claims import Chart, with_errors
 
 RULES = ("match", "gumbel", "rejection", "block")
@@ -13,7 +14,7 @@ TEMPERATURES = (0.5, 1.0)
 
 def measure(setting: Setting) -> Figures:
     """Decode all prompts under each rule."""
-    found = []
+    found, counts = [], {}
     for temperature in TEMPERATURES:
         for rule in RULES:
             runs = [
@@ -23,6 +24,9 @@ def measure(setting: Setting) -> Figures:
                     domain, setting.scale.prompts, setting.scale.tokens, verify=rule, temperature=temperature
                 )
             ]
+            counts[rule, temperature] = (
+                [run.metrics.num_accepted_tokens for run in runs], [run.metrics.num_evaluated_tokens for run in runs]
+            )  # fmt: skip
             found.append(
                 {
                     "temperature": temperature,
@@ -31,16 +35,12 @@ def measure(setting: Setting) -> Figures:
                     "tokens_per_step": tokens_per_step(runs),
                 }
             )
-    return {"cases": found}
-
-
-def _alpha(figures: Figures, rule: str, temperature: float = 1.0) -> Interval:
-    return next(Interval(*f["alpha"]) for f in figures["cases"] if (f["rule"], f["temperature"]) == (rule, temperature))
+    return {"cases": found, "gap": known(difference_of_ratios(counts["rejection", 1.0], counts["match", 1.0]))}
 
 
 def conclude(figures: Figures) -> Conclusion:
     """Judge: false if rejection clearly accepts more than matching at temperature 1; holds here if clearly not more."""
-    gap = difference(_alpha(figures, "rejection"), _alpha(figures, "match"))
+    gap = Interval(*figures["gap"])
     more = above(gap, 0.0)
     rows = [
         (f["temperature"], f["rule"], Interval(*f["alpha"]), f"{f['tokens_per_step']:.2f}") for f in figures["cases"]
@@ -64,7 +64,8 @@ def chart(figures: Figures) -> Chart:
     return Chart(
         "Acceptance by rule, bundled pair", "rule", "α",
         tuple(
-            with_errors(f"temperature {t}", (), [_alpha(figures, rule, t) for rule in RULES]) for t in TEMPERATURES
+            with_errors(f"temperature {t}", (), [f["alpha"] for f in figures["cases"] if f["temperature"] == t])
+            for t in TEMPERATURES
         ),
         categories=RULES,
     )  # fmt: skip
@@ -78,6 +79,10 @@ EXPERIMENT = Experiment(
     seeds=("001", "003", "004"),
     kind="counted",
     instrument="The same pair and prompts under four exact rules; only how often drafts are accepted can differ.",
+    literature="Leviathan et al. 2023, theorem 3.5: Σ min(p, q). Daliri, Musco and Suresh 2024: coupled samples "
+    "agree with at least (1 − TV)/(1 + TV). Sun et al. 2024: block verification accepts 7 to 10 % more "
+    "tokens.",
+    thresholds={"clear": 0.0, "temperature": 1.0},
     measure=measure,
     conclude=conclude,
     chart=chart,

@@ -17,8 +17,8 @@ def measure(setting: Setting) -> Figures:
     alphas = {"alpha": 0.6, "rate": round(alpha_from_rate(0.6, GAMMA), 4)}
     found: dict[str, list[Interval]] = {}
     for name, a in alphas.items():
-        runs = synthetic(a, GAMMA, min(4, setting.scale.prompts), setting.scale.tokens)
-        found[name] = [charged_speedup(runs, c, flat(v)) for c, v in COSTS]
+        runs = synthetic(a, GAMMA, setting.scale.prompts, setting.scale.tokens)
+        found[name] = [charged_speedup(runs, c, flat(v), of=2 * len(COSTS)) for c, v in COSTS]
     return {
         "costs": COSTS,
         "alphas": alphas,
@@ -29,8 +29,11 @@ def measure(setting: Setting) -> Figures:
 
 
 def conclude(figures: Figures) -> Conclusion:
-    """Each reading at each cost says whether the speedup reaches 2; the tally of all is the verdict."""
-    answers = [above(found, 2.0) for reading in ("alpha", "rate") for found in figures["speedups"][reading]]
+    """Each reading of the rate says whether all costs reach 2x (one clear miss: no); the tally of the two decides."""
+    answers: list[bool | None] = []
+    for reading in ("alpha", "rate"):
+        reached = [above(found, 2.0) for found in figures["speedups"][reading]]
+        answers.append(False if False in reached else None if None in reached else True)
     rows = [
         (c, v, Interval(*a), Interval(*r))
         for (c, v), a, r in zip(
@@ -46,9 +49,9 @@ def conclude(figures: Figures) -> Conclusion:
         + table(("c", "v(6)", "α = 0.6", "accepted / drafted = 0.6"), rows),
         Verdict(
             tally(answers),
-            "“Reliably” it is not. With α = 0.6 even 2x needs a draft that costs a thirtieth of the target or less; "
-            "only if 0.6 is a share of all drafted tokens is 2x within reach of ordinary drafts, as long as checking "
-            "is cheap.",
+            "“Reliably” is refuted by any ordinary costs that miss it. With α = 0.6 even 2x needs a draft that costs "
+            f"1/{1 / largest['alpha']:.0f} of the target or less; if 0.6 is a share of all drafted tokens 2x is within "
+            "reach of ordinary drafts, but only as long as checking is cheap.",
         ),
     )
 
@@ -74,6 +77,9 @@ EXPERIMENT = Experiment(
     seeds=("001",),
     kind="counted",
     instrument="The engine with synthetic drafts for both readings of the rate, charged with a range of costs.",
+    literature="Leviathan et al. 2023, table 1: 1.96x at α = 0.6, γ = 2 with drafts that cost nothing. Online "
+    "Speculative Decoding (Liu et al. 2023): 2.63x at α = 0.9.",
+    thresholds={"wanted": 2.0, "gamma": GAMMA, "costs": COSTS},
     measure=measure,
     conclude=conclude,
     chart=chart,

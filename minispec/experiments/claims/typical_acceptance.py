@@ -22,7 +22,7 @@ def measure(setting: Setting) -> Figures:
                     domain, setting.scale.prompts, setting.scale.tokens, draft=draft, temperature=temperature
                 )
             ]
-            found.append({"draft": draft, "temperature": temperature, "alpha": alpha(runs), "rate": rate(runs)})
+            found.append({"draft": draft, "temperature": temperature, "alpha": alpha(runs, of=6), "rate": rate(runs)})
     return {"cases": found}
 
 
@@ -63,6 +63,9 @@ EXPERIMENT = Experiment(
     seeds=("004",),
     kind="counted",
     instrument="Two distilled drafts of the bundled target on all bundled prompts.",
+    literature="Leviathan et al. 2023, tables 2 and 3: 0.53 to 0.82 for T5 drafts, 0.57 to 0.75 for LaMDA, 0.88 for a "
+    "small GPT-like pair.",
+    thresholds={"low": LOW, "high": HIGH},
     measure=measure,
     conclude=conclude,
     chart=chart,

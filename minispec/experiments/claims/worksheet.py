@@ -46,8 +46,8 @@ def conclude(figures: Figures) -> Conclusion:
         Verdict(
             "holds here" if same else "false",
             "Accepted / drafted falls when more is drafted, though the draft is the same; α does so much less. Two "
-            "counts say nothing about a draft until γ is known; accepted / drafted times γ plus 1 is the tokens per "
-            "step.",
+            "counts say nothing about a draft until γ is known. A third quantity goes by the same name, accepted "
+            "tokens per step: that is accepted / drafted times γ, and one less than the tokens per step.",
         ),
     )
 
@@ -66,13 +66,16 @@ def chart(figures: Figures) -> Chart:
 
 EXPERIMENT = Experiment(
     name="worksheet",
-    title="The acceptance rate is accepted over drafted tokens",
+    title="Accepted over drafted tokens tells how good a draft is",
     claim="How good a draft is shows in one quotient, accepted over drafted tokens, say 720 of 1000; high means "
     "speculation can help.",
     seeds=("002", "004"),
     kind="counted",
     instrument="The bundled pair on all bundled prompts, with drafts of several lengths: a figure that describes the "
     "draft should not change with how much it is asked to draft.",
+    literature="Leviathan et al. 2023 define α per evaluated position; vLLM reports accepted / drafted, "
+    "block-verification papers tokens per step.",
+    thresholds={"gamma": 5},
     measure=measure,
     conclude=conclude,
     chart=chart,

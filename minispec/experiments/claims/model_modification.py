@@ -1,0 +1,89 @@
+"""What speculation changes in the models."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+
+from minispec.analysis.roofline.prediction import random_model
+from minispec.backends import get_backend
+from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.verdicts import Verdict, tally
+from minispec.generation import stream
+from minispec.model import GPT2Config
+from minispec.viz.plots.claims import Chart, Curve
+
+CONFIG = GPT2Config(64, 128, 32, 4, 2, 64, "gelu_new")
+DRAFTS = ("ngram", "suffix", "layerskip:k=2", "self:dtype=int8")
+PROMPT, TOKENS = tuple(range(16)), 64
+
+
+def measure(setting: Setting) -> Figures:
+    """Decode with drafts that need no second model; compare text and weights with those of plain decoding."""
+    target = random_model(CONFIG, get_backend("numba"))
+    options: dict[str, Any] = {"target": target, "temperature": 0.0, "min_tokens": TOKENS, "max_tokens": TOKENS}
+    plain, before = stream(PROMPT, draft=None, **options).run(), _digest(target)
+    found = []
+    for draft in DRAFTS:
+        made = stream(PROMPT, draft=draft, gamma=4, **options).run()
+        found.append(
+            {
+                "draft": draft, "same_text": made.token_ids == plain.token_ids,
+                "same_weights": _digest(target) == before, "forwards": made.metrics.num_steps,
+                "tokens": made.metrics.num_tokens,
+            }
+        )  # fmt: skip
+    return {"cases": found}
+
+
+def _digest(model: Any) -> str:
+    return hashlib.sha256(np.asarray(model.logits(list(PROMPT))).tobytes()).hexdigest()[:16]
+
+
+def conclude(figures: Figures) -> Conclusion:
+    """Each draft says whether it changed the target or its text; the tally is the verdict."""
+    rows = [
+        (f["draft"], "yes" if f["same_text"] else "no", "yes" if f["same_weights"] else "no",
+         f"{f['tokens']} in {f['forwards']}")
+        for f in figures["cases"]
+    ]  # fmt: skip
+    return Conclusion(
+        "The rule reads the target's laws and the draft's; it touches neither model. A draft may be any law at all: "
+        "copied text, the target's own first layers, the target rounded.",
+        "Greedy, a target of random weights, drafts without a second model, nothing trained:"
+        + table(("draft", "plain decoding's text", "target as before", "tokens in forwards"), rows),
+        Verdict(
+            tally([not (f["same_text"] and f["same_weights"]) for f in figures["cases"]]),
+            "The target is not modified, and a separate, aligned draft model is one kind of draft among several. That "
+            "nothing *has* to be trained is not to say that it does not pay: aligned drafts are accepted more, and "
+            "heads (Medusa, EAGLE) are new parts that are trained.",
+        ),
+    )
+
+
+def chart(figures: Figures) -> Chart:
+    """Draw tokens per forward."""
+    return Chart(
+        "Drafts without a second model (random weights)", "draft", "tokens per target forward",
+        (Curve("greedy", (), [f["tokens"] / f["forwards"] for f in figures["cases"]]),),
+        categories=[f["draft"] for f in figures["cases"]], lines=(("plain", 1.0),),
+    )  # fmt: skip
+
+
+EXPERIMENT = Experiment(
+    name="model-modification",
+    title="Speculation needs the model to be modified",
+    claim="Speculative decoding requires a modification of the model: a separate, aligned draft. (Another source: it "
+    "requires neither new training nor new architectures.)",
+    seeds=("003", "004"),
+    kind="counted",
+    instrument="A target of random weights, which shows what is changed and not what is gained.",
+    literature="Leviathan et al. 2023 use models as they are. Draft & Verify (Zhang et al. 2023) drafts with the "
+    "target's own layers, prompt lookup (Saxena 2023) with its input.",
+    thresholds={"same": "text and weights", "drafts": DRAFTS},
+    measure=measure,
+    conclude=conclude,
+    chart=chart,
+)
