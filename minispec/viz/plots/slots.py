@@ -37,4 +37,3 @@ def slots_figure(moments: Sequence[tuple[str, Sequence[str], int]]) -> Figure:
     axes.set_xticks([i + 0.5 for i in range(count)], [str(i) for i in range(count)])
     axes.grid(visible=False)
     return figure
-
