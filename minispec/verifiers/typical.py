@@ -5,7 +5,7 @@ iff
 
     p(x) > min(epsilon, delta exp(-H(p))),     H the entropy of p in nats,
 
-with no coin and without a look at q. With S the tokens above the threshold, the emitted token has the distribution
+with no coin and without a look at q. With S the tokens above the threshold, a judged token has the distribution
 q(x) [x in S] + (1 - q(S)) p(x): in S the *draft's* and a share of the target's. A rejected token is replaced by a draw
 from p.
 

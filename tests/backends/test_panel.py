@@ -192,18 +192,18 @@ def test_a_read_only_array_is_as_good():
     assert bits(backend.linear(normal(1, 2, 3), matrix, residual=residual)) == expected
 
 
-def panels_of_pieces(piece, num_panels, threads, together):
+def panels_of_pieces(find_piece, num_panels, threads, together):
     """Return the panels of all pieces, in the order of their numbers; there are no more of these than that."""
-    pieces = (piece(number, num_panels, threads, together) for number in range(threads + num_panels))
+    pieces = (find_piece(number, num_panels, threads, together) for number in range(threads + num_panels))
     return [panel for first, last in pieces for panel in range(first, last)]
 
 
 @given(st.integers(1, 300), st.integers(1, 32), st.integers(1, 4))
 def test_pieces_are_all_panels_and_each_once(num_panels, threads, together):
-    from minispec.backends._panel import piece
+    from minispec.backends._panel import find_piece
 
     threads = min(threads, num_panels)
-    assert panels_of_pieces(piece, num_panels, threads, together) == list(range(num_panels))
+    assert panels_of_pieces(find_piece, num_panels, threads, together) == list(range(num_panels))
 
 
 def test_pieces_that_overlap_are_found():

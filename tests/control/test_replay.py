@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from minispec.control import FixedGamma
-from minispec.drafters.base import unlimited
+from minispec.drafters.base import allow_all
 from minispec.drafters.cascade import CascadeDrafter
 from minispec.drafters.ngram import NgramDrafter
 from minispec.drafters.shapes import fixed_tree
@@ -78,7 +78,7 @@ def test_a_cascade_drafts_the_same_tokens_however_many_it_may_draft(seed: int) -
     def drafted(gamma: int) -> tuple[int, ...]:
         drafter = CascadeDrafter(Session(DRAFT), SamplingParams(1.0, top_p=1.0), NgramDrafter(DRAFT.vocab_size, 1))
         coins = Coins(PhiloxNoise(seed), position=3 * len(PROMPT))
-        return answer(drafter.propose(PROMPT * 3, gamma, coins, unlimited)).tokens
+        return answer(drafter.propose(PROMPT * 3, gamma, coins, allow_all)).tokens
 
     longest = drafted(12)
     for gamma in range(12):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from minispec.contracts import Enumerator, slow_logits, slow_row, total_variation
-from minispec.drafters.base import unlimited
+from minispec.drafters.base import allow_all
 from minispec.generation.options import Options
 from minispec.model.session import answer, ask_for
 from minispec.noise import Coins
@@ -52,7 +52,7 @@ def one_position(case, target):
         stream.target.prefill(PROMPT[:-1])
         stream.drafter.prefill(PROMPT[:-1])
         coins = Coins(noise, position=len(PROMPT))
-        return tuple(answer(ask_for(stream.drafter.propose(PROMPT, 1, coins, unlimited))).probs[0])
+        return tuple(answer(ask_for(stream.drafter.propose(PROMPT, 1, coins, allow_all))).probs[0])
 
     with models_by_name():
         rows = Enumerator(first_row).law()
