@@ -60,7 +60,8 @@ With minispec installed, the public checks say what is wrong:
     minispec grade {entry} --assignment {id} --assignments checks
 
 {hidden} more checks are run on what you hand in: full points here are not yet full points there.
-Hand in `{entry}`, and any Python files beside it that it imports.
+Hand in `{entry}`, and any Python files beside it that it imports. Besides Python's standard library only {packages} is
+installed there. Functions must leave their arguments as they were.
 """
 
 
@@ -107,7 +108,13 @@ def student_files(assignment: Assignment) -> dict[str, str]:
     hidden = sum(info.visibility == "hidden" for info in infos)
     home = f"checks/{assignment.id}"
     files = {
-        "README.md": _README.format(title=assignment.title, entry=assignment.entry, id=assignment.id, hidden=hidden),
+        "README.md": _README.format(
+            title=assignment.title,
+            entry=assignment.entry,
+            id=assignment.id,
+            hidden=hidden,
+            packages=", ".join(assignment.packages),
+        ),
         assignment.entry: assignment.starter,
         f"{home}/assignment.toml": "\n".join(_public_manifest(assignment)) + "\n",
         f"{home}/checks.py": checks,

@@ -79,6 +79,16 @@ def test_gradescope_gets_its_results(built: Path, tmp_path: Path) -> None:
     assert "not your fault" in told["output"]
 
 
+def test_what_checks_read_goes_along(tmp_path: Path) -> None:
+    """A5's texts: without them its autograder broke down for everybody. The hidden ones stay with the grader."""
+    build_assignment(load_assignment("a5"), tmp_path, ("student", "gradescope"))
+    grades = zipfile.ZipFile(tmp_path / "a5" / "a5-gradescope.zip").namelist()
+    assert {"assignments/a5/texts.json", "assignments/a5/hidden/texts.json"} <= set(grades)
+    handed_out = zipfile.ZipFile(tmp_path / "a5" / "a5-student.zip").namelist()
+    assert "checks/a5/texts.json" in handed_out
+    assert not [name for name in handed_out if "hidden" in name]
+
+
 def test_scripts_are_scripts(built: Path) -> None:
     files = zipfile.ZipFile(built / "a0-gradescope.zip")
     for name in ("run_autograder", "setup.sh"):
