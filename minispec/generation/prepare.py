@@ -29,7 +29,7 @@ def check_together(draft: str, options: Options) -> None:
         raise OptionError(
             f"draft {spec.text!r} proposes a tree, and the rule {verifier.name!r} judges chains. Try --verify tree"
         )
-    if verifier.independent and spec.options.get("siblings") != "with":
+    if verifier.name == "kseq" and spec.options.get("siblings") != "with":
         raise OptionError(
             f"draft {spec.text!r} has siblings that depend on each other, and the rule {verifier.name!r} judges "
             f"independent ones. Try --draft tree:siblings=with, or --verify tree"

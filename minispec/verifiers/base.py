@@ -56,8 +56,6 @@ class Verifier:
         the coupling, and an audit must expect it.
     trees : bool
         Judges trees as well as chains.
-    independent : bool
-        Of trees only those whose siblings were drawn independently, from one law.
     survival : Survival or None
         For the exact expected length on a chain.
     """
@@ -68,7 +66,6 @@ class Verifier:
     same_seed: bool = False
     coupled: bool = False
     trees: bool = False
-    independent: bool = False
     survival: Survival | None = None
 
 

@@ -16,7 +16,7 @@ _PLAIN = {
     "gumbel": Verifier("gumbel", gumbel.verify, same_seed=True, coupled=True, survival=gumbel.survival),
     "block": Verifier("block", block.verify, survival=block.survival),
     "tree": Verifier("tree", tree.verify, trees=True, survival=rejection.survival),
-    "kseq": Verifier("kseq", kseq.verify, trees=True, independent=True, survival=rejection.survival),
+    "kseq": Verifier("kseq", kseq.verify, trees=True, survival=rejection.survival),
 }
 """Rules without options."""
 
