@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from minispec.analysis.intervals import Figure, ratio
+from minispec.analysis.intervals import Figure, share_of_texts
 from minispec.training.data import END_ID
 from minispec.training.generate import continue_rows
 from minispec.training.model import GPT2
@@ -31,7 +31,7 @@ class Agreement:
     Attributes
     ----------
     alpha : Figure
-        Mean of ``sum(min(p, q))`` over positions, and its 95 % interval (rows resampled).
+        Mean of ``sum(min(p, q))`` over positions, and its 95 % interval (rows independent).
     mean_acceptance_length : float
         Tokens emitted per target forward.
     """
@@ -107,7 +107,7 @@ def agreement(
         sums = [row[:length].sum() for row, length in zip(overlap[name], lengths, strict=True)]
         rows_up_to_end = [row[:length] for row, length in zip(accept[name], lengths, strict=True)]
         num_tokens, num_steps = walk(rows_up_to_end, gamma, np.random.default_rng(seed))
-        result[name] = Agreement(ratio(sums, lengths), num_tokens / max(1, num_steps))
+        result[name] = Agreement(share_of_texts(sums, lengths), num_tokens / max(1, num_steps))
     return result
 
 
