@@ -15,6 +15,7 @@ from minispec.generation import generate, stream
 from minispec.loading import load_model
 from minispec.model.session import Session
 from minispec.model.toy import TableModel
+from minispec.model.tree_session import TreeSession
 from tests.models import bits, random_gpt2
 
 TARGET, DRAFT = random_gpt2(seed=1), random_gpt2(seed=1, n_layer=1)
@@ -61,9 +62,9 @@ def test_a_tree_costs_one_row_per_node() -> None:
     costs, clock = CostModel(draft=0.2, row=0.1), SimulatedClock()
     sampler = Sampler(SamplingParams(1.0))
     drafter = TreeDrafter(
-        Session(CostedModel(DRAFT, clock, costs.draft_cost)), sampler, fixed_tree([3, 2]), num_slots=64
+        TreeSession(CostedModel(DRAFT, clock, costs.draft_cost)), sampler, fixed_tree([3, 2]), num_slots=64
     )
-    target = Session(CostedModel(TARGET, clock, costs.target_cost))
+    target = TreeSession(CostedModel(TARGET, clock, costs.target_cost))
     limits = Limits(30, 64, (), frozenset())
     run = Stream([1, 2, 3], target, drafter, sampler, PhiloxNoise(0), limits, policy=FixedGamma(5),
                  verifier=get_verifier("tree"), clock=clock).run()  # fmt: skip

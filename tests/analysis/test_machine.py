@@ -40,6 +40,7 @@ from minispec.backends import BACKENDS, get_backend
 from minispec.backends.base import NumpyBackend
 from minispec.backends.formats import DTYPES
 from minispec.errors import OptionError
+from minispec.model.forward import layers
 from minispec.theory import ridge_tokens, roofline_verify_cost
 from tests.models import random_gpt2
 
@@ -297,23 +298,34 @@ def test_parallel_regions_are_counted(threads: int, rows: int, regions: int, mon
     assert count_regions(model, rows, 4) == regions
 
 
-class CountsAtTheEnd(NumpyBackend):
-    """Fills the cache itself and counts in ``run``, as a backend does whose cache is on a card."""
+class HasADoor(NumpyBackend):
+    """All layers in one call, behind a ``run`` of its own, as with a backend whose memory is elsewhere."""
 
-    def layers(self, x, blocks, cache, step, scale, activation):
-        before = cache.lengths.copy()
-        y = super().layers(x, blocks, cache, step, scale, activation)
-        cache.lengths[:] = before
-        return y
+    inside = False
 
-    def run(self, compute, cache, step):
-        logits = compute(cache, step)
-        cache.advance(slice(step.num_layers), step.rows, step.slots)
+    def fuses(self, blocks):
+        return True
+
+    def layers(self, *args):
+        assert self.inside
+        return layers(self, *args)
+
+    def attention(self, *args):
+        assert self.inside
+        return super().attention(*args)
+
+    def run(self, compute, cache, feed):
+        self.inside = True
+        logits = compute(cache, feed)
+        self.inside = False
         return logits
 
 
 class Inner(TimingBackend):
     """A watched backend whose layers are the inner one's."""
+
+    def fuses(self, blocks):
+        return self.inner.fuses(blocks)
 
     def layers(self, *args):
         return self.inner.layers(*args)
@@ -321,7 +333,7 @@ class Inner(TimingBackend):
 
 @pytest.mark.parametrize("watch", [Inner, TimingBackend])
 def test_a_watched_forward_sees_the_context_and_gives_the_same_logits(watch) -> None:
-    model = random_gpt2(CountsAtTheEnd())
+    model = random_gpt2(HasADoor())
     watched = dataclasses.replace(model, backend=watch(model.backend, part_names(model.weights)))
     sessions = [model.session(), watched.session()]
     for session in sessions:

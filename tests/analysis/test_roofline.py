@@ -19,7 +19,7 @@ from minispec.errors import InvariantError, OptionError
 from minispec.model import GPT2Config
 from minispec.model.forward import forward
 from minispec.model.weights import num_parameters
-from tests.models import random_gpt2
+from tests.models import feed_rows, random_gpt2
 
 TINY = {"vocab_size": 97, "n_positions": 64, "n_embd": 24, "n_layer": 2, "n_head": 3, "n_inner": 40}
 
@@ -55,7 +55,9 @@ def counted(backend: str, rows_per_row: tuple[int, ...], context: int, num_logit
     def feed(counts: tuple[int, ...], num_logits=None):
         rows = [row for row, count in enumerate(counts) for _ in range(count)]
         tokens = [(7 * i) % config.vocab_size for i in range(len(rows))]
-        return forward(model.weights, config, counter, tokens, cache, rows=rows, num_logits=num_logits)
+        fed = feed_rows(cache, tokens, rows)
+        wanted = fed if num_logits is None else dataclasses.replace(fed, num_logits=num_logits)
+        return forward(model.weights, config, counter, wanted, cache)
 
     if context:
         feed((context,) * len(rows_per_row))
@@ -97,9 +99,11 @@ def test_counting_changes_no_bit() -> None:
 
 def test_every_operation_of_a_backend_is_counted_or_named_here() -> None:
     operations = {name for name, thing in vars(Backend).items() if callable(thing) and not name.startswith("_")}
-    made_of_these = {"project", "layers"}  # inherited: their reference bodies call the counted operations and the cache
+    made_of_these = {"project"}  # inherited: its reference body calls the counted operations and the cache
+    in_one_call = {"fuses", "layers"}  # inherited, and never so: then the forward calls the counted operations
     memory = {"place", "fetch", "zeros", "compact", "free_bytes"}  # where arrays live, nothing computed
-    assert operations <= set(vars(CountingBackend)) | set(vars(PassingBackend)) | made_of_these | memory
+    assert operations <= set(vars(CountingBackend)) | set(vars(PassingBackend)) | made_of_these | in_one_call | memory
+    assert not CountingBackend(get_backend("panel"), {}).fuses(random_gpt2("panel").weights.h)
     assert {"embed", "linear", "matmul", "layer_norm", "activation", "attention"} <= set(vars(CountingBackend))
 
 

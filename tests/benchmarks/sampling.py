@@ -17,7 +17,7 @@ from minispec.analysis.timer import interleave
 from minispec.generation import stream
 from minispec.loading import load_tokenizer
 from minispec.model.cache import KVCache
-from minispec.noise import Address, PhiloxNoise
+from minispec.noise import Address, Coins, PhiloxNoise
 from minispec.records import Draft
 from minispec.sampling import SamplingParams, distribution, processors
 from minispec.verifiers import VERIFIER_NAMES, get_verifier
@@ -96,9 +96,9 @@ def rules(size: int, gamma: int = 5) -> None:
     near = logits + rng.normal(0.0, 0.3, logits.shape).astype(np.float32)
     target_probs, draft_probs = (distribution(rows, SamplingParams(1.0)) for rows in (logits, near))
     draft = Draft(tuple(int(row.argmax()) for row in draft_probs[:gamma]), draft_probs[:gamma])
-    noise = PhiloxNoise(1)
+    coins = Coins(PhiloxNoise(1), position=9, step=2)
     calls = {
-        name: lambda name=name: get_verifier(name).verify(draft, target_probs, noise, position=9, step=2)
+        name: lambda name=name: get_verifier(name).verify(draft, target_probs, coins)
         for name in VERIFIER_NAMES
     }
     print(f"\nverify, gamma {gamma}, V = {size}: µs per step")
