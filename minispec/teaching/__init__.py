@@ -13,8 +13,8 @@ from minispec.teaching.clock import Times, timed
 from minispec.teaching.compare import difference
 from minispec.teaching.explore import explore
 from minispec.teaching.lesson import Lesson, begin
-from minispec.teaching.stepper import Stepper, record
 from minispec.teaching.steps import Mistake, Prediction, Reply, Step
+from minispec.viz.stepper import Stepper, record
 
 __all__ = [
     "Lesson",

@@ -62,6 +62,9 @@ PLOT: dict[str, str] = {
 }
 """Lines and areas of plots, in the order to use them: the palette as published. Text is in ``ink`` or ``grey``."""
 
+FILLS: dict[str, str] = {"blue": "#cfe8f7", "purple": "#f7dcea", "green": "#bfe6d8"}
+"""Backgrounds behind text in ``INK.light``."""
+
 GRID = "#e4e4e4"
 
 

@@ -48,11 +48,11 @@ def test_a_step_is_its_drafting_its_forward_and_the_rest_without_the_consumer() 
     watch = Stopwatch(lambda: now[0])
     watch.start()
     now[0] = 1.0
-    watch.drafted()
+    watch.note_draft()
     now[0] = 50.0  # a slow consumer looks at the draft
     watch.resume()
     now[0] = 53.0
-    watch.scored()
+    watch.note_forward()
     now[0] = 58.0  # sampling and the rule
     watch.stop()
     assert (watch.draft_s, watch.target_s, watch.step_s) == (1.0, 3.0, 9.0)

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from minispec.teaching.stepper import Frame, Stepper, record
+from minispec.viz.stepper import Frame, Stepper, record
 
 P = np.array([0.5, 0.3, 0.2])
 Q = np.array([0.2, 0.3, 0.5])

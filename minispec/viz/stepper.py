@@ -14,12 +14,15 @@ from hashlib import sha256
 import numpy as np
 from numpy.typing import NDArray
 
+from minispec.viz.colours import FILLS, GRID, INK, PLOT, SHADES
+
 Law = NDArray[np.float64]
 
 COMMITTED, DRAFTED, ACCEPTED, REJECTED = "committed", "drafted", "accepted", "rejected"
 NUM_BARS = 8
-_COLOURS = {"p": "#0072b2", "q": "#cc79a7", "min(p, q)": "#56b4e9", "residual": "#e69f00"}
-_FILLS = {COMMITTED: "#cfe8f7", DRAFTED: "#f7dcea", ACCEPTED: "#bfe6d8", REJECTED: "#e4e4e4"}
+_QUIET = SHADES["grey"].light
+_COLOURS = {"p": PLOT["blue"], "q": PLOT["purple"], "min(p, q)": PLOT["sky"], "residual": PLOT["orange"]}
+_FILLS = {COMMITTED: FILLS["blue"], DRAFTED: FILLS["purple"], ACCEPTED: FILLS["green"], REJECTED: GRID}
 
 
 @dataclass(frozen=True)
@@ -146,7 +149,7 @@ class Stepper:
         tokens = "".join(
             f'<span style="background:{_FILLS[state]};padding:.1em .3em;margin:1px;display:inline-block;'
             f"white-space:pre;"
-            f'color:#222{";text-decoration:line-through" if state == REJECTED else ""}">'
+            f'color:{INK.light}{";text-decoration:line-through" if state == REJECTED else ""}">'
             f"{html.escape(self._decode(token))}</span>"
             for token, state in frame.slots
         )
@@ -162,8 +165,8 @@ class Stepper:
         ]
         for share in (0.0, 0.5, 1.0):
             y = base - 140 * share
-            parts.append(f'<line x1="30" x2="{width}" y1="{y}" y2="{y}" stroke="#ddd"/>')
-            parts.append(f'<text x="26" y="{y + 4}" font-size="10" text-anchor="end" fill="#888">{share:g}</text>')
+            parts.append(f'<line x1="30" x2="{width}" y1="{y}" y2="{y}" stroke="{GRID}"/>')
+            parts.append(f'<text x="26" y="{y + 4}" font-size="10" text-anchor="end" fill="{_QUIET}">{share:g}</text>')
         if frame.laws:
             highest = np.maximum.reduce(list(frame.laws.values()))
             chosen = np.argsort(-highest, kind="stable")[:NUM_BARS]
