@@ -143,10 +143,11 @@ class KVCache:
             If a row was set back since the feed was made: slots in between would hold nothing.
         """
         lengths = self.lengths[: feed.num_layers]
-        for row, (first, end) in feed.spans.items():
+        for row, (first, _) in feed.spans.items():
             if first > lengths[-1, row]:  # the first layers hold no less
                 raise InvariantError(f"slots from {first} on leave a gap behind the {lengths[-1, row]} of row {row}")
-            lengths[:, row] = end
+        for row, (_, end) in feed.spans.items():
+            np.maximum(lengths[:, row], end, out=lengths[:, row])
 
     def rollback(self, length: int, row: int = 0) -> None:
         """Keep at most the first ``length`` slots of ``row``, in every layer.
