@@ -97,10 +97,7 @@ def rules(size: int, gamma: int = 5) -> None:
     target_probs, draft_probs = (distribution(rows, SamplingParams(1.0)) for rows in (logits, near))
     draft = Draft(tuple(int(row.argmax()) for row in draft_probs[:gamma]), draft_probs[:gamma])
     coins = Coins(PhiloxNoise(1), position=9, step=2)
-    calls = {
-        name: lambda name=name: get_verifier(name).verify(draft, target_probs, coins)
-        for name in VERIFIER_NAMES
-    }
+    calls = {name: lambda name=name: get_verifier(name).verify(draft, target_probs, coins) for name in VERIFIER_NAMES}
     print(f"\nverify, gamma {gamma}, V = {size}: µs per step")
     for name, cost in medians(calls).items():
         print(f"  {name:10} {cost:6.1f}")
