@@ -421,7 +421,7 @@ def layers(
     x, columns, attend, addresses, epsilons, scales, empty_panels, scaled, num_inner, num_layers, activation,
     keys, values, rows, slots, ends, visible, max_threads,
 ):  # fmt: skip
-    """Run the first layers, one call for all of them. Oracle: Backend.layers.
+    """Run the first layers, one call for all of them. Oracle: model.forward.layers.
 
     Between calls from Python, memory would be idle; and what Python needs for a call has been driven from the caches by
     the weights.

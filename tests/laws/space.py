@@ -225,9 +225,10 @@ def options_of(case: Case) -> dict[str, Any]:
 
 def new_stream(case: Case, target: Any, noise: Noise) -> Stream:
     """The engine as a caller gets it; call inside :func:`models_by_name`."""
-    stream = api.stream(PROMPT, target=target, draft=DRAFTS[case["draft"]], noise=noise, **options_of(case))
-    stream._clock = IrregularClock()
-    return stream
+    options = options_of(case)
+    return api.stream(
+        PROMPT, target=target, draft=DRAFTS[case["draft"]], noise=noise, clock=IrregularClock(), **options
+    )
 
 
 REGEX_TEXTS = [b"a", b"aa", b"ab", b"aab", b"abb", b"b", b"ba"]  # REGEX, written out

@@ -43,9 +43,8 @@ def generation(draft, seed, *, num_tokens=NUM_TOKENS, kind=None, **options):
     with models_by_name():
         stream = api.stream(
             PROMPT, target=target(kind or draft), draft=None if draft is None else DRAFTS[draft], seed=seed,
-            max_tokens=num_tokens, **{**PLAIN, **options},
+            max_tokens=num_tokens, clock=IrregularClock(), **{**PLAIN, **options},
         )  # fmt: skip
-        stream._clock = IrregularClock()
         return stream.run()
 
 
