@@ -447,7 +447,7 @@ def layers(
     visible,
     max_threads,
 ):
-    """Run the first layers, one call for all of them. Oracle: Backend.layers.
+    """Run the first layers, one call for all of them. Oracle: model.forward.layers.
 
     Memory would be idle between calls from Python; and the weights have driven from the caches what Python needs for a
     call.

@@ -45,6 +45,7 @@ class NgramDrafter:
         self._sizes = range(n, min_n - 1, -1)
         self._tokens: list[int] = []
         self._ends: dict[tuple[int, ...], list[int]] = {}  # where each n-gram's occurrences end, in order
+        self._intact = True
 
     def prefill(self, tokens: Sequence[int]) -> None:
         """Index the prompt."""
@@ -61,20 +62,30 @@ class NgramDrafter:
 
     def rollback(self, length: int) -> None:
         """Take the tokens beyond ``length`` out of the index."""
+        self._begin()
         while len(self._tokens) > length:
             for gram in self._grams():
                 self._ends[gram].pop()
                 if not self._ends[gram]:
                     del self._ends[gram]
             self._tokens.pop()
+        self._intact = True
 
     def _catch_up(self, tokens: Sequence[int]) -> None:
         if self._tokens != list(tokens[: len(self._tokens)]):  # another text
             self.rollback(count_shared(self._tokens, tokens))
+        self._begin()
         for token in tokens[len(self._tokens) :]:
             self._tokens.append(token)
             for gram in self._grams():
                 self._ends.setdefault(gram, []).append(len(self._tokens) - 1)
+        self._intact = True
+
+    def _begin(self) -> None:
+        """Begin a change; an index that an interruption left half changed is forgotten first, and made again."""
+        if not self._intact:
+            self._tokens, self._ends = [], {}
+        self._intact = False
 
     def _grams(self) -> list[tuple[int, ...]]:
         """Return the n-grams that end with the last token."""

@@ -123,14 +123,17 @@ class SuffixDrafter:
         self._vocab_size = vocab_size
         self._min_length = min_length
         self.automaton = SuffixAutomaton()
+        self._intact = True
 
     def prefill(self, tokens: Sequence[int]) -> None:
         """Read the prompt."""
         known = self.automaton.tokens
         if known != list(tokens[: len(known)]):  # another text
             self.rollback(count_shared(known, tokens))
-        for token in tokens[len(known) :]:
+        self._begin()
+        for token in tokens[len(self.automaton.tokens) :]:
             self.automaton.push(token)
+        self._intact = True
 
     def propose(self, tokens: Sequence[int], gamma: int, coins: Coins, more: MoreTokens) -> Draft:
         """Copy ``gamma`` tokens from the match, or none if there is no match."""
@@ -142,5 +145,13 @@ class SuffixDrafter:
 
     def rollback(self, length: int) -> None:
         """Undo the tokens beyond ``length``."""
+        self._begin()
         while len(self.automaton.tokens) > length:
             self.automaton.pop()
+        self._intact = True
+
+    def _begin(self) -> None:
+        """Begin a change; an automaton that an interruption left half changed is forgotten first, and made again."""
+        if not self._intact:
+            self.automaton = SuffixAutomaton()
+        self._intact = False

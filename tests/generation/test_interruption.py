@@ -11,11 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minispec.contracts import speculative_stream
-from minispec.generation import Emitted, Finished, Prefilled, Verified
+from minispec.control import FixedGamma
+from minispec.drafters import CascadeDrafter, LayerSkipDrafter, NgramDrafter, SuffixDrafter, TreeDrafter
+from minispec.drafters.shapes import fixed_tree
+from minispec.generation import Emitted, Finished, Prefilled, Stream, Verified
+from minispec.generation.audit import AuditedSession
 from minispec.generation.stopping import Limits
 from minispec.model.toy import TableModel
 from minispec.model.tree_session import TreeSession
 from minispec.noise import PhiloxNoise
+from minispec.sampling import Sampler
+from minispec.verifiers import get_verifier
 
 from .tiny import PLAIN, byte_tokenizer, random_gpt2
 
@@ -177,6 +183,44 @@ def test_ctrl_c_at_every_line_comes_to_the_same_end():
         assert [event for event in map(tellings, events) if event] == told, line_number
         check_caches(stream)
     assert interrupted > 200
+
+
+def drafting_stream(kind):
+    """A stream whose draft keeps something of its own between steps; audited."""
+    target = random_gpt2("numba", seed=1) if kind == "layerskip" else TableModel(5, seed=1)
+    draft, sampler, session = TableModel(5, seed=2), Sampler(PLAIN, len(PROMPT)), AuditedSession(target)
+    drafter = {
+        "ngram": lambda: NgramDrafter(5),
+        "suffix": lambda: SuffixDrafter(5),
+        "tree": lambda: TreeDrafter(TreeSession(draft), sampler, fixed_tree([2, 2, 1]), num_slots=64),
+        "cascade": lambda: CascadeDrafter(AuditedSession(draft, "draft"), sampler, NgramDrafter(5)),
+        "layerskip": lambda: LayerSkipDrafter(session, sampler, 1),
+    }[kind]()
+    rule = get_verifier("tree" if kind == "tree" else "rejection")
+    return Stream(
+        PROMPT, session, drafter, sampler, PhiloxNoise(3), Limits(12, target.n_positions), policy=FixedGamma(3),
+        verifier=rule, audit=True,
+    )  # fmt: skip
+
+
+@pytest.mark.skipif(sys.gettrace() is not None, reason="a tracer (coverage, a debugger) is at work already")
+@pytest.mark.parametrize("kind", ["ngram", "suffix", "tree", "cascade", "layerskip"])
+def test_ctrl_c_while_drafting_comes_to_the_same_end(kind):
+    """Every kind of draft that remembers: an index half updated, a tree half kept, layers that ran ahead."""
+    stream = drafting_stream(kind)
+    told, wanted = [event for event in map(tellings, stream) if event], essence(stream.generation)
+    assert stream.generation.metrics.num_draft_tokens
+    line_number, interrupted = 0, 0
+    while True:
+        line_number += 61
+        stream, events = drafting_stream(kind), []
+        if not _run_with_interrupt_at(line_number, stream, events):
+            break
+        interrupted += 1
+        events += stream
+        assert essence(stream.generation) == wanted, line_number
+        assert [event for event in map(tellings, events) if event] == told, line_number
+    assert interrupted > 50
 
 
 def test_an_event_that_was_not_delivered_comes_first():
