@@ -31,6 +31,7 @@ from minispec.drafters import (
 )
 from minispec.drafters.synthetic import mix_to_acceptance
 from minispec.generation import Stream, api, loop
+from minispec.generation.held_text import HeldText
 from minispec.generation.metrics import Metrics
 from minispec.generation.stopping import Limits, Stopper
 from minispec.generation.transcript import Transcript
@@ -354,7 +355,7 @@ def greedy_ties_go_to_the_highest_id():
 
         return reversed_ties
 
-    return processing(row=make(processors.row))
+    return processing(process_row=make(processors.process_row))
 
 
 # ── 3: q is not what the token was drawn from ───────────────────────────────────────────────────────────────────────
@@ -596,7 +597,7 @@ def a_trees_path_is_taken_from_the_first_nodes():
 @mutant(4, "law of tree without")
 def siblings_are_tried_in_reverse():
     """The rule takes the last sibling first, although each row is what was left when its turn came."""
-    return wraps(tree, "children", lambda children: lambda draft: [nodes[::-1] for nodes in children(draft)])
+    return wraps(tree, "list_children", lambda children: lambda draft: [nodes[::-1] for nodes in children(draft)])
 
 
 def _stale_prefix(applies: Callable[[Sampler], bool]) -> Patch:
@@ -1155,13 +1156,13 @@ def stop_strings_within_one_token_only():
 
         return wrapped
 
-    return wraps(Stopper, "_match", make)
+    return wraps(HeldText, "find_stop", make)
 
 
 @mutant(8, "law of stop string")
 def the_stop_string_stays_in_the_text():
     """The text is cut behind the first character of the stop string."""
-    return wraps(Stopper, "_cut", lambda cut: lambda self, piece, begin: cut(self, piece, begin + 1))
+    return wraps(HeldText, "cut", lambda cut: lambda self, piece, begin: cut(self, piece, begin + 1))
 
 
 @mutant(8, "law of minimum length")
@@ -1533,7 +1534,7 @@ def ratio_without_the_minimum():
 )
 def independent_siblings_in_reverse():
     """Siblings drawn with replacement are tried last first."""
-    return wraps(tree, "children", lambda children: lambda draft: [nodes[::-1] for nodes in children(draft)])
+    return wraps(tree, "list_children", lambda children: lambda draft: [nodes[::-1] for nodes in children(draft)])
 
 
 @equivalent(
