@@ -8,10 +8,10 @@ from typing import Any, cast
 
 from rich.console import Console
 
-from minispec.cli.kernels import prepare
 from minispec.drafters import load_draft
 from minispec.generation import Options, Stream, stream
 from minispec.generation.prepare import check_together
+from minispec.generation.ready import make_ready
 from minispec.loading import load_model
 from minispec.model import GPT2
 
@@ -48,7 +48,7 @@ class Pair:
             if draft != "none":
                 drafting = load_draft(draft, lambda name: load_model(name, backend, draft_dtype or dtype))
         draft_model = cast("GPT2 | str | None", drafting)
-        prepare([target_model, draft_model], notes)
+        make_ready([target_model, draft_model], notes)
         rest |= {"backend": backend, "dtype": dtype, "draft_dtype": draft_dtype}
         return cls(target_model, draft_model, rest)
 

@@ -8,8 +8,8 @@ import click
 from rich.console import Console
 
 from minispec.backends import BACKENDS, DOT_DTYPES, DTYPES, get_backend
-from minispec.cli.kernels import compiled_in, remark, sampling_beside
 from minispec.cli.options import option
+from minispec.generation.ready import compiled_in, remark, sampling_beside
 
 
 @click.command()

@@ -15,6 +15,7 @@ from minispec.generation.events import Drafted, Emitted, Event, Finished, Prefil
 from minispec.generation.guarantee import guarantee, reproducible
 from minispec.generation.loop import decode
 from minispec.generation.metrics import Metrics
+from minispec.generation.ready import make_ready
 from minispec.generation.result import Generation
 from minispec.generation.stopping import Limits, Stopper
 from minispec.generation.stopwatch import Stopwatch
@@ -261,7 +262,9 @@ class Stream:
             self._policy.observe(step)
 
     def _prefill(self) -> Prefilled:
-        """Feed the prompt but for its last token to target and drafter."""
+        """Feed the prompt but for its last token to target and drafter; what must be compiled is compiled before."""
+        draft_session = getattr(self.drafter, "session", None)
+        make_ready([self.target.model, None if draft_session is None else draft_session.model])
         started = self._clock()
         self.target.prefill(self._prompt_tokens[:-1])
         self.drafter.prefill(self._prompt_tokens[:-1])

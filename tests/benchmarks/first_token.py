@@ -27,7 +27,7 @@ import gc
 gc.set_threshold(100_000)  # as the command does
 import minispec.cli.generate
 station("imports")
-from minispec.cli.kernels import sampling_beside
+from minispec.generation.ready import sampling_beside
 from minispec.backends import get_backend
 import numba
 station("Numba imports")

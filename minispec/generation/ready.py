@@ -5,26 +5,56 @@ from __future__ import annotations
 import contextlib
 import subprocess
 import sys
+import threading
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
-from rich.console import Console
 
+from minispec.backends.base import Backend
 from minispec.model import GPT2
 from minispec.noise import Address, PhiloxNoise
 from minispec.sampling import SamplingParams, distribution
 
+if TYPE_CHECKING:
+    from rich.console import Console  # only a command has one
 
-def prepare(models: Iterable[object], notes: Console) -> None:
-    """Compile what these models, sampling and noise need, or read it from Numba's cache, saying so on ``notes``.
+_COMPILING = "compiling kernels (only the first run takes seconds)"
 
-    What is no :class:`GPT2` (a kind of draft, or none) has no kernels of its own.
+
+_ready: set[tuple[Backend, str]] = set()
+"""The backends, and the formats of weights, that are ready in this process."""
+
+
+def make_ready(models: Iterable[object], notes: Console | None = None) -> None:
+    """Compile what these models, sampling and noise need, or read it from Numba's cache; once in a process.
+
+    Parameters
+    ----------
+    models : iterable of object
+        What is no :class:`GPT2` (a table, a kind of draft, or none) has no kernels of its own.
+    notes : Console, optional
+        Shows that this goes on. Without one, a line on stderr says so when it takes longer than a second.
     """
-    with notes.status("compiling kernels (only the first run takes seconds) …"), sampling_beside():
-        for model in models:
-            if isinstance(model, GPT2):
-                model.backend.warm_up(model.dtype)
+    lacking = {(model.backend, model.dtype) for model in models if isinstance(model, GPT2)} - _ready
+    if not lacking:
+        return
+    with _a_line_if_it_takes_long() if notes is None else notes.status(_COMPILING + " …"), sampling_beside():
+        for backend, dtype in lacking:
+            backend.warm_up(dtype)
+    _ready.update(lacking)
     remark()
+
+
+@contextlib.contextmanager
+def _a_line_if_it_takes_long() -> Iterator[None]:
+    line = threading.Timer(1.0, lambda: print(f"minispec: {_COMPILING}", file=sys.stderr, flush=True))
+    line.daemon = True
+    line.start()
+    try:
+        yield
+    finally:
+        line.cancel()
 
 
 @contextlib.contextmanager
@@ -38,7 +68,7 @@ def sampling_beside() -> Iterator[None]:
     helper = None
     missing = must_be_compiled(_kernels.distribution) or must_be_compiled(race.winner)
     if missing and threads.max_threads() > 1:
-        task = "from minispec.cli.kernels import warm_up_sampling; warm_up_sampling()"
+        task = "from minispec.generation.ready import warm_up_sampling; warm_up_sampling()"
         null = subprocess.DEVNULL
         with contextlib.suppress(OSError):  # no process to be had: compiled here, one after the other
             helper = subprocess.Popen([sys.executable, "-P", "-c", task], stdin=null, stdout=null, stderr=null)
