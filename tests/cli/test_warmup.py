@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from minispec.cli import kernels
+from minispec.generation import ready
 from tests.cli.conftest import Run
 
 
@@ -42,12 +42,12 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr("minispec.backends.threads.max_threads", lambda: 2)
     monkeypatch.setattr("minispec.jit.must_be_compiled", lambda function: True)
     monkeypatch.setattr(subprocess, "Popen", lambda *arguments, **options: Helper(happened))
-    monkeypatch.setattr(kernels, "warm_up_sampling", lambda: happened.append("sampling"))
+    monkeypatch.setattr(ready, "warm_up_sampling", lambda: happened.append("sampling"))
     return happened
 
 
 def test_sampling_is_compiled_while_kernels_are(asked: list[str]) -> None:
-    with kernels.sampling_beside():
+    with ready.sampling_beside():
         asked.append("kernels")
     assert asked == ["start", "kernels", "wait", "sampling"]
 
@@ -60,13 +60,13 @@ def test_a_second_process_runs_no_file_of_the_current_folder(asked: list[str], m
         return Helper(asked)
 
     monkeypatch.setattr(subprocess, "Popen", start)
-    with kernels.sampling_beside():
+    with ready.sampling_beside():
         pass
     assert started[0][1:3] == ["-P", "-c"]  # Python's option for: without the current folder
 
 
 def test_a_second_process_does_not_outlive_the_first(asked: list[str]) -> None:
-    with pytest.raises(KeyboardInterrupt), kernels.sampling_beside():
+    with pytest.raises(KeyboardInterrupt), ready.sampling_beside():
         raise KeyboardInterrupt
     assert asked == ["start", "kill", "wait"]
 
@@ -76,21 +76,21 @@ def test_without_a_second_process_all_is_compiled_here(asked: list[str], monkeyp
         raise BlockingIOError
 
     monkeypatch.setattr(subprocess, "Popen", refuse)
-    with kernels.sampling_beside():
+    with ready.sampling_beside():
         asked.append("kernels")
     assert asked == ["kernels", "sampling"]
 
 
 def test_on_one_core_all_is_compiled_here(asked: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("minispec.backends.threads.max_threads", lambda: 1)
-    with kernels.sampling_beside():
+    with ready.sampling_beside():
         asked.append("kernels")
     assert asked == ["kernels", "sampling"]
 
 
 def test_what_is_kept_is_not_compiled_again(asked: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("minispec.jit.must_be_compiled", lambda function: False)
-    with kernels.sampling_beside():
+    with ready.sampling_beside():
         asked.append("kernels")
     assert asked == ["kernels", "sampling"]
 

@@ -211,6 +211,7 @@ def renamed(source: str) -> str:
         if len(inner) > 1 or any(isinstance(node, (ast.Global, ast.Nonlocal)) for node in ast.walk(function)):
             continue
         stored = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        stored -= {argument.arg for argument in ast.walk(function) if isinstance(argument, ast.arg)}
         for node in ast.walk(function):
             if isinstance(node, ast.Name) and node.id in stored:
                 node.id = f"my_{node.id}_"
