@@ -40,7 +40,8 @@ def test_compiling_counts_in_no_figure() -> None:
 
 
 def test_a_line_says_so_when_it_takes_longer_than_a_second(capfd: pytest.CaptureFixture[str]) -> None:
-    quick, slow = Compiling(lambda: None), Compiling(lambda: time.sleep(1.3))
+    ready.warm_up_sampling()  # which would take longer where nothing is compiled yet
+    quick, slow = Compiling(lambda: None), Compiling(lambda: time.sleep(1.5))
     ready.make_ready([random_gpt2(quick, n_embd=8, n_layer=1)])
     assert capfd.readouterr().err == ""
     ready.make_ready([random_gpt2(slow, n_embd=8, n_layer=1)])
