@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from minispec.backends.base import Array
+from minispec.backends.base import Array, Feed
 from minispec.drafters.base import ChainDrafter, MoreTokens, Params
 from minispec.errors import OptionError
 from minispec.model.forward import forward
@@ -90,7 +90,13 @@ class AskLayers(Ask):
 
     def answer(self) -> Array:
         """Run a forward for this ask alone."""
-        model, cache = self.session.model, self.session.cache
+        model = self.session.model
         assert isinstance(model, GPT2)
-        feed = cache.feed(self.tokens, num_layers=self.k, num_logits=self.num_logits)
-        return forward(model.weights, model.config, model.backend, feed, cache)
+        return forward(model.weights, model.config, model.backend, self.feed(), self.session.cache)
+
+    def feed(self) -> Feed:
+        """Return what that forward would be fed."""
+        return self.session.cache.feed(self.tokens, num_layers=self.k, num_logits=self.num_logits)
+
+    def note(self, logits: Array) -> None:
+        """Leave the session's tokens as they are."""
