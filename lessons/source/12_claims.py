@@ -2,8 +2,8 @@
 # # 12 · The claims of the field, tested
 #
 # "Two to three times faster, with identical output." "An acceptance of 0.6 is enough." "It is free." You will meet such sentences
-# wherever you read about speculative decoding. In this lesson you put six of them to the test, say where each comes from, and
-# learn to say *undecided* when a measurement does not decide.
+# wherever you read about speculative decoding. In this lesson you put six of them to the test, and learn to say *undecided* when
+# a measurement does not decide. They are put in our words; `docs/claims.md` names the documents they come from.
 #
 # About 35 minutes. You need lessons 3, 6 and 9.
 
@@ -105,7 +105,7 @@ interval = lesson.working("interval", interval)
 #
 # *4 minutes · ●○○*
 #
-# A rule of thumb that is often repeated. Equation 1 of Leviathan et al. (2023) gives the expectation.
+# A rule of thumb. Equation 1 of Leviathan et al. (2023) gives the expectation.
 #
 # **Predict.** Holds or false? `"holds"` or `"false"` (say "about" means within 5 %)
 
@@ -214,7 +214,7 @@ explore(harm, v=[1.0, 1.2, 1.5, 2.0])
 #
 # *5 minutes · ●○○*
 #
-# **Why.** Said of quantised models in many a blog post. Some claims need no machine, only arithmetic: does the model fit, and how fast can its weights be read?
+# **Why.** Said of quantised models. Some claims need no machine, only arithmetic: does the model fit, and how fast can its weights be read?
 
 
 # %%
