@@ -1,8 +1,8 @@
 """The target's own first k layers draft for it: no second model, no second cache.
 
-Source: early-exit self-speculation, as in Draft & Verify (Zhang et al. 2023) and LayerSkip (Elhoushi et al. 2024). The
-exit is the target's final norm and head, applied after layer k. A model that was not trained for it exits badly, and
-the acceptance rate says so; the text is the target's either way.
+Source: self-speculation. Draft & Verify (Zhang et al. 2023) leaves out layers in the middle; LayerSkip (Elhoushi et al.
+2024) exits early, as is done here: the target's final norm and head are applied after layer k. A model that was not
+trained for it exits badly, and the acceptance rate says so; the text is the target's either way.
 
 **Sharing the cache.** Keys and values of the first k layers depend on the tokens alone, so where the target's cache
 holds the text, the draft's is there already: drafting feeds the pending token and the drafts to k layers, whose
