@@ -381,7 +381,7 @@ curves_figure(
 )
 
 # %% [markdown]
-# In the code base: `minispec/backends/base.py`, `_kernels.py` and `_panel_ir.py` are the three rungs, each tested against the one
+# In the code base: `minispec/backends/base.py`, `_kernels.py` and `panel/tile.py` are the three rungs, each tested against the one
 # before.
 
 # %% [markdown]

@@ -31,11 +31,11 @@ def get_backend(name: str) -> Backend:
     if name == "numpy":
         return NumpyBackend()
     if name == "panel":
-        from minispec.backends.isa import host_dot_dtypes, host_isa  # imports Numba
+        from minispec.backends.panel.isa import host_dot_dtypes, host_isa  # imports Numba
 
         isa = host_isa()
         if isa is not None and host_dot_dtypes():
-            from minispec.backends.dot import DotPanelBackend
+            from minispec.backends.panel.dot_backend import DotPanelBackend
 
             return DotPanelBackend(isa, host_dot_dtypes())
         if isa is not None:

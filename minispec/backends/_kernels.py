@@ -6,7 +6,7 @@ code in the same order. So a matrix product sums over k = 0, 1, 2, ... for every
 differently). ``contract`` lets a multiply and an add become one fused instruction; it never reorders a sum.
 ``reassoc`` reorders the sum of a dot product over D, once, at compile time: every call takes the same order.
 
-A default run multiplies with the next rung of the ladder, ``_panel``.
+A default run multiplies with the next rung of the ladder, ``panel``.
 """
 
 from __future__ import annotations

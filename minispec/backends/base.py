@@ -4,7 +4,7 @@ These bodies are the reference that every other backend is compared with, operat
 be read; their matrix products go through BLAS, which sums in an order that depends on the number of rows, so this
 backend is *not* batch-invariant and says so.
 
-The same operations as plain loops are in ``_kernels``, beside the course; those of a default run in ``_panel``.
+The same operations as plain loops are in ``_kernels``, beside the course; those of a default run in ``panel``.
 
 Next: `sampling/processors.py`, what becomes of the logits.
 """

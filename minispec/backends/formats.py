@@ -35,7 +35,7 @@ STORED: dict[str, type[np.generic]] = {
 DOT_FEATURES = {"bfloat16-dot": "avx512bf16", "int8-dot": "avx512vnni"}
 """Formats for a dot-product instruction, which rounds the *inputs* of a product too, and the CPU feature each needs.
 
-The weights are those of the plain format; the products are another function. See ``_panel_dot``.
+The weights are those of the plain format; the products are another function. See ``panel.dot_products``.
 """
 
 DOT_DTYPES = tuple(DOT_FEATURES)

@@ -1,8 +1,8 @@
 """Stop 13 of 13: the Python surface, ``stream`` and ``generate``: options and names in, a run that is ready to go out.
 
-``stream`` writes the options down once and loads the models. ``generation/open.py`` builds every other part (rule,
-policy, drafter, sampler, noise, limits) from them and hands all to ``generation/stream.py``, which drives the loop of
-stop 1: it answers what the loop asks and tells the caller what has come of it.
+``stream`` writes the options down once and loads the models. ``generation/open.py`` builds every other part from them
+(rule, policy, drafter, sampler, noise, limits). ``generation/run.py`` then drives the loop of stop 1: it passes on what
+the loop asks, and tells the caller what has come of it.
 
 Next: `docs/extending.md`, to add a drafter, a rule or a backend of your own.
 """

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from minispec.generation.result import Generation
-from minispec.records import Piece, Source, TokenDetail
+from minispec.records import Draft, Piece, Source, Step, TokenDetail
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,12 @@ class Drafted:
     elapsed_s: float
     parents: tuple[int, ...] | None = None
 
+    @classmethod
+    def from_draft(cls, draft: Draft, step: int, position: int, elapsed_s: float) -> Drafted:
+        """Describe the draft of a step."""
+        probs = tuple(float(draft.probs[i, token]) for i, token in enumerate(draft.tokens))
+        return cls(step, position, draft.tokens, probs, elapsed_s, draft.parents)
+
 
 @dataclass(frozen=True, slots=True)
 class Verified:
@@ -48,6 +55,21 @@ class Verified:
     accept_probs: tuple[float, ...]
     elapsed_s: float
 
+    @classmethod
+    def from_step(cls, step: Step) -> Verified:
+        """Describe the verdict of a committed step."""
+        verdict = step.verdict
+        return cls(
+            step=step.index,
+            position=step.position,
+            num_accepted=verdict.num_accepted,
+            rejected=tuple(token for i, token in enumerate(step.draft_tokens) if i not in verdict.accepted),
+            next_token=verdict.next_token,
+            source=verdict.source,
+            accept_probs=verdict.accept_probs,
+            elapsed_s=step.step_s - step.draft_s,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Emitted:
@@ -62,6 +84,11 @@ class Emitted:
     sources: tuple[Source, ...]
     pieces: tuple[Piece, ...]
     details: tuple[TokenDetail, ...] = ()
+
+    @classmethod
+    def from_step(cls, step: Step, pieces: Sequence[Piece]) -> Emitted:
+        """Describe what a committed step added, and the text it released."""
+        return cls(step.index, step.position, step.tokens, step.sources, tuple(pieces), step.details)
 
     @property
     def text(self) -> str:

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from minispec.generation.guarantee import Guarantee
+from minispec.generation.guarantee import Guarantee, reproducible
 from minispec.generation.metrics import Metrics
+from minispec.generation.transcript import Transcript
 from minispec.records import FinishReason, Piece, Source, Step
 from minispec.viz.html import generation_html
 
@@ -51,6 +52,34 @@ class Generation:
     options: Mapping[str, Any]
     steps: tuple[Step, ...] = field(repr=False, default=())
     pieces: tuple[Piece, ...] = field(repr=False, default=())
+
+    @classmethod
+    def from_transcript(
+        cls,
+        transcript: Transcript,
+        *,
+        prompt: str,
+        guarantee: Guarantee,
+        timed: bool,
+        prefill_s: float,
+        options: Mapping[str, Any],
+    ) -> Generation:
+        """Return what has been committed so far; ``timed`` says whether draft lengths follow measured time."""
+        finish, steps, num_prompt_tokens = transcript.finish, transcript.steps, len(transcript.prompt_tokens)
+        return cls(
+            prompt=prompt,
+            text=transcript.text,
+            token_ids=tuple(transcript.tokens[num_prompt_tokens:]),
+            sources=tuple(source for step in steps for source in step.sources),
+            finish_reason="interrupted" if finish is None else finish.reason,
+            stop=None if finish is None else finish.stop,
+            guarantee=guarantee,
+            reproducible=reproducible(guarantee, timed=timed),
+            metrics=Metrics.from_steps(steps, num_prompt_tokens, prefill_s),
+            options=options,
+            steps=tuple(steps),
+            pieces=tuple(piece for pieces in transcript.pieces for piece in pieces),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-able data: everything but the per-step records."""

@@ -34,6 +34,7 @@ class Transcript:
 
     Attributes
     ----------
+    prompt_tokens : tuple of int
     tokens : list of int
         Prompt and emitted tokens; the last one is pending, i.e. in no cache yet.
     steps : list of Step
@@ -50,7 +51,7 @@ class Transcript:
         *,
         logprobs: bool = False,
     ) -> None:
-        self._prompt = tuple(prompt_tokens)
+        self.prompt_tokens = tuple(prompt_tokens)
         self._new_stopper = new_stopper
         self._watch = watch
         self._logprobs = logprobs
@@ -59,7 +60,7 @@ class Transcript:
 
     def rebuild(self) -> None:
         """Derive everything else from ``steps`` again, after an interruption may have left it half done."""
-        self.tokens = list(self._prompt)
+        self.tokens = list(self.prompt_tokens)
         self.pieces: list[list[Piece]] = []
         self._stopper = self._new_stopper()
         self.finish: Finish | None = self._stopper.check_budget()

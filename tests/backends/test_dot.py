@@ -9,7 +9,7 @@ import pytest
 
 from minispec.backends import DOT_DTYPES, Norm, get_backend
 from minispec.backends.formats import encode, round_weights
-from minispec.backends.isa import dot_dtypes
+from minispec.backends.panel.isa import dot_dtypes
 from minispec.errors import OptionError
 from minispec.loading import load_model
 from tests.backends.test_batch_invariance import check_logits, normal, row_dependent_operations
@@ -142,7 +142,7 @@ def test_formats_are_offered_where_the_instruction_is(features, architecture, ex
 
 @pytest.mark.parametrize("dtype", DOT_DTYPES)
 def test_elsewhere_they_are_refused_in_one_line(dtype, monkeypatch):
-    monkeypatch.setattr("minispec.backends.isa.host_dot_dtypes", lambda: ())
+    monkeypatch.setattr("minispec.backends.panel.isa.host_dot_dtypes", lambda: ())
     for backend in ("panel", "numba", "numpy"):
         with pytest.raises(OptionError, match=f"{dtype} needs a CPU with avx512.* Try --dtype float32") as refused:
             load_model("any", backend, dtype)

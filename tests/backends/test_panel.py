@@ -16,8 +16,8 @@ from numba.core.errors import TypingError
 from minispec.backends import DTYPES, Norm, get_backend
 from minispec.backends.base import Backend
 from minispec.backends.formats import ITEM_BYTES
-from minispec.backends.isa import AVX2, AVX512, NEON, choose_isa
 from minispec.backends.panel import PanelBackend
+from minispec.backends.panel.isa import AVX2, AVX512, NEON, choose_isa
 from minispec.errors import InvariantError
 from minispec.model.forward import forward
 from tests.models import bits, feed_rows, random_gpt2
@@ -142,7 +142,7 @@ def test_attention_has_the_bits_of_its_tokens_one_by_one(num_tokens, size):
 
 
 def test_exp_is_accurate_and_keeps_the_ends():
-    from minispec.backends._panel import exp
+    from minispec.backends.panel.elements import exp
 
     x = np.linspace(-86.9, 87.9, 20001, dtype=np.float32)
     found = np.array([exp(v) for v in x], np.float64)
@@ -200,7 +200,7 @@ def panels_of_pieces(find_piece, num_panels, threads, together):
 
 @given(st.integers(1, 300), st.integers(1, 32), st.integers(1, 4))
 def test_pieces_are_all_panels_and_each_once(num_panels, threads, together):
-    from minispec.backends._panel import find_piece
+    from minispec.backends.panel.products import find_piece
 
     threads = min(threads, num_panels)
     assert panels_of_pieces(find_piece, num_panels, threads, together) == list(range(num_panels))
@@ -213,7 +213,7 @@ def test_pieces_that_overlap_are_found():
         first, last = _panel_piece(number, num_panels, threads, together)
         return (first, last + 1) if number < threads else (first, last)
 
-    from minispec.backends._panel import find_piece as _panel_piece
+    from minispec.backends.panel.products import find_piece as _panel_piece
 
     assert panels_of_pieces(wrong, 48, 2, 1) != list(range(48))
 
@@ -234,7 +234,7 @@ def test_who_computes_a_column_does_not_change_its_bits(num_tokens, dtype):
 
 
 def test_an_unknown_cpu_gets_the_plain_rung_and_is_told(monkeypatch, caplog):
-    monkeypatch.setattr("minispec.backends.isa.host_isa", lambda: None)
+    monkeypatch.setattr("minispec.backends.panel.isa.host_isa", lambda: None)
     assert get_backend("panel").name == "numba"
     assert "numba computes instead" in caplog.text
 

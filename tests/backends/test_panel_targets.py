@@ -10,13 +10,14 @@ import dataclasses
 import importlib.util
 import os
 import re
+import sys
 
 import llvmlite.binding as llvm
 import pytest
 from llvmlite import ir
 from numba import types
 
-from minispec.backends.isa import AVX2, AVX512, NEON
+from minispec.backends.panel.isa import AVX2, AVX512, NEON
 
 pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there is no compiler")
 
@@ -48,16 +49,18 @@ def _every_target():
 
 
 def emitter_for(isa, monkeypatch):
-    """Return a second ``_panel_ir``, made for another instruction set."""
-    monkeypatch.setattr("minispec.backends.isa.host_isa", lambda: isa)
-    spec = importlib.util.find_spec("minispec.backends._panel_ir")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    """Return a second ``tile``, made for another instruction set."""
+    monkeypatch.setattr("minispec.backends.panel.isa.host_isa", lambda: isa)
+    for name in ("emit", "tile"):
+        spec = importlib.util.find_spec(f"minispec.backends.panel.{name}")
+        module = importlib.util.module_from_spec(spec)
+        monkeypatch.setitem(sys.modules, spec.name, module)
+        spec.loader.exec_module(module)
     assert module.ISA_HERE is isa
     return module
 
 
-def assembly(panel_ir, cpu, triple, dtype, rows, panels):
+def assembly(tile, cpu, triple, dtype, rows, panels):
     """Return the assembly of one tile."""
     try:
         target = llvm.Target.from_triple(triple)
@@ -71,7 +74,7 @@ def assembly(panel_ir, cpu, triple, dtype, rows, panels):
     arguments = [single, weight, weight, size, single, size]
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), arguments), "tile")
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-    panel_ir._tile(panel_ir.Emitter(builder), getattr(types, dtype), rows, panels, *function.args)
+    tile.emit_tile(tile.Emitter(builder), getattr(types, dtype), rows, panels, *function.args)
     builder.ret_void()
     compiled = llvm.parse_assembly(str(module))
     compiled.verify()
@@ -119,10 +122,10 @@ def faults(isa, triple, text, sums):
 @pytest.mark.parametrize("cpu", TARGETS)
 def test_sums_stay_in_registers(cpu, dtype, monkeypatch):
     isa, triple = TARGETS[cpu]
-    panel_ir = emitter_for(isa, monkeypatch)
+    tile = emitter_for(isa, monkeypatch)
     for rows in {1, 2, 3, isa.max_rows // 2, isa.max_rows}:
-        for panels in {1, isa.panels_at_once(rows, panel_ir._BYTES[getattr(types, dtype)])}:
-            text = assembly(panel_ir, cpu, triple, dtype, rows, panels)
+        for panels in {1, isa.panels_at_once(rows, tile.ITEM_BYTES[getattr(types, dtype)])}:
+            text = assembly(tile, cpu, triple, dtype, rows, panels)
             assert faults(isa, triple, text, rows * panels * isa.vectors) == [], (rows, panels)
 
 

@@ -17,6 +17,7 @@ from minispec.drafters import CascadeDrafter, LayerSkipDrafter, NgramDrafter, Su
 from minispec.drafters.shapes import fixed_tree
 from minispec.generation import Emitted, Finished, Prefilled, Stream, Verified
 from minispec.generation.audit import AuditedSession
+from minispec.generation.deliveries import Deliveries
 from minispec.generation.limits import Limits
 from minispec.model.toy import TableModel
 from minispec.model.tree_session import TreeSession
@@ -190,14 +191,14 @@ def test_ctrl_c_at_every_line_comes_to_the_same_end():
 def test_ctrl_c_before_a_delivery_is_noted_does_not_tell_the_event_again(number, monkeypatch):
     """The consumer has come back for the next event, so it has the last one."""
     told = [event for event in map(tellings, new_stream(3)) if event]
-    stream, calls, noted = new_stream(3), itertools.count(1), Stream._note_delivery
+    stream, calls, noted = new_stream(3), itertools.count(1), Deliveries.note
 
     def note(self):
         if next(calls) == number:
             raise KeyboardInterrupt
         noted(self)
 
-    monkeypatch.setattr(Stream, "_note_delivery", note)
+    monkeypatch.setattr(Deliveries, "note", note)
     events = []
     with pytest.raises(KeyboardInterrupt):
         events.extend(stream)  # what came before the interruption stays

@@ -1,4 +1,4 @@
-"""The panel backend where the CPU has dot-product instructions: two more formats, for the kernels of ``_panel_dot``."""
+"""The panel backend where the CPU has dot-product instructions: two more formats."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from minispec.backends import formats
-from minispec.backends._panel_ir import PANEL
 from minispec.backends.arrays import allocate_weights
 from minispec.backends.base import Array, Backend, Block, Index, Linear
-from minispec.backends.isa import ISA
-from minispec.backends.panel import PanelBackend
+from minispec.backends.panel.backend import PanelBackend
+from minispec.backends.panel.emit import PANEL
+from minispec.backends.panel.isa import ISA
 
 _BIAS = np.int16(128)
 
@@ -93,7 +93,9 @@ class DotPanelBackend(PanelBackend):
 
     def _kernel(self, matrix: Linear) -> tuple[Callable[..., Array], int]:
         if isinstance(matrix, DotLinear):
-            from minispec.backends import _panel_dot  # for these formats only: a command's start is counted in ms
+            from minispec.backends.panel import (
+                dot_products,  # for these formats only: a command's start is counted in ms
+            )
 
-            return _panel_dot.linear, _panel_dot.columns_for(matrix.weight.dtype)
+            return dot_products.linear, dot_products.columns_for(matrix.weight.dtype)
         return super()._kernel(matrix)

@@ -1,56 +1,25 @@
-"""The panel backend: the kernels of ``_panel`` behind the interface of ``base``."""
+"""The panel backend: the kernels of this folder behind the interface of ``base``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.backends import _panel, formats, threads
-from minispec.backends._panel_ir import PANEL
+from minispec.backends import formats, threads
 from minispec.backends.arrays import allocate_aligned, allocate_weights
 from minispec.backends.base import MLP, Array, Attention, Backend, Block, Cache, Feed, Index, Linear, Norm
-from minispec.backends.isa import ISA
-from minispec.errors import InvariantError
+from minispec.backends.panel import attention, elements, products, stack
+from minispec.backends.panel.emit import PANEL
+from minispec.backends.panel.isa import ISA
+from minispec.backends.panel.layout import Layout
 
 _SHORT_FORWARD = 4_000_000  # multiply-adds: a draft of 1.6M parameters decoding, or catching up by a second token
 _NONE_1D = np.zeros(0, np.float32)
 _NONE_2D = np.zeros((0, 0), np.float32)
 _NO_MASK = np.zeros((0, 0), np.bool_)
-
-
-class Layout:
-    """The addresses of a stack of layers, for :func:`_panel.layers`. A cache keeps it from one forward to the next.
-
-    Parameters
-    ----------
-    blocks : sequence of Block
-        Packed by the backend, all in one format and of the same sizes.
-    scale : callable
-        See :meth:`Backend.layers`.
-    """
-
-    def __init__(self, blocks: Sequence[Block], scale: Callable[[int], float]) -> None:
-        self.blocks = blocks  # keeps the arrays alive, whose addresses follow
-        layers = []
-        for block in blocks:
-            arrays: list[Any] = [block.ln_1.weight, block.ln_1.bias, block.ln_2.weight, block.ln_2.bias]
-            for matrix in (block.attn.c_attn, block.attn.c_proj, block.mlp.c_fc, block.mlp.c_proj):
-                arrays += [matrix.weight, matrix.scale, matrix.bias]
-            layers.append(arrays)
-        if len({tuple((array.dtype, array.shape) for array in arrays) for arrays in layers}) > 1:
-            raise InvariantError("layers of different formats or sizes cannot be run as one stack")
-        self.addresses = np.array([[array.ctypes.data for array in arrays] for arrays in layers], np.int64)
-        self.epsilons = np.array([(block.ln_1.epsilon, block.ln_2.epsilon) for block in blocks], np.float32)
-        self.scales = np.array([scale(layer) for layer in range(len(blocks))], np.float32)
-        matrix = blocks[0].mlp.c_fc
-        self.empty_panels = matrix.weight[:0, :0, :0].copy()
-        self.columns = _panel.columns_for(matrix.weight.dtype)
-        self.scaled = matrix.scale is not None and matrix.scale.size > 0
-        self.num_inner = matrix.num_outputs
 
 
 class PanelBackend(Backend):
@@ -102,13 +71,13 @@ class PanelBackend(Backend):
     def layer_norm(self, x: Array, norm: Norm) -> Array:
         """See :meth:`Backend.layer_norm`."""
         y = np.empty_like(x)
-        _panel.normalise(x, norm.weight, norm.bias, np.float32(norm.epsilon), y)
+        elements.normalise(x, norm.weight, norm.bias, np.float32(norm.epsilon), y)
         return y
 
     def activation(self, x: Array, name: str) -> Array:
         """See :meth:`Backend.activation`."""
         y = x.copy()
-        _panel.activate(y.reshape(-1), _panel.ACTIVATIONS[name])
+        elements.activate(y.reshape(-1), elements.ACTIVATIONS[name])
         return y
 
     def matmul(self, x: Array, matrix: Linear) -> Array:
@@ -135,7 +104,7 @@ class PanelBackend(Backend):
             matrix.weight,
             matrix.scale,
             matrix.bias,
-            _panel.ACTIVATIONS[activation],
+            elements.ACTIVATIONS[activation],
             _NONE_2D if residual is None else residual,
             matrix.num_outputs,
             self._num_threads(len(x)),
@@ -143,16 +112,16 @@ class PanelBackend(Backend):
 
     def _kernel(self, matrix: Linear) -> tuple[Callable[..., Array], int]:
         """Return the compiled body of :meth:`linear` for a matrix, and the address of what it calls in each thread."""
-        return _panel.linear, _panel.columns_for(matrix.weight.dtype)
+        return products.linear, products.columns_for(matrix.weight.dtype)
 
     def embed(self, wte: Linear, wpe: Array, tokens: Index, positions: Index) -> Array:
         """See :meth:`Backend.embed`."""
-        return _panel.embed(wte.weight, wte.scale, wte.num_outputs, wpe, tokens, positions)
+        return stack.embed(wte.weight, wte.scale, wte.num_outputs, wpe, tokens, positions)
 
     def project(self, x: Array, matrix: Linear, norm: Norm, cache: Cache, layer: int, feed: Feed) -> Array:
         """See :meth:`Backend.project`."""
         qkv = self.linear(x, matrix, norm=norm)
-        return _panel.split(qkv, cache.keys[layer], cache.values[layer], feed.pages, feed.slots)
+        return attention.split(qkv, cache.keys[layer], cache.values[layer], feed.pages, feed.slots)
 
     def attention(
         self,
@@ -166,8 +135,8 @@ class PanelBackend(Backend):
     ) -> Array:
         """See :meth:`Backend.attention`."""
         mask = _NO_MASK if visible is None else np.ascontiguousarray(visible)
-        return _panel.attention(
-            _panel.attend_at(),
+        return attention.attention(
+            attention.attend_at(),
             queries,
             keys,
             values,
@@ -195,10 +164,10 @@ class PanelBackend(Backend):
         layout = cache.recordings.get("layout")
         if layout is None or layout.blocks is not blocks:
             layout = cache.recordings["layout"] = Layout(blocks, scale)
-        return _panel.layers(
+        return stack.layers(
             x,
             layout.columns,
-            _panel.attend_at(),
+            attention.attend_at(),
             layout.addresses,
             layout.epsilons,
             layout.scales,
@@ -206,7 +175,7 @@ class PanelBackend(Backend):
             layout.scaled,
             layout.num_inner,
             feed.num_layers,
-            _panel.ACTIVATIONS[activation],
+            elements.ACTIVATIONS[activation],
             cache.keys,
             cache.values,
             feed.pages,
@@ -225,12 +194,12 @@ class PanelBackend(Backend):
     def linear_shares(self, x: Array, matrix: Linear) -> int:
         """Return how many threads share the work of :meth:`linear`; more than one is a parallel region."""
         work = x.size * matrix.num_outputs
-        return int(_panel.num_shares(work, len(matrix.weight), self._num_threads(len(x))))
+        return int(products.num_shares(work, len(matrix.weight), self._num_threads(len(x))))
 
     def attention_shares(self, queries: Array, ends: Index) -> int:
         """Return the same for :meth:`attention`."""
         tokens, heads, size = queries.shape
-        return int(_panel.num_shares(2 * heads * size * int(ends.sum()), tokens * heads, self._num_threads(tokens)))
+        return int(products.num_shares(2 * heads * size * int(ends.sum()), tokens * heads, self._num_threads(tokens)))
 
     def _num_threads(self, rows: int) -> int:
         """Return the threads of a forward: one if it is so short that waking others gains nothing."""

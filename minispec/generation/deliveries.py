@@ -1,0 +1,33 @@
+"""Beside stop 13: what of a run has reached its reader."""
+
+from __future__ import annotations
+
+from minispec.generation.events import Emitted, Event, Finished, Verified
+
+
+class Deliveries:
+    """Which events were delivered: handed out to a reader that has come back for the next.
+
+    Attributes
+    ----------
+    last : Event or None
+        What was handed out last.
+    num_verified, num_emitted : int
+        Steps whose Verified, whose Emitted event was delivered.
+    finished : bool
+        Whether the last event of the run was.
+    """
+
+    def __init__(self) -> None:
+        self.last: Event | None = None
+        self.num_verified = self.num_emitted = 0
+        self.finished = False
+
+    def note(self) -> None:
+        """Count the last event as delivered: its reader has come back. To do so again changes nothing."""
+        if isinstance(self.last, Verified):
+            self.num_verified = self.last.step + 1
+        if isinstance(self.last, Emitted):
+            self.num_emitted = self.last.step + 1
+        if isinstance(self.last, Finished):
+            self.finished = True

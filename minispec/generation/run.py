@@ -1,0 +1,215 @@
+"""Beside stop 13: a run, which drives the loop, keeps its clock and says what happens.
+
+The loop's asks are passed on; what it has done becomes events, and while these are read the clock stands still.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from minispec.backends.base import Array
+from minispec.control import FixedGamma, GammaPolicy
+from minispec.drafters import Drafter, NoDrafter
+from minispec.generation.audit import audit_step
+from minispec.generation.deliveries import Deliveries
+from minispec.generation.events import Drafted, Emitted, Event, Finished, Prefilled, Verified
+from minispec.generation.guarantee import guarantee
+from minispec.generation.limits import Limits
+from minispec.generation.loop import decode
+from minispec.generation.ready import make_ready
+from minispec.generation.result import Generation
+from minispec.generation.stopping import Stopper
+from minispec.generation.stopwatch import Stopwatch
+from minispec.generation.transcript import Transcript
+from minispec.model.asks import Ask, ask_for, ask_prefill
+from minispec.model.tree_session import TreeSession
+from minispec.noise import Noise
+from minispec.records import Draft, Step
+from minispec.sampling import Sampler
+from minispec.tokenizer import Tokenizer
+from minispec.verifiers import Verifier, get_verifier
+
+REJECTION = get_verifier("rejection")
+_NO_LOGITS = np.empty((0, 0), np.float32)
+
+
+class Run:
+    """One generation, from its prompt to its end; :class:`minispec.generation.stream.Stream` is how it is read.
+
+    Parameters
+    ----------
+    prompt_tokens : sequence of int
+        At least one.
+    target : TreeSession
+    drafter : Drafter or None
+        None decodes plainly; rule and policy then have nothing to do.
+    sampler : Sampler
+    noise : Noise
+    limits : Limits
+    policy : GammaPolicy
+        How many tokens to draft.
+    tokenizer : Tokenizer or None
+        For the text and the stop strings.
+    verifier : Verifier
+        The rule that judges drafts.
+    logprobs : bool
+        Record log probabilities, p, q and acceptance per token.
+    audit : bool
+        Check lengths and counters after every step; the forwards are checked by handing in an ``AuditedSession``.
+    prompt : str
+    options : mapping
+        Recorded in the result.
+    clock : callable
+        Seconds.
+    """
+
+    def __init__(
+        self,
+        prompt_tokens: Sequence[int],
+        target: TreeSession,
+        drafter: Drafter | None,
+        sampler: Sampler,
+        noise: Noise,
+        limits: Limits,
+        *,
+        policy: GammaPolicy | None = None,
+        tokenizer: Tokenizer | None = None,
+        verifier: Verifier = REJECTION,
+        logprobs: bool = False,
+        audit: bool = False,
+        prompt: str = "",
+        options: Mapping[str, Any] | None = None,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self.target = target
+        self.speculates = drafter is not None
+        self.drafter = NoDrafter() if drafter is None else drafter
+        self._tokenizer = tokenizer
+        self._prompt = prompt
+        self._prompt_tokens = tuple(prompt_tokens)
+        self._sampler = sampler
+        self._noise = noise
+        self._policy = policy if policy is not None and self.speculates else FixedGamma(5 if self.speculates else 0)
+        self._verifier = verifier if self.speculates else REJECTION
+        self._audit = audit
+        self._clock = clock
+        self._watch = Stopwatch(clock)
+        self._options = dict(options or {})
+        self._transcript = Transcript(
+            prompt_tokens, lambda: Stopper(limits, tokenizer, len(prompt_tokens)), self._watch, logprobs=logprobs
+        )
+        self._prefill_s: float | None = None
+        self._other_forwards = 0
+        self._num_observed = 0  # steps that the policy has seen
+        self._deliveries = Deliveries()
+
+    @property
+    def tokens(self) -> tuple[int, ...]:
+        """Prompt and committed tokens so far."""
+        return tuple(self._transcript.tokens)
+
+    @property
+    def generation(self) -> Generation:
+        """What has been generated so far; ``finish_reason`` is "interrupted" until the end."""
+        return Generation.from_transcript(
+            self._transcript,
+            prompt=self._prompt,
+            guarantee=guarantee(
+                self._verifier if self.speculates else None,
+                temperature=self._sampler.params.temperature,
+                batch_invariant=self.target.model.batch_invariant,
+            ),
+            timed=self._policy.timed,
+            prefill_s=self._prefill_s or 0.0,
+            options=self._options,
+        )
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """Return the text of some tokens; their ids where there is no tokenizer."""
+        return " ".join(map(str, tokens)) if self._tokenizer is None else self._tokenizer.decode(tokens)
+
+    def drive(self) -> Generator[Ask | Event, Array | None, None]:
+        """Yield what the run needs (an ask, to be sent the logits) and what happens, from wherever it was left."""
+        self._set_back()
+        transcript = self._transcript
+        yield from self._prefill()
+        for step in transcript.steps[self._deliveries.num_emitted :]:
+            yield from self._report_committed(step)
+        self._other_forwards = self.target.num_forwards - len(transcript.steps)  # the prefill's and interrupted steps'
+        loop = decode(
+            transcript,
+            self.target,
+            self.drafter,
+            sampler=self._sampler,
+            noise=self._noise,
+            verify=self._verifier.verify,
+            policy=self._policy,
+        )
+        self._watch.start()
+        asked = next(loop, None)
+        while asked is not None:
+            logits = None
+            if isinstance(asked, Ask):
+                logits = yield asked
+                self._watch.note_forward()
+            else:
+                yield from self._tell(asked)
+            try:
+                asked = loop.send(_NO_LOGITS if logits is None else logits)
+            except StopIteration:
+                break
+        yield Finished(self.generation)
+
+    def _tell(self, done: Draft | Step) -> Iterator[Event]:
+        """Yield the events of what the loop has done, while the clock stands still."""
+        if isinstance(done, Draft):
+            self._watch.note_draft()
+            if self.speculates:
+                number, position = len(self._transcript.steps), len(self._transcript.tokens)
+                yield Drafted.from_draft(done, number, position, self._watch.draft_s)
+            self._watch.resume()
+            return
+        self._observe()
+        if self._audit:
+            audit_step(self._transcript, self.target, self._other_forwards)
+        yield from self._report_committed(done)
+        self._watch.start()
+
+    def _report_committed(self, step: Step) -> Iterator[Event]:
+        """Say of a committed step what has not been said yet."""
+        if self.speculates and step.index == self._deliveries.num_verified:
+            yield Verified.from_step(step)
+        yield Emitted.from_step(step, self._transcript.pieces[step.index])
+
+    def _observe(self) -> None:
+        """Let the policy learn from each committed step once, also after an interruption."""
+        steps = self._transcript.steps
+        while self._num_observed < len(steps):
+            self._num_observed += 1
+            self._policy.observe(steps[self._num_observed - 1])
+
+    def _prefill(self) -> Generator[Ask | Event, Array | None, None]:
+        """Feed all committed tokens but the last, as far as caches lack them; what must be compiled is compiled before.
+
+        Only the first time is it an event: a run that was left has its tokens in the caches, unless these were cleared.
+        """
+        draft_session = getattr(self.drafter, "session", None)
+        make_ready([self.target.model, None if draft_session is None else draft_session.model])
+        started, known = self._clock(), self.tokens[:-1]
+        yield from ask_prefill(self.target, known)
+        yield from ask_for(self.drafter.prefill(known))
+        if self._prefill_s is None:
+            self._prefill_s = self._clock() - started
+            yield Prefilled(len(self._prompt_tokens), self._prefill_s)
+
+    def _set_back(self) -> None:
+        """Make transcript, policy and caches agree on the committed steps, whatever an interruption left behind."""
+        self._transcript.rebuild()
+        self._observe()
+        length = len(self._transcript.tokens) - 1
+        self.target.rollback(length)
+        self.drafter.rollback(length)
