@@ -10,7 +10,7 @@ alone, and rows of a forward do not see one another.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -128,6 +128,7 @@ class Engine:
         self._runs: dict[int, _Run] = {}
         self._ended: dict[int, Generation] = {}
         self._told: list[tuple[int, Event]] = []
+        self._handed_out: tuple[int, Event] | None = None
         self._num_added = 0
         self.num_forwards = 0
         self.num_rows = 0
@@ -195,14 +196,23 @@ class Engine:
         """How often a request had to make room for others."""
         return self._scheduler.num_preemptions
 
-    def __iter__(self) -> Iterator[tuple[int, Event]]:
-        """Yield what happens, and to which request, until all have ended."""
-        while not self.is_idle:
-            if not self._told:
+    def __iter__(self) -> Engine:
+        return self
+
+    def __next__(self) -> tuple[int, Event]:
+        """Return what has happened next, and to which request; stop when all have ended."""
+        if self._told and self._told[0] is self._handed_out:  # the consumer has come back for the next
+            del self._told[0]
+        try:
+            while not self._told:
+                if not self._runs:
+                    raise StopIteration
                 self._step()
-            while self._told:
-                yield self._told[0]
-                del self._told[0]  # not before: who is interrupted while he looks at it sees it again
+            self._handed_out = self._told[0]
+            return self._handed_out
+        except BaseException:
+            self._handed_out = None  # nothing was: it comes again
+            raise
 
     def run(self) -> list[Generation]:
         """Run until all requests have ended; return their results in the order of their numbers."""
@@ -235,6 +245,9 @@ class Engine:
         except BaseException:
             for run in self._runs.values():
                 self._leave(run)
+            for model in self._shared.values():  # a page may have been taken and not yet noted
+                if model.pool is not None:
+                    model.pool.clear()
             raise
 
     def _answer_all(self) -> None:
