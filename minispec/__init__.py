@@ -6,9 +6,20 @@
 (3, 8192)
 """
 
+from minispec.batching import Engine, generate_many
 from minispec.generation import Generation, Stream, generate, stream
 from minispec.loading import load_model, load_tokenizer
 
 __version__ = "0.1.0"
 
-__all__ = ["Generation", "Stream", "__version__", "generate", "load_model", "load_tokenizer", "stream"]
+__all__ = [
+    "Engine",
+    "Generation",
+    "Stream",
+    "__version__",
+    "generate",
+    "generate_many",
+    "load_model",
+    "load_tokenizer",
+    "stream",
+]
