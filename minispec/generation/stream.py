@@ -168,6 +168,11 @@ class Stream:
         self._set_back()
 
     @property
+    def policy(self) -> GammaPolicy:
+        """How many tokens are drafted."""
+        return self._policy
+
+    @property
     def last_event(self) -> Event | None:
         """The event that was handed out last, until the next call asks for another."""
         return self._handed_out
