@@ -24,17 +24,18 @@ from minispec.drafters import Drafter
 from minispec.drafters.build import load_draft
 from minispec.drafters.layerskip import AskLayers
 from minispec.errors import OptionError
-from minispec.generation.api import open_stream
 from minispec.generation.events import Event, Finished, Prefilled
+from minispec.generation.open import open_stream
 from minispec.generation.options import Options
 from minispec.generation.prepare import check_together, find_setting
 from minispec.generation.result import Generation
 from minispec.generation.stream import Stream
 from minispec.loading import load_model
 from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
+from minispec.model.asks import Ask
 from minispec.model.language_model import LanguageModel
 from minispec.model.paged import PAGE_SIZE, OutOfPagesError, PagedModel
-from minispec.model.session import Ask, Session, count_shared
+from minispec.model.session import Session, count_shared
 from minispec.model.together import answer_together
 from minispec.noise import Noise
 

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from minispec.backends.base import Array, Feed
 from minispec.errors import InvariantError
+from minispec.model.asks import Ask
 from minispec.model.language_model import LanguageModel
-from minispec.model.session import Ask, Session
+from minispec.model.session import Session
 
 
 class TreeSession(Session):
