@@ -10,7 +10,8 @@ alone, and rows of a forward do not see one another.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -18,6 +19,7 @@ from minispec.backends import BACKENDS
 from minispec.backends.base import Array
 from minispec.backends.formats import AUTO
 from minispec.batching.scheduler import Scheduler
+from minispec.control.load import Load, LoadGamma, RowTimes
 from minispec.drafters import Drafter
 from minispec.drafters.build import load_draft
 from minispec.drafters.layerskip import AskLayers
@@ -81,6 +83,8 @@ class Engine:
         Slots per page. With ``n_positions`` of them, each request has its whole context set aside.
     max_rows : int
         Rows of a forward beyond which no second prompt joins it.
+    clock : callable
+        Seconds.
 
     Attributes
     ----------
@@ -113,6 +117,7 @@ class Engine:
         kv_memory: int | None = None,
         page_size: int = PAGE_SIZE,
         max_rows: int = 256,
+        clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         for name, count in (("max_running", max_running), ("page_size", page_size), ("max_rows", max_rows)):
             if count < 1:
@@ -129,7 +134,10 @@ class Engine:
         self._runs: dict[int, _Run] = {}
         self._ended: dict[int, Generation] = {}
         self._told: list[tuple[int, Event]] = []
+        self._handed_out: tuple[int, Event] | None = None
         self._num_added = 0
+        self._clock = clock
+        self._load_now = Load()
         self.num_forwards = 0
         self.num_rows = 0
 
@@ -152,13 +160,16 @@ class Engine:
         noise : Noise, optional
         stop : str or sequence of str
         **options
-            See :class:`minispec.generation.options.Options`.
+            See :class:`minispec.generation.options.Options`. Here ``gamma`` may also be ``"load"``: see
+            :mod:`minispec.control.load`.
 
         Raises
         ------
         InputError
             If the request cannot be served, by its options or because it needs more pages than there are.
         """
+        if options.get("gamma") == "load":
+            options["gamma"] = LoadGamma(self._load_now)
         settings = Options(stop=(stop,) if isinstance(stop, str) else tuple(stop), **options)
         if isinstance(draft, str):
             check_together(draft, settings)
@@ -196,14 +207,23 @@ class Engine:
         """How often a request had to make room for others."""
         return self._scheduler.num_preemptions
 
-    def __iter__(self) -> Iterator[tuple[int, Event]]:
-        """Yield what happens, and to which request, until all have ended."""
-        while not self.is_idle:
-            if not self._told:
+    def __iter__(self) -> Engine:
+        return self
+
+    def __next__(self) -> tuple[int, Event]:
+        """Return what has happened next, and to which request; stop when all have ended."""
+        if self._told and self._told[0] is self._handed_out:  # the consumer has come back for the next
+            del self._told[0]
+        try:
+            while not self._told:
+                if not self._runs:
+                    raise StopIteration
                 self._step()
-            while self._told:
-                yield self._told[0]
-                del self._told[0]  # not before: who is interrupted while he looks at it sees it again
+            self._handed_out = self._told[0]
+            return self._handed_out
+        except BaseException:
+            self._handed_out = None  # nothing was: it comes again
+            raise
 
     def run(self) -> list[Generation]:
         """Run until all requests have ended; return their results in the order of their numbers."""
@@ -236,6 +256,9 @@ class Engine:
         except BaseException:
             for run in self._runs.values():
                 self._leave(run)
+            for model in self._shared.values():  # a page may have been taken and not yet noted
+                if model.pool is not None:
+                    model.pool.clear()
             raise
 
     def _answer_all(self) -> None:
@@ -244,25 +267,30 @@ class Engine:
         prompts = [(run.number, len(run.ask.tokens)) for run in asking if run.ask is not None and run.prefills]
         chosen = self._scheduler.choose_prefills(prompts, len(asking) - len(prompts))
         active = [run for run in asking if not run.prefills or run.number in chosen]
+        policies = [run.stream.policy for run in asking if not run.prefills]
+        ours = [policy for policy in policies if isinstance(policy, LoadGamma)]
+        self._load_now.begin_step(ours, len(policies) - len(ours))
         while drafting := [run for run in active if run.ask is not None and not run.verifies]:
             fed_prompt = [run for run in drafting if run.prefills]
-            self._answer(drafting)
+            self._answer(drafting, self._load_now.draft)
             active = [run for run in active if not (run in fed_prompt and run.prefills)]
         verifying = [run for run in active if run.ask is not None]
         if verifying:
-            self.num_rows += self._answer(verifying)
+            self.num_rows += self._answer(verifying, self._load_now.target)
             self.num_forwards += 1
 
-    def _answer(self, runs: list[_Run]) -> int:
-        """Answer what these runs ask, as far as memory allows; return how many tokens were fed."""
+    def _answer(self, runs: list[_Run], times: RowTimes) -> int:
+        """Answer what these runs ask, as far as memory allows, and note the time; return how many tokens were fed."""
         answers: list[Array] = []
+        started = self._clock()
         while runs and not answers:
             try:
                 answers = answer_together([run.ask for run in runs if run.ask is not None])
             except OutOfPagesError:
                 victim = self._make_room()
                 runs = [run for run in runs if run is not victim]
-        num_tokens = sum(len(run.ask.tokens) for run in runs if run.ask is not None)
+        num_tokens = sum(run.ask.num_tokens for run in runs if run.ask is not None)
+        times.add(num_tokens, self._clock() - started)
         for run, logits in zip(runs, answers, strict=True):
             self._advance(run, logits)
         return num_tokens

@@ -108,6 +108,11 @@ class Run:
         self._deliveries = Deliveries()
 
     @property
+    def policy(self) -> GammaPolicy:
+        """How many tokens are drafted."""
+        return self._policy
+
+    @property
     def tokens(self) -> tuple[int, ...]:
         """Prompt and committed tokens so far."""
         return tuple(self._transcript.tokens)

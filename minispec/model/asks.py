@@ -29,6 +29,11 @@ class Ask:
     tokens: Sequence[int]
     num_logits: int
 
+    @property
+    def num_tokens(self) -> int:
+        """Tokens to be fed."""
+        return len(self.tokens)
+
     def answer(self) -> Array:
         """Run a forward for this ask alone."""
         return self.session.score(self.tokens, self.num_logits)

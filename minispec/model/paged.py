@@ -1,7 +1,7 @@
 """Pages: the caches of many texts in one memory; a text takes pages of a few slots each when it needs them.
 
-A cache that sets a whole context aside for every text wastes what the text never fills. Here a text has a table of pages
-and wastes less than one page; a rollback gives pages back; texts that begin alike share the pages they have in common.
+A cache that sets a whole context aside for every text wastes what the text never fills. Here a text has a table of
+pages and wastes less than one page. A rollback gives pages back. Texts that begin alike share what they have in common.
 Attention reads the slots in the text's order, so a text's bits are those it has in a :class:`KVCache` of its own.
 
 Source: PagedAttention (Kwon et al. 2023, "Efficient Memory Management for Large Language Model Serving with
@@ -68,8 +68,12 @@ class PagePool:
         self.keys: Array = backend.zeros(shape, dtype)
         self.values: Array = backend.zeros(shape, dtype)
         self.recordings: dict[Any, Any] = {}
+        self.clear()
+
+    def clear(self) -> None:
+        """Free every page, whoever held it, and forget what was published: nobody may use his pages any more."""
         self._holders: Counter[int] = Counter()
-        self._blank = list(range(num_pages))[::-1]
+        self._blank = list(range(self.num_pages))[::-1]
         self._remembered: dict[int, None] = {}  # free but published, the longest free first
         self._published: dict[bytes, int] = {}
         self._beginnings: dict[int, bytes] = {}  # of each published page, its text up to its end

@@ -152,6 +152,11 @@ class AskTree(Ask):
     nodes: Sequence[int]
     parents: Sequence[int]
 
+    @property
+    def num_tokens(self) -> int:
+        """Tokens and nodes to be fed."""
+        return len(self.tokens) + len(self.nodes)
+
     def answer(self) -> Array:
         """Run a forward for this ask alone."""
         if not self.tokens:
