@@ -101,12 +101,12 @@ _SHORT.maxlong = 30
 _SHORT.maxlevel = 3
 
 
-def shown(value: Any) -> str:
+def quote(value: Any) -> str:
     """Quote a value in a message: one printable line of at most about 100 characters, whatever a file put there."""
     return _one_line(ascii(value) if isinstance(value, str) and len(value) <= 60 else _SHORT.repr(value), 100)
 
 
-def reason(error: BaseException) -> str:
+def explain(error: BaseException) -> str:
     """Return what a library says went wrong, as one printable line of at most 160 characters."""
     return _one_line(str(error), 160) or type(error).__name__
 

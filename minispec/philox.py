@@ -68,7 +68,7 @@ class PhiloxNoise:
         # A subnormal probability may push its finishing time to infinity; and where nothing is compiled
         # (NUMBA_DISABLE_JIT), additions around 2**64 would warn.
         with np.errstate(over="ignore"):
-            token = int(self._race.winner(probs, self._words(at)))
+            token = int(self._race.find_winner(probs, self._words(at)))
         if token < 0:
             raise InvariantError(f"no token has a positive probability at {at}")
         return token

@@ -83,7 +83,7 @@ def uniform(words: NDArray[np.uint64], token: int) -> float:
 
 
 @jit(nogil=True, error_model="numpy")
-def winner(probs: NDArray[np.float64], words: NDArray[np.uint64]) -> int:
+def find_winner(probs: NDArray[np.float64], words: NDArray[np.uint64]) -> int:
     """Return the token x with the smallest -log(1 - u_x) / p_x, or -1 if no p_x is positive.
 
     Parameters

@@ -7,20 +7,20 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
-from minispec.errors import OptionError, shown
+from minispec.errors import OptionError, quote
 
 Read = Callable[[str], Any]
 """Turns a value's text into the value, or raises ValueError with the rule it broke."""
 
 
-def whole(text: str) -> int:
+def read_whole(text: str) -> int:
     """Read a whole number."""
     if not re.fullmatch(r"-?[0-9]{1,18}", text):
         _refuse("a whole number")
     return int(text)
 
 
-def number(text: str) -> float:
+def read_number(text: str) -> float:
     """Read a finite number."""
     try:
         value = float(text)
@@ -31,7 +31,7 @@ def number(text: str) -> float:
     return value
 
 
-def one_of(*names: str) -> Read:
+def expect_one_of(*names: str) -> Read:
     """Return a reader of one of ``names``."""
 
     def read(text: str) -> str:
@@ -42,12 +42,12 @@ def one_of(*names: str) -> Read:
     return read
 
 
-def flag(text: str) -> bool:
+def read_flag(text: str) -> bool:
     """Read ``true`` or ``false``."""
-    return bool(one_of("true", "false")(text) == "true")
+    return bool(expect_one_of("true", "false")(text) == "true")
 
 
-def matching(pattern: str, rule: str) -> Read:
+def expect_match(pattern: str, rule: str) -> Read:
     """Return a reader of text that matches ``pattern`` as a whole; ``rule`` says so in words."""
 
     def read(text: str) -> str:
@@ -58,7 +58,7 @@ def matching(pattern: str, rule: str) -> Read:
     return read
 
 
-def split(spec: str) -> tuple[str, str | None]:
+def split_spec(spec: str) -> tuple[str, str | None]:
     """Return the kind and what follows its colon, None where there is no colon."""
     kind, colon, rest = spec.partition(":")
     return kind, rest if colon else None
@@ -76,7 +76,7 @@ def read_options(
     spec : str
         The whole of what was written.
     kind, rest : str
-        Its parts, see :func:`split`.
+        Its parts, see :func:`split_spec`.
     keys : mapping of key to (reader, default)
     example : str
         One that works.
@@ -93,7 +93,7 @@ def read_options(
     """
 
     def refuse(problem: str) -> NoReturn:
-        raise OptionError(f"{what} {shown(spec)}: {problem}. Try {example}")
+        raise OptionError(f"{what} {quote(spec)}: {problem}. Try {example}")
 
     if rest is not None and not keys:
         refuse(f"{kind} takes no options")
@@ -102,14 +102,14 @@ def read_options(
     for pair in [] if rest is None else rest.split(","):
         key, equals, value = pair.partition("=")
         if key not in keys or not equals:
-            refuse(f"{shown(pair)} is none of its keys; {kind}'s options are {', '.join(keys)}")
+            refuse(f"{quote(pair)} is none of its keys; {kind}'s options are {', '.join(keys)}")
         if key in given:
             refuse(f"{key} is given twice")
         given.add(key)
         try:
             options[key] = keys[key][0](value)
         except ValueError as rule:
-            refuse(f"{key} is {shown(value)}; it must be {rule}")
+            refuse(f"{key} is {quote(value)}; it must be {rule}")
     return options
 
 

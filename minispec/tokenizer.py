@@ -15,7 +15,7 @@ from pathlib import Path
 import tokenizers
 from tokenizers import decoders, models, pre_tokenizers
 
-from minispec.errors import ModelFileError, PromptError, reason, shown
+from minispec.errors import ModelFileError, PromptError, explain, quote
 
 END_OF_TEXT = "<|endoftext|>"
 
@@ -46,7 +46,7 @@ class Tokenizer:
     def __init__(self, backend: tokenizers.Tokenizer, name: str = "tokenizer") -> None:
         if "ByteLevel(" not in repr(backend.decoder):  # alone or in a Sequence; nothing else gives tokens bytes
             raise ModelFileError(
-                f"{name} is not byte-level: its decoder is {shown(backend.decoder)}; minispec reads byte-level BPE "
+                f"{name} is not byte-level: its decoder is {quote(backend.decoder)}; minispec reads byte-level BPE "
                 "tokenizers (the GPT-2 family). Convert the model, or pick another"
             )
         backend.no_truncation()  # a file may ask for either, and both would change a prompt
@@ -58,7 +58,7 @@ class Tokenizer:
         self._bytes: dict[int, bytes] = {}
         for text, token in backend.get_vocab(with_added_tokens=True).items():
             if token in self._bytes and token not in added:
-                raise ModelFileError(f"{name}: two tokens have the id {token}, one is {shown(text)}. Fetch it again")
+                raise ModelFileError(f"{name}: two tokens have the id {token}, one is {quote(text)}. Fetch it again")
             if token in added:
                 self._bytes[token] = b"" if token in specials else added[token].encode()
             else:
@@ -66,7 +66,7 @@ class Tokenizer:
                     self._bytes[token] = bytes(alphabet[character] for character in text)
                 except KeyError:
                     raise ModelFileError(
-                        f"{name}: token {token} is {shown(text)}, which is not a string of byte symbols; minispec "
+                        f"{name}: token {token} is {quote(text)}, which is not a string of byte symbols; minispec "
                         "reads byte-level BPE tokenizers (the GPT-2 family). Convert the model, or pick another"
                     ) from None
         self.special_ids = frozenset(specials)
@@ -122,7 +122,7 @@ class Tokenizer:
         try:
             return list(self._backend.encode(text, add_special_tokens=False).ids)
         except Exception as error:  # half a surrogate pair is no text; a broken vocabulary may lack what it needs
-            raise PromptError(f"cannot encode {shown(text)} ({reason(error)}). It must be valid Unicode") from None
+            raise PromptError(f"cannot encode {quote(text)} ({explain(error)}). It must be valid Unicode") from None
 
     def token_bytes(self, token: int) -> bytes:
         """Return the bytes a token stands for: none for a special token or an id the vocabulary lacks."""
@@ -161,7 +161,7 @@ def _wrap_error(what: str, error: BaseException) -> BaseException:
     """Return our error for the library's; it raises plain Exception, and BaseException where its Rust code panics."""
     if isinstance(error, KeyboardInterrupt | SystemExit):
         return error
-    return ModelFileError(f"{what} ({reason(error)}). Fetch the tokenizer again")
+    return ModelFileError(f"{what} ({explain(error)}). Fetch the tokenizer again")
 
 
 def describe_difference(a: Tokenizer, b: Tokenizer) -> str | None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from minispec.analysis.roofline.counts import Storage
 from minispec.analysis.roofline.shapes import Shape
-from minispec.errors import MinispecError, reason
+from minispec.errors import MinispecError, explain
 
 _NUMBER = 4  # bytes of a bias, a norm, a position: these stay float32
 
@@ -168,7 +168,7 @@ def _status_bytes(field: str) -> int:
             if line.startswith(field + ":"):
                 return int(line.split()[1]) * 1024
     except OSError as error:
-        raise MinispecError(f"resident memory is read from /proc, which only Linux has ({reason(error)})") from None
+        raise MinispecError(f"resident memory is read from /proc, which only Linux has ({explain(error)})") from None
     raise MinispecError(f"/proc/self/status has no {field}")
 
 

@@ -17,7 +17,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from minispec.errors import PromptError, reason, shown
+from minispec.errors import PromptError, explain, quote
 
 _MAX_BYTES = 2**30
 
@@ -104,8 +104,8 @@ def read_prompts(path: Path, form: Form | None = None) -> tuple[Prompt, ...]:
     except UnicodeDecodeError as error:
         raise PromptError(f"{path} is not UTF-8 at byte {error.start}. Convert it, for example with iconv") from None
     except (OSError, ValueError, EOFError, zlib.error) as error:
-        told = getattr(error, "strerror", None) or reason(error)
-        raise PromptError(f"{shown(str(path))} cannot be read ({told}). Name a file of prompts") from None
+        told = getattr(error, "strerror", None) or explain(error)
+        raise PromptError(f"{quote(str(path))} cannot be read ({told}). Name a file of prompts") from None
     by_name = path.name.removesuffix(".gz").endswith(".jsonl")
     return parse_prompts(text, str(path), (form or OWN) if by_name or form is not None else None)
 
@@ -132,7 +132,7 @@ def parse_prompts(text: str, where: str, form: Form | None) -> tuple[Prompt, ...
     for prompt in prompts:
         if prompt.id in seen:
             raise PromptError(
-                f"{where} has two prompts with the id {shown(prompt.id)}; ids tell them apart. Rename one"
+                f"{where} has two prompts with the id {quote(prompt.id)}; ids tell them apart. Rename one"
             )
         seen.add(prompt.id)
     return prompts
@@ -153,12 +153,12 @@ def _from_json(line: str, number: int, where: str, form: Form) -> Prompt:
     try:
         record: Any = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise PromptError(f'{where} is not JSON ({reason(error)}). Write {{"prompt": "…"}}') from None
+        raise PromptError(f'{where} is not JSON ({explain(error)}). Write {{"prompt": "…"}}') from None
     text = record.get(form.prompt) if isinstance(record, dict) else None
     if isinstance(text, list) and text:
         text = text[0]
     if not isinstance(text, str) or not text:
-        raise PromptError(f"{where} has no {shown(form.prompt)} with text. {_way_out(record)}")
+        raise PromptError(f"{where} has no {quote(form.prompt)} with text. {_way_out(record)}")
     try:
         text.encode("utf-8")
     except UnicodeError:
@@ -167,7 +167,7 @@ def _from_json(line: str, number: int, where: str, form: Form) -> Prompt:
     for what, key in (("id", form.id), ("domain", form.domain), ("answer", form.answer)):
         value = record.get(key) if key else None
         if not isinstance(value, str | int | float | None) or isinstance(value, bool):
-            raise PromptError(f"{where}: {key} is {shown(value)}; it must be text or a number. Put it in quotes")
+            raise PromptError(f"{where}: {key} is {quote(value)}; it must be text or a number. Put it in quotes")
         found[what] = None if value is None else str(value)
     answer = found["answer"]
     if answer is not None and form.answer_after:
@@ -182,7 +182,7 @@ def _way_out(record: Any) -> str:
     if preset is not None:
         return f"Try --preset {preset}"
     if keys:
-        return f"Its keys are {shown(', '.join(map(str, keys)))}; try --prompt-key KEY"
+        return f"Its keys are {quote(', '.join(map(str, keys)))}; try --prompt-key KEY"
     return 'Write {"prompt": "…"}'
 
 

@@ -31,13 +31,13 @@ def get_backend(name: str) -> Backend:
     if name == "numpy":
         return NumpyBackend()
     if name == "panel":
-        from minispec.backends.panel.isa import host_dot_dtypes, host_isa  # imports Numba
+        from minispec.backends.panel.isa import find_host_isa, list_host_dot_dtypes  # imports Numba
 
-        isa = host_isa()
-        if isa is not None and host_dot_dtypes():
+        isa = find_host_isa()
+        if isa is not None and list_host_dot_dtypes():
             from minispec.backends.panel.dot_backend import DotPanelBackend
 
-            return DotPanelBackend(isa, host_dot_dtypes())
+            return DotPanelBackend(isa, list_host_dot_dtypes())
         if isa is not None:
             from minispec.backends.panel import PanelBackend
 

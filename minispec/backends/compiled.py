@@ -51,7 +51,7 @@ class NumbaBackend(Backend):
 
     def matmul(self, x: Array, matrix: Linear) -> Array:
         """See :meth:`Backend.matmul`."""
-        return threads.runnable(_kernels.matmul)(x, matrix.weight, matrix.bias, matrix.num_outputs)
+        return threads.choose_kernel(_kernels.matmul)(x, matrix.weight, matrix.bias, matrix.num_outputs)
 
     def activation(self, x: Array, name: str) -> Array:
         """See :meth:`Backend.activation`."""
@@ -72,13 +72,13 @@ class NumbaBackend(Backend):
         """See :meth:`Backend.attention`."""
         # One memory layout, one compiled body: another layout would be other machine code, and maybe other bits.
         mask = _NO_MASK if visible is None else np.ascontiguousarray(visible)
-        return threads.runnable(_kernels.attention)(
+        return threads.choose_kernel(_kernels.attention)(
             queries, keys, values, pages, ends, mask, visible is not None, np.float32(scale)
         )
 
     def run(self, compute: Callable[[Cache, Feed], Array], cache: Cache, feed: Feed) -> Array:
         """See :meth:`Backend.run`; a forward tells how threads should wait for each other."""
-        return threads.watched(compute, cache, feed)
+        return threads.run_watched(compute, cache, feed)
 
     def warm_up(self, dtype: str = "float32") -> None:
         """Compile every kernel (or read it from Numba's cache) on inputs of a few elements."""
@@ -99,7 +99,7 @@ def describe() -> dict[str, str]:
     return {
         "numba": numba.__version__,
         "threads": f"{threads.num_threads()} of {os.cpu_count()} cores",
-        "threading layer": threads.layer(),
+        "threading layer": threads.find_layer(),
         "cpu": llvmlite.binding.get_host_cpu_name(),
         "cpu features": " ".join(name for name in known if features.get(name)),
         "kernel cache": cache_folder(_kernels.matmul) or "none: kernels are compiled in memory in every process",

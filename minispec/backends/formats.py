@@ -41,12 +41,12 @@ The weights are those of the plain format; the products are another function. Se
 DOT_DTYPES = tuple(DOT_FEATURES)
 
 
-def find_plain(dtype: str) -> str:
+def drop_dot(dtype: str) -> str:
     """Return the format of the same weights without a dot-product instruction: ``int8`` for ``int8-dot``."""
     return dtype.removesuffix("-dot")
 
 
-ITEM_BYTES = {dtype: np.dtype(STORED[find_plain(dtype)]).itemsize for dtype in (*DTYPES, *DOT_DTYPES)}
+ITEM_BYTES = {dtype: np.dtype(STORED[drop_dot(dtype)]).itemsize for dtype in (*DTYPES, *DOT_DTYPES)}
 """Bytes per weight; int8 has 4 more per output channel, its scale."""
 
 

@@ -19,7 +19,7 @@ os.environ.setdefault("GOMP_SPINCOUNT", "5000")
 
 import numba
 
-from minispec.backends.waiting import IdleTeam, WaitPolicy, libgomp
+from minispec.backends.waiting import IdleTeam, WaitPolicy, load_libgomp
 from minispec.errors import OptionError
 from minispec.jit import serial
 
@@ -65,7 +65,7 @@ def set_num_threads(count: int) -> None:
         numba.set_num_threads(count)
 
 
-def watched(
+def run_watched(
     forward: Callable[_Arguments, _Result], *arguments: _Arguments.args, **options: _Arguments.kwargs
 ) -> _Result:
     """Run a forward of several threads, and let how it spent its time decide how threads wait in the next ones."""
@@ -81,8 +81,8 @@ def watched(
 
 def _rest() -> Callable[[], None]:
     """Have threads sleep, where they can be told to, or else one thread work alone; return the way back."""
-    library = libgomp()
-    if library is not None and layer() == "omp":
+    library = load_libgomp()
+    if library is not None and find_layer() == "omp":
         return IdleTeam(library, max(2, len(os.sched_getaffinity(0)) - _count + 2)).end
     numba.set_num_threads(1)
     return lambda: numba.set_num_threads(_count)
@@ -91,12 +91,12 @@ def _rest() -> Callable[[], None]:
 _policy = WaitPolicy(_rest)
 
 
-def runnable(kernel: _Function) -> _Function:
+def choose_kernel(kernel: _Function) -> _Function:
     """Return a parallel kernel, or its serial twin (compiled in memory) where there are no threads to run it."""
     return serial(kernel) if _forked else kernel
 
 
-def layer() -> str:
+def find_layer() -> str:
     """Return which threading layer runs the kernels: "omp", "tbb" or "workqueue"."""
     numba.get_num_threads()  # starts the threads, if no parallel kernel has done so yet
     return str(numba.threading_layer())
@@ -104,7 +104,7 @@ def layer() -> str:
 
 def warn_about_layer() -> None:
     """Log a warning where the threading layer makes each of a forward's many small parallel regions expensive."""
-    if layer() == "workqueue" and num_threads() > 1:
+    if find_layer() == "workqueue" and num_threads() > 1:
         _log.warning(
             "Numba found neither OpenMP nor TBB; its own cost about 0.1 ms per parallel region, and a token has "
             "dozens of them. Install tbb (pip install tbb), or try --threads 1"

@@ -61,7 +61,7 @@ class WaitPolicy:
             self._lock.release()
 
 
-def libgomp() -> ctypes.CDLL | None:
+def load_libgomp() -> ctypes.CDLL | None:
     """Return GNU's OpenMP library, if this process has loaded it."""
     try:
         return ctypes.CDLL("libgomp.so.1", mode=os.RTLD_NOLOAD | os.RTLD_NOW)

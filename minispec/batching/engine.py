@@ -34,7 +34,8 @@ from minispec.loading import load_model
 from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.model.asks import Ask
 from minispec.model.language_model import LanguageModel
-from minispec.model.paged import PAGE_SIZE, OutOfPagesError, PagedModel
+from minispec.model.paged import PagedModel
+from minispec.model.pages import PAGE_SIZE, OutOfPagesError
 from minispec.model.session import Session, count_shared
 from minispec.model.together import answer_together
 from minispec.noise import Noise

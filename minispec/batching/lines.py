@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from minispec.batching.engine import Engine
-from minispec.errors import InputError, OptionError, OutputError, PromptError, reason, shown
+from minispec.errors import InputError, OptionError, OutputError, PromptError, explain, quote
 from minispec.generation.events import Event, Finished
 from minispec.generation.options import Options
 from minispec.generation.result import Generation
@@ -86,7 +86,7 @@ def read_requests(path: Path, defaults: Mapping[str, Any]) -> list[Request | Bad
     try:
         content = path.read_bytes().decode("utf-8")
     except (OSError, UnicodeError) as error:
-        raise PromptError(f"{path} cannot be read as text ({reason(error)}). Give a file of JSON lines") from None
+        raise PromptError(f"{path} cannot be read as text ({explain(error)}). Give a file of JSON lines") from None
     found: list[Request | BadLine] = []
     seen: dict[str, int] = {}
     for number, line in enumerate(content.splitlines(), 1):
@@ -98,7 +98,7 @@ def read_requests(path: Path, defaults: Mapping[str, Any]) -> list[Request | Bad
             found.append(BadLine(number, None, str(error)))
             continue
         if request.id in seen:
-            problem = f"id {shown(request.id)} is that of line {seen[request.id]} too; give each line one of its own"
+            problem = f"id {quote(request.id)} is that of line {seen[request.id]} too; give each line one of its own"
             found.append(BadLine(number, request.id, problem))
         else:
             seen[request.id] = number
@@ -112,9 +112,9 @@ def _read_line(number: int, line: str, defaults: Mapping[str, Any]) -> Request:
     try:
         entry = json.loads(line)
     except ValueError as error:
-        raise PromptError(f'no JSON ({reason(error)}); a line is an object such as {{"prompt": "Once"}}') from None
+        raise PromptError(f'no JSON ({explain(error)}); a line is an object such as {{"prompt": "Once"}}') from None
     if not isinstance(entry, dict):
-        raise PromptError(f'{shown(line.strip())} is no object; a line is one, such as {{"prompt": "Once"}}')
+        raise PromptError(f'{quote(line.strip())} is no object; a line is one, such as {{"prompt": "Once"}}')
     if "prompt" not in entry:
         raise PromptError(f'no key "prompt"; the line has {", ".join(map(repr, entry)) or "no key at all"}')
     types = _option_types()
@@ -124,21 +124,21 @@ def _read_line(number: int, line: str, defaults: Mapping[str, Any]) -> Request:
     prompt = entry.pop("prompt")
     is_ids = isinstance(prompt, list) and all(type(token) is int for token in prompt)
     if not isinstance(prompt, str) and not is_ids:
-        raise PromptError(f"prompt is {shown(json.dumps(prompt))}; it is a text, or a list of token ids")
+        raise PromptError(f"prompt is {quote(json.dumps(prompt))}; it is a text, or a list of token ids")
     name = entry.pop("id", number)
     for text in (prompt, name):
         if isinstance(text, str) and not _is_unicode(text):
             raise PromptError(
-                f"{shown(text)} holds half a surrogate pair, which no text has; write the character itself"
+                f"{quote(text)} holds half a surrogate pair, which no text has; write the character itself"
             )
     if not isinstance(name, (str, int)) or isinstance(name, bool):
-        raise OptionError(f"id is {shown(json.dumps(name))}; it is a text or a number")
+        raise OptionError(f"id is {quote(json.dumps(name))}; it is a text or a number")
     draft = entry.pop("draft", defaults["draft"])
     if not isinstance(draft, (str, type(None))):
-        raise OptionError(f"draft is {shown(json.dumps(draft))}; it is a text, or null for none")
+        raise OptionError(f"draft is {quote(json.dumps(draft))}; it is a text, or null for none")
     for key, value in entry.items():
         if not isinstance(value, types[key]) or (isinstance(value, bool) and bool not in types[key]):
-            raise OptionError(f"{key} is {shown(json.dumps(value))}, which is of the wrong type")
+            raise OptionError(f"{key} is {quote(json.dumps(value))}, which is of the wrong type")
     options = {**{key: value for key, value in defaults.items() if key != "draft"}, **entry}
     stop = options.get("stop", ())
     options["stop"] = [stop] if isinstance(stop, str) else list(stop)

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 
 from minispec.analysis.measure.run import sweep_library
-from minispec.errors import OptionError, reason
+from minispec.errors import OptionError, explain
 
 
 @contextlib.contextmanager
@@ -30,7 +30,7 @@ def on_dask(address: str) -> Iterator[None]:
         client = distributed.Client(address, timeout="10s")
     except (OSError, ValueError) as error:
         raise OptionError(
-            f"there is no Dask scheduler at {address} ({reason(error)}). Start one with dask scheduler"
+            f"there is no Dask scheduler at {address} ({explain(error)}). Start one with dask scheduler"
         ) from None
     with client, joblib.parallel_config("dask"):
         yield

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from minispec.cli.options import FileName
-from minispec.errors import InputError, OptionError, OutputError, reason, shown
+from minispec.errors import InputError, OptionError, OutputError, explain, quote
 from minispec.experiments.framework import FULL, NAMES, TINY, Experiment, Setting, get_experiment
 from minispec.experiments.ledger import judge_again, load, load_all, load_checked, measure, report, save
 from minispec.viz.plots.style import check_output
@@ -130,7 +130,7 @@ def report_command(write: Path | None, partial: bool, results: Path) -> None:
         write.write_text(page, encoding="utf-8")
     except OSError as error:
         raise OutputError(
-            f"--write {write} cannot be written ({reason(error)}). Name a file in a writable folder"
+            f"--write {write} cannot be written ({explain(error)}). Name a file in a writable folder"
         ) from None
 
 
@@ -179,7 +179,7 @@ def parse_moment(text: str, now: datetime) -> str:
         moment = datetime.strptime(whole, "%Y-%m-%dT%H:%M")
     except ValueError:
         raise OptionError(
-            f"--since is {shown(text)}; it must be HH:MM, YYYY-MM-DDTHH:MM or now. Try --since 10:30"
+            f"--since is {quote(text)}; it must be HH:MM, YYYY-MM-DDTHH:MM or now. Try --since 10:30"
         ) from None
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
@@ -188,4 +188,4 @@ def _make(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OutputError(f"--results {folder} cannot be made ({reason(error)}). Name another folder") from None
+        raise OutputError(f"--results {folder} cannot be made ({explain(error)}). Name another folder") from None

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
-from minispec.errors import OutputError, shown
+from minispec.errors import OutputError, quote
 
 
 def check_writable(path: Path | None) -> None:
@@ -22,11 +22,11 @@ def check_writable(path: Path | None) -> None:
     if path is None:
         return
     if not path.parent.is_dir():
-        raise OutputError(f"folder {shown(str(path.parent))} does not exist; make it, or name a file in another one")
+        raise OutputError(f"folder {quote(str(path.parent))} does not exist; make it, or name a file in another one")
     if path.is_dir():
-        raise OutputError(f"{shown(str(path))} is a folder; the output is a file. Try another name")
+        raise OutputError(f"{quote(str(path))} is a folder; the output is a file. Try another name")
     if not os.access(path.parent, os.W_OK):
-        raise OutputError(f"folder {shown(str(path.parent))} is not writable. Name a file in another one")
+        raise OutputError(f"folder {quote(str(path.parent))} is not writable. Name a file in another one")
 
 
 def write_text(path: Path, text: str) -> None:

@@ -13,7 +13,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from minispec.errors import OutputError, missing, reason, shown
+from minispec.errors import OutputError, explain, missing, quote
 from minispec.teaching.find import Files, find
 from minispec.teaching.find import lessons as all_lessons
 from minispec.viz.terminal import QUIET
@@ -91,6 +91,6 @@ def _copy(numbers: tuple[str, ...], folder: Path) -> list[tuple[Path, bool]]:
                 shutil.copyfile(files.notebook, path)
     except OSError as error:
         raise OutputError(
-            f"{shown(str(folder))} cannot be written ({reason(error)}). Try --to with another folder"
+            f"{quote(str(folder))} cannot be written ({explain(error)}). Try --to with another folder"
         ) from None
     return copied

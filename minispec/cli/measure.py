@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from minispec.analysis.measure.grid import Experiment
+from minispec.analysis.measure.grid import Sweep
 from minispec.analysis.measure.journal import Journal
 from minispec.analysis.measure.record import Record
 from minispec.analysis.measure.report import (
@@ -43,7 +43,7 @@ from minispec.errors import OptionError
 from minispec.generation.options import Options
 from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.viz.plots import style
-from minispec.viz.plots.measure import experiment_figure
+from minispec.viz.plots.measure import sweep_figure
 from minispec.viz.terminal import QUIET
 
 _DEFAULTS = Options()
@@ -121,7 +121,7 @@ def measure(
         style.check_output(plot_file)
     notes = Console(stderr=True, highlight=False)
     varied = {name + "s": options.pop(name) for name in ("target", "draft", "gamma", "temperature")}
-    experiment = Experiment(
+    sweep = Sweep(
         _chosen(_read(prompts, preset, prompt_key), domain, limit),
         **varied,
         verifies=options.pop("verify"),
@@ -132,23 +132,23 @@ def measure(
     )
     if scheduler is not None and jobs == 1:
         jobs = -1  # as many as the cluster takes
-    check_jobs(experiment, jobs)
+    check_jobs(sweep, jobs)
     with _cluster(scheduler):
-        records = _run(experiment, journal, jobs, notes)
+        records = _run(sweep, journal, jobs, notes)
     machine = describe_cpu()
     everything, by_domain = summarise(records), summarise(records, by_domain=True)
     shown = by_domain if domains else everything
-    _show(experiment, shown, tables(shown) if details else {}, prompt_table(records) if by_prompt else None)
+    _show(sweep, shown, tables(shown) if details else {}, prompt_table(records) if by_prompt else None)
     if json_file is not None:
-        report = to_dict(experiment, records, by_domain, machine)
+        report = to_dict(sweep, records, by_domain, machine)
         write_text(json_file, json.dumps(report, indent=1, ensure_ascii=False) + "\n")
     if csv_file is not None:
         write_text(csv_file, to_csv(records))
     if markdown_file is not None:
-        write_text(markdown_file, to_markdown(experiment, by_domain, machine))
+        write_text(markdown_file, to_markdown(sweep, by_domain, machine))
     if plot_file is not None:
-        remark = f"{len(experiment.prompts)} prompts, {experiment.max_tokens} tokens each; bars: 95 % over prompts"
-        style.save(experiment_figure(everything, remark), plot_file)
+        remark = f"{len(sweep.prompts)} prompts, {sweep.max_tokens} tokens each; bars: 95 % over prompts"
+        style.save(sweep_figure(everything, remark), plot_file)
 
 
 def _read(prompts: Path | None, preset: str | None, prompt_key: str | None) -> tuple[Prompt, ...]:
@@ -173,14 +173,14 @@ def _chosen(prompts: tuple[Prompt, ...], domain: str | None, limit: int | None) 
     return tuple(prompt for prompt in prompts if prompt in kept)
 
 
-def _run(experiment: Experiment, journal: Path | None, jobs: int, notes: Console) -> list[Record]:
+def _run(sweep: Sweep, journal: Path | None, jobs: int, notes: Console) -> list[Record]:
     """Return the records of every unit in order, taking from the journal what it has."""
     with notes.status("loading models …"):
-        key = experiment.key(fingerprints(experiment))
-        check_units(experiment)
+        key = sweep.key(fingerprints(sweep))
+        check_units(sweep)
     path = journal or Path(f"measure-{key[:8]}.jsonl")
     kept = Journal(path, key)
-    units = list(experiment.units())
+    units = list(sweep.units())
     missing = kept.missing(units)
     if len(missing) < len(units):
         notes.print(f"{len(units) - len(missing)} of {len(units)} prompts are in {path} already", markup=False)
@@ -188,7 +188,7 @@ def _run(experiment: Experiment, journal: Path | None, jobs: int, notes: Console
     try:
         with Progress(*columns, console=notes, transient=True) as bar:
             task = bar.add_task("", total=len(units), completed=len(units) - len(missing))
-            for records in run_units(experiment, missing, jobs):
+            for records in run_units(sweep, missing, jobs):
                 kept.add(records)
                 bar.advance(task)
     except BaseException:
@@ -212,11 +212,9 @@ def _cluster(scheduler: str | None) -> Iterator[None]:
         yield
 
 
-def _show(
-    experiment: Experiment, summaries: list[Summary], details: Mapping[str, Columns], by_prompt: Columns | None
-) -> None:
+def _show(sweep: Sweep, summaries: list[Summary], details: Mapping[str, Columns], by_prompt: Columns | None) -> None:
     out = Console(highlight=False)
-    out.print(likeness(experiment), markup=False)
+    out.print(likeness(sweep), markup=False)
     _print(out, overview(summaries), OVERVIEW_NOTE)
     for title, columns in details.items():
         _print(out, columns, NOTES[title], title)

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from minispec.backends import BACKENDS, DOT_DTYPES, DTYPES, get_backend
 from minispec.cli.options import option
-from minispec.generation.ready import compiled_in, remark, sampling_beside
+from minispec.generation.ready import compile_sampling_beside, find_compiled_folder, log_remarks
 
 
 @click.command()
@@ -25,10 +25,10 @@ def warmup(backend: str, dtype: str) -> None:
     notes = Console(stderr=True, highlight=False)
     parts = {f"kernels for {each}": each for each in (get_backend(backend).dtypes if dtype == "all" else (dtype,))}
     started = time.perf_counter()
-    with notes.status("compiling …") as status, sampling_beside():
+    with notes.status("compiling …") as status, compile_sampling_beside():
         for number, (name, each) in enumerate(parts.items(), 1):
             status.update(f"compiling {name} ({number} of {len(parts)}) …")
             get_backend(backend).warm_up(each)
-    remark()
+    log_remarks()
     click.echo(f"ready in {time.perf_counter() - started:.1f} s")
-    click.echo(f"kept in {compiled_in() or 'memory alone: every run compiles again'}")
+    click.echo(f"kept in {find_compiled_folder() or 'memory alone: every run compiles again'}")

@@ -9,13 +9,13 @@ from typing import Any
 
 from minispec.control.auto import AutoGamma
 from minispec.control.gamma import ConfidenceGamma, FixedGamma, GammaPolicy, HeuristicGamma, ReplayedGamma
-from minispec.errors import OptionError, shown
-from minispec.specs import Read, number, read_options, split, whole
+from minispec.errors import OptionError, quote
+from minispec.specs import Read, read_number, read_options, read_whole, split_spec
 
 _KINDS: Mapping[str, Mapping[str, tuple[Read, Any]]] = {
-    "heuristic": {"gamma": (whole, 5), "largest": (whole, 32)},
-    "confidence": {"threshold": (number, 0.4), "gamma": (whole, 16)},
-    "auto": {"largest": (whole, 16)},
+    "heuristic": {"gamma": (read_whole, 5), "largest": (read_whole, 32)},
+    "confidence": {"threshold": (read_number, 0.4), "gamma": (read_whole, 16)},
+    "auto": {"largest": (read_whole, 16)},
     "replay": {"trace": (str, "")},
 }
 _EXAMPLES = {
@@ -44,7 +44,7 @@ def get_policy(gamma: int | str | GammaPolicy) -> GammaPolicy:
     if not isinstance(gamma, (int, str)):
         return gamma
     text = str(gamma)
-    kind, rest = split(text)
+    kind, rest = split_spec(text)
     if kind not in _KINDS:
         try:
             return FixedGamma(int(text))
@@ -52,7 +52,7 @@ def get_policy(gamma: int | str | GammaPolicy) -> GammaPolicy:
             raise
         except ValueError:
             raise OptionError(
-                f"gamma is {shown(text)}; it must be a number >= 0 or one of {', '.join(_KINDS)}. Try --gamma 5"
+                f"gamma is {quote(text)}; it must be a number >= 0 or one of {', '.join(_KINDS)}. Try --gamma 5"
             ) from None
     options = read_options("gamma", text, kind, rest, _KINDS[kind], _EXAMPLES[kind])
     match kind:
@@ -62,7 +62,7 @@ def get_policy(gamma: int | str | GammaPolicy) -> GammaPolicy:
             return ConfidenceGamma(**options)
         case "auto":
             if options["largest"] < 1:
-                raise OptionError(f"gamma is {shown(text)}; largest must be at least 1. Try --gamma auto")
+                raise OptionError(f"gamma is {quote(text)}; largest must be at least 1. Try --gamma auto")
             return AutoGamma(**options)
     return ReplayedGamma(_read_lengths(options["trace"]))
 
@@ -79,8 +79,8 @@ def _read_lengths(trace: str) -> list[int]:
         lengths = {event["step"]: len(event["tokens"]) for event in events if event["event"] == "drafted"}
         return [lengths[step] for step in range(len(lengths))]
     except OSError as error:
-        raise OptionError(f"trace {shown(trace)} cannot be read ({error.strerror}). Name a file of --trace") from None
+        raise OptionError(f"trace {quote(trace)} cannot be read ({error.strerror}). Name a file of --trace") from None
     except (ValueError, TypeError, KeyError):
         raise OptionError(
-            f"{shown(trace)} is no trace: it must hold an event per line. Name a file of --trace"
+            f"{quote(trace)} is no trace: it must hold an event per line. Name a file of --trace"
         ) from None

@@ -18,7 +18,7 @@ from minispec.drafters.synthetic import SyntheticDrafter
 from minispec.drafters.tables import TableDrafter, TokenTable, read_text
 from minispec.drafters.translate import TranslatingDrafter
 from minispec.drafters.tree import Siblings, TreeDrafter
-from minispec.errors import OptionError, VocabularyError, shown
+from minispec.errors import OptionError, VocabularyError, quote
 from minispec.loading.bundled import DEFAULT_DRAFT
 from minispec.model.language_model import LanguageModel
 from minispec.model.session import Session
@@ -92,7 +92,7 @@ def _build(
 ) -> Drafter:
     model, options = target.model, spec.options
     if coupled and not spec.can_couple:
-        raise OptionError(f"draft {shown(spec.text)} is a tree; a coupled rule verifies chains. Try --draft ngram")
+        raise OptionError(f"draft {quote(spec.text)} is a tree; a coupled rule verifies chains. Try --draft ngram")
 
     def load_model(name: str | None) -> LanguageModel:
         draft = load(name or DEFAULT_DRAFT)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Protocol
 
 from minispec.drafters.base import Drafter
-from minispec.errors import InputError, OptionError, reason, shown
+from minispec.errors import InputError, OptionError, explain, quote
 from minispec.loading.bundled import bundled_folders
 from minispec.model.tree_session import TreeSession
 from minispec.sampling import Sampler
@@ -67,7 +67,7 @@ def read_pairs(text: str, rest: str | None) -> dict[str, str]:
         key, equals, value = pair.partition("=")
         if not equals or not key or key in options:
             problem = "is given twice" if key in options else "is no key=value"
-            raise OptionError(f"draft {shown(text)}: {shown(pair)} {problem}. Try KIND:key=value,key=value")
+            raise OptionError(f"draft {quote(text)}: {quote(pair)} {problem}. Try KIND:key=value,key=value")
         options[key] = value
     return options
 
@@ -84,7 +84,7 @@ def build_plugin(
     """
     entry = find_plugin(kind)
     if entry is None:
-        raise OptionError(f"draft {shown(kind)} is not registered any more. Install the package that brings it")
+        raise OptionError(f"draft {quote(kind)} is not registered any more. Install the package that brings it")
     try:
         factory: Factory = entry.load()
         return factory(target, sampler, options, coupled)
@@ -92,6 +92,6 @@ def build_plugin(
         raise
     except Exception as error:  # somebody else's code: whatever it raises, the user can act on it only by its name
         raise OptionError(
-            f"draft {shown(kind)} of {entry.value} cannot be built ({type(error).__name__}: {reason(error)}). "
+            f"draft {quote(kind)} of {entry.value} cannot be built ({type(error).__name__}: {explain(error)}). "
             "Correct its options, or ask whoever wrote it"
         ) from error

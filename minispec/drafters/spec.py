@@ -19,10 +19,19 @@ from minispec.drafters.shapes import TreeShape, fixed_tree, sequoia_tree
 from minispec.drafters.suffix import SuffixDrafter
 from minispec.drafters.synthetic import check_options
 from minispec.drafters.tables import TokenTable
-from minispec.errors import OptionError, shown
+from minispec.errors import OptionError, quote
 from minispec.loading.bundled import bundled_folders
 from minispec.model.quantize import ROUNDED_DTYPES
-from minispec.specs import Read, flag, matching, number, one_of, read_options, split, whole
+from minispec.specs import (
+    Read,
+    expect_match,
+    expect_one_of,
+    read_flag,
+    read_number,
+    read_options,
+    read_whole,
+    split_spec,
+)
 
 MODEL = "model"
 """The kind of a draft that is a model's folder or name."""
@@ -62,27 +71,27 @@ class DraftSpec:
 
 
 _NUMBER = r"([0-9]+\.?[0-9]*|\.[0-9]+)"
-_shape = matching(r"sequoia|[0-9]{1,4}(x[0-9]{1,4})*", "widths like 4x2x1, or sequoia")
-_acceptance = matching(f"{_NUMBER}(/{_NUMBER})*", "probabilities like 0.6/0.15/0.08")
+_shape = expect_match(r"sequoia|[0-9]{1,4}(x[0-9]{1,4})*", "widths like 4x2x1, or sequoia")
+_acceptance = expect_match(f"{_NUMBER}(/{_NUMBER})*", "probabilities like 0.6/0.15/0.08")
 
 KINDS: Mapping[str, Mapping[str, tuple[Read, Any]]] = {
-    "ngram": {"n": (whole, 3), "min_n": (whole, 1)},
-    "suffix": {"min": (whole, 1)},
-    "layerskip": {"k": (whole, None)},
-    "self": {"dtype": (one_of(*ROUNDED_DTYPES), "int8")},
-    "unigram": {"text": (str, ""), "k": (number, 1.0)},
-    "bigram": {"text": (str, ""), "k": (number, 1.0)},
-    "synthetic": {"alpha": (number, 0.8), "cost": (number, None)},
-    "cascade": {"draft": (str, None), "by": (one_of("ngram", "suffix"), "ngram"), "n": (whole, 3)},
+    "ngram": {"n": (read_whole, 3), "min_n": (read_whole, 1)},
+    "suffix": {"min": (read_whole, 1)},
+    "layerskip": {"k": (read_whole, None)},
+    "self": {"dtype": (expect_one_of(*ROUNDED_DTYPES), "int8")},
+    "unigram": {"text": (str, ""), "k": (read_number, 1.0)},
+    "bigram": {"text": (str, ""), "k": (read_number, 1.0)},
+    "synthetic": {"alpha": (read_number, 0.8), "cost": (read_number, None)},
+    "cascade": {"draft": (str, None), "by": (expect_one_of("ngram", "suffix"), "ngram"), "n": (read_whole, 3)},
     "tree": {
         "draft": (str, None),
         "shape": (_shape, "4x2x1"),
-        "siblings": (one_of("without", "with", "likeliest"), "without"),
-        "nodes": (whole, 16),
-        "depth": (whole, None),
+        "siblings": (expect_one_of("without", "with", "likeliest"), "without"),
+        "nodes": (read_whole, 16),
+        "depth": (read_whole, None),
         "acceptance": (_acceptance, "0.6/0.15/0.08/0.04"),
     },
-    MODEL: {"translate": (flag, False)},
+    MODEL: {"translate": (read_flag, False)},
 }
 """The kinds, their keys, how each is read, and its default."""
 
@@ -116,7 +125,7 @@ def parse_draft(text: str) -> DraftSpec:
     >>> parse_draft("some/folder").kind
     'model'
     """
-    kind, rest = split(text)
+    kind, rest = split_spec(text)
     name = ""
     if kind not in KINDS and find_plugin(kind) is not None:
         return DraftSpec(kind, read_pairs(text, rest), text=text)
@@ -140,7 +149,7 @@ def _refuse_misspelt(name: str) -> None:
     close = difflib.get_close_matches(name.partition(":")[0], kinds, n=1, cutoff=0.75)
     if close and "/" not in name and name not in bundled_folders() and not os.path.isdir(name):
         raise OptionError(
-            f"draft is {shown(name)}, which is no model here and no kind of draft. Did you mean {close[0]!r}? "
+            f"draft is {quote(name)}, which is no model here and no kind of draft. Did you mean {close[0]!r}? "
             f"The kinds are {', '.join(kinds)}"
         )
 

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from minispec.drafters.base import ChainDrafter
-from minispec.errors import CorpusError, OptionError, reason
+from minispec.errors import CorpusError, OptionError, explain
 from minispec.model.asks import Asks
 from minispec.records import Probs
 from minispec.sampling.sampler import Params
@@ -36,9 +36,9 @@ def read_text(path: str | Path) -> str:
     try:
         text = Path(path).expanduser().read_bytes().decode("utf-8")
     except UnicodeDecodeError as error:
-        raise CorpusError(f"{path} is not UTF-8 ({reason(error)}). Convert it, for example with iconv") from None
+        raise CorpusError(f"{path} is not UTF-8 ({explain(error)}). Convert it, for example with iconv") from None
     except (OSError, RuntimeError, ValueError) as error:
-        what = getattr(error, "strerror", None) or reason(error)
+        what = getattr(error, "strerror", None) or explain(error)
         raise CorpusError(f"{path} cannot be read ({what}). Name a text file: text=PATH") from None
     if not text:
         raise CorpusError(f"{path} is empty; a table needs some text to count. Name another: text=PATH")

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from minispec.errors import InputError, reason
+from minispec.errors import InputError, explain
 from minispec.experiments.framework import NAMES, SEEDS
 
 DATA = Path(__file__).with_name("coverage.jsonl")
@@ -128,7 +128,7 @@ def check_sources(folder: Path) -> None:
         try:
             content = path.read_bytes()
         except OSError as error:
-            raise InputError(f"{path} cannot be read ({reason(error)}). Give the sources' folder: --sources") from None
+            raise InputError(f"{path} cannot be read ({explain(error)}). Give the sources' folder: --sources") from None
         count = len(sentences(content.decode("utf-8")))
         if hashlib.sha256(content).hexdigest() != source.sha256 or count != source.count:
             raise InputError(

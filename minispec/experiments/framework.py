@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from minispec.errors import OptionError, shown
-from minispec.experiments.verdicts import Verdict
+from minispec.errors import OptionError, quote
+from minispec.experiments.verdicts import Finding
 from minispec.viz.plots.claims import Chart
 
 Kind = Literal["computed", "counted", "timed", "trained"]
@@ -129,12 +129,12 @@ class Conclusion(NamedTuple):
         What the theory answers, with its numbers.
     measured : str
         What was measured; may end in a table.
-    verdict : Verdict
+    verdict : Finding
     """
 
     formula: str
     measured: str
-    verdict: Verdict
+    verdict: Finding
 
 
 @dataclass(frozen=True)
@@ -204,7 +204,7 @@ def get_experiment(name: str) -> Experiment:
     if name not in NAMES:
         close = difflib.get_close_matches(name, NAMES, n=1)
         hint = f"Did you mean {close[0]!r}?" if close else "`minispec experiment list` shows them"
-        raise OptionError(f"there is no experiment {shown(name)}. {hint}")
+        raise OptionError(f"there is no experiment {quote(name)}. {hint}")
     module = importlib.import_module(f"minispec.experiments.claims.{name.replace('-', '_')}")
     experiment: Experiment = module.EXPERIMENT
     return experiment

@@ -13,10 +13,10 @@ from typing import Any
 
 from minispec import __version__
 from minispec.analysis.roofline.machine import describe_cpu
-from minispec.errors import InputError, OutputError, reason
+from minispec.errors import InputError, OutputError, explain
 from minispec.experiments.framework import NAMES, Conclusion, Experiment, Kind, Setting, get_experiment
 from minispec.experiments.seal import check, register, rule_of, seal
-from minispec.experiments.verdicts import MEANINGS, Verdict
+from minispec.experiments.verdicts import MEANINGS, Finding
 from minispec.viz.plots import style
 from minispec.viz.plots.claims import claim_figure
 
@@ -86,7 +86,7 @@ def judge_again(result: Result) -> Result:
 def judged(experiment: Experiment, figures: Mapping[str, Any]) -> dict[str, Any]:
     """Return what follows from the figures: a pure function of them."""
     conclusion: Conclusion = experiment.conclude(figures)
-    verdict: Verdict = conclusion.verdict
+    verdict: Finding = conclusion.verdict
     return {
         "formula": conclusion.formula,
         "measured": conclusion.measured,
@@ -135,7 +135,7 @@ def save(result: Result, folder: Path, *, plot: bool = True) -> None:
             style.save(claim_figure(chart), folder / f"{result['name']}.svg")
         partial.replace(path)
     except OSError as error:
-        raise OutputError(f"{path} cannot be written ({reason(error)}). Give another folder with --results") from None
+        raise OutputError(f"{path} cannot be written ({explain(error)}). Give another folder with --results") from None
     finally:
         partial.unlink(missing_ok=True)
 
@@ -156,7 +156,7 @@ def load(folder: Path, name: str) -> Result | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise InputError(f"{path} is no result of {name} ({reason(error)}). Delete it and run it again") from None
+        raise InputError(f"{path} is no result of {name} ({explain(error)}). Delete it and run it again") from None
     return dict(result)
 
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from minispec.errors import InputError, OutputError, reason
+from minispec.errors import InputError, OutputError, explain
 from minispec.experiments.framework import Experiment
 
 RULES = "rules.json"
@@ -62,7 +62,7 @@ def register(experiment: Experiment, folder: Path, now: str) -> str:
             partial.replace(path)
         except OSError as error:
             raise OutputError(
-                f"{path} cannot be written ({reason(error)}). Name another folder with --results"
+                f"{path} cannot be written ({explain(error)}). Name another folder with --results"
             ) from None
         finally:
             partial.unlink(missing_ok=True)
@@ -85,7 +85,7 @@ def registered(folder: Path) -> dict[str, dict[str, Any]]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, AttributeError) as error:
-        raise InputError(f"{path} holds no rules ({reason(error)}). Restore it from version control") from None
+        raise InputError(f"{path} holds no rules ({explain(error)}). Restore it from version control") from None
     return dict(rules)
 
 

@@ -36,7 +36,7 @@ class Interval(NamedTuple):
         return f"{self.value:.{digits}f} ({self.low:.{digits}f} to {self.high:.{digits}f})"
 
 
-class Verdict(NamedTuple):
+class Finding(NamedTuple):
     """A word, and the reason with its figures."""
 
     word: Word

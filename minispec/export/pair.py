@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from minispec.errors import OutputError, VocabularyError, reason, shown
+from minispec.errors import OutputError, VocabularyError, explain, quote
 from minispec.export.gguf import write_gguf
 from minispec.loading.checkpoint import Checkpoint, read_json
 from minispec.loading.folder import check_tokenizer, find_folder, load_tokenizer
@@ -79,9 +79,9 @@ def export_pair(target: str, draft: str | None, form: str, folder: Path, gamma: 
     if draft is not None:
         _check_alike(models["target"], models["draft"])
     if folder.exists():
-        raise OutputError(f"{shown(str(folder))} exists already; an export makes a folder of its own. Name another one")
+        raise OutputError(f"{quote(str(folder))} exists already; an export makes a folder of its own. Name another one")
     if not folder.absolute().parent.is_dir():
-        raise OutputError(f"folder {shown(str(folder.absolute().parent))} does not exist; make it, or name another one")
+        raise OutputError(f"folder {quote(str(folder.absolute().parent))} does not exist; make it, or name another one")
     try:
         partial = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.absolute().parent))
         try:
@@ -91,7 +91,7 @@ def export_pair(target: str, draft: str | None, form: str, folder: Path, gamma: 
         finally:
             shutil.rmtree(partial, ignore_errors=True)
     except OSError as error:
-        raise OutputError(f"{folder} cannot be written ({reason(error)}). Choose another place") from None
+        raise OutputError(f"{folder} cannot be written ({explain(error)}). Choose another place") from None
     return lines
 
 

@@ -120,16 +120,13 @@ def stream(
         check_together(draft, options)
     model = load_model(target, backend, dtype) if isinstance(target, str) else target
     backend = find_setting(model, "backend", backend)  # a loaded target decides for the draft as well
-    return open_stream(
-        prompt,
-        model,
-        draft,
-        options,
-        load=lambda name: load_model(name, backend, draft_dtype or dtype),
-        noise=noise,
-        clock=clock,
-        asked={"backend": backend, "dtype": dtype, "draft_dtype": draft_dtype or dtype},
-    )
+    draft_dtype = draft_dtype or dtype
+
+    def load(name: str) -> LanguageModel:
+        return load_model(name, backend, draft_dtype)
+
+    asked = {"backend": backend, "dtype": dtype, "draft_dtype": draft_dtype}
+    return open_stream(prompt, model, draft, options, load=load, noise=noise, clock=clock, asked=asked)
 
 
 generate = run_to_the_end(stream)

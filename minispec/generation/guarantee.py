@@ -16,7 +16,7 @@ MEANING: dict[Guarantee, str] = {
 }
 
 
-def guarantee(verifier: Verifier | None, *, temperature: float, batch_invariant: bool) -> Guarantee:
+def find_guarantee(verifier: Verifier | None, *, temperature: float, batch_invariant: bool) -> Guarantee:
     """Return the strongest true statement about a run.
 
     Parameters
@@ -39,7 +39,7 @@ def guarantee(verifier: Verifier | None, *, temperature: float, batch_invariant:
     return "same-seed" if verifier.same_seed else "same-distribution"
 
 
-def reproducible(run: Guarantee, *, timed: bool) -> bool:
+def is_reproducible(run: Guarantee, *, timed: bool) -> bool:
     """Return whether the same seed and options give the same tokens again.
 
     A γ that depends on measured time changes which noise is read, and with it the text, unless the text does not

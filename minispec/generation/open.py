@@ -11,7 +11,7 @@ from minispec.drafters import Drafter, build_drafter
 from minispec.generation.audit import AuditedSession
 from minispec.generation.limits import Limits
 from minispec.generation.options import Options
-from minispec.generation.prepare import build_constraint, draft_model, encode_prompt, find_setting
+from minispec.generation.prepare import build_constraint, encode_prompt, find_draft_model, find_setting
 from minispec.generation.stream import Stream
 from minispec.model.language_model import LanguageModel
 from minispec.model.tree_session import TreeSession
@@ -77,7 +77,7 @@ def open_stream(
             "draft": draft_name,
             "backend": find_setting(model, "backend", asked.get("backend", "")),
             "dtype": find_setting(model, "dtype", asked.get("dtype", "")),
-            "draft_dtype": find_setting(draft_model(drafter), "dtype", asked.get("draft_dtype", "")),
+            "draft_dtype": find_setting(find_draft_model(drafter), "dtype", asked.get("draft_dtype", "")),
             **options.to_dict(),
         },
     )

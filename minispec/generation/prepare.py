@@ -61,7 +61,7 @@ def build_constraint(options: Options, target: LanguageModel) -> Constraint | No
     return Constraint(form, kind, tokenizer, min(target.eos_token_id), target.vocab_size)
 
 
-def draft_model(drafter: Drafter | None) -> LanguageModel | None:
+def find_draft_model(drafter: Drafter | None) -> LanguageModel | None:
     """Return the model of a drafter that has one."""
     session = getattr(drafter, "session", None)
     return None if session is None else session.model

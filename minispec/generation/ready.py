@@ -40,11 +40,11 @@ def make_ready(models: Iterable[object], notes: Console | None = None) -> None:
     lacking = {(model.backend, model.dtype) for model in models if isinstance(model, GPT2)} - _ready
     if not lacking:
         return
-    with _a_line_if_it_takes_long() if notes is None else notes.status(_COMPILING + " …"), sampling_beside():
+    with _a_line_if_it_takes_long() if notes is None else notes.status(_COMPILING + " …"), compile_sampling_beside():
         for backend, dtype in lacking:
             backend.warm_up(dtype)
     _ready.update(lacking)
-    remark()
+    log_remarks()
 
 
 @contextlib.contextmanager
@@ -59,7 +59,7 @@ def _a_line_if_it_takes_long() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def sampling_beside() -> Iterator[None]:
+def compile_sampling_beside() -> Iterator[None]:
     """Make sampling ready too; if it must be compiled, then by a second process while the body compiles kernels."""
     from minispec import race
     from minispec.backends import threads
@@ -67,7 +67,7 @@ def sampling_beside() -> Iterator[None]:
     from minispec.sampling import _kernels
 
     helper = None
-    missing = must_be_compiled(_kernels.distribution) or must_be_compiled(race.winner)
+    missing = must_be_compiled(_kernels.distribution) or must_be_compiled(race.find_winner)
     if missing and threads.max_threads() > 1:
         task = "from minispec.generation.ready import warm_up_sampling; warm_up_sampling()"
         null = subprocess.DEVNULL
@@ -92,7 +92,7 @@ def warm_up_sampling() -> None:
     noise.bernoulli(0.5, at)
 
 
-def remark() -> None:
+def log_remarks() -> None:
     """Log what makes compiled code slower here than it could be: no folder to keep it in, expensive threads."""
     from minispec.backends.threads import warn_about_layer
     from minispec.jit import warn_if_in_memory
@@ -101,9 +101,9 @@ def remark() -> None:
     warn_about_layer()
 
 
-def compiled_in() -> str | None:
+def find_compiled_folder() -> str | None:
     """Return the folder that keeps compiled code for the next process, or None if nothing does."""
     from minispec import race
     from minispec.jit import cache_folder
 
-    return cache_folder(race.winner)
+    return cache_folder(race.find_winner)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from minispec.generation.guarantee import Guarantee, reproducible
+from minispec.generation.guarantee import Guarantee, is_reproducible
 from minispec.generation.metrics import Metrics
 from minispec.generation.transcript import Transcript
 from minispec.records import FinishReason, Piece, Source, Step
@@ -74,7 +74,7 @@ class Generation:
             finish_reason="interrupted" if finish is None else finish.reason,
             stop=None if finish is None else finish.stop,
             guarantee=guarantee,
-            reproducible=reproducible(guarantee, timed=timed),
+            reproducible=is_reproducible(guarantee, timed=timed),
             metrics=Metrics.from_steps(steps, num_prompt_tokens, prefill_s),
             options=options,
             steps=tuple(steps),

@@ -17,7 +17,7 @@ from minispec.drafters import Drafter, NoDrafter
 from minispec.generation.audit import audit_step
 from minispec.generation.deliveries import Deliveries
 from minispec.generation.events import Drafted, Emitted, Event, Finished, Prefilled, Verified
-from minispec.generation.guarantee import guarantee
+from minispec.generation.guarantee import find_guarantee
 from minispec.generation.limits import Limits
 from minispec.generation.loop import decode
 from minispec.generation.ready import make_ready
@@ -123,7 +123,7 @@ class Run:
         return Generation.from_transcript(
             self._transcript,
             prompt=self._prompt,
-            guarantee=guarantee(
+            guarantee=find_guarantee(
                 self._verifier if self.speculates else None,
                 temperature=self._sampler.params.temperature,
                 batch_invariant=self.target.model.batch_invariant,

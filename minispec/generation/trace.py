@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from minispec.errors import InputError, reason, shown
+from minispec.errors import InputError, explain, quote
 from minispec.generation.events import Drafted, Emitted, Event, Finished, Prefilled, Verified, to_dict
 from minispec.generation.metrics import Metrics
 from minispec.generation.result import Generation
@@ -65,10 +65,10 @@ def read_trace(path: Path) -> Trace:
         # Not splitlines(): that also cuts at U+2028 and others, which a text may contain.
         lines = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
     except OSError as error:
-        raise InputError(f"{shown(str(path))} cannot be read ({error.strerror}). Name a file of --trace") from None
+        raise InputError(f"{quote(str(path))} cannot be read ({error.strerror}). Name a file of --trace") from None
     except (ValueError, RecursionError) as error:
         raise InputError(
-            f"{shown(str(path))} is no trace ({reason(error)}). Write one with minispec generate --trace FILE"
+            f"{quote(str(path))} is no trace ({explain(error)}). Write one with minispec generate --trace FILE"
         ) from None
     try:
         texts: dict[int, str] = {}
@@ -79,8 +79,8 @@ def read_trace(path: Path) -> Trace:
         generation = _read_generation(lines[-1], events)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise InputError(
-            f"{shown(str(path))} is no trace of a whole run, or one of another version ({type(error).__name__}: "
-            f"{reason(error)}). Write one with minispec generate --trace FILE"
+            f"{quote(str(path))} is no trace of a whole run, or one of another version ({type(error).__name__}: "
+            f"{explain(error)}). Write one with minispec generate --trace FILE"
         ) from None
     return Trace(events, generation, texts)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from minispec.errors import shown
+from minispec.errors import quote
 
 Case = dict[str, Any]
 Same = Callable[[Any, Any], str | None]
@@ -60,7 +60,7 @@ class Close:
                 return f"{path or 'the result'} is {kind(observed)}, expected a list"
             if _is_scalar(observed) or _is_scalar(expected) or len(observed) != len(expected):
                 return (
-                    f"{path or 'the result'} has {_entries(observed)}, expected {_entries(expected)}: {shown(observed)}"
+                    f"{path or 'the result'} has {_entries(observed)}, expected {_entries(expected)}: {quote(observed)}"
                 )
             pairs = zip(observed, expected, strict=True)
             return next((d for i, (a, b) in enumerate(pairs) if (d := self._differ(a, b, f"{path}[{i}]"))), None)
@@ -81,7 +81,7 @@ class Close:
             if difference := self._differ(observed[key], expected[key], where):
                 return difference
         extra = [key for key in observed if key not in expected and key not in self.ignore]
-        return f"{path or 'the result'} has an entry {shown(extra[0])} too many" if extra else None
+        return f"{path or 'the result'} has an entry {quote(extra[0])} too many" if extra else None
 
     def _differ_arrays(self, observed: Any, expected: Any, path: str) -> Any:
         try:
@@ -163,11 +163,11 @@ def shown_value(value: Any) -> str:
         return shown_long("{" + ", ".join(f"{_bare(key)}: {shown_value(item)}" for key, item in value.items()) + "}")
     if isinstance(value, (list, tuple)) and len(value) <= 24:
         return shown_long("[" + ", ".join(map(shown_value, value)) + "]")
-    return shown(value)
+    return quote(value)
 
 
 def _bare(key: object) -> str:
-    return key if isinstance(key, str) and key.isidentifier() else shown(key)
+    return key if isinstance(key, str) and key.isidentifier() else quote(key)
 
 
 def shown_long(text: str, limit: int = 300) -> str:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from minispec.errors import InputError, missing, reason
+from minispec.errors import InputError, explain, missing
 from minispec.grading.check import Case, Check
 from minispec.grading.manifest import Assignment
 from minispec.grading.observe import FATAL, Failed, Observation, difference, observe, observe_all
@@ -221,5 +221,5 @@ def smallest_example(
     except InputError:
         raise
     except Exception as error:
-        raise InputError(f"the search of check {check.id} cannot be used: {reason(error)}. Mend it") from error
+        raise InputError(f"the search of check {check.id} cannot be used: {explain(error)}. Mend it") from error
     return found[-1] if found else None

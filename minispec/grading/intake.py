@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from minispec.errors import InputError, reason, shown
+from minispec.errors import InputError, explain, quote
 from minispec.grading.magics import code_of
 
 MAX_FILE_BYTES, MAX_FILES, MAX_ENTRIES, MAX_BYTES = 1 << 20, 40, 2000, 4 << 20
@@ -89,7 +89,7 @@ def read_submission(path: Path, entry: str) -> Submission:
         If what is there cannot be graded.
     """
     if not os.path.lexists(path):
-        raise InputError(f"there is no {shown(str(path))}; name a Python file, a notebook, a folder or a zip")
+        raise InputError(f"there is no {quote(str(path))}; name a Python file, a notebook, a folder or a zip")
     submission = Submission(name_of(path))
     try:
         with _opened(path, entry, submission.notes) as found:
@@ -97,7 +97,7 @@ def read_submission(path: Path, entry: str) -> Submission:
     except InputError:
         raise
     except Exception as error:  # archives break in more ways than their readers list
-        raise SubmissionError(f"it cannot be read: {type(error).__name__} {reason(error)}") from None
+        raise SubmissionError(f"it cannot be read: {type(error).__name__} {explain(error)}") from None
     submission.notes = sorted(submission.notes)
     if len(submission.notes) > _MAX_NOTES:
         more = len(submission.notes) - _MAX_NOTES
@@ -126,7 +126,7 @@ def _opened(path: Path, entry: str, notes: list[str]) -> Iterator[Found]:
     else:
         hint = "; pack it as a zip" if path.suffix.lower() in _SEALED else ""
         raise SubmissionError(
-            f"{shown(name_of(path))} is no Python file, notebook, folder, zip or tar that can be read{hint}"
+            f"{quote(name_of(path))} is no Python file, notebook, folder, zip or tar that can be read{hint}"
         )
 
 
@@ -135,11 +135,11 @@ def _take(found: Found, entry: str, submission: Submission) -> None:
     wanted = (entry, PurePosixPath(entry).with_suffix(".ipynb").name)
     homes = sorted({path.parent for path in found if path.name in wanted}, key=lambda home: (len(home.parts), home))
     if not homes:
-        has = ", ".join(shown(str(path)) for path in sorted(found)[:6]) or "no Python file"
+        has = ", ".join(quote(str(path)) for path in sorted(found)[:6]) or "no Python file"
         raise SubmissionError(f"there is no {entry} in it; it holds {has}. Name your file {entry}")
     home = homes[0]
     for other in homes[1:]:
-        submission.notes.append(f"ignored {shown(str(other / entry))}: {shown(str(home / entry))} is there too")
+        submission.notes.append(f"ignored {quote(str(other / entry))}: {quote(str(home / entry))} is there too")
     seen: dict[str, str] = {}
     size = 0
     for path in sorted(found, key=lambda path: (path != home / wanted[0], path != home / wanted[1], path)):
@@ -149,11 +149,11 @@ def _take(found: Found, entry: str, submission: Submission) -> None:
         name = str(inside.with_suffix(".py")) if path == home / wanted[1] else str(inside)
         folded = unicodedata.normalize("NFC", name).casefold()
         if not name.endswith(".py") or not all(map(_NAME.fullmatch, [*inside.parts[:-1], inside.stem])):
-            submission.notes.append(f"ignored {shown(str(path))}: not a Python file beside {entry}")
+            submission.notes.append(f"ignored {quote(str(path))}: not a Python file beside {entry}")
         elif folded in seen:
-            submission.notes.append(f"ignored {shown(str(path))}: {seen[folded]} is there too, and counts")
+            submission.notes.append(f"ignored {quote(str(path))}: {seen[folded]} is there too, and counts")
         elif len(submission.files) == MAX_FILES or size > MAX_BYTES:
-            submission.notes.append(f"ignored {shown(str(path))}: more than {MAX_FILES} files or {MAX_BYTES >> 20} MB")
+            submission.notes.append(f"ignored {quote(str(path))}: more than {MAX_FILES} files or {MAX_BYTES >> 20} MB")
         else:
             seen[folded] = path.name
             try:
@@ -176,10 +176,10 @@ def _text(path: PurePosixPath, data: bytes, name: str, submission: Submission) -
     except (UnicodeDecodeError, SyntaxError):
         odd = data[: _first_odd(data)].count(b"\n") + 1
         raise SubmissionError(
-            f"{shown(path.name)}: line {odd} is not UTF-8 text, and no other encoding is declared; save it as UTF-8"
+            f"{quote(path.name)}: line {odd} is not UTF-8 text, and no other encoding is declared; save it as UTF-8"
         ) from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise SubmissionError(f"the notebook cannot be read: {type(error).__name__} {reason(error)}") from None
+        raise SubmissionError(f"the notebook cannot be read: {type(error).__name__} {explain(error)}") from None
     lines = text.split("\n")
     for i, line in enumerate(lines[:2]):  # it is UTF-8 from here on, whatever it declares
         lines[i] = re.sub(r"^([ \t\f]*#.*?coding[:=][ \t]*)[-\w.]+", r"\1utf-8", line)
@@ -209,7 +209,7 @@ def _in_folder(root: Path, notes: list[str]) -> Found:
             if path.suffix in (".py", ".ipynb"):
                 found[path] = lambda place=place: _read_regular(place)  # type: ignore[misc]
             else:
-                notes.append(f"ignored {shown(str(path))}: not a Python file")
+                notes.append(f"ignored {quote(str(path))}: not a Python file")
     return found
 
 
@@ -218,17 +218,17 @@ def _read_regular(path: Path) -> bytes:
     try:
         fd = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     except OSError as error:
-        raise SubmissionError(f"{shown(name_of(path))}: cannot be opened ({error.strerror})") from None
+        raise SubmissionError(f"{quote(name_of(path))}: cannot be opened ({error.strerror})") from None
     with os.fdopen(fd, "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise SubmissionError(f"{shown(name_of(path))}: not a regular file")
+            raise SubmissionError(f"{quote(name_of(path))}: not a regular file")
         return _bounded(file.read, name_of(path))
 
 
 def _bounded(read: Callable[[int], bytes], name: str) -> bytes:
     data = read(MAX_FILE_BYTES + 1)
     if len(data) > MAX_FILE_BYTES:
-        raise SubmissionError(f"{shown(name)}: larger than {MAX_FILE_BYTES >> 20} MB")
+        raise SubmissionError(f"{quote(name)}: larger than {MAX_FILE_BYTES >> 20} MB")
     return data
 
 
@@ -244,7 +244,7 @@ def _in_zip(archive: zipfile.ZipFile, notes: list[str]) -> Found:
         except SubmissionError:
             raise
         except Exception as error:  # damaged, in one of many ways
-            raise SubmissionError(f"{shown(info.filename)}: damaged ({reason(error)})") from None
+            raise SubmissionError(f"{quote(info.filename)}: damaged ({explain(error)})") from None
 
     found: Found = {}
     for info in archive.infolist():
@@ -287,6 +287,6 @@ def _list(name: str, special: str, found: Found, notes: list[str], read: Callabl
     elif path.suffix not in (".py", ".ipynb"):
         special = special or "not a Python file"
     if special or path in found:
-        notes.append(f"ignored {shown(name)}: {special or 'a file of that name is there already'}")
+        notes.append(f"ignored {quote(name)}: {special or 'a file of that name is there already'}")
     else:
         found[path] = read

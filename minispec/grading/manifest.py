@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from minispec.errors import InputError, reason, shown
+from minispec.errors import InputError, explain, quote
 from minispec.grading.check import Check
 from minispec.grading.host import load
 
@@ -188,7 +188,7 @@ def load_checks(source: str, path: str) -> list[Check]:
     try:
         return list(load("assignment_checks", source, path).CHECKS)
     except Exception as error:
-        raise InputError(f"{path} cannot be used: {type(error).__name__}: {reason(error)}. Mend it") from error
+        raise InputError(f"{path} cannot be used: {type(error).__name__}: {explain(error)}. Mend it") from error
 
 
 def without_regions(source: str, name: str, stub: str | None) -> Iterator[str]:
@@ -244,7 +244,7 @@ def load_assignment(name: str, folder: Path | None = None) -> Assignment:
     path = root / name / "assignment.toml"
     if not re.fullmatch(r"\w+", name) or not path.is_file():
         known = ", ".join(sorted(found.parent.name for found in root.glob("*/assignment.toml"))) or "none"
-        raise InputError(f"there is no assignment {shown(name)} in {root}; there is: {known}")
+        raise InputError(f"there is no assignment {quote(name)} in {root}; there is: {known}")
     try:
         told = tomllib.loads(_read(path))
         questions = tuple(_question(entry) for entry in told["questions"])
@@ -260,7 +260,7 @@ def load_assignment(name: str, folder: Path | None = None) -> Assignment:
             num_left_out=told.get("num_left_out", 0),
         )
     except (KeyError, TypeError, AttributeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"{path} cannot be used: {type(error).__name__} {reason(error)}") from None
+        raise InputError(f"{path} cannot be used: {type(error).__name__} {explain(error)}") from None
     _check_manifest(assignment, path)
     return assignment
 
@@ -312,4 +312,4 @@ def _read(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read: {reason(error)}") from None
+        raise InputError(f"{path} cannot be read: {explain(error)}") from None

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from minispec.errors import shown
+from minispec.errors import quote
 from minispec.grading.check import Case, Check
 from minispec.grading.host import NotAValueError, decode, encode
 from minispec.grading.subject import StudentError, Subject
@@ -72,7 +72,7 @@ class Failed:
 
 def shown_line(text: str) -> str:
     """One printable line without addresses, so that equal submissions get equal reports."""
-    return shown(re.sub(r"0x[0-9a-fA-F]{4,}", "0x...", " ".join(text.split())))[1:-1]
+    return quote(re.sub(r"0x[0-9a-fA-F]{4,}", "0x...", " ".join(text.split())))[1:-1]
 
 
 Observation = Any

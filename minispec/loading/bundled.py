@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from minispec.errors import ModelFileError, reason, shown
+from minispec.errors import ModelFileError, explain, quote
 from minispec.loading.checkpoint import read_json
 from minispec.model.config import GPT2Config
 from minispec.model.weights import num_parameters
@@ -98,12 +98,12 @@ def verify_checksums(folder: Path) -> None:
     try:
         lines = listing.read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError) as error:
-        raise ModelFileError(f"{listing} cannot be read ({reason(error)}). Restore it, or delete it") from None
+        raise ModelFileError(f"{listing} cannot be read ({explain(error)}). Restore it, or delete it") from None
     for line in filter(None, lines):
         entry = _CHECKSUM_LINE.fullmatch(line)
         if entry is None:
             raise ModelFileError(
-                f"{listing}: {shown(line)} is not a sha256 and a file name of this folder. Restore it, or delete it"
+                f"{listing}: {quote(line)} is not a sha256 and a file name of this folder. Restore it, or delete it"
             )
         expected, name = entry.groups()
         path = file_of(folder, name)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from minispec.backends.base import Array
-from minispec.errors import ModelFileError, reason, shown
+from minispec.errors import ModelFileError, explain, quote
 from minispec.loading.safetensors_file import SafetensorsFile
 from minispec.model.config import GPT2Config
 from minispec.model.weights import check_shapes, expected_shapes
@@ -51,7 +51,7 @@ class Checkpoint:
             for stored in file.shapes:
                 name = stored.removeprefix(_PREFIX)
                 if name in self._files:
-                    raise ModelFileError(f"{path}: tensor {shown(name)} is there twice; which is meant? Fetch it again")
+                    raise ModelFileError(f"{path}: tensor {quote(name)} is there twice; which is meant? Fetch it again")
                 self._files[name] = (file, stored)
 
     def _paths(self) -> list[Path]:
@@ -65,9 +65,9 @@ class Checkpoint:
             names = sorted({str(name) for name in weight_map.values()})
             for name in names:
                 if Path(name).name != name:  # an index may name files of its own folder and nothing else
-                    raise ModelFileError(f"{index}: {shown(name)} is not a file name of this folder. Fetch it again")
+                    raise ModelFileError(f"{index}: {quote(name)} is not a file name of this folder. Fetch it again")
                 if not _is_file(self._folder / name):
-                    raise ModelFileError(f"{index} names {shown(name)}, which is missing. Fetch the model again")
+                    raise ModelFileError(f"{index} names {quote(name)}, which is missing. Fetch the model again")
             return [self._folder / name for name in names]
         pickles = sorted(path.name for path in self._folder.glob("*.bin")) + sorted(
             path.name for path in self._folder.glob("*.pt*")
@@ -94,7 +94,7 @@ class Checkpoint:
             layer = _LAYER.match(name)
             if layer and int(layer[1]) >= config.n_layer:
                 raise ModelFileError(
-                    f"{self._folder}: there is a tensor {shown(name)}, but config.json says n_layer {config.n_layer}; "
+                    f"{self._folder}: there is a tensor {quote(name)}, but config.json says n_layer {config.n_layer}; "
                     "config and weights belong to different models. Fetch both again"
                 )
             if not _BUFFER.fullmatch(name) and name != "lm_head.weight":
@@ -104,7 +104,7 @@ class Checkpoint:
                 "%s: %d tensors are no part of a GPT-2 language model and are ignored; the first is %s",
                 self._folder,
                 len(ignored),
-                shown(ignored[0]),
+                quote(ignored[0]),
             )
 
     def stored_dtype(self, config: GPT2Config) -> str:
@@ -134,9 +134,9 @@ def read_json(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise ModelFileError(f"{path} is not JSON ({reason(error)}). Fetch it again") from None
+        raise ModelFileError(f"{path} is not JSON ({explain(error)}). Fetch it again") from None
     if not isinstance(content, dict):
-        raise ModelFileError(f"{path} holds {shown(content)}, not a JSON object. Fetch it again")
+        raise ModelFileError(f"{path} holds {quote(content)}, not a JSON object. Fetch it again")
     return content
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from minispec.backends import BACKENDS, DTYPES, get_backend
 from minispec.backends.formats import AUTO, DOT_FEATURES
-from minispec.errors import ModelFileError, ModelNotFoundError, OptionError, shown
+from minispec.errors import ModelFileError, ModelNotFoundError, OptionError, quote
 from minispec.loading.bundled import TOKENIZER, bundled_folders, file_of, verify_checksums
 from minispec.loading.checkpoint import Checkpoint, read_json
 from minispec.loading.hub import fetch, looks_like_hub_name
@@ -44,7 +44,7 @@ def find_folder(name: str | Path) -> Path:
     close = difflib.get_close_matches(str(name), bundled, n=1)
     if close or not looks_like_hub_name(str(name)):
         hint = f"Did you mean {close[0]!r}?" if close else _LIST
-        raise ModelNotFoundError(f"{shown(str(name))} is no folder, no bundled model and no hub name. {hint}")
+        raise ModelNotFoundError(f"{quote(str(name))} is no folder, no bundled model and no hub name. {hint}")
     return fetch(str(name))
 
 

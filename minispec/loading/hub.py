@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from minispec.errors import MissingDependencyError, ModelFileError, ModelNotFoundError, reason, shown
+from minispec.errors import MissingDependencyError, ModelFileError, ModelNotFoundError, explain, quote
 
 _NAME = re.compile(r"[\w.-]+(/[\w.-]+)?(@[\w./-]+)?")
 _FILES = (
@@ -49,7 +49,7 @@ def fetch(name: str) -> Path:
         from huggingface_hub import snapshot_download
     except ImportError:
         raise MissingDependencyError(
-            f"{shown(name)} is no folder and no bundled model, and huggingface_hub, which asks the hub, is not "
+            f"{quote(name)} is no folder and no bundled model, and huggingface_hub, which asks the hub, is not "
             "installed. Try: pip install huggingface_hub; `minispec models` lists what is bundled"
         ) from None
     repository, _, revision = name.partition("@")
@@ -57,14 +57,14 @@ def fetch(name: str) -> Path:
         folder = Path(snapshot_download(repository, revision=revision or None, allow_patterns=list(_FILES)))
     except Exception as error:  # its errors share no base class: HTTP, cache, offline, validation, connection
         raise ModelNotFoundError(
-            f"{shown(name)} is no folder and no bundled model, and the hub did not give it "
-            f"({type(error).__name__}: {reason(error)}). Check the name; `minispec models` lists what is bundled"
+            f"{quote(name)} is no folder and no bundled model, and the hub did not give it "
+            f"({type(error).__name__}: {explain(error)}). Check the name; `minispec models` lists what is bundled"
         ) from None
     if not any(folder.glob("*.safetensors")):
         pickles = _pickles(repository, revision)
         if pickles:
             raise ModelFileError(
-                f"{shown(name)} is published only as a pickle ({pickles[0]}), which can run code when it is read; "
+                f"{quote(name)} is published only as a pickle ({pickles[0]}), which can run code when it is read; "
                 "minispec reads safetensors alone. Look for a revision that has them (NAME@refs/pr/1, say), or convert "
                 "it with transformers: model.save_pretrained(FOLDER)"
             )

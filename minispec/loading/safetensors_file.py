@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
 from minispec.backends.base import Array
-from minispec.errors import ModelFileError, reason, shown
+from minispec.errors import ModelFileError, explain, quote
 
 _READABLE: dict[str, type[Any]] = {"F32": np.float32, "F16": np.float16, "BF16": np.uint16}
 
@@ -49,7 +49,7 @@ class SafetensorsFile:
                 header = json.loads(file.read(header_size))
         except (SafetensorError, OSError, ValueError, RecursionError) as error:
             raise ModelFileError(
-                f"{path} is not a sound safetensors file ({reason(error)}). It may be cut short; fetch it again"
+                f"{path} is not a sound safetensors file ({explain(error)}). It may be cut short; fetch it again"
             ) from None
         header.pop("__metadata__", None)
         self._offsets = {name: 8 + header_size + entry["data_offsets"][0] for name, entry in header.items()}
@@ -67,7 +67,7 @@ class SafetensorsFile:
         dtype, offset = self.dtypes[name], self._offsets[name]
         if dtype not in _READABLE:
             raise ModelFileError(
-                f"{self.path}: tensor {shown(name)} is {dtype}; minispec reads {', '.join(_READABLE)}. "
+                f"{self.path}: tensor {quote(name)} is {dtype}; minispec reads {', '.join(_READABLE)}. "
                 "Convert the model"
             )
         shape = self.shapes[name]
@@ -76,5 +76,5 @@ class SafetensorsFile:
         raw: NDArray[Any] = np.memmap(self.path, _READABLE[dtype], "r", offset, shape)
         tensor = (raw.astype(np.uint32) << 16).view(np.float32) if dtype == "BF16" else raw.astype(np.float32)
         if not (np.isfinite(tensor.min()) and np.isfinite(tensor.max())):  # both propagate NaN
-            raise ModelFileError(f"{self.path}: tensor {shown(name)} holds NaN or infinite weights. Fetch it again")
+            raise ModelFileError(f"{self.path}: tensor {quote(name)} holds NaN or infinite weights. Fetch it again")
         return tensor

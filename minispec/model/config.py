@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from minispec.errors import ModelFileError, shown
+from minispec.errors import ModelFileError, quote
 
 ACTIVATIONS = {"gelu_new": "gelu_new", "gelu_pytorch_tanh": "gelu_new", "gelu": "gelu", "relu": "relu"}
 """Hugging Face's names and the operation each one means."""
@@ -73,7 +73,7 @@ class GPT2Config:
         """
         if fields.get("model_type", "gpt2") != "gpt2":
             raise ModelFileError(
-                f"{name}: model_type is {shown(fields['model_type'])}; minispec runs GPT-2-family models. Pick one"
+                f"{name}: model_type is {quote(fields['model_type'])}; minispec runs GPT-2-family models. Pick one"
             )
         if fields.get("add_cross_attention"):
             raise ModelFileError(f"{name}: add_cross_attention is true; minispec runs decoder-only models")
@@ -85,11 +85,11 @@ class GPT2Config:
         activation = fields.get("activation_function", "gelu_new")
         if not isinstance(activation, str) or activation not in ACTIVATIONS:
             raise ModelFileError(
-                f"{name}: activation_function is {shown(activation)}; minispec knows {', '.join(ACTIVATIONS)}"
+                f"{name}: activation_function is {quote(activation)}; minispec knows {', '.join(ACTIVATIONS)}"
             )
         epsilon = fields.get("layer_norm_epsilon", 1e-5)
         if isinstance(epsilon, bool) or not isinstance(epsilon, int | float) or not 0.0 < epsilon < 1.0:
-            raise ModelFileError(f"{name}: layer_norm_epsilon is {shown(epsilon)}; it must be a number between 0 and 1")
+            raise ModelFileError(f"{name}: layer_norm_epsilon is {quote(epsilon)}; it must be a number between 0 and 1")
         return cls(
             **sizes,
             n_inner=4 * sizes["n_embd"] if fields.get("n_inner") is None else _read_size(fields, "n_inner", name),
@@ -105,14 +105,14 @@ class GPT2Config:
 def _read_size(fields: Mapping[str, Any], key: str, name: str) -> int:
     value = fields.get(key)
     if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < _MAX_SIZE:
-        raise ModelFileError(f"{name}: {key} is {shown(value)}; it must be a positive integer below 2**31")
+        raise ModelFileError(f"{name}: {key} is {quote(value)}; it must be a positive integer below 2**31")
     return value
 
 
 def _read_flag(fields: Mapping[str, Any], key: str, default: bool, name: str) -> bool:
     value = fields.get(key, default)
     if not isinstance(value, bool):
-        raise ModelFileError(f"{name}: {key} is {shown(value)}; it must be true or false")
+        raise ModelFileError(f"{name}: {key} is {quote(value)}; it must be true or false")
     return value
 
 
@@ -120,5 +120,5 @@ def _read_eos(value: Any, vocab_size: int, name: str) -> frozenset[int]:
     ids = [] if value is None else value if isinstance(value, list) else [value]
     for token in ids:
         if isinstance(token, bool) or not isinstance(token, int) or token < 0:
-            raise ModelFileError(f"{name}: eos_token_id is {shown(value)}; it must be token ids or null")
+            raise ModelFileError(f"{name}: eos_token_id is {quote(value)}; it must be token ids or null")
     return frozenset(token for token in ids if token < vocab_size)  # fine-tunes keep 50256 in smaller vocabularies

@@ -14,7 +14,8 @@ from minispec.model.cache import KVCache
 from minispec.model.config import GPT2Config
 from minispec.model.forward import forward
 from minispec.model.language_model import FedCache
-from minispec.model.paged import PAGE_SIZE, PagedCache, PagePool
+from minispec.model.paged import PagedCache
+from minispec.model.pages import PAGE_SIZE, PagePool
 from minispec.model.session import Session
 from minispec.model.weights import Weights, num_parameters
 from minispec.tokenizer import Tokenizer

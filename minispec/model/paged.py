@@ -10,163 +10,16 @@ PagedAttention").
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
-from minispec.backends.base import Array, Backend, Index
+from minispec.backends.base import Index
 from minispec.errors import InvariantError
 from minispec.model.cache import KVCache
 from minispec.model.language_model import LanguageModel
-
-PAGE_SIZE = 16
-"""Slots per page: a text wastes 7.5 slots on average, and its table is short."""
-
-
-class OutOfPagesError(Exception):
-    """No page is free: some text must go, or wait."""
-
-
-class PagePool:
-    """The memory that the caches of one model share, and the account of who has which page.
-
-    A page that nobody holds is free. If it was published, it keeps its contents until it is needed for another text: a
-    new text that begins with the same tokens takes it up again.
-
-    Parameters
-    ----------
-    n_layer, n_head, head_size : int
-    num_pages, page_size : int
-        N pages of S slots.
-    backend : Backend
-        Where keys and values live.
-    dtype : str
-        Of the model's weights.
-
-    Attributes
-    ----------
-    keys, values : ndarray of shape (L, N, S, H, D)
-    recordings : dict
-        The backend's notes about forwards over this memory.
-    """
-
-    def __init__(
-        self,
-        n_layer: int,
-        n_head: int,
-        head_size: int,
-        num_pages: int,
-        page_size: int,
-        *,
-        backend: Backend,
-        dtype: str = "float32",
-    ) -> None:
-        self.backend = backend
-        shape = (n_layer, num_pages, page_size, n_head, head_size)
-        self.keys: Array = backend.zeros(shape, dtype)
-        self.values: Array = backend.zeros(shape, dtype)
-        self.recordings: dict[Any, Any] = {}
-        self.clear()
-
-    def clear(self) -> None:
-        """Free every page, whoever held it, and forget what was published: nobody may use his pages any more."""
-        self._holders: Counter[int] = Counter()
-        self._blank = list(range(self.num_pages))[::-1]
-        self._remembered: dict[int, None] = {}  # free but published, the longest free first
-        self._published: dict[bytes, int] = {}
-        self._beginnings: dict[int, bytes] = {}  # of each published page, its text up to its end
-
-    @property
-    def num_pages(self) -> int:
-        """N."""
-        return int(self.keys.shape[1])
-
-    @property
-    def page_size(self) -> int:
-        """S."""
-        return int(self.keys.shape[2])
-
-    @property
-    def num_free(self) -> int:
-        """Pages that nobody holds."""
-        return len(self._blank) + len(self._remembered)
-
-    @property
-    def num_bytes(self) -> int:
-        """Bytes of keys and values."""
-        return int(self.keys.nbytes + self.values.nbytes)
-
-    def take(self) -> int:
-        """Take a free page to write to.
-
-        Raises
-        ------
-        OutOfPagesError
-            If there is none.
-        """
-        if self._blank:
-            page = self._blank.pop()
-        elif self._remembered:
-            page = next(iter(self._remembered))
-            del self._remembered[page]
-            del self._published[self._beginnings.pop(page)]
-        else:
-            raise OutOfPagesError
-        self._holders[page] = 1
-        return page
-
-    def give_back(self, page: int) -> None:
-        """Let go of a page; the last holder frees it.
-
-        Raises
-        ------
-        InvariantError
-            If nobody holds it.
-        """
-        if not self._holders[page]:
-            raise InvariantError(f"page {page} is given back by one who does not hold it")
-        self._holders[page] -= 1
-        if not self._holders[page]:
-            if page in self._beginnings:
-                self._remembered[page] = None
-            else:
-                self._blank.append(page)
-
-    def is_shared(self, page: int) -> bool:
-        """Return whether a page must not be written to: others hold it, or may take it up."""
-        return self._holders[page] > 1 or page in self._beginnings
-
-    def publish(self, tokens: Sequence[int], pages: Sequence[int]) -> None:
-        """Let other texts share the pages that these tokens fill.
-
-        Parameters
-        ----------
-        tokens : sequence of int
-            *Verified* tokens whose keys and values are in the pages, in every layer. A drafted token that is rejected
-            later would be a false beginning for others.
-        pages : sequence of int
-        """
-        size, text = self.page_size, np.asarray(tokens, np.int64)
-        for page, end in zip(pages, range(size, len(text) + 1, size), strict=False):
-            beginning = text[:end].tobytes()
-            if page not in self._beginnings and beginning not in self._published:
-                self._published[beginning] = page
-                self._beginnings[page] = beginning
-
-    def share(self, tokens: Sequence[int]) -> list[int]:
-        """Take up the published pages that ``tokens`` begin with, as many as there are."""
-        size, text = self.page_size, np.asarray(tokens, np.int64)
-        pages: list[int] = []
-        for end in range(size, len(text) + 1, size):
-            page = self._published.get(text[:end].tobytes())
-            if page is None:
-                break
-            self._remembered.pop(page, None)
-            self._holders[page] += 1
-            pages.append(page)
-        return pages
+from minispec.model.pages import PAGE_SIZE, PagePool
 
 
 class PagedCache(KVCache):

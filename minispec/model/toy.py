@@ -19,7 +19,8 @@ from minispec.backends.base import Array, Feed, NumpyBackend
 from minispec.backends.parts import take_slots
 from minispec.model.cache import KVCache
 from minispec.model.language_model import FedCache
-from minispec.model.paged import PAGE_SIZE, PagedCache, PagePool
+from minispec.model.paged import PagedCache
+from minispec.model.pages import PAGE_SIZE, PagePool
 from minispec.model.session import Session
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from minispec.backends.base import MLP, Array, Attention, Backend, Block, Linear, Norm
-from minispec.errors import ModelFileError, shown
+from minispec.errors import ModelFileError, quote
 from minispec.model.config import GPT2Config
 
 
@@ -67,7 +67,7 @@ def check_shapes(shapes: Mapping[str, tuple[int, ...]], config: GPT2Config, name
             raise ModelFileError(f"{name}: tensor {tensor!r} is missing; the config asks for it. Fetch the model again")
         if found != expected:
             raise ModelFileError(
-                f"{name}: tensor {tensor!r} has shape {shown(found)}, but the config makes it {expected}; "
+                f"{name}: tensor {tensor!r} has shape {quote(found)}, but the config makes it {expected}; "
                 "config and weights belong to different models. Fetch both again"
             )
 

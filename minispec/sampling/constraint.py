@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.errors import OptionError, missing, shown
+from minispec.errors import OptionError, missing, quote
 from minispec.tokenizer import Tokenizer
 
 _JSON_LAYOUT = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
@@ -61,7 +61,7 @@ class Constraint:
         if problem:
             reason = " ".join(problem.split())[:200]
             what = "regular expression" if kind == "regex" else "JSON schema"
-            raise OptionError(f"the {what} {shown(form)} cannot be used ({reason}). Correct or simplify it")
+            raise OptionError(f"the {what} {quote(form)} cannot be used ({reason}). Correct or simplify it")
         self._eos_token_id = eos_token_id
         self._vocab_size = vocab_size
         self._consumed: list[int] = []

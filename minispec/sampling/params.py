@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from numbers import Integral
 
-from minispec.errors import OptionError, shown
+from minispec.errors import OptionError, quote
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class SamplingParams:
             )
         if not _is_whole(self.top_k) or not 0 <= self.top_k < 2**63:
             raise OptionError(
-                f"top-k is {shown(self.top_k)}; it must be a whole number from 0 (all tokens) to 2**63 - 1. "
+                f"top-k is {quote(self.top_k)}; it must be a whole number from 0 (all tokens) to 2**63 - 1. "
                 "Try --top-k 40"
             )
         if not 0.0 < self.top_p <= 1.0:
@@ -74,7 +74,7 @@ class SamplingParams:
                 )
         if not _is_whole(self.min_tokens) or self.min_tokens < 0:
             raise OptionError(
-                f"min-tokens is {shown(self.min_tokens)}; it must be a whole number >= 0. Try --min-tokens 0"
+                f"min-tokens is {quote(self.min_tokens)}; it must be a whole number >= 0. Try --min-tokens 0"
             )
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-from minispec.errors import OptionError, shown
+from minispec.errors import OptionError, quote
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 ROOTS = (_PACKAGE.parent / "lessons", _PACKAGE / "_bundled" / "lessons")
@@ -107,5 +107,5 @@ def find(number: str) -> Files:
     known = {files.number: files for files in lessons()}
     wanted = number.zfill(2) if number.isdigit() else number
     if wanted not in known:
-        raise OptionError(f"there is no lesson {shown(number)}; there are {', '.join(known)}. Try: minispec lessons")
+        raise OptionError(f"there is no lesson {quote(number)}; there are {', '.join(known)}. Try: minispec lessons")
     return known[wanted]

@@ -6,7 +6,7 @@ import math
 import operator
 from collections.abc import Callable, Iterable
 
-from minispec.errors import OptionError, shown
+from minispec.errors import OptionError, quote
 
 MAX_GAMMA = 4096
 """No context of a GPT-2 holds more drafts."""
@@ -27,7 +27,7 @@ def probability(name: str, value: float, way_out: str = ALPHA_WAY_OUT) -> float:
     """Return ``value`` if it lies in [0, 1]."""
     checked = number(value)
     if not 0.0 <= checked <= 1.0:
-        raise OptionError(f"{name} is {shown(value)}; a probability lies in [0, 1]; {way_out}")
+        raise OptionError(f"{name} is {quote(value)}; a probability lies in [0, 1]; {way_out}")
     return checked
 
 
@@ -40,7 +40,7 @@ def at_least(name: str, value: float, bound: float, way_out: str) -> float:
     """Return ``value`` if it is finite and not below ``bound``."""
     checked = number(value)
     if not bound <= checked < math.inf:
-        raise OptionError(f"{name} is {shown(value)}; it must be a finite number >= {bound:g}; {way_out}")
+        raise OptionError(f"{name} is {quote(value)}; it must be a finite number >= {bound:g}; {way_out}")
     return checked
 
 
@@ -48,7 +48,7 @@ def above_zero(name: str, value: float, way_out: str) -> float:
     """Return ``value`` if it is finite and greater than 0."""
     checked = number(value)
     if not 0.0 < checked < math.inf:
-        raise OptionError(f"{name} is {shown(value)}; it must be a finite number > 0; {way_out}")
+        raise OptionError(f"{name} is {quote(value)}; it must be a finite number > 0; {way_out}")
     return checked
 
 
@@ -64,7 +64,7 @@ def whole(name: str, value: int, low: int, high: int, way_out: str) -> int:
     except TypeError:
         checked = low - 1
     if not low <= checked <= high:
-        raise OptionError(f"{name} is {shown(value)}; it must be a whole number from {low} to {high}; {way_out}")
+        raise OptionError(f"{name} is {quote(value)}; it must be a whole number from {low} to {high}; {way_out}")
     return checked
 
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from minispec.errors import OptionError, shown
+from minispec.errors import OptionError, quote
 from minispec.theory import _checks
 from minispec.theory.acceptance import alpha_from_rate, draft_acceptance_rate
 from minispec.theory.quantiles import confidence_level, incomplete_beta, normal_quantile, student_quantile
@@ -62,7 +62,7 @@ def alpha_from_counts(
     accepted = _checks.whole("accepted tokens", num_accepted, 0, evaluated, "evaluated = accepted + first rejections")
     confidence = confidence_level(confidence)
     if interval not in ("wilson", "exact"):
-        raise OptionError(f"interval is {shown(interval)}; there are two; try 'wilson' or 'exact'")
+        raise OptionError(f"interval is {quote(interval)}; there are two; try 'wilson' or 'exact'")
     # alpha = A / E
     value = accepted / evaluated
     low, high = (_wilson if interval == "wilson" else _clopper_pearson)(accepted, evaluated, confidence)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.errors import OptionError, shown
+from minispec.errors import OptionError, quote
 from minispec.theory import _checks
 
 ROUNDING = 1e-9
@@ -40,7 +40,7 @@ class CountLaw:
     def __post_init__(self) -> None:
         if self.probs.ndim != 1 or not (self.probs >= 0.0).all() or not abs(float(self.probs.sum()) - 1.0) <= ROUNDING:
             raise OptionError(
-                f"the law of a count is {shown(self.probs.tolist())}; it must be probabilities of 0, 1, ... with sum "
+                f"the law of a count is {quote(self.probs.tolist())}; it must be probabilities of 0, 1, ... with sum "
                 "1; divide counts by their sum first"
             )
 

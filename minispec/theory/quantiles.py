@@ -7,7 +7,7 @@ import itertools
 import math
 from statistics import NormalDist
 
-from minispec.errors import OptionError, shown
+from minispec.errors import OptionError, quote
 from minispec.theory import _checks
 
 
@@ -21,7 +21,7 @@ def confidence_level(level: float) -> float:
     """
     checked = _checks.number(level)
     if not 0.0 < checked < 1.0:
-        raise OptionError(f"confidence is {shown(level)}; it must lie between 0 and 1, both excluded; try 0.95")
+        raise OptionError(f"confidence is {quote(level)}; it must lie between 0 and 1, both excluded; try 0.95")
     return checked
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from minispec.errors import OptionError, shown
-from minispec.specs import Read, number, read_options, split
+from minispec.errors import OptionError, quote
+from minispec.specs import Read, read_number, read_options, split_spec
 from minispec.verifiers import block, gumbel, kseq, lenient, match, rejection, tree, typical
 from minispec.verifiers.base import Verifier, Verify
 
@@ -21,8 +21,8 @@ _PLAIN = {
 """Rules without options."""
 
 _KEYS: Mapping[str, Mapping[str, tuple[Read, float]]] = {
-    "lenient": {"lenience": (number, 0.5)},
-    "typical": {"epsilon": (number, 0.09), "delta": (number, 0.3)},
+    "lenient": {"lenience": (read_number, 0.5)},
+    "typical": {"epsilon": (read_number, 0.09), "delta": (read_number, 0.3)},
 }
 """Rules with options, how each is read, and its default."""
 
@@ -50,10 +50,10 @@ def get_verifier(spec: str | Verifier | Verify) -> Verifier:
         return spec
     if not isinstance(spec, str):
         return Verifier(getattr(spec, "__name__", type(spec).__name__), spec, lossless=False)
-    name, rest = split(spec)
+    name, rest = split_spec(spec)
     if name not in VERIFIER_NAMES:
         raise OptionError(
-            f"verifier is {shown(spec)}; it must be one of {', '.join(VERIFIER_NAMES)}. Try --verify block"
+            f"verifier is {quote(spec)}; it must be one of {', '.join(VERIFIER_NAMES)}. Try --verify block"
         )
     keys = _KEYS.get(name, {})
     example = ",".join(f"{key}={default:g}" for key, (_, default) in keys.items())

@@ -14,7 +14,7 @@ import joblib
 import numpy as np
 import pytest
 
-from minispec.analysis.measure.grid import Experiment
+from minispec.analysis.measure.grid import Sweep
 from minispec.analysis.measure.journal import Journal
 from minispec.analysis.measure.record import Record
 from minispec.analysis.measure.report import tables, to_csv, to_dict, to_markdown
@@ -45,16 +45,16 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
 
 
 @pytest.fixture(scope="module")
-def experiment(names: tuple[str, str]) -> Experiment:
-    return Experiment(
+def sweep(names: tuple[str, str]) -> Sweep:
+    return Sweep(
         PROMPTS, (names[0],), (names[1], "ngram"), (1, 3), (0.0, 1.0), max_tokens=10, repeats=0,
         options={"backend": "numpy"},
     )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
-def records(experiment: Experiment) -> list[Record]:
-    return [record for unit in run_units(experiment, list(experiment.units())) for record in unit]
+def records(sweep: Sweep) -> list[Record]:
+    return [record for unit in run_units(sweep, list(sweep.units())) for record in unit]
 
 
 def told(records: list[Record]) -> list[str]:
@@ -62,25 +62,25 @@ def told(records: list[Record]) -> list[str]:
     return sorted(json.dumps(dataclasses.asdict(record), sort_keys=True) for record in records)
 
 
-def timed(experiment: Experiment, costs: CostModel) -> list[Record]:
-    """Run an experiment on a simulated machine."""
+def timed(sweep: Sweep, costs: CostModel) -> list[Record]:
+    """Run a sweep on a simulated machine."""
     clock = SimulatedClock()
 
     def load(name: str, role: str) -> CostedModel:
         model = load_model(name, backend="numpy")
         return CostedModel(model, clock, costs.target_cost if role == "target" else costs.draft_cost)
 
-    return [record for unit in experiment.units() for record in run_unit(experiment, unit, load, clock)]
+    return [record for unit in sweep.units() for record in run_unit(sweep, unit, load, clock)]
 
 
-def test_every_run_of_a_prompt_is_alike(experiment: Experiment, records: list[Record]) -> None:
+def test_every_run_of_a_prompt_is_alike(sweep: Sweep, records: list[Record]) -> None:
     assert len(records) == len(PROMPTS) * 2 * (1 + 2 * 2)
     assert {record.num_tokens for record in records} == {10}
-    for unit in experiment.units():
-        seeds = {experiment.engine_options(variant, unit.seed)["seed"] for variant in unit.variants}
+    for unit in sweep.units():
+        seeds = {sweep.engine_options(variant, unit.seed)["seed"] for variant in unit.variants}
         assert seeds == {unit.seed}
         assert [variant.plain for variant in unit.variants] == [True, False, False, False, False]
-    seeds_of = {unit.prompt.id: unit.seed for unit in experiment.units()}
+    seeds_of = {unit.prompt.id: unit.seed for unit in sweep.units()}
     assert len(set(seeds_of.values())) == len(PROMPTS)
 
 
@@ -98,7 +98,7 @@ def test_lengths_are_equal_where_the_model_would_end_early(names: tuple[str, str
     def load(name: str, role: str) -> Eager:
         return Eager(load_model(name, backend="numpy"))
 
-    made = Experiment(PROMPTS, (names[0],), (names[1],), max_tokens=12, repeats=0, options={"backend": "numpy"})
+    made = Sweep(PROMPTS, (names[0],), (names[1],), max_tokens=12, repeats=0, options={"backend": "numpy"})
     lengths = [record.num_tokens for unit in made.units() for record in run_unit(made, unit, load)]
     assert set(lengths) == {12}
     free = [
@@ -121,12 +121,12 @@ def test_tokens_are_accounted_for(records: list[Record]) -> None:
         assert summary.mean_acceptance_length.value == counts["emitted"] / counts["steps"]
 
 
-def test_the_log_likelihood_is_the_targets_own(experiment: Experiment, records: list[Record]) -> None:
-    model = load_model(experiment.targets[0], backend="numpy")
+def test_the_log_likelihood_is_the_targets_own(sweep: Sweep, records: list[Record]) -> None:
+    model = load_model(sweep.targets[0], backend="numpy")
     assert model.tokenizer is not None
     for record in (r for r in records if r.draft is not None and "draft" in r.draft):
-        unit = next(u for u in experiment.units() if u.name == (record.target, record.temperature, record.prompt_id))
-        options = experiment.engine_options(record.variant, unit.seed)
+        unit = next(u for u in sweep.units() if u.name == (record.target, record.temperature, record.prompt_id))
+        options = sweep.engine_options(record.variant, unit.seed)
         tokens = generate(
             unit.prompt.text, target=model, draft=load_model(record.draft or "", "numpy"), **options
         ).token_ids
@@ -137,7 +137,7 @@ def test_the_log_likelihood_is_the_targets_own(experiment: Experiment, records: 
 
 
 def test_with_free_drafts_and_free_verification_the_speedup_is_tau(names: tuple[str, str]) -> None:
-    made = Experiment(PROMPTS, (names[0],), (names[1],), (1, 3), (1.0,), max_tokens=12, repeats=2)
+    made = Sweep(PROMPTS, (names[0],), (names[1],), (1, 3), (1.0,), max_tokens=12, repeats=2)
     for summary in summarise(timed(made, CostModel(0.0, 0.0))):
         if not summary.variant.plain:
             assert summary.speedup.value == pytest.approx(summary.mean_acceptance_length.value)
@@ -147,7 +147,7 @@ def test_with_free_drafts_and_free_verification_the_speedup_is_tau(names: tuple[
 
 def test_costs_make_the_speedup_they_should(names: tuple[str, str]) -> None:
     """Ratio of sums: tokens over the charged seconds; the control charges nothing for verification."""
-    made = Experiment(PROMPTS, (names[0],), (names[1],), (3,), (1.0,), max_tokens=12, repeats=1)
+    made = Sweep(PROMPTS, (names[0],), (names[1],), (3,), (1.0,), max_tokens=12, repeats=1)
     dear, cheap = (summarise(timed(made, CostModel(0.1, row)))[1] for row in (0.5, 0.0))
     records = [record for record in timed(made, CostModel(0.1, 0.5)) if record.draft is not None]
     rows = sum(record.num_steps + record.num_draft_tokens for record in records)
@@ -158,7 +158,7 @@ def test_costs_make_the_speedup_they_should(names: tuple[str, str]) -> None:
 
 
 def test_identity_is_promised_and_kept_or_the_report_shows_it(names: tuple[str, str]) -> None:
-    made = Experiment(PROMPTS, (names[0],), (names[1],), (3,), (0.0,), max_tokens=12, repeats=0)
+    made = Sweep(PROMPTS, (names[0],), (names[1],), (3,), (0.0,), max_tokens=12, repeats=0)
 
     def quality(load: Load) -> tuple[str, ...]:
         found = summarise([record for unit in made.units() for record in run_unit(made, unit, load)])
@@ -178,12 +178,12 @@ def test_identity_is_promised_and_kept_or_the_report_shows_it(names: tuple[str, 
     assert "3 of 3, promised" not in quality(swapped)
 
 
-def test_an_interruption_costs_one_unit_at_most(experiment: Experiment, records: list[Record], tmp_path: Path) -> None:
-    units = list(experiment.units())
-    key = experiment.key(fingerprints(experiment))
+def test_an_interruption_costs_one_unit_at_most(sweep: Sweep, records: list[Record], tmp_path: Path) -> None:
+    units = list(sweep.units())
+    key = sweep.key(fingerprints(sweep))
     path = tmp_path / "journal.jsonl"
     first = Journal(path, key)
-    for done in itertools.islice(run_units(experiment, units), 2):
+    for done in itertools.islice(run_units(sweep, units), 2):
         first.add(done)
     with path.open("a", encoding="utf-8") as file:
         file.write('{"records": [{"target"')  # a line that was being written
@@ -191,38 +191,38 @@ def test_an_interruption_costs_one_unit_at_most(experiment: Experiment, records:
     second = Journal(path, key)
     missing = second.missing(units)
     assert len(missing) == len(units) - 2
-    for done in run_units(experiment, missing):
+    for done in run_units(sweep, missing):
         second.add(done)
     whole = Journal(path, key)
     assert whole.missing(units) == []
     assert told([record for unit in units for record in whole.units[unit.name]]) == told(records)
 
 
-def changed(experiment: Experiment) -> Iterator[Experiment]:
+def changed(sweep: Sweep) -> Iterator[Sweep]:
     other = Prompt("another", "z")
-    yield dataclasses.replace(experiment, prompts=(*experiment.prompts[:2], other))
-    yield dataclasses.replace(experiment, prompts=experiment.prompts[::-1])
-    yield dataclasses.replace(experiment, gammas=(1,))
-    yield dataclasses.replace(experiment, drafts=("ngram",))
-    yield dataclasses.replace(experiment, temperatures=(1.0, 0.0))
-    yield dataclasses.replace(experiment, verifies=("match",))
-    yield dataclasses.replace(experiment, max_tokens=11)
-    yield dataclasses.replace(experiment, seed=1)
-    yield dataclasses.replace(experiment, repeats=1)
-    yield dataclasses.replace(experiment, options={"backend": "numpy", "top_p": 0.5})
+    yield dataclasses.replace(sweep, prompts=(*sweep.prompts[:2], other))
+    yield dataclasses.replace(sweep, prompts=sweep.prompts[::-1])
+    yield dataclasses.replace(sweep, gammas=(1,))
+    yield dataclasses.replace(sweep, drafts=("ngram",))
+    yield dataclasses.replace(sweep, temperatures=(1.0, 0.0))
+    yield dataclasses.replace(sweep, verifies=("match",))
+    yield dataclasses.replace(sweep, max_tokens=11)
+    yield dataclasses.replace(sweep, seed=1)
+    yield dataclasses.replace(sweep, repeats=1)
+    yield dataclasses.replace(sweep, options={"backend": "numpy", "top_p": 0.5})
 
 
-def test_experiments_that_are_not_alike_refuse_one_journal(experiment: Experiment, tmp_path: Path) -> None:
-    prints = fingerprints(experiment)
-    key = experiment.key(prints)
-    assert key == dataclasses.replace(experiment).key(dict(reversed(prints.items())))
+def test_sweeps_that_are_not_alike_refuse_one_journal(sweep: Sweep, tmp_path: Path) -> None:
+    prints = fingerprints(sweep)
+    key = sweep.key(prints)
+    assert key == dataclasses.replace(sweep).key(dict(reversed(prints.items())))
     path = tmp_path / "journal.jsonl"
     Journal(path, key)
     content = path.read_bytes()
-    keys = [other.key(prints) for other in changed(experiment)]
-    keys.append(experiment.key(prints | {next(iter(prints)): "another model of that name"}))
+    keys = [other.key(prints) for other in changed(sweep)]
+    keys.append(sweep.key(prints | {next(iter(prints)): "another model of that name"}))
     for other in keys:
-        with pytest.raises(OutputError, match="another experiment"):
+        with pytest.raises(OutputError, match="another sweep"):
             Journal(path, other)
     assert path.read_bytes() == content
 
@@ -236,27 +236,27 @@ def test_what_is_no_journal_is_left_alone(content: bytes, tmp_path: Path) -> Non
     assert path.read_bytes() == content
 
 
-def test_models_of_one_name_are_told_apart(experiment: Experiment, names: tuple[str, str]) -> None:
+def test_models_of_one_name_are_told_apart(sweep: Sweep, names: tuple[str, str]) -> None:
     def swapped(name: str, role: str) -> GPT2:
         return load_model(names[1] if name == names[0] else names[0], "numpy")
 
-    mine, others = fingerprints(experiment), fingerprints(experiment, swapped)
+    mine, others = fingerprints(sweep), fingerprints(sweep, swapped)
     assert mine.keys() == others.keys()
     assert all(mine[name] != others[name] for name in mine)
 
 
-def test_jobs_change_nothing_but_the_order(experiment: Experiment, records: list[Record]) -> None:
+def test_jobs_change_nothing_but_the_order(sweep: Sweep, records: list[Record]) -> None:
     with joblib.parallel_config("threading"):
-        found = [record for unit in run_units(experiment, list(experiment.units()), jobs=2) for record in unit]
+        found = [record for unit in run_units(sweep, list(sweep.units()), jobs=2) for record in unit]
     assert told(found) == told(records)
 
 
-def test_jobs_do_not_measure_time(experiment: Experiment) -> None:
+def test_jobs_do_not_measure_time(sweep: Sweep) -> None:
     with pytest.raises(OptionError, match="cannot measure time"):
-        next(run_units(dataclasses.replace(experiment, repeats=1), [], jobs=2))
+        next(run_units(dataclasses.replace(sweep, repeats=1), [], jobs=2))
     for jobs in (0, -2):
         with pytest.raises(OptionError, match="jobs is"):
-            next(run_units(experiment, [], jobs=jobs))
+            next(run_units(sweep, [], jobs=jobs))
 
 
 @pytest.mark.parametrize(
@@ -274,21 +274,21 @@ def test_jobs_do_not_measure_time(experiment: Experiment) -> None:
         {"options": {"fallback": "session"}},
     ],
 )
-def test_nonsense_is_refused_before_anything_is_loaded(experiment: Experiment, fields: dict[str, object]) -> None:
+def test_nonsense_is_refused_before_anything_is_loaded(sweep: Sweep, fields: dict[str, object]) -> None:
     with pytest.raises(OptionError) as caught:
-        dataclasses.replace(experiment, **fields)
+        dataclasses.replace(sweep, **fields)
     assert "\n" not in str(caught.value)
 
 
-def test_what_is_written_can_be_read_back(experiment: Experiment, records: list[Record]) -> None:
+def test_what_is_written_can_be_read_back(sweep: Sweep, records: list[Record]) -> None:
     summaries = summarise(records, by_domain=True)
-    report = json.loads(json.dumps(to_dict(experiment, records, summaries, {"cpu": "a | b"}), allow_nan=False))
+    report = json.loads(json.dumps(to_dict(sweep, records, summaries, {"cpu": "a | b"}), allow_nan=False))
     assert len(report["records"]) == len(records)
     assert report["summaries"][1]["alpha"].keys() == {"value", "low", "high"}
     rows = list(csv.DictReader(io.StringIO(to_csv(records))))
     assert [row["prompt_id"] for row in rows] == [record.prompt_id for record in records]
     assert [int(row["num_steps"]) for row in rows] == [record.num_steps for record in records]
-    page = to_markdown(experiment, summaries, {"cpu": "x"})
+    page = to_markdown(sweep, summaries, {"cpu": "x"})
     for block in page.split("\n\n"):
         if block.startswith("|"):
             assert len({line.replace("\\|", "").count("|") for line in block.splitlines()}) == 1
@@ -298,12 +298,12 @@ def test_what_is_written_can_be_read_back(experiment: Experiment, records: list[
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_a_local_dask_cluster_takes_the_work(experiment: Experiment, records: list[Record]) -> None:
+def test_a_local_dask_cluster_takes_the_work(sweep: Sweep, records: list[Record]) -> None:
     distributed = pytest.importorskip("dask.distributed")
     with (
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
         distributed.Client(cluster),
         joblib.parallel_config("dask"),
     ):
-        found = [record for unit in run_units(experiment, list(experiment.units()), jobs=-1) for record in unit]
+        found = [record for unit in run_units(sweep, list(sweep.units()), jobs=-1) for record in unit]
     assert told(found) == told(records)

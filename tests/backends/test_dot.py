@@ -142,7 +142,7 @@ def test_formats_are_offered_where_the_instruction_is(features, architecture, ex
 
 @pytest.mark.parametrize("dtype", DOT_DTYPES)
 def test_elsewhere_they_are_refused_in_one_line(dtype, monkeypatch):
-    monkeypatch.setattr("minispec.backends.panel.isa.host_dot_dtypes", lambda: ())
+    monkeypatch.setattr("minispec.backends.panel.isa.list_host_dot_dtypes", lambda: ())
     for backend in ("panel", "numba", "numpy"):
         with pytest.raises(OptionError, match=f"{dtype} needs a CPU with avx512.* Try --dtype float32") as refused:
             load_model("any", backend, dtype)

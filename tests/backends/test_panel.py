@@ -234,7 +234,7 @@ def test_who_computes_a_column_does_not_change_its_bits(num_tokens, dtype):
 
 
 def test_an_unknown_cpu_gets_the_plain_rung_and_is_told(monkeypatch, caplog):
-    monkeypatch.setattr("minispec.backends.panel.isa.host_isa", lambda: None)
+    monkeypatch.setattr("minispec.backends.panel.isa.find_host_isa", lambda: None)
     assert get_backend("panel").name == "numba"
     assert "numba computes instead" in caplog.text
 

@@ -50,7 +50,7 @@ def _every_target():
 
 def emitter_for(isa, monkeypatch):
     """Return a second ``tile``, made for another instruction set."""
-    monkeypatch.setattr("minispec.backends.panel.isa.host_isa", lambda: isa)
+    monkeypatch.setattr("minispec.backends.panel.isa.find_host_isa", lambda: isa)
     for name in ("emit", "tile"):
         spec = importlib.util.find_spec(f"minispec.backends.panel.{name}")
         module = importlib.util.module_from_spec(spec)

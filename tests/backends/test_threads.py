@@ -37,7 +37,7 @@ sys.exit(os.waitstatus_to_exitcode(status) if np.array_equal(again, wanted) else
 """
 
 NO_PRECAUTION = (
-    "from minispec.backends import threads\nthreads._after_fork = None\nthreads.runnable = lambda kernel: kernel\n"
+    "from minispec.backends import threads\nthreads._after_fork = None\nthreads.choose_kernel = lambda kernel: kernel\n"
 )
 
 
@@ -87,10 +87,10 @@ def test_the_number_of_threads_is_what_was_set(as_before):
 def test_a_slow_threading_layer_is_named_and_a_fast_one_is_not(monkeypatch, caplog):
     monkeypatch.setattr(threads, "_count", 2)
     for layer in ("omp", "tbb"):
-        monkeypatch.setattr(threads, "layer", lambda layer=layer: layer)
+        monkeypatch.setattr(threads, "find_layer", lambda layer=layer: layer)
         threads.warn_about_layer()
     assert not caplog.records
-    monkeypatch.setattr(threads, "layer", lambda: "workqueue")
+    monkeypatch.setattr(threads, "find_layer", lambda: "workqueue")
     threads.warn_about_layer()
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert "--threads 1" in caplog.text

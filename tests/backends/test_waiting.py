@@ -98,7 +98,7 @@ def policy(monkeypatch):
 @pytest.mark.parametrize("backend", ["numba", "panel"])
 def test_the_bits_are_the_same_however_threads_wait(backend, library, policy, monkeypatch):
     if not library:
-        monkeypatch.setattr(threads, "libgomp", lambda: None)
+        monkeypatch.setattr(threads, "load_libgomp", lambda: None)
     model = random_gpt2(backend, seed=0, vocab_size=4096, n_embd=256, n_head=4, n_layer=2, n_positions=32)
     active = model.logits(range(30))
     policy.observe(time.perf_counter(), 100 * MS, MS)
@@ -132,10 +132,10 @@ def spun():
     time.sleep(0.6)
     return time.process_time() - begin
 spun()
-if threads.layer() != "omp" or waiting.libgomp() is None:
+if threads.find_layer() != "omp" or waiting.load_libgomp() is None:
     sys.exit(5)
 before = spun()
-team = waiting.IdleTeam(waiting.libgomp(), threads.max_threads())
+team = waiting.IdleTeam(waiting.load_libgomp(), threads.max_threads())
 time.sleep(0.2)
 spun()
 during = spun()
@@ -167,7 +167,7 @@ def test_beside_an_idle_team_no_thread_spins():
 def test_without_libgomp_one_thread_works_alone(monkeypatch):
     import numba
 
-    monkeypatch.setattr(threads, "libgomp", lambda: None)
+    monkeypatch.setattr(threads, "load_libgomp", lambda: None)
     before = numba.get_num_threads()
     resume = threads._rest()
     assert numba.get_num_threads() == 1
@@ -177,4 +177,4 @@ def test_without_libgomp_one_thread_works_alone(monkeypatch):
 
 def test_where_it_is_not_loaded_there_is_no_libgomp(monkeypatch):
     monkeypatch.delattr(os, "RTLD_NOLOAD", raising=False)  # as on Windows
-    assert waiting.libgomp() is None
+    assert waiting.load_libgomp() is None

@@ -27,11 +27,11 @@ import gc
 gc.set_threshold(100_000)  # as the command does
 import minispec.cli.generate
 station("imports")
-from minispec.generation.ready import sampling_beside
+from minispec.generation.ready import compile_sampling_beside
 from minispec.backends import get_backend
 import numba
 station("Numba imports")
-with sampling_beside():
+with compile_sampling_beside():
     get_backend("panel").warm_up()
     station("kernels compiled or read")
 station("sampling and noise compiled or read")

@@ -25,7 +25,7 @@ from minispec import load_model, stream
 from minispec.backends import threads
 threads.set_num_threads(int(sys.argv[1]))
 if sys.argv[2] == "fixed":
-    threads.watched = lambda forward, *arguments: forward(*arguments)
+    threads.run_watched = lambda forward, *arguments: forward(*arguments)
 models = {"target": load_model("target-17m"), "draft": load_model("draft-1.6m") if sys.argv[3] == "drafts" else None}
 options = {"max_tokens": 60, "min_tokens": 60, **models}
 runs = [stream("Once upon a time", seed=seed, **options).run().metrics for seed in range(3)]

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from minispec.analysis.measure.grid import Experiment
+from minispec.analysis.measure.grid import Sweep
 from minispec.analysis.measure.run import run_units
 from minispec.analysis.measure.summary import summarise
 from minispec.analysis.prompts import Prompt
 from minispec.cli.lists import split
-from minispec.viz.plots.measure import experiment_figure
+from minispec.viz.plots.measure import sweep_figure
 from tests.cli.conftest import Run
 
 
@@ -65,7 +65,7 @@ def test_a_journal_is_gone_on_with_and_refuses_what_is_not_alike(
     assert journal.read_text(encoding="utf-8").splitlines() == [line.rstrip("\n") for line in lines]
     refused = run(*arguments, "--seed", "1")
     assert refused.returncode == 2
-    assert "belongs to another experiment" in refused.stderr
+    assert "belongs to another sweep" in refused.stderr
     assert journal.read_text(encoding="utf-8").splitlines() == [line.rstrip("\n") for line in lines]
 
 
@@ -123,14 +123,14 @@ def test_several_jobs_without_joblib_leave_no_journal(
 
 def test_acceptance_points_have_intervals_and_whole_ticks() -> None:
     prompts = tuple(Prompt(text, str(i)) for i, text in enumerate(("the end", "them", "then", "and")))
-    experiment = Experiment(prompts, ("draft-0.6m",), ("ngram:n=1,min_n=1",), (4,), (0.0,), max_tokens=24, repeats=0)
-    records = [record for unit in run_units(experiment, list(experiment.units())) for record in unit]
+    sweep = Sweep(prompts, ("draft-0.6m",), ("ngram:n=1,min_n=1",), (4,), (0.0,), max_tokens=24, repeats=0)
+    records = [record for unit in run_units(sweep, list(sweep.units())) for record in unit]
     summaries = summarise(records)
     first = summaries[1].acceptance_by_position[0]
     assert first.value is not None
     assert first.low is not None
     assert first.low <= first.value <= (first.high or 0.0)
-    figure = experiment_figure(summaries, "a remark")
+    figure = sweep_figure(summaries, "a remark")
     places = figure.axes[1]
     assert any(len(bars.get_segments()) for bars in places.collections)
     assert all(float(tick).is_integer() for tick in places.get_xticks())

@@ -17,7 +17,7 @@ def test_warmup_says_where_compiled_code_is_kept(run: Run, tmp_path: Path) -> No
     folder = Path(done.stdout.split("kept in ")[1].strip())
     assert folder.parent == tmp_path / "kept"
     assert list(folder.glob("*.nbi")), "an index per compiled function"
-    for function in ("distribution", "winner"):  # of other modules, and maybe compiled by another process
+    for function in ("distribution", "find_winner"):  # of other modules, and maybe compiled by another process
         assert list((tmp_path / "kept").glob(f"*/*.{function}-*.nbi")), function
 
 
@@ -47,7 +47,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_sampling_is_compiled_while_kernels_are(asked: list[str]) -> None:
-    with ready.sampling_beside():
+    with ready.compile_sampling_beside():
         asked.append("kernels")
     assert asked == ["start", "kernels", "wait", "sampling"]
 
@@ -60,13 +60,13 @@ def test_a_second_process_runs_no_file_of_the_current_folder(asked: list[str], m
         return Helper(asked)
 
     monkeypatch.setattr(subprocess, "Popen", start)
-    with ready.sampling_beside():
+    with ready.compile_sampling_beside():
         pass
     assert started[0][1:3] == ["-P", "-c"]  # Python's option for: without the current folder
 
 
 def test_a_second_process_does_not_outlive_the_first(asked: list[str]) -> None:
-    with pytest.raises(KeyboardInterrupt), ready.sampling_beside():
+    with pytest.raises(KeyboardInterrupt), ready.compile_sampling_beside():
         raise KeyboardInterrupt
     assert asked == ["start", "kill", "wait"]
 
@@ -76,21 +76,21 @@ def test_without_a_second_process_all_is_compiled_here(asked: list[str], monkeyp
         raise BlockingIOError
 
     monkeypatch.setattr(subprocess, "Popen", refuse)
-    with ready.sampling_beside():
+    with ready.compile_sampling_beside():
         asked.append("kernels")
     assert asked == ["kernels", "sampling"]
 
 
 def test_on_one_core_all_is_compiled_here(asked: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("minispec.backends.threads.max_threads", lambda: 1)
-    with ready.sampling_beside():
+    with ready.compile_sampling_beside():
         asked.append("kernels")
     assert asked == ["kernels", "sampling"]
 
 
 def test_what_is_kept_is_not_compiled_again(asked: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("minispec.jit.must_be_compiled", lambda function: False)
-    with ready.sampling_beside():
+    with ready.compile_sampling_beside():
         asked.append("kernels")
     assert asked == ["kernels", "sampling"]
 

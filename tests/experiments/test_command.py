@@ -13,7 +13,7 @@ from minispec.cli.experiment import experiment, parse_moment
 from minispec.errors import OptionError
 from minispec.experiments.framework import NAMES, get_experiment
 from minispec.experiments.seal import seal
-from minispec.experiments.verdicts import Verdict
+from minispec.experiments.verdicts import Finding
 
 
 def call(*arguments: str) -> Result:
@@ -35,7 +35,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
             raise KeyboardInterrupt
         return {
             "name": found.name,
-            "verdict": Verdict("holds", "")[0],
+            "verdict": Finding("holds", "")[0],
             "date": f"2026-01-01T00:00:0{counts[found.name]}Z",
         }
 

@@ -13,7 +13,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from minispec.backends.base import NumpyBackend
 from minispec.errors import InvariantError
 from minispec.model.cache import KVCache
-from minispec.model.paged import OutOfPagesError, PagedCache, PagePool
+from minispec.model.paged import PagedCache
+from minispec.model.pages import OutOfPagesError, PagePool
 
 LAYERS, CAPACITY, SIZE, PAGES, TEXTS = 2, 11, 3, 7, 3
 

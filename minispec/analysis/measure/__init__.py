@@ -1,1 +1,1 @@
-"""``minispec measure``: an experiment over prompts, each decoded in every way, in turns; and what it found."""
+"""``minispec measure``: a sweep over prompts, each decoded in every way, in turns; and what it found."""

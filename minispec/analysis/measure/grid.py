@@ -1,4 +1,4 @@
-"""A like-for-like experiment: which prompts, which ways to decode them, and what makes two experiments the same one."""
+"""A like-for-like sweep: which prompts, which ways to decode them, and what makes two sweeps the same one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from minispec.generation.prepare import check_together
 from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 
 FORMAT = 1
-"""Of what an experiment writes; another number is another experiment."""
+"""Of what a sweep writes; another number is another sweep."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +64,12 @@ class Unit:
 
     @property
     def name(self) -> tuple[str, float, str]:
-        """Target, temperature and the prompt's id: unique within an experiment."""
+        """Target, temperature and the prompt's id: unique within a sweep."""
         return self.variants[0].target, self.variants[0].temperature, self.prompt.id
 
 
 @dataclass(frozen=True)
-class Experiment:
+class Sweep:
     """Every prompt, decoded plainly and with every combination of drafts, gammas and rules.
 
     All runs of one prompt have the same seed and the same length: the end of the text is forbidden until there are
@@ -112,7 +112,7 @@ class Experiment:
         for name in ("prompts", "targets", "drafts", "gammas", "temperatures", "verifies"):
             values = getattr(self, name)
             if not values:
-                raise OptionError(f"an experiment has no {name}; it needs at least one of each. Name one")
+                raise OptionError(f"a sweep has no {name}; it needs at least one of each. Name one")
             if len(set(values)) < len(values):
                 raise OptionError(f"{name} names something twice; it would be measured twice. Leave one out")
         if self.max_tokens < 1:

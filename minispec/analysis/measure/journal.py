@@ -1,4 +1,4 @@
-"""A journal: what an experiment has measured so far, a line per unit; an interruption costs one unit at most."""
+"""A journal: what a sweep has measured so far, a line per unit; an interruption costs one unit at most."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 
 from minispec.analysis.measure.grid import Unit
 from minispec.analysis.measure.record import Record
-from minispec.errors import OutputError, reason
+from minispec.errors import OutputError, explain
 
 
 class Journal:
     """A file of finished units.
 
-    Its first line says which experiment it belongs to; every other one holds the records of a unit. A line that was
+    Its first line says which sweep it belongs to; every other one holds the records of a unit. A line that was
     being written when the power went is cut off and its unit measured again.
 
     Parameters
@@ -25,12 +25,12 @@ class Journal:
     path : Path
         Made if it does not exist.
     key : str
-        Of the experiment, see :meth:`minispec.analysis.measure.grid.Experiment.key`.
+        Of the sweep, see :meth:`minispec.analysis.measure.grid.Sweep.key`.
 
     Raises
     ------
     OutputError
-        If the file belongs to another experiment, is no journal, or cannot be written.
+        If the file belongs to another sweep, is no journal, or cannot be written.
     """
 
     def __init__(self, path: Path, key: str) -> None:
@@ -71,11 +71,11 @@ class Journal:
             units = [[Record(**record) for record in entry["records"]] for entry in rest]
         except (ValueError, TypeError, KeyError) as error:
             raise OutputError(
-                f"{self.path} is no journal of minispec measure ({reason(error)}). Name another with --journal FILE"
+                f"{self.path} is no journal of minispec measure ({explain(error)}). Name another with --journal FILE"
             ) from None
         if found != key:
             raise OutputError(
-                f"{self.path} belongs to another experiment (it has key {found[:8]}, this one {key[:8]}): prompts, "
+                f"{self.path} belongs to another sweep (it has key {found[:8]}, this one {key[:8]}): prompts, "
                 "options, models or the version differ, and the figures would not be alike. Name another journal, or "
                 "run what it was begun with"
             )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from minispec.analysis.intervals import Figure
-from minispec.analysis.measure.grid import Experiment
+from minispec.analysis.measure.grid import Sweep
 from minispec.analysis.measure.record import Record
 from minispec.analysis.measure.run import run_units
 from minispec.analysis.measure.summary import summarise
@@ -59,18 +59,18 @@ def measure_plan(prompts: Sequence[Prompt], target: str, draft: str, gamma: int,
     gamma : int
         Where alpha and c are taken from.
     **options
-        temperature and max_tokens; the rest are those of an :class:`~minispec.analysis.measure.grid.Experiment`'s
+        temperature and max_tokens; the rest are those of an :class:`~minispec.analysis.measure.grid.Sweep`'s
         ``options``.
     """
-    experiment = Experiment(
+    sweep = Sweep(
         prompts, (target,), (draft,), sorted({gamma, *OTHER_GAMMAS}), (options.pop("temperature"),),
         max_tokens=options.pop("max_tokens"), repeats=2, options=options,
     )  # fmt: skip
-    records = [record for unit in run_units(experiment, list(experiment.units())) for record in unit]
+    records = [record for unit in run_units(sweep, list(sweep.units())) for record in unit]
     plain = Totals.of(_totals(r) for r in records if r.draft is None)
     costs = {
         each: step_costs(plain, Totals.of(_totals(r) for r in records if r.draft is not None and r.gamma == each))
-        for each in experiment.gammas
+        for each in sweep.gammas
     }
     summary = next(s for s in summarise(records) if not s.variant.plain and s.variant.gamma == gamma)
     own = costs[gamma]

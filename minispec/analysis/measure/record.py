@@ -1,4 +1,4 @@
-"""What an experiment keeps of a run: counts, times and the text, as JSON can hold them."""
+"""What a sweep keeps of a run: counts, times and the text, as JSON can hold them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An experiment's findings as data, as a table for other programs, and as a page."""
+"""A sweep's findings as data, as a table for other programs, and as a page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from minispec.analysis.intervals import Figure
-from minispec.analysis.measure.grid import Experiment, Variant
+from minispec.analysis.measure.grid import Sweep, Variant
 from minispec.analysis.measure.record import Record
 from minispec.analysis.measure.summary import Summary, decode_seconds, total_seconds
 from minispec.analysis.trust import sentence
@@ -20,28 +20,26 @@ INTERVALS = (
 )
 
 
-def likeness(experiment: Experiment) -> str:
+def likeness(sweep: Sweep) -> str:
     """Say in one sentence what was held alike."""
-    rounds = "one timed round" if experiment.repeats == 1 else f"{experiment.repeats} timed rounds"
+    rounds = "one timed round" if sweep.repeats == 1 else f"{sweep.repeats} timed rounds"
     timing = (
-        f"{rounds} in turns after an untimed one; per prompt the median round counts"
-        if experiment.repeats
-        else "not timed"
+        f"{rounds} in turns after an untimed one; per prompt the median round counts" if sweep.repeats else "not timed"
     )
     return (
-        f"{len(experiment.prompts)} prompts, each decoded in every way with one seed and to one length, "
-        f"{experiment.max_tokens} tokens (the end of the text is forbidden before that); {timing}."
+        f"{len(sweep.prompts)} prompts, each decoded in every way with one seed and to one length, "
+        f"{sweep.max_tokens} tokens (the end of the text is forbidden before that); {timing}."
     )
 
 
 def to_dict(
-    experiment: Experiment, records: Sequence[Record], summaries: Sequence[Summary], machine: Mapping[str, Any]
+    sweep: Sweep, records: Sequence[Record], summaries: Sequence[Summary], machine: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return everything as JSON-able data."""
     return {
-        "settings": experiment.settings(),
+        "settings": sweep.settings(),
         "machine": dict(machine),
-        "alike": likeness(experiment),
+        "alike": likeness(sweep),
         "intervals": INTERVALS,
         "summaries": [_plain_data(asdict(summary), summary) for summary in summaries],
         "records": [asdict(record) for record in records],
@@ -240,9 +238,9 @@ NOTES = {
 }
 
 
-def to_markdown(experiment: Experiment, summaries: Sequence[Summary], machine: Mapping[str, Any]) -> str:
+def to_markdown(sweep: Sweep, summaries: Sequence[Summary], machine: Mapping[str, Any]) -> str:
     """Return a page with every table."""
-    parts = [f"# {' and '.join(experiment.targets)}, like for like", likeness(experiment), _machine(machine)]
+    parts = [f"# {' and '.join(sweep.targets)}, like for like", likeness(sweep), _machine(machine)]
     for title, (heads, rows) in ({"Overview": overview(summaries)} | tables(summaries)).items():
         lines = [heads, ["---"] * len(heads), *rows]
         table = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)

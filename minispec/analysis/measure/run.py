@@ -1,4 +1,4 @@
-"""Running an experiment: each prompt decoded in every way, in turns; one unit after the other, or on many workers."""
+"""Running a sweep: each prompt decoded in every way, in turns; one unit after the other, or on many workers."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from minispec.analysis.measure.grid import Experiment, Unit, Variant
+from minispec.analysis.measure.grid import Sweep, Unit, Variant
 from minispec.analysis.measure.record import Record, record
 from minispec.analysis.timer import interleave
 from minispec.drafters import load_draft
 from minispec.drafters.spec import MODEL, parse_draft
-from minispec.errors import OptionError, PromptError, missing, shown
+from minispec.errors import OptionError, PromptError, missing, quote
 from minispec.generation import Generation, Stream, stream
 from minispec.loading import load_model
 from minispec.model import GPT2
@@ -25,13 +25,13 @@ Load = Callable[[str, str], LanguageModel]
 
 
 def run_unit(
-    experiment: Experiment, unit: Unit, load: Load | None = None, clock: Callable[[], float] = time.perf_counter
+    sweep: Sweep, unit: Unit, load: Load | None = None, clock: Callable[[], float] = time.perf_counter
 ) -> list[Record]:
     """Decode one prompt in every way and return a record for each.
 
     Parameters
     ----------
-    experiment : Experiment
+    sweep : Sweep
     unit : Unit
         One of its units.
     load : callable, optional
@@ -39,10 +39,10 @@ def run_unit(
     clock : callable
         Seconds.
     """
-    load = load or functools.partial(load_named, **experiment.loading)
+    load = load or functools.partial(load_named, **sweep.loading)
 
     def decode(variant: Variant, *, logprobs: bool = False) -> Generation:
-        return _start(experiment, variant, unit, load, logprobs=logprobs, clock=clock).run()
+        return _start(sweep, variant, unit, load, logprobs=logprobs, clock=clock).run()
 
     quality = {variant: decode(variant, logprobs=True) for variant in unit.variants}
     timed: dict[Variant, list[Generation]] = {variant: [] for variant in unit.variants}
@@ -51,7 +51,7 @@ def run_unit(
         timed[variant].append(decode(variant))
         return timed[variant][-1].metrics.decode_s
 
-    interleave({str(i): functools.partial(turn, each) for i, each in enumerate(unit.variants)}, experiment.repeats)
+    interleave({str(i): functools.partial(turn, each) for i, each in enumerate(unit.variants)}, sweep.repeats)
     plain = quality[unit.variants[0]]
     return [record(each, unit.prompt, quality[each], plain, timed[each]) for each in unit.variants]
 
@@ -66,11 +66,11 @@ def load_named(
     return model
 
 
-def fingerprints(experiment: Experiment, load: Load | None = None) -> dict[str, str]:
+def fingerprints(sweep: Sweep, load: Load | None = None) -> dict[str, str]:
     """Return for each model what tells it from another of the same name: a hash of logits it computes here."""
-    load = load or functools.partial(load_named, **experiment.loading)
-    specs = [parse_draft(name) for name in experiment.drafts]
-    names = [(name, "target") for name in experiment.targets]
+    load = load or functools.partial(load_named, **sweep.loading)
+    specs = [parse_draft(name) for name in sweep.drafts]
+    names = [(name, "target") for name in sweep.targets]
     names += [(spec.name, "draft") for spec in specs if spec.kind == MODEL]
     found = {}
     for name, role in names:
@@ -80,7 +80,7 @@ def fingerprints(experiment: Experiment, load: Load | None = None) -> dict[str, 
     return found
 
 
-def check_units(experiment: Experiment, load: Load | None = None) -> None:
+def check_units(sweep: Sweep, load: Load | None = None) -> None:
     """Refuse what the engine would refuse later, before anything is measured or written: prompts, options, drafts.
 
     Raises
@@ -88,34 +88,34 @@ def check_units(experiment: Experiment, load: Load | None = None) -> None:
     InputError
         With the prompt's id, if it is the prompt's fault.
     """
-    load = load or functools.partial(load_named, **experiment.loading)
-    units = list(experiment.units())
+    load = load or functools.partial(load_named, **sweep.loading)
+    units = list(sweep.units())
     for unit in units:
         try:
-            _start(experiment, unit.variants[0], unit, load)
+            _start(sweep, unit.variants[0], unit, load)
         except PromptError as error:
-            raise PromptError(f"prompt {shown(unit.prompt.id)}: {error}") from None
+            raise PromptError(f"prompt {quote(unit.prompt.id)}: {error}") from None
     for variant in dict.fromkeys(variant for unit in units for variant in unit.variants):
-        _start(experiment, variant, units[0], load)
+        _start(sweep, variant, units[0], load)
 
 
-def _start(experiment: Experiment, variant: Variant, unit: Unit, load: Load, **more: Any) -> Stream:
+def _start(sweep: Sweep, variant: Variant, unit: Unit, load: Load, **more: Any) -> Stream:
     """Start decoding a prompt in one way; nothing is computed yet."""
     target = load(variant.target, "target")
     draft = None if variant.draft is None else load_draft(variant.draft, lambda name: load(name, "draft"))
-    options = experiment.engine_options(variant, unit.seed) | more
-    return stream(unit.prompt.text, target=target, draft=draft, **experiment.loading, **options)
+    options = sweep.engine_options(variant, unit.seed) | more
+    return stream(unit.prompt.text, target=target, draft=draft, **sweep.loading, **options)
 
 
-def run_units(experiment: Experiment, units: Sequence[Unit], jobs: int = 1) -> Iterator[list[Record]]:
+def run_units(sweep: Sweep, units: Sequence[Unit], jobs: int = 1) -> Iterator[list[Record]]:
     """Yield the records of each unit as it is finished, in any order.
 
     Parameters
     ----------
-    experiment : Experiment
+    sweep : Sweep
     units : sequence of Unit
     jobs : int
-        Units at a time; -1 is one per core. More than one needs joblib and an experiment without timing: runs that
+        Units at a time; -1 is one per core. More than one needs joblib and a sweep without timing: runs that
         share a machine slow each other down. Where they run is joblib's choice: worker processes here, or whatever
         ``joblib.parallel_config`` names, a Dask or Ray cluster for one.
 
@@ -126,16 +126,16 @@ def run_units(experiment: Experiment, units: Sequence[Unit], jobs: int = 1) -> I
     MissingDependencyError
         If joblib is not installed.
     """
-    check_jobs(experiment, jobs)
+    check_jobs(sweep, jobs)
     if jobs == 1:
-        yield from (run_unit(experiment, unit) for unit in units)
+        yield from (run_unit(sweep, unit) for unit in units)
         return
     joblib = sweep_library("joblib")
     parallel = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")
-    yield from parallel(joblib.delayed(run_unit)(experiment, unit) for unit in units)
+    yield from parallel(joblib.delayed(run_unit)(sweep, unit) for unit in units)
 
 
-def check_jobs(experiment: Experiment, jobs: int) -> None:
+def check_jobs(sweep: Sweep, jobs: int) -> None:
     """Refuse a number of jobs that is none, and several where time is to be measured or joblib is missing.
 
     Raises
@@ -145,7 +145,7 @@ def check_jobs(experiment: Experiment, jobs: int) -> None:
     """
     if jobs == 0 or jobs < -1:
         raise OptionError(f"jobs is {jobs}; it counts units at a time, -1 is one per core. Try --jobs 2")
-    if jobs != 1 and experiment.repeats:
+    if jobs != 1 and sweep.repeats:
         raise OptionError(
             f"{jobs} jobs cannot measure time: they slow each other down. Try --no-timing, or leave --jobs out"
         )

@@ -1,4 +1,4 @@
-"""What an experiment found: each way to decode against the plain baseline, over all prompts and per domain."""
+"""What a sweep found: each way to decode against the plain baseline, over all prompts and per domain."""
 
 from __future__ import annotations
 

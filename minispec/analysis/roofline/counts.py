@@ -15,8 +15,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from minispec.analysis.roofline.shapes import Shape
-from minispec.backends.formats import ITEM_BYTES, find_plain
-from minispec.errors import OptionError, shown
+from minispec.backends.formats import ITEM_BYTES, drop_dot
+from minispec.errors import OptionError, quote
 
 ACTIVATION_BYTES = 4
 """Activations are float32, here."""
@@ -135,7 +135,7 @@ class Storage:
     def __post_init__(self) -> None:
         if self.dtype not in ITEM_BYTES:
             raise OptionError(
-                f"dtype is {shown(self.dtype)}; it must be one of {', '.join(ITEM_BYTES)}. Try --dtype float32"
+                f"dtype is {quote(self.dtype)}; it must be one of {', '.join(ITEM_BYTES)}. Try --dtype float32"
             )
 
     @property
@@ -146,7 +146,7 @@ class Storage:
     @property
     def scale_bytes(self) -> int:
         """Bytes of a channel's scale."""
-        return 4 if find_plain(self.dtype) == "int8" else 0
+        return 4 if drop_dot(self.dtype) == "int8" else 0
 
     def matrix_bytes(self, num_inputs: int, num_outputs: int) -> tuple[int, int]:
         """Return the bytes of a packed matrix with its scales, and how many of them are padding."""

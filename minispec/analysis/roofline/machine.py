@@ -18,7 +18,7 @@ import numpy as np
 from minispec.analysis.timer import interleave
 from minispec.backends import host
 from minispec.backends.formats import ITEM_BYTES
-from minispec.errors import OptionError, shown
+from minispec.errors import OptionError, quote
 
 MIB = 1 << 20
 LADDER_BYTES = tuple(int(size * MIB) for size in (0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512))
@@ -70,7 +70,7 @@ class Machine:
         """
         if dtype not in self.peak_flops_per_s:
             known = ", ".join(self.peak_flops_per_s)
-            raise OptionError(f"{self.name} has no peak for dtype {shown(dtype)}; it has {known}. Try one of them")
+            raise OptionError(f"{self.name} has no peak for dtype {quote(dtype)}; it has {known}. Try one of them")
         return self.peak_flops_per_s[dtype]
 
     def ridge(self, dtype: str, footprint_bytes: float) -> float:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 
 from minispec.analysis.roofline.machine import Machine
-from minispec.errors import OptionError, shown
+from minispec.errors import OptionError, quote
 
 _TERA, _GIGA = 1e12, 1e9
 
@@ -60,5 +60,5 @@ def get_profile(name: str) -> Machine:
     if name not in PROFILES:
         close = difflib.get_close_matches(name, PROFILES, n=1)
         hint = f"Did you mean {close[0]!r}?" if close else "Leave --machine out to measure this one"
-        raise OptionError(f"machine is {shown(name)}; it must be one of {', '.join(PROFILES)}. {hint}")
+        raise OptionError(f"machine is {quote(name)}; it must be one of {', '.join(PROFILES)}. {hint}")
     return PROFILES[name]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from dataclasses import dataclass
 
-from minispec.errors import OptionError, shown
+from minispec.errors import OptionError, quote
 from minispec.model.config import GPT2Config
 
 
@@ -131,7 +131,7 @@ def get_shape(name: str) -> Shape:
     if name not in SHAPES:
         close = difflib.get_close_matches(name, SHAPES, n=1)
         hint = f"Did you mean {close[0]!r}?" if close else "Try --shape 70b"
-        raise OptionError(f"shape is {shown(name)}; it must be one of {', '.join(SHAPES)}. {hint}")
+        raise OptionError(f"shape is {quote(name)}; it must be one of {', '.join(SHAPES)}. {hint}")
     return SHAPES[name]
 
 

@@ -6,7 +6,7 @@ import importlib.metadata
 import importlib.util
 from typing import Any
 
-from minispec.errors import MissingDependencyError, OptionError, reason
+from minispec.errors import MissingDependencyError, OptionError, explain
 
 OLDEST = 80
 """Compute capability times ten: Ampere, the first with the tensor-core tile of ``kernels.cu``."""
@@ -28,7 +28,7 @@ def open_cupy() -> Any:
     try:
         import cupy
     except ImportError as error:
-        found = "is not installed" if importlib.util.find_spec("cupy") is None else f"does not load: {reason(error)}"
+        found = "is not installed" if importlib.util.find_spec("cupy") is None else f"does not load: {explain(error)}"
         raise MissingDependencyError(
             f"backends cupy and cupy-blas need CuPy, which {found}. Try {_INSTALL}, {_ELSE}"
         ) from None
@@ -48,7 +48,7 @@ def _why(cupy: Any) -> str:
     try:
         count = cupy.cuda.runtime.getDeviceCount()
     except Exception as error:  # a CUDARuntimeError, of a class that exists only where CuPy does
-        return reason(error)
+        return explain(error)
     return f"{count} devices"
 
 

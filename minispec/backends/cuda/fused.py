@@ -14,7 +14,7 @@ from minispec.backends.cuda.packing import TILE, pack_tiles, unpack_tiles
 from minispec.backends.cuda.recording import FeedBuffer, Recording
 from minispec.backends.cuda.source import options, source
 from minispec.backends.formats import encode
-from minispec.errors import OptionError, reason
+from minispec.errors import OptionError, explain
 
 ROWS = 8
 """Rows per block (kernels.cu)."""
@@ -209,7 +209,7 @@ class CupyBackend(DeviceBackend):
                 self._compiled[dtype] = {name: module.get_function(name) for name in KERNELS}
             except Exception as error:  # many classes: no compiler library, no headers, too old a driver
                 raise OptionError(
-                    f"the GPU kernels do not compile: {reason(error)}. Try pip install 'cupy-cuda12x[ctk]', or "
+                    f"the GPU kernels do not compile: {explain(error)}. Try pip install 'cupy-cuda12x[ctk]', or "
                     "--backend cupy-blas"
                 ) from error
         return self._compiled[dtype]

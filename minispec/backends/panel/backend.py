@@ -189,7 +189,7 @@ class PanelBackend(Backend):
         """See :meth:`Backend.run`; a forward of several threads tells how they should wait for each other."""
         if self._is_short(len(feed.tokens)):
             return compute(cache, feed)
-        return threads.watched(compute, cache, feed)
+        return threads.run_watched(compute, cache, feed)
 
     def linear_shares(self, x: Array, matrix: Linear) -> int:
         """Return how many threads share the work of :meth:`linear`; more than one is a parallel region."""

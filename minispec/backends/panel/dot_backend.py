@@ -54,7 +54,7 @@ class DotPanelBackend(PanelBackend):
             return super().pack(weight, bias, dtype)
         num_inputs, num_outputs = weight.shape
         self._num_weights += num_inputs * num_outputs
-        kept = formats.find_plain(dtype)
+        kept = formats.drop_dot(dtype)
         per_word = 4 // formats.ITEM_BYTES[dtype]
         num_panels, num_words = -(-num_outputs // PANEL), -(-num_inputs // per_word)
         panels = allocate_weights((num_panels, num_words, PANEL, per_word), np.uint8 if per_word == 4 else np.uint16)

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from minispec.backends.panel.isa import AVX2, host_isa
+from minispec.backends.panel.isa import AVX2, find_host_isa
 
-ISA_HERE = host_isa() or AVX2  # without one, nothing of this folder is ever compiled
+ISA_HERE = find_host_isa() or AVX2  # without one, nothing of this folder is ever compiled
 LANES = ISA_HERE.lanes
 PANEL = ISA_HERE.panel
 MAX_ROWS = ISA_HERE.max_rows

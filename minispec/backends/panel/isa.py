@@ -86,12 +86,12 @@ def dot_dtypes(features: Mapping[str, bool], architecture: str) -> tuple[str, ..
     return tuple(dtype for dtype, feature in DOT_FEATURES.items() if features.get(feature))
 
 
-def host_dot_dtypes() -> tuple[str, ...]:
+def list_host_dot_dtypes() -> tuple[str, ...]:
     """Return :func:`dot_dtypes` of this machine."""
     return dot_dtypes(llvmlite.binding.get_host_cpu_features(), llvmlite.binding.get_process_triple().split("-")[0])
 
 
-def host_isa() -> ISA | None:
+def find_host_isa() -> ISA | None:
     """Return this machine's instruction set; None if it has no tile here or the compiler is switched off."""
     if numba.config.DISABLE_JIT:
         return None

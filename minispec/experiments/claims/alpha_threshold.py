@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
 from minispec.experiments.instruments import charged_speedup, flat, synthetic
-from minispec.experiments.verdicts import Verdict, tally
+from minispec.experiments.verdicts import Finding, tally
 from minispec.theory import alpha_for_speedup, tau
 from minispec.viz.plots.claims import Chart, Curve
 
@@ -57,7 +57,7 @@ def conclude(figures: Figures) -> Conclusion:
         f"{max(formulas):.2f} for the costs below. With γ free and v = 1 the condition is α > c, nothing else.",
         "The engine with synthetic drafts, charged with these costs:"
         + table(("c", "v(6)", "break-even α, formula", "measured", "α for 1.5x, formula"), rows),
-        Verdict(
+        Finding(
             tally(inside),
             "Break-even is where acceptance pays for the draft and the wider forward, so it moves with c and v. 0.55 "
             f"to 0.60 is right for c ≈ 0.25 with free verification, for c = 0.1 where verification costs "

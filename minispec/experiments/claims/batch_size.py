@@ -14,7 +14,7 @@ from minispec.analysis.step_costs import VerifyCurve
 from minispec.analysis.timer import interleave
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
 from minispec.experiments.instruments import DRAFT, TARGET, model, round_ratios, verify_curve
-from minispec.experiments.verdicts import Verdict, tally
+from minispec.experiments.verdicts import Finding, tally
 from minispec.theory import tau
 from minispec.viz.plots.claims import Chart, Curve
 
@@ -90,7 +90,7 @@ def conclude(figures: Figures) -> Conclusion:
         "measured times of forwards over B and B(γ + 1) rows of one sequence for those of a batch (bundled pair, same "
         f"α), with c = {figures['cost_ratio_here']:.2f} at one row: it leaves out the attention over separate "
         "contexts.",
-        Verdict(
+        Finding(
             tally(answers),
             "It depends on the machine. Last batch of the sweep at which drafts of this length still pay: "
             + ", ".join(f"{name} {_last(curve)}" for name, curve in curves.items())

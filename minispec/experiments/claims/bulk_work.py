@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.verdicts import Verdict, tally
+from minispec.experiments.verdicts import Finding, tally
 from minispec.theory import best_gamma, ridge_tokens, roofline_verify_cost
 from minispec.viz.plots.claims import Chart, Curve
 
@@ -34,7 +34,7 @@ def conclude(figures: Figures) -> Conclusion:
         f"Best speedup over all draft lengths on an H100 (ridge {figures['ridge']:.0f} rows), without attention over "
         "the "
         "contexts:" + table(("draft", *(f"batch {b}" for b in BATCHES)), rows),
-        Verdict(
+        Finding(
             tally(answers),
             "True where batches saturate the arithmetic, which the claim states, and not of summaries as such: they "
             "repeat their input, so that copying drafts nearly for free. With long inputs the caches keep even large "

@@ -18,7 +18,7 @@ from minispec.experiments.instruments import (
     overlaps,
     prompts,
 )
-from minispec.experiments.verdicts import Interval, Verdict, above, spell, tally
+from minispec.experiments.verdicts import Finding, Interval, above, spell, tally
 from minispec.viz.plots.claims import Chart, with_errors
 
 TEMPERATURES = (0.0, 0.5, 0.8, 1.0, 1.3)
@@ -78,7 +78,7 @@ def conclude(figures: Figures) -> Conclusion:
         "Σ min(p, q) at each position of text the target sampled, by thirds of the target's entropy within each text:"
         + table(("text", "most predictable", "middle", "least predictable"), rows)
         + f"\n\nα of whole runs by temperature, all texts: {heat}.",
-        Verdict(
+        Finding(
             tally([*answers, label]),
             "Predictable positions accepted more often? "
             + spell({f["domain"]: answer for f, answer in zip(figures["domains"], answers, strict=True)})

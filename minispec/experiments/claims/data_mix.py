@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from minispec.analysis.intervals import median
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
 from minispec.experiments.small_drafts import BATCH_TOKENS, Recipe, balanced, only, workshop
-from minispec.experiments.verdicts import Interval, Verdict, above
+from minispec.experiments.verdicts import Finding, Interval, above
 from minispec.training.mixture import DOMAINS
 from minispec.viz.plots.claims import Chart, with_errors
 
@@ -64,7 +64,7 @@ def conclude(figures: Figures) -> Conclusion:
         "temperature 1, two seeds and their range:" + table(("trained on", "mean α", *DOMAINS), rows)
         + f"\n\nThe mix gains {figures['of_mix'][0]:+.3f}, four times the data {figures['of_data'][0]:+.3f}; small mix "
         f"against fourfold stories: {lead.value:+.3f} ({lead.low:+.3f} to {lead.high:+.3f}).",
-        Verdict(
+        Finding(
             {True: "holds here", False: "false", None: "undecided"}[clear],  # type: ignore[arg-type]
             {
                 True: "A quarter of the data in the right mix served the three kinds of text better than four times as "

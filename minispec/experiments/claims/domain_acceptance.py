@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
 from minispec.experiments.instruments import DOMAINS, alpha, decode_all, rate
-from minispec.experiments.verdicts import Interval, Verdict, inside, spell, tally
+from minispec.experiments.verdicts import Finding, Interval, inside, spell, tally
 from minispec.viz.plots.claims import Chart, with_errors
 
 CLAIMED = {"stories": (0.50, 0.65), "code": (0.70, 0.80), "questions": (0.60, 0.75)}
@@ -43,7 +43,7 @@ def conclude(figures: Figures) -> Conclusion:
         "The bundled pair, γ = 5:"
         + table(("text", "temperature", "α", "accepted / drafted", "claimed"), rows)
         + f"\n\nIn order: {order[0.0]} at temperature 0, {order[1.0]} at temperature 1.",
-        Verdict(
+        Finding(
             tally(list(answers.values())),
             f"All of α's interval in the claimed range? {spell(answers)}. The order of the kinds is not even the same "
             "at both temperatures, which move acceptance as much as the kind of text does."

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from minispec.analysis.intervals import median
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
 from minispec.experiments.small_drafts import BATCH_TOKENS, Recipe, balanced, only, workshop
-from minispec.experiments.verdicts import Verdict, above, tally
+from minispec.experiments.verdicts import Finding, above, tally
 from minispec.training.mixture import DOMAINS
 from minispec.viz.plots.claims import Chart, with_errors
 
@@ -67,7 +67,7 @@ def conclude(figures: Figures) -> Conclusion:
         f"{figures['tuning_tokens'] / 1e6:.1f}M of code; α at temperature 1 on code the target wrote, the median of "
         "two seeds and their range:"
         + table(("the draft knew", "before", "after", "relative gain", "and on other text"), rows),
-        Verdict(
+        Finding(
             tally([above(f["gain"], LOW) for f in figures["starts"]]),
             f"What the draft knew decides. The same tuning gained between {min(gains):.0%} and "
             f"{max(gains):.0%}: most where the draft had never seen the domain, least where it had. What it costs "

@@ -20,7 +20,7 @@ from minispec.experiments.instruments import (
     of_each_kind,
     time_texts,
 )
-from minispec.experiments.verdicts import Interval, Verdict, above, tally
+from minispec.experiments.verdicts import Finding, Interval, above, tally
 from minispec.model.cache import KVCache
 from minispec.model.language_model import LanguageModel
 from minispec.sampling import SamplingParams
@@ -143,7 +143,7 @@ def conclude(figures: Figures) -> Conclusion:
         + table(("draft", "perplexity", "α", "c", "speedup"), rows)
         + f"\n\nOf the pairs of drafts that differ in it, c foretells which is faster in {by_c[0]} of {by_c[1]}, "
         f"perplexity in {by_perplexity[0]} of {by_perplexity[1]}.",
-        Verdict(
+        Finding(
             tally(answers),
             f"{faster['draft']} costs {faster['c'] / better['c']:.0%} of {better['draft']}, has an α of "
             f"{faster['alpha'][0]:.2f} instead of {better['alpha'][0]:.2f}, and is {gain} times as fast. Neither "

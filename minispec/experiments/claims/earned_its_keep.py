@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.verdicts import Verdict, tally
+from minispec.experiments.verdicts import Finding, tally
 from minispec.theory import draft_acceptance_rate, speedup, tau
 from minispec.viz.plots.claims import Chart, Curve
 
@@ -28,7 +28,7 @@ def conclude(figures: Figures) -> Conclusion:
         f"η = τ/(γc + v). At α = {ALPHA}, γ = {GAMMA}, τ = {figures['tau']:.2f}: it gains if γc + v is less.",
         f"Quality is equal by the guarantee; {figures['rate']:.0%} of the drafted tokens are accepted:"
         + table(("c", "v(6)", "speedup"), rows),
-        Verdict(
+        Finding(
             tally([f["speedup"] > 1.0 for f in figures["cases"]]),
             "Equal quality is guaranteed and proves nothing, and accepted drafts are a gain only if they cost less "
             "than they save. The experiment that is proposed records latency; the conclusion leaves it out.",

@@ -6,7 +6,7 @@ from minispec.analysis.judge import Text, judge
 from minispec.analysis.simulate import CostModel, MisleadingDraft, RememberingModel
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
 from minispec.experiments.instruments import DRAFT, TARGET, model, prompts
-from minispec.experiments.verdicts import Verdict
+from minispec.experiments.verdicts import Finding
 from minispec.viz.plots.claims import Chart, Curve
 
 POLICIES = ("5", "5+fallback", "auto", "auto+fallback")
@@ -48,7 +48,7 @@ def conclude(figures: Figures) -> Conclusion:
         f"Simulated cost per token over {figures['tokens']} tokens of code at temperature 1 (plain decoding is 1), "
         "rule "
         "gumbel, v(m) = 1 + 0.05(m − 1):" + table(("draft and costs", *POLICIES), rows),
-        Verdict(
+        Finding(
             "holds here" if needed and works else "false",
             "Without a fallback a useless draft costs "
             + " and ".join(f"{found['5']:.2f}" for found in useless)

@@ -7,7 +7,7 @@ from typing import Any
 from minispec.analysis.intervals import paired_ratio, simultaneous
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
 from minispec.experiments.instruments import DOMAINS, known, prompts, time_texts
-from minispec.experiments.verdicts import Interval, Verdict, above, spell, tally
+from minispec.experiments.verdicts import Finding, Interval, above, spell, tally
 from minispec.viz.plots.claims import Chart, with_errors
 
 LENGTHS = (16, 128, 512)
@@ -44,7 +44,7 @@ def conclude(figures: Figures) -> Conclusion:
         "token come sooner.",
         "Time to first token, plain over speculative (above 1: speculation is sooner):"
         + table(("prompt tokens", "plain / speculative"), rows),
-        Verdict(
+        Finding(
             tally(list(answers.values())),
             f"Sooner with speculation? {spell(answers)}. What it shortens is the time between tokens; at the first one "
             "it can at best cost nothing.",

@@ -7,7 +7,7 @@ from typing import Any
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
 from minispec.experiments.instruments import DRAFT, TARGET, of_each_kind, time_texts
-from minispec.experiments.verdicts import Interval, Verdict, above, tally
+from minispec.experiments.verdicts import Finding, Interval, above, tally
 from minispec.loading import load_model
 from minispec.viz.plots.claims import Chart, with_errors
 
@@ -64,7 +64,7 @@ def conclude(figures: Figures) -> Conclusion:
         "int8, so that “int8” without it is not what int8 can do:"
         + table(("techniques", "times as fast"), rows)
         + "\n\nBatching is not measured: there is no batched engine yet. Predictions are in the entry on batch sizes.",
-        Verdict(
+        Finding(
             tally(answers),
             f"All three together are {found['speculation + int8 + fusion'][0]:.2f} times as fast as none; the product "
             f"of the three alone would be {product_of_three:.2f}. Which one counts most depends on what the machine "

@@ -7,7 +7,7 @@ import numpy as np
 from minispec.analysis.roofline.prediction import random_model
 from minispec.backends import get_backend
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.verdicts import Verdict, tally
+from minispec.experiments.verdicts import Finding, tally
 from minispec.model import GPT2Config
 from minispec.viz.plots.claims import Chart, Curve
 
@@ -49,7 +49,7 @@ def conclude(figures: Figures) -> Conclusion:
         "arithmetic, not in bits.",
         "Logits of fused and tiled kernels against operations one at a time, random weights, float32:"
         + table(("backend", "rows with the same bits", "largest difference / spread", "same argmax"), rows),
-        Verdict(
+        Finding(
             tally([f["same_bits"] == f["rows"] for f in figures["cases"]]),
             "Equivalent to rounding, which is harmless until two tokens are as likely as each other: then greedy text "
             "can part. “None” as the cost in quality is right, “equivalent” to the bit is not.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
 from minispec.experiments.instruments import charged_speedup, synthetic
-from minispec.experiments.verdicts import Interval, Verdict, above, tally
+from minispec.experiments.verdicts import Finding, Interval, above, tally
 from minispec.theory import alpha_from_rate, best_gamma, cost_ratio_for_speedup, tau
 from minispec.viz.plots.claims import Chart, with_errors
 
@@ -50,7 +50,7 @@ def conclude(figures: Figures) -> Conclusion:
         "free.",
         "The engine with synthetic drafts, γ = 5, v = 1, charged:"
         + table(("c", "α = 0.5", "best γ at α = 0.5, formula", "accepted / drafted = 0.5"), rows),
-        Verdict(
+        Finding(
             tally(answers),
             "It depends on which rate is meant, and on c: half of the *drafted* tokens accepted gives 1.8x with "
             "ordinary drafts; half of the *evaluated* ones only with a draft that costs next to nothing.",

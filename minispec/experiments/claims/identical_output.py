@@ -7,7 +7,7 @@ from typing import Any
 from minispec.contracts import Enumerator, Outcome, outcome, speculative_stream, target_law, total_variation
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
 from minispec.experiments.instruments import DOMAINS, decode_all
-from minispec.experiments.verdicts import Verdict
+from minispec.experiments.verdicts import Finding
 from minispec.generation.limits import Limits
 from minispec.model.toy import TableModel
 from minispec.noise import Noise
@@ -74,7 +74,7 @@ def conclude(figures: Figures) -> Conclusion:
         "Texts equal to plain decoding with the same seed:" + table(("rule", "equal"), rows)
         + "\n\nTotal variation between the exact law of three tokens (every branch of the unchanged engine, a "
         "vocabulary of 3) and the target's:" + table(("rule", "distance"), laws_rows),
-        Verdict(
+        Finding(
             "holds" if tokens and laws else "false",
             "For the lossless rules the law is the target's; the tokens of a seed are the same only where the rule "
             "ties them to the target's own noise, and in greedy decoding because this engine's kernels do not depend "

@@ -7,7 +7,7 @@ from minispec.analysis.roofline.counts import Storage
 from minispec.analysis.roofline.profiles import get_profile
 from minispec.analysis.roofline.shapes import get_shape
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.verdicts import Verdict, tally
+from minispec.experiments.verdicts import Finding, tally
 from minispec.viz.plots.claims import Chart, Curve
 
 CARD, ALPHA, GAMMA = "h100", 0.7, 4
@@ -47,7 +47,7 @@ def conclude(figures: Figures) -> Conclusion:
         "is 1 up to the ridge, whatever the target. A large target has more room for a small c, and that is all.",
         f"Predicted on {CARD} (as many as it takes), batch 1, α = {ALPHA}, γ = {GAMMA}:"
         + table(("target", "draft", "parameters", "c", "speedup"), rows),
-        Verdict(
+        Finding(
             tally(answers),
             "What counts is how much smaller the draft is. A small model with a draft of a twelfth gains as much as "
             "a large one with a draft of a tenth.",

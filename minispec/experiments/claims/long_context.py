@@ -14,7 +14,7 @@ from minispec.experiments.instruments import (
     overlaps,
     prompts,
 )
-from minispec.experiments.verdicts import Interval, Verdict, above
+from minispec.experiments.verdicts import Finding, Interval, above
 from minispec.viz.plots.claims import Chart, with_errors
 
 PARTS = 6
@@ -55,7 +55,7 @@ def conclude(figures: Figures) -> Conclusion:
         "None for acceptance. The cost side is known: reading the caches grows with the context for draft and target "
         "alike, and the target's verifying forward reads its cache once for all rows.",
         "Σ min(p, q) along text the target sampled:" + table(("tokens", DRAFT, SMALL_DRAFT), rows),
-        Verdict(
+        Finding(
             {True: "holds here", False: "false", None: "undecided"}[clear],  # type: ignore[arg-type]
             f"From the first to the last sixth acceptance changes by {-fall.value:+.3f} ({-fall.high:+.3f} to "
             f"{-fall.low:+.3f}) within a window of 1024 tokens. “Very long” contexts, beyond what a draft was trained "

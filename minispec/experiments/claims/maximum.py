@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
 from minispec.experiments.instruments import TARGET, charged_speedup, decode, model, prompts, synthetic, tokens_per_step
-from minispec.experiments.verdicts import Verdict
+from minispec.experiments.verdicts import Finding
 from minispec.theory import tau
 from minispec.viz.plots.claims import Chart, Curve
 
@@ -55,7 +55,7 @@ def conclude(figures: Figures) -> Conclusion:
         "long the draft, and even with α = 1 below 1/c.",
         "Tokens per target forward:"
         + table(("γ", "γ + 1", "target drafts for itself", "its speedup at c = 1", "α = 0.95", "α = 0.8"), rows),
-        Verdict(
+        Finding(
             "holds" if bound and reached else "false",
             "As a bound on tokens per forward: no step emitted more, and a draft that is always right emits exactly "
             "that. As a speedup it is out of reach: the draft that is always right gained nothing, as it cost what it "

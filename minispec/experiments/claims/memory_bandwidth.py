@@ -8,7 +8,7 @@ from minispec.analysis.roofline.machine import Machine
 from minispec.analysis.roofline.profiles import get_profile
 from minispec.analysis.roofline.shapes import get_shape
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.verdicts import Verdict, tally
+from minispec.experiments.verdicts import Finding, tally
 from minispec.theory import tau
 from minispec.viz.plots.claims import Chart, Curve
 
@@ -46,7 +46,7 @@ def conclude(figures: Figures) -> Conclusion:
         "the same peak leaves fewer.",
         f"Predicted speedups of an {CARD.upper()} with its bandwidth changed, {PAIR[1]} for {PAIR[0]}, contexts of "
         f"{CONTEXT}:" + table(("bandwidth", *(f"batch {b}" for b in BATCHES)), rows),
-        Verdict(
+        Finding(
             tally([figures["reads"] > 1.0, sum(most) > sum(least)]),
             "It is the other way round on both counts. Speculation trades arithmetic for fewer reads, and gains most "
             "where bandwidth is scarce for the arithmetic there is: the ridge decides, not the bandwidth.",

@@ -10,7 +10,7 @@ import numpy as np
 from minispec.analysis.roofline.prediction import random_model
 from minispec.backends import get_backend
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.verdicts import Verdict, tally
+from minispec.experiments.verdicts import Finding, tally
 from minispec.generation import stream
 from minispec.model import GPT2Config
 from minispec.viz.plots.claims import Chart, Curve
@@ -54,7 +54,7 @@ def conclude(figures: Figures) -> Conclusion:
         "copied text, the target's own first layers, the target rounded.",
         "Greedy, a target of random weights, drafts without a second model, nothing trained:"
         + table(("draft", "plain decoding's text", "target as before", "tokens in forwards"), rows),
-        Verdict(
+        Finding(
             tally([not (f["same_text"] and f["same_weights"]) for f in figures["cases"]]),
             "The target is not modified, and a separate, aligned draft model is one kind of draft among several. That "
             "nothing *has* to be trained is not to say that it does not pay: aligned drafts are accepted more, and "

@@ -7,7 +7,7 @@ import numpy as np
 from minispec.analysis.roofline.prediction import random_model
 from minispec.backends import get_backend
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.verdicts import Verdict, tally
+from minispec.experiments.verdicts import Finding, tally
 from minispec.model import GPT2Config
 from minispec.viz.plots.claims import Chart, Curve
 
@@ -50,7 +50,7 @@ def conclude(figures: Figures) -> Conclusion:
         "other, needs another mask.",
         f"{ROWS} rows at once against one by one, a model of random weights and one unchanged forward:"
         + table(("backend", "largest difference of logits", "their spread", "same argmax"), rows),
-        Verdict(
+        Finding(
             tally([f["difference"] > NEAR * max(1.0, f["spread"]) for f in figures["cases"]]),
             "Nothing is modified for a chain. What differs between kernels is rounding, and only where they depend on "
             "the number of rows.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from minispec.analysis.roofline.counts import Storage, count_forward
 from minispec.analysis.roofline.shapes import get_shape
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.verdicts import Verdict, tally
+from minispec.experiments.verdicts import Finding, tally
 from minispec.theory import operations_factor
 from minispec.viz.plots.claims import Chart, Curve
 
@@ -46,7 +46,7 @@ def conclude(figures: Figures) -> Conclusion:
         f"A forward over γ + 1 rows over one of one row, {SHAPE}, {CONTEXT} tokens in the cache; and the operations "
         "per emitted token over plain decoding's at α = 0.8, ĉ = 0.02:"
         + table(("γ", "operations", "bytes read", "operations per token"), rows),
-        Verdict(
+        Finding(
             tally([f["operations"] <= SIMILAR for f in figures["cases"]]),
             "Computationally it is γ + 1 tokens. What it shares with one token is the reading, and the time only as "
             "long as reading decides.",

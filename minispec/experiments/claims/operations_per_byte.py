@@ -6,7 +6,7 @@ from minispec.analysis.roofline.counts import Storage, count_forward
 from minispec.analysis.roofline.profiles import PROFILES
 from minispec.analysis.roofline.shapes import get_shape
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.verdicts import Verdict, tally
+from minispec.experiments.verdicts import Finding, tally
 from minispec.viz.plots.claims import Chart, Curve
 
 CARDS = ("a100", "h100", "h200", "l4", "rtx3090", "rtx4090")
@@ -33,7 +33,7 @@ def conclude(figures: Figures) -> Conclusion:
         "in 16 bits.",
         "Operations per byte in 16 bits, by data sheets:" + table(("card", "peak / bandwidth"), rows)
         + f"\n\nDecoding one token of {SHAPE} in 16 bits: {figures['decoding']:.1f}.",
-        Verdict(
+        Finding(
             tally([*answers, figures["decoding"] <= HANDFUL]),
             "True of cards made for data centres, with decoding at one operation per byte rather than a handful; a "
             "consumer card may have less than a hundred.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
 from minispec.experiments.instruments import DOMAINS, clustered, decode_all
-from minispec.experiments.verdicts import Interval, Verdict, above, tally
+from minispec.experiments.verdicts import Finding, Interval, above, tally
 from minispec.theory import ahead_speedup
 from minispec.viz.plots.claims import Chart, with_errors
 
@@ -56,7 +56,7 @@ def conclude(figures: Figures) -> Conclusion:
         "The bundled pair, greedy: how often a draft made ahead would have been usable, and what that gains if draft "
         "and target do not disturb each other:"
         + table(("γ", "usable", *(f"gain at c = {c}, v = {v}" for c, v in figures["costs"])), rows),
-        Verdict(
+        Finding(
             tally(reached),
             "It depends on the costs: where drafting is cheap there is little to hide; where it is dear, a draft for "
             "one outcome is often thrown away, most of all a long one. On two cores that share one path to memory "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from minispec.drafters import ModelDrafter
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
 from minispec.experiments.instruments import DRAFT, TARGET, model, prompts
-from minispec.experiments.verdicts import Verdict
+from minispec.experiments.verdicts import Finding
 from minispec.generation import stream
 from minispec.theory import step_cost
 from minispec.viz.plots.claims import Chart, Curve
@@ -54,7 +54,7 @@ def conclude(figures: Figures) -> Conclusion:
         "At γ = 5 with everything accepted:" + table(("c", "v(6)", "cost of the step", "speedup"), five),
         "Forwards counted in the bundled pair:"
         + table(("γ", "drafted", "draft forwards", "target forwards", "tokens"), rows),
-        Verdict(
+        Finding(
             "false" if sequential else "holds",
             "An autoregressive model's drafts are made one by one (heads and masked drafts, which are not, make "
             "several at once, and each then knows less of the others); what is parallel is their verification. And a "

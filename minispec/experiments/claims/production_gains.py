@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.verdicts import Verdict
+from minispec.experiments.verdicts import Finding
 from minispec.theory import alpha_for_speedup
 from minispec.viz.plots.claims import Chart, Curve
 
@@ -36,7 +36,7 @@ def conclude(figures: Figures) -> Conclusion:
         "free "
         "verification:" + table(("c", "for 2x", "for 3x"), rows),
         "Nothing. The reports name neither draft, acceptance, batch size nor baseline.",
-        Verdict(
+        Finding(
             "not testable here",
             "It would take those systems: their models, their accelerators, their traffic, and the plain engine with "
             "the same kernels as the baseline. What can be said is that nothing in the figures contradicts the "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.verdicts import Verdict, tally
+from minispec.experiments.verdicts import Finding, tally
 from minispec.viz.plots.claims import Chart, Curve
 
 EXACT = 1e-12
@@ -38,7 +38,7 @@ def conclude(figures: Figures) -> Conclusion:
         "draft); for k > 1 none is, as tokens come out more often than the target allows.",
         f"Total variation from the target's law after one token, {PAIRS} random pairs of laws over {VOCABULARY} tokens:"
         + table(("k", "accepted", "distance, largest"), rows),
-        Verdict(
+        Finding(
             tally([f["distance"] < EXACT for f in figures["cases"]]),
             "“Proportional” leaves out the constant, and only one is right: the chance *is* the ratio, cut at 1. A "
             "constant above 1 is lenience, which is lossy.",

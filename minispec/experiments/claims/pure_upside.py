@@ -7,7 +7,7 @@ from minispec.analysis.roofline.counts import Storage
 from minispec.analysis.roofline.profiles import get_profile
 from minispec.analysis.roofline.shapes import get_shape
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.verdicts import Verdict, tally
+from minispec.experiments.verdicts import Finding, tally
 from minispec.viz.plots.claims import Chart, Curve
 
 CARD, TARGET, BATCHES, GAMMA = "h100", "70b", (1, 4, 10), 5
@@ -40,7 +40,7 @@ def conclude(figures: Figures) -> Conclusion:
         "drafted is above c. Free arithmetic does not make the draft's reads free.",
         f"Predicted, {TARGET} on {CARD}, γ = {GAMMA}:"
         + table(("draft", "c", "α", *(f"batch {b}" for b in BATCHES)), rows),
-        Verdict(
+        Finding(
             tally(answers),
             "Upside if the draft is good for what it costs, and loss if not, at batch 1 as well.",
         ),

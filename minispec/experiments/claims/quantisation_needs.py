@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
 from minispec.experiments.instruments import DOMAINS, TARGET, clustered, model, overlaps, prompts
-from minispec.experiments.verdicts import Interval, Verdict, below, spell, tally
+from minispec.experiments.verdicts import Finding, Interval, below, spell, tally
 from minispec.viz.plots.claims import Chart, with_errors
 
 LITTLE = 0.95  # of the target's own choices are kept
@@ -29,7 +29,7 @@ def conclude(figures: Figures) -> Conclusion:
         "loses is 1 − Σ min(p, q), q the law of the rounded model.",
         "Σ min(p, q) of the bundled target and of itself in int8 (a scale per channel, rounded to the nearest, no "
         "calibration, no GPU), over the bundled prompts:" + table(("text", "kept"), rows),
-        Verdict(
+        Finding(
             tally(list(answers.values())),
             f"Does plain rounding lose a twentieth? {spell(answers)}. Neither a GPU nor training or calibration is "
             "needed for int8 weights; formats of four bits and rounded activations are another matter.",

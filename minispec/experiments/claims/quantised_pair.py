@@ -6,7 +6,7 @@ from typing import Any
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
 from minispec.experiments.instruments import DRAFT, TARGET, alpha, decode, model, of_each_kind, time_texts
-from minispec.experiments.verdicts import Interval, Verdict, above, tally
+from minispec.experiments.verdicts import Finding, Interval, above, tally
 from minispec.viz.plots.claims import Chart, with_errors
 
 PAIRS = (("float32", "float32"), ("bfloat16", "bfloat16"), ("float32", "int8"), ("int8", "int8"))
@@ -54,7 +54,7 @@ def conclude(figures: Figures) -> Conclusion:
         f"Target / draft formats, γ = {GAMMA}, temperature 1, one set of texts:"
         + table(("formats", "α", "faster than plain float32", "faster than the float32 pair"), rows)
         + f"\n\nPlain decoding in int8: {Interval(*figures['plain_int8'])} times plain float32.",
-        Verdict(
+        Finding(
             tally([above(both["over_pair"], 1.0)]),
             f"Both in int8 are {both['over_pair'][0]:.2f} times as fast as both in float32, with an α of "
             f"{both['alpha'][0]:.2f} instead of {figures['pairs'][0]['alpha'][0]:.2f}. But plain int8 decoding gains "

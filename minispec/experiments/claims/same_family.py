@@ -5,7 +5,7 @@ from __future__ import annotations
 from minispec.analysis.intervals import median
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
 from minispec.experiments.small_drafts import BATCH_TOKENS, balanced, only, workshop
-from minispec.experiments.verdicts import Interval, Verdict, above, tally
+from minispec.experiments.verdicts import Finding, Interval, above, tally
 from minispec.training.mixture import DOMAINS
 from minispec.viz.plots.claims import Chart, with_errors
 
@@ -52,7 +52,7 @@ def conclude(figures: Figures) -> Conclusion:
         f"Two drafts of 0.6M parameters and one tokenizer, each after {figures['tokens'] / 1e6:.1f}M tokens; α at "
         "temperature 1, two seeds and their range:"
         + table(("text", "the target's mix", _stranger(figures), "lead"), rows),
-        Verdict(
+        Finding(
             word,
             {
                 "holds here": "At one size, what the draft was trained on decides: the target's own mix leads on every "

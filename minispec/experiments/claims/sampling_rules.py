@@ -5,7 +5,7 @@ from __future__ import annotations
 from minispec.analysis.intervals import difference_of_ratios
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
 from minispec.experiments.instruments import DOMAINS, alpha, decode_all, known, tokens_per_step
-from minispec.experiments.verdicts import Interval, Verdict, above
+from minispec.experiments.verdicts import Finding, Interval, above
 from minispec.viz.plots.claims import Chart, with_errors
 
 RULES = ("match", "gumbel", "rejection", "block")
@@ -51,7 +51,7 @@ def conclude(figures: Figures) -> Conclusion:
         "verification judges the draft as a whole and keeps at least as many. All four leave the target's law.",
         "The bundled pair, γ = 5, all prompts:"
         + table(("temperature", "rule", "α (block: per position kept)", "tokens per step"), rows),
-        Verdict(
+        Finding(
             "undecided" if more is None else "false" if more else "holds here",
             f"At temperature 1 rejection accepts {gap.value:.2f} more of the evaluated drafts ({gap.low:.2f} to "
             f"{gap.high:.2f}). The two procedures are not one: both are exact, and matching pays for its simplicity.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from minispec.analysis.roofline.profiles import PROFILES
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.verdicts import Verdict, tally
+from minispec.experiments.verdicts import Finding, tally
 from minispec.viz.plots.claims import Chart, Curve
 
 PARAMETERS = 70e9
@@ -51,7 +51,7 @@ def conclude(figures: Figures) -> Conclusion:
         f"Nothing: there is no such card here. The arithmetic alone would allow {figures['arithmetic']:.0f} tokens/s, "
         "so the claim that arithmetic is not the limit is right by one to two orders of magnitude; but what limits is "
         "the reading of the weights, not the sampling loop as such.",
-        Verdict(
+        Finding(
             tally(answers),
             "It depends on the number format. In 16 bits the model does not fit on one card at all; in 8 bits the "
             "ceiling lies just below the claimed range, and no room is left for long caches; in 4 bits the range is "

@@ -6,7 +6,7 @@ from typing import Any
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
 from minispec.experiments.instruments import alpha, decode, of_each_kind, time_texts
-from minispec.experiments.verdicts import Interval, Verdict, below, tally
+from minispec.experiments.verdicts import Finding, Interval, below, tally
 from minispec.theory import response_speedup
 from minispec.viz.plots.claims import Chart, Curve, with_errors
 
@@ -61,7 +61,7 @@ def conclude(figures: Figures) -> Conclusion:
         + table(("tokens", "decoding alone", "with prefill"), rows)
         + f"\n\nDecoding alone, measured over the formula's value: {short_of} tokens. Where it is below 1, α, c or v "
         "of short responses are worse than those.",
-        Verdict(
+        Finding(
             tally(judged),
             "What short responses lack is not tokens to spread a cost over but room: the draft's prefill is paid at "
             "once and is a fixed part of the prompt's cost. The number of tokens from which it pays follows from the "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
 from minispec.experiments.instruments import charged_speedup, flat, synthetic
-from minispec.experiments.verdicts import Interval, Verdict, above, tally
+from minispec.experiments.verdicts import Finding, Interval, above, tally
 from minispec.theory import alpha_from_rate, cost_ratio_for_speedup, tau
 from minispec.viz.plots.claims import Chart, with_errors
 
@@ -47,7 +47,7 @@ def conclude(figures: Figures) -> Conclusion:
         f"and 2x needs c ≤ {largest['rate']:.2f}.",
         "The engine with synthetic drafts, γ = 5, charged:"
         + table(("c", "v(6)", "α = 0.6", "accepted / drafted = 0.6"), rows),
-        Verdict(
+        Finding(
             tally(answers),
             "“Reliably” is refuted by any ordinary costs that miss it. With α = 0.6 even 2x needs a draft that costs "
             f"1/{1 / largest['alpha']:.0f} of the target or less; if 0.6 is a share of all drafted tokens 2x is within "

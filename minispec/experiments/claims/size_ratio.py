@@ -13,7 +13,7 @@ from minispec.experiments.instruments import (
     of_each_kind,
     time_texts,
 )
-from minispec.experiments.verdicts import Interval, Verdict, above, below, tally
+from minispec.experiments.verdicts import Finding, Interval, above, below, tally
 from minispec.viz.plots.claims import Chart, with_errors
 
 GAMMA = 3
@@ -72,7 +72,7 @@ def conclude(figures: Figures) -> Conclusion:
         "1/14 the worst of three for an 11B target (Leviathan et al. 2023, table 2).",
         f"Drafts for the bundled target, γ = {GAMMA}, texts of each kind:"
         + table(("draft", "size", "temperature", "c", "α", "speedup"), rows),
-        Verdict(
+        Finding(
             tally(answers),
             "Size alone does not tell which draft gains: cost per token follows depth and overhead more than "
             "parameters (the head over the vocabulary is most of a small draft), and acceptance follows training. A "

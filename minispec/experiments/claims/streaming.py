@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
 from minispec.experiments.instruments import DOMAINS, clustered, decode_all, rate
-from minispec.experiments.verdicts import Interval, Verdict, above, tally
+from minispec.experiments.verdicts import Finding, Interval, above, tally
 from minispec.viz.plots.claims import Chart, with_errors
 
 OFTEN = 0.05
@@ -41,7 +41,7 @@ def conclude(figures: Figures) -> Conclusion:
         "at α = 0.8, γ = 5. The share of drafted tokens taken back is 1 − accepted / drafted.",
         "The bundled pair, γ = 5, as if drafts were shown at once:"
         + table(("text", "temperature", "steps that rewrite", "drafts taken back", "taken back per 100 kept"), rows),
-        Verdict(
+        Finding(
             tally([above(f["steps"], OFTEN) for f in figures["cases"]]),
             "What the guarantee covers is the committed text. Showing drafts would rewrite something in most steps, "
             "so this engine emits a token only when it is committed; the price is that tokens come in bursts.",

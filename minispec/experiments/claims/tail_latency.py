@@ -6,7 +6,7 @@ import numpy as np
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
 from minispec.experiments.instruments import DOMAINS, charged, decode_all
-from minispec.experiments.verdicts import Verdict, tally
+from minispec.experiments.verdicts import Finding, tally
 from minispec.theory import steps_law, tokens_law
 from minispec.viz.plots.claims import Chart, Curve
 
@@ -66,7 +66,7 @@ def conclude(figures: Figures) -> Conclusion:
         f"for 64 tokens, c = {C}, v(m) = 1 + {ROW}(m − 1) — {law}. Plain decoding is 1 with no spread at all.",
         "24 responses of 64 tokens, temperature 1, steps counted and charged with those costs:"
         + table(("draft", "γ", "P50", "P90", "worst", "longest wait between tokens"), rows),
-        Verdict(
+        Finding(
             tally(answers),
             "It depends on the draft and on γ. With a good draft even the slow responses are faster than plain ones, "
             "though their spread grows with γ; with a poor one all are slower, the more the longer the drafts. The "

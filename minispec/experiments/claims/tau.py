@@ -7,7 +7,7 @@ import numpy as np
 from minispec.analysis.intervals import ratio
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting
 from minispec.experiments.instruments import synthetic, tokens_per_step
-from minispec.experiments.verdicts import Interval, Verdict, within
+from minispec.experiments.verdicts import Finding, Interval, within
 from minispec.theory import tau
 from minispec.viz.plots.claims import Chart, Curve
 
@@ -45,7 +45,7 @@ def conclude(figures: Figures) -> Conclusion:
         f"Coin flips: {simulated.value:.4f} ({simulated.low:.4f} to {simulated.high:.4f}). The engine with a draft "
         f"that is accepted with probability 0.8 everywhere: {figures['engine']:.2f} over {figures['engine_steps']} "
         "steps.",
-        Verdict(
+        Finding(
             word,  # type: ignore[arg-type]
             f"It is {figures['formula']:.2f}; 4.5 would need α ≈ {figures['alpha_for_claim']:.2f}, or nine to ten "
             "drafts a step. Nor is it a number of accepted drafts: those are one fewer.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
 from minispec.experiments.instruments import DOMAINS, clustered, decode_all, tokens_per_step
-from minispec.experiments.verdicts import Interval, Verdict, above, spell, tally
+from minispec.experiments.verdicts import Finding, Interval, above, spell, tally
 from minispec.theory import tokens_law
 from minispec.viz.plots.claims import Chart, Curve
 
@@ -45,7 +45,7 @@ def conclude(figures: Figures) -> Conclusion:
         + ". So three or more in half of the steps needs α ≥ 0.79.",
         "The bundled pair, γ = 5:"
         + table(("text", "temperature", "share of steps with 3 to 5 accepted", "accepted a step"), rows),
-        Verdict(
+        Finding(
             tally(list(answers.values())),
             f"In at least half of the steps? {spell(answers)}. It takes an acceptance near 0.8. In {extremes} of "
             f"{len(figures['cases'])} cases the two commonest outcomes are none and all.",

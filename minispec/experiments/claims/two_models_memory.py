@@ -7,7 +7,7 @@ from minispec.analysis.roofline.prediction import model_storage
 from minispec.analysis.roofline.shapes import Shape
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
 from minispec.experiments.instruments import DRAFT, SMALL_DRAFT, TARGET, model
-from minispec.experiments.verdicts import Verdict
+from minispec.experiments.verdicts import Finding
 from minispec.viz.plots.claims import Chart, Curve
 
 DRAFTS = (DRAFT, SMALL_DRAFT)
@@ -65,7 +65,7 @@ def conclude(figures: Figures) -> Conclusion:
         f"In MB, float32; caches for the whole context; the sums with {pairs[0]['tokens']} tokens in both caches, "
         "counted, and as the system sees the process grow:"
         + table(("draft", "target's weights", "cache", "draft's weights", "cache", "counted", "measured"), rows),
-        Verdict(
+        Finding(
             "holds here" if near and more else "false",
             "The draft adds " + " or ".join(f"{_share(p):.0%} ({p['draft']})" for p in pairs)
             + " to the target's memory. A large vocabulary makes "

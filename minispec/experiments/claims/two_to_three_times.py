@@ -6,7 +6,7 @@ from typing import Any
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
 from minispec.experiments.instruments import DOMAINS, prompts, time_texts
-from minispec.experiments.verdicts import Interval, Verdict, above, tally
+from minispec.experiments.verdicts import Finding, Interval, above, tally
 from minispec.viz.plots.claims import Chart, with_errors
 
 GAMMAS = (2, 5)
@@ -44,7 +44,7 @@ def conclude(figures: Figures) -> Conclusion:
         "≥ 0.92. With c = 0.05 and v = 1 it is 2.5 tokens: α ≥ 0.63.",
         "The bundled pair, seconds per token, plain over speculative, taking turns:"
         + table(("text", "temperature", *(f"γ = {g}" for g in GAMMAS)), rows),
-        Verdict(
+        Finding(
             tally([above(b, 2.0) for b in best]),
             f"Between {min(values):.2f}x and {max(values):.2f}x for one pair on one machine, by text and temperature, "
             "with the better of two draft lengths chosen in hindsight: no single figure describes the technique."

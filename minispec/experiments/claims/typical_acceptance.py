@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
 from minispec.experiments.instruments import DOMAINS, DRAFT, SMALL_DRAFT, alpha, decode_all, rate
-from minispec.experiments.verdicts import Interval, Verdict, inside, spell, tally
+from minispec.experiments.verdicts import Finding, Interval, inside, spell, tally
 from minispec.viz.plots.claims import Chart, with_errors
 
 LOW, HIGH = 0.70, 0.85
@@ -35,7 +35,7 @@ def conclude(figures: Figures) -> Conclusion:
         "None: acceptance is 1 − TV(p, q) on average, a property of two models and a text. At γ = 5 an α of 0.70 to "
         "0.85 is an accepted / drafted of 0.39 to 0.63, so the range fits at most one of the two rates.",
         "All bundled prompts together, γ = 5:" + table(("draft", "temperature", "α", "accepted / drafted"), rows),
-        Verdict(
+        Finding(
             tally(list(answers.values())),
             f"All of α's interval in the range? {spell(answers)}. Both drafts are distilled from the target and of one "
             f"family with it. Read as accepted / drafted, {as_rate} of {len(answers)} lie in the range.",

@@ -6,7 +6,7 @@ from minispec.analysis.roofline.prediction import random_model
 from minispec.analysis.roofline.shapes import get_shape, to_config
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
 from minispec.experiments.instruments import SMALL_DRAFT, TARGET, model, verify_curve
-from minispec.experiments.verdicts import Interval, Verdict, below, tally
+from minispec.experiments.verdicts import Finding, Interval, below, tally
 from minispec.theory import ridge_tokens
 from minispec.viz.plots.claims import Chart, Curve, with_errors
 
@@ -44,7 +44,7 @@ def conclude(figures: Figures) -> Conclusion:
         "CPU, and only if the kernel reads each weight once for all rows.",
         "t(m)/t(1), the time of a forward over m rows over that of one row (v(m), where a plain step is little else):"
         + table(("model", *(f"m = {m}" for m in figures["rows"])), rows),
-        Verdict(
+        Finding(
             tally(answers),
             "v(6) is " + ", ".join(f"{curve[six][0]:.2f} ({name})" for name, curve in figures["curves"].items())
             + ". Far cheaper than six steps; whether as cheap as one depends on machine, model and "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
 from minispec.experiments.instruments import DOMAINS, alpha, decode_all, rate
-from minispec.experiments.verdicts import Interval, Verdict, side
+from minispec.experiments.verdicts import Finding, Interval, side
 from minispec.theory import alpha_from_rate, draft_acceptance_rate
 from minispec.viz.plots.claims import Chart, Curve, with_errors
 
@@ -43,7 +43,7 @@ def conclude(figures: Figures) -> Conclusion:
         f"{worksheet['3']:.2f} if three, {worksheet['5']:.2f} if five, {worksheet['8']:.2f} if eight.",
         "One pair, the same prompts, temperature 1:"
         + table(("γ", "α = accepted / evaluated", "accepted / drafted", "what the formula makes of α"), rows),
-        Verdict(
+        Finding(
             "holds here" if same else "false",
             "Accepted / drafted falls when more is drafted, though the draft is the same; α does so much less. Two "
             "counts say nothing about a draft until γ is known. A third quantity goes by the same name, accepted "

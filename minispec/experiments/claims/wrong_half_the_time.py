@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
 from minispec.experiments.instruments import charged_speedup, flat, synthetic
-from minispec.experiments.verdicts import Interval, Verdict, below, tally
+from minispec.experiments.verdicts import Finding, Interval, below, tally
 from minispec.theory import best_gamma
 from minispec.viz.plots.claims import Chart, with_errors
 
@@ -32,7 +32,7 @@ def conclude(figures: Figures) -> Conclusion:
         "At α = 0.5 a step of γ drafts yields 2 − 2^−γ tokens, less than 2. What is left of that depends on c and v; "
         "with v = 1 some γ gains whenever c < 0.5.",
         "The engine with a draft of α = 0.5:" + table(("c", "v", "γ", "formula, best γ or plain", "charged"), rows),
-        Verdict(
+        Finding(
             tally(answers),
             f"It depends on what the draft costs. At c = {best['c']} being wrong half the time still gives "
             f"{best['formula']:.2f}x by the formula; it is theatre when a draft costs a fifth of a target token and "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.verdicts import Verdict, tally
+from minispec.experiments.verdicts import Finding, tally
 from minispec.theory import acceptance_probability
 from minispec.viz.plots.claims import Chart, Curve
 
@@ -41,7 +41,7 @@ def conclude(figures: Figures) -> Conclusion:
         "(min(p, q) − βp)₊. Exact is only what is missing, p − min(p, q), normalised.",
         f"Total variation from the target's law after one token, {PAIRS} random pairs of laws a vocabulary:"
         + table(("vocabulary", "the target's law, mean", "largest", "the missing part, largest"), rows),
-        Verdict(
+        Finding(
             tally([f["target"][1] < EXACT for f in figures["cases"]]),
             "Drawn from the target's own law after a rejection, the tokens that the draft favours come out too "
             "often. It must be the part of the target's law that the draft does not cover. Only where drafts are "

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @style.styled
-def experiment_figure(summaries: Sequence[Summary], remark: str) -> Figure:
+def sweep_figure(summaries: Sequence[Summary], remark: str) -> Figure:
     """Draw speedups (tokens per target forward where no time was measured) and acceptance by position.
 
     Parameters

@@ -25,7 +25,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from minispec.errors import OutputError, missing, reason, shown
+from minispec.errors import OutputError, explain, missing, quote
 from minispec.viz.colours import BLACK, GRID, PLOT, WHITE, contrast
 
 if TYPE_CHECKING:
@@ -180,12 +180,12 @@ def check_output(path: Path) -> None:
     """
     if path.suffix.lower() not in SUFFIXES:
         raise OutputError(
-            f"the plot is to go to {shown(str(path))}; its name must end in {', '.join(SUFFIXES)}. Try plot.png"
+            f"the plot is to go to {quote(str(path))}; its name must end in {', '.join(SUFFIXES)}. Try plot.png"
         )
     if not path.parent.is_dir():
-        raise OutputError(f"folder {shown(str(path.parent))} does not exist; make it, or try plot.png")
+        raise OutputError(f"folder {quote(str(path.parent))} does not exist; make it, or try plot.png")
     if path.is_dir():
-        raise OutputError(f"{shown(str(path))} is a folder; a plot is a file. Try another name")
+        raise OutputError(f"{quote(str(path))} is a folder; a plot is a file. Try another name")
     _matplotlib()
 
 
@@ -207,4 +207,4 @@ def save(figure: Figure, path: Path) -> None:
         partial.replace(path)
     except OSError as error:
         partial.unlink(missing_ok=True)
-        raise OutputError(f"{path} cannot be written ({reason(error)}). Choose another place") from None
+        raise OutputError(f"{path} cannot be written ({explain(error)}). Choose another place") from None
