@@ -1,7 +1,7 @@
 """The memory that the caches of many texts share, in pages of a few slots each.
 
-A page belongs to the texts that hold it: to one that writes it, or to several that begin alike. A text that needs a page takes
-one, and gives it back when it is rolled back.
+A page belongs to one text that writes to it, or to several that begin alike. A text takes a page when it needs one, and
+gives it back when it goes back.
 
 Source: PagedAttention (Kwon et al. 2023, "Efficient Memory Management for Large Language Model Serving with
 PagedAttention").
