@@ -27,8 +27,11 @@ def run(arguments: str) -> str:
     words = shlex.split(arguments)
     done = subprocess.run(
         [sys.executable, "-m", "minispec", *words],
-        capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": "102"},
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "COLUMNS": "102"},
+    )
     shown = f"{words[1]}{done.stdout.rstrip()}\n{done.stderr.rstrip()}"
     return "\n".join(line.rstrip() for line in shown.splitlines())
 

@@ -28,8 +28,13 @@ def planted() -> dict[str, Any]:
     speculation = {f"T={t} {domain}": dict(row) for t in (0, 1) for domain in ("prose", "code", "questions")}
     accuracy = {name: {"largest relative error": 1e-3, "same largest logit": 1.0} for name in OURS}
     same = dict.fromkeys(OURS, True)
-    return {"shares": shares, "figures": figures, "speculation": speculation, "accuracy": accuracy,
-            "same_greedy_tokens": same}  # fmt: skip
+    return {
+        "shares": shares,
+        "figures": figures,
+        "speculation": speculation,
+        "accuracy": accuracy,
+        "same_greedy_tokens": same,
+    }
 
 
 def test_every_bar_reached_reads_so() -> None:

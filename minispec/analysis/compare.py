@@ -93,11 +93,11 @@ def doubts_of_run(
     tau, gamma = generation.metrics.mean_acceptance_length, generation.metrics.num_draft_tokens
     rows = 1.0 + gamma / max(1, generation.metrics.num_steps)
     return doubts(
-        spreads=None if comparison is None else {
-            "plain decoding": comparison.plain_range, "speculative decoding": comparison.speculative_range
-        },
+        spreads=None
+        if comparison is None
+        else {"plain decoding": comparison.plain_range, "speculative decoding": comparison.speculative_range},
         verify_costs=None if costs is None else {round(rows, 1): costs.verify_cost},
         cost_ratio=None if costs is None else costs.cost_ratio,
         least_cost_ratio=least_cost_ratio,
         speedups=None if comparison is None or tau is None else {"measured": (comparison.speedup, tau)},
-    )  # fmt: skip
+    )

@@ -77,7 +77,13 @@ def diverge(
     top2 = ((first, float(logits[first])), (second, float(logits[second])))
     margin = top2[0][1] - top2[1][1]
     tokens = (a[position] if position < len(a) else None, b[position] if position < len(b) else None)
-    return Divergence(position, tokens, top2, margin, _cause(tokens, top2, margin, expected_equal=expected_equal))
+    return Divergence(
+        position=position,
+        tokens=tokens,
+        top2=top2,
+        margin=margin,
+        cause=_cause(tokens, top2, margin, expected_equal=expected_equal),
+    )
 
 
 def _cause(

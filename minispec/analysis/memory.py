@@ -92,11 +92,11 @@ class PairMemory:
 def pair_memory(target: Shape, draft: Shape, storage: Storage, draft_storage: Storage) -> PairMemory:
     """Predict what a pair occupies, each with a float32 cache for its whole context."""
     return PairMemory(
-        weights_bytes(target, storage),
-        weights_bytes(draft, draft_storage),
-        cache_bytes(target, target.n_positions),
-        cache_bytes(draft, draft.n_positions),
-        token_bytes(target) + token_bytes(draft),
+        target_weights_bytes=weights_bytes(target, storage),
+        draft_weights_bytes=weights_bytes(draft, draft_storage),
+        target_cache_bytes=cache_bytes(target, target.n_positions),
+        draft_cache_bytes=cache_bytes(draft, draft.n_positions),
+        bytes_per_token=token_bytes(target) + token_bytes(draft),
     )
 
 
@@ -154,8 +154,11 @@ def measure_pair(target: str, draft: str, *, backend: str, dtype: str, draft_dty
     environment = os.environ | {"MALLOC_MMAP_THRESHOLD_": "131072"}
     done = subprocess.run(
         [sys.executable, "-m", "minispec.analysis.memory", request],
-        capture_output=True, text=True, check=False, env=environment,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+    )
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
         raise MinispecError(f"measuring memory in a process of its own failed: {last}")
@@ -182,7 +185,13 @@ def _measure_here(target: str, draft: str, backend: str, dtype: str, draft_dtype
     loaded = _status_bytes("VmRSS")
     for session in sessions:
         session.prefill([i % session.model.vocab_size for i in range(min(tokens, session.model.n_positions))])
-    return ResidentMemory(started, loaded, _status_bytes("VmRSS"), _status_bytes("VmHWM"), tokens)
+    return ResidentMemory(
+        started_bytes=started,
+        loaded_bytes=loaded,
+        filled_bytes=_status_bytes("VmRSS"),
+        peak_bytes=_status_bytes("VmHWM"),
+        tokens=tokens,
+    )
 
 
 if __name__ == "__main__":

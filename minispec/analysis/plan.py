@@ -128,23 +128,23 @@ def make_plan(
         gains = [speedup(tau(a, gamma), gamma, cost_ratio, verify_cost, overhead) for a in (alpha.value, *ends)]
         lengths.append(
             Length(
-                gamma,
-                tau(alpha.value, gamma),
-                Figure(*gains) if alpha.low is not None else Figure(gains[0]),
-                alpha_for_speedup(1.0, gamma, cost_ratio, verify_cost, overhead),
-                break_even_rate(gamma, cost_ratio, verify_cost, overhead),
-                cost_ratio_for_speedup(1.0, tau(alpha.value, gamma), gamma, verify_cost, overhead),
+                gamma=gamma,
+                tau=tau(alpha.value, gamma),
+                speedup=Figure(*gains) if alpha.low is not None else Figure(gains[0]),
+                break_even_alpha=alpha_for_speedup(1.0, gamma, cost_ratio, verify_cost, overhead),
+                break_even_rate=break_even_rate(gamma, cost_ratio, verify_cost, overhead),
+                break_even_cost=cost_ratio_for_speedup(1.0, tau(alpha.value, gamma), gamma, verify_cost, overhead),
             )
         )
     return Plan(
-        alpha,
-        cost_ratio,
-        overhead,
-        tuple(lengths),
-        best(alpha.value, cost_ratio),
-        best(ends[0], cost_ratio),
-        best(ends[1], cost_ratio),
-        {a: {c: best(a, c) for c in _around_cost(cost_ratio)} for a in _around_alpha(alpha.value)},
+        alpha=alpha,
+        cost_ratio=cost_ratio,
+        overhead=overhead,
+        lengths=tuple(lengths),
+        best=best(alpha.value, cost_ratio),
+        best_low=best(ends[0], cost_ratio),
+        best_high=best(ends[1], cost_ratio),
+        sensitivity={a: {c: best(a, c) for c in _around_cost(cost_ratio)} for a in _around_alpha(alpha.value)},
     )
 
 

@@ -118,7 +118,7 @@ class RememberingModel:
 
     def new_cache(self, rows: int = 1, capacity: int | None = None) -> KVCache:
         """Return a cache for tokens: one layer, one head, one number per slot."""
-        return KVCache(1, 1, 1, capacity or self._model.n_positions, rows)
+        return KVCache(n_layer=1, n_head=1, head_size=1, capacity=capacity or self._model.n_positions, rows=rows)
 
     def forward(
         self,

@@ -138,7 +138,15 @@ def costs_of_run(run: Times, target_row_s: float, simulated_cost: float | None =
     if not run.num_draft_tokens or not run.num_tokens:
         return None
     around = (run.decode_s - run.draft_s - run.target_s) / run.num_steps
-    plain = Totals(1, 1, 0, 0.0, 0.0, target_row_s, target_row_s + around)
+    plain = Totals(
+        num_tokens=1,
+        num_steps=1,
+        num_draft_tokens=0,
+        prefill_s=0.0,
+        draft_s=0.0,
+        target_s=target_row_s,
+        decode_s=target_row_s + around,
+    )
     costs = replace(step_costs(plain, run), overhead=0.0)
     return costs if simulated_cost is None else replace(costs, cost_ratio=simulated_cost)
 

@@ -90,9 +90,16 @@ def attribute(plain: Times, run: Times) -> Attribution:
         stairs[cause] = plain_s / spent
     seconds = run.prefill_s + run.decode_s
     return Attribution(
-        plain_s, seconds, ideal, plain_s / seconds, losses, stairs, costs, run.num_tokens,
-        run.num_tokens / run.num_steps,
-    )  # fmt: skip
+        plain_s=plain_s,
+        seconds=seconds,
+        ideal=ideal,
+        speedup=plain_s / seconds,
+        losses=losses,
+        stairs=stairs,
+        costs=costs,
+        num_tokens=run.num_tokens,
+        tau=run.num_tokens / run.num_steps,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,13 +146,19 @@ def changes(found: Attribution, steps: Sequence[Step], verify: VerifyCurve, plai
     decode_s = run.decode_s * found.tau / halfway
     twice = (plain.prefill_s + 2 * (found.plain_s - plain.prefill_s)) / (run.prefill_s + 2 * run.decode_s)
     made = [
-        Change("acceptance", f"{halfway:.2f} tokens per step, halfway to {found.ideal:.2f}: a draft that agrees more",
-               found.plain_s / (run.prefill_s + decode_s)),
-        *(Change(cause, what, found.plain_s / (found.seconds - found.losses[cause] / 2))
-          for cause, what in halves.items() if found.losses[cause] > 0.0),
+        Change(
+            "acceptance",
+            f"{halfway:.2f} tokens per step, halfway to {found.ideal:.2f}: a draft that agrees more",
+            found.plain_s / (run.prefill_s + decode_s),
+        ),
+        *(
+            Change(cause, what, found.plain_s / (found.seconds - found.losses[cause] / 2))
+            for cause, what in halves.items()
+            if found.losses[cause] > 0.0
+        ),
         Change("prefill", "a response twice as long", twice),
         _other_gamma(found, steps, verify, run),
-    ]  # fmt: skip
+    ]
     return sorted(made, key=lambda change: -change.speedup)
 
 

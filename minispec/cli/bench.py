@@ -78,7 +78,7 @@ def bench(**options: Any) -> None:
 
     Every comparison is of like with like: the same prompts, the same number of tokens, taking turns; at temperature 0
     the texts must be equal, or the command says so and fails.
-    """  # fmt: skip
+    """
     if options["plot"] is not None:
         style.check_output(options["plot"])
     plan = QUICK if options["quick"] else Plan(
@@ -101,8 +101,13 @@ def bench(**options: Any) -> None:
             target, draft, machine, prompts, plan, progress=lambda what: status.update(f"measuring {what} …")
         )
     facts = describe_cpu()
-    pair = {"target": target.name, "dtype": target.dtype, "draft": draft.name, "draft_dtype": draft.dtype,
-            "backend": target.backend.name}  # fmt: skip
+    pair = {
+        "target": target.name,
+        "dtype": target.dtype,
+        "draft": draft.name,
+        "draft_dtype": draft.dtype,
+        "backend": target.backend.name,
+    }
     if options["as_json"]:
         click.echo(json.dumps(_report(benchmark, plan, machine, facts, pair)))
     else:
@@ -165,9 +170,14 @@ def _print(
     for m in benchmark.forwards:
         name = "decode, 1 row" if m.rows == 1 else f"verify, {m.rows} rows"
         forwards.add_row(
-            name, time(m.seconds), time(m.spread[0]), time(m.spread[1]), time(m.floor.seconds),
-            f"{1 / m.floor_ratio:.2f}", f"{m.verify_cost:.2f}",
-        )  # fmt: skip
+            name,
+            time(m.seconds),
+            time(m.spread[0]),
+            time(m.spread[1]),
+            time(m.floor.seconds),
+            f"{1 / m.floor_ratio:.2f}",
+            f"{m.verify_cost:.2f}",
+        )
     out.print(forwards)
     first = benchmark.forwards[0].floor
     out.print(
@@ -195,10 +205,18 @@ def _print_speculation(out: Console, runs: Sequence[Speculation]) -> None:
     for run in runs:
         same = {None: "", True: "yes", False: "NO"}[run.same_tokens]
         rows.add_row(
-            run.domain, f"{run.setting.temperature:g}", str(run.gamma), time(run.plain_s), time(run.speculative_s),
-            f"{run.speedup:.2f}x", f"{run.spread[0]:.2f}x", f"{run.spread[1]:.2f}x",
-            "–" if run.tau is None else f"{run.tau:.2f}", "–" if run.alpha is None else f"{run.alpha:.2f}", same,
-        )  # fmt: skip
+            run.domain,
+            f"{run.setting.temperature:g}",
+            str(run.gamma),
+            time(run.plain_s),
+            time(run.speculative_s),
+            f"{run.speedup:.2f}x",
+            f"{run.spread[0]:.2f}x",
+            f"{run.spread[1]:.2f}x",
+            "–" if run.tau is None else f"{run.tau:.2f}",
+            "–" if run.alpha is None else f"{run.alpha:.2f}",
+            same,
+        )
     out.print(rows)
     first = runs[0]
     means = ", ".join(f"{mean:.2f}x at T = {temperature:g}" for temperature, mean in _means(runs).items())

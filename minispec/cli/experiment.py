@@ -58,9 +58,12 @@ def list_(results: Path) -> None:
     "--packed", type=click.Path(path_type=Path), help="Packed text to train on, as `minispec.training pack` leaves it."
 )
 @click.option(
-    "--work", type=click.Path(path_type=Path), default=Path(".work/experiments"), show_default=True,
+    "--work",
+    type=click.Path(path_type=Path),
+    default=Path(".work/experiments"),
+    show_default=True,
     help="Folder for drafts that are trained.",
-)  # fmt: skip
+)
 @click.option("--no-plots", is_flag=True, help="Write figures only.")
 @_results
 def run(

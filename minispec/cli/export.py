@@ -17,8 +17,13 @@ from minispec.loading.bundled import DEFAULT_DRAFT
 @click.command()
 @click.argument("target", type=ModelName())
 @option("--draft", type=ModelName("none"), default=DEFAULT_DRAFT, help="The draft model beside it, or `none`.")
-@click.option("--to", "form", type=click.Choice(tuple(FORMS)), required=True,
-              help="hf: Transformers; gguf: llama.cpp and Ollama (extra `export`); vllm: vLLM.")  # fmt: skip
+@click.option(
+    "--to",
+    "form",
+    type=click.Choice(tuple(FORMS)),
+    required=True,
+    help="hf: Transformers; gguf: llama.cpp and Ollama (extra `export`); vllm: vLLM.",
+)
 @click.option("--output", "-o", "folder", type=FileName(), required=True, metavar="DIR", help="The folder to make.")
 @option("--gamma", type=click.IntRange(min=1), default=5, help="Tokens to draft per step, in the lines that run it.")
 def export(target: str, draft: str, form: str, folder: Path, gamma: int) -> None:

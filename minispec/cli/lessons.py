@@ -39,8 +39,14 @@ def lessons(context: click.Context) -> None:
 
 @lessons.command()
 @click.argument("numbers", nargs=-1, metavar="[LESSON]...")
-@click.option("--to", "folder", type=click.Path(path_type=Path), default=Path(_FOLDER), show_default=True,
-              help="Where the copies go; what is there already is left alone.")  # fmt: skip
+@click.option(
+    "--to",
+    "folder",
+    type=click.Path(path_type=Path),
+    default=Path(_FOLDER),
+    show_default=True,
+    help="Where the copies go; what is there already is left alone.",
+)
 def copy(numbers: tuple[str, ...], folder: Path) -> None:
     """Copy lessons (all of them, if none is named) to a folder, never over a notebook that is there."""
     for path, is_new in _copy(numbers, folder):
@@ -49,10 +55,17 @@ def copy(numbers: tuple[str, ...], folder: Path) -> None:
 
 @lessons.command(name="open")
 @click.argument("number", required=False, metavar="[LESSON]")
-@click.option("--to", "folder", type=click.Path(path_type=Path), default=Path(_FOLDER), show_default=True,
-              help="Where the copies are, or go.")  # fmt: skip
-@click.option("--browser/--no-browser", default=True, show_default=True,
-              help="Open a browser, or only print the address to open.")  # fmt: skip
+@click.option(
+    "--to",
+    "folder",
+    type=click.Path(path_type=Path),
+    default=Path(_FOLDER),
+    show_default=True,
+    help="Where the copies are, or go.",
+)
+@click.option(
+    "--browser/--no-browser", default=True, show_default=True, help="Open a browser, or only print the address to open."
+)
 def open_lessons(number: str | None, folder: Path, browser: bool) -> None:
     """Copy the lessons to a folder, unless they are there, and open JupyterLab."""
     if importlib.util.find_spec("jupyterlab") is None:

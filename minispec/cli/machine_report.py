@@ -55,10 +55,12 @@ def print_machine(out: Console, facts: dict[str, Any], machine: Machine, dtype: 
 def machine_facts(machine: Machine) -> dict[str, Any]:
     """Return ceilings as JSON-able data."""
     return {
-        "name": machine.name, "source": machine.source, "memory_bytes": machine.memory_bytes,
+        "name": machine.name,
+        "source": machine.source,
+        "memory_bytes": machine.memory_bytes,
         "read_bytes_per_s": {str(rung): speed for rung, speed in machine.ladder},
         "peak_flops_per_s": dict(machine.peak_flops_per_s),
-    }  # fmt: skip
+    }
 
 
 def measured_facts(m: Measured) -> dict[str, Any]:

@@ -64,8 +64,12 @@ def _output(flag: str, what: str) -> Callable[[_Command], _Command]:
 @click.option("--preset", type=click.Choice(tuple(PRESETS)), help="PROMPTS is this collection, as it is published.")
 @click.option("--prompt-key", metavar="KEY", help="PROMPTS has JSON lines with the prompt under this key.")
 @option("--target", type=Several(ModelName()), default=DEFAULT_TARGET, help="Targets, separated by commas.")
-@option("--draft", type=Several(ModelName()), default=DEFAULT_DRAFT,
-        help="Drafts, separated by commas: models, or KIND[:key=value,...].")  # fmt: skip
+@option(
+    "--draft",
+    type=Several(ModelName()),
+    default=DEFAULT_DRAFT,
+    help="Drafts, separated by commas: models, or KIND[:key=value,...].",
+)
 @option("--gamma", type=Several(Gamma()), default=str(_DEFAULTS.gamma), help="Draft lengths or policies.")
 @option("--temperature", type=Several(click.FLOAT), default=str(_DEFAULTS.temperature), help="0 is greedy.")
 @option("--verify", type=Several(click.STRING), default=_DEFAULTS.verify, help="Rules that judge drafts.")
@@ -81,8 +85,12 @@ def _output(flag: str, what: str) -> Callable[[_Command], _Command]:
 @click.option("--no-timing", is_flag=True, help="Measure acceptance and quality only; then --jobs may be used.")
 @click.option("--jobs", type=int, default=1, show_default=True, help="Prompts at a time; -1 is one per core.")
 @click.option("--scheduler", metavar="dask=ADDRESS", help="Run the jobs on this Dask cluster.")
-@click.option("--journal", type=FileName(), show_default="measure-KEY.jsonl",
-              help="Where finished prompts are kept, for the same command to go on from.")  # fmt: skip
+@click.option(
+    "--journal",
+    type=FileName(),
+    show_default="measure-KEY.jsonl",
+    help="Where finished prompts are kept, for the same command to go on from.",
+)
 @_output("--json", "everything, every run included,")
 @_output("--csv", "a row per prompt and way to decode")
 @_output("--markdown", "the tables")

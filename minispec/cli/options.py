@@ -105,9 +105,14 @@ def _use_threads(ctx: click.Context, param: click.Parameter, value: int | None) 
 
 
 threads_option = option(
-    "--threads", type=int, default=None, show_default="one per core", expose_value=False, callback=_use_threads,
+    "--threads",
+    type=int,
+    default=None,
+    show_default="one per core",
+    expose_value=False,
+    callback=_use_threads,
     help="Threads of the compiled kernels.",
-)  # fmt: skip
+)
 """For any command that runs kernels; it takes effect by itself."""
 
 _KINDS = [kind for kind in KINDS if kind != MODEL]

@@ -51,8 +51,12 @@ class VerifyPoint(click.ParamType):  # type: ignore[type-arg]  # generic only in
 @click.option("--accepted", type=int, help="Accepted tokens of that run.")
 @click.option("--gamma", type=int, help="With --drafted: the tokens drafted per step. Else a length to show.")
 @click.option("--cost-ratio", type=float, help="c: time per drafted token / per token of plain decoding.")
-@click.option("--verify-cost", type=VerifyPoint(), multiple=True,
-              help="v: a verifying forward in place of a one-row one, plain steps; or ROWS=V, repeated.")  # fmt: skip
+@click.option(
+    "--verify-cost",
+    type=VerifyPoint(),
+    multiple=True,
+    help="v: a verifying forward in place of a one-row one, plain steps; or ROWS=V, repeated.",
+)
 @click.option("--overhead", type=float, help="o: what else a step takes more than a plain one, in plain steps.")
 @click.option("--max-gamma", type=int, default=MAX_GAMMA, show_default=True, help="The longest draft to look at.")
 @click.option("--measured", is_flag=True, help="Measure alpha and costs, on the bundled prompts.")
@@ -64,8 +68,7 @@ class VerifyPoint(click.ParamType):  # type: ignore[type-arg]  # generic only in
 @option("--max-tokens", type=int, default=64, help="Where it is measured: tokens per prompt.")
 @option("--backend", type=click.Choice((*BACKENDS, *GPU_BACKENDS)), default=BACKENDS[0], help="Where it is measured.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout.")
-@click.option("--plot", "plot_file", type=FileName(),
-              help="Draw speedup over draft length (.png, .svg, .pdf).")  # fmt: skip
+@click.option("--plot", "plot_file", type=FileName(), help="Draw speedup over draft length (.png, .svg, .pdf).")
 def plan(
     alpha: float | None,
     drafted: int | None,
@@ -116,16 +119,25 @@ def _given(value: float | None, otherwise: float) -> float:
 
 
 def _check(
-    alpha: float | None, drafted: int | None, accepted: int | None, gamma: int | None, cost_ratio: float | None,
+    alpha: float | None,
+    drafted: int | None,
+    accepted: int | None,
+    gamma: int | None,
+    cost_ratio: float | None,
     measuring: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Refuse flags that contradict each other, and too few of them."""
     counted = drafted is not None or accepted is not None
     if (alpha is not None) + counted + measuring != 1:
         named = [
-            name for name, there in (("--alpha", alpha is not None), ("--drafted/--accepted", counted),
-                                     ("--measured/--prompts", measuring)) if there
-        ]  # fmt: skip
+            name
+            for name, there in (
+                ("--alpha", alpha is not None),
+                ("--drafted/--accepted", counted),
+                ("--measured/--prompts", measuring),
+            )
+            if there
+        ]
         raise OptionError(
             f"alpha comes from {' and '.join(named) or 'nowhere'}; give one of --alpha A, --drafted D --accepted K "
             "--gamma G, or --measured"
@@ -184,8 +196,9 @@ def _to_dict(made: Plan) -> dict[str, Any]:
         fields[name] = getattr(made, name)._asdict()
     fields["sensitivity"] = [
         {"alpha": alpha, "cost_ratio": c, **best._asdict()}
-        for alpha, row in made.sensitivity.items() for c, best in row.items()
-    ]  # fmt: skip
+        for alpha, row in made.sensitivity.items()
+        for c, best in row.items()
+    ]
     return fields
 
 
@@ -210,8 +223,10 @@ def _show(made: Plan, source: str, asked: int | None, found: Measured | None) ->
         spread = "" if ends[0] == ends[1] else f" (γ {ends[0]} to {ends[1]} over α's interval)"
         out.print(f"\nbest γ {best.gamma}{spread}: speedup {best.speedup:.2f}x, τ {best.tokens_per_step:.2f}")
     if best.gamma == 0 and can_pay(alpha.value, made.cost_ratio):
-        out.print(f"α > c ({alpha.value:.3f} > {made.cost_ratio:.3f}): drafts would pay if verification and the rest "
-                  "of a step cost no more than a plain step")  # fmt: skip
+        out.print(
+            f"α > c ({alpha.value:.3f} > {made.cost_ratio:.3f}): drafts would pay if verification and the rest "
+            "of a step cost no more than a plain step"
+        )
     elif best.gamma == 0:
         out.print(f"α ≤ c ({alpha.value:.3f} ≤ {made.cost_ratio:.3f}): no draft pays, however cheap verification is")
     elif best.gamma == len(made.lengths) - 1:
@@ -224,9 +239,14 @@ def _show(made: Plan, source: str, asked: int | None, found: Measured | None) ->
         if length.gamma in shown:
             gain = length.speedup
             low = "" if gain.low is None else f" [{gain.low:.2f}, {gain.high:.2f}]"
-            table.add_row(str(length.gamma), f"{length.tau:.2f}", f"{gain.value:.2f}x{low}",
-                          _share(length.break_even_alpha), _share(length.break_even_rate),
-                          _never_or(length.break_even_cost))  # fmt: skip
+            table.add_row(
+                str(length.gamma),
+                f"{length.tau:.2f}",
+                f"{gain.value:.2f}x{low}",
+                _share(length.break_even_alpha),
+                _share(length.break_even_rate),
+                _never_or(length.break_even_cost),
+            )
     out.print()
     out.print(table)
     out.print("\nIf α or c were others: best γ and speedup there")

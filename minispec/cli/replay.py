@@ -19,10 +19,20 @@ from minispec.viz.terminal import RaceView, TextView, facts, ground, legend, sty
 
 @click.command()
 @click.argument("run", type=FileName())
-@click.option("--speed", type=Speed(), default=f"{READING_SPEED:g}/s", show_default=True,
-              help="Tokens that appear per second, drafted ones included; with --race plain decoding's.")  # fmt: skip
-@click.option("--race", "plain_run", type=FileName(), metavar="PLAIN",
-              help="Show this recording of plain decoding (--draft none) beside it, on one clock.")  # fmt: skip
+@click.option(
+    "--speed",
+    type=Speed(),
+    default=f"{READING_SPEED:g}/s",
+    show_default=True,
+    help="Tokens that appear per second, drafted ones included; with --race plain decoding's.",
+)
+@click.option(
+    "--race",
+    "plain_run",
+    type=FileName(),
+    metavar="PLAIN",
+    help="Show this recording of plain decoding (--draft none) beside it, on one clock.",
+)
 @click.option("--html", "html_file", type=FileName(), help="Write a page that plays it, instead.")
 @click.option("--svg", "svg_file", type=FileName(), help="Write a picture of its end, instead.")
 def replay(run: Path, speed: float, plain_run: Path | None, html_file: Path | None, svg_file: Path | None) -> None:

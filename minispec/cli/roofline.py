@@ -89,7 +89,7 @@ def roofline(**options: Any) -> None:
     """Show why decoding is bound by memory, and how many rows verification gets for free.
 
     Without --machine: measures this machine's ceilings and the model's forwards beside a read probe of the same size.
-    """  # fmt: skip
+    """
     if options["plot"] is not None:
         style.check_output(options["plot"])
     if options["machine"] is None:
@@ -109,17 +109,31 @@ def _what_if(options: dict[str, Any]) -> None:
     draft = None if options["draft_shape"] is None else get_shape(options["draft_shape"])
     kv_bytes = 4 if storage.dtype == "float32" else 2
     points = over_batches(
-        shape, machine, sorted(set(options["batch"])), context=options["context"], storage=storage, kv_bytes=kv_bytes,
-        gamma=options["gamma"], alpha=options["alpha"], draft=draft,
-    )  # fmt: skip
+        shape,
+        machine,
+        sorted(set(options["batch"])),
+        context=options["context"],
+        storage=storage,
+        kv_bytes=kv_bytes,
+        gamma=options["gamma"],
+        alpha=options["alpha"],
+        draft=draft,
+    )
     assumed = f"{storage.dtype} weights, {kv_bytes}-byte cache, {options['context']} cached tokens each"
     if draft is not None:
         assumed += f"; draft {draft.name}, α = {options['alpha']:g} and independent, γ = {options['gamma']}"
     if options["as_json"]:
-        click.echo(json.dumps({
-            "machine": machine_facts(machine), "shape": shape.name, "parameters": shape.num_parameters,
-            "assumed": assumed, "points": [asdict(point) for point in points],
-        }))  # fmt: skip
+        click.echo(
+            json.dumps(
+                {
+                    "machine": machine_facts(machine),
+                    "shape": shape.name,
+                    "parameters": shape.num_parameters,
+                    "assumed": assumed,
+                    "points": [asdict(point) for point in points],
+                }
+            )
+        )
     else:
         _print_batches(machine, shape.name, storage.dtype, points, options["gamma"], assumed)
     if options["plot"] is not None:
@@ -152,10 +166,16 @@ def _print_batches(
             rows.add_column(heading, justify="right", no_wrap=True)
     for point in points:
         row = [
-            str(point.batch), time(point.step_s), f"{point.verify_cost:.2f}", point.bound,
-            f"{1 / point.step_s:,.1f}", f"{point.tokens_per_s:,.0f}", size(point.cache_bytes),
-            size(point.weights_bytes + point.cache_bytes), {None: "–", True: "yes", False: "no"}[point.fits],
-        ]  # fmt: skip
+            str(point.batch),
+            time(point.step_s),
+            f"{point.verify_cost:.2f}",
+            point.bound,
+            f"{1 / point.step_s:,.1f}",
+            f"{point.tokens_per_s:,.0f}",
+            size(point.cache_bytes),
+            size(point.weights_bytes + point.cache_bytes),
+            {None: "–", True: "yes", False: "no"}[point.fits],
+        ]
         if point.speedup is not None:
             row += [f"{point.cost_ratio:.3f}", f"{point.speedup:.2f}x"]
         rows.add_row(*row)
@@ -203,27 +223,41 @@ def _measure(options: dict[str, Any]) -> None:
         regions = {count: count_regions(model, count, options["context"]) for count in (1, rows[-1])}
     draft = load_model(options["draft"], options["backend"], dtype)
     pair = pair_memory(
-        Shape.from_config(model.config, model.name), Shape.from_config(draft.config, draft.name),
-        model_storage(model), storage_of(draft.backend, draft.dtype),
-    )  # fmt: skip
+        Shape.from_config(model.config, model.name),
+        Shape.from_config(draft.config, draft.name),
+        model_storage(model),
+        storage_of(draft.backend, draft.dtype),
+    )
     resident = None
     if options["memory"]:
         with notes.status("measuring memory …"):
             resident = measure_pair(
-                options["target"], options["draft"], backend=options["backend"], dtype=dtype, draft_dtype=dtype,
+                options["target"],
+                options["draft"],
+                backend=options["backend"],
+                dtype=dtype,
+                draft_dtype=dtype,
                 tokens=options["context"],
-            )  # fmt: skip
+            )
     facts = describe_cpu()
     if options["as_json"]:
-        click.echo(json.dumps({
-            "machine": facts | machine_facts(machine), "model": model.name, "dtype": dtype,
-            "backend": options["backend"], "context": options["context"], "repeats": repeats,
-            "forwards": [measured_facts(m) for m in measured],
-            "doubts": doubts_of_forwards(measured),
-            "part_seconds": {str(count): dict(times) for count, times in where.items()},
-            "parallel_regions": {str(count): number for count, number in regions.items()},
-            "memory": asdict(pair) | {"resident": None if resident is None else asdict(resident)},
-        }))  # fmt: skip
+        click.echo(
+            json.dumps(
+                {
+                    "machine": facts | machine_facts(machine),
+                    "model": model.name,
+                    "dtype": dtype,
+                    "backend": options["backend"],
+                    "context": options["context"],
+                    "repeats": repeats,
+                    "forwards": [measured_facts(m) for m in measured],
+                    "doubts": doubts_of_forwards(measured),
+                    "part_seconds": {str(count): dict(times) for count, times in where.items()},
+                    "parallel_regions": {str(count): number for count, number in regions.items()},
+                    "memory": asdict(pair) | {"resident": None if resident is None else asdict(resident)},
+                }
+            )
+        )
     else:
         out = stdout()
         print_machine(out, facts, machine, model.dtype)
@@ -248,16 +282,28 @@ def _print_parts(
             if part.part.name == "attn.scores":
                 spent = times.get("attention")
             rows.add_row(
-                part.part.name, f"{part.part.flops / 1e6:.2f}", f"{part.part.total_bytes / 1e6:.2f}",
-                f"{part.part.intensity:.2f}", time(part.seconds), part.bound, time(expected[part.part.name].seconds),
+                part.part.name,
+                f"{part.part.flops / 1e6:.2f}",
+                f"{part.part.total_bytes / 1e6:.2f}",
+                f"{part.part.intensity:.2f}",
+                time(part.seconds),
+                part.bound,
+                time(expected[part.part.name].seconds),
                 "" if spent is None else time(spent),
-            )  # fmt: skip
+            )
         whole = m.floor.whole
         rows.add_row("calls, Python", "", "", "", "", "", time(m.prediction.overhead_s), time(times["other"]))
         rows.add_row(
-            "forward", f"{whole.flops / 1e6:.2f}", f"{whole.total_bytes / 1e6:.2f}", f"{whole.intensity:.2f}",
-            time(m.floor.seconds), m.floor.bound, time(m.prediction.seconds), time(m.seconds), style="bold",
-        )  # fmt: skip
+            "forward",
+            f"{whole.flops / 1e6:.2f}",
+            f"{whole.total_bytes / 1e6:.2f}",
+            f"{whole.intensity:.2f}",
+            time(m.floor.seconds),
+            m.floor.bound,
+            time(m.prediction.seconds),
+            time(m.seconds),
+            style="bold",
+        )
         padding = 100 * whole.padding_bytes / whole.weight_bytes
         shared = "" if regions[m.rows] is None else f"; {regions[m.rows]} parallel regions"
         out.print(f"{m.rows} row{'s' if m.rows > 1 else ''} ({padding:.1f} % of the weight bytes are padding{shared})")
@@ -273,10 +319,18 @@ def _print_measured(out: Console, measured: Sequence[Measured]) -> None:
     )  # fmt: skip
     for m in measured:
         rows.add_row(
-            str(m.rows), time(m.seconds), time(m.spread[0]), time(m.spread[1]), time(m.floor.seconds),
-            f"{1 / m.floor_ratio:.2f}", time(m.prediction.seconds), f"{m.ratio:.2f}", f"{m.verify_cost:.2f}",
-            f"{m.prediction.seconds / measured[0].prediction.seconds:.2f}", m.floor.bound,
-        )  # fmt: skip
+            str(m.rows),
+            time(m.seconds),
+            time(m.spread[0]),
+            time(m.spread[1]),
+            time(m.floor.seconds),
+            f"{1 / m.floor_ratio:.2f}",
+            time(m.prediction.seconds),
+            f"{m.ratio:.2f}",
+            f"{m.verify_cost:.2f}",
+            f"{m.prediction.seconds / measured[0].prediction.seconds:.2f}",
+            m.floor.bound,
+        )
     out.print(rows)
     first = measured[0].floor
     out.print(

@@ -102,14 +102,23 @@ def _show(found: Attribution, possible: list[Change], warning: str | None) -> No
     def milliseconds(seconds: float) -> str:
         return f"{1e3 * seconds / found.num_tokens:.3f}"
 
-    table.add_row("ideal", milliseconds(found.plain_s / found.ideal), f"{found.ideal:.2f}x",
-                  "every draft accepted, and nothing costs anything")  # fmt: skip
+    table.add_row(
+        "ideal",
+        milliseconds(found.plain_s / found.ideal),
+        f"{found.ideal:.2f}x",
+        "every draft accepted, and nothing costs anything",
+    )
     for cause in CAUSES:
         lost = found.losses[cause]
-        table.add_row(cause, f"{'+' if lost >= 0 else ''}{milliseconds(lost)}", f"{found.stairs[cause]:.2f}x",
-                      _MEANING[cause])  # fmt: skip
-    table.add_row("measured", milliseconds(found.seconds), f"{found.speedup:.2f}x",
-                  f"plain decoding takes {milliseconds(found.plain_s)}")  # fmt: skip
+        table.add_row(
+            cause, f"{'+' if lost >= 0 else ''}{milliseconds(lost)}", f"{found.stairs[cause]:.2f}x", _MEANING[cause]
+        )
+    table.add_row(
+        "measured",
+        milliseconds(found.seconds),
+        f"{found.speedup:.2f}x",
+        f"plain decoding takes {milliseconds(found.plain_s)}",
+    )
     out.print(table)
     costs = found.costs
     out.print(

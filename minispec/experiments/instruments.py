@@ -58,9 +58,14 @@ def prompts(domain: str, count: int) -> tuple[tuple[int, ...], ...]:
 def decode(prompt: Sequence[int], num_tokens: int, **options: Any) -> Generation:
     """Generate exactly ``num_tokens`` tokens with the bundled pair, unless told otherwise, without nucleus."""
     given = {
-        "target": model(TARGET), "draft": DRAFT, "top_p": 1.0, "temperature": 1.0, "min_tokens": num_tokens,
-        "max_tokens": num_tokens, **options,
-    }  # fmt: skip
+        "target": model(TARGET),
+        "draft": DRAFT,
+        "top_p": 1.0,
+        "temperature": 1.0,
+        "min_tokens": num_tokens,
+        "max_tokens": num_tokens,
+        **options,
+    }
     if given["draft"] in (DRAFT, SMALL_DRAFT, CODE_DRAFT):
         given["draft"] = model(given["draft"])
     return stream(prompt, **given).run()

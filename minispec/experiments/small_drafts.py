@@ -106,9 +106,14 @@ class Workshop:
         from minispec.training.trainer import Stage
 
         plan = Plan(
-            steps=recipe.steps, num_rows=32, length=256, mix=recipe.mix, warmup=min(12, recipe.steps // 4),
-            validate_every=recipe.steps, seed=recipe.seed,
-        )  # fmt: skip
+            steps=recipe.steps,
+            num_rows=32,
+            length=256,
+            mix=recipe.mix,
+            warmup=min(12, recipe.steps // 4),
+            validate_every=recipe.steps,
+            seed=recipe.seed,
+        )
         if recipe.start is not None:  # what is there already is to be bent, not broken
             plan = replace(plan, muon_lr=plan.muon_lr / 2.5, adamw_lr=plan.adamw_lr / 3)
         packed = load_packed(self.packed, "train", tuple(recipe.mix))

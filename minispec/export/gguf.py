@@ -17,9 +17,13 @@ from minispec.tokenizer import Tokenizer
 
 NUMBER_FORMATS = ("f32", "f16", "q8_0")
 _LAYER = {
-    "ln_1": "attn_norm", "attn.c_attn": "attn_qkv", "attn.c_proj": "attn_output", "ln_2": "ffn_norm",
-    "mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down",
-}  # fmt: skip
+    "ln_1": "attn_norm",
+    "attn.c_attn": "attn_qkv",
+    "attn.c_proj": "attn_output",
+    "ln_2": "ffn_norm",
+    "mlp.c_fc": "ffn_up",
+    "mlp.c_proj": "ffn_down",
+}
 """Hugging Face's name of a part of a layer, and GGUF's."""
 
 

@@ -48,7 +48,7 @@ class Source:
         checkpoint.check(config)
         tokenizer = load_tokenizer(folder)
         check_tokenizer(tokenizer, config, folder)
-        return cls(name, folder, config, checkpoint, tokenizer)
+        return cls(name=name, folder=folder, config=config, checkpoint=checkpoint, tokenizer=tokenizer)
 
 
 def export_pair(target: str, draft: str | None, form: str, folder: Path, gamma: int) -> str:
@@ -107,9 +107,16 @@ def _check_alike(target: Source, draft: Source) -> None:
 
 
 _COPIED = (
-    "config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
-    "vocab.json", "merges.txt", "*.safetensors", "model.safetensors.index.json",
-)  # fmt: skip
+    "config.json",
+    "generation_config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "vocab.json",
+    "merges.txt",
+    "*.safetensors",
+    "model.safetensors.index.json",
+)
 """What a published folder may hold and its readers look for; never a pickle."""
 
 

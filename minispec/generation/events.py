@@ -36,7 +36,9 @@ class Drafted:
     def from_draft(cls, draft: Draft, step: int, position: int, elapsed_s: float) -> Drafted:
         """Describe the draft of a step."""
         probs = tuple(float(draft.probs[i, token]) for i, token in enumerate(draft.tokens))
-        return cls(step, position, draft.tokens, probs, elapsed_s, draft.parents)
+        return cls(
+            step=step, position=position, tokens=draft.tokens, probs=probs, elapsed_s=elapsed_s, parents=draft.parents
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,14 @@ class Emitted:
     @classmethod
     def from_step(cls, step: Step, pieces: Sequence[Piece]) -> Emitted:
         """Describe what a committed step added, and the text it released."""
-        return cls(step.index, step.position, step.tokens, step.sources, tuple(pieces), step.details)
+        return cls(
+            step=step.index,
+            position=step.position,
+            token_ids=step.tokens,
+            sources=step.sources,
+            pieces=tuple(pieces),
+            details=step.details,
+        )
 
     @property
     def text(self) -> str:

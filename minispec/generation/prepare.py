@@ -58,7 +58,9 @@ def build_constraint(options: Options, target: LanguageModel) -> Constraint | No
         )
     kind = "json_schema" if options.regex is None else "regex"
     form = options.regex or options.json_schema or ""
-    return Constraint(form, kind, tokenizer, min(target.eos_token_id), target.vocab_size)
+    return Constraint(
+        form=form, kind=kind, tokenizer=tokenizer, eos_token_id=min(target.eos_token_id), vocab_size=target.vocab_size
+    )
 
 
 def find_draft_model(drafter: Drafter | None) -> LanguageModel | None:

@@ -58,10 +58,16 @@ _DENIED_ARGUMENTS = {
     "prctl": ((157, 167), 0, (1,)),  # PR_SET_PDEATHSIG: to outlive the grader
 }
 _DENIED_MODES = {
-    "chmod": ((90, -1), 1), "fchmod": ((91, 52), 1), "fchmodat": ((268, 53), 2), "fchmodat2": ((452, 452), 2),
-    "open": ((2, -1), 2), "creat": ((85, -1), 1), "openat": ((257, 56), 3), "mknod": ((133, -1), 1),
+    "chmod": ((90, -1), 1),
+    "fchmod": ((91, 52), 1),
+    "fchmodat": ((268, 53), 2),
+    "fchmodat2": ((452, 452), 2),
+    "open": ((2, -1), 2),
+    "creat": ((85, -1), 1),
+    "openat": ((257, 56), 3),
+    "mknod": ((133, -1), 1),
     "mknodat": ((259, 33), 2),
-}  # fmt: skip
+}
 
 
 def enter(wanted: dict[str, Any]) -> tuple[dict[str, bool], str]:

@@ -38,7 +38,9 @@ class Failed:
     @classmethod
     def of(cls, error: StudentError) -> Failed:
         """Keep an error as an observation."""
-        return cls(error.kind, error.type_name, error.message, error.where, error.place)
+        return cls(
+            kind=error.kind, type_name=error.type_name, message=error.message, where=error.where, place=error.place
+        )
 
     @property
     def key(self) -> tuple[str, str, str, str]:

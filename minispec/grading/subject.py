@@ -59,7 +59,7 @@ class StudentError(Exception):
             message = "something"
         if not re.fullmatch(r"[\w./ -]{1,100}:\d{1,7}", where):
             where = ""
-        return cls(kind, type_name[:60], message, where, place[:60])
+        return cls(kind=kind, type_name=type_name[:60], message=message, where=where, place=place[:60])
 
 
 class Allowance:

@@ -80,11 +80,11 @@ class GPT2:
         if self.pool is not None and rows == 1 and capacity is None:
             return PagedCache(self.pool, config.n_positions)
         return KVCache(
-            config.n_layer,
-            config.n_head,
-            config.head_size,
-            capacity or config.n_positions,
-            rows,
+            n_layer=config.n_layer,
+            n_head=config.n_head,
+            head_size=config.head_size,
+            capacity=capacity or config.n_positions,
+            rows=rows,
             backend=self.backend,
             dtype=self.dtype,
         )

@@ -72,7 +72,7 @@ class TableModel:
         """Return a cache of one layer and one head: a slot's key is its token, its value the token's position."""
         if self.pool is not None and rows == 1 and capacity is None:
             return PagedCache(self.pool, self.n_positions)
-        return KVCache(1, 1, 1, capacity or self.n_positions, rows)
+        return KVCache(n_layer=1, n_head=1, head_size=1, capacity=capacity or self.n_positions, rows=rows)
 
     def paged(self, num_pages: int, page_size: int = PAGE_SIZE) -> TableModel:
         """Return this model with caches that share a pool of pages."""

@@ -119,24 +119,32 @@ _RELATIONS: list[tuple[str, Callable[[Any, Any], tuple[Any, Any]]]] = [
     ("That is the square of what is asked for: a root is missing.", lambda f, r: (np.sqrt(_number(f)), _number(r))),
     ("That is the logarithm of what is asked for.", lambda found, right: (np.exp(_number(found)), _number(right))),
     ("Exactly the opposite: True where it should be False.", lambda found, right: (not _truth(found), _truth(right))),
-    ("The digits behind the point are cut off: is there a `//` or an `int`?",
-     lambda found, right: (_number(found), np.floor(_not_integer(right)))),
-    ("The digits behind the point are cut off: is there a `//` or an `int`?",
-     lambda found, right: (_number(found), np.trunc(_not_integer(right)))),
+    (
+        "The digits behind the point are cut off: is there a `//` or an `int`?",
+        lambda found, right: (_number(found), np.floor(_not_integer(right))),
+    ),
+    (
+        "The digits behind the point are cut off: is there a `//` or an `int`?",
+        lambda found, right: (_number(found), np.trunc(_not_integer(right))),
+    ),
     ("That is the running sum of what is asked for.", lambda f, r: (_array(f), np.cumsum(_array(r), axis=-1))),
     ("Rounded: return the number as it is.", lambda found, right: (found, np.round(_not_integer(right), 2))),
     ("It is transposed: rows and columns are swapped.", lambda found, right: (_array(found).T, _array(right))),
     ("The right values in the opposite order.", lambda found, right: (found[::-1], right)),
-    ("It does not sum to 1: divide by the sum.",
-     lambda found, right: (_array(found) / found.sum(-1, keepdims=True), _array(right))),
+    (
+        "It does not sum to 1: divide by the sum.",
+        lambda found, right: (_array(found) / found.sum(-1, keepdims=True), _array(right)),
+    ),
     ("The first item is missing.", lambda found, right: (_sequence(found), _sequence(right)[1:])),
     ("The last item is missing.", lambda found, right: (_sequence(found), _sequence(right)[:-1])),
     ("One item too many at the beginning.", lambda found, right: (_sequence(found)[1:], _sequence(right))),
     ("One item too many at the end.", lambda found, right: (_sequence(found)[:-1], _sequence(right))),
-    ("The items stand in a container of their own: take one pair of brackets away.",
-     lambda found, right: (_sequence(found)[0] if len(found) == 1 else ..., right)),
+    (
+        "The items stand in a container of their own: take one pair of brackets away.",
+        lambda found, right: (_sequence(found)[0] if len(found) == 1 else ..., right),
+    ),
     ("The two items of the result are swapped.", lambda f, r: (_sequence(f)[::-1] if len(r) == 2 else ..., r)),
-]  # fmt: skip
+]
 
 
 _ORDINALS = ("first", "second", "third")
@@ -171,8 +179,10 @@ def _factor(results: Sequence[tuple[Any, Any]], alike: Callable[[Any, Any], bool
     """Recognise a result that is always the same number of times too large."""
     factor = None
     for found, right in results:
-        if any(isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.number, np.ndarray))
-               for value in (found, right)):  # fmt: skip
+        if any(
+            isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.number, np.ndarray))
+            for value in (found, right)
+        ):
             return None
         if np.shape(found) != np.shape(right):
             return None

@@ -40,15 +40,28 @@ DOMAINS: Mapping[str, Sequence[str]] = {
 #: Share of the rows of a batch by text. Stories are what a newcomer tries first; sums and functions are what the other
 #: domains are measured by; the rest keeps them from being all the model knows.
 MIX: Mapping[str, float] = {
-    "tinystories": 0.48, "storybooks": 0.04, "oldbooks": 0.06,
-    "sums": 0.15, "svamp": 0.01, "gsm8k": 0.04,
-    "functions": 0.165, "mbpp": 0.008, "modules": 0.047,
-}  # fmt: skip
+    "tinystories": 0.48,
+    "storybooks": 0.04,
+    "oldbooks": 0.06,
+    "sums": 0.15,
+    "svamp": 0.01,
+    "gsm8k": 0.04,
+    "functions": 0.165,
+    "mbpp": 0.008,
+    "modules": 0.047,
+}
 #: The corpus files that must be there.
 FILES: Sequence[str] = (
-    "tinystories.train", "tinystories.valid", "storybooks.train", "stories.train", "svamp.train", "svamp.valid",
-    "questions.train", "questions.valid", "mbpp.train",
-)  # fmt: skip
+    "tinystories.train",
+    "tinystories.valid",
+    "storybooks.train",
+    "stories.train",
+    "svamp.train",
+    "svamp.valid",
+    "questions.train",
+    "questions.valid",
+    "mbpp.train",
+)
 #: Share of the old books, and of the standard library's files, that are plain enough.
 SIMPLEST_SHARE = 1 / 3
 #: Words that do not count as rare: the most frequent ones of the modern stories, and of all Python files.

@@ -295,9 +295,15 @@ def make_problem(num_steps: int, held_out_pairs: bool, held_out_templates: bool,
     (name, pronoun), (other, _) = rng.sample(NAMES, 2)
     numbers = dict(zip("abc", (steps[0][0], *(step[2] for step in steps)), strict=False))
     question = rng.choice(templates).format(
-        n=name, o=other, p=pronoun, P=pronoun.capitalize(),
-        t=rng.choice(THINGS), f=rng.choice(FOODS), h=rng.choice(HOLDERS), **numbers,
-    )  # fmt: skip
+        n=name,
+        o=other,
+        p=pronoun,
+        P=pronoun.capitalize(),
+        t=rng.choice(THINGS),
+        f=rng.choice(FOODS),
+        h=rng.choice(HOLDERS),
+        **numbers,
+    )
     return Problem(question, steps)
 
 

@@ -17,9 +17,16 @@ from minispec.training.corpus import END_OF_TEXT, Text
 #: Share of the documents of each text the tokenizer sees, chosen by a hash. Texts that fill the same pages with other
 #: numbers (sums) or other matters (old books) get little, so that the words are those of simple stories and functions.
 SHARES = {
-    "tinystories": 1.0, "storybooks": 1.0, "oldbooks": 0.1, "sums": 0.05, "svamp": 1.0, "gsm8k": 0.5, "functions": 1.0,
-    "mbpp": 1.0, "modules": 0.3,
-}  # fmt: skip
+    "tinystories": 1.0,
+    "storybooks": 1.0,
+    "oldbooks": 0.1,
+    "sums": 0.05,
+    "svamp": 1.0,
+    "gsm8k": 0.5,
+    "functions": 1.0,
+    "mbpp": 1.0,
+    "modules": 0.3,
+}
 #: GPT-2's pattern with one change: every digit is a piece of its own, so that sums can be learnt digit by digit.
 PIECES = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 

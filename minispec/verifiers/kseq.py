@@ -57,6 +57,18 @@ def verify(draft: Draft, target_probs: NDArray[np.float64], coins: Coins) -> Ver
                 break
         else:
             recovered = coins.residual(len(path), residual(p, rho * q))
-            return Verdict(len(path), recovered, "recovered", tuple(accept_probs), to_path(draft, path))
+            return Verdict(
+                num_accepted=len(path),
+                next_token=recovered,
+                source="recovered",
+                accept_probs=tuple(accept_probs),
+                path=to_path(draft, path),
+            )
     bonus = coins.bonus(len(path), target_probs[here])
-    return Verdict(len(path), bonus, "bonus", tuple(accept_probs), to_path(draft, path))
+    return Verdict(
+        num_accepted=len(path),
+        next_token=bonus,
+        source="bonus",
+        accept_probs=tuple(accept_probs),
+        path=to_path(draft, path),
+    )

@@ -58,4 +58,10 @@ def verify(draft: Draft, target_probs: NDArray[np.float64], coins: Coins) -> Ver
                 break
         else:
             source: Source = "recovered" if following[here] else "bonus" if len(draft) else "plain"
-            return Verdict(len(path), own, source, tuple(accept_probs), to_path(draft, path))
+            return Verdict(
+                num_accepted=len(path),
+                next_token=own,
+                source=source,
+                accept_probs=tuple(accept_probs),
+                path=to_path(draft, path),
+            )

@@ -80,6 +80,18 @@ def verify(draft: Draft, target_probs: NDArray[np.float64], coins: Coins) -> Ver
             wanted = residual(wanted, draft.probs[node])
         else:
             recovered = coins.residual(len(path), wanted)
-            return Verdict(len(path), recovered, "recovered", tuple(accept_probs), to_path(draft, path))
+            return Verdict(
+                num_accepted=len(path),
+                next_token=recovered,
+                source="recovered",
+                accept_probs=tuple(accept_probs),
+                path=to_path(draft, path),
+            )
     bonus = coins.bonus(len(path), target_probs[here])
-    return Verdict(len(path), bonus, "bonus", tuple(accept_probs), to_path(draft, path))
+    return Verdict(
+        num_accepted=len(path),
+        next_token=bonus,
+        source="bonus",
+        accept_probs=tuple(accept_probs),
+        path=to_path(draft, path),
+    )

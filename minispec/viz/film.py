@@ -137,9 +137,12 @@ def scenes(events: Iterable[Event], decode: Callable[[tuple[int, ...]], str], pa
 
 
 def _shots(
-    drafted: Drafted | None, verified: Verified | None, emitted: Emitted, decode: Callable[[tuple[int, ...]], str],
+    drafted: Drafted | None,
+    verified: Verified | None,
+    emitted: Emitted,
+    decode: Callable[[tuple[int, ...]], str],
     beat: Beat,
-) -> Iterator[Shot]:  # fmt: skip
+) -> Iterator[Shot]:
     own = emitted.pieces[-1:] if emitted.pieces and emitted.pieces[-1].source != "accepted" else ()
     kept = emitted.pieces[: len(emitted.pieces) - len(own)]
     texts = [] if drafted is None else [decode((token,)) for token in drafted.tokens]

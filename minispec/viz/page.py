@@ -72,8 +72,9 @@ def to_html(title: str, prompt: str, films: Mapping[str, Film], facts: Sequence[
     """
     legend = "; ".join(
         f'<span class="{fate}">{fate}</span>: {html.escape(meaning)}'
-        for fate, meaning in MEANINGS.items() if fate != "unseen"
-    )  # fmt: skip
+        for fate, meaning in MEANINGS.items()
+        if fate != "unseen"
+    )
     return _PAGE.format(
         title=html.escape(title),
         css=_css(),
@@ -120,9 +121,14 @@ def to_svg(title: str, parts: Sequence[RenderableType]) -> str:
         Styled for the ground "dark".
     """
     console = Console(
-        record=True, width=WIDTH, file=io.StringIO(), force_terminal=True, color_system="truecolor", highlight=False,
+        record=True,
+        width=WIDTH,
+        file=io.StringIO(),
+        force_terminal=True,
+        color_system="truecolor",
+        highlight=False,
         legacy_windows=False,
-    )  # fmt: skip
+    )
     for part in parts:
         console.print(part)
         console.print(Text())

@@ -92,19 +92,31 @@ def record(
             waiting = [DRAFTED] * (len(drafts) - i)
             before = [ACCEPTED] * i
             ratio = min(1.0, float(p[token] / q[token]))
-            add("verify", f"Draft {i + 1}: p/q allows it with probability {ratio:.2f}.", before + waiting,
-                {"p": p, "q": q})  # fmt: skip
+            add(
+                "verify",
+                f"Draft {i + 1}: p/q allows it with probability {ratio:.2f}.",
+                before + waiting,
+                {"p": p, "q": q},
+            )
             u = float(rng.random())
             if u >= ratio:
                 law = np.maximum(p - q, 0.0)
                 law, stage = law / law.sum(), "residual"
                 states = before + [REJECTED] * len(waiting)
-                add("accept", f"u = {u:.2f} is not below {ratio:.2f}: rejected, and all behind it.", states,
-                    {"p": p, "q": q, "min(p, q)": np.minimum(p, q)})  # fmt: skip
+                add(
+                    "accept",
+                    f"u = {u:.2f} is not below {ratio:.2f}: rejected, and all behind it.",
+                    states,
+                    {"p": p, "q": q, "min(p, q)": np.minimum(p, q)},
+                )
                 break
             accepted += 1
-            add("accept", f"u = {u:.2f} is below {ratio:.2f}: accepted.", [*before, ACCEPTED, *waiting[1:]],
-                {"p": p, "q": q, "min(p, q)": np.minimum(p, q)})  # fmt: skip
+            add(
+                "accept",
+                f"u = {u:.2f} is below {ratio:.2f}: accepted.",
+                [*before, ACCEPTED, *waiting[1:]],
+                {"p": p, "q": q, "min(p, q)": np.minimum(p, q)},
+            )
         says = (
             "The residual replaces it." if stage == "residual" else "All accepted: the last row gives one more token."
         )

@@ -130,8 +130,13 @@ class TextView:
         self._sleep = sleep
         self._styled = console.is_terminal and not console.is_dumb_terminal
         self._row = Text()  # what stands on the last row, or will
-        self._live = Live(console=console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False,
-                          vertical_overflow="visible")  # fmt: skip
+        self._live = Live(
+            console=console,
+            auto_refresh=False,
+            redirect_stdout=False,
+            redirect_stderr=False,
+            vertical_overflow="visible",
+        )
 
     def begin(self, prompt: str) -> None:
         """Show the prompt, on a terminal."""

@@ -37,9 +37,14 @@ def test_a_run_costs_what_its_forwards_cost() -> None:
     costs = CostModel(draft=0.2, row=0.1)
     clock = SimulatedClock()
     run = stream(
-        [1, 2, 3], target=CostedModel(TARGET, clock, costs.target_cost), temperature=1.0, gamma=3, max_tokens=40,
-        draft=CostedModel(DRAFT, clock, costs.draft_cost), clock=clock,
-    ).run()  # fmt: skip
+        [1, 2, 3],
+        target=CostedModel(TARGET, clock, costs.target_cost),
+        temperature=1.0,
+        gamma=3,
+        max_tokens=40,
+        draft=CostedModel(DRAFT, clock, costs.draft_cost),
+        clock=clock,
+    ).run()
     behind = 1  # tokens the draft's cache lacks; two after a fully accepted draft, whose last token it never fed
     for step in run.steps:
         drafted = len(step.draft_tokens)

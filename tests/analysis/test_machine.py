@@ -190,9 +190,16 @@ def test_a_70b_on_one_a100() -> None:
 
 def test_speculation_pays_less_and_less_with_the_batch() -> None:
     points = over_batches(
-        get_shape("7b"), get_profile("h100"), [1, 16, 64, 256], context=100, storage=Storage("float16"), kv_bytes=2,
-        gamma=4, alpha=0.7, draft=get_shape("1b"),
-    )  # fmt: skip
+        get_shape("7b"),
+        get_profile("h100"),
+        [1, 16, 64, 256],
+        context=100,
+        storage=Storage("float16"),
+        kv_bytes=2,
+        gamma=4,
+        alpha=0.7,
+        draft=get_shape("1b"),
+    )
     speedups = [point.speedup for point in points]
     assert speedups == sorted(speedups, reverse=True)
     assert speedups[0] > 1.5

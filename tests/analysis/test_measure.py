@@ -47,9 +47,15 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
 @pytest.fixture(scope="module")
 def sweep(names: tuple[str, str]) -> Sweep:
     return Sweep(
-        PROMPTS, (names[0],), (names[1], "ngram"), (1, 3), (0.0, 1.0), max_tokens=10, repeats=0,
+        PROMPTS,
+        (names[0],),
+        (names[1], "ngram"),
+        (1, 3),
+        (0.0, 1.0),
+        max_tokens=10,
+        repeats=0,
         options={"backend": "numpy"},
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture(scope="module")

@@ -84,10 +84,17 @@ def test_a_malformed_line_is_named(line: str, complaint: str) -> None:
 
 
 # A line of each as it is published, shortened.
-HUMANEVAL = {"task_id": "HumanEval/0", "prompt": "def add(a, b):\n", "entry_point": "add",
-             "canonical_solution": "    return a + b\n", "test": "def check(candidate): ..."}  # fmt: skip
-GSM8K = {"question": "Natalia sold 48 clips in April, and half as many in May. How many?",
-         "answer": "She sold 48/2 = <<48/2=24>>24 clips in May.\n48+24 = <<48+24=72>>72\n#### 72"}  # fmt: skip
+HUMANEVAL = {
+    "task_id": "HumanEval/0",
+    "prompt": "def add(a, b):\n",
+    "entry_point": "add",
+    "canonical_solution": "    return a + b\n",
+    "test": "def check(candidate): ...",
+}
+GSM8K = {
+    "question": "Natalia sold 48 clips in April, and half as many in May. How many?",
+    "answer": "She sold 48/2 = <<48/2=24>>24 clips in May.\n48+24 = <<48+24=72>>72\n#### 72",
+}
 MT_BENCH = {"question_id": 81, "category": "writing", "turns": ["Write a post.", "Rewrite it."]}
 
 

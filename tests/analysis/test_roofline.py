@@ -32,8 +32,13 @@ shapes = st.builds(
     lambda heads, size, layers, inner, vocab, tied: Shape(
         "s", vocab, 64, heads * size, layers, heads, inner, heads, tied=tied
     ),
-    st.integers(1, 4), st.integers(1, 6), st.integers(1, 3), st.integers(1, 30), st.integers(2, 50), st.booleans(),
-)  # fmt: skip
+    st.integers(1, 4),
+    st.integers(1, 6),
+    st.integers(1, 3),
+    st.integers(1, 30),
+    st.integers(2, 50),
+    st.booleans(),
+)
 counts = st.tuples(shapes, st.integers(1, 6), st.integers(0, 9), st.integers(1, 3))
 
 

@@ -19,9 +19,12 @@ from minispec.model.toy import TableModel
 
 def test_figures_of_a_quiet_machine_raise_no_doubt() -> None:
     assert not doubts(
-        spreads={"decode": (1.0, 1.7)}, verify_costs={1: 1.0, 2: 0.96, 6: 1.4}, cost_ratio=0.02, least_cost_ratio=0.015,
+        spreads={"decode": (1.0, 1.7)},
+        verify_costs={1: 1.0, 2: 0.96, 6: 1.4},
+        cost_ratio=0.02,
+        least_cost_ratio=0.015,
         speedups={"measured": (3.5, 3.46)},
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize(

@@ -55,9 +55,16 @@ class Bill:
         target = CostedModel(TableModel(4, 128, seed=1), self.clock, self._target(costs))
         drafter = CostedModel(TableModel(4, 128, seed=2), self.clock, self._draft(costs)) if draft else None
         self.run: Generation = stream(
-            [0, 1, 2], target=target, draft=drafter, gamma=gamma, max_tokens=40, temperature=1.0, top_p=1.0,
-            noise=self.noise, clock=self.clock,
-        ).run()  # fmt: skip
+            [0, 1, 2],
+            target=target,
+            draft=drafter,
+            gamma=gamma,
+            max_tokens=40,
+            temperature=1.0,
+            top_p=1.0,
+            noise=self.noise,
+            clock=self.clock,
+        ).run()
 
     def _target(self, costs: CostModel):
         def cost(rows: int) -> float:
@@ -105,9 +112,15 @@ def test_planted_costs_come_back(costs: CostModel, overhead: float, gamma: int, 
 
 
 TOTALS = st.builds(
-    Totals, st.integers(1, 500), st.integers(1, 500), st.integers(1, 500), st.floats(0, 9), st.floats(0, 9),
-    st.floats(0.01, 9), st.floats(10, 50),
-)  # fmt: skip
+    Totals,
+    st.integers(1, 500),
+    st.integers(1, 500),
+    st.integers(1, 500),
+    st.floats(0, 9),
+    st.floats(0, 9),
+    st.floats(0.01, 9),
+    st.floats(10, 50),
+)
 
 
 @given(TOTALS, TOTALS)
@@ -139,9 +152,10 @@ def test_the_what_if_about_gamma_comes_true(draft: float, row: float) -> None:
     found, plain, bill = attributed(costs, 0.0, 6, 3)
     curve = VerifyCurve({m: costs.target_cost(m) for m in range(1, 14)})
     advice = next(
-        change for change in changes(found, bill.run.steps, curve, plain.run.metrics, bill.run.metrics)
+        change
+        for change in changes(found, bill.run.steps, curve, plain.run.metrics, bill.run.metrics)
         if change.cause == "gamma"
-    )  # fmt: skip
+    )
     gamma = int(advice.what.split()[1].rstrip(","))
     if gamma == 0:
         assert advice.speedup == 1.0

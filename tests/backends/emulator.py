@@ -18,9 +18,11 @@ COMPILER = shutil.which("g++")
 _KERNEL = re.compile(r'extern "C" __global__ void(?: __launch_bounds__\(\d+, \d+\))?\s+(\w+)\(([^)]*)\)')
 _SCALARS = {"int": np.dtype(np.int32), "float": np.dtype(np.float32)}
 _POINTERS = {
-    "float": np.dtype(np.float32), "int": np.dtype(np.int32), "unsigned": np.dtype(np.uint32),
+    "float": np.dtype(np.float32),
+    "int": np.dtype(np.int32),
+    "unsigned": np.dtype(np.uint32),
     "unsigned char": np.dtype(np.uint8),
-}  # fmt: skip
+}
 
 
 def signatures(code: str, dtype: str) -> dict[str, list[tuple[bool, np.dtype]]]:

@@ -134,9 +134,13 @@ SHAPES = {
     "d=128": {"n_embd": 128, "n_head": 4, "n_layer": 2, "vocab_size": 1000},
     "d=384": {"n_embd": 384, "n_head": 6, "n_layer": 2, "vocab_size": 1003},
     "d=200, 5 heads of 40, gelu": {
-        "n_embd": 200, "n_head": 5, "n_inner": 333, "activation_function": "gelu", "vocab_size": 517,
+        "n_embd": 200,
+        "n_head": 5,
+        "n_inner": 333,
+        "activation_function": "gelu",
+        "vocab_size": 517,
     },
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -176,9 +180,13 @@ def test_the_number_of_threads_does_not_matter():
     found = {
         subprocess.run(
             [sys.executable, "-c", code],
-            cwd=Path(__file__).resolve().parents[2], env={**os.environ, "NUMBA_NUM_THREADS": threads},
-            capture_output=True, text=True, timeout=60, check=True,
+            cwd=Path(__file__).resolve().parents[2],
+            env={**os.environ, "NUMBA_NUM_THREADS": threads},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
         ).stdout
         for threads in ("1", "3")
-    }  # fmt: skip
+    }
     assert len(found) == 1

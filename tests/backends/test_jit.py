@@ -40,8 +40,12 @@ assert backend.linear(x, backend.pack(np.eye(4, dtype=np.float32), None)).tolist
 def run(code, **environment):
     return subprocess.run(
         [sys.executable, "-c", code],
-        env={**os.environ, **environment}, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
 
 
 def test_without_a_place_to_write_kernels_are_compiled_in_memory():
@@ -79,9 +83,13 @@ def test_generating_from_a_read_only_install_without_a_home(tmp_path):
     command = "import sys; from minispec.cli.main import main; main()"
     result = subprocess.run(
         [sys.executable, "-B", "-c", command, "generate", "Once", "--max-tokens", "3", "--quiet"],
-        cwd=tmp_path, env={**environment, "PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, timeout=300,
+        cwd=tmp_path,
+        env={**environment, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=300,
         check=False,
-    )  # fmt: skip
+    )
     assert result.returncode == 0, result.stderr
     assert result.stdout.strip()
     assert result.stderr.count("\n") == 1, result.stderr

@@ -81,9 +81,12 @@ def test_one_call_for_all_layers_gives_the_bits_of_its_operations(dtype, threads
     caches = [model.new_cache(rows=2) for model in (whole, spelled_out(whole))]
     generator = np.random.default_rng(0)
     for fed, kwargs in [
-        (1, {}), (20, {"num_logits": 2}), (9, {"rows": [0, 1, 1, 0, 1, 0, 0, 1, 1]}),
-        (4, {"num_layers": 2}), (2, {"visible": np.tri(2, 64, 30, dtype=bool)}),
-    ]:  # fmt: skip
+        (1, {}),
+        (20, {"num_logits": 2}),
+        (9, {"rows": [0, 1, 1, 0, 1, 0, 0, 1, 1]}),
+        (4, {"num_layers": 2}),
+        (2, {"visible": np.tri(2, 64, 30, dtype=bool)}),
+    ]:
         tokens = generator.integers(0, 97, fed).tolist()
         both = []
         for model, cache in zip((whole, spelled_out(whole)), caches, strict=True):

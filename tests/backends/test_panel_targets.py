@@ -38,8 +38,10 @@ DTYPES = {"float32": ir.FloatType(), "int16": ir.IntType(16), "uint16": ir.IntTy
 VECTOR = {"x86_64": r"%[xyz]mm\d+", "aarch64": r"\b[vqd]\d+\b", "arm64": r"\b[vqd]\d+\b"}
 STACK = {"x86_64": r"\(%rsp", "aarch64": r"\[sp\b", "arm64": r"\[sp\b"}
 MULTIPLY_ADD = {
-    AVX512.name: r"vfn?madd\d+ps.*%zmm", AVX2.name: r"vfn?madd\d+ps.*%ymm", NEON.name: r"fmla(\.4s|\s+v\d+\.4s)",
-}  # fmt: skip
+    AVX512.name: r"vfn?madd\d+ps.*%zmm",
+    AVX2.name: r"vfn?madd\d+ps.*%ymm",
+    NEON.name: r"fmla(\.4s|\s+v\d+\.4s)",
+}
 
 
 @pytest.fixture(scope="module", autouse=True)

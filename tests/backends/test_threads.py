@@ -45,8 +45,11 @@ def run(code, *arguments, **environment):
     return subprocess.run(
         [sys.executable, "-c", code, *arguments],
         env={**os.environ, "NUMBA_NUM_THREADS": "2", "PYTHONPATH": os.getcwd(), **environment},
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")

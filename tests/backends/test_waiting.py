@@ -153,8 +153,11 @@ def test_beside_an_idle_team_no_thread_spins():
     done = subprocess.run(
         [sys.executable, "-c", IDLE],
         env={**os.environ, "GOMP_SPINCOUNT": "1000000000000", "PYTHONPATH": os.getcwd()},
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     if done.returncode == 5:
         pytest.skip("the threading layer is not GNU OpenMP")
     assert done.returncode == 0, done.stderr

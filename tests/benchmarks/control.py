@@ -58,7 +58,7 @@ FORMS = {
         '{"type": "object", "properties": {"said": {"type": "string", "maxLength": 80}}, "required": ["said"], '
         '"additionalProperties": false}',
     ),
-}  # fmt: skip
+}
 
 
 def texts(target: GPT2, temperature: float) -> dict[str, list[Text]]:
@@ -134,10 +134,17 @@ def constraints(target: GPT2, draft: GPT2, seeds: int = 8) -> str:
                 for seed in range(seeds):
                     clock = SimulatedClock()
                     run = stream(
-                        prompt, target=CostedModel(target, clock, CHEAP.target_cost), clock=clock, seed=seed, gamma=5,
+                        prompt,
+                        target=CostedModel(target, clock, CHEAP.target_cost),
+                        clock=clock,
+                        seed=seed,
+                        gamma=5,
                         draft=drafts if isinstance(drafts, str) else CostedModel(drafts, clock, CHEAP.draft_cost),
-                        temperature=1.0, top_p=1.0, max_tokens=96, **options,
-                    ).run()  # fmt: skip
+                        temperature=1.0,
+                        top_p=1.0,
+                        max_tokens=96,
+                        **options,
+                    ).run()
                     emitted, steps = emitted + run.metrics.num_tokens, steps + run.metrics.num_steps
                     accepted += run.metrics.num_accepted_tokens
                     evaluated += run.metrics.num_evaluated_tokens
@@ -169,10 +176,16 @@ def clock(target: GPT2, draft: GPT2, repeats: int = 5, tokens: int = 192) -> str
     def seconds(prompt: str, temperature: float, policy: str) -> float:
         gamma, plus, _ = policy.partition("+")
         run = stream(
-            prompt, target=target, draft=None if policy == PLAIN else draft, gamma=gamma if gamma != PLAIN else 5,
-            fallback="request" if plus else "off", temperature=temperature, top_p=1.0, min_tokens=tokens,
+            prompt,
+            target=target,
+            draft=None if policy == PLAIN else draft,
+            gamma=gamma if gamma != PLAIN else 5,
+            fallback="request" if plus else "off",
+            temperature=temperature,
+            top_p=1.0,
+            min_tokens=tokens,
             max_tokens=tokens,
-        ).run()  # fmt: skip
+        ).run()
         return run.metrics.decode_s / run.metrics.num_tokens
 
     for temperature in (0.0, 1.0):

@@ -52,8 +52,11 @@ def run(target: str, draft: str, environment: dict[str, str]) -> dict[str, float
     """Return seconds per station of one process."""
     result = subprocess.run(
         [sys.executable, "-c", CHILD, str(time.time()), target, draft],
-        env={**os.environ, **environment}, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     stations: dict[str, float] = json.loads(result.stdout)
     return stations
 

@@ -173,10 +173,17 @@ def transformers(
         return time.perf_counter() - started
 
     def per_token(**options: Any) -> float:
-        whole = timed(lambda: model.generate(
-            ids, attention_mask=torch.ones_like(ids), do_sample=False, max_new_tokens=new, min_new_tokens=new,
-            pad_token_id=0, **options,
-        ))  # fmt: skip
+        whole = timed(
+            lambda: model.generate(
+                ids,
+                attention_mask=torch.ones_like(ids),
+                do_sample=False,
+                max_new_tokens=new,
+                min_new_tokens=new,
+                pad_token_id=0,
+                **options,
+            )
+        )
         return (whole - timed(lambda: model(ids, use_cache=True))) / (new - 1)
 
     for name, options in (
@@ -193,9 +200,11 @@ def report(medians: dict[str, float], num_bytes: int) -> str:
     floor = medians["read"]
     lines = [
         f"Read bandwidth over the {num_bytes / 1e6:.0f} MB of a token: {num_bytes / floor / 1e9:.0f} GB/s, "
-        f"{floor * 1e3:.3f} ms.", "",
-        "| | ms | share of read bandwidth | / one row |", "|---|---|---|---|",
-    ]  # fmt: skip
+        f"{floor * 1e3:.3f} ms.",
+        "",
+        "| | ms | share of read bandwidth | / one row |",
+        "|---|---|---|---|",
+    ]
     for name, seconds in medians.items():
         if name == "read":
             continue

@@ -52,10 +52,24 @@ def bars(shape: str, result: Shape) -> list[tuple[str, str, float, float, bool]]
     ]  # fmt: skip
     if "speculation" in result:
         for temperature, bar in (("0", 2.0), ("1", 1.7)):
-            found.append((f"speculation vs our plain decoding, T={temperature}", "×", bar,
-                          _mean(result, temperature, "speedup over our plain"), True))  # fmt: skip
-            found.append((f"speculation vs llama.cpp f32's plain decoding, T={temperature}", "×", 2.0,
-                          _mean(result, temperature, "over the fastest peer"), True))  # fmt: skip
+            found.append(
+                (
+                    f"speculation vs our plain decoding, T={temperature}",
+                    "×",
+                    bar,
+                    _mean(result, temperature, "speedup over our plain"),
+                    True,
+                )
+            )
+            found.append(
+                (
+                    f"speculation vs llama.cpp f32's plain decoding, T={temperature}",
+                    "×",
+                    2.0,
+                    _mean(result, temperature, "over the fastest peer"),
+                    True,
+                )
+            )
     return found
 
 
@@ -81,8 +95,11 @@ def times(results: Mapping[str, Shape]) -> str:
     """Median milliseconds of decoding and of verifying, with their spread."""
     lines = []
     for shape, result in results.items():
-        lines += [f"\n{TITLES[shape]}:\n", "| | decode, ms (lowest … highest) | 2 rows | 4 rows | 6 rows | 9 rows |",
-                  "|---|---|---|---|---|---|"]  # fmt: skip
+        lines += [
+            f"\n{TITLES[shape]}:\n",
+            "| | decode, ms (lowest … highest) | 2 rows | 4 rows | 6 rows | 9 rows |",
+            "|---|---|---|---|---|---|",
+        ]
         for name in (*OURS, *PEERS):
             decode = _ms(result["figures"][f"{name}: decode"], spread=True)
             rows = [_ms(result["figures"].get(f"{name}: verify {m}")) for m in (2, 4, 6, 9)]
@@ -102,13 +119,17 @@ def _ms(figure: Mapping[str, float] | None, spread: bool = False) -> str:
 
 def accuracy(results: Mapping[str, Shape]) -> str:
     """How far each contender's logits are from our float32's."""
-    lines = ["| shape | | largest error / largest logit | same largest logit | same 32 greedy tokens |",
-             "|---|---|---|---|---|"]  # fmt: skip
+    lines = [
+        "| shape | | largest error / largest logit | same largest logit | same 32 greedy tokens |",
+        "|---|---|---|---|---|",
+    ]
     for shape, result in results.items():
         for name, row in result["accuracy"].items():
             same = "yes" if result["same_greedy_tokens"][name] else "no"
-            lines.append(f"| {TITLES[shape]} | {name} | {row['largest relative error']:.1e} | "
-                         f"{row['same largest logit']:.1%} | {same} |")  # fmt: skip
+            lines.append(
+                f"| {TITLES[shape]} | {name} | {row['largest relative error']:.1e} | "
+                f"{row['same largest logit']:.1%} | {same} |"
+            )
     return "\n".join(lines)
 
 
@@ -120,15 +141,18 @@ def speculation(results: Mapping[str, Shape]) -> str:
     ]
     for name, row in results.get("bundled", {}).get("speculation", {}).items():
         every = ", ".join(f"{gamma}: {speedup:.2f}" for gamma, speedup in row["speedups"].items())
-        lines.append(f"| {name} | {row['best gamma']} | {row['speedup over our plain']:.2f}× | "
-                     f"{row['over the fastest peer']:.2f}× | {every} |")  # fmt: skip
+        lines.append(
+            f"| {name} | {row['best gamma']} | {row['speedup over our plain']:.2f}× | "
+            f"{row['over the fastest peer']:.2f}× | {every} |"
+        )
     return "\n".join(lines)
 
 
 def machine(rounds: int) -> str:
     """Name the machine and the versions."""
-    doctor = subprocess.run([sys.executable, "-m", "minispec", "doctor", "--json"], capture_output=True, text=True,
-                            check=True, cwd=ROOT)  # fmt: skip
+    doctor = subprocess.run(
+        [sys.executable, "-m", "minispec", "doctor", "--json"], capture_output=True, text=True, check=True, cwd=ROOT
+    )
     facts = json.loads(doctor.stdout)
     kept = {key: facts[key] for key in ("cpu", "threads", "numpy", "numba") if key in facts}
     peers = {name: version(name) for name in ("llama-cpp-python", "ctranslate2", "transformers", "torch")}
@@ -137,8 +161,11 @@ def machine(rounds: int) -> str:
 
 
 SECTIONS: dict[str, Callable[[Mapping[str, Shape]], str]] = {
-    "targets": targets, "times": times, "accuracy": accuracy, "speculation": speculation,
-}  # fmt: skip
+    "targets": targets,
+    "times": times,
+    "accuracy": accuracy,
+    "speculation": speculation,
+}
 
 
 def put(section: str, table: str) -> None:

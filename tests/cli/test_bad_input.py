@@ -11,11 +11,15 @@ import pytest
 from tests.cli.conftest import Run
 from tests.tiny import byte_tokenizer, write_model
 
-EMPTY_TOKENIZER = json.dumps({
-    "version": "1.0", "added_tokens": [], "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False,
-    "trim_offsets": True, "use_regex": True}, "decoder": {"type": "ByteLevel", "add_prefix_space": False,
-    "trim_offsets": True, "use_regex": True}, "model": {"type": "BPE", "vocab": {}, "merges": []},
-})  # fmt: skip
+EMPTY_TOKENIZER = json.dumps(
+    {
+        "version": "1.0",
+        "added_tokens": [],
+        "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True},
+        "decoder": {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True},
+        "model": {"type": "BPE", "vocab": {}, "merges": []},
+    }
+)
 
 
 def refused(run: Run, tmp_path: Path, *arguments: str, stdin: bytes = b"", says: tuple[str, ...]) -> None:
@@ -59,7 +63,7 @@ def refused(run: Run, tmp_path: Path, *arguments: str, stdin: bytes = b"", says:
         (["--trace", "no/such/folder/t.jsonl"], ("no/such/folder'", "does not exist")),
         (["--gama", "3"], ("--gama", "--gamma")),
     ],
-)  # fmt: skip
+)
 def test_nonsense_flags(
     run: Run, target: str, draft: str, tmp_path: Path, flags: list[str], says: tuple[str, ...]
 ) -> None:

@@ -72,8 +72,16 @@ def test_a_pipe_gets_the_text_alone_and_stderr_the_table(run: Run, target: str, 
     done = run("generate", *arguments)
     assert done.stdout == report(run, *arguments)["text"] + "\n"
     assert "\x1b" not in done.stdout + done.stderr
-    for line in ("mean acceptance length", "draft acceptance rate", "α per evaluated position", "time to first token",
-                 "time per output token", "cost ratio c", "predicted speedup", "guarantee"):  # fmt: skip
+    for line in (
+        "mean acceptance length",
+        "draft acceptance rate",
+        "α per evaluated position",
+        "time to first token",
+        "time per output token",
+        "cost ratio c",
+        "predicted speedup",
+        "guarantee",
+    ):
         assert line in done.stderr
     quiet = run("generate", *arguments, "--quiet")
     assert (quiet.stdout, quiet.stderr) == (done.stdout, "")
@@ -149,10 +157,12 @@ def on_a_terminal(
     env = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "COLUMNS")}
     process = subprocess.Popen(
         [sys.executable, "-m", "minispec", *arguments],
-        stdin=child, stdout=child, stderr=child,
+        stdin=child,
+        stdout=child,
+        stderr=child,
         env=env | {"TERM": "xterm-256color", "MINISPEC_BACKEND": "numpy"} | environment,
         preexec_fn=functools.partial(signal.signal, signal.SIGINT, signal.default_int_handler),  # not ignored
-    )  # fmt: skip
+    )
     os.close(child)
     written = b""
     while True:
@@ -213,8 +223,12 @@ def test_a_broken_pipe_is_quiet(target: str, draft: str) -> None:
     command = f"{sys.executable} -m minispec generate the --target {target} --draft {draft} --max-tokens 40 --seed 2"
     done = subprocess.run(
         ["bash", "-c", f"{command} | true; echo ${{PIPESTATUS[0]}}"],
-        capture_output=True, text=True, timeout=60, env=os.environ | {"MINISPEC_BACKEND": "numpy"}, check=True,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=os.environ | {"MINISPEC_BACKEND": "numpy"},
+        check=True,
+    )
     assert "Traceback" not in done.stderr
     assert "BrokenPipe" not in done.stderr
     assert done.stdout.strip() in ("1", "0")  # 0 if the pipe took everything before `true` went away
@@ -230,10 +244,13 @@ def test_help_into_a_pipe_that_is_closed_is_quiet(command: str) -> None:
 def test_ctrl_c_ends_with_130_and_leaves_nothing_behind(run: Run, target: str, draft: str, tmp_path: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "minispec", "generate", "-", "--target", target, "--draft", draft, "--trace", "t.jsonl"],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=tmp_path,
         env=os.environ | {"MINISPEC_BACKEND": "numpy"},
         preexec_fn=functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # a shell's & has it ignored
-    )  # fmt: skip
+    )
     assert process.stdin is not None
     process.stdin.write(b"x" * (1 << 20))  # more than a pipe holds: this returns when it reads its prompt
     process.send_signal(signal.SIGINT)

@@ -81,8 +81,9 @@ def test_each_policy_runs_and_timed_ones_admit_it(run: Run, target: str, draft: 
     told = report(run, "--target", target, "--draft", draft, "--gamma", gamma)
     assert told["reproducible"] == (not gamma.startswith("auto"))
     assert max(told["draft_lengths"]) <= {"0": 0, "2": 2, "auto:largest=3": 3}.get(gamma, 99)
-    greedy = report(run, "--target", target, "--draft", draft, "--gamma", gamma, "--temperature", "0",
-                    "--backend", "numba")  # fmt: skip
+    greedy = report(
+        run, "--target", target, "--draft", draft, "--gamma", gamma, "--temperature", "0", "--backend", "numba"
+    )
     assert greedy["reproducible"]
 
 

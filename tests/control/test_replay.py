@@ -44,9 +44,16 @@ def erratic_clock(seed: int):
 
 def start(draft, gamma: str, seed: int = 0, **options) -> Stream:
     return stream(
-        PROMPT, target=TARGET, draft=draft, gamma=gamma, temperature=1.0, max_tokens=40, seed=3,
-        clock=erratic_clock(seed), **options,
-    )  # fmt: skip
+        PROMPT,
+        target=TARGET,
+        draft=draft,
+        gamma=gamma,
+        temperature=1.0,
+        max_tokens=40,
+        seed=3,
+        clock=erratic_clock(seed),
+        **options,
+    )
 
 
 def write(events: list[Event], path: Path) -> str:

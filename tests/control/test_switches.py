@@ -11,9 +11,15 @@ from minispec.records import Step, Verdict
 def step(index: int, drafted: int, accepted: int, *, draft_s: float = 0.0, step_s: float = 1.0) -> Step:
     source = "plain" if not drafted else "recovered" if accepted < drafted else "bonus"
     return Step(
-        index=index, position=index, draft_tokens=(0,) * drafted, verdict=Verdict(accepted, 0, source),
-        tokens=(0,) * (accepted + 1), sources=(*["accepted"] * accepted, source), draft_s=draft_s, step_s=step_s,
-    )  # fmt: skip
+        index=index,
+        position=index,
+        draft_tokens=(0,) * drafted,
+        verdict=Verdict(accepted, 0, source),
+        tokens=(0,) * (accepted + 1),
+        sources=(*["accepted"] * accepted, source),
+        draft_s=draft_s,
+        step_s=step_s,
+    )
 
 
 def test_a_replay_follows_the_number_of_the_step() -> None:

@@ -22,9 +22,14 @@ PATIENCE_MS = 180_000
 """For one page, on a machine with much else to do."""
 
 FLAGS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-]  # fmt: skip
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 
 _FACTS = """() => ({
     links: [...document.querySelectorAll('a[href]')].map(a => a.href),

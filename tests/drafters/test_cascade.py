@@ -88,9 +88,13 @@ def test_a_coupled_run_is_plain_sampling():
     target, model = random_gpt2(n_positions=40), random_gpt2(n_positions=40, seed=1, n_layer=1)
     for inner in (NgramDrafter(97), SuffixDrafter(97)):
         generation = drafted_run(
-            target, lambda _, inner=inner: CascadeDrafter(Session(model), PLAIN, inner, coupled=True), [1, 2, 1],
-            PLAIN, 30, verify=match.verify,
-        )  # fmt: skip
+            target,
+            lambda _, inner=inner: CascadeDrafter(Session(model), PLAIN, inner, coupled=True),
+            [1, 2, 1],
+            PLAIN,
+            30,
+            verify=match.verify,
+        )
         assert generation.token_ids == plain_tokens(target, [1, 2, 1], PLAIN, 30)
 
 

@@ -25,7 +25,7 @@ from .laws import (
     engine_distance,
     plain_tokens,
     propose,
-)  # fmt: skip
+)
 
 PROMPT = [3, 1, 4, 1, 5, 9, 2, 6]
 

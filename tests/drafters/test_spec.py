@@ -146,11 +146,17 @@ def text_file(tmp_path):
 
 
 CASES = [
-    ("ngram:n=2", "NgramDrafter"), ("suffix", "SuffixDrafter"), ("layerskip:k=1", "LayerSkipDrafter"),
-    ("self:dtype=float16", "SelfDrafter"), ("unigram:text={}", "TableDrafter"), ("bigram:text={}", "TableDrafter"),
-    ("synthetic:alpha=0.5", "SyntheticDrafter"), ("cascade", "CascadeDrafter"),
-    ("cascade:by=suffix,draft=x", "CascadeDrafter"), ("some/folder", "ModelDrafter"),
-]  # fmt: skip
+    ("ngram:n=2", "NgramDrafter"),
+    ("suffix", "SuffixDrafter"),
+    ("layerskip:k=1", "LayerSkipDrafter"),
+    ("self:dtype=float16", "SelfDrafter"),
+    ("unigram:text={}", "TableDrafter"),
+    ("bigram:text={}", "TableDrafter"),
+    ("synthetic:alpha=0.5", "SyntheticDrafter"),
+    ("cascade", "CascadeDrafter"),
+    ("cascade:by=suffix,draft=x", "CascadeDrafter"),
+    ("some/folder", "ModelDrafter"),
+]
 
 
 @pytest.mark.parametrize("coupled", [False, True])
@@ -221,9 +227,17 @@ def test_what_does_not_go_together_names_a_way_out(tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "meant"),
-    [("ngramm", "ngram"), ("ngrams", "ngram"), ("n-gram:n=3", "ngram"), ("sufix", "suffix"), ("bigrams", "bigram"),
-     ("layer-skip", "layerskip"), ("cascades", "cascade"), ("trees", "tree")],
-)  # fmt: skip
+    [
+        ("ngramm", "ngram"),
+        ("ngrams", "ngram"),
+        ("n-gram:n=3", "ngram"),
+        ("sufix", "suffix"),
+        ("bigrams", "bigram"),
+        ("layer-skip", "layerskip"),
+        ("cascades", "cascade"),
+        ("trees", "tree"),
+    ],
+)
 def test_a_misspelt_kind_is_not_looked_for_on_the_hub(text: str, meant: str) -> None:
     with pytest.raises(OptionError, match=f"Did you mean '{meant}'") as caught:
         parse_draft(text)

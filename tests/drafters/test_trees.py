@@ -105,9 +105,17 @@ def test_bad_fixed_shapes(widths):
 
 @pytest.mark.parametrize(
     ("acceptance", "nodes", "depth"),
-    [((0.5,), 0, None), ((0.5,), MAX_NODES + 1, None), ((), 4, None), ((0.2, 0.5), 4, None), ((1.5,), 4, None),
-     ((0.5, -0.1), 4, None), ((float("nan"),), 4, None), ((0.5,), 4, 0)],
-)  # fmt: skip
+    [
+        ((0.5,), 0, None),
+        ((0.5,), MAX_NODES + 1, None),
+        ((), 4, None),
+        ((0.2, 0.5), 4, None),
+        ((1.5,), 4, None),
+        ((0.5, -0.1), 4, None),
+        ((float("nan"),), 4, None),
+        ((0.5,), 4, 0),
+    ],
+)
 def test_bad_sequoia_options(acceptance, nodes, depth):
     with pytest.raises(OptionError, match="Try"):
         sequoia_tree(acceptance, nodes, depth)

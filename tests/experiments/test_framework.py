@@ -51,9 +51,14 @@ def test_training_needs_packed_text() -> None:
 
 def test_a_recipe_is_named_by_everything_that_makes_it() -> None:
     recipes = [
-        balanced(4, 1), balanced(4, 2), balanced(8, 1), only("code", 4, 1), only("code", 4, 1, balanced(4, 1)),
-        only("code", 4, 1, balanced(4, 2)), only("code", 4, 1, "draft-0.6m"),
-    ]  # fmt: skip
+        balanced(4, 1),
+        balanced(4, 2),
+        balanced(8, 1),
+        only("code", 4, 1),
+        only("code", 4, 1, balanced(4, 1)),
+        only("code", 4, 1, balanced(4, 2)),
+        only("code", 4, 1, "draft-0.6m"),
+    ]
     assert len({recipe.name for recipe in recipes}) == len(recipes)
 
 

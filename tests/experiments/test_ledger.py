@@ -33,8 +33,11 @@ def test_the_verdict_is_what_the_figures_make(result: dict) -> None:
     now = judged(experiment, result["figures"])
     assert {key: result[key] for key in now} == now, "the rule or a text changed: `minispec experiment judge`"
     assert (result["claim"], result["title"], result["instrument"], result["kind"]) == (
-        experiment.claim, experiment.title, experiment.instrument, experiment.kind,
-    )  # fmt: skip
+        experiment.claim,
+        experiment.title,
+        experiment.instrument,
+        experiment.kind,
+    )
     assert result["seeds"] == list(experiment.seed_files)
 
 
@@ -73,8 +76,9 @@ def test_a_result_is_written_whole_and_read_back(tmp_path: Path) -> None:
     assert load(tmp_path, NAMES[1]) is None
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"name": "worksheet", "verdict": "false"}',
-                                     '{"name": "tau", "verdict": "surely"}'])  # fmt: skip
+@pytest.mark.parametrize(
+    "content", ["", "[]", "{}", '{"name": "worksheet", "verdict": "false"}', '{"name": "tau", "verdict": "surely"}']
+)
 def test_a_broken_result_is_named(content: str, tmp_path: Path) -> None:
     (tmp_path / "tau.json").write_text(content, encoding="utf-8")
     with pytest.raises(InputError, match=r"tau\.json is no result"):

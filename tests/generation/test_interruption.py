@@ -35,17 +35,30 @@ LIMITS = Limits(12, 64, ("bbb", "aab"))
 def new_stream(seed=0, speculative=True, **parts):
     target, draft = TableModel(5, seed=1), TableModel(5, seed=2)
     return speculative_stream(
-        PhiloxNoise(seed), target, draft if speculative else None, PLAIN, PROMPT, LIMITS, gamma=3,
-        tokenizer=TOKENIZER, **parts,
-    )  # fmt: skip
+        PhiloxNoise(seed),
+        target,
+        draft if speculative else None,
+        PLAIN,
+        PROMPT,
+        LIMITS,
+        gamma=3,
+        tokenizer=TOKENIZER,
+        **parts,
+    )
 
 
 def essence(generation):
     """All but the clock's figures."""
     return (
-        generation.text, generation.token_ids, generation.sources, generation.finish_reason, generation.stop,
-        generation.pieces, [step.verdict for step in generation.steps], generation.metrics.num_draft_tokens,
-    )  # fmt: skip
+        generation.text,
+        generation.token_ids,
+        generation.sources,
+        generation.finish_reason,
+        generation.stop,
+        generation.pieces,
+        [step.verdict for step in generation.steps],
+        generation.metrics.num_draft_tokens,
+    )
 
 
 def check_caches(stream):
@@ -219,9 +232,16 @@ def drafting_stream(kind):
     }[kind]()
     rule = get_verifier("tree" if kind == "tree" else "rejection")
     return Stream(
-        PROMPT, session, drafter, sampler, PhiloxNoise(3), Limits(12, target.n_positions), policy=FixedGamma(3),
-        verifier=rule, audit=True,
-    )  # fmt: skip
+        PROMPT,
+        session,
+        drafter,
+        sampler,
+        PhiloxNoise(3),
+        Limits(12, target.n_positions),
+        policy=FixedGamma(3),
+        verifier=rule,
+        audit=True,
+    )
 
 
 @pytest.mark.skipif(sys.gettrace() is not None, reason="a tracer (coverage, a debugger) is at work already")

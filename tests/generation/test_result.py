@@ -29,8 +29,16 @@ class Reader(HTMLParser):
 def test_a_notebook_shows_prompt_and_text_with_sources_and_nothing_of_it_as_markup(tmp_path, seed) -> None:
     target = str(write_model(tmp_path / "target", seed=1, scale=0.3))
     draft = str(write_model(tmp_path / "draft", seed=2, n_embd=8, n_layer=1, scale=0.3))
-    made = minispec.generate("a <b>&amp; c", target=target, draft=draft, backend="numpy", max_tokens=30, seed=seed,
-                             temperature=2.0, top_p=1.0)  # fmt: skip
+    made = minispec.generate(
+        "a <b>&amp; c",
+        target=target,
+        draft=draft,
+        backend="numpy",
+        max_tokens=30,
+        seed=seed,
+        temperature=2.0,
+        top_p=1.0,
+    )
     reader = Reader()
     reader.feed(made._repr_html_())
     shown = reader.text.replace("\r\n", "\n")

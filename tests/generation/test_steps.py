@@ -56,9 +56,16 @@ class WatchedSession(TreeSession):
 def planned_stream(plan, gamma, target, draft, num_tokens):
     limits = Limits(num_tokens, target.n_positions)
     return speculative_stream(
-        ScriptedAcceptance(plan), target, draft, PLAIN, PROMPT, limits, gamma=gamma,
-        new_session=WatchedSession, new_draft_session=WatchedSession,
-    )  # fmt: skip
+        ScriptedAcceptance(plan),
+        target,
+        draft,
+        PLAIN,
+        PROMPT,
+        limits,
+        gamma=gamma,
+        new_session=WatchedSession,
+        new_draft_session=WatchedSession,
+    )
 
 
 @pytest.mark.parametrize("gamma", [1, 2, 3])

@@ -27,21 +27,29 @@ CASES: dict[str, dict[str, Any]] = {
     "gelu_new": {"form": {"prefix": True}},
     "gelu": {"activation_function": "gelu", "n_inner": 40, "form": {"buffers": True}},
     "relu": {
-        "activation_function": "relu", "n_inner": 130, "layer_norm_epsilon": 1e-3, "n_layer": 1, "form": {"shards": 3},
+        "activation_function": "relu",
+        "n_inner": 130,
+        "layer_norm_epsilon": 1e-3,
+        "n_layer": 1,
+        "form": {"shards": 3},
     },
     "gelu_pytorch_tanh": {
-        "activation_function": "gelu_pytorch_tanh", "n_layer": 1, "form": {"prefix": True, "head": True},
+        "activation_function": "gelu_pytorch_tanh",
+        "n_layer": 1,
+        "form": {"prefix": True, "head": True},
     },
     "unscaled": {"scale_attn_weights": False, "n_embd": 16, "n_head": 1, "form": {"prefix": True, "buffers": True}},
     "inverse_layer": {"scale_attn_by_inverse_layer_idx": True, "n_layer": 4, "n_embd": 15, "n_head": 5, "form": {}},
     "reorder_upcast": {
-        "reorder_and_upcast_attn": True, "scale_attn_by_inverse_layer_idx": True, "n_layer": 3,
+        "reorder_and_upcast_attn": True,
+        "scale_attn_by_inverse_layer_idx": True,
+        "n_layer": 3,
         "form": {"prefix": True, "shards": 2},
     },
     "untied": {"tie_word_embeddings": False, "n_embd": 21, "n_head": 7, "form": {"prefix": True}},
     "float16": {"n_embd": 48, "n_head": 4, "n_layer": 1, "form": {"prefix": True, "dtype": "float16"}},
     "bfloat16": {"tie_word_embeddings": False, "n_embd": 32, "n_head": 1, "form": {"dtype": "bfloat16", "shards": 2}},
-}  # fmt: skip
+}
 
 
 def main(place: Path = FOLDER) -> None:

@@ -277,7 +277,7 @@ RIGHT: dict[str, Callable[[str], str]] = {
     "ordered": wrapped("if type(x) is dict: return _c.OrderedDict(x)", only="metrics"),
     "fortran": wrapped("if isinstance(x, _np.ndarray): return _np.asfortranarray(x)"),
     "big endian": wrapped("if isinstance(x, _np.ndarray): return x.astype(x.dtype.newbyteorder('>'))"),
-}  # fmt: skip
+}
 """Other forms of a right answer."""
 
 

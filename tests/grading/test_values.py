@@ -109,11 +109,18 @@ def test_differences_are_seen(observed: object, expected: object) -> None:
 @pytest.mark.parametrize(
     ("observed", "expected"),
     [
-        ((1, 2), [1, 2]), (np.array([1, 2]), [1, 2]), (1, 1.0), (2.0, 2), (math.nan, math.nan),
-        (np.float32(0.5), 0.5), (math.inf, math.inf),
-        ([], []), (np.zeros((0, 3)), np.zeros((0, 3))), ({"a": [1.0 + 1e-13]}, {"a": [1.0]}),
+        ((1, 2), [1, 2]),
+        (np.array([1, 2]), [1, 2]),
+        (1, 1.0),
+        (2.0, 2),
+        (math.nan, math.nan),
+        (np.float32(0.5), 0.5),
+        (math.inf, math.inf),
+        ([], []),
+        (np.zeros((0, 3)), np.zeros((0, 3))),
+        ({"a": [1.0 + 1e-13]}, {"a": [1.0]}),
     ],
-)  # fmt: skip
+)
 def test_forms_of_one_value_are_alike(observed: object, expected: object) -> None:
     assert Close()(observed, expected) is None
 

@@ -152,7 +152,10 @@ def test_the_likeliest_siblings(width):
     best = np.argsort(-q)[:width]
     for verify in ("tree", "match"):
         law = engine_law(
-            first_accepted, verify=verify, gamma=1, num_tokens=2,
+            first_accepted,
+            verify=verify,
+            gamma=1,
+            num_tokens=2,
             draft=f"tree:draft=table,shape={width},siblings=likeliest",
-        )  # fmt: skip
+        )
         assert mean(law) == pytest.approx(float(p[best].sum()), abs=EXACT)

@@ -42,9 +42,14 @@ def target(draft):
 def generation(draft, seed, *, num_tokens=NUM_TOKENS, kind=None, **options):
     with models_by_name():
         stream = api.stream(
-            PROMPT, target=target(kind or draft), draft=None if draft is None else DRAFTS[draft], seed=seed,
-            max_tokens=num_tokens, clock=IrregularClock(), **{**PLAIN, **options},
-        )  # fmt: skip
+            PROMPT,
+            target=target(kind or draft),
+            draft=None if draft is None else DRAFTS[draft],
+            seed=seed,
+            max_tokens=num_tokens,
+            clock=IrregularClock(),
+            **{**PLAIN, **options},
+        )
         return stream.run()
 
 
@@ -117,5 +122,6 @@ def test_the_probabilities_on_record_predict_what_is_accepted(verify):
 
 def test_every_coupled_rule_was_here():
     assert [name for name in ("rejection", "match", "gumbel", "block", "tree") if get_verifier(name).same_seed] == [
-        "match", "gumbel",
-    ]  # fmt: skip
+        "match",
+        "gumbel",
+    ]

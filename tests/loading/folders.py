@@ -59,19 +59,37 @@ def tokenizer_json() -> dict:
     symbols = byte_symbols()
     vocab = {symbol: i for i, symbol in enumerate(symbols)} | {"<|endoftext|>": 256, "th": 257, "the": 258, "Ġa": 259}
     special = {
-        "id": 256, "content": "<|endoftext|>", "single_word": False, "lstrip": False, "rstrip": False,
-        "normalized": False, "special": True,
-    }  # fmt: skip
+        "id": 256,
+        "content": "<|endoftext|>",
+        "single_word": False,
+        "lstrip": False,
+        "rstrip": False,
+        "normalized": False,
+        "special": True,
+    }
     byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
     bpe = {
-        "type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": None,
-        "end_of_word_suffix": None, "fuse_unk": False, "byte_fallback": False, "vocab": vocab,
+        "type": "BPE",
+        "dropout": None,
+        "unk_token": None,
+        "continuing_subword_prefix": None,
+        "end_of_word_suffix": None,
+        "fuse_unk": False,
+        "byte_fallback": False,
+        "vocab": vocab,
         "merges": [["t", "h"], ["th", "e"], ["Ġ", "a"]],
-    }  # fmt: skip
+    }
     return {
-        "version": "1.0", "truncation": None, "padding": None, "added_tokens": [special], "normalizer": None,
-        "pre_tokenizer": byte_level, "post_processor": None, "decoder": byte_level, "model": bpe,
-    }  # fmt: skip
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [special],
+        "normalizer": None,
+        "pre_tokenizer": byte_level,
+        "post_processor": None,
+        "decoder": byte_level,
+        "model": bpe,
+    }
 
 
 def write_tokenizer(folder: Path, content=None) -> None:

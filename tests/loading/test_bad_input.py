@@ -190,11 +190,18 @@ class TestConfigFile:
     @pytest.mark.parametrize(
         "content",
         [
-            b"", b"{", b"nul", b"\xff\xfe{}", b"[" * 100_000, b"{'a': 1}", b'{"n_layer": ' + b"9" * 5000 + b"}",
-            b'{"a":' * 50_000, b"\x00" * 100,
+            b"",
+            b"{",
+            b"nul",
+            b"\xff\xfe{}",
+            b"[" * 100_000,
+            b"{'a': 1}",
+            b'{"n_layer": ' + b"9" * 5000 + b"}",
+            b'{"a":' * 50_000,
+            b"\x00" * 100,
         ],
         ids=lambda content: repr(content[:12]),
-    )  # fmt: skip
+    )
     def test_not_json(self, folder, content):
         (folder / "config.json").write_bytes(content)
         refused(folder, "config.json is not JSON")

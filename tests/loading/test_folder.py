@@ -189,9 +189,13 @@ class TestTokenizer:
         content = tokenizer_json()
         content["truncation"] = {"direction": "Right", "max_length": 3, "strategy": "LongestFirst", "stride": 0}
         content["padding"] = {
-            "strategy": {"Fixed": 12}, "direction": "Right", "pad_to_multiple_of": None, "pad_id": 5, "pad_type_id": 0,
+            "strategy": {"Fixed": 12},
+            "direction": "Right",
+            "pad_to_multiple_of": None,
+            "pad_id": 5,
+            "pad_type_id": 0,
             "pad_token": "x",
-        }  # fmt: skip
+        }
         write_tokenizer(folder, content)
         tokenizer = load_tokenizer(folder)
         assert tokenizer.encode("the a") == [258, 259]

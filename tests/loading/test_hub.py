@@ -121,14 +121,23 @@ def hub(folder):
 def load(name, hub, tmp_path, **environment):
     """Load a model in a process of its own, as huggingface_hub reads its settings once, at import."""
     settings = {
-        "HF_ENDPOINT": hub.endpoint, "HF_HOME": str(tmp_path / "home"), "HF_HUB_CACHE": str(tmp_path / "cache"),
-        "HF_HUB_DISABLE_TELEMETRY": "1", "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1",
-    }  # fmt: skip
+        "HF_ENDPOINT": hub.endpoint,
+        "HF_HOME": str(tmp_path / "home"),
+        "HF_HUB_CACHE": str(tmp_path / "cache"),
+        "HF_HUB_DISABLE_TELEMETRY": "1",
+        "NO_PROXY": "127.0.0.1",
+        "no_proxy": "127.0.0.1",
+    }
     kept = {key: value for key, value in os.environ.items() if not key.startswith("HF_")}
     run = subprocess.run(
         [sys.executable, "-c", USE, name],
-        cwd=ROOT, env=kept | settings | environment, capture_output=True, text=True, timeout=90, check=False,
-    )  # fmt: skip
+        cwd=ROOT,
+        env=kept | settings | environment,
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=False,
+    )
     assert run.returncode == 0, run.stderr
     return json.loads(run.stdout), run.stderr
 

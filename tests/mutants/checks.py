@@ -284,11 +284,19 @@ def acceptance_of_gumbel() -> float:
         step = next(
             iter(
                 api.stream(
-                    PROMPT, target=target, draft=LOADED["table"], verify="gumbel", gamma=1, max_tokens=2, seed=seed,
+                    PROMPT,
+                    target=target,
+                    draft=LOADED["table"],
+                    verify="gumbel",
+                    gamma=1,
+                    max_tokens=2,
+                    seed=seed,
                     **PLAIN,
-                ).run().steps
+                )
+                .run()
+                .steps
             )
-        )  # fmt: skip
+        )
         accepted += step.num_accepted
     bound = math.sqrt(math.log(2e9) / (2 * runs))
     off = abs(accepted / runs - (1.0 - race_lost(_chain("target")(()), _chain("draft")(()))))
@@ -314,9 +322,11 @@ def greedy_identity() -> float:
     wrong = 0
     for start, gamma in itertools.product(range(4), (1, 3)):
         for draft in (_SMALL, _GPT2, "layerskip:k=1"):
-            ids = api.stream(
-                [start, 1], target=_GPT2, draft=draft, gamma=gamma, temperature=0.0, max_tokens=18
-            ).run().token_ids  # fmt: skip
+            ids = (
+                api.stream([start, 1], target=_GPT2, draft=draft, gamma=gamma, temperature=0.0, max_tokens=18)
+                .run()
+                .token_ids
+            )
             wrong += ids != _greedy_text(start)
     return float(wrong)
 
@@ -439,9 +449,14 @@ def cached_logits() -> float:
         sampler = Sampler(Options(**PLAIN))
         drafter = ModelDrafter(_Uncached(_SMALL), sampler)
         stream = Stream(
-            PROMPT, _Uncached(_GPT2), drafter, sampler, Plan((*plan, 0, 0, 0, 0, 0)), Limits(sum(plan) + 3, 24),
+            PROMPT,
+            _Uncached(_GPT2),
+            drafter,
+            sampler,
+            Plan((*plan, 0, 0, 0, 0, 0)),
+            Limits(sum(plan) + 3, 24),
             policy=FixedGamma(2),
-        )  # fmt: skip
+        )
         stream.run()
     return float(_Uncached.differences)
 
@@ -475,9 +490,13 @@ def ends() -> float:
         wanted = next(end for n in range(13) if (end := ending(text[:n], limits, len(prompt))) is not None)
         for errs in (False, True):
             generation = api.stream(
-                prompt, target=_Text(text, n_positions, errs=False), draft=_Text(text, 64, errs=errs), gamma=3,
-                max_tokens=budget, **PLAIN,
-            ).run()  # fmt: skip
+                prompt,
+                target=_Text(text, n_positions, errs=False),
+                draft=_Text(text, 64, errs=errs),
+                gamma=3,
+                max_tokens=budget,
+                **PLAIN,
+            ).run()
             wrong += (generation.token_ids, generation.finish_reason) != (wanted.token_ids, wanted.finish_reason)
     return float(wrong)
 
@@ -485,10 +504,18 @@ def ends() -> float:
 # ── figures ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 _WORKED_EXAMPLE = {
-    "num_prompt_tokens": 3, "num_tokens": 9, "num_steps": 3, "num_drafts": 3, "num_draft_tokens": 12,
-    "num_accepted_tokens": 6, "num_evaluated_tokens": 8, "num_accepted_tokens_per_pos": (2, 2, 1, 1),
-    "mean_acceptance_length": 3.0, "draft_acceptance_rate": 0.5, "alpha": 0.75,
-}  # fmt: skip
+    "num_prompt_tokens": 3,
+    "num_tokens": 9,
+    "num_steps": 3,
+    "num_drafts": 3,
+    "num_draft_tokens": 12,
+    "num_accepted_tokens": 6,
+    "num_evaluated_tokens": 8,
+    "num_accepted_tokens_per_pos": (2, 2, 1, 1),
+    "mean_acceptance_length": 3.0,
+    "draft_acceptance_rate": 0.5,
+    "alpha": 0.75,
+}
 
 
 @check("counter", "gamma 4, accepted 4, 2, 0: the figures worked out by hand")

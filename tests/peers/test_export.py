@@ -57,9 +57,13 @@ def test_transformers_assisted_generation_writes_the_same_tokens(target: GPT2, t
         assert ids["input_ids"][0].tolist() == target.tokenizer.encode(prompt)
         with torch.no_grad():
             made = theirs.generate(
-                **ids, assistant_model=assistant, num_assistant_tokens=5, do_sample=False, max_new_tokens=COUNT,
+                **ids,
+                assistant_model=assistant,
+                num_assistant_tokens=5,
+                do_sample=False,
+                max_new_tokens=COUNT,
                 min_new_tokens=COUNT,
-            )  # fmt: skip
+            )
         start = ids["input_ids"].shape[1]
         agree(target, ids["input_ids"][0].tolist(), greedy(target, prompt), made[0].tolist()[start:])
 

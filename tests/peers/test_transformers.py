@@ -36,13 +36,19 @@ def sample_fields(seed):
     n_head = chance.choice([1, 2, 3, 5, 7])
     n_embd = n_head * chance.choice([4, 6, 8, 11, 16])
     return {
-        "vocab_size": chance.randrange(2, 300), "n_positions": chance.randrange(2, 70), "n_embd": n_embd,
-        "n_layer": chance.randrange(1, 5), "n_head": n_head, "n_inner": chance.choice([None, 1, 3, 64, 65, 200]),
+        "vocab_size": chance.randrange(2, 300),
+        "n_positions": chance.randrange(2, 70),
+        "n_embd": n_embd,
+        "n_layer": chance.randrange(1, 5),
+        "n_head": n_head,
+        "n_inner": chance.choice([None, 1, 3, 64, 65, 200]),
         "activation_function": chance.choice(["gelu_new", "gelu", "relu", "gelu_pytorch_tanh"]),
         "layer_norm_epsilon": chance.choice([1e-5, 1e-6, 1e-2]),
-        "scale_attn_weights": chance.random() < 0.7, "scale_attn_by_inverse_layer_idx": chance.random() < 0.4,
-        "reorder_and_upcast_attn": chance.random() < 0.4, "tie_word_embeddings": chance.random() < 0.6,
-    }  # fmt: skip
+        "scale_attn_weights": chance.random() < 0.7,
+        "scale_attn_by_inverse_layer_idx": chance.random() < 0.4,
+        "reorder_and_upcast_attn": chance.random() < 0.4,
+        "tie_word_embeddings": chance.random() < 0.6,
+    }
 
 
 @pytest.mark.parametrize("seed", range(24))

@@ -66,11 +66,14 @@ def test_a_json_schema_lets_its_instances_through_and_nothing_else() -> None:
     assert not passes('{\n"a": 12}')
 
 
-@pytest.mark.parametrize("make", [
-    lambda: Constraint("(", "regex", TOKENIZER, EOS, V),
-    lambda: Constraint("{", "json_schema", TOKENIZER, EOS, V),
-    lambda: Constraint('{"type": 3}', "json_schema", TOKENIZER, EOS, V),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Constraint("(", "regex", TOKENIZER, EOS, V),
+        lambda: Constraint("{", "json_schema", TOKENIZER, EOS, V),
+        lambda: Constraint('{"type": 3}', "json_schema", TOKENIZER, EOS, V),
+    ],
+)
 def test_what_cannot_be_compiled_is_one_clear_line(make) -> None:
     with pytest.raises(OptionError, match="cannot be used") as caught:
         make()

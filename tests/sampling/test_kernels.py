@@ -106,8 +106,12 @@ EVERYWHERE = "a51d66aa07a75e0f5701286a487c7fcfcafb08acd1f10dedaffacd27c7c6342f"
 def digest(code=DIGEST, **environment):
     result = subprocess.run(
         [sys.executable, "-W", "error", "-c", code],
-        env={**os.environ, **environment}, capture_output=True, text=True, timeout=120, check=True,
-    )  # fmt: skip
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
     return result.stdout.strip()
 
 

@@ -508,7 +508,7 @@ WRONG: dict[str, list[str]] = {
         "lambda n, k, us, data, speed: n * k * us * 1e-9 > data / speed / 1e9",
         "lambda n, k, us, data, speed: n * k * us > data / speed",
     ],
-}  # fmt: skip
+}
 
 RIGHT: dict[str, list[str]] = {
     "01.embed": [

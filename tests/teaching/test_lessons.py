@@ -66,9 +66,12 @@ def test_the_learners_lesson_stops_only_at_what_is_not_written(
     monkeypatch.setenv("PYTHONPATH", str(ROOTS[0].parent) + os.pathsep + os.environ.get("PYTHONPATH", ""))
     book = book_of(files, solved=False)
     nbclient.NotebookClient(
-        book, timeout=LIMIT_S, kernel_name="python3", allow_error_names=["NotImplementedError"],
+        book,
+        timeout=LIMIT_S,
+        kernel_name="python3",
+        allow_error_names=["NotImplementedError"],
         resources={"metadata": {"path": str(tmp_path)}},
-    ).execute()  # fmt: skip
+    ).execute()
     outputs = [output for cell in book.cells for output in cell.get("outputs", [])]
     said = "\n".join(output.get("text", "") or output.get("data", {}).get("text/plain", "") for output in outputs)
     assert "✓ all" not in said
@@ -171,8 +174,12 @@ def test_a_number_of_arxiv_belongs_to_one_title() -> None:
 def test_code_needs_no_sideways_scrolling(files: Files) -> None:
     """Of both notebooks: the code block of a page is about as wide."""
     for solved in (False, True):
-        lines = [line for cell in book_of(files, solved=solved).cells if cell.cell_type == "code"
-                 for line in cell.source.splitlines()]  # fmt: skip
+        lines = [
+            line
+            for cell in book_of(files, solved=solved).cells
+            if cell.cell_type == "code"
+            for line in cell.source.splitlines()
+        ]
         assert [line for line in lines if len(line) > LINE] == []
 
 

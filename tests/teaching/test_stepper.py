@@ -24,8 +24,13 @@ def test_a_round_goes_from_the_draft_to_the_text() -> None:
     assert frames[-1].stage == "commit"
     assert len(frames[-1].slots) == 1 + 6
     assert {frame.stage for seed in range(5) for frame in run(seed)} == {
-        "draft", "verify", "accept", "residual", "bonus", "commit",
-    }  # fmt: skip
+        "draft",
+        "verify",
+        "accept",
+        "residual",
+        "bonus",
+        "commit",
+    }
 
 
 def test_what_is_committed_stays() -> None:

@@ -181,8 +181,13 @@ def test_predictions(answer: Any, kind: str, words: str) -> None:
     assert words in message
 
 
-WORD = Prediction("order", "k outside", "Memory lies in rows.", [Reply("n outside", "Down columns.")],
-                  choices=("k outside", "n outside"))  # fmt: skip
+WORD = Prediction(
+    "order",
+    "k outside",
+    "Memory lies in rows.",
+    [Reply("n outside", "Down columns.")],
+    choices=("k outside", "n outside"),
+)
 
 
 @pytest.mark.parametrize(

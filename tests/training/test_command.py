@@ -26,9 +26,15 @@ from tests.training.toys import toy_preset
 
 #: Checks of a few texts and tokens.
 SMALL_CHECKS = {
-    "NUM_TEXTS": 3, "NUM_SUMS": 2, "BEGINNING_TOKENS": 8, "STORY_TOKENS": 12, "SUM_TOKENS": 6, "CODE_TOKENS": 12,
-    "PERPLEXITY_ROWS": 3, "ROW_TOKENS": 32,
-}  # fmt: skip
+    "NUM_TEXTS": 3,
+    "NUM_SUMS": 2,
+    "BEGINNING_TOKENS": 8,
+    "STORY_TOKENS": 12,
+    "SUM_TOKENS": 6,
+    "CODE_TOKENS": 12,
+    "PERPLEXITY_ROWS": 3,
+    "ROW_TOKENS": 32,
+}
 
 
 @pytest.fixture
@@ -48,9 +54,14 @@ def test_the_whole_recipe_runs_and_runs_again(everything, toy_command, tmp_path,
     for name in BUNDLED:
         names = {path.name for path in (tmp_path / "weights" / name).iterdir()}
         assert names == {
-            "README.md", "SHA256SUMS", "config.json", "generation_config.json", "model.safetensors", "tokenizer.json",
+            "README.md",
+            "SHA256SUMS",
+            "config.json",
+            "generation_config.json",
+            "model.safetensors",
+            "tokenizer.json",
             "tokenizer_config.json",
-        }  # fmt: skip
+        }
         card = (tmp_path / "weights" / name / "README.md").read_text()
         for heading in ("How it was trained", "Perplexity", "Agreement", "Samples", "Limits", "Licence"):
             assert f"## {heading}" in card

@@ -39,8 +39,11 @@ def step(accepted: int, tokens: tuple[int, ...] = (1, 2, 3), parents: tuple[int,
 def test_drafts_appear_one_by_one_then_the_verdict_then_the_correction() -> None:
     (scene,) = scenes(step(1), decode, reading(8.0))
     assert [(shot.text, shot.fate) for shot in scene.shots] == [
-        ("a", "accepted"), ("b", "rejected"), ("↵", "rejected"), ("d", "recovered"),
-    ]  # fmt: skip
+        ("a", "accepted"),
+        ("b", "rejected"),
+        ("↵", "rejected"),
+        ("d", "recovered"),
+    ]
     shown = [[(shot.text, shot.fate_at(moment)) for shot in scene.shots] for moment in (0.125, 0.375, 0.5, 0.625)]
     assert shown == [
         [("a", "drafted"), ("b", None), ("↵", None), ("d", None)],
@@ -157,6 +160,7 @@ def test_a_line_separator_in_a_text_ends_no_line(tmp_path: Path) -> None:
     path.write_text("".join(to_line(event, lambda tokens: separators) + "\n" for event in run), encoding="utf-8")
     trace: Trace = read_trace(path)
     assert set(trace.texts.values()) == {separators}
-    again = minispec.generate([0], target=TableModel(4), draft=TableModel(4, seed=1), max_tokens=6,
-                              gamma=f"replay:trace={path}")  # fmt: skip
+    again = minispec.generate(
+        [0], target=TableModel(4), draft=TableModel(4, seed=1), max_tokens=6, gamma=f"replay:trace={path}"
+    )
     assert again.token_ids == trace.generation.token_ids

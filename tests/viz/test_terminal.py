@@ -75,9 +75,16 @@ class Screen:
 
 
 def terminal(width: int = 30, **attributes: object) -> Console:
-    return Console(file=io.StringIO(), force_terminal=True, width=width, height=20, highlight=False,
-                   legacy_windows=False, _environ={"TERM": "xterm-256color", **attributes.pop("environ", {})},
-                   **attributes)  # type: ignore[arg-type, call-overload]  # fmt: skip
+    return Console(
+        file=io.StringIO(),
+        force_terminal=True,
+        width=width,
+        height=20,
+        highlight=False,
+        legacy_windows=False,
+        _environ={"TERM": "xterm-256color", **attributes.pop("environ", {})},
+        **attributes,
+    )  # type: ignore[arg-type, call-overload]
 
 
 def written(console: Console) -> str:
@@ -120,8 +127,9 @@ def test_a_slow_scene_shows_drafts_then_strikes_them_and_keeps_the_correction() 
     console, waited = terminal(40), list[float]()
     scene = Scene(
         (Shot("two ", "accepted", 0.1, 0.4), Shot("bad↵", "rejected", 0.2, 0.4), Shot("good", "recovered", 0.5, 0.5)),
-        0.6, 2,
-    )  # fmt: skip
+        0.6,
+        2,
+    )
     view = TextView(console, show_drafts=True, sleep=waited.append)
     view.begin("one ")
     view.play(scene)

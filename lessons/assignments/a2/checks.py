@@ -398,9 +398,13 @@ def generated(student, case, target, draft, noise):
 
 def law_case(seed, prompt, max_tokens, gamma, eos=None):
     return {
-        "target_seed": seed, "draft_seed": seed + 100,
-        "prompt": prompt, "max_tokens": max_tokens, "gamma": gamma, "eos": eos,
-    }  # fmt: skip
+        "target_seed": seed,
+        "draft_seed": seed + 100,
+        "prompt": prompt,
+        "max_tokens": max_tokens,
+        "gamma": gamma,
+        "eos": eos,
+    }
 
 
 def show_law(case):
@@ -502,9 +506,12 @@ def least_work(case):
 
 def count_case(max_tokens, gamma, eos=None, draft_wrong_at=(), prompt=(0,)):
     return {
-        "prompt": list(prompt), "max_tokens": max_tokens, "gamma": gamma, "eos": eos,
+        "prompt": list(prompt),
+        "max_tokens": max_tokens,
+        "gamma": gamma,
+        "eos": eos,
         "draft_wrong_at": list(draft_wrong_at),
-    }  # fmt: skip
+    }
 
 
 def show_count(case):

@@ -110,9 +110,15 @@ def bests(*rows):
 
 
 BESTS = bests(
-    (0.8, 0.1, FLAT), (0.5, 0.05, RISING), (0.3, 0.5, FLAT), (0.7, 0.1, STEEP), (0.9, 0.02, RISING),
-    (0.95, 0.01, FLAT[:3]), (0.9, 0.05, DIP), (0.0, 0.0, FLAT),
-)  # fmt: skip
+    (0.8, 0.1, FLAT),
+    (0.5, 0.05, RISING),
+    (0.3, 0.5, FLAT),
+    (0.7, 0.1, STEEP),
+    (0.9, 0.02, RISING),
+    (0.95, 0.01, FLAT[:3]),
+    (0.9, 0.05, DIP),
+    (0.0, 0.0, FLAT),
+)
 """The two best speedups of each case are well apart, but in the last: there all are exactly 1."""
 
 
@@ -136,9 +142,15 @@ def breaks(*rows):
 
 
 BREAKS = breaks(
-    (5, 0.05, FLAT), (5, 0.3, FLAT), (1, 0.2, FLAT), (3, 0.1, RISING), (2, 0.85, RISING), (1, 0.0, FLAT), (2, 1.5, FLAT),
+    (5, 0.05, FLAT),
+    (5, 0.3, FLAT),
+    (1, 0.2, FLAT),
+    (3, 0.1, RISING),
+    (2, 0.85, RISING),
+    (1, 0.0, FLAT),
+    (2, 1.5, FLAT),
     (2, 0.5, [1.0, 1.5, 2.0]),
-)  # fmt: skip
+)
 """In the last case drafting pays at alpha = 1 and nowhere else."""
 
 

@@ -52,8 +52,12 @@ def search_rooms():
 
     return st.builds(
         lambda *row: rooms(row)[0],
-        st.integers(0, 3), st.integers(0, 2), st.integers(2, 6), st.integers(1, 2), st.integers(4, 8),
-    )  # fmt: skip
+        st.integers(0, 3),
+        st.integers(0, 2),
+        st.integers(2, 6),
+        st.integers(1, 2),
+        st.integers(4, 8),
+    )
 
 
 def blocks(*rows):

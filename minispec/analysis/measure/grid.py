@@ -136,11 +136,11 @@ class Sweep:
                 yield from self._variants(target, temperature)
 
     def _variants(self, target: str, temperature: float) -> Iterator[Variant]:
-        yield Variant(target, None, 0, temperature, self.verifies[0])
+        yield Variant(target=target, draft=None, gamma=0, temperature=temperature, verify=self.verifies[0])
         for draft in self.drafts:
             for verify in self.verifies:
                 for gamma in self.gammas:
-                    yield Variant(target, draft, gamma, temperature, verify)
+                    yield Variant(target=target, draft=draft, gamma=gamma, temperature=temperature, verify=verify)
 
     def units(self) -> Iterator[Unit]:
         """Yield what is to be measured, all ways to decode a prompt together."""

@@ -63,9 +63,15 @@ def measure_plan(prompts: Sequence[Prompt], target: str, draft: str, gamma: int,
         ``options``.
     """
     sweep = Sweep(
-        prompts, (target,), (draft,), sorted({gamma, *OTHER_GAMMAS}), (options.pop("temperature"),),
-        max_tokens=options.pop("max_tokens"), repeats=2, options=options,
-    )  # fmt: skip
+        prompts=prompts,
+        targets=(target,),
+        drafts=(draft,),
+        gammas=sorted({gamma, *OTHER_GAMMAS}),
+        temperatures=(options.pop("temperature"),),
+        max_tokens=options.pop("max_tokens"),
+        repeats=2,
+        options=options,
+    )
     records = [record for unit in run_units(sweep, list(sweep.units())) for record in unit]
     plain = Totals.of(_totals(r) for r in records if r.draft is None)
     costs = {
@@ -75,9 +81,16 @@ def measure_plan(prompts: Sequence[Prompt], target: str, draft: str, gamma: int,
     summary = next(s for s in summarise(records) if not s.variant.plain and s.variant.gamma == gamma)
     own = costs[gamma]
     return Measured(
-        summary.alpha, summary.mean_acceptance_length, summary.speedup, gamma, own.cost_ratio, own.verify_cost,
-        own.overhead, curve_of_runs(costs.values(), own.cost_ratio), len(prompts),
-    )  # fmt: skip
+        alpha=summary.alpha,
+        tau=summary.mean_acceptance_length,
+        speedup=summary.speedup,
+        gamma=gamma,
+        cost_ratio=own.cost_ratio,
+        verify_cost=own.verify_cost,
+        overhead=own.overhead,
+        verify=curve_of_runs(costs.values(), own.cost_ratio),
+        num_prompts=len(prompts),
+    )
 
 
 def _totals(record: Record) -> Totals:

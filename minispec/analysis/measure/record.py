@@ -81,7 +81,9 @@ class Record:
     @property
     def variant(self) -> Variant:
         """How it was decoded."""
-        return Variant(self.target, self.draft, self.gamma, self.temperature, self.verify)
+        return Variant(
+            target=self.target, draft=self.draft, gamma=self.gamma, temperature=self.temperature, verify=self.verify
+        )
 
 
 def evaluated_by_position(steps: Sequence[Step]) -> list[tuple[int, int]]:

@@ -231,10 +231,13 @@ class CountingBackend(PassingBackend):
         row = out.shape[1] * (wte.weight.itemsize + wpe.itemsize) + _scale_bytes(wte) // wte.num_outputs
         self.add(
             Part(
-                "embed", flops=out.size, weight_bytes=len(tokens) * row,
-                input_bytes=tokens.nbytes + positions.nbytes, output_bytes=out.nbytes,
+                "embed",
+                flops=out.size,
+                weight_bytes=len(tokens) * row,
+                input_bytes=tokens.nbytes + positions.nbytes,
+                output_bytes=out.nbytes,
             )
-        )  # fmt: skip
+        )
         return out
 
     def linear(
@@ -297,23 +300,32 @@ class CountingBackend(PassingBackend):
         read = sum(int(ends[pages[:, 0] == first].max()) for first in np.unique(pages[:, 0])) * keys[0, 0].nbytes
         self.add(
             Part(
-                "attn.scores", flops=num_heads * slots * (2 * head_size + counts.SCORE_OPERATIONS),
-                cache_bytes=read, input_bytes=queries.nbytes,
+                "attn.scores",
+                flops=num_heads * slots * (2 * head_size + counts.SCORE_OPERATIONS),
+                cache_bytes=read,
+                input_bytes=queries.nbytes,
             )
-        )  # fmt: skip
+        )
         self.add(
-            Part("attn.values", flops=2 * num_heads * head_size * slots + out.size, cache_bytes=read,
-                 output_bytes=out.nbytes)
-        )  # fmt: skip
+            Part(
+                "attn.values",
+                flops=2 * num_heads * head_size * slots + out.size,
+                cache_bytes=read,
+                output_bytes=out.nbytes,
+            )
+        )
         return out
 
     def _count_norm(self, x: Array, norm: Norm) -> None:
         self.add(
             Part(
-                self.part_name(norm), flops=counts.NORM_OPERATIONS * x.size,
-                weight_bytes=norm.weight.nbytes + norm.bias.nbytes, input_bytes=x.nbytes, output_bytes=x.nbytes,
+                self.part_name(norm),
+                flops=counts.NORM_OPERATIONS * x.size,
+                weight_bytes=norm.weight.nbytes + norm.bias.nbytes,
+                input_bytes=x.nbytes,
+                output_bytes=x.nbytes,
             )
-        )  # fmt: skip
+        )
 
     def _count_activation(self, x: Array, name: str) -> None:
         flops = counts.ACTIVATION_OPERATIONS[name] * x.size

@@ -84,17 +84,28 @@ class Part:
     def times(self, calls: int) -> Part:
         """Return the cost of ``calls`` such calls."""
         return Part(
-            self.name, self.calls * calls, self.flops * calls, self.weight_bytes * calls, self.cache_bytes * calls,
-            self.input_bytes * calls, self.output_bytes * calls, self.padding_bytes * calls,
-        )  # fmt: skip
+            name=self.name,
+            calls=self.calls * calls,
+            flops=self.flops * calls,
+            weight_bytes=self.weight_bytes * calls,
+            cache_bytes=self.cache_bytes * calls,
+            input_bytes=self.input_bytes * calls,
+            output_bytes=self.output_bytes * calls,
+            padding_bytes=self.padding_bytes * calls,
+        )
 
     def plus(self, other: Part) -> Part:
         """Return both together, under this one's name."""
         return Part(
-            self.name, self.calls + other.calls, self.flops + other.flops, self.weight_bytes + other.weight_bytes,
-            self.cache_bytes + other.cache_bytes, self.input_bytes + other.input_bytes,
-            self.output_bytes + other.output_bytes, self.padding_bytes + other.padding_bytes,
-        )  # fmt: skip
+            name=self.name,
+            calls=self.calls + other.calls,
+            flops=self.flops + other.flops,
+            weight_bytes=self.weight_bytes + other.weight_bytes,
+            cache_bytes=self.cache_bytes + other.cache_bytes,
+            input_bytes=self.input_bytes + other.input_bytes,
+            output_bytes=self.output_bytes + other.output_bytes,
+            padding_bytes=self.padding_bytes + other.padding_bytes,
+        )
 
 
 def total(parts: Iterable[Part], name: str = "forward") -> Part:
@@ -238,9 +249,12 @@ def count_forward(
     def norm(name: str, count: int) -> Part:
         parameters = width * number * (2 if shape.biased else 1)
         return Part(
-            name, flops=NORM_OPERATIONS * count * width, weight_bytes=parameters, input_bytes=number * count * width,
+            name,
+            flops=NORM_OPERATIONS * count * width,
+            weight_bytes=parameters,
+            input_bytes=number * count * width,
             output_bytes=number * count * width,
-        )  # fmt: skip
+        )
 
     def linear(name: str, *, residual: bool = False) -> Part:
         inputs, outputs = shape.matrices()[name]
@@ -277,8 +291,16 @@ def count_forward(
         output_bytes=number * hidden,
     )
     layer = (
-        norm("ln_1", tokens), linear("attn.c_attn"), store, scores, values, linear("attn.c_proj", residual=True),
-        norm("ln_2", tokens), linear("mlp.c_fc"), act, linear("mlp.c_proj", residual=True),
-    )  # fmt: skip
+        norm("ln_1", tokens),
+        linear("attn.c_attn"),
+        store,
+        scores,
+        values,
+        linear("attn.c_proj", residual=True),
+        norm("ln_2", tokens),
+        linear("mlp.c_fc"),
+        act,
+        linear("mlp.c_proj", residual=True),
+    )
     head = count_linear("lm_head", storage, answers, width, shape.vocab_size, biased=False, residual=False)
     return (embed, *(part.times(layers) for part in layer), norm("ln_f", answers), head)

@@ -109,21 +109,27 @@ def kernel_timers(
 
         return {
             "matrix": per_operation(
-                2 * m * inputs * outputs, lambda i: backend.linear(x, matrices[i]),
-                lambda i: backend.linear(one, least), len(matrices),
+                2 * m * inputs * outputs,
+                lambda i: backend.linear(x, matrices[i]),
+                lambda i: backend.linear(one, least),
+                len(matrices),
             ),
             "norm": per_operation(
-                NORM_OPERATIONS * x.size, lambda i: backend.linear(x, matrix, norm=norm),
-                lambda i: backend.linear(x, matrix), _NEAR_CALLS,
+                NORM_OPERATIONS * x.size,
+                lambda i: backend.linear(x, matrix, norm=norm),
+                lambda i: backend.linear(x, matrix),
+                _NEAR_CALLS,
             ),
             "activation": per_operation(
-                ACTIVATION_OPERATIONS[name] * m * config.n_inner, lambda i: backend.linear(few, wide, activation=name),
-                lambda i: backend.linear(few, wide), _NEAR_CALLS,
+                ACTIVATION_OPERATIONS[name] * m * config.n_inner,
+                lambda i: backend.linear(few, wide, activation=name),
+                lambda i: backend.linear(few, wide),
+                _NEAR_CALLS,
             ),
             "attention": per_operation(
                 scores * (4 * size + SCORE_OPERATIONS), lambda i: attend(i, ends), lambda i: attend(i, firsts), pairs
             ),
-        }  # fmt: skip
+        }
 
     return {(kind, m): run for m in rows for kind, run in timers(m).items()}
 

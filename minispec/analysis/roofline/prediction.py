@@ -87,9 +87,14 @@ def empty_model(model: GPT2) -> GPT2:
     """Return a model with as many layers and calls, and next to nothing to read or compute in them."""
     sizes = {"vocab_size": 64, "n_embd": 2, "n_head": 1, "n_inner": 2}
     config = GPT2Config(
-        sizes["vocab_size"], model.config.n_positions, sizes["n_embd"], model.config.n_layer, sizes["n_head"],
-        sizes["n_inner"], model.config.activation_function,
-    )  # fmt: skip
+        vocab_size=sizes["vocab_size"],
+        n_positions=model.config.n_positions,
+        n_embd=sizes["n_embd"],
+        n_layer=model.config.n_layer,
+        n_head=sizes["n_head"],
+        n_inner=sizes["n_inner"],
+        activation_function=model.config.activation_function,
+    )
     return random_model(config, model.backend, model.dtype, "empty")
 
 
@@ -198,9 +203,15 @@ def measure_forwards(
                 {kind: seconds[f"{kind} {m}"] for kind in set(KINDS.values())}, machine.peak(model.dtype)
             )
             return predict(
-                counts[m], machine, model.dtype, rows=m, context=context, bandwidth=bandwidth, rates=rates,
+                counts[m],
+                machine,
+                model.dtype,
+                rows=m,
+                context=context,
+                bandwidth=bandwidth,
+                rates=rates,
                 overhead_s=seconds[f"empty {m}"],
-            )  # fmt: skip
+            )
 
         middle = {name: statistics.median(values) for name, values in figures.items()}
         rounds = [dict(zip(figures, values, strict=True)) for values in zip(*figures.values(), strict=True)]

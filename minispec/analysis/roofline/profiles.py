@@ -20,7 +20,11 @@ def _machine(
 ) -> Machine:
     peaks = dict.fromkeys(("float16", "bfloat16", "int8"), half_tflops * _TERA)
     return Machine(
-        name, [(1, bandwidth_gb * _GIGA)], {"float32": single_tflops * _TERA, **peaks}, int(memory_gb * _GIGA), source
+        name=name,
+        ladder=[(1, bandwidth_gb * _GIGA)],
+        peak_flops_per_s={"float32": single_tflops * _TERA, **peaks},
+        memory_bytes=int(memory_gb * _GIGA),
+        source=source,
     )
 
 
@@ -37,15 +41,23 @@ PROFILES: dict[str, Machine] = {
         _machine("tpu-v4", 1200, 32, 275, 275, "Google Cloud TPU v4 page; bfloat16 products, also for float32"),
         _machine("m2-max", 400, 96, 13.6, 13.6, "Apple: 400 GB/s, 96 GB; 38 GPU cores, rate as widely reported"),
         _machine(
-            "ddr5-desktop", 89.6, 64, 2.3, 2.3,
+            "ddr5-desktop",
+            89.6,
+            64,
+            2.3,
+            2.3,
             "computed: two channels of DDR5-5600; 16 cores x 32 operations per cycle x 4.5 GHz, in float32",
         ),
         _machine(
-            "epyc-9654", 460.8, 768, 7.4, 7.4,
+            "epyc-9654",
+            460.8,
+            768,
+            7.4,
+            7.4,
             "computed: twelve channels of DDR5-4800; 96 cores x 32 operations per cycle x 2.4 GHz, in float32",
         ),
     )
-}  # fmt: skip
+}
 """Machines by name."""
 
 

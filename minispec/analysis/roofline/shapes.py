@@ -49,9 +49,16 @@ class Shape:
     def from_config(cls, config: GPT2Config, name: str) -> Shape:
         """Return the shape of a GPT-2."""
         return cls(
-            name, config.vocab_size, config.n_positions, config.n_embd, config.n_layer, config.n_head, config.n_inner,
-            config.n_head, tied=config.tie_word_embeddings,
-        )  # fmt: skip
+            name=name,
+            vocab_size=config.vocab_size,
+            n_positions=config.n_positions,
+            n_embd=config.n_embd,
+            n_layer=config.n_layer,
+            n_head=config.n_head,
+            n_inner=config.n_inner,
+            n_kv_head=config.n_head,
+            tied=config.tie_word_embeddings,
+        )
 
     @property
     def head_size(self) -> int:
@@ -85,16 +92,37 @@ class Shape:
 
 def _gpt2(name: str, n_layer: int, n_embd: int, n_head: int) -> Shape:
     source = "Radford et al. 2019, table 2, as published (head count from the released configs)"
-    return Shape(name, 50257, 1024, n_embd, n_layer, n_head, 4 * n_embd, n_head, source=source)
+    return Shape(
+        name=name,
+        vocab_size=50257,
+        n_positions=1024,
+        n_embd=n_embd,
+        n_layer=n_layer,
+        n_head=n_head,
+        n_inner=4 * n_embd,
+        n_kv_head=n_head,
+        source=source,
+    )
 
 
 def _llama(
     name: str, vocab: int, context: int, n_embd: int, n_layer: int, heads: tuple[int, int], n_inner: int, source: str
 ) -> Shape:
     return Shape(
-        name, vocab, context, n_embd, n_layer, heads[0], n_inner, heads[1], gated=True, biased=False, tied=False,
-        learned_positions=False, source=source,
-    )  # fmt: skip
+        name=name,
+        vocab_size=vocab,
+        n_positions=context,
+        n_embd=n_embd,
+        n_layer=n_layer,
+        n_head=heads[0],
+        n_inner=n_inner,
+        n_kv_head=heads[1],
+        gated=True,
+        biased=False,
+        tied=False,
+        learned_positions=False,
+        source=source,
+    )
 
 
 _LLAMA_2 = "Touvron et al. 2023, Llama 2, and the released configs"
@@ -149,6 +177,11 @@ def to_config(shape: Shape) -> GPT2Config:
             f"Try --machine h100 --shape {shape.name}, or --shape gpt2"
         )
     return GPT2Config(
-        shape.vocab_size, shape.n_positions, shape.n_embd, shape.n_layer, shape.n_head, shape.n_inner,
+        vocab_size=shape.vocab_size,
+        n_positions=shape.n_positions,
+        n_embd=shape.n_embd,
+        n_layer=shape.n_layer,
+        n_head=shape.n_head,
+        n_inner=shape.n_inner,
         tie_word_embeddings=shape.tied,
-    )  # fmt: skip
+    )

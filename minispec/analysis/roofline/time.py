@@ -143,7 +143,14 @@ def predict(
         return PartTime(part, reading, part.flops / (rates or {}).get(part.name, peak))
 
     return Prediction(
-        rows, batch, context, footprint, bandwidth, peak, tuple(timed(part) for part in parts), overhead_s
+        rows=rows,
+        batch=batch,
+        context=context,
+        footprint_bytes=footprint,
+        bandwidth_bytes_per_s=bandwidth,
+        peak_flops_per_s=peak,
+        parts=tuple(timed(part) for part in parts),
+        overhead_s=overhead_s,
     )
 
 

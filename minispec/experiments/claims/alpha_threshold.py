@@ -25,10 +25,14 @@ def measure(setting: Setting) -> Figures:
         speedups = [charged_speedup(runs[a], c, flat(v)).value for a in ALPHAS]
         found.append(
             {
-                "c": c, "v": v, "speedups": speedups, "formula": alpha_for_speedup(1.0, GAMMA, c, v),
-                "measured": _crossing(speedups), "for_1.5x": alpha_for_speedup(1.5, GAMMA, c, v),
+                "c": c,
+                "v": v,
+                "speedups": speedups,
+                "formula": alpha_for_speedup(1.0, GAMMA, c, v),
+                "measured": _crossing(speedups),
+                "for_1.5x": alpha_for_speedup(1.5, GAMMA, c, v),
             }
-        )  # fmt: skip
+        )
     return {"alphas": ALPHAS, "costs": found}
 
 
@@ -70,10 +74,12 @@ def conclude(figures: Figures) -> Conclusion:
 def chart(figures: Figures) -> Chart:
     """Draw the speedup over alpha for each pair of costs."""
     return Chart(
-        "Where speculation breaks even, γ = 5", "α", "speedup, charged",
+        "Where speculation breaks even, γ = 5",
+        "α",
+        "speedup, charged",
         tuple(Curve(f"c = {f['c']}, v = {f['v']}", figures["alphas"], f["speedups"]) for f in figures["costs"]),
         lines=(("plain decoding", 1.0),),
-    )  # fmt: skip
+    )
 
 
 EXPERIMENT = Experiment(

@@ -50,11 +50,18 @@ def predict() -> dict[str, Any]:
     shapes = [get_shape(name) for name in PAIR]
     points = {
         card: over_batches(
-            shapes[0], PROFILES[card], PREDICTED, context=CONTEXT, storage=Storage("float16"), kv_bytes=2, gamma=GAMMA,
-            alpha=ALPHA, draft=shapes[1],
+            shapes[0],
+            PROFILES[card],
+            PREDICTED,
+            context=CONTEXT,
+            storage=Storage("float16"),
+            kv_bytes=2,
+            gamma=GAMMA,
+            alpha=ALPHA,
+            draft=shapes[1],
         )
         for card in CARDS
-    }  # fmt: skip
+    }
     return {
         "predicted": {card: [point.speedup for point in found] for card, found in points.items()},
         "cost_ratio": points[CARDS[0]][0].cost_ratio,
@@ -104,10 +111,13 @@ def chart(figures: Figures) -> Chart:
     """Draw the predictions."""
     curves = {**figures["predicted"], "this machine, from rows": figures["from_rows_here"]}
     return Chart(
-        f"Predicted speedup by batch (α {ALPHA}, γ {GAMMA})", "sequences decoded together", "plain / speculative",
+        f"Predicted speedup by batch (α {ALPHA}, γ {GAMMA})",
+        "sequences decoded together",
+        "plain / speculative",
         tuple(Curve(name, PREDICTED[: len(curve)], curve) for name, curve in curves.items()),
-        lines=(("plain", 1.0),), log_x=True,
-    )  # fmt: skip
+        lines=(("plain", 1.0),),
+        log_x=True,
+    )
 
 
 EXPERIMENT = Experiment(

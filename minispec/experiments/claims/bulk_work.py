@@ -46,10 +46,13 @@ def conclude(figures: Figures) -> Conclusion:
 def chart(figures: Figures) -> Chart:
     """Draw the speedups."""
     return Chart(
-        "The best draft length, by batch", "sequences decoded together", "plain / speculative",
+        "The best draft length, by batch",
+        "sequences decoded together",
+        "plain / speculative",
         tuple(Curve(name, BATCHES, curve) for name, curve in figures["drafts"].items()),
-        lines=(("plain", 1.0),), log_x=True,
-    )  # fmt: skip
+        lines=(("plain", 1.0),),
+        log_x=True,
+    )
 
 
 EXPERIMENT = Experiment(

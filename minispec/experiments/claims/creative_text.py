@@ -44,10 +44,12 @@ def measure(setting: Setting) -> Figures:
         whole = [[value for third in thirds for value in third[i]] for i in range(len(thirds[0]))]
         found.append(
             {
-                "domain": domain, "thirds": [clustered(third) for third in thirds], "fall": fall,
+                "domain": domain,
+                "thirds": [clustered(third) for third in thirds],
+                "fall": fall,
                 "all": clustered(whole, of=len(DOMAINS)),
             }
-        )  # fmt: skip
+        )
     by_temperature = [
         alpha([r for d in DOMAINS for r in decode_all(d, scale.prompts, scale.tokens, temperature=t)])
         for t in TEMPERATURES
@@ -93,11 +95,11 @@ def chart(figures: Figures) -> Chart:
     """Draw acceptance over entropy."""
     middles = [0.5 * (a + b) for a, b in pairwise(EDGES)]
     return Chart(
-        "Acceptance and how sure the target is", "entropy of the target, nats", "Σ min(p, q)",
-        (
-            with_errors("all texts", middles, figures["bins"]),
-        ),
-    )  # fmt: skip
+        "Acceptance and how sure the target is",
+        "entropy of the target, nats",
+        "Σ min(p, q)",
+        (with_errors("all texts", middles, figures["bins"]),),
+    )
 
 
 EXPERIMENT = Experiment(

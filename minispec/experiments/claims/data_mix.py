@@ -61,7 +61,8 @@ def conclude(figures: Figures) -> Conclusion:
         "None.",
         f"Drafts of 0.6M parameters on {figures['tokens'] / 1e6:.1f}M tokens or four times as many, each seen once; α "
         "at "
-        "temperature 1, two seeds and their range:" + table(("trained on", "mean α", *DOMAINS), rows)
+        "temperature 1, two seeds and their range:"
+        + table(("trained on", "mean α", *DOMAINS), rows)
         + f"\n\nThe mix gains {figures['of_mix'][0]:+.3f}, four times the data {figures['of_data'][0]:+.3f}; small mix "
         f"against fourfold stories: {lead.value:+.3f} ({lead.low:+.3f} to {lead.high:+.3f}).",
         Finding(
@@ -72,18 +73,21 @@ def conclude(figures: Figures) -> Conclusion:
                 False: "Four times the data of one kind served the three kinds of text better than the mix: such young "
                 "drafts lack the basics, which any text teaches.",
                 None: "The seeds disagree.",
-            }[clear] + " For drafts this young; what it is for one trained on billions of tokens is not tested.",
+            }[clear]
+            + " For drafts this young; what it is for one trained on billions of tokens is not tested.",
         ),
-    )  # fmt: skip
+    )
 
 
 def chart(figures: Figures) -> Chart:
     """Draw mean alpha."""
     return Chart(
-        "Mix and amount of data, drafts of 0.6M", "trained on", "mean α over three kinds of text",
+        "Mix and amount of data, drafts of 0.6M",
+        "trained on",
+        "mean α over three kinds of text",
         (with_errors("two seeds", (), list(figures["alpha"].values())),),
         categories=list(figures["alpha"]),
-    )  # fmt: skip
+    )
 
 
 EXPERIMENT = Experiment(

@@ -27,10 +27,15 @@ def conclude(figures: Figures) -> Conclusion:
         f"{f['domain']} at {f['temperature']:g}": inside(f["alpha"], *CLAIMED[f["domain"]]) for f in figures["cases"]
     }
     rows = [
-        (f["domain"], f["temperature"], Interval(*f["alpha"]), f"{f['rate']:.2f}",
-         "{:.0%} to {:.0%}".format(*CLAIMED[f["domain"]]))
+        (
+            f["domain"],
+            f["temperature"],
+            Interval(*f["alpha"]),
+            f"{f['rate']:.2f}",
+            "{:.0%} to {:.0%}".format(*CLAIMED[f["domain"]]),
+        )
         for f in figures["cases"]
-    ]  # fmt: skip
+    ]
     order = {
         t: " > ".join(
             f["domain"] for f in sorted(figures["cases"], key=lambda f: -f["alpha"][0]) if f["temperature"] == t
@@ -56,14 +61,15 @@ def conclude(figures: Figures) -> Conclusion:
 def chart(figures: Figures) -> Chart:
     """Draw alpha by domain."""
     return Chart(
-        "Acceptance by kind of text, bundled pair", "claimed: stories 0.50–0.65, code 0.70–0.80, questions 0.60–0.75",
+        "Acceptance by kind of text, bundled pair",
+        "claimed: stories 0.50–0.65, code 0.70–0.80, questions 0.60–0.75",
         "α",
         tuple(
             with_errors(f"temperature {t:g}", (), [f["alpha"] for f in figures["cases"] if f["temperature"] == t])
             for t in TEMPERATURES
         ),
         categories=DOMAINS,
-    )  # fmt: skip
+    )
 
 
 EXPERIMENT = Experiment(

@@ -55,11 +55,15 @@ def measure(setting: Setting) -> Figures:
 def conclude(figures: Figures) -> Conclusion:
     """Each start says whether it gains 20 % or more, with every seed; the tally is the verdict."""
     rows = [
-        (f["start"], f"{f['before'][0]:.3f}", f"{f['after'][0]:.3f}",
-         f"{f['gain'][0]:+.0%} ({f['gain'][1]:+.0%} to {f['gain'][2]:+.0%})",
-         ", ".join(f"{domain} {change[0]:+.0%}" for domain, change in f["elsewhere"].items()))
+        (
+            f["start"],
+            f"{f['before'][0]:.3f}",
+            f"{f['after'][0]:.3f}",
+            f"{f['gain'][0]:+.0%} ({f['gain'][1]:+.0%} to {f['gain'][2]:+.0%})",
+            ", ".join(f"{domain} {change[0]:+.0%}" for domain, change in f["elsewhere"].items()),
+        )
         for f in figures["starts"]
-    ]  # fmt: skip
+    ]
     gains = [f["gain"][0] for f in figures["starts"]]
     return Conclusion(
         "None for the gain itself; it depends on how much of the domain the draft already knows.",
@@ -80,10 +84,12 @@ def chart(figures: Figures) -> Chart:
     """Draw alpha before and after."""
     found = figures["starts"]
     return Chart(
-        "Tuning a draft on code", "what the draft knew before", "α on code",
+        "Tuning a draft on code",
+        "what the draft knew before",
+        "α on code",
         tuple(with_errors(when, (), [f[when] for f in found]) for when in ("before", "after")),
         categories=[f["start"] for f in found],
-    )  # fmt: skip
+    )
 
 
 EXPERIMENT = Experiment(

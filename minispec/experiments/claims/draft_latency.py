@@ -155,11 +155,13 @@ def conclude(figures: Figures) -> Conclusion:
 def chart(figures: Figures) -> Chart:
     """Draw the speedups."""
     return Chart(
-        "The same draft slower, worse, and other drafts", "draft", "plain / speculative, temperature 1",
+        "The same draft slower, worse, and other drafts",
+        "draft",
+        "plain / speculative, temperature 1",
         (with_errors("speedup", (), [f["speedup"] for f in figures["drafts"]]),),
         categories=[f["draft"].replace("draft-", "").replace(", ", "\n") for f in figures["drafts"]],
         lines=(("plain", 1.0),),
-    )  # fmt: skip
+    )
 
 
 EXPERIMENT = Experiment(

@@ -39,10 +39,13 @@ def conclude(figures: Figures) -> Conclusion:
 def chart(figures: Figures) -> Chart:
     """Draw the speedups."""
     return Chart(
-        f"A draft of α = {ALPHA}, γ = {GAMMA}", "costs", "plain / speculative",
+        f"A draft of α = {ALPHA}, γ = {GAMMA}",
+        "costs",
+        "plain / speculative",
         (Curve("formula", (), [f["speedup"] for f in figures["cases"]]),),
-        categories=[f"c {c}, v {v}" for c, v in COSTS], lines=(("plain", 1.0),),
-    )  # fmt: skip
+        categories=[f"c {c}, v {v}" for c, v in COSTS],
+        lines=(("plain", 1.0),),
+    )
 
 
 EXPERIMENT = Experiment(

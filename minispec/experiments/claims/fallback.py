@@ -56,16 +56,19 @@ def conclude(figures: Figures) -> Conclusion:
             + " and ".join(f"{found['5+fallback']:.2f}" for found in useless)
             + ". A policy that adapts the draft length does nearly the same by itself.",
         ),
-    )  # fmt: skip
+    )
 
 
 def chart(figures: Figures) -> Chart:
     """Draw the costs by policy."""
     return Chart(
-        "Simulated cost per token", "policy", "cost, plain steps",
+        "Simulated cost per token",
+        "policy",
+        "cost, plain steps",
         tuple(Curve(name, (), [found[p] for p in POLICIES]) for name, found in figures["costs"].items()),
-        categories=POLICIES, lines=(("plain", 1.0),),
-    )  # fmt: skip
+        categories=POLICIES,
+        lines=(("plain", 1.0),),
+    )
 
 
 EXPERIMENT = Experiment(

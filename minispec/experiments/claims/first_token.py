@@ -21,12 +21,15 @@ def measure(setting: Setting) -> Figures:
     lengths = LENGTHS if scale.long > 100 else LENGTHS[:1]
     found = []
     for length in lengths:
-        turned = [text[i * len(text) // scale.prompts :] + text[: i * len(text) // scale.prompts]
-                  for i in range(scale.prompts)]  # fmt: skip
+        turned = [
+            text[i * len(text) // scale.prompts :] + text[: i * len(text) // scale.prompts]
+            for i in range(scale.prompts)
+        ]
         texts = [(one * (1 + length // len(one)))[:length] for one in turned]
         ways: dict[str, dict[str, Any]] = {
-            "plain": {"draft": None, "temperature": 0.0}, "speculative": {"gamma": GAMMA, "temperature": 0.0},
-        }  # fmt: skip
+            "plain": {"draft": None, "temperature": 0.0},
+            "speculative": {"gamma": GAMMA, "temperature": 0.0},
+        }
         times = time_texts(ways, texts, 16, scale.text_rounds)
         plain, fast = ([[one.ttft_s or 0.0 for one in rounds] for rounds in times.metrics[way]] for way in ways)
         found.append({"prompt": length, "gain": known(paired_ratio(plain, fast, simultaneous(len(lengths))))})
@@ -55,11 +58,13 @@ def conclude(figures: Figures) -> Conclusion:
 def chart(figures: Figures) -> Chart:
     """Draw the ratio over the prompt's length."""
     return Chart(
-        "Time to first token, γ = 5", "prompt, tokens", "plain / speculative",
+        "Time to first token, γ = 5",
+        "prompt, tokens",
+        "plain / speculative",
         (with_errors("bundled pair", (), [f["gain"] for f in figures["lengths"]]),),
         categories=[str(f["prompt"]) for f in figures["lengths"]],
         lines=(("as soon as plain", 1.0),),
-    )  # fmt: skip
+    )
 
 
 EXPERIMENT = Experiment(

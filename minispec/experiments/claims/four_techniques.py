@@ -36,8 +36,11 @@ def measure(setting: Setting) -> Figures:
         target, draft = (models[name, int8, fused] for name in (TARGET, DRAFT))
         target.backend.warm_up()
         ways[_name(speculation, int8, fused)] = {
-            "target": target, "draft": draft if speculation else None, "gamma": GAMMA, "temperature": 0.0,
-        }  # fmt: skip
+            "target": target,
+            "draft": draft if speculation else None,
+            "gamma": GAMMA,
+            "temperature": 0.0,
+        }
     times = time_texts(ways, texts, tokens, scale.text_rounds)
     return {
         "over_none": {name: times.faster("none", name) for name in ways},
@@ -76,11 +79,13 @@ def conclude(figures: Figures) -> Conclusion:
 def chart(figures: Figures) -> Chart:
     """Draw the eight corners."""
     return Chart(
-        "Three techniques in all combinations", "on", "times as fast as none",
+        "Three techniques in all combinations",
+        "on",
+        "times as fast as none",
         (with_errors("greedy, three kinds of text", (), list(figures["over_none"].values())),),
         categories=[name.replace(" + ", "\n") for name in figures["over_none"]],
         lines=(("none", 1.0),),
-    )  # fmt: skip
+    )
 
 
 EXPERIMENT = Experiment(

@@ -12,7 +12,9 @@ from minispec.model import GPT2Config
 from minispec.viz.plots.claims import Chart, Curve
 
 BACKENDS = ("numba", "panel")
-CONFIG = GPT2Config(512, 128, 64, 3, 4, 256, "gelu_new")
+CONFIG = GPT2Config(
+    vocab_size=512, n_positions=128, n_embd=64, n_layer=3, n_head=4, n_inner=256, activation_function="gelu_new"
+)
 TOKENS = 96
 
 
@@ -25,11 +27,13 @@ def measure(setting: Setting) -> Figures:
         logits = np.asarray(random_model(CONFIG, get_backend(name)).logits(tokens))
         found.append(
             {
-                "backend": name, "same_bits": int((logits == reference).all(1).sum()), "rows": len(logits),
+                "backend": name,
+                "same_bits": int((logits == reference).all(1).sum()),
+                "rows": len(logits),
                 "difference": float(np.abs(logits - reference).max() / reference.std()),
                 "same_argmax": int((logits.argmax(1) == reference.argmax(1)).sum()),
             }
-        )  # fmt: skip
+        )
     return {"cases": found}
 
 
@@ -60,10 +64,12 @@ def conclude(figures: Figures) -> Conclusion:
 def chart(figures: Figures) -> Chart:
     """Draw the differences."""
     return Chart(
-        "Fused kernels against operations one at a time", "backend", "largest difference / spread of logits",
+        "Fused kernels against operations one at a time",
+        "backend",
+        "largest difference / spread of logits",
         (Curve("random weights", (), [f["difference"] for f in figures["cases"]]),),
         categories=[f["backend"] for f in figures["cases"]],
-    )  # fmt: skip
+    )
 
 
 EXPERIMENT = Experiment(

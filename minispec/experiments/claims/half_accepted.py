@@ -38,10 +38,13 @@ def conclude(figures: Figures) -> Conclusion:
     rows = [
         (c, Interval(*a), f"{best:.2f}", Interval(*r))
         for c, a, best, r in zip(
-            figures["costs"], figures["speedups"]["alpha"], figures["best_at_alpha"], figures["speedups"]["rate"],
+            figures["costs"],
+            figures["speedups"]["alpha"],
+            figures["best_at_alpha"],
+            figures["speedups"]["rate"],
             strict=True,
         )
-    ]  # fmt: skip
+    ]
     largest = figures["largest_c"]
     return Conclusion(
         f"If 50 % is α, free drafts of any length give at most 2x, and 1.8x needs c ≤ {largest['alpha']:.3f} at the "
@@ -61,13 +64,15 @@ def conclude(figures: Figures) -> Conclusion:
 def chart(figures: Figures) -> Chart:
     """Draw both readings over c."""
     return Chart(
-        "“50 % acceptance” read in two ways", "c, cost of a draft token", "speedup, charged (v = 1)",
+        "“50 % acceptance” read in two ways",
+        "c, cost of a draft token",
+        "speedup, charged (v = 1)",
         (
             with_errors("accepted / drafted = 0.5", figures["costs"], figures["speedups"]["rate"]),
             with_errors("α = 0.5", figures["costs"], figures["speedups"]["alpha"]),
         ),
         lines=(("claimed", CLAIMED), ("plain", 1.0)),
-    )  # fmt: skip
+    )
 
 
 EXPERIMENT = Experiment(

@@ -71,7 +71,8 @@ def conclude(figures: Figures) -> Conclusion:
     return Conclusion(
         "P(x) = min(p, q) + (p − min(p, q)) = p, token by token, so the joint law is the target's. It says nothing "
         "about which text a given seed draws, and assumes that a verified row has the bits of a decoded one.",
-        "Texts equal to plain decoding with the same seed:" + table(("rule", "equal"), rows)
+        "Texts equal to plain decoding with the same seed:"
+        + table(("rule", "equal"), rows)
         + "\n\nTotal variation between the exact law of three tokens (every branch of the unchanged engine, a "
         "vocabulary of 3) and the target's:" + table(("rule", "distance"), laws_rows),
         Finding(
@@ -80,16 +81,18 @@ def conclude(figures: Figures) -> Conclusion:
             "ties them to the target's own noise, and in greedy decoding because this engine's kernels do not depend "
             "on the number of rows. “Typical” and “lenient” acceptance are not lossless.",
         ),
-    )  # fmt: skip
+    )
 
 
 def chart(figures: Figures) -> Chart:
     """Draw the distances."""
     return Chart(
-        "Distance of the output's law from the target's", "rule", "total variation",
+        "Distance of the output's law from the target's",
+        "rule",
+        "total variation",
         (Curve("three tokens, vocabulary of 3", (), [figures["distance"][rule] for rule in RULES]),),
         categories=RULES,
-    )  # fmt: skip
+    )
 
 
 EXPERIMENT = Experiment(

@@ -20,15 +20,25 @@ def measure(setting: Setting) -> Figures:
     found = []
     for target, draft in PAIRS:
         (point,) = over_batches(
-            get_shape(target), get_profile(CARD), [1], context=512, storage=Storage("float16"), kv_bytes=2, gamma=GAMMA,
-            alpha=ALPHA, draft=get_shape(draft),
-        )  # fmt: skip
+            get_shape(target),
+            get_profile(CARD),
+            [1],
+            context=512,
+            storage=Storage("float16"),
+            kv_bytes=2,
+            gamma=GAMMA,
+            alpha=ALPHA,
+            draft=get_shape(draft),
+        )
         found.append(
             {
-                "target": target, "draft": draft, "billions": get_shape(target).num_parameters / 1e9,
-                "c": point.cost_ratio, "speedup": point.speedup,
+                "target": target,
+                "draft": draft,
+                "billions": get_shape(target).num_parameters / 1e9,
+                "c": point.cost_ratio,
+                "speedup": point.speedup,
             }
-        )  # fmt: skip
+        )
     return {"pairs": found}
 
 
@@ -58,10 +68,13 @@ def conclude(figures: Figures) -> Conclusion:
 def chart(figures: Figures) -> Chart:
     """Draw the speedups."""
     return Chart(
-        "Pairs of several sizes, predicted", "target\ndraft", "plain / speculative",
+        "Pairs of several sizes, predicted",
+        "target\ndraft",
+        "plain / speculative",
         (Curve("formula", (), [f["speedup"] for f in figures["pairs"]]),),
-        categories=[f"{f['target']}\n{f['draft']}" for f in figures["pairs"]], lines=(("plain", 1.0),),
-    )  # fmt: skip
+        categories=[f"{f['target']}\n{f['draft']}" for f in figures["pairs"]],
+        lines=(("plain", 1.0),),
+    )
 
 
 EXPERIMENT = Experiment(

@@ -47,10 +47,12 @@ def conclude(figures: Figures) -> Conclusion:
     fall = Interval(*figures["fall"])
     clear = above(fall, 0.0)
     rows = [
-        (f"{i * figures['tokens'] // PARTS} to {(i + 1) * figures['tokens'] // PARTS}",
-         *(Interval(*figures["drafts"][name][i]) for name in (DRAFT, SMALL_DRAFT)))
+        (
+            f"{i * figures['tokens'] // PARTS} to {(i + 1) * figures['tokens'] // PARTS}",
+            *(Interval(*figures["drafts"][name][i]) for name in (DRAFT, SMALL_DRAFT)),
+        )
         for i in range(PARTS)
-    ]  # fmt: skip
+    ]
     return Conclusion(
         "None for acceptance. The cost side is known: reading the caches grows with the context for draft and target "
         "alike, and the target's verifying forward reads its cache once for all rows.",
@@ -68,9 +70,11 @@ def chart(figures: Figures) -> Chart:
     """Draw acceptance along the text."""
     middles = [(i + 0.5) * figures["tokens"] / PARTS for i in range(PARTS)]
     return Chart(
-        "Acceptance along a text", "tokens into the text", "Σ min(p, q)",
+        "Acceptance along a text",
+        "tokens into the text",
+        "Σ min(p, q)",
         tuple(with_errors(name, middles, found) for name, found in figures["drafts"].items()),
-    )  # fmt: skip
+    )
 
 
 EXPERIMENT = Experiment(

@@ -68,14 +68,16 @@ def chart(figures: Figures) -> Chart:
     """Draw tokens per forward over gamma."""
     found, gammas = figures["by_gamma"], list(GAMMAS)
     return Chart(
-        "Tokens per target forward", "γ", "τ",
+        "Tokens per target forward",
+        "γ",
+        "τ",
         (
             Curve("γ + 1", gammas, [g + 1 for g in gammas], look="dashed"),
             Curve("target drafts for itself", gammas, [f["self"][1] for f in found], look="points"),
             Curve("α = 0.95", gammas, [f["0.95"] for f in found]),
             Curve("α = 0.8", gammas, [f["0.8"] for f in found]),
         ),
-    )  # fmt: skip
+    )
 
 
 EXPERIMENT = Experiment(

@@ -24,11 +24,24 @@ def measure(setting: Setting) -> Figures:
     speedups = {}
     for factor in FACTORS:
         peak = card.peak("float16")
-        machine = Machine(f"{CARD} x {factor}", [(1, factor * card.bandwidth(1))], {"float16": peak}, None, "what if")
+        machine = Machine(
+            name=f"{CARD} x {factor}",
+            ladder=[(1, factor * card.bandwidth(1))],
+            peak_flops_per_s={"float16": peak},
+            memory_bytes=None,
+            source="what if",
+        )
         points = over_batches(
-            target, machine, BATCHES, context=CONTEXT, storage=Storage("float16"), kv_bytes=2, gamma=GAMMA,
-            alpha=ALPHA, draft=draft,
-        )  # fmt: skip
+            target,
+            machine,
+            BATCHES,
+            context=CONTEXT,
+            storage=Storage("float16"),
+            kv_bytes=2,
+            gamma=GAMMA,
+            alpha=ALPHA,
+            draft=draft,
+        )
         speedups[f"{factor:g}"] = [point.speedup for point in points]
     weights = draft.num_parameters / target.num_parameters
     return {"speedups": speedups, "reads": (1 + GAMMA * weights) / tau(ALPHA, GAMMA)}
@@ -57,13 +70,16 @@ def conclude(figures: Figures) -> Conclusion:
 def chart(figures: Figures) -> Chart:
     """Draw the speedups by bandwidth."""
     return Chart(
-        "The same card with more bandwidth", "bandwidth, times that of an H100", "plain / speculative",
+        "The same card with more bandwidth",
+        "bandwidth, times that of an H100",
+        "plain / speculative",
         tuple(
             Curve(f"batch {batch}", FACTORS, [curve[i] for curve in figures["speedups"].values()])
             for i, batch in enumerate(BATCHES)
         ),
-        lines=(("plain", 1.0),), log_x=True,
-    )  # fmt: skip
+        lines=(("plain", 1.0),),
+        log_x=True,
+    )
 
 
 EXPERIMENT = Experiment(

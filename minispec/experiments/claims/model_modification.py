@@ -15,7 +15,9 @@ from minispec.generation import stream
 from minispec.model import GPT2Config
 from minispec.viz.plots.claims import Chart, Curve
 
-CONFIG = GPT2Config(64, 128, 32, 4, 2, 64, "gelu_new")
+CONFIG = GPT2Config(
+    vocab_size=64, n_positions=128, n_embd=32, n_layer=4, n_head=2, n_inner=64, activation_function="gelu_new"
+)
 DRAFTS = ("ngram", "suffix", "layerskip:k=2", "self:dtype=int8")
 PROMPT, TOKENS = tuple(range(16)), 64
 
@@ -30,11 +32,13 @@ def measure(setting: Setting) -> Figures:
         made = stream(PROMPT, draft=draft, gamma=4, **options).run()
         found.append(
             {
-                "draft": draft, "same_text": made.token_ids == plain.token_ids,
-                "same_weights": _digest(target) == before, "forwards": made.metrics.num_steps,
+                "draft": draft,
+                "same_text": made.token_ids == plain.token_ids,
+                "same_weights": _digest(target) == before,
+                "forwards": made.metrics.num_steps,
                 "tokens": made.metrics.num_tokens,
             }
-        )  # fmt: skip
+        )
     return {"cases": found}
 
 
@@ -45,10 +49,14 @@ def _digest(model: Any) -> str:
 def conclude(figures: Figures) -> Conclusion:
     """Each draft says whether it changed the target or its text; the tally is the verdict."""
     rows = [
-        (f["draft"], "yes" if f["same_text"] else "no", "yes" if f["same_weights"] else "no",
-         f"{f['tokens']} in {f['forwards']}")
+        (
+            f["draft"],
+            "yes" if f["same_text"] else "no",
+            "yes" if f["same_weights"] else "no",
+            f"{f['tokens']} in {f['forwards']}",
+        )
         for f in figures["cases"]
-    ]  # fmt: skip
+    ]
     return Conclusion(
         "The rule reads the target's laws and the draft's; it touches neither model. A draft may be any law at all: "
         "copied text, the target's own first layers, the target rounded.",
@@ -66,10 +74,13 @@ def conclude(figures: Figures) -> Conclusion:
 def chart(figures: Figures) -> Chart:
     """Draw tokens per forward."""
     return Chart(
-        "Drafts without a second model (random weights)", "draft", "tokens per target forward",
+        "Drafts without a second model (random weights)",
+        "draft",
+        "tokens per target forward",
         (Curve("greedy", (), [f["tokens"] / f["forwards"] for f in figures["cases"]]),),
-        categories=[f["draft"] for f in figures["cases"]], lines=(("plain", 1.0),),
-    )  # fmt: skip
+        categories=[f["draft"] for f in figures["cases"]],
+        lines=(("plain", 1.0),),
+    )
 
 
 EXPERIMENT = Experiment(

@@ -14,7 +14,9 @@ from minispec.viz.plots.claims import Chart, Curve
 BACKENDS = ("numpy", "numba", "panel")
 ROWS, PREFIX = 6, 40
 NEAR = 1e-4
-CONFIG = GPT2Config(512, 128, 64, 3, 4, 256, "gelu_new")
+CONFIG = GPT2Config(
+    vocab_size=512, n_positions=128, n_embd=64, n_layer=3, n_head=4, n_inner=256, activation_function="gelu_new"
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -30,11 +32,12 @@ def measure(setting: Setting) -> Figures:
         one_by_one = np.concatenate([np.asarray(model.forward([token], caches[1], 1)) for token in tokens[PREFIX:]])
         found.append(
             {
-                "backend": name, "difference": float(np.abs(at_once - one_by_one).max()),
+                "backend": name,
+                "difference": float(np.abs(at_once - one_by_one).max()),
                 "spread": float(one_by_one.std()),
                 "same_argmax": int((at_once.argmax(1) == one_by_one.argmax(1)).sum()),
             }
-        )  # fmt: skip
+        )
     return {"cases": found}
 
 
@@ -61,10 +64,12 @@ def conclude(figures: Figures) -> Conclusion:
 def chart(figures: Figures) -> Chart:
     """Draw the differences."""
     return Chart(
-        "Verified at once and decoded one by one", "backend", "largest difference / spread of logits",
+        "Verified at once and decoded one by one",
+        "backend",
+        "largest difference / spread of logits",
         (Curve("six rows", (), [f["difference"] / f["spread"] for f in figures["cases"]]),),
         categories=[f["backend"] for f in figures["cases"]],
-    )  # fmt: skip
+    )
 
 
 EXPERIMENT = Experiment(

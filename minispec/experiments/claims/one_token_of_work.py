@@ -28,10 +28,12 @@ def measure(setting: Setting) -> Figures:
         operations, read = count(gamma + 1)
         found.append(
             {
-                "gamma": gamma, "operations": operations / one[0], "bytes": read / one[1],
+                "gamma": gamma,
+                "operations": operations / one[0],
+                "bytes": read / one[1],
                 "per_token": operations_factor(0.8, gamma, 0.02),
             }
-        )  # fmt: skip
+        )
     return {"cases": found}
 
 
@@ -57,13 +59,15 @@ def conclude(figures: Figures) -> Conclusion:
 def chart(figures: Figures) -> Chart:
     """Draw both ratios."""
     return Chart(
-        "A verifying forward over one of one row", "γ", "ratio",
+        "A verifying forward over one of one row",
+        "γ",
+        "ratio",
         (
             Curve("operations", GAMMAS, [f["operations"] for f in figures["cases"]]),
             Curve("bytes read", GAMMAS, [f["bytes"] for f in figures["cases"]]),
         ),
         lines=(("one token", 1.0),),
-    )  # fmt: skip
+    )
 
 
 EXPERIMENT = Experiment(

@@ -31,24 +31,27 @@ def conclude(figures: Figures) -> Conclusion:
     return Conclusion(
         "A weight of s bytes takes part in one multiplication and one addition per token: 2/s operations per byte, 1 "
         "in 16 bits.",
-        "Operations per byte in 16 bits, by data sheets:" + table(("card", "peak / bandwidth"), rows)
+        "Operations per byte in 16 bits, by data sheets:"
+        + table(("card", "peak / bandwidth"), rows)
         + f"\n\nDecoding one token of {SHAPE} in 16 bits: {figures['decoding']:.1f}.",
         Finding(
             tally([*answers, figures["decoding"] <= HANDFUL]),
             "True of cards made for data centres, with decoding at one operation per byte rather than a handful; a "
             "consumer card may have less than a hundred.",
         ),
-    )  # fmt: skip
+    )
 
 
 def chart(figures: Figures) -> Chart:
     """Draw the ridges."""
     return Chart(
-        "Operations per byte, 16 bits", "card", "peak / bandwidth",
+        "Operations per byte, 16 bits",
+        "card",
+        "peak / bandwidth",
         (Curve("data sheet", (), list(figures["cards"].values())),),
         categories=list(figures["cards"]),
         lines=(("decoding one token", figures["decoding"]), ("“hundreds”", HUNDREDS)),
-    )  # fmt: skip
+    )
 
 
 EXPERIMENT = Experiment(

@@ -69,13 +69,15 @@ def conclude(figures: Figures) -> Conclusion:
 def chart(figures: Figures) -> Chart:
     """Draw the gain over gamma."""
     return Chart(
-        "What overlapping could gain at most, greedy", "γ", "sequential / overlapped",
+        "What overlapping could gain at most, greedy",
+        "γ",
+        "sequential / overlapped",
         tuple(
             with_errors(f"c = {c}, v = {v}", GAMMAS, [of_gamma[i] for of_gamma in _gains(figures)])
             for i, (c, v) in enumerate(figures["costs"])
         ),
         lines=(("no gain", 1.0),),
-    )  # fmt: skip
+    )
 
 
 EXPERIMENT = Experiment(

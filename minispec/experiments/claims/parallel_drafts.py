@@ -19,9 +19,14 @@ def measure(setting: Setting) -> Figures:
     found = []
     for gamma in GAMMAS:
         run = stream(
-            prompts("stories", 1)[0], target=model(TARGET), draft=model(DRAFT), gamma=gamma, temperature=0.0,
-            min_tokens=setting.scale.tokens, max_tokens=setting.scale.tokens,
-        )  # fmt: skip
+            prompts("stories", 1)[0],
+            target=model(TARGET),
+            draft=model(DRAFT),
+            gamma=gamma,
+            temperature=0.0,
+            min_tokens=setting.scale.tokens,
+            max_tokens=setting.scale.tokens,
+        )
         next(run)  # the prefill
         assert isinstance(run.drafter, ModelDrafter)
         before = run.target.num_forwards, run.drafter.session.num_forwards
@@ -45,8 +50,10 @@ def conclude(figures: Figures) -> Conclusion:
     rows = [
         (f["gamma"], f["drafted"], f["draft_forwards"], f["target_forwards"], f["tokens"]) for f in figures["cases"]
     ]
-    five = [(c, v, f"{costs[4]:.2f}", f"{6 / costs[4]:.2f}x") for (c, v), costs in
-            zip(figures["costs"], figures["full_step"], strict=True)]  # fmt: skip
+    five = [
+        (c, v, f"{costs[4]:.2f}", f"{6 / costs[4]:.2f}x")
+        for (c, v), costs in zip(figures["costs"], figures["full_step"], strict=True)
+    ]
     return Conclusion(
         "Draft token i + 1 is drawn given token i, so γ drafts of a model are γ forwards one after the other; only "
         "the *check* is one forward. A step of γ accepted drafts costs γc + v(γ + 1), not 1, and yields γ + 1 tokens, "
@@ -67,13 +74,17 @@ def chart(figures: Figures) -> Chart:
     """Draw what a fully accepted step costs."""
     gammas = list(range(1, 9))
     return Chart(
-        "A step whose drafts are all accepted", "γ", "cost, plain steps",
+        "A step whose drafts are all accepted",
+        "γ",
+        "cost, plain steps",
         (
-            *(Curve(f"γc + v, c = {c}, v = {v}", gammas, costs)
-              for (c, v), costs in zip(figures["costs"], figures["full_step"], strict=True)),
+            *(
+                Curve(f"γc + v, c = {c}, v = {v}", gammas, costs)
+                for (c, v), costs in zip(figures["costs"], figures["full_step"], strict=True)
+            ),
             Curve("as claimed", gammas, [1.0] * len(gammas), look="dashed"),
         ),
-    )  # fmt: skip
+    )
 
 
 EXPERIMENT = Experiment(

@@ -48,13 +48,18 @@ def conclude(figures: Figures) -> Conclusion:
 def chart(figures: Figures) -> Chart:
     """Draw the acceptance needed."""
     return Chart(
-        "Acceptance that the reported gains need", "c, cost of a draft token", "α, at the best γ and v = 1",
+        "Acceptance that the reported gains need",
+        "c, cost of a draft token",
+        "α, at the best γ and v = 1",
         tuple(
-            Curve(f"{wanted}x", [c for c, a in zip(COSTS, found, strict=True) if a is not None],
-                  [a for a in found if a is not None])
+            Curve(
+                f"{wanted}x",
+                [c for c, a in zip(COSTS, found, strict=True) if a is not None],
+                [a for a in found if a is not None],
+            )
             for wanted, found in figures["needed"].items()
         ),
-    )  # fmt: skip
+    )
 
 
 EXPERIMENT = Experiment(

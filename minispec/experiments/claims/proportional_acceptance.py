@@ -49,12 +49,14 @@ def conclude(figures: Figures) -> Conclusion:
 def chart(figures: Figures) -> Chart:
     """Draw acceptance and distance."""
     return Chart(
-        "Accept with min(1, k p/q)", "k", "",
+        "Accept with min(1, k p/q)",
+        "k",
+        "",
         (
             Curve("accepted", CONSTANTS, [f["accepted"] for f in figures["cases"]]),
             Curve("distance from the target's law", CONSTANTS, [f["distance"] for f in figures["cases"]]),
         ),
-    )  # fmt: skip
+    )
 
 
 EXPERIMENT = Experiment(

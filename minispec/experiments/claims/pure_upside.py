@@ -20,11 +20,19 @@ def measure(setting: Setting) -> Figures:
     found = []
     for draft, alpha in CASES:
         points = over_batches(
-            get_shape(TARGET), get_profile(CARD), BATCHES, context=512, storage=Storage("float16"), kv_bytes=2,
-            gamma=GAMMA, alpha=alpha, draft=get_shape(draft),
-        )  # fmt: skip
-        found.append({"draft": draft, "alpha": alpha, "speedups": [point.speedup for point in points],
-                      "c": points[0].cost_ratio})  # fmt: skip
+            get_shape(TARGET),
+            get_profile(CARD),
+            BATCHES,
+            context=512,
+            storage=Storage("float16"),
+            kv_bytes=2,
+            gamma=GAMMA,
+            alpha=alpha,
+            draft=get_shape(draft),
+        )
+        found.append(
+            {"draft": draft, "alpha": alpha, "speedups": [point.speedup for point in points], "c": points[0].cost_ratio}
+        )
     return {"cases": found}
 
 
@@ -50,10 +58,12 @@ def conclude(figures: Figures) -> Conclusion:
 def chart(figures: Figures) -> Chart:
     """Draw the speedups."""
     return Chart(
-        "Speculation at small batches, predicted", "batch", "plain / speculative",
+        "Speculation at small batches, predicted",
+        "batch",
+        "plain / speculative",
         tuple(Curve(f"{f['draft']}, α = {f['alpha']}", BATCHES, f["speedups"]) for f in figures["cases"]),
         lines=(("plain", 1.0),),
-    )  # fmt: skip
+    )
 
 
 EXPERIMENT = Experiment(

@@ -40,10 +40,12 @@ def conclude(figures: Figures) -> Conclusion:
 def chart(figures: Figures) -> Chart:
     """Draw what is kept."""
     return Chart(
-        "The target rounded to int8", "text", "Σ min(p, q)",
+        "The target rounded to int8",
+        "text",
+        "Σ min(p, q)",
         (with_errors("round to nearest", (), [f["kept"] for f in figures["cases"]]),),
         categories=[f["domain"] for f in figures["cases"]],
-    )  # fmt: skip
+    )
 
 
 EXPERIMENT = Experiment(

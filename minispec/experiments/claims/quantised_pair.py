@@ -18,8 +18,9 @@ def measure(setting: Setting) -> Figures:
     scale = setting.scale
     texts, tokens = of_each_kind(scale.prompts), scale.tokens // 2
     plain: dict[str, dict[str, Any]] = {
-        "plain float32": {"draft": None}, "plain int8": {"target": model(TARGET, "int8"), "draft": None},
-    }  # fmt: skip
+        "plain float32": {"draft": None},
+        "plain int8": {"target": model(TARGET, "int8"), "draft": None},
+    }
     options: dict[str, dict[str, Any]] = {
         f"{t} / {d}": {"target": model(TARGET, t), "draft": model(DRAFT, d), "gamma": GAMMA} for t, d in PAIRS
     }
@@ -68,11 +69,13 @@ def conclude(figures: Figures) -> Conclusion:
 def chart(figures: Figures) -> Chart:
     """Draw speed by formats."""
     return Chart(
-        "Formats of target / draft", "formats", "times plain float32",
+        "Formats of target / draft",
+        "formats",
+        "times plain float32",
         (with_errors("speculative", (), [f["over_plain"] for f in figures["pairs"]]),),
         categories=[f["pair"] for f in figures["pairs"]],
         lines=(("plain float32", 1.0), ("plain int8", figures["plain_int8"][0])),
-    )  # fmt: skip
+    )
 
 
 EXPERIMENT = Experiment(

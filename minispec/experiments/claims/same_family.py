@@ -68,13 +68,15 @@ def chart(figures: Figures) -> Chart:
     """Draw alpha by text."""
     found = figures["domains"]
     return Chart(
-        "Drafts of one size", "text", "α",
+        "Drafts of one size",
+        "text",
+        "α",
         (
             with_errors("the target's mix", (), [f["family"] for f in found]),
             with_errors(_stranger(figures), (), [f["stranger"] for f in found]),
         ),
         categories=[f["domain"] for f in found],
-    )  # fmt: skip
+    )
 
 
 EXPERIMENT = Experiment(

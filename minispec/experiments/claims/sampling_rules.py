@@ -25,8 +25,9 @@ def measure(setting: Setting) -> Figures:
                 )
             ]
             counts[rule, temperature] = (
-                [run.metrics.num_accepted_tokens for run in runs], [run.metrics.num_evaluated_tokens for run in runs]
-            )  # fmt: skip
+                [run.metrics.num_accepted_tokens for run in runs],
+                [run.metrics.num_evaluated_tokens for run in runs],
+            )
             found.append(
                 {
                     "temperature": temperature,
@@ -62,13 +63,15 @@ def conclude(figures: Figures) -> Conclusion:
 def chart(figures: Figures) -> Chart:
     """Draw acceptance by rule."""
     return Chart(
-        "Acceptance by rule, bundled pair", "rule", "α",
+        "Acceptance by rule, bundled pair",
+        "rule",
+        "α",
         tuple(
             with_errors(f"temperature {t}", (), [f["alpha"] for f in figures["cases"] if f["temperature"] == t])
             for t in TEMPERATURES
         ),
         categories=RULES,
-    )  # fmt: skip
+    )
 
 
 EXPERIMENT = Experiment(

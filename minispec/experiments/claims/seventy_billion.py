@@ -64,14 +64,16 @@ def chart(figures: Figures) -> Chart:
     """Draw the ceilings."""
     found = figures["formats"]
     return Chart(
-        "70B parameters on an A100 80 GB", "weights", "tokens per second",
+        "70B parameters on an A100 80 GB",
+        "weights",
+        "tokens per second",
         (
             Curve("ceiling", (), [f["ceiling"] for f in found]),
             Curve("70 % of it", (), [f["likely"] for f in found]),
         ),
         categories=[f["format"] + ("" if f["fits"] else "\n(does not fit)") for f in found],
         bands=(("claimed", LOW, HIGH),),
-    )  # fmt: skip
+    )
 
 
 EXPERIMENT = Experiment(

@@ -20,8 +20,9 @@ def measure(setting: Setting) -> Figures:
     scale = setting.scale
     texts = of_each_kind(scale.prompts)
     ways: dict[str, dict[str, Any]] = {
-        "plain": {"draft": None, "temperature": 0.0}, "speculative": {"gamma": GAMMA, "temperature": 0.0},
-    }  # fmt: skip
+        "plain": {"draft": None, "temperature": 0.0},
+        "speculative": {"gamma": GAMMA, "temperature": 0.0},
+    }
     found = []
     for length in LENGTHS if scale.repeats > 2 else LENGTHS[:4]:
         times = time_texts(ways, texts, length, scale.text_rounds)
@@ -74,14 +75,17 @@ def chart(figures: Figures) -> Chart:
     """Draw the ratios over the length."""
     lengths = [f["tokens"] for f in figures["lengths"]]
     return Chart(
-        "Speedup of short responses", "tokens of the response", "plain / speculative",
+        "Speedup of short responses",
+        "tokens of the response",
+        "plain / speculative",
         (
             with_errors("decoding alone", lengths, [f["decode"] for f in figures["lengths"]]),
             with_errors("with prefill", lengths, [f["all"] for f in figures["lengths"]]),
             Curve("formula", LENGTHS, figures["formula"], look="dashed"),
         ),
-        lines=(("plain", 1.0),), log_x=True,
-    )  # fmt: skip
+        lines=(("plain", 1.0),),
+        log_x=True,
+    )
 
 
 EXPERIMENT = Experiment(

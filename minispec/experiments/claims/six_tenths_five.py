@@ -59,14 +59,16 @@ def conclude(figures: Figures) -> Conclusion:
 def chart(figures: Figures) -> Chart:
     """Draw both readings for each pair of costs."""
     return Chart(
-        "Acceptance 0.6 with five drafts", "costs", "speedup, charged",
+        "Acceptance 0.6 with five drafts",
+        "costs",
+        "speedup, charged",
         (
             with_errors("α = 0.6", (), figures["speedups"]["alpha"]),
             with_errors("accepted / drafted = 0.6", (), figures["speedups"]["rate"]),
         ),
         categories=[f"c {c}, v {v}" for c, v in figures["costs"]],
         bands=(("claimed", 2.0, 3.0),),
-    )  # fmt: skip
+    )
 
 
 EXPERIMENT = Experiment(

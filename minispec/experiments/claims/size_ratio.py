@@ -45,12 +45,16 @@ def measure(setting: Setting) -> Figures:
         best = max((name for name in drafts if LOW <= _size(name) <= HIGH), key=lambda name: speedups[name].value)
         found += [
             {
-                "draft": name, "temperature": temperature, "size": _size(name), "speedup": speedups[name],
+                "draft": name,
+                "temperature": temperature,
+                "size": _size(name),
+                "speedup": speedups[name],
                 "alpha": alpha([decode(text, scale.tokens // 2, **ways[name]) for text in texts]),
-                "cost": times.costs("plain", name).cost_ratio, "over_best": times.faster(best, name, comparisons),
+                "cost": times.costs("plain", name).cost_ratio,
+                "over_best": times.faster(best, name, comparisons),
             }
             for name in drafts
-        ]  # fmt: skip
+        ]
     return {"cases": found}
 
 
@@ -63,10 +67,16 @@ def conclude(figures: Figures) -> Conclusion:
         answers += [above(f["speedup"], 1.0) for f in inside]
         answers += [below(f["over_best"], 1.0) for f in cases if f not in inside]
     rows = [
-        (f["draft"], "none" if not f["size"] else f"1/{1 / f['size']:.1f}", f["temperature"], f"{f['cost']:.2f}",
-         f"{f['alpha'][0]:.2f}", Interval(*f["speedup"]))
+        (
+            f["draft"],
+            "none" if not f["size"] else f"1/{1 / f['size']:.1f}",
+            f["temperature"],
+            f"{f['cost']:.2f}",
+            f"{f['alpha'][0]:.2f}",
+            Interval(*f["speedup"]),
+        )
         for f in figures["cases"]
-    ]  # fmt: skip
+    ]
     return Conclusion(
         "η depends on α and c, and size enters only through them. In print, a draft of 1/143 was the best and one of "
         "1/14 the worst of three for an 11B target (Leviathan et al. 2023, table 2).",
@@ -86,14 +96,16 @@ def chart(figures: Figures) -> Chart:
     names = list(dict.fromkeys(f["draft"] for f in figures["cases"]))
     sizes = {f["draft"]: f["size"] for f in figures["cases"]}
     return Chart(
-        "Speedup and the draft's size", "draft (size as a part of the target)", "plain / speculative",
+        "Speedup and the draft's size",
+        "draft (size as a part of the target)",
+        "plain / speculative",
         tuple(
             with_errors(f"temperature {t:g}", (), [f["speedup"] for f in figures["cases"] if f["temperature"] == t])
             for t in (0.0, 1.0)
         ),
         categories=[f"{n}\n{'none' if not sizes[n] else f'1/{1 / sizes[n]:.0f}'}" for n in names],
         lines=(("plain", 1.0),),
-    )  # fmt: skip
+    )
 
 
 EXPERIMENT = Experiment(

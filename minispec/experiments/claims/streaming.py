@@ -23,10 +23,13 @@ def measure(setting: Setting) -> Figures:
             back = sum(run.metrics.num_draft_tokens - run.metrics.num_accepted_tokens for run in runs)
             found.append(
                 {
-                    "domain": domain, "temperature": temperature, "steps": clustered(rewritten, of=6),
-                    "taken_back": 1.0 - rate(runs), "per_100": 100 * back / sum(r.metrics.num_tokens for r in runs),
+                    "domain": domain,
+                    "temperature": temperature,
+                    "steps": clustered(rewritten, of=6),
+                    "taken_back": 1.0 - rate(runs),
+                    "per_100": 100 * back / sum(r.metrics.num_tokens for r in runs),
                 }
-            )  # fmt: skip
+            )
     return {"cases": found}
 
 
@@ -52,13 +55,15 @@ def conclude(figures: Figures) -> Conclusion:
 def chart(figures: Figures) -> Chart:
     """Draw the steps that rewrite."""
     return Chart(
-        "Steps that would take back shown text", "text", "share of steps",
+        "Steps that would take back shown text",
+        "text",
+        "share of steps",
         tuple(
             with_errors(f"temperature {t:g}", (), [f["steps"] for f in figures["cases"] if f["temperature"] == t])
             for t in (0.0, 1.0)
         ),
         categories=DOMAINS,
-    )  # fmt: skip
+    )
 
 
 EXPERIMENT = Experiment(

@@ -27,25 +27,31 @@ def measure(setting: Setting) -> Figures:
     for name, draft in DRAFTS.items():
         for gamma in GAMMAS:
             runs = [
-                run for domain in DOMAINS
+                run
+                for domain in DOMAINS
                 for run in decode_all(domain, setting.scale.prompts, length, draft=draft, gamma=gamma)
-            ]  # fmt: skip
+            ]
             per_token = [sum(charged(run, C, _v)) / run.metrics.num_tokens for run in runs]
             found.append(
                 {
-                    "draft": name, "gamma": gamma, "p50": float(np.median(per_token)),
-                    "p90": float(np.quantile(per_token, 0.9)), "worst": max(per_token),
+                    "draft": name,
+                    "gamma": gamma,
+                    "p50": float(np.median(per_token)),
+                    "p90": float(np.quantile(per_token, 0.9)),
+                    "worst": max(per_token),
                     "longest_gap": gamma * C + _v(gamma + 1),
                 }
-            )  # fmt: skip
+            )
     law = {
         f"{alpha}": [
-            [steps_law(LENGTH, tokens_law(alpha, gamma)).quantile(q) * (gamma * C + _v(gamma + 1)) / LENGTH
-             for q in (0.5, 0.99)]
+            [
+                steps_law(LENGTH, tokens_law(alpha, gamma)).quantile(q) * (gamma * C + _v(gamma + 1)) / LENGTH
+                for q in (0.5, 0.99)
+            ]
             for gamma in GAMMAS
         ]
         for alpha in (0.2, 0.7)
-    }  # fmt: skip
+    }
     return {"cases": found, "law": law}
 
 
@@ -80,12 +86,17 @@ def chart(figures: Figures) -> Chart:
     curves = []
     for name in DRAFTS:
         cases = [f for f in figures["cases"] if f["draft"] == name]
-        curves += [Curve(f"{name}, {q}", GAMMAS, [f[q] for f in cases], look=look)  # type: ignore[arg-type]
-                   for q, look in (("p50", "line"), ("p90", "dashed"))]  # fmt: skip
+        curves += [
+            Curve(f"{name}, {q}", GAMMAS, [f[q] for f in cases], look=look)  # type: ignore[arg-type]
+            for q, look in (("p50", "line"), ("p90", "dashed"))
+        ]
     return Chart(
-        "Cost per token of responses of 64 tokens", "γ", "cost, plain steps", tuple(curves),
+        "Cost per token of responses of 64 tokens",
+        "γ",
+        "cost, plain steps",
+        tuple(curves),
         lines=(("plain", 1.0),),
-    )  # fmt: skip
+    )
 
 
 EXPERIMENT = Experiment(

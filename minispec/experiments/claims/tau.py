@@ -57,13 +57,15 @@ def chart(figures: Figures) -> Chart:
     """Draw tokens per forward over gamma."""
     gammas = list(range(13))
     return Chart(
-        "Tokens per target forward at α = 0.8", "γ, drafted tokens per step", "τ",
+        "Tokens per target forward at α = 0.8",
+        "γ, drafted tokens per step",
+        "τ",
         (
             Curve("formula", gammas, figures["by_gamma"]),
             Curve("engine, γ = 5", [GAMMA], [figures["engine"]], look="points"),
             Curve("claimed", [GAMMA], [CLAIMED], look="points"),
         ),
-    )  # fmt: skip
+    )
 
 
 EXPERIMENT = Experiment(

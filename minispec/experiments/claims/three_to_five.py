@@ -21,11 +21,13 @@ def measure(setting: Setting) -> Figures:
             counts = [sum(steps.count(k) for steps in full) for k in range(GAMMA + 1)]
             found.append(
                 {
-                    "domain": domain, "temperature": temperature, "tokens_per_step": tokens_per_step(runs),
+                    "domain": domain,
+                    "temperature": temperature,
+                    "tokens_per_step": tokens_per_step(runs),
                     "share": clustered([[float(k >= 3) for k in steps] for steps in full], of=6),
                     "counts": [count / max(1, sum(counts)) for count in counts],
                 }
-            )  # fmt: skip
+            )
     return {"cases": found}
 
 
@@ -57,10 +59,12 @@ def chart(figures: Figures) -> Chart:
     """Draw the shares of steps by accepted drafts."""
     shown = [f for f in figures["cases"] if f["temperature"] == 1.0]
     return Chart(
-        "Accepted drafts of five, temperature 1", "accepted in a step", "share of steps",
+        "Accepted drafts of five, temperature 1",
+        "accepted in a step",
+        "share of steps",
         tuple(Curve(f["domain"], (), f["counts"]) for f in shown),
         categories=[str(k) for k in range(GAMMA + 1)],
-    )  # fmt: skip
+    )
 
 
 EXPERIMENT = Experiment(

@@ -55,10 +55,15 @@ def conclude(figures: Figures) -> Conclusion:
     near = all(abs(p["measured"] / p["counted"] - 1.0) <= NEAR for p in pairs)
     more = all(p["measured"] > p["target_weights"] for p in pairs)
     rows = [
-        (p["draft"], *(f"{p[part] / 1e6:.1f}" for part in
-         ("target_weights", "target_cache", "draft_weights", "draft_cache", "counted", "measured")))
+        (
+            p["draft"],
+            *(
+                f"{p[part] / 1e6:.1f}"
+                for part in ("target_weights", "target_cache", "draft_weights", "draft_cache", "counted", "measured")
+            ),
+        )
         for p in pairs
-    ]  # fmt: skip
+    ]
     return Conclusion(
         "Weights of both models, and two caches of 2 · layers · width · bytes per token; verification needs room for "
         "γ + 1 more rows, no more. Nothing is shared between the two.",
@@ -67,11 +72,12 @@ def conclude(figures: Figures) -> Conclusion:
         + table(("draft", "target's weights", "cache", "draft's weights", "cache", "counted", "measured"), rows),
         Finding(
             "holds here" if near and more else "false",
-            "The draft adds " + " or ".join(f"{_share(p):.0%} ({p['draft']})" for p in pairs)
+            "The draft adds "
+            + " or ".join(f"{_share(p):.0%} ({p['draft']})" for p in pairs)
             + " to the target's memory. A large vocabulary makes "
             "small drafts larger than their layers suggest.",
         ),
-    )  # fmt: skip
+    )
 
 
 def chart(figures: Figures) -> Chart:
@@ -79,10 +85,12 @@ def chart(figures: Figures) -> Chart:
     pairs = figures["pairs"]
     parts = ("target_weights", "target_cache", "draft_weights", "draft_cache")
     return Chart(
-        "Memory of the bundled pairs", "part", "MB",
+        "Memory of the bundled pairs",
+        "part",
+        "MB",
         tuple(Curve(f"with {p['draft']}", (), [p[part] / 1e6 for part in parts]) for p in pairs),
         categories=[part.replace("_", " ") for part in parts],
-    )  # fmt: skip
+    )
 
 
 EXPERIMENT = Experiment(

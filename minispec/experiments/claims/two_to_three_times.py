@@ -25,10 +25,11 @@ def measure(setting: Setting) -> Figures:
             times = time_texts(given, prompts(domain, scale.prompts), scale.tokens // 2, scale.text_rounds)
             found.append(
                 {
-                    "domain": domain, "temperature": temperature,
+                    "domain": domain,
+                    "temperature": temperature,
                     "speedup": {str(gamma): times.faster("0", str(gamma), comparisons) for gamma in GAMMAS},
                 }
-            )  # fmt: skip
+            )
     return {"cases": found}
 
 
@@ -56,15 +57,19 @@ def conclude(figures: Figures) -> Conclusion:
 def chart(figures: Figures) -> Chart:
     """Draw the speedups at gamma 5."""
     return Chart(
-        "Measured speedup of the bundled pair, γ = 5", "text", "plain / speculative",
+        "Measured speedup of the bundled pair, γ = 5",
+        "text",
+        "plain / speculative",
         tuple(
             with_errors(
                 f"temperature {t:g}", (), [f["speedup"]["5"] for f in figures["cases"] if f["temperature"] == t]
             )
             for t in TEMPERATURES
         ),
-        categories=DOMAINS, bands=(("claimed", 2.0, 3.0),), lines=(("plain", 1.0),),
-    )  # fmt: skip
+        categories=DOMAINS,
+        bands=(("claimed", 2.0, 3.0),),
+        lines=(("plain", 1.0),),
+    )
 
 
 EXPERIMENT = Experiment(

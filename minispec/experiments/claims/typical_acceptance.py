@@ -46,14 +46,16 @@ def conclude(figures: Figures) -> Conclusion:
 def chart(figures: Figures) -> Chart:
     """Draw alpha for both drafts."""
     return Chart(
-        "Acceptance of two drafts, all prompts", "temperature", "α",
+        "Acceptance of two drafts, all prompts",
+        "temperature",
+        "α",
         tuple(
             with_errors(draft, (), [f["alpha"] for f in figures["cases"] if f["draft"] == draft])
             for draft in (DRAFT, SMALL_DRAFT)
         ),
         categories=("0", "0.8", "1"),
         bands=(("claimed", LOW, HIGH),),
-    )  # fmt: skip
+    )
 
 
 EXPERIMENT = Experiment(

@@ -46,22 +46,25 @@ def conclude(figures: Figures) -> Conclusion:
         + table(("model", *(f"m = {m}" for m in figures["rows"])), rows),
         Finding(
             tally(answers),
-            "v(6) is " + ", ".join(f"{curve[six][0]:.2f} ({name})" for name, curve in figures["curves"].items())
+            "v(6) is "
+            + ", ".join(f"{curve[six][0]:.2f} ({name})" for name, curve in figures["curves"].items())
             + ". Far cheaper than six steps; whether as cheap as one depends on machine, model and "
             "kernels, and has to be measured.",
         ),
-    )  # fmt: skip
+    )
 
 
 def chart(figures: Figures) -> Chart:
     """Draw v(m)."""
     return Chart(
-        "Cost of verifying m rows", "m, rows of the forward", "v(m)",
+        "Cost of verifying m rows",
+        "m, rows of the forward",
+        "v(m)",
         (
             *(with_errors(name, figures["rows"], curve) for name, curve in figures["curves"].items()),
             Curve("as claimed", figures["rows"], [1.0] * len(figures["rows"]), look="dashed"),
         ),
-    )  # fmt: skip
+    )
 
 
 EXPERIMENT = Experiment(

@@ -34,10 +34,14 @@ def conclude(figures: Figures) -> Conclusion:
     same = side(five["alpha"], five["rate"]) == "unclear"
     worksheet = figures["worksheet_alpha"]
     rows = [
-        (gamma, Interval(*found["alpha"]), f"{found['rate']:.3f}",
-         f"{draft_acceptance_rate(found['alpha'][0], int(gamma)):.3f}")
+        (
+            gamma,
+            Interval(*found["alpha"]),
+            f"{found['rate']:.3f}",
+            f"{draft_acceptance_rate(found['alpha'][0], int(gamma)):.3f}",
+        )
         for gamma, found in figures["by_gamma"].items()
-    ]  # fmt: skip
+    ]
     return Conclusion(
         f"r = α(1 − α^γ) / (γ(1 − α)) ≤ α. 720 of 1000 is α = {worksheet['1']:.2f} if one token was drafted at a time, "
         f"{worksheet['3']:.2f} if three, {worksheet['5']:.2f} if five, {worksheet['8']:.2f} if eight.",
@@ -56,12 +60,14 @@ def chart(figures: Figures) -> Chart:
     """Draw both rates over gamma."""
     found = [figures["by_gamma"][str(gamma)] for gamma in GAMMAS]
     return Chart(
-        "Two rates of one draft", "γ, drafted tokens per step", "rate",
+        "Two rates of one draft",
+        "γ, drafted tokens per step",
+        "rate",
         (
             with_errors("α, accepted / evaluated", GAMMAS, [f["alpha"] for f in found]),
             Curve("accepted / drafted", GAMMAS, [f["rate"] for f in found]),
         ),
-    )  # fmt: skip
+    )
 
 
 EXPERIMENT = Experiment(

@@ -45,13 +45,13 @@ def chart(figures: Figures) -> Chart:
     """Draw a bar for each pair of costs."""
     found = figures["costs"]
     return Chart(
-        "A draft of α = 0.5", "costs of a draft token and of verification", "speedup, charged",
-        (
-            with_errors("measured", (), [f["speedup"] for f in found]),
-        ),
+        "A draft of α = 0.5",
+        "costs of a draft token and of verification",
+        "speedup, charged",
+        (with_errors("measured", (), [f["speedup"] for f in found]),),
         categories=[f"c {f['c']}, v {f['v']}" for f in found],
         lines=(("plain", 1.0),),
-    )  # fmt: skip
+    )
 
 
 EXPERIMENT = Experiment(

@@ -54,13 +54,15 @@ def chart(figures: Figures) -> Chart:
     """Draw the distances."""
     found = figures["cases"]
     return Chart(
-        "What is drawn after a rejection", "vocabulary", "total variation, mean",
+        "What is drawn after a rejection",
+        "vocabulary",
+        "total variation, mean",
         (
             Curve("the target's law", (), [f["target"][0] for f in found]),
             Curve("the missing part", (), [f["rest"][0] for f in found]),
         ),
         categories=[str(f["vocabulary"]) for f in found],
-    )  # fmt: skip
+    )
 
 
 EXPERIMENT = Experiment(

@@ -45,13 +45,22 @@ def _draw_speedups(axes: Axes, benchmark: Benchmark) -> None:
         )
         for place, run in zip(places, runs, strict=True):
             axes.annotate(
-                f"γ = {run.gamma}", (place, 0.05), rotation=90, ha="center", va="bottom", fontsize=8,
+                f"γ = {run.gamma}",
+                (place, 0.05),
+                rotation=90,
+                ha="center",
+                va="bottom",
+                fontsize=8,
                 color=style.on(colour),
-            )  # fmt: skip
+            )
             axes.annotate(
-                f"{run.speedup:.2f}×", (place, run.spread[1]), xytext=(0, 3), textcoords="offset points", ha="center",
+                f"{run.speedup:.2f}×",
+                (place, run.spread[1]),
+                xytext=(0, 3),
+                textcoords="offset points",
+                ha="center",
                 fontsize=8.5,
-            )  # fmt: skip
+            )
     axes.axhline(1.0, color=style.COLOURS["grey"], linestyle=":", linewidth=1.2)
     axes.set_xticks(range(len(domains)), domains)
     axes.grid(visible=False, axis="x")

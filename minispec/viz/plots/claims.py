@@ -42,7 +42,7 @@ def with_errors(
 ) -> Curve:
     """Return a curve of figures that are (value, low, high)."""
     values, lows, highs = ([figure[i] for figure in figures] for i in range(3))
-    return Curve(label, x, values, lows, highs, look)
+    return Curve(label=label, x=x, y=values, low=lows, high=highs, look=look)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +102,17 @@ def _draw_curves(axes: Axes, chart: Chart) -> None:
         line = {"line": "-", "dashed": "--", "points": "none"}[curve.look]
         marker = "" if curve.look == "dashed" or len(curve.x) > 24 else "o"
         axes.errorbar(
-            curve.x, curve.y, yerr=_errors(curve), label=curve.label, color=colour, linestyle=line, marker=marker,
-            markersize=4, capsize=2, elinewidth=1,
-        )  # fmt: skip
+            curve.x,
+            curve.y,
+            yerr=_errors(curve),
+            label=curve.label,
+            color=colour,
+            linestyle=line,
+            marker=marker,
+            markersize=4,
+            capsize=2,
+            elinewidth=1,
+        )
 
 
 def _draw_bars(axes: Axes, chart: Chart) -> None:
@@ -112,9 +120,15 @@ def _draw_bars(axes: Axes, chart: Chart) -> None:
     for i, (curve, colour) in enumerate(zip(chart.curves, style.SERIES * 2, strict=False)):
         places = [group + (i - (len(chart.curves) - 1) / 2) * width for group in range(len(chart.categories))]
         axes.bar(
-            places, curve.y, width * 0.92, yerr=_errors(curve), label=curve.label, color=colour, capsize=2,
+            places,
+            curve.y,
+            width * 0.92,
+            yerr=_errors(curve),
+            label=curve.label,
+            color=colour,
+            capsize=2,
             error_kw={"elinewidth": 1},
-        )  # fmt: skip
+        )
     axes.set_xticks(range(len(chart.categories)), list(chart.categories))
     axes.tick_params(axis="x", labelsize=8.5 if len(chart.categories) < 6 else 7.5)
     axes.grid(axis="x", visible=False)

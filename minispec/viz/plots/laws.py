@@ -31,13 +31,22 @@ def overlap_figure(
     places = np.arange(len(shared))
     axes.bar(places, shared, color=style.COLOURS["sky"], label="min(p, q): accepted")
     axes.bar(
-        places, target_probs - shared, bottom=shared, color=style.COLOURS["orange"],
+        places,
+        target_probs - shared,
+        bottom=shared,
+        color=style.COLOURS["orange"],
         label="p − q: the residual",
-    )  # fmt: skip
+    )
     axes.bar(
-        places, draft_probs - shared, bottom=shared, color="none", edgecolor=style.COLOURS["purple"], hatch="///",
-        linewidth=0.8, label="q − p: rejected",
-    )  # fmt: skip
+        places,
+        draft_probs - shared,
+        bottom=shared,
+        color="none",
+        edgecolor=style.COLOURS["purple"],
+        hatch="///",
+        linewidth=0.8,
+        label="q − p: rejected",
+    )
     axes.set_xticks(places, labels or [str(i) for i in places])
     axes.set(ylabel="probability", title=f"accepted: Σ min(p, q) = {shared.sum():.2f}")
     figure.legend(loc="outside lower center", ncols=3)

@@ -54,27 +54,44 @@ def draw_roof(
         axes.plot(x, np.minimum(peak, x * bandwidth) / scale, color=style.COLOURS["ink"], alpha=1 - 0.4 * number)
         middle = (least * ridge) ** 0.5
         axes.annotate(
-            f"reading at {name}", (middle, middle * bandwidth / scale), xytext=(-8, 4), textcoords="offset points",
-            ha="right", fontsize=8.5,
-        )  # fmt: skip
+            f"reading at {name}",
+            (middle, middle * bandwidth / scale),
+            xytext=(-8, 4),
+            textcoords="offset points",
+            ha="right",
+            fontsize=8.5,
+        )
     axes.annotate(
-        f"arithmetic at {peak / scale:,.0f} {unit}", (most, peak / scale), xytext=(-2, 5), textcoords="offset points",
-        ha="right", fontsize=8.5,
-    )  # fmt: skip
+        f"arithmetic at {peak / scale:,.0f} {unit}",
+        (most, peak / scale),
+        xytext=(-2, 5),
+        textcoords="offset points",
+        ha="right",
+        fontsize=8.5,
+    )
     axes.axvline(ridge, color=style.COLOURS["grey"], linestyle=":", linewidth=1.2)
     axes.annotate(
-        f"ridge: {ridge:.3g}", (ridge, 0.02), xycoords=("data", "axes fraction"), xytext=(4, 0),
-        textcoords="offset points", fontsize=8.5, color=style.COLOURS["grey"],
-    )  # fmt: skip
+        f"ridge: {ridge:.3g}",
+        (ridge, 0.02),
+        xycoords=("data", "axes fraction"),
+        xytext=(4, 0),
+        textcoords="offset points",
+        fontsize=8.5,
+        color=style.COLOURS["grey"],
+    )
     intensities, rates = zip(*points.values(), strict=True)
     axes.plot(
         intensities, np.array(rates) / scale, "o-", color=style.COLOURS["blue"], linewidth=1, markersize=7, zorder=3
     )
     for name, (intensity, rate) in points.items():
         axes.annotate(
-            name, (intensity, rate / scale), xytext=(4, -13), textcoords="offset points", fontsize=8,
+            name,
+            (intensity, rate / scale),
+            xytext=(4, -13),
+            textcoords="offset points",
+            fontsize=8,
             color=style.COLOURS["blue"],
-        )  # fmt: skip
+        )
     style.plain_ticks(axes.xaxis)
     style.plain_ticks(axes.yaxis)
     axes.set_xlabel("operations per byte read")
@@ -97,9 +114,13 @@ def draw_verify_cost(axes: Axes, measured: Sequence[Measured]) -> None:
     top = max(3.0, 1.15 * max(m.verify_cost for m in measured))
     axes.set_ylim(0, top)
     axes.annotate(
-        "v(m) = m: nothing gained", (0.87 * top, 0.87 * top), xytext=(6, -3), textcoords="offset points", fontsize=8.5,
+        "v(m) = m: nothing gained",
+        (0.87 * top, 0.87 * top),
+        xytext=(6, -3),
+        textcoords="offset points",
+        fontsize=8.5,
         color=style.COLOURS["grey"],
-    )  # fmt: skip
+    )
     axes.set_xticks(rows)
     axes.set_xlabel("m, rows of one forward")
     axes.set_ylabel("v(m), time of m rows / of one")

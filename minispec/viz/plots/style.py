@@ -149,9 +149,15 @@ def note(axes: Axes, text: str) -> None:
     room = (0.13 * len(lines) + 0.08) / height
     figure.get_layout_engine().set(rect=(0, room, 1, 1 - room))
     figure.text(
-        0.1 / width, 0.08 / height, "\n".join(lines), fontsize=7.5, color=COLOURS["grey"], va="bottom",
-        linespacing=1.25, in_layout=False,
-    )  # fmt: skip
+        0.1 / width,
+        0.08 / height,
+        "\n".join(lines),
+        fontsize=7.5,
+        color=COLOURS["grey"],
+        va="bottom",
+        linespacing=1.25,
+        in_layout=False,
+    )
 
 
 def plain_ticks(axis: Axis) -> None:

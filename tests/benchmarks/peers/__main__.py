@@ -44,8 +44,11 @@ def contender(name: str, folder: Path, turns: list[str]) -> Iterator[Ask]:
     """Start a contender's process and yield what asks it; ``turns`` remembers whose turn it was last."""
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.benchmarks.peers.worker", name, str(folder)],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT,
-    )  # fmt: skip
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    )
     assert process.stdin is not None
     assert process.stdout is not None
 
@@ -129,8 +132,10 @@ def _shares(figures: Mapping[str, list[float]], num_multiply_adds: int) -> dict[
             flops = 2 * rows * num_multiply_adds
             floor = [max(r, flops / peak) for r, peak in zip(read, figures["sgemm"], strict=True)]
             shares[f"{dtype} verify {rows} / floor"] = _ratio(figures[f"minispec {dtype}: verify {rows}"], floor)
-    pairs = [("float32", peer) for peer in (*PEERS, "minispec numpy")] + [("float16", "llama.cpp f16"),
-                                                                         ("int8", "llama.cpp q8_0")]  # fmt: skip
+    pairs = [("float32", peer) for peer in (*PEERS, "minispec numpy")] + [
+        ("float16", "llama.cpp f16"),
+        ("int8", "llama.cpp q8_0"),
+    ]
     for dtype, peer in pairs:
         ours = f"minispec {dtype}"
         shares[f"{ours} decode, times faster than {peer}"] = _ratio(
@@ -188,9 +193,11 @@ def _speculation(asks: Mapping[str, Ask], rounds: int, count: int = 128) -> dict
             speedups = {g: _ratio(figures["0"], figures[str(g)]) for g in GAMMAS}
             best = max(speedups, key=lambda g: speedups[g])
             table[f"T={temperature:g} {domain}"] = {
-                "best gamma": best, "speedup over our plain": speedups[best], "speedups": speedups,
+                "best gamma": best,
+                "speedup over our plain": speedups[best],
+                "speedups": speedups,
                 "over the fastest peer": _ratio(figures[PEERS[0]], figures[str(best)]),
-            }  # fmt: skip
+            }
     return table
 
 

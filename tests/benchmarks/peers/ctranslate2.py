@@ -42,17 +42,25 @@ def run(number_format: str, folder: Path) -> None:
         transformers.logging.set_verbosity_error()
         _Converter(str(folder / "hf")).convert(str(converted), force=True)
     generator = ctranslate2.Generator(
-        str(converted), device="cpu", compute_type=number_format, inter_threads=1,
+        str(converted),
+        device="cpu",
+        compute_type=number_format,
+        inter_threads=1,
         intra_threads=len(os.sched_getaffinity(0)),
-    )  # fmt: skip
+    )
     prompt = [f"t{token}" for token in read_context(folder)]
 
     def timed(count: int) -> tuple[float, list[int]]:
         started = time.perf_counter()
         result = generator.generate_batch(
-            [prompt], max_length=count, min_length=count, sampling_topk=1, beam_size=1, include_prompt_in_result=False,
+            [prompt],
+            max_length=count,
+            min_length=count,
+            sampling_topk=1,
+            beam_size=1,
+            include_prompt_in_result=False,
             end_token=[],
-        )[0]  # fmt: skip
+        )[0]
         return time.perf_counter() - started, result.sequences_ids[0]
 
     def decode(count: int) -> dict[str, Any]:

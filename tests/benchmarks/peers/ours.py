@@ -59,9 +59,15 @@ def _generate(
     seconds, num_tokens, ids = 0.0, 0, []
     for prompt in prompts:
         run = stream(
-            prompt, target=target, draft=draft if gamma else None, gamma=gamma or 5, temperature=temperature,
-            top_p=0.95 if temperature else 1.0, max_tokens=count, seed=1,
-        )  # fmt: skip
+            prompt,
+            target=target,
+            draft=draft if gamma else None,
+            gamma=gamma or 5,
+            temperature=temperature,
+            top_p=0.95 if temperature else 1.0,
+            max_tokens=count,
+            seed=1,
+        )
         times: list[tuple[float, int]] = []
         for event in run:
             if isinstance(event, Emitted):

@@ -42,8 +42,11 @@ def prepare(shape: str, folder: Path) -> Path:
     else:
         tensors, config = _random(FULL_TARGET if shape == "full" else GPT2_124M)
         (hf / "config.json").write_text(json.dumps(config))
-    save_file({f"transformer.{name}": tensor for name, tensor in tensors.items()}, hf / "model.safetensors",
-              metadata={"format": "pt"})  # fmt: skip
+    save_file(
+        {f"transformer.{name}": tensor for name, tensor in tensors.items()},
+        hf / "model.safetensors",
+        metadata={"format": "pt"},
+    )
     context = np.random.default_rng(3).integers(1, config["vocab_size"], CONTEXT)
     (folder / "context.json").write_text(json.dumps(_text() if shape == "bundled" else context.tolist()))
     for number_format in NUMBER_FORMATS:
@@ -90,8 +93,14 @@ def _bundled(hf: Path) -> tuple[dict[str, NDArray[np.float32]], dict[str, object
 def _text() -> list[int]:
     """Return a context in the bundled pair's own language, so that its greedy text is worth comparing."""
     target = load_model("target-17m")
-    text = generate("Once upon a time there was a little girl who", target=target, draft=None, max_tokens=CONTEXT,
-                    min_tokens=CONTEXT, seed=5)  # fmt: skip
+    text = generate(
+        "Once upon a time there was a little girl who",
+        target=target,
+        draft=None,
+        max_tokens=CONTEXT,
+        min_tokens=CONTEXT,
+        seed=5,
+    )
     return list(text.token_ids)
 
 

@@ -6,8 +6,13 @@ import importlib
 import sys
 from pathlib import Path
 
-MODULES = {"minispec": "ours", "llama.cpp": "llama_cpp", "CTranslate2": "ctranslate2", "transformers": "transformers",
-           "limits": "limits"}  # fmt: skip
+MODULES = {
+    "minispec": "ours",
+    "llama.cpp": "llama_cpp",
+    "CTranslate2": "ctranslate2",
+    "transformers": "transformers",
+    "limits": "limits",
+}
 """The first word of a contender's name, and the module beside this one that runs it."""
 
 
