@@ -15,7 +15,7 @@ BACKENDS = ("panel", "numba", "numpy")
 """Names :func:`get_backend` knows, the default first."""
 
 GPU_BACKENDS = ("cupy", "cupy-blas")
-"""Those that need an NVIDIA card and CuPy, the fast one first."""
+"""Names of those that need an NVIDIA card and CuPy, the fast one first."""
 
 
 def get_backend(name: str) -> Backend:

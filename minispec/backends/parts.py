@@ -86,9 +86,9 @@ class Feed:
     visible : ndarray of shape (T, M * S or less), bool, or None
         If given, token t sees of those slots only the ones marked True (a tree's ancestors).
     num_layers : int
-        Run the first so many.
+        How many layers run, from the first on.
     num_logits : int
-        Logits are wanted of the last so many tokens.
+        Logits are wanted after this many tokens, the last ones.
     spans : dict of int to (int, int)
         Of each row, the first slot that the forward fills and the first one behind.
     """

@@ -16,13 +16,13 @@ from collections.abc import Callable
 
 _PATIENCE_S = 0.004  # how much more than allowed forwards may wait: about one time slice
 _SHARE = (
-    0.5  # of the time worked: the waiting that is allowed; on a busy machine it is 1 and more, on a quiet one near 0
+    0.5  # how much they may wait, as a share of their work: on a busy machine it is 1 and more, on a quiet one near 0
 )
 _FIRST_REST_S, _LONGEST_REST_S = 1.0, 16.0
 
 
 class WaitPolicy:
-    """Whether threads wait actively (spinning) or passively (asleep), from what forwards report.
+    """Decides from what forwards report whether threads wait actively (spinning) or passively (asleep).
 
     Active waiting is given up when forwards have waited much longer than they may, and tried again after a rest, which
     doubles as long as the machine stays busy: a try costs a forward or two that may take ten times as long.
@@ -41,7 +41,7 @@ class WaitPolicy:
         self._tried_at = self._rest_ends = self._rest_s = 0.0
 
     def observe(self, now: float, waited: float, worked: float) -> None:
-        """Take in a forward: when it ended, and how long its thread waited and worked, in seconds."""
+        """Learn from a forward when it ended, and how long its thread waited and worked, in seconds."""
         # Not "with": an interruption between taking the lock and entering the body would lock the next forward out.
         if not self._lock.acquire(blocking=False):
             return

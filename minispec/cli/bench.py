@@ -38,14 +38,14 @@ _FULL = Plan()
     "--dtype",
     type=click.Choice((*DTYPES, *DOT_DTYPES)),
     default=DTYPES[0],
-    help="In what the target's weights are kept.",
+    help="The format of the target's weights in memory.",
 )
 @option(
     "--draft-dtype",
     type=click.Choice((*DTYPES, *DOT_DTYPES)),
     default=None,
     show_default="that of --dtype",
-    help="The same for the draft.",
+    help="The format of the draft's weights.",
 )
 @threads_option
 @click.option(
@@ -70,7 +70,11 @@ _FULL = Plan()
 @option("--max-tokens", type=click.IntRange(min=2), default=_FULL.num_tokens, help="Tokens per prompt.")
 @option("--per-domain", type=click.IntRange(min=1), default=_FULL.prompts, help="Prompts per domain.")
 @option("--repeats", type=click.IntRange(min=1), default=_FULL.repeats, help="Rounds of every comparison; at least 5.")
-@click.option("--quick", is_flag=True, help="Little of everything, five rounds: seconds. To see it work, not to quote.")
+@click.option(
+    "--quick",
+    is_flag=True,
+    help="A little of everything in five rounds, which takes seconds: to see it work, not to quote.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout.")
 @click.option("--plot", type=FileName(), help="Write the figure to this file (.png, .svg or .pdf).")
 def bench(**options: Any) -> None:

@@ -23,7 +23,7 @@ _EXPECT_EQUAL = ("bit-exact", "same-seed")
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.argument("a")
 @click.argument("b")
-@click.option("--prompt", help="Where A and B are options: what to continue.")
+@click.option("--prompt", help="The text to continue, where A and B are options.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 def diff(a: str, b: str, prompt: str | None, as_json: bool) -> None:
     """Find the first token at which two runs differ, and say whether it is a tie, a rounding, another draw or a bug.

@@ -48,12 +48,16 @@ def list_(results: Path) -> None:
 
 @experiment.command()
 @click.argument("names", nargs=-1, metavar="[NAME]...")
-@click.option("--all", "everything", is_flag=True, help="All of them; those that train only with --packed.")
-@click.option("--timed/--untimed", default=None, help="With --all: only those that time this machine, or only others.")
+@click.option("--all", "everything", is_flag=True, help="Run all of them; those that train need --packed.")
 @click.option(
-    "--since", metavar="TIME", help="Measure again what is older: HH:MM (today), YYYY-MM-DDTHH:MM, or now. UTC."
+    "--timed/--untimed", default=None, help="With --all: only experiments that time this machine, or only the others."
 )
-@click.option("--quick", is_flag=True, help="Tiny settings, to see that it runs; the figures mean nothing.")
+@click.option(
+    "--since",
+    metavar="TIME",
+    help="Measure again what is older than this: HH:MM (today), YYYY-MM-DDTHH:MM, or now; in UTC.",
+)
+@click.option("--quick", is_flag=True, help="Use tiny settings, to see that it runs; the figures mean nothing.")
 @click.option(
     "--packed", type=click.Path(path_type=Path), help="Packed text to train on, as `minispec.training pack` leaves it."
 )
@@ -62,7 +66,7 @@ def list_(results: Path) -> None:
     type=click.Path(path_type=Path),
     default=Path(".work/experiments"),
     show_default=True,
-    help="Folder for drafts that are trained.",
+    help="Folder for the drafts that it trains.",
 )
 @click.option("--no-plots", is_flag=True, help="Write figures only.")
 @_results
@@ -118,7 +122,7 @@ def judge(results: Path) -> None:
 
 @experiment.command("report")
 @click.option("--write", type=FileName(), help="Write the page here instead.")
-@click.option("--partial", is_flag=True, help="Take what there is, unchecked; for results of your own.")
+@click.option("--partial", is_flag=True, help="Take the results as they are, unchecked; for results of your own.")
 @_results
 def report_command(write: Path | None, partial: bool, results: Path) -> None:
     """Print the page that the results make, as Markdown; refuse entries that are missing, edited or stale."""

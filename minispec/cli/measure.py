@@ -61,7 +61,7 @@ def _output(flag: str, what: str) -> Callable[[_Command], _Command]:
 
 @click.command()
 @click.argument("prompts", required=False, type=FileName())
-@click.option("--preset", type=click.Choice(tuple(PRESETS)), help="PROMPTS is this collection, as it is published.")
+@click.option("--preset", type=click.Choice(tuple(PRESETS)), help="Read PROMPTS as this collection is published.")
 @click.option("--prompt-key", metavar="KEY", help="PROMPTS has JSON lines with the prompt under this key.")
 @option("--target", type=Several(ModelName()), default=DEFAULT_TARGET, help="Targets, separated by commas.")
 @option(
@@ -74,7 +74,7 @@ def _output(flag: str, what: str) -> Callable[[_Command], _Command]:
 @option("--temperature", type=Several(click.FLOAT), default=str(_DEFAULTS.temperature), help="0 is greedy.")
 @option("--verify", type=Several(click.STRING), default=_DEFAULTS.verify, help="Rules that judge drafts.")
 @option("--max-tokens", type=int, default=64, help="Tokens of every run, exactly.")
-@option("--seed", type=int, default=_DEFAULTS.seed, help="Of the first prompt; the next has the next seed.")
+@option("--seed", type=int, default=_DEFAULTS.seed, help="Seed of the first prompt; the next prompt has the next seed.")
 @generation_options_without(*_FIXED)
 @click.option("--domain", help="Only prompts of this domain.")
 @click.option("--domains", is_flag=True, help="Print the figures of each domain too.")

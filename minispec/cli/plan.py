@@ -49,24 +49,26 @@ class VerifyPoint(click.ParamType):  # type: ignore[type-arg]  # generic only in
 @click.option("--alpha", type=float, help="Acceptance probability per judged draft, in [0, 1].")
 @click.option("--drafted", type=int, help="Drafted tokens of a run, with --accepted and --gamma.")
 @click.option("--accepted", type=int, help="Accepted tokens of that run.")
-@click.option("--gamma", type=int, help="With --drafted: the tokens drafted per step. Else a length to show.")
-@click.option("--cost-ratio", type=float, help="c: time per drafted token / per token of plain decoding.")
+@click.option("--gamma", type=int, help="With --drafted: the tokens drafted per step; otherwise a length to show.")
+@click.option("--cost-ratio", type=float, help="c: the time of a drafted token, as a share of a plain step.")
 @click.option(
     "--verify-cost",
     type=VerifyPoint(),
     multiple=True,
     help="v: a verifying forward in place of a one-row one, plain steps; or ROWS=V, repeated.",
 )
-@click.option("--overhead", type=float, help="o: what else a step takes more than a plain one, in plain steps.")
+@click.option("--overhead", type=float, help="o: whatever else a step takes longer than a plain one, in plain steps.")
 @click.option("--max-gamma", type=int, default=MAX_GAMMA, show_default=True, help="The longest draft to look at.")
 @click.option("--measured", is_flag=True, help="Measure alpha and costs, on the bundled prompts.")
 @click.option("--prompts", type=FileName(), help="Measure them on this file's prompts.")
 @click.option("--limit", type=click.IntRange(min=1), help="Measure on the first N prompts only.")
-@option("--target", type=ModelName(), default=DEFAULT_TARGET, help="Where it is measured: the target.")
-@option("--draft", type=ModelName(), default=DEFAULT_DRAFT, help="Where it is measured: the draft.")
-@option("--temperature", type=float, default=_DEFAULTS.temperature, help="Where it is measured: 0 is greedy.")
-@option("--max-tokens", type=int, default=64, help="Where it is measured: tokens per prompt.")
-@option("--backend", type=click.Choice((*BACKENDS, *GPU_BACKENDS)), default=BACKENDS[0], help="Where it is measured.")
+@option("--target", type=ModelName(), default=DEFAULT_TARGET, help="The target to measure.")
+@option("--draft", type=ModelName(), default=DEFAULT_DRAFT, help="The draft to measure.")
+@option("--temperature", type=float, default=_DEFAULTS.temperature, help="Temperature to measure at; 0 is greedy.")
+@option("--max-tokens", type=int, default=64, help="Tokens per prompt in the measurement.")
+@option(
+    "--backend", type=click.Choice((*BACKENDS, *GPU_BACKENDS)), default=BACKENDS[0], help="The backend to measure on."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout.")
 @click.option("--plot", "plot_file", type=FileName(), help="Draw speedup over draft length (.png, .svg, .pdf).")
 def plan(

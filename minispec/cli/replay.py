@@ -24,7 +24,7 @@ from minispec.viz.terminal import RaceView, TextView, facts, ground, legend, sty
     type=Speed(),
     default=f"{READING_SPEED:g}/s",
     show_default=True,
-    help="Tokens that appear per second, drafted ones included; with --race plain decoding's.",
+    help="Tokens per second to show, drafted ones included; with --race, those of plain decoding.",
 )
 @click.option(
     "--race",
@@ -33,8 +33,8 @@ from minispec.viz.terminal import RaceView, TextView, facts, ground, legend, sty
     metavar="PLAIN",
     help="Show this recording of plain decoding (--draft none) beside it, on one clock.",
 )
-@click.option("--html", "html_file", type=FileName(), help="Write a page that plays it, instead.")
-@click.option("--svg", "svg_file", type=FileName(), help="Write a picture of its end, instead.")
+@click.option("--html", "html_file", type=FileName(), help="Write a page that plays it instead.")
+@click.option("--svg", "svg_file", type=FileName(), help="Write a picture of its end instead.")
 def replay(run: Path, speed: float, plain_run: Path | None, html_file: Path | None, svg_file: Path | None) -> None:
     """Show RUN, a file that `minispec generate --trace RUN` wrote, at reading speed.
 

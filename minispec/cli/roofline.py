@@ -42,7 +42,7 @@ TOLERANCE = 0.2
 
 @click.command()
 @option("--target", type=ModelName(), default=DEFAULT_TARGET, help="The model to measure.")
-@option("--draft", type=ModelName(), default=DEFAULT_DRAFT, help="The draft whose memory is added.")
+@option("--draft", type=ModelName(), default=DEFAULT_DRAFT, help="The draft whose memory is added to it.")
 @option(
     "--shape",
     default=None,
@@ -60,7 +60,7 @@ TOLERANCE = 0.2
     type=click.Choice((*DTYPES, *DOT_DTYPES)),
     default=None,
     show_default="float32; float16 with --machine",
-    help="In what weights are kept.",
+    help="The format of the weights in memory.",
 )
 @option("--backend", type=click.Choice(BACKENDS), default=BACKENDS[0], help="What computes the forward.")
 @option("--context", type=click.IntRange(min=0), default=256, help="Tokens in the cache.")
@@ -68,7 +68,7 @@ TOLERANCE = 0.2
     "--rows",
     type=Several(click.IntRange(min=1)),
     default="1,2,3,4,5,6,7,8,9",
-    help="Rows per forward to measure; 1 among them.",
+    help="The numbers of rows per forward to measure; 1 must be among them.",
 )
 @option(
     "--batch",

@@ -68,7 +68,7 @@ class PagePool:
         self.clear()
 
     def clear(self) -> None:
-        """Free every page, whoever held it, and forget what was published: nobody may use his pages any more."""
+        """Free every page, whoever held it, and forget what was published: nobody may use the pages he had."""
         self._holders: Counter[int] = Counter()
         self._blank = list(range(self.num_pages))[::-1]
         self._remembered: dict[int, None] = {}  # free but published, the longest free first

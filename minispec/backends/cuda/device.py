@@ -1,4 +1,4 @@
-"""What both GPU backends share: memory on the card, and whose turn it is."""
+"""What both GPU backends share: memory on the card, and the order of work on it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class DeviceBackend(Backend):
     cupy : module
         CuPy, or what stands in for it in a test.
     stream : cupy.cuda.Stream
-        Everything this backend does on the card happens on this stream, in the order it was asked for.
+        All that this backend does on the card goes through this stream, in the order in which it was asked for.
     """
 
     dtypes = ("float32", "float16")

@@ -17,19 +17,19 @@ from minispec.backends.formats import encode
 from minispec.errors import OptionError, explain
 
 ROWS = 8
-"""Rows per block (kernels.cu)."""
+"""Rows that a block computes (kernels.cu)."""
 
 THREADS = 256
-"""Per block."""
+"""Threads of a block."""
 
 SPLIT = 64
-"""Cache slots per block of attention (kernels.cu)."""
+"""Slots of the cache that a block of attention reads (kernels.cu)."""
 
 MAX_HEAD_SIZE = 256
-"""Of attention (kernels.cu)."""
+"""The longest head that attention takes (kernels.cu)."""
 
 MAX_RECORDED_ROWS = 16
-"""Forwards of more rows are prefill: launched one by one, since their kernels are long."""
+"""The most rows of a forward that is recorded. A prefill has more: its kernels are long, and launched one by one."""
 
 KERNELS = ("linear", "attention", "embed", "layer_norm", "apply_activation")
 ACTIVATIONS = {None: 0, "gelu_new": 1, "gelu": 2, "relu": 3}
@@ -87,7 +87,7 @@ class CupyBackend(DeviceBackend):
         return np.ascontiguousarray(values, np.float32)
 
     def columns(self, matrix: Linear, indices: Index) -> Any:
-        """See :meth:`Backend.columns`; by way of the host, since the forward embeds with a kernel."""
+        """See :meth:`Backend.columns`. It goes by way of the host: the forward itself embeds with a kernel."""
         return self.place(self.unpack(matrix)[:, indices].T)
 
     def embed(self, wte: Linear, wpe: Any, tokens: Any, positions: Any) -> Any:

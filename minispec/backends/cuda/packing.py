@@ -40,7 +40,7 @@ def pack_tiles(xp: Any, weight: Any) -> Any:
 
 
 def unpack_tiles(tiles: Any, num_inputs: int, num_outputs: int) -> Any:
-    """Undo :func:`pack_tiles`; (K, N)."""
+    """Undo :func:`pack_tiles`: return the matrix, shape (K, N)."""
     if tiles.dtype == "float32":
         padded = tiles.transpose(1, 2, 0, 3).reshape(tiles.shape[1] * TILE, -1)
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 ARCHITECTURES = ("sm_80", "sm_90")
-"""What the tests compile for, on machines without a card."""
+"""The architectures that the tests compile for on machines without a card."""
 
 
 def source(primitives: str | None = None) -> str:

@@ -20,7 +20,7 @@ from minispec.jit import address_of, by_address, jit
 VECTOR, MATRIX = types.Array(types.float32, 1, "C"), types.Array(types.float32, 2, "C")
 
 PARALLEL_WORK = 60_000
-"""Below so many multiply-adds a second thread costs more than it saves: a parallel region takes 1 to 2 microseconds."""
+"""With fewer multiply-adds a second thread costs more than it saves: a parallel region takes 1 to 2 microseconds."""
 
 
 @jit(nogil=True)
