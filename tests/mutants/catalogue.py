@@ -30,7 +30,8 @@ from minispec.drafters import (
     cascade,
 )
 from minispec.drafters.synthetic import mix_to_acceptance
-from minispec.generation import Stream, api, loop
+from minispec.generation import Stream, loop
+from minispec.generation import open as opening
 from minispec.generation.held_text import HeldText
 from minispec.generation.limits import Limits
 from minispec.generation.metrics import Metrics
@@ -853,7 +854,7 @@ def _peeking(policy: type) -> Patch:
         policy().take_over(stream)
         return stream
 
-    return mock.patch.object(api, "Stream", new_stream)
+    return mock.patch.object(opening, "Stream", new_stream)
 
 
 @mutant(6, "law of rejection")
@@ -942,37 +943,37 @@ class CountsPositionsOn(TreeSession):
 @mutant(7, "law of rejection")
 def target_cache_is_not_rolled_back():
     """Rejected drafts stay in the target's cache."""
-    return mock.patch.object(api, "TreeSession", ForgetsToRollBack)
+    return mock.patch.object(opening, "TreeSession", ForgetsToRollBack)
 
 
 @mutant(7, "law of rejection")
 def target_cache_keeps_one_too_many():
     """One rejected draft stays in the target's cache."""
-    return mock.patch.object(api, "TreeSession", KeepsOneTooMany)
+    return mock.patch.object(opening, "TreeSession", KeepsOneTooMany)
 
 
 @mutant(7, "law of rejection")
 def rollback_without_assignment():
     """The trimmed list is computed and thrown away."""
-    return mock.patch.object(api, "TreeSession", NeverGoesBack)
+    return mock.patch.object(opening, "TreeSession", NeverGoesBack)
 
 
 @mutant(7, "cost of the target")
 def target_cache_keeps_one_too_few():
     """Right output; a token is fed twice per step."""
-    return mock.patch.object(api, "TreeSession", KeepsOneTooFew)
+    return mock.patch.object(opening, "TreeSession", KeepsOneTooFew)
 
 
 @mutant(7, "cost of the target")
 def target_starts_again_after_a_rejection():
     """Right output; the whole text is fed again."""
-    return mock.patch.object(api, "TreeSession", StartsAgain)
+    return mock.patch.object(opening, "TreeSession", StartsAgain)
 
 
 @mutant(7, "cost of the target")
 def slice_up_to_minus_zero():
     """tokens[:-0] empties the cache where nothing is to be dropped. Right output, wasted work."""
-    return mock.patch.object(api, "TreeSession", DropsLastTokens)
+    return mock.patch.object(opening, "TreeSession", DropsLastTokens)
 
 
 @mutant(7, "sources of rejection")
@@ -1007,7 +1008,7 @@ def the_pending_token_is_fed_twice():
 @mutant(7, "greedy identity")
 def positions_are_not_rewound():
     """Position ids count fed tokens instead of the text's."""
-    return mock.patch.object(api, "TreeSession", CountsPositionsOn)
+    return mock.patch.object(opening, "TreeSession", CountsPositionsOn)
 
 
 @mutant(7, "greedy identity")
@@ -1097,13 +1098,13 @@ def budget_counts_the_prompt():
     def limits(max_tokens, *args):
         return Limits(max(0, max_tokens - len(PROMPT)), *args)
 
-    return mock.patch.object(api, "Limits", limits)
+    return mock.patch.object(opening, "Limits", limits)
 
 
 @mutant(8, "ends")
 def budget_is_one_short():
     """The text ends one token early."""
-    return mock.patch.object(api, "Limits", lambda max_tokens, *args: Limits(max(0, max_tokens - 1), *args))
+    return mock.patch.object(opening, "Limits", lambda max_tokens, *args: Limits(max(0, max_tokens - 1), *args))
 
 
 @mutant(8, "ends")
@@ -1124,13 +1125,13 @@ def _generation(stream: Stream, change: Callable[[tuple[int, ...]], tuple[int, .
 @mutant(8, "ends")
 def the_last_slot_of_the_context_is_not_used():
     """The context limit is one too small."""
-    return mock.patch.object(api, "Limits", lambda budget, context, *args: Limits(budget, context - 1, *args))
+    return mock.patch.object(opening, "Limits", lambda budget, context, *args: Limits(budget, context - 1, *args))
 
 
 @mutant(8, "law of small window")
 def the_drafts_window_limits_the_text():
     """The context limit is the smaller model's."""
-    return mock.patch.object(api, "Limits", lambda budget, context, *args: Limits(budget, min(context, 4), *args))
+    return mock.patch.object(opening, "Limits", lambda budget, context, *args: Limits(budget, min(context, 4), *args))
 
 
 @mutant(8, "cost of the last step")
