@@ -1083,7 +1083,7 @@ def eos_in_the_prompt_ends_the_text():
     def make(rebuild):
         def wrapped(self):
             rebuild(self)
-            if set(self._prompt) & self._stopper._limits.eos_token_id:
+            if set(self.prompt_tokens) & self._stopper._limits.eos_token_id:
                 self.finish = Finish("eos")
 
         return wrapped
