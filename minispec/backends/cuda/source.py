@@ -7,6 +7,9 @@ from pathlib import Path
 ARCHITECTURES = ("sm_80", "sm_90")
 """The architectures that the tests compile for on machines without a card."""
 
+FILES = ("kernels.cu", "attention.cu", "elements.cu")
+"""The kernels, in the order in which they are joined: products and what all share, attention, and the rest."""
+
 
 def source(primitives: str | None = None) -> str:
     """Return the CUDA C++ of all kernels.
@@ -19,7 +22,7 @@ def source(primitives: str | None = None) -> str:
     folder = Path(__file__).parent
     if primitives is None:
         primitives = (folder / "primitives.cuh").read_text(encoding="utf-8")
-    return primitives + (folder / "kernels.cu").read_text(encoding="utf-8")
+    return primitives + "".join((folder / name).read_text(encoding="utf-8") for name in FILES)
 
 
 def options(dtype: str) -> tuple[str, ...]:
