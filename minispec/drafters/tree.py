@@ -105,12 +105,13 @@ class TreeDrafter:
         """Ask for the draft model's logits after each of ``nodes``; first of all, of the text alone."""
         if nodes == [-1]:
             self.session.keep(self.session.find_path(tokens[self.session.length : len(tokens) - 1]))
-            return AskTree(self.session, tokens[self.session.length :], 1, (), ())
+            return AskTree(self.session, tokens[self.session.length :], num_logits=1, nodes=(), parents=())
         assert drafted.parents is not None
         parents = [fed[drafted.parents[node]] for node in nodes]
         for node in nodes:
             fed[node] = len(fed) - 1
-        return AskTree(self.session, (), len(nodes), [drafted.tokens[node] for node in nodes], parents)
+        drawn = [drafted.tokens[node] for node in nodes]
+        return AskTree(self.session, (), num_logits=len(nodes), nodes=drawn, parents=parents)
 
     def _pick(self, probs: Probs, children: Sequence[int], coins: Coins, level: int) -> list[tuple[int, Probs]]:
         """Choose a token for each child and say what it was drawn from; fewer where the support is used up."""

@@ -89,4 +89,4 @@ def ask_target(target: TreeSession, tokens: Sequence[int], draft: Draft) -> Ask:
     pending, rows = tokens[target.length :], len(draft) + 1
     if draft.parents is None:
         return Ask(target, [*pending, *draft.tokens], rows)
-    return AskTree(target, pending, rows, draft.tokens, draft.parents)
+    return AskTree(target, pending, rows, nodes=draft.tokens, parents=draft.parents)

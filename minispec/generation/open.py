@@ -60,11 +60,11 @@ def open_stream(
         policy = recall_fallback(options.fallback, policy, (model.name, draft_name), model)
     return Stream(
         prompt_tokens,
-        session,
-        drafter,
-        sampler,
-        PhiloxNoise(options.seed) if noise is None else noise,
-        Limits(options.max_tokens, model.n_positions, options.stop, model.eos_token_id),
+        target=session,
+        drafter=drafter,
+        sampler=sampler,
+        noise=PhiloxNoise(options.seed) if noise is None else noise,
+        limits=Limits(options.max_tokens, model.n_positions, options.stop, model.eos_token_id),
         policy=policy,
         tokenizer=getattr(model, "tokenizer", None),
         verifier=verifier,
