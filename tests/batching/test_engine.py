@@ -16,7 +16,7 @@ from minispec.batching import engine as engine_module
 from minispec.contracts import Enumerator, outcome, slow_law, total_variation
 from minispec.errors import InvariantError, OptionError
 from minispec.generation import Emitted, Finished, Verified, api
-from minispec.generation.stopping import Limits
+from minispec.generation.limits import Limits
 from minispec.model.toy import TableModel
 from minispec.sampling import SamplingParams
 from minispec.verifiers import get_verifier
