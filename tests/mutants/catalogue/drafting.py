@@ -10,13 +10,24 @@ import numpy as np
 
 from minispec.drafters import (
     CascadeDrafter,
+    LayerSkipDrafter,
     ModelDrafter,
     NgramDrafter,
     SyntheticDrafter,
     TranslatingDrafter,
     TreeDrafter,
+    base,
+    copying,
+    ngram,
+    shapes,
+    synthetic,
 )
+from minispec.drafters.layerskip import AskLayers
+from minispec.drafters.suffix import SuffixAutomaton
 from minispec.drafters.synthetic import mix_to_acceptance
+from minispec.drafters.tables import TokenTable
+from minispec.model import quantize
+from minispec.model.tree_session import TreeSession
 from minispec.records import Draft
 from minispec.sampling import draw, processors
 
@@ -169,3 +180,162 @@ def repeated_siblings_are_dropped():
         return wrapped
 
     return wraps(TreeDrafter, "propose", make)
+
+
+# ── what is copied ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+change(
+    13, "copies", "the first occurrence is copied", "Not the most recent one.",
+    NgramDrafter, "propose", "ends[-2]", "ends[0]",
+)  # fmt: skip
+change(
+    13, "copies", "the shortest match is copied", "Single tokens are looked up before longer ends of the text.",
+    NgramDrafter, "propose", "for n in self._sizes:", "for n in reversed(self._sizes):",
+)  # fmt: skip
+change(
+    13, "copies", "rejected tokens stay in the index",
+    "A rollback shortens the text and leaves its n-grams where they are.",
+    NgramDrafter, "rollback", "self._ends[gram].pop()", "pass",
+)  # fmt: skip
+change(
+    13, "copies", "a clone has no past", "A split state of the automaton forgets where its substrings ended last.",
+    SuffixAutomaton, "_split", "self._recent[target]", "-1",
+)  # fmt: skip
+change(
+    13, "copies", "only the whole text is recent", "Shorter ends keep the place where they were first seen.",
+    SuffixAutomaton, "push", "here = self._link[here]", "break",
+)  # fmt: skip
+change(
+    13, "copies", "undoing begins at the beginning", "A rollback puts the oldest of a token's changes back first.",
+    SuffixAutomaton, "pop", "reversed(self._journal.pop())", "self._journal.pop()",
+)  # fmt: skip
+change(
+    13, "copies", "a clone shares its transitions", "A split state and the one it came from grow together.",
+    SuffixAutomaton, "_split", "dict(self._next[target])", "self._next[target]",
+)  # fmt: skip
+change(
+    13, "copies of copies", "a copy ends with the text", "The last token is repeated where the text ends.",
+    copying, "copy_on", "period[i % len(period)]", "period[min(i, len(period) - 1)]",
+)  # fmt: skip
+
+# ── how much is drafted ─────────────────────────────────────────────────────────────────────────────────────────────
+
+change(
+    13, "answers to a draft", "one last token is one too many", "A policy's 1 lets this token and another be drafted.",
+    base.ChainDrafter, "propose", "len(drafted) + more(probs)", "len(drafted) + 1 + more(probs)",
+)  # fmt: skip
+change(
+    13, "answers to a draft", "a draft looks one forward ahead",
+    "After the last token allowed the draft model runs once more.",
+    base.ChainDrafter, "propose", "while len(drafted) < gamma:",
+    "while len(drafted) < gamma or (rows and len(drafted) == gamma):",
+)  # fmt: skip
+change(
+    13, "answers to a draft", "copies are asked once", "A policy sees the first row of a copy and no other.",
+    ngram, "copy_draft", "gamma = min(gamma, count + more(probs[count]))",
+    "gamma = min(gamma, count + more(probs[count])) if not count else gamma",
+)  # fmt: skip
+change(
+    13, "answers to a draft", "an inner round is not asked about", "A cascade asks for its first token only.",
+    CascadeDrafter, "_verify", "end = min(end, len(text) + more(own))",
+    "end = min(end, len(text) + more(own)) if not rows else end",
+)  # fmt: skip
+change(
+    13, "answers to a draft", "a tree grows against advice", "A node has children although its policy says 0.",
+    TreeDrafter, "propose", "if not more(probs):", "if more(probs) < 0:",
+)  # fmt: skip
+change(
+    13, "windows", "the last slot of a window is not used",
+    "The draft ends one token early where the draft model's context ends.",
+    base.ChainDrafter, "propose", "self._window + 1 - len(tokens)", "self._window - len(tokens)",
+)  # fmt: skip
+change(
+    13, "windows", "a cascade leaves a slot", "It ends one token before its window does.",
+    CascadeDrafter, "propose", "window + 1 - len(tokens)", "window - len(tokens)",
+)  # fmt: skip
+change(
+    13, "length of a translation", "a translation is as long as its text", "It is not cut to what may be drafted.",
+    TranslatingDrafter, "propose", "[:gamma]", "",
+)  # fmt: skip
+
+# ── from what ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+change(
+    13, "tables", "a bigram counts backwards", "It knows what came before a token.",
+    TokenTable, "__init__", "self._followers[token].append(follower)", "self._followers[follower].append(token)",
+)  # fmt: skip
+change(
+    13, "tables", "a bigram is smoothed flat", "Its prior is uniform, not the unigram.",
+    TokenTable, "next_probs", "self._k * self.unigram)", "self._k / len(self.unigram))",
+)  # fmt: skip
+change(
+    13, "tables", "each token has k pseudo-counts", "The unigram's prior has V times the weight.",
+    TokenTable, "__init__", "(counts + k / vocab_size) / (len(tokens) + k)",
+    "(counts + k) / (len(tokens) + k * vocab_size)",
+)  # fmt: skip
+change(
+    13, "tables", "the first token is the context", "A bigram looks at the beginning of the text.",
+    TokenTable, "next_probs", "context[-1]", "context[0]",
+)  # fmt: skip
+change(
+    13, "first layers", "a layer too many is run", "The draft is better than it says, and dearer.",
+    AskLayers, "feed", "num_layers=self.k", "num_layers=self.k + 1",
+)  # fmt: skip
+change(
+    13, "first layers", "half is rounded up", "By default the larger half of the layers drafts.",
+    LayerSkipDrafter, "__init__", "k = depth // 2 if k is None", "k = (depth + 1) // 2 if k is None",
+)  # fmt: skip
+change(
+    13, "abandoned draft", "a new draft trusts what an old one left",
+    "The first layers are not set back before drafting.",
+    LayerSkipDrafter, "propose", "self._target.rollback(self._target.length)\n    draft =", "draft =",
+)  # fmt: skip
+change(
+    13, "rounded models", "a rounded model keeps its head", "The head of an untied model stays in full precision.",
+    quantize, "round_model", "else matrix(weights.lm_head)", "else weights.lm_head",
+)  # fmt: skip
+change(
+    13, "rounded models", "the first projection stays exact", "Queries, keys and values are not rounded.",
+    quantize, "round_model", "Attention(matrix(block.attn.c_attn)", "Attention(block.attn.c_attn",
+)  # fmt: skip
+change(
+    13, "synthetic acceptance", "noise is always flat",
+    "Where a uniform row is too near, the wanted acceptance is missed.",
+    synthetic, "mix_to_acceptance", "if distance < 1.0 - alpha:", "if False:",
+)  # fmt: skip
+change(
+    13, "synthetic acceptance", "noise on the likeliest token", "The farthest row is put on the wrong end.",
+    synthetic, "mix_to_acceptance", "np.argmin(target_probs)", "np.argmax(target_probs)",
+)  # fmt: skip
+change(
+    13, "synthetic acceptance", "the share of noise is what is rejected", "It is not divided by how far the noise is.",
+    synthetic, "mix_to_acceptance", "(1.0 - alpha) / distance", "1.0 - alpha",
+)  # fmt: skip
+
+# ── trees ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+change(
+    13, "tree shapes", "nephews before siblings", "A sibling is ranked by its own chance, not by that of its path.",
+    shapes, "sequoia_tree", "-_reach(ranks, sibling)", "-ranks[rank + 1]",
+)  # fmt: skip
+change(
+    13, "tree shapes", "children inherit their parents chance", "A first child counts as likely as its parent.",
+    shapes, "sequoia_tree", "-reached * ranks[0]", "-reached",
+)  # fmt: skip
+change(
+    13, "tree shapes", "a level too many", "The limit of a tree's depth is one too large.",
+    shapes, "sequoia_tree", "best.level < depth", "best.level <= depth",
+)  # fmt: skip
+change(
+    13, "tree shapes", "the youngest is tried first", "The children of a fixed tree are ranked from behind.",
+    shapes, "fixed_tree", "rank for _ in level for rank in range(width)",
+    "rank for _ in level for rank in reversed(range(width))",
+)  # fmt: skip
+change(
+    13, "cost of a tree", "an accepted path is fed again", "The draft model forgets the nodes that the target kept.",
+    TreeSession, "find_path", "path.append(child)", "break",
+)  # fmt: skip
+change(
+    13, "trees at the end of the context", "a tree is larger than its room", "It is cut one node too late.",
+    TreeDrafter, "propose", "self._num_slots - len(tokens)", "self._num_slots + 1 - len(tokens)",
+)  # fmt: skip

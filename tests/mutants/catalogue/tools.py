@@ -109,11 +109,8 @@ def wraps(owner: Any, name: str, make: Callable[[Any], Any]) -> Patch:
     return mock.patch.object(owner, name, make(getattr(owner, name)))
 
 
-def edit(owner: Any, name: str, old: str, new: str) -> Patch:
-    """Replace a function, method or property by itself with one passage of its source changed.
-
-    What Numba compiled runs as plain Python then, and so does the rest of its module: see :func:`in_python`.
-    """
+def edited(owner: Any, name: str, old: str, new: str) -> Callable[..., Any]:
+    """Return a function, or what is behind a method or property, with one passage of its source changed."""
     found = inspect.getattr_static(owner, name)
     function = found.fget if isinstance(found, property) else getattr(found, "py_func", found)
     function = inspect.unwrap(getattr(function, "__func__", function))
@@ -121,14 +118,22 @@ def edit(owner: Any, name: str, old: str, new: str) -> Patch:
     source = source[source.index(f"def {function.__name__}(") :]  # without its decorators
     if source.count(old) != 1:
         raise AssertionError(f"{name} has {source.count(old)} places that read {old!r}; the mistake needs another")
+    body = textwrap.indent(source.replace(old, new), "    ")
     # In a function whose argument is called __class__, so that a bare super() finds its class.
-    changed = (
-        f"def make(__class__):\n{textwrap.indent(source.replace(old, new), '    ')}\n    return {function.__name__}"
-    )
+    changed = f"def make(__class__):\n{body}\n    return {function.__name__}"
     made: dict[str, Any] = {}
     flags = __future__.annotations.compiler_flag
     exec(compile(changed, f"<{name} with a mistake>", "exec", flags), function.__globals__, made)
-    replacement = made["make"](owner)
+    result: Callable[..., Any] = made["make"](owner)
+    return result
+
+
+def edit(owner: Any, name: str, old: str, new: str) -> Patch:
+    """Replace a function, method or property by itself with one passage of its source changed.
+
+    What Numba compiled runs as plain Python then, and so does the rest of its module: see :func:`in_python`.
+    """
+    found, replacement = inspect.getattr_static(owner, name), edited(owner, name, old, new)
     for kind in (property, classmethod, staticmethod):
         if isinstance(found, kind):
             replacement = kind(replacement)

@@ -18,15 +18,18 @@ from minispec.generation.transcript import Transcript
 from minispec.noise import Coins
 from minispec.records import Draft, Finish, Verdict
 from minispec.sampling import processors, sampler
-from minispec.verifiers import block, match, rejection, tree
+from minispec.verifiers import block, expected, gumbel, kseq, lenient, match, registry, rejection, tree, typical
 from tests.laws import peeking
 
 from ..rules import half_normal, make_verify, normalised, one_hot, right_residual, softmax
 from .tools import (
+    MUTANTS,
+    Mutant,
     Patch,
     answers,
     both,
     change,
+    edited,
     mutant,
     processing,
     rule,
@@ -431,3 +434,86 @@ def gamma_peeks_at_the_draft():
 def a_second_chance_after_a_rejection():
     """A rejected draft is discarded and the position drawn plainly."""
     return _peeking(peeking.RetriesAfterRejection)
+
+
+# ── rules, one passage changed ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def change_rule(family: int, killed_by: str, name: str, what: str, module: Any, old: str, new: str) -> None:
+    """Add the rule of a module with one passage of its source changed, put in place under the rule's name."""
+    of = module.__name__.rpartition(".")[2]
+    MUTANTS.append(Mutant(name, what, family, killed_by, lambda: rule(of, edited(module, "verify", old, new))))
+
+
+change_rule(
+    6, "coins of block", "nearly survived is survived", "A survival above 0.999 is a sure yes.",
+    block, "survived[kept] == 1.0", "survived[kept] > 0.999",
+)  # fmt: skip
+change_rule(
+    6, "coins of block", "block coins ignore what is missing", "The coin of a prefix is its survival.",
+    block, "mass / (mass + 1.0 - survived[kept])", "survived[kept]",
+)  # fmt: skip
+change_rule(
+    6, "coins of block", "block reports what it kept", "The survivals behind the kept prefix are left out.",
+    block, 'Verdict(kept, recovered, "recovered", accept_probs)',
+    'Verdict(kept, recovered, "recovered", accept_probs[: kept + 1])',
+)  # fmt: skip
+change_rule(
+    6, "law of k-seq", "k-seq divides by nothing", "Each candidate is judged as if it were alone.",
+    kseq, "k_seq_divisor(p, q, len(siblings))", "1.0",
+)  # fmt: skip
+change_rule(
+    1, "law of k-seq", "k-seq replaces as for one candidate", "max(p - q, 0) instead of max(p - rho q, 0).",
+    kseq, "residual(p, rho * q)", "residual(p, q)",
+)  # fmt: skip
+change_rule(
+    6, "law of k-seq", "k-seq counts one candidate more", "rho is that of K + 1 candidates.",
+    kseq, "len(siblings))\n        for", "len(siblings) + 1)\n        for",
+)  # fmt: skip
+change_rule(
+    6, "reported coins", "k-seq reports an undivided ratio", "The verdict says min(1, p/q), the coin is another.",
+    kseq, "coins.accept(len(path), accept_probs[-1], node)",
+    "coins.accept(len(path), accept_probs[-1] / rho, node)",
+)  # fmt: skip
+change(
+    6, "law of lossy rules", "lenience is strictness", "p is multiplied by the lenience.",
+    lenient, "keep", "target_probs / lenience", "target_probs * lenience",
+)  # fmt: skip
+change(
+    1, "law of lossy rules", "lenience replaces from p", "A rejected token is replaced by a plain draw.",
+    lenient, "verify", "replace=residual", "replace=lambda p, q: p",
+)  # fmt: skip
+change(
+    6, "law of lossy rules", "typical includes its threshold", "A token of exactly the threshold's probability stays.",
+    typical, "keep", "target_probs >", "target_probs >=",
+)  # fmt: skip
+change(
+    6, "typical thresholds", "entropy in bits", "exp(-H) of an entropy to base 2.",
+    typical, "threshold", "np.log(support)", "np.log2(support)",
+)  # fmt: skip
+change(
+    6, "typical thresholds", "the larger bound is the threshold", "max(epsilon, delta exp(-H)).",
+    typical, "threshold", "return min(epsilon,", "return max(epsilon,",
+)  # fmt: skip
+change(
+    6, "acceptance of coupled races", "races are lost to both",
+    "Rates of the two races are added up instead of the larger taken.",
+    gumbel, "match_probability", "np.maximum(q * (target_probs / p), draft_probs)",
+    "(q * (target_probs / p) + draft_probs)",
+)  # fmt: skip
+change(
+    6, "expected lengths", "each position survives anew", "What came before is forgotten.",
+    expected, "expected_accepted", "from_here((*prefix, token), survived)", "from_here((*prefix, token), before)",
+)  # fmt: skip
+change_rule(
+    6, "impossible drafts", "chains are not asked for", "A rule for chains judges a tree as one.",
+    rejection, "require_chain(draft)", "pass",
+)  # fmt: skip
+change_rule(
+    6, "impossible drafts", "k-seq trusts its siblings", "Siblings of several laws are judged by the first one's.",
+    kseq, "if any(", "if False and any(",
+)  # fmt: skip
+change_rule(
+    6, "impossible drafts", "a tree is not asked whether it was drawn", "q(x) = 0 is divided by.",
+    tree, "require_drawn(draft, node)", "float(draft.probs[node, draft.tokens[node]]) or 1e-300",
+)  # fmt: skip

@@ -31,9 +31,9 @@ def _filtered():
     generator = np.random.default_rng(0)
     cases = []
     for size, options in itertools.product((1, 2, 7, 8, 9, 19, 36), _FILTERS):
-        row = (2.0 * generator.normal(size=size)).astype(np.float32)
-        for logits in (row, np.round(row), np.zeros_like(row)):
-            cases.append((logits, _params(**options), np.array(slow_row(logits, _params(**options), []))))
+        row, params = (2.0 * generator.normal(size=size)).astype(np.float32), _params(**options)
+        rows = row, np.round(row), np.zeros_like(row)
+        cases += [(logits, params, np.array(slow_row(logits, params, []))) for logits in rows]
     return cases
 
 
