@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from minispec.backends import _panel, formats
+from minispec.backends import _kernels, _panel, formats
 
 
 def widened(weights):
@@ -56,3 +58,4 @@ STAND_INS[_panel] = {
     "call_columns": lambda address, arguments: _panel._columns(*arguments),
     "call_attend": lambda address, arguments: _panel._attend(*arguments),
 }
+STAND_INS[_kernels] = {"math": SimpleNamespace(exp=np.exp, erf=math.erf)}  # Python's own exp raises at infinity

@@ -25,7 +25,6 @@ from .tools import (
     Patch,
     answers,
     both,
-    change,
     mutant,
     rule,
     wraps,

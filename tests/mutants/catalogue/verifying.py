@@ -18,7 +18,7 @@ from minispec.generation.transcript import Transcript
 from minispec.noise import Coins
 from minispec.records import Draft, Finish, Verdict
 from minispec.sampling import processors, sampler
-from minispec.verifiers import block, expected, gumbel, kseq, lenient, match, registry, rejection, tree, typical
+from minispec.verifiers import block, expected, gumbel, kseq, lenient, match, rejection, tree, typical
 from tests.laws import peeking
 
 from ..rules import half_normal, make_verify, normalised, one_hot, right_residual, softmax
