@@ -38,7 +38,6 @@ def test_mistake_is_noticed(mutant):
 @pytest.mark.parametrize("mutant", EQUIVALENT, ids=by_name)
 def test_a_change_that_is_no_mistake_passes(mutant):
     assert mutant.proof
-    assert CHECKS[mutant.killed_by].kind in ("law", "sources")
     assert evidence(mutant) <= RIGHT
 
 
@@ -50,7 +49,7 @@ def test_the_scaffold_of_the_wrong_rules_is_itself_right(rule):
 
 
 def test_the_catalogue_is_large_and_covers_every_family():
-    assert len(MUTANTS) >= 60
+    assert len(MUTANTS) >= 300
     assert {mutant.family for mutant in MUTANTS} == set(FAMILIES)
     names = [mutant.name for mutant in [*MUTANTS, *EQUIVALENT]]
     assert len(set(names)) == len(names)

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from unittest import mock
 
 import numpy as np
 
+from minispec.backends.storage import Storage
 from minispec.drafters import (
     LayerSkipDrafter,
     ModelDrafter,
     build,
 )
-from minispec.generation import api
+from minispec.generation import Stream, api, trace
+from minispec.generation.transcript import Transcript
+from minispec.model import forward as forward_module
+from minispec.model.cache import KVCache
 from minispec.model.gpt2 import GPT2
 from minispec.model.session import Session
 from minispec.model.toy import TableModel
 from minispec.model.tree_session import TreeSession
-from minispec.sampling import Sampler
+from minispec.sampling import Constraint, Sampler
 from minispec.verifiers import tree
 
 from ..rules import make_verify, right_ratio
@@ -25,6 +30,7 @@ from .tools import (
     Patch,
     answers,
     both,
+    change,
     mutant,
     rule,
     wraps,
@@ -307,3 +313,127 @@ def a_row_is_stored_in_the_wrong_slot():
         return lambda self, length: (rollback(self, length), self.cache.rollback(max(0, length - 1)))[0]
 
     return both(wraps(Session, "rollback", make), mock.patch.object(Session, "score", GoesBackWhenTold.score))
+
+
+# ── prompts, trees, interruptions ───────────────────────────────────────────────────────────────────────────────────
+
+change(
+    7, "long prompts", "a third chunk loses a token", "Behind 128 tokens each chunk of a prompt is one short.",
+    Session, "ask_prefill", "tokens[start : start + PREFILL_CHUNK]",
+    "tokens[start : start + PREFILL_CHUNK - (start >= 128)]",
+)  # fmt: skip
+change(
+    7, "long prompts", "chunks overlap", "Each chunk begins one token before the last one's end.",
+    Session, "ask_prefill", "yield Ask(self, tokens[start :", "yield Ask(self, tokens[max(0, start - 1) :",
+)  # fmt: skip
+change(
+    7, "long prompts", "a chunk sees all of itself", "Every token of a forward attends to the last one too.",
+    KVCache, "feed", "slots + 1 if visible is None", "np.full(count, last) if visible is None",
+)  # fmt: skip
+change(
+    4, "long prompts", "logits of the first tokens", "Of a forward's rows the first ones are answered, not the last.",
+    forward_module, "compute", "x[len(x) - feed.num_logits :]", "x[: feed.num_logits]",
+)  # fmt: skip
+change(
+    7, "prompts that share a beginning", "a longer cache is kept",
+    "What goes beyond the shared beginning stays in the cache.",
+    Session, "ask_prefill", "self.rollback(count_shared(self.tokens, tokens))", "pass",
+)  # fmt: skip
+change(
+    7, "prompts that share a beginning", "a prompt is always fed whole", "Nothing of the cache is used again.",
+    Session, "ask_prefill", "self.rollback(count_shared(self.tokens, tokens))", "self.rollback(0)",
+)  # fmt: skip
+change(
+    7, "kept paths", "values stay where they were", "Of a kept path only the keys are moved.",
+    KVCache, "keep", "for array in (self.keys, self.values):", "for array in (self.keys,):",
+)  # fmt: skip
+change(
+    7, "kept paths", "the last node stays where it was", "Of a kept path all slots but the last are moved.",
+    KVCache, "keep", "np.flatnonzero(kept != np.arange(len(kept)))",
+    "np.flatnonzero(kept != np.arange(len(kept)))[:-1]",
+)  # fmt: skip
+change(
+    7, "kept paths", "the first layer is moved", "Deeper layers keep the tree's slots.",
+    Storage, "move", "slots[:, targets] = slots[:, sources]", "slots[:1, targets] = slots[:1, sources]",
+)  # fmt: skip
+change(
+    4, "kept paths", "grown nodes forget their elders", "A tree that is added to counts the new nodes' parents from 0.",
+    TreeSession, "_place", "tree = [*self._parents, *parents]",
+    "tree = [*self._parents, *(min(p, len(parents) - 2) for p in parents)]",
+)  # fmt: skip
+change(
+    7, "paths found", "a cousin is a child", "A path goes on with any node that bears the token.",
+    TreeSession, "find_path", " and self._parents[i] == here", " and self._parents[i] >= here",
+)  # fmt: skip
+change(
+    15, "interrupted forwards", "an interrupted growth leaves its nodes",
+    "A tree that is grown again begins behind them.",
+    TreeSession, "_place", "self.cache.rollback(len(self.tokens) + len(self._nodes))", "pass",
+)  # fmt: skip
+change(
+    15, "interrupted forwards", "an interrupted chain leaves its tokens",
+    "Run again, it lies behind what it wrote before.",
+    Session, "score", "self._forget_rest()", "pass",
+)  # fmt: skip
+change(
+    15, "abandoned draft", "layers that ran ahead stay ahead", "Going back is asked of the tokens, not of the cache.",
+    Session, "_forget_rest", "self.cache.rollback(len(self.tokens))",
+    "self.cache.lengths[-1] = self.cache.lengths[-1].clip(max=len(self.tokens))",
+)  # fmt: skip
+
+# ── what is told ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+change(
+    15, "events of a run", "rejected is what comes behind", "The rejected sibling of an accepted node is left out.",
+    inspect.getmodule(Stream), "_report_verdict", "if i not in verdict.accepted", "if i >= verdict.num_accepted",
+)  # fmt: skip
+change(
+    15, "events of a run", "a step begins behind itself",
+    "A step's position is counted after its tokens are committed.",
+    Transcript, "commit", "position=position,", "position=len(self.tokens),",
+)  # fmt: skip
+change(
+    15, "interrupted runs", "a step is observed when that is over",
+    "An observation that was interrupted is made again.",
+    Transcript, "take_unobserved",
+    "self._num_observed += 1\n        yield self.steps[self._num_observed - 1]",
+    "yield self.steps[self._num_observed]\n        self._num_observed += 1",
+)  # fmt: skip
+change(
+    15, "interrupted runs", "a verdict is told again", "After an interruption behind it, a verdict comes twice.",
+    Stream, "_report_committed", "step.index == self._num_verified", "True",
+)  # fmt: skip
+change(
+    15, "interrupted runs", "what was due is lost", "A step that was committed and not told is left out afterwards.",
+    Stream, "_run", "transcript.steps[self._num_delivered :]", "transcript.steps[self._num_delivered + 1 :]",
+)  # fmt: skip
+change(
+    15, "interrupted runs", "nobody learns from an interrupted step",
+    "A policy hears of no step whose observation was due.",
+    Stream, "_set_back", "self._observe()", "list(self._transcript.take_unobserved())",
+)  # fmt: skip
+change(
+    15, "traces read again", "lines end where text does",
+    "A trace is cut at every separator that its text may contain.",
+    trace, "read_trace", '.split("\\n")', ".splitlines()",
+)  # fmt: skip
+change(
+    15, "traces read again", "a draft has one text", "Every drafted token is read with the text of the first.",
+    trace, "read_trace", 'zip(line["tokens"], line["texts"], strict=True)',
+    '((token, line["texts"][0]) for token in line["tokens"])',
+)  # fmt: skip
+
+# ── forms ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+change(
+    6, "answers of a form", "a form only goes forward", "The matcher is not set back to what two prefixes share.",
+    Constraint, "_walk", "self._matcher.rollback(len(self._consumed) - shared)", "pass",
+)  # fmt: skip
+change(
+    6, "answers of a form", "a form outlives its text", "Tokens that could not be read count as read.",
+    Constraint, "_walk", "self._consumed = tokens[: shared + consumed]", "self._consumed = tokens",
+)  # fmt: skip
+change(
+    6, "answers of a form", "masks are read from the other end", "The bits of a byte of the mask are reversed.",
+    Constraint, "allowed", 'bitorder="little"', 'bitorder="big"',
+)  # fmt: skip

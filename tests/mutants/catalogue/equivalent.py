@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from minispec import race
+from minispec.backends import _kernels, _panel
 from minispec.drafters import (
     CascadeDrafter,
     ModelDrafter,
@@ -15,7 +17,9 @@ from minispec.verifiers import rejection, tree
 
 from ..rules import right_residual
 from .tools import (
+    both,
     equivalent,
+    in_python,
     processing,
     reports,
     rule,
@@ -137,3 +141,25 @@ def match_by_a_coin():
 def a_random_draft_reported_as_certain():
     """A cascade that reports one-hot rows, as its inner n-gram does."""
     return reports(CascadeDrafter, lambda draft: base.one_hot(draft.tokens, draft.probs.shape[1]))
+
+
+@equivalent(
+    11,
+    "products of panels",
+    "The same sums in another order; this is also the test of what stands in for instructions where loops are wrong.",
+)
+def panel_kernels_in_python():
+    """The loops of the panel kernels run as plain Python, on NumPy where they call instructions."""
+    return in_python(_panel)
+
+
+@equivalent(11, "attention", "As above.")
+def attention_in_python():
+    """Attention of panels and of plain loops as plain Python."""
+    return both(in_python(_panel), in_python(_kernels))
+
+
+@equivalent(10, "races", "Python's integers have the product that compiled code takes from the processor.")
+def races_in_python():
+    """Philox and the race as plain Python."""
+    return in_python(race)

@@ -436,7 +436,7 @@ def a_second_chance_after_a_rejection():
     return _peeking(peeking.RetriesAfterRejection)
 
 
-# ── rules, one passage changed ─────────────────────────────────────────────────────────────────────────────────────────
+# ── rules, one passage changed ────────────────────────────────────────────────────────────────────────────────────────
 
 
 def change_rule(family: int, killed_by: str, name: str, what: str, module: Any, old: str, new: str) -> None:
