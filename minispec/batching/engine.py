@@ -196,6 +196,17 @@ class Engine:
         """How often a request had to make room for others."""
         return self._scheduler.num_preemptions
 
+    @property
+    def num_held_slots(self) -> int:
+        """Slots of the target's pages that are taken."""
+        pool = self.target.pool
+        return 0 if pool is None else (pool.num_pages - pool.num_free) * self._page_size
+
+    @property
+    def num_used_slots(self) -> int:
+        """Tokens in the target's caches; one that two texts share counts twice."""
+        return sum(self._runs[number].stream.target.length for number in self._scheduler.running)
+
     def __iter__(self) -> Engine:
         return self
 
