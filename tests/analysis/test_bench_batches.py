@@ -139,6 +139,16 @@ def test_only_while_all_texts_are_decoded_is_timed(pair: tuple[str, str], told) 
     assert done.num_steps == 4 * (first - 1)
 
 
+def test_no_token_ends_a_text(pair: tuple[str, str]) -> None:
+    model = load_model(pair[0])
+    config = dataclasses.replace(model.config, eos_token_id=frozenset(range(model.vocab_size)))
+    model = dataclasses.replace(model, config=config)
+    prompts = make_prompts(model, bundled_prompts(), 2, 5)
+    for gamma in (0, 1):
+        done = decode_together(model, model, prompts, gamma, 8)
+        assert [len(each.token_ids) for each in done.generations] == [8, 8]
+
+
 def test_the_best_gamma_is_the_fastest_of_the_search(told) -> None:
     """Three rows of one text take as long as two here, so that longer drafts win."""
     target, draft, clock = told

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from minispec.analysis.bench.batch_figures import BatchBenchmark, BatchForward, BatchPlan, Forecast, Goodput, PageUse
 from minispec.analysis.bench.costs import check_alike
 from minispec.analysis.bench.speculation import PLAIN
-from minispec.analysis.bench.together import Clock, Decoded, batch_timers, decode_together, open_engine
+from minispec.analysis.bench.together import Clock, Decoded, Watch, batch_timers, decode_together, open_engine
 from minispec.analysis.prompts import Prompt
 from minispec.analysis.roofline.batch import over_batches
 from minispec.analysis.roofline.machine import Machine
@@ -91,11 +91,11 @@ def run_batches(
     most = max(plan.batches)
     texts = make_prompts(target, prompts, most, plan.prompt_tokens)
     progress(f"{most} texts, each alone")
+    endless = Watch(clock).over(target)
     alone = [
-        generate(text, target=target, draft=None, temperature=0.0, max_tokens=plan.num_tokens,
-                 min_tokens=plan.num_tokens).token_ids
+        generate(text, target=endless, draft=None, temperature=0.0, max_tokens=plan.num_tokens).token_ids
         for text in texts
-    ]  # fmt: skip
+    ]
     goodput = []
     for batch in plan.batches:
         progress(f"goodput of {batch} text{'s' if batch > 1 else ''}")
@@ -211,7 +211,8 @@ def measure_pages(target: GPT2, texts: Sequence[Sequence[int]], num_tokens: int,
     """Decode the ends of texts, of lengths spread evenly up to the whole, and look at the slots after every step."""
     count = len(texts)
     prompts = [text[-max(1, len(text) * (i + 1) // count) :] for i, text in enumerate(texts)]
-    engine = open_engine(target, prompts, page_size, None, max_tokens=num_tokens, min_tokens=num_tokens)
+    endless = Watch(time.perf_counter).over(target)
+    engine = open_engine(endless, prompts, page_size, None, max_tokens=num_tokens)
     slots = []
     while not engine.is_idle:
         engine.step()

@@ -24,7 +24,10 @@ Clock = Callable[[], float]
 
 
 class Watch:
-    """Adds up the seconds that models spend in forwards.
+    """Adds up the seconds that models spend in forwards, and lets their texts go on for as long as is asked.
+
+    A token that ends texts is one like any other then. To forbid it with ``min_tokens`` would cost time in every
+    sampling that ordinary requests do not spend.
 
     Parameters
     ----------
@@ -42,7 +45,7 @@ class Watch:
         self.forward_s = 0.0
 
     def over(self, model: GPT2) -> PagedModel:
-        """Return a model whose forwards are timed."""
+        """Return a model whose forwards are timed, and whose texts no token ends."""
         return cast("PagedModel", _Watched(model, self))
 
 
@@ -54,6 +57,11 @@ class _Watched:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._model, name)
+
+    @property
+    def eos_token_id(self) -> frozenset[int]:
+        """None."""
+        return frozenset()
 
     def paged(self, num_pages: int, page_size: int = PAGE_SIZE) -> _Watched:
         """See :meth:`GPT2.paged`."""
@@ -165,7 +173,7 @@ def decode_together(
     page_size: int = PAGE_SIZE,
     clock: Clock = time.perf_counter,
 ) -> Decoded:
-    """Decode a batch to exactly ``num_tokens`` tokens each: the end of a text is forbidden before.
+    """Decode a batch to exactly ``num_tokens`` tokens each.
 
     Parameters
     ----------
@@ -187,10 +195,8 @@ def decode_together(
         If a text gets another number of tokens, or ends before all prompts are in: then runs are not alike.
     """
     watch = Watch(clock)
-    options = {"gamma": max(1, gamma), "max_tokens": num_tokens, "min_tokens": num_tokens}
-    engine = open_engine(
-        watch.over(target), prompts, page_size, None if gamma == PLAIN else watch.over(draft), **options
-    )
+    drafts = None if gamma == PLAIN else watch.over(draft)
+    engine = open_engine(watch.over(target), prompts, page_size, drafts, gamma=max(1, gamma), max_tokens=num_tokens)
     num_prefilled = 0
     while num_prefilled < len(prompts):
         for _, event in engine.step():
