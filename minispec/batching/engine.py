@@ -319,7 +319,7 @@ class Engine:
             if isinstance(happened, (Prefilled, Finished)):
                 self._publish(run)
             if isinstance(happened, Finished):
-                self._leave(run)
+                self._free(run)
 
     def _end(self, run: _Run) -> Generation:
         self._ended[run.number] = run.stream.generation
@@ -331,6 +331,10 @@ class Engine:
         """Set a run back to what it has committed, and give its pages back."""
         run.ask = None
         run.stream.close(delivered=any(event is run.stream.last_event for _, event in self._told))
+        self._free(run)
+
+    def _free(self, run: _Run) -> None:
+        """Give the pages of a run back."""
         for session in run.sessions:
             session.rollback(0)
 
