@@ -6,7 +6,8 @@
 (3, 8192)
 """
 
-from minispec.batching import Engine, generate_many
+from typing import TYPE_CHECKING, Any
+
 from minispec.generation import Generation, Stream, generate, stream
 from minispec.loading import load_model, load_tokenizer
 
@@ -23,3 +24,15 @@ __all__ = [
     "load_tokenizer",
     "stream",
 ]
+
+if TYPE_CHECKING:
+    from minispec.batching import Engine, generate_many
+
+
+def __getattr__(name: str) -> Any:
+    """Import what serves many requests when it is asked for: one request should not wait for it."""
+    if name in ("Engine", "generate_many"):
+        from minispec import batching
+
+        return getattr(batching, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

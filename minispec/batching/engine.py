@@ -10,7 +10,8 @@ alone, and rows of a forward do not see one another.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -18,21 +19,23 @@ from minispec.backends import BACKENDS
 from minispec.backends.base import Array
 from minispec.backends.formats import AUTO
 from minispec.batching.scheduler import Scheduler
+from minispec.control.load import Load, LoadGamma, RowTimes
 from minispec.drafters import Drafter
 from minispec.drafters.build import load_draft
 from minispec.drafters.layerskip import AskLayers
 from minispec.errors import OptionError
-from minispec.generation.api import open_stream
 from minispec.generation.events import Event, Finished, Prefilled
+from minispec.generation.open import open_stream
 from minispec.generation.options import Options
 from minispec.generation.prepare import check_together, find_setting
 from minispec.generation.result import Generation
 from minispec.generation.stream import Stream
 from minispec.loading import load_model
 from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
+from minispec.model.asks import Ask
 from minispec.model.language_model import LanguageModel
 from minispec.model.paged import PAGE_SIZE, OutOfPagesError, PagedModel
-from minispec.model.session import Ask, Session, count_shared
+from minispec.model.session import Session, count_shared
 from minispec.model.together import answer_together
 from minispec.noise import Noise
 
@@ -80,6 +83,8 @@ class Engine:
         Slots per page. With ``n_positions`` of them, each request has its whole context set aside.
     max_rows : int
         Rows of a forward beyond which no second prompt joins it.
+    clock : callable
+        Seconds.
 
     Attributes
     ----------
@@ -112,6 +117,7 @@ class Engine:
         kv_memory: int | None = None,
         page_size: int = PAGE_SIZE,
         max_rows: int = 256,
+        clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         for name, count in (("max_running", max_running), ("page_size", page_size), ("max_rows", max_rows)):
             if count < 1:
@@ -130,6 +136,8 @@ class Engine:
         self._told: list[tuple[int, Event]] = []
         self._handed_out: tuple[int, Event] | None = None
         self._num_added = 0
+        self._clock = clock
+        self._load_now = Load()
         self.num_forwards = 0
         self.num_rows = 0
 
@@ -152,13 +160,16 @@ class Engine:
         noise : Noise, optional
         stop : str or sequence of str
         **options
-            See :class:`minispec.generation.options.Options`.
+            See :class:`minispec.generation.options.Options`. Here ``gamma`` may also be ``"load"``: see
+            :mod:`minispec.control.load`.
 
         Raises
         ------
         InputError
             If the request cannot be served, by its options or because it needs more pages than there are.
         """
+        if options.get("gamma") == "load":
+            options["gamma"] = LoadGamma(self._load_now)
         settings = Options(stop=(stop,) if isinstance(stop, str) else tuple(stop), **options)
         if isinstance(draft, str):
             check_together(draft, settings)
@@ -267,25 +278,30 @@ class Engine:
         prompts = [(run.number, len(run.ask.tokens)) for run in asking if run.ask is not None and run.prefills]
         chosen = self._scheduler.choose_prefills(prompts, len(asking) - len(prompts))
         active = [run for run in asking if not run.prefills or run.number in chosen]
+        policies = [run.stream.policy for run in asking if not run.prefills]
+        ours = [policy for policy in policies if isinstance(policy, LoadGamma)]
+        self._load_now.begin_step(ours, len(policies) - len(ours))
         while drafting := [run for run in active if run.ask is not None and not run.verifies]:
             fed_prompt = [run for run in drafting if run.prefills]
-            self._answer(drafting)
+            self._answer(drafting, self._load_now.draft)
             active = [run for run in active if not (run in fed_prompt and run.prefills)]
         verifying = [run for run in active if run.ask is not None]
         if verifying:
-            self.num_rows += self._answer(verifying)
+            self.num_rows += self._answer(verifying, self._load_now.target)
             self.num_forwards += 1
 
-    def _answer(self, runs: list[_Run]) -> int:
-        """Answer what these runs ask, as far as memory allows; return how many tokens were fed."""
+    def _answer(self, runs: list[_Run], times: RowTimes) -> int:
+        """Answer what these runs ask, as far as memory allows, and note the time; return how many tokens were fed."""
         answers: list[Array] = []
+        started = self._clock()
         while runs and not answers:
             try:
                 answers = answer_together([run.ask for run in runs if run.ask is not None])
             except OutOfPagesError:
                 victim = self._make_room()
                 runs = [run for run in runs if run is not victim]
-        num_tokens = sum(len(run.ask.tokens) for run in runs if run.ask is not None)
+        num_tokens = sum(run.ask.num_tokens for run in runs if run.ask is not None)
+        times.add(num_tokens, self._clock() - started)
         for run, logits in zip(runs, answers, strict=True):
             self._advance(run, logits)
         return num_tokens

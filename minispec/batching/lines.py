@@ -126,6 +126,11 @@ def _read_line(number: int, line: str, defaults: Mapping[str, Any]) -> Request:
     if not isinstance(prompt, str) and not is_ids:
         raise PromptError(f"prompt is {shown(json.dumps(prompt))}; it is a text, or a list of token ids")
     name = entry.pop("id", number)
+    for text in (prompt, name):
+        if isinstance(text, str) and not _is_unicode(text):
+            raise PromptError(
+                f"{shown(text)} holds half a surrogate pair, which no text has; write the character itself"
+            )
     if not isinstance(name, (str, int)) or isinstance(name, bool):
         raise OptionError(f"id is {shown(json.dumps(name))}; it is a text or a number")
     draft = entry.pop("draft", defaults["draft"])
@@ -138,6 +143,14 @@ def _read_line(number: int, line: str, defaults: Mapping[str, Any]) -> Request:
     stop = options.get("stop", ())
     options["stop"] = [stop] if isinstance(stop, str) else list(stop)
     return Request(number, str(name), prompt, None if draft == "none" else draft, options)
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeError:
+        return False
+    return True
 
 
 def _option_types() -> dict[str, tuple[type, ...]]:

@@ -132,9 +132,10 @@ def batch(
     if left and address is None:
         notes.print(f"{len(left)} requests: {meter.figures(seconds)}", markup=False)
     if bad:
-        first = bad[0]
-        others = f" and {len(bad) - 1} others" if len(bad) > 1 else ""
-        raise PromptError(f"line {first.line}{others} of {requests} could not be used: {first.problem}")
+        raise PromptError(
+            f"{len(bad)} of {len(checked)} lines of {requests} could not be used; the first is line {bad[0].line}: "
+            f"{bad[0].problem}"
+        )
 
 
 class Meter:

@@ -18,12 +18,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from minispec.backends.base import Array, Feed
-from minispec.drafters.base import ChainDrafter, MoreTokens, Params
+from minispec.drafters.base import ChainDrafter, MoreTokens
 from minispec.errors import OptionError
+from minispec.model.asks import Ask, Asks
 from minispec.model.gpt2 import GPT2
-from minispec.model.session import Ask, Asks, Session
+from minispec.model.session import Session
 from minispec.noise import Coins
 from minispec.records import Draft, Probs
+from minispec.sampling.sampler import Params
 
 
 class LayerSkipDrafter(ChainDrafter):

@@ -1,4 +1,4 @@
-"""Stop 8 of 14: the KV cache, keys and values of the tokens seen so far, so that no forward computes them again.
+"""Stop 8 of 13: the KV cache, keys and values of the tokens seen so far, so that no forward computes them again.
 
 Preallocated: storing is writing at the next free slots, going back is setting a length. A rollback erases nothing;
 what lies beyond the length is never read.
@@ -36,7 +36,7 @@ class KVCache:
     rows : int
         Sequences, B.
     backend : Backend, optional
-        Where keys and values live; in NumPy arrays by default. Lengths are always NumPy's.
+        Where keys and values live; in NumPy arrays by default.
     dtype : str
         Of the model's weights; a backend may keep keys and values in it too.
 
@@ -98,20 +98,17 @@ class KVCache:
         num_layers: int | None = None,
         num_logits: int | None = None,
     ) -> Feed:
-        """Give each token the next free slot of ``row``, and say what it sees.
+        """Give each of T tokens the next free slot of ``row``, and say what it sees.
 
         Parameters
         ----------
-        tokens : sequence of int, length T
+        tokens, positions : sequence of int
+            A token's position in the text is its slot unless given.
         row : int
-        positions : sequence of int, length T, optional
-            Positions in the text; by default each token's slot.
         visible : ndarray of shape (T, S), bool, optional
             Which slots each token attends to, itself included; by default every slot up to its own.
-        num_layers : int, optional
-            Run only the first layers (a self-draft); by default all.
-        num_logits : int, optional
-            Logits are wanted of the last so many tokens; by default of all.
+        num_layers, num_logits : int, optional
+            Run only the first layers (a self-draft), and return the logits of the last tokens; by default all.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Stop 9 of 14: GPT-2 (Radford et al. 2019), from tokens to logits, with Hugging Face's names.
+"""Stop 9 of 13: GPT-2 (Radford et al. 2019), from tokens to logits, with Hugging Face's names.
 
 The letters: T tokens that are fed, C channels, H heads of D channels each, V words. Where a token's key and value lie
 in the cache, and what the token sees there, was settled before (:meth:`minispec.model.cache.KVCache.feed`).

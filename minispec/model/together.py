@@ -13,8 +13,8 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from minispec.backends.base import Array, Feed
+from minispec.model.asks import Ask
 from minispec.model.cache import KVCache
-from minispec.model.session import Ask
 
 
 def answer_together(asks: Sequence[Ask]) -> list[Array]:

@@ -7,7 +7,7 @@ import sys
 from unittest import mock
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from minispec import generate
@@ -98,18 +98,32 @@ class Flaky:
 actions = st.sampled_from(["add", "add", "step", "step", "step", "cancel", "interrupt"])
 
 
+companies = {
+    "data": st.data(),
+    "plan": st.lists(actions, min_size=3, max_size=30),
+    "max_running": st.integers(1, 4),
+    "page_size": st.sampled_from([1, 4, 7, CONTEXT]),
+    "slots": st.integers(CONTEXT, 3 * CONTEXT),
+    "max_rows": st.sampled_from([1, 16, 256]),
+}
+
+
 @settings(max_examples=60, deadline=None)
-@given(
-    data=st.data(),
-    tables=st.booleans(),
-    plan=st.lists(actions, max_size=30),
-    max_running=st.integers(1, 4),
-    page_size=st.sampled_from([1, 4, 7, CONTEXT]),
-    slots=st.integers(CONTEXT, 3 * CONTEXT),
-    max_rows=st.sampled_from([1, 16, 256]),
-)
-def test_any_company_any_order(data, tables, plan, max_running, page_size, slots, max_rows):
+@given(tables=st.booleans(), **companies)
+def test_any_company_any_order(tables, **company):
     """Joins, leaves, cancellations, preemptions and Ctrl-C of the whole, in any order."""
+    check_company(tables=tables, **company)
+
+
+@pytest.mark.exhaustive
+@settings(max_examples=10_000, deadline=None, suppress_health_check=list(HealthCheck))
+@given(**companies)
+def test_ten_thousand_companies(**company):
+    check_company(tables=True, **company)
+
+
+def check_company(*, data, tables, plan, max_running, page_size, slots, max_rows):
+    """Each request's text, sources, end and events are those it has alone, and no page is lost."""
     target, draft = TABLES if tables else (TARGET, DRAFT)
     drafts = [draft, None, "ngram", "suffix"] + ([] if tables else ["layerskip", "self:dtype=int8"])
     memory = slot_bytes(target) * -(-slots // page_size) * page_size

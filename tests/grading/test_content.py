@@ -22,7 +22,8 @@ from minispec import theory
 from minispec.analysis.judge import Text, cost_per_token
 from minispec.analysis.simulate import CostModel
 from minispec.control import FixedGamma
-from minispec.generation.stopping import Limits, Stopper
+from minispec.generation.limits import Limits
+from minispec.generation.stopping import Stopper
 from minispec.grading.diagnose import Reference, diagnose
 from minispec.grading.host import Host, encode, load
 from minispec.grading.manifest import Assignment, Overlay, load_assignment

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from minispec.drafters.layerskip import AskLayers
 from minispec.model import together
+from minispec.model.asks import Ask
 from minispec.model.paged import OutOfPagesError
-from minispec.model.session import Ask, Session
+from minispec.model.session import Session
 from minispec.model.together import answer_together
 from minispec.model.toy import TableModel
 from minispec.model.tree_session import AskTree, TreeSession

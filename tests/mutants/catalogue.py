@@ -32,14 +32,17 @@ from minispec.drafters import (
 from minispec.drafters.synthetic import mix_to_acceptance
 from minispec.generation import Stream, api, loop
 from minispec.generation.held_text import HeldText
+from minispec.generation.limits import Limits
 from minispec.generation.metrics import Metrics
-from minispec.generation.stopping import Limits, Stopper
+from minispec.generation.stopping import Stopper
 from minispec.generation.transcript import Transcript
+from minispec.model.asks import Ask, ask_for
 from minispec.model.gpt2 import GPT2
-from minispec.model.session import Ask, Session, ask_for
+from minispec.model.session import Session
 from minispec.model.toy import TableModel
 from minispec.model.tree_session import TreeSession
-from minispec.noise import Address, Coins, PhiloxNoise
+from minispec.noise import Address, Coins
+from minispec.philox import PhiloxNoise
 from minispec.records import Draft, Finish, Verdict
 from minispec.sampling import Sampler, draw, history, processors, sampler
 from minispec.verifiers import block, match, registry, rejection, tree

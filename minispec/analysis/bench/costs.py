@@ -26,8 +26,10 @@ from minispec.drafters import ModelDrafter
 from minispec.drafters.base import allow_all
 from minispec.errors import InvariantError, OptionError
 from minispec.model import GPT2
-from minispec.model.session import PREFILL_CHUNK, answer
-from minispec.noise import Address, Coins, PhiloxNoise
+from minispec.model.asks import answer
+from minispec.model.session import PREFILL_CHUNK
+from minispec.noise import Address, Coins
+from minispec.philox import PhiloxNoise
 from minispec.records import Draft
 from minispec.sampling import Sampler, SamplingParams
 
