@@ -103,9 +103,9 @@ def test_overhead_is_what_passes_outside_forwards(told, monkeypatch: pytest.Monk
     target, draft, clock = told
     answer = Engine._answer
 
-    def slowly(engine, runs):
+    def slowly(engine, *arguments):
         clock.now += 0.25
-        return answer(engine, runs)
+        return answer(engine, *arguments)
 
     monkeypatch.setattr(Engine, "_answer", slowly)
     prompts = make_prompts(target, bundled_prompts(), 2, 5)

@@ -15,9 +15,10 @@ from minispec.errors import InvariantError
 from minispec.generation.events import Emitted, Finished, Prefilled
 from minispec.generation.result import Generation
 from minispec.model import GPT2
+from minispec.model.asks import Ask
 from minispec.model.language_model import FedCache
 from minispec.model.paged import PAGE_SIZE, PagedModel
-from minispec.model.session import PREFILL_CHUNK, Ask, Session
+from minispec.model.session import PREFILL_CHUNK, Session
 from minispec.model.together import answer_together
 
 Clock = Callable[[], float]
