@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from minispec.analysis.bench import batches
-from minispec.analysis.bench.batch_figures import BatchPlan, find_break_even
+from minispec.analysis.bench.batch_figures import BatchBenchmark, BatchPlan, Forecast, Goodput, find_break_even
 from minispec.analysis.bench.batches import compare_batch, make_prompts, measure_pages, run_batches
 from minispec.analysis.bench.together import decode_together
 from minispec.analysis.prompts import bundled_prompts
@@ -22,6 +22,7 @@ from minispec.batching import Engine
 from minispec.cli.main import cli
 from minispec.errors import InvariantError, MinispecError, OptionError
 from minispec.loading import load_model
+from minispec.viz.plots.bench import batches_figure
 from tests.models import random_gpt2
 from tests.tiny import write_model
 
@@ -188,6 +189,22 @@ def test_a_text_that_is_another_alone_is_found(told) -> None:
 )
 def test_break_even(speedups: list[float], text: str) -> None:
     assert str(find_break_even([1, 2, 4, 8], speedups)) == text
+
+
+def test_the_figure_marks_where_speculation_breaks_even() -> None:
+    def found(*speedups: float) -> BatchBenchmark:
+        goodput = tuple(
+            Goodput(2**i, 1, {}, 1.0, ratio, ratio, (ratio, ratio), 2.0, 0.7, 0.0, 0.0, 1, 1, ())
+            for i, ratio in enumerate(speedups)
+        )
+        return BatchBenchmark((), {}, goodput, tuple(Forecast(each.batch, 1.0, 1.0) for each in goodput), (), 0.7)
+
+    def marks(figure) -> list[float]:
+        """Return where the vertical lines over the whole height of the axes stand."""
+        return [line.get_xdata()[0] for axes in figure.axes for line in axes.lines if list(line.get_ydata()) == [0, 1]]
+
+    assert marks(batches_figure(found(2.0, 1.5, 0.5), "t", "m")) == pytest.approx([2**1.5, 2**1.5])
+    assert marks(batches_figure(found(2.0, 1.5, 1.2), "t", "m")) == []
 
 
 def test_slots_held_and_used_after_every_step() -> None:

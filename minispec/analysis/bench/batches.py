@@ -31,7 +31,7 @@ from minispec.theory import speedup, tau
 def make_prompts(target: GPT2, prompts: Sequence[Prompt], count: int, num_tokens: int) -> list[list[int]]:
     """Return ``count`` prompts of exactly ``num_tokens`` tokens that end as the given ones do.
 
-    Before its end, each has others of them, in an order of its own: no two texts are the same.
+    Before its end, each has others of them, in an order of its own, so that texts differ.
     """
     if target.tokenizer is None:
         raise InvariantError(f"{target.name} has no tokenizer")

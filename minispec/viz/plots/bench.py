@@ -86,12 +86,14 @@ def batches_figure(found: BatchBenchmark, title: str, machine: str) -> Figure:
         right.plot(batches, values, "--", color=style.COLOURS[colour], label=name)
     right.axhline(1.0, color=style.COLOURS["grey"], linestyle=":", linewidth=1.2)
     break_even = found.break_even["measured"]
+    late = break_even.batch**2 > batches[0] * batches[-1]  # in the right half, where a label has room to the left
     for axes in (left, right):
         if break_even.side == "inside":
             axes.axvline(break_even.batch, color=style.COLOURS["red"], linestyle=":", linewidth=1.4)
             axes.annotate(
                 f"break-even: {break_even}", (break_even.batch, 0.03), xycoords=("data", "axes fraction"),
-                xytext=(4, 0), textcoords="offset points", fontsize=8.5, color=style.COLOURS["red"],
+                xytext=(-4 if late else 4, 0), textcoords="offset points", ha="right" if late else "left",
+                fontsize=8.5, color=style.COLOURS["red"],
             )  # fmt: skip
         axes.set_xscale("log", base=2)
         axes.set_xticks(batches, [str(batch) for batch in batches])
