@@ -6,9 +6,33 @@
 (3, 8192)
 """
 
+from typing import TYPE_CHECKING, Any
+
 from minispec.generation import Generation, Stream, generate, stream
 from minispec.loading import load_model, load_tokenizer
 
 __version__ = "0.1.0"
 
-__all__ = ["Generation", "Stream", "__version__", "generate", "load_model", "load_tokenizer", "stream"]
+__all__ = [
+    "Engine",
+    "Generation",
+    "Stream",
+    "__version__",
+    "generate",
+    "generate_many",
+    "load_model",
+    "load_tokenizer",
+    "stream",
+]
+
+if TYPE_CHECKING:
+    from minispec.batching import Engine, generate_many
+
+
+def __getattr__(name: str) -> Any:
+    """Import what serves many requests when it is asked for: one request should not wait for it."""
+    if name in ("Engine", "generate_many"):
+        from minispec import batching
+
+        return getattr(batching, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

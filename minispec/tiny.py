@@ -1,10 +1,10 @@
-"""Stop 0 of 14: speculative decoding, all of it, without a cache and without a class.
+"""Stop 0 of 13: speculative decoding, all of it, without a cache and without a class.
 
     python -m minispec.tiny "Once upon a time"
 
 prints each step's tokens between two bars: one forward of the large model gave them all. The engine does the same and
 computes nothing twice. A test enumerates both and finds one distribution over texts. Left out here: the cache (stops 7
-and 8), temperature and top-p (stop 12), randomness that has an address (stop 13), an end other than a number of tokens
+and 8), temperature and top-p (stop 11), randomness that has an address (stop 12), an end other than a number of tokens
 (stop 6).
 
 Next: `generation/loop.py`, where these four steps are those of the engine.

@@ -17,20 +17,22 @@ PROMPTS = (
     '"Who are you?" asked the fox.',
     "The little boat went down the river",
     "When the sun rose over the hills",
-    "There was once a poor miller who",
-    "def main():\n",
+    "One day, Tom and his mom went to the park.",
+    'def largest(numbers):\n    """Return the largest of some numbers."""\n',
     "import os\n\n",
     "class Stack:\n    def push(self, item):",
-    "for i in range(10):\n",
+    'def is_even(n):\n    """Whether a number is even."""\n',
     "try:\n    value = int(text)\nexcept",
     "    def __init__(self, name):\n        self.name = name\n",
     "# Return the largest of two numbers\n",
-    "Tom has 5 apples and buys 3 more. How many apples does he have?",
-    "A train travels 60 miles in 2 hours. How fast does it go?",
-    "There are 12 eggs in a box. How many eggs are in 4 boxes?",
+    "Question: Tom has 5 apples. He buys 3 more apples. How many apples does he have now?\nAnswer:",
+    "Question: A train travels 60 miles in 2 hours. How fast does it go?\nAnswer:",
+    "Question: There are 6 boxes. Each of the boxes holds 4 eggs. How many eggs are there in all?\nAnswer:",
     "Sara earns $10 an hour. How much does she earn in 8 hours?",
     "The answer is",
 )
+LONG = 12
+"""Tokens of a text in which some guess must be right: the draft has been taught to guess this target."""
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +63,9 @@ def check_greedy(target: GPT2, draft: GPT2, prompt: str, gammas: tuple[int, ...]
         assert speculative.token_ids == plain.token_ids, (prompt, gamma)
         assert speculative.text == plain.text
         assert speculative.guarantee == "bit-exact"
-        assert speculative.metrics.num_steps < plain.metrics.num_steps  # or nothing was speculated
+        assert speculative.metrics.num_draft_tokens > 0  # or nothing was speculated
+        if len(plain.token_ids) >= LONG:  # where a text ends after a word or two, every guess may well be wrong
+            assert speculative.metrics.num_steps < plain.metrics.num_steps
 
 
 @pytest.mark.parametrize("i", range(len(PROMPTS)))
@@ -78,6 +82,15 @@ def test_greedy_speculation_emits_the_plain_tokens(target: GPT2, draft: GPT2, i:
 )
 def test_greedy_speculation_emits_the_plain_tokens_for_every_gamma(target: GPT2, draft: GPT2, prompt: str) -> None:
     check_greedy(target, draft, prompt, tuple(range(1, 9)), 200)
+
+
+def test_texts_long_enough_to_tell_are_not_missing(target: GPT2) -> None:
+    """The negative control of the condition above: a target that ends its texts at once would pass without it."""
+    lengths = [
+        len(generate(prompt, target=target, draft=None, temperature=0.0, max_tokens=LONG).token_ids)
+        for prompt in PROMPTS
+    ]
+    assert sum(length == LONG for length in lengths) >= len(PROMPTS) // 2, lengths
 
 
 def test_the_whole_context_can_be_filled(target: GPT2, draft: GPT2) -> None:

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from minispec import race
 from minispec.contracts.audited_noise import AuditedNoise
 from minispec.errors import InvariantError, OptionError
-from minispec.noise import Address, Coins, PhiloxNoise
+from minispec.noise import Address, Coins
+from minispec.philox import PhiloxNoise
 
 PURPOSES = ("sample", "draft", "accept", "residual", "bonus")
 SIX_SIGMA = 6.0  # |normal| > 6 has probability 2e-9

@@ -46,6 +46,25 @@ def test_ci_runs_the_readme_test_command() -> None:
     assert "README.md" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
 
 
+def test_the_first_command_is_the_same_everywhere_and_what_it_printed_is_shown() -> None:
+    """In each shell, on the site, in the picture; `docs/make_first_run.py` puts what it prints between the markers."""
+    places = (README, (ROOT / "docs" / "index.md").read_text(encoding="utf-8"))
+    told = [
+        found for text in places for found in re.findall(r'generate "(.+)" --seed (\d+)(?: .+)? --compare$', text, re.M)
+    ]
+    assert len(told) == 4
+    ((prompt, seed),) = set(told)
+    picture = (ROOT / "docs" / "make_pictures.py").read_text(encoding="utf-8")
+    assert f'PROMPT = "{prompt}"' in picture
+    assert f"--seed {seed} " in picture
+    shown = re.search(
+        r"<!-- first-run -->\n.+?```text\n(.+?)\n```\n\nThe speedups of (\d).+<!-- end first-run -->", README, re.S
+    )
+    assert shown
+    assert shown[1].startswith(prompt)
+    assert len(re.findall(r"\d\.\d\dx[,.]", shown[0])) == int(shown[2])
+
+
 def test_importing_minispec_is_light() -> None:
     """Numba, rich and the optional packages wait until they are needed."""
     heavy = ("numba", "rich", "torch", "transformers", "huggingface_hub", "cupy", "matplotlib")

@@ -12,7 +12,7 @@ import pytest
 
 from minispec import tiny
 from minispec.contracts import Enumerator, outcome, speculative_stream, total_variation
-from minispec.generation.stopping import Limits
+from minispec.generation.limits import Limits
 from minispec.model.toy import TableModel
 from minispec.noise import Address, Noise
 from minispec.sampling import SamplingParams

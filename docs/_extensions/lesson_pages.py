@@ -1,7 +1,7 @@
 """The lessons as pages: the solved notebooks, made from their sources and executed by MyST-NB.
 
-They are executed again only if a lesson, its checks or the package has changed: the folder of the outputs is named
-by a hash of what they depend on, and MyST-NB's own cache adds the hash of the cells.
+They are executed again only if a lesson, its checks, the package or the bundled models have changed: the folder of
+the outputs is named by a hash of what they depend on, and MyST-NB's own cache adds the hash of the cells.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ _GENERATED = Path("_generated")
 def executed(docs: Path) -> Path:
     """Return the folder that holds the outputs of the lessons as the checkout now is; forget earlier ones."""
     digest = hashlib.sha256()
-    for path in sorted([*ROOT.glob("minispec/**/*.py"), *ROOT.glob("lessons/checks/*.py")]):
-        digest.update(path.read_bytes())
+    for pattern in ("minispec/**/*.py", "minispec/**/*.jsonl", "lessons/checks/*.py", "weights/*/SHA256SUMS"):
+        for path in sorted(ROOT.glob(pattern)):
+            digest.update(path.read_bytes())
     everything = docs / _GENERATED / "executed"
     here = everything / digest.hexdigest()[:16]
     for other in everything.glob("*"):

@@ -15,12 +15,12 @@ import numpy as np
 from minispec.analysis.simulate import CostedModel, CostModel, SimulatedClock
 from minispec.control import Fallback, GammaPolicy, get_policy
 from minispec.drafters import ModelDrafter
-from minispec.generation.stopping import Limits
+from minispec.generation.limits import Limits
 from minispec.generation.stream import Stream
 from minispec.model.language_model import LanguageModel
 from minispec.model.session import Session
 from minispec.model.tree_session import TreeSession
-from minispec.noise import PhiloxNoise
+from minispec.philox import PhiloxNoise
 from minispec.sampling import Sampler, SamplingParams
 from minispec.verifiers import get_verifier
 

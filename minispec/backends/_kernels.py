@@ -1,4 +1,4 @@
-"""Stop 11 of 14: the same operations as plain Numba loops.
+"""Beside the course: the operations of stop 10 as plain Numba loops.
 
 Batch-invariant by construction: whatever the number of rows, each output element is computed by the same machine
 code in the same order. So a matrix product sums over k = 0, 1, 2, ... for every row alike, rows are only ever an
@@ -6,10 +6,7 @@ code in the same order. So a matrix product sums over k = 0, 1, 2, ... for every
 differently). ``contract`` lets a multiply and an add become one fused instruction; it never reorders a sum.
 ``reassoc`` reorders the sum of a dot product over D, once, at compile time: every call takes the same order.
 
-A default run multiplies with the next rung of the ladder, ``_panel``; its instructions, ``_panel_ir``, are beside the
-course.
-
-Next: `sampling/processors.py`, what becomes of the logits.
+A default run multiplies with the next rung of the ladder, ``_panel``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Beside stop 11: the fast kernels of a default run, register tiles over packed panels.
+"""Beside stop 10: the fast kernels of a default run, register tiles over packed panels.
 
 The last rung of the ladder. What is new is ``_panel_ir.multiply``: a tile of sums that never leaves the registers. All
 else is plain Numba. Two rules make a row's bits independent of the other rows:

@@ -1,30 +1,31 @@
-"""Stop 10 of 14: the operations of a forward, in NumPy.
+"""Stop 10 of 13: the operations of a forward, in NumPy.
 
 These bodies are the reference that every other backend is compared with, operation by operation. They are written to
 be read; their matrix products go through BLAS, which sums in an order that depends on the number of rows, so this
 backend is *not* batch-invariant and says so.
 
-Next: `backends/_kernels.py`, the same operations as loops.
+The same operations as plain loops are in ``_kernels``, beside the course; those of a default run in ``_panel``.
+
+Next: `sampling/processors.py`, what becomes of the logits.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from minispec.backends.parts import MLP, Array, Attention, Block, Cache, Feed, Index, Linear, Norm, take_slots
-from minispec.backends.storage import Storage
+from minispec.backends.whole import Whole
 
 __all__ = ["MLP", "Array", "Attention", "Backend", "Block", "Cache", "Feed", "Index", "Linear", "Norm", "NumpyBackend"]
 
 _SQRT_2_OVER_PI = math.sqrt(2.0 / math.pi)
 
 
-class Backend(Storage):
+class Backend(Whole):
     """The operation set, with reference bodies.
 
     Shapes: T rows (tokens), C channels, H heads, D head size, K inputs and N outputs of a matrix, V vocabulary; a cache
@@ -126,19 +127,15 @@ class Backend(Storage):
         visible: NDArray[np.bool_] | None,
         scale: float,
     ) -> Array:
-        """Attend from each token to the slots of its text.
+        """Attend from each token to the slots of its text that it sees: see :class:`parts.Feed`.
 
         Parameters
         ----------
         queries : ndarray of shape (T, H, D)
         keys, values : ndarray of shape (B, S, H, D)
             One layer of the cache; the new tokens' own keys and values are already in it.
-        pages : ndarray of shape (T, M)
-            The pages of each token's text, in order: slot s is slot ``s % S`` of page ``pages[t, s // S]``.
-        ends : ndarray of shape (T,)
-            Token t sees slots 0..ends[t]-1.
-        visible : ndarray of shape (T, M * S or less) or None
-            If given, token t sees of those slots only the ones marked True (a tree's ancestors).
+        pages, ends, visible
+            Of a feed.
         scale : float
             Multiplies the scores before the softmax.
 
@@ -156,30 +153,6 @@ class Backend(Storage):
             weights /= weights.sum(axis=-1, keepdims=True)
             out[t] = np.einsum("hs,shd->hd", weights, seen_values)
         return out
-
-    def fuses(self, blocks: Sequence[Block]) -> bool:
-        """Return whether :meth:`layers` runs these layers in one call."""
-        return False
-
-    def layers(
-        self,
-        x: Array,
-        blocks: Sequence[Block],
-        cache: Cache,
-        feed: Feed,
-        scale: Callable[[int], float],
-        activation: str,
-    ) -> Array:
-        """Run the layers in one call, with the same bits as :func:`minispec.model.forward.layers`, if it fuses them."""
-        raise NotImplementedError
-
-    def run(self, compute: Callable[[Cache, Feed], Array], cache: Cache, feed: Feed) -> Array:
-        """Run one forward, whose arithmetic is ``compute``, and return its logits.
-
-        The door for a backend whose memory is elsewhere (a GPU): it takes the feed's arrays there, may record what
-        ``compute`` asks of it and replay that next time, and brings the logits back.
-        """
-        return compute(cache, feed)
 
 
 class NumpyBackend(Backend):

@@ -79,11 +79,14 @@ class Feed:
     tokens, positions : ndarray
         Token ids, and their places in the text.
     pages : ndarray of shape (T, M)
-        The pages of the cache that hold each token's text, in the text's order.
+        The pages of the cache that hold each token's text, in order: with S slots a page, slot s of the text is slot
+        ``s % S`` of page ``pages[t, s // S]``.
     slots : ndarray
-        Which slot of those pages each token's key and value go to.
-    ends, visible : ndarray
-        What each token attends to: see :meth:`Backend.attention`.
+        Which slot of the text each token's key and value go to.
+    ends : ndarray
+        Token t sees the slots before ``ends[t]``.
+    visible : ndarray of shape (T, M * S or less), bool, or None
+        If given, token t sees of those slots only the ones marked True (a tree's ancestors).
     num_layers : int
         Run the first so many.
     num_logits : int

@@ -23,6 +23,7 @@ _INTERRUPTED = 130
 
 _COMMANDS = (
     "assignment",
+    "batch",
     "bench",
     "completion",
     "diff",

@@ -31,14 +31,15 @@ from minispec.analysis.measure.report import (
     to_markdown,
 )
 from minispec.analysis.measure.report import Table as Columns
-from minispec.analysis.measure.run import check_jobs, check_units, fingerprints, run_units, sweep_library
+from minispec.analysis.measure.run import check_jobs, check_units, fingerprints, run_units
 from minispec.analysis.measure.summary import Summary, summarise
 from minispec.analysis.prompts import PRESETS, Form, Prompt, bundled_prompts, read_prompts
 from minispec.analysis.roofline.machine import describe_cpu
+from minispec.cli.cluster import on_dask
 from minispec.cli.files import check_writable, write_text
 from minispec.cli.lists import Several
 from minispec.cli.options import FileName, Gamma, ModelName, generation_options_without, option
-from minispec.errors import OptionError, reason
+from minispec.errors import OptionError
 from minispec.generation.options import Options
 from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.viz.plots import style
@@ -207,14 +208,7 @@ def _cluster(scheduler: str | None) -> Iterator[None]:
     kind, _, address = scheduler.partition("=")
     if kind != "dask" or not address:
         raise OptionError(f"scheduler is {scheduler!r}; it has the form dask=ADDRESS. Try dask=tcp://127.0.0.1:8786")
-    joblib, distributed = sweep_library("joblib"), sweep_library("dask.distributed")
-    try:
-        client = distributed.Client(address, timeout="10s")
-    except (OSError, ValueError) as error:
-        raise OptionError(
-            f"there is no Dask scheduler at {address} ({reason(error)}). Start one with dask scheduler"
-        ) from None
-    with client, joblib.parallel_config("dask"):
+    with on_dask(address):
         yield
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from minispec.control import FixedGamma
 from minispec.drafters import Drafter, ModelDrafter
 from minispec.generation import Generation, Stream
-from minispec.generation.stopping import Limits
+from minispec.generation.limits import Limits
 from minispec.model.language_model import LanguageModel
 from minispec.model.session import Session
 from minispec.model.tree_session import TreeSession

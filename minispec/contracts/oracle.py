@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minispec.contracts.laws import Outcome, Table, ending
-from minispec.generation.stopping import Limits
+from minispec.generation.limits import Limits
 from minispec.model.language_model import LanguageModel
 from minispec.sampling import SamplingParams
 from minispec.tokenizer import Tokenizer

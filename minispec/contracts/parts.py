@@ -22,11 +22,13 @@ from minispec.drafters.shapes import fixed_tree
 from minispec.drafters.tree import Siblings
 from minispec.errors import InvariantError
 from minispec.generation import Stream
-from minispec.generation.stopping import Limits
-from minispec.model.session import Session, answer
+from minispec.generation.limits import Limits
+from minispec.model.asks import answer
+from minispec.model.session import Session
 from minispec.model.toy import TableModel
 from minispec.model.tree_session import TreeSession
-from minispec.noise import Coins, Noise, PhiloxNoise
+from minispec.noise import Coins, Noise
+from minispec.philox import PhiloxNoise
 from minispec.records import Draft
 from minispec.sampling import Sampler, SamplingParams
 from minispec.verifiers import Verifier, Verify, get_verifier

@@ -55,8 +55,8 @@ class AutoGamma:
     def __init__(self, largest: int = 16, memory: float = 32.0) -> None:
         self._largest = largest
         self._keep = math.exp(-1.0 / memory)
-        self._by_confidence = _Acceptance(_BINS)
-        self._by_place = _Acceptance(largest)
+        self._by_confidence = Acceptance(_BINS)
+        self._by_place = Acceptance(largest)
         self._was_idle = False
         self._draft = _FadingLine(self._keep)
         self._target = _FadingLine(self._keep)
@@ -135,27 +135,36 @@ class AutoGamma:
         return best, rate
 
 
-class _Acceptance:
-    """Acceptance rates of a few bins, each shrunk towards the mean of all, and that towards an optimistic prior."""
+class Acceptance:
+    """Acceptance rates of a few bins, each shrunk towards the mean of all, and that towards an optimistic prior.
+
+    Parameters
+    ----------
+    bins : int
+    """
 
     def __init__(self, bins: int) -> None:
         self._accepted = np.zeros(bins)
         self._evaluated = np.zeros(bins)
 
     def fade(self, keep: float) -> None:
+        """Let what was observed count for ``keep`` of what it did."""
         self._accepted *= keep
         self._evaluated *= keep
 
     def add(self, which: int, accepted: bool) -> None:
+        """Take in whether a tested token was accepted."""
         self._accepted[which] += accepted
         self._evaluated[which] += 1.0
 
     @property
     def mean(self) -> float:
+        """The rate over all bins."""
         accepted, evaluated = self._accepted.sum(), self._evaluated.sum()
         return float((accepted + _PRIOR_WEIGHT * _PRIOR_MEAN) / (evaluated + _PRIOR_WEIGHT))
 
     def at(self, which: int) -> float:
+        """Return the rate of a bin."""
         accepted, evaluated = self._accepted[which], self._evaluated[which]
         return float((accepted + _BIN_WEIGHT * self.mean) / (evaluated + _BIN_WEIGHT))
 

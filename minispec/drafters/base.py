@@ -1,4 +1,4 @@
-"""Stop 3 of 14: what a drafter owes the loop, and the drafting loop that most of them share.
+"""Stop 3 of 13: what a drafter owes the loop, and the drafting loop that most of them share.
 
 A drafter proposes a few tokens, says what each was drawn from, and goes back when it is told to. Most propose a chain
 and differ in one thing alone, the distribution of the next token: :class:`ChainDrafter` is the rest.
@@ -13,12 +13,11 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from minispec.model.session import Asks
+from minispec.model.asks import Asks
 from minispec.noise import Coins
 from minispec.records import Draft, Probs
-from minispec.sampling import Sampler, SamplingParams
+from minispec.sampling.sampler import Params, make_sampler
 
 MoreTokens = Callable[[Probs], int]
 """Asked with the distribution of the next draft token *before* it is drawn: how many tokens may still be drafted, this
@@ -27,9 +26,6 @@ one included. 0 ends the draft here; 1 saves the forward that would come next.
 That order is what keeps it lossless: a rule that looked at the drawn token and dropped it would change the distribution
 of the tokens that are left.
 """
-
-Params = SamplingParams | Sampler
-"""How logits become what a draft is drawn from; a Sampler knows the request's penalties and constraint as well."""
 
 
 class Drafter(Protocol):
@@ -50,18 +46,13 @@ class Drafter(Protocol):
         """Draft at most ``gamma`` tokens that could follow the committed ``tokens``.
 
         ``Draft.probs[i]`` must be the distribution that ``Draft.tokens[i]`` was really drawn from. A drafter that needs
-        logits is a generator: it yields each :class:`minispec.model.session.Ask` and is sent the answer.
+        logits is a generator: it yields each :class:`minispec.model.asks.Ask` and is sent the answer.
         """
         ...
 
     def rollback(self, length: int) -> None:
         """Forget whatever lies beyond the first ``length`` tokens."""
         ...
-
-
-def make_sampler(params: Params) -> Sampler:
-    """Return the sampler of plain sampling parameters, and a sampler as it is."""
-    return params if isinstance(params, Sampler) else Sampler(params)
 
 
 def allow_all(probs: Probs) -> int:
@@ -107,10 +98,3 @@ class ChainDrafter:
                 drafted.append(draw(len(drafted), probs))
                 rows.append(probs)
         return Draft(tuple(drafted), np.asarray(rows, np.float64).reshape(len(rows), self._vocab_size))
-
-
-def one_hot(tokens: Sequence[int], vocab_size: int) -> NDArray[np.float64]:
-    """Return a row per token with all mass on it, shape (G, V)."""
-    probs = np.zeros((len(tokens), vocab_size))
-    probs[np.arange(len(tokens)), np.asarray(tokens, np.int64)] = 1.0
-    return probs

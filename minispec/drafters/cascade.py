@@ -18,10 +18,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.drafters.base import Drafter, MoreTokens, Params, allow_all, make_sampler
-from minispec.model.session import Ask, Asks, Session, ask_for
+from minispec.drafters.base import Drafter, MoreTokens, allow_all
+from minispec.model.asks import Ask, Asks, ask_for, ask_prefill
+from minispec.model.session import Session
 from minispec.noise import Coins
 from minispec.records import Draft, Probs
+from minispec.sampling.sampler import Params, make_sampler
 from minispec.verifiers.rejection import residual
 
 
@@ -55,7 +57,7 @@ class CascadeDrafter:
     def prefill(self, tokens: Sequence[int]) -> Asks[None]:
         """Feed the prompt to both."""
         if self.session.model.n_positions >= len(tokens):
-            yield from self.session.ask_prefill(tokens)
+            yield from ask_prefill(self.session, tokens)
             yield from ask_for(self.inner.prefill(tokens))
 
     def propose(self, tokens: Sequence[int], gamma: int, coins: Coins, more: MoreTokens) -> Asks[Draft]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from minispec.drafters.base import MoreTokens, allow_all, one_hot
+import numpy as np
+from numpy.typing import NDArray
+
+from minispec.drafters.base import MoreTokens, allow_all
 from minispec.records import Draft
 
 
@@ -28,3 +31,10 @@ def copy_on(tokens: Sequence[int], begin: int, count: int) -> list[int]:
     """
     period = list(tokens[begin:])
     return [period[i % len(period)] for i in range(count)]
+
+
+def one_hot(tokens: Sequence[int], vocab_size: int) -> NDArray[np.float64]:
+    """Return a row per token with all mass on it, shape (G, V)."""
+    probs = np.zeros((len(tokens), vocab_size))
+    probs[np.arange(len(tokens)), np.asarray(tokens, np.int64)] = 1.0
+    return probs

@@ -18,13 +18,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from minispec.backends.base import Array, Feed
-from minispec.drafters.base import ChainDrafter, MoreTokens, Params
+from minispec.drafters.base import ChainDrafter, MoreTokens
 from minispec.errors import OptionError
-from minispec.model.forward import forward
+from minispec.model.asks import Ask, Asks
 from minispec.model.gpt2 import GPT2
-from minispec.model.session import Ask, Asks, Session
+from minispec.model.session import Session
 from minispec.noise import Coins
 from minispec.records import Draft, Probs
+from minispec.sampling.sampler import Params
 
 
 class LayerSkipDrafter(ChainDrafter):
@@ -90,9 +91,7 @@ class AskLayers(Ask):
 
     def answer(self) -> Array:
         """Run a forward for this ask alone."""
-        model = self.session.model
-        assert isinstance(model, GPT2)
-        return forward(model.weights, model.config, model.backend, self.feed(), self.session.cache)
+        return self.session.model.run(self.feed(), self.session.cache)
 
     def feed(self) -> Feed:
         """Return what that forward would be fed."""

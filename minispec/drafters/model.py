@@ -1,4 +1,4 @@
-"""Stop 4 of 14: a small model drafts.
+"""Stop 4 of 13: a small model drafts.
 
 It knows the distribution of the next token, and :class:`ChainDrafter` does the rest.
 
@@ -12,9 +12,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.drafters.base import ChainDrafter, Params
-from minispec.model.session import Ask, Asks, Session
+from minispec.drafters.base import ChainDrafter
+from minispec.model.asks import Ask, Asks, ask_prefill
+from minispec.model.session import Session
 from minispec.records import Probs
+from minispec.sampling.sampler import Params
 
 
 class ModelDrafter(ChainDrafter):
@@ -36,7 +38,7 @@ class ModelDrafter(ChainDrafter):
     def prefill(self, tokens: Sequence[int]) -> Asks[None]:
         """Feed the prompt, unless it leaves the draft model no room to draft at all."""
         if self.session.model.n_positions >= len(tokens):
-            yield from self.session.ask_prefill(tokens)
+            yield from ask_prefill(self.session, tokens)
 
     def next_probs(self, prefix: list[int]) -> Asks[Probs]:
         """Feed what the cache lacks: one token, or two after a full acceptance."""

@@ -7,13 +7,13 @@ forward reads a quarter of the target's (``backends.formats``; the other backend
 
 from __future__ import annotations
 
-from minispec.drafters.base import Params
 from minispec.drafters.model import ModelDrafter
 from minispec.errors import OptionError
 from minispec.model.gpt2 import GPT2
 from minispec.model.language_model import LanguageModel
 from minispec.model.quantize import ROUNDED_DTYPES, round_model
 from minispec.model.session import Session
+from minispec.sampling.sampler import Params
 
 
 class SelfDrafter(ModelDrafter):

@@ -20,11 +20,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.drafters.base import Params
 from minispec.drafters.model import ModelDrafter
 from minispec.errors import OptionError
 from minispec.model.session import Session
 from minispec.records import Probs
+from minispec.sampling.sampler import Params
 
 
 def mix_to_acceptance(target_probs: Probs, alpha: float) -> Probs:

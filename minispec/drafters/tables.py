@@ -18,10 +18,11 @@ from pathlib import Path
 
 import numpy as np
 
-from minispec.drafters.base import ChainDrafter, Params
+from minispec.drafters.base import ChainDrafter
 from minispec.errors import CorpusError, OptionError, reason
-from minispec.model.session import Asks
+from minispec.model.asks import Asks
 from minispec.records import Probs
+from minispec.sampling.sampler import Params
 
 
 def read_text(path: str | Path) -> str:

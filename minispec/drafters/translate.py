@@ -20,7 +20,8 @@ from typing import Protocol
 from minispec.drafters.base import MoreTokens
 from minispec.drafters.copying import copy_draft
 from minispec.drafters.model import ModelDrafter
-from minispec.model.session import Asks, Session, count_shared
+from minispec.model.asks import Asks
+from minispec.model.session import Session, count_shared
 from minispec.noise import Coins
 from minispec.records import Draft
 from minispec.sampling import SamplingParams

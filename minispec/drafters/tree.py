@@ -16,12 +16,14 @@ from typing import Literal
 
 import numpy as np
 
-from minispec.drafters.base import MoreTokens, Params, make_sampler, one_hot
+from minispec.drafters.base import MoreTokens
+from minispec.drafters.copying import one_hot
 from minispec.drafters.shapes import TreeShape
-from minispec.model.session import Asks
+from minispec.model.asks import Asks, ask_prefill
 from minispec.model.tree_session import AskTree, TreeSession
 from minispec.noise import Coins
 from minispec.records import Draft, Probs
+from minispec.sampling.sampler import Params, make_sampler
 
 Siblings = Literal["with replacement", "without replacement", "likeliest"]
 
@@ -59,7 +61,7 @@ class TreeDrafter:
     def prefill(self, tokens: Sequence[int]) -> Asks[None]:
         """Feed the prompt, unless it leaves the draft model no room to draft at all."""
         if self.session.model.n_positions >= len(tokens):
-            yield from self.session.ask_prefill(tokens)
+            yield from ask_prefill(self.session, tokens)
 
     def propose(self, tokens: Sequence[int], gamma: int, coins: Coins, more: MoreTokens) -> Asks[Draft]:
         """Draft the shape, at most ``gamma`` levels of it and no more nodes than fit; chosen by lengths alone.

@@ -1,45 +1,31 @@
-"""Stop 14 of 14: the Python surface, ``stream`` and ``generate``: options and names in, a run that is ready to go out.
+"""Stop 13 of 13: the Python surface, ``stream`` and ``generate``: options and names in, a run that is ready to go out.
 
-``stream`` resolves every part (target, draft, rule, policy, sampler, noise, limits) and hands them to
-``generation/stream.py``, which drives the loop of stop 1: it answers what the loop asks and tells the caller what has
-come of it.
+``stream`` writes the options down once and loads the models. ``generation/open.py`` builds every other part (rule,
+policy, drafter, sampler, noise, limits) from them and hands all to ``generation/stream.py``, which drives the loop of
+stop 1: it answers what the loop asks and tells the caller what has come of it.
 
 Next: `docs/extending.md`, to add a drafter, a rule or a backend of your own.
 """
 
 from __future__ import annotations
 
-import functools
-import inspect
 import time
 from collections.abc import Callable, Sequence
-from typing import ParamSpec
 
 from minispec.backends import BACKENDS
 from minispec.backends.formats import AUTO
-from minispec.control import GammaPolicy, get_policy, recall_fallback
-from minispec.drafters import Drafter, build_drafter
-from minispec.generation.audit import AuditedSession
+from minispec.control import GammaPolicy
+from minispec.drafters import Drafter
+from minispec.generation.open import open_stream
 from minispec.generation.options import Options
-from minispec.generation.prepare import (
-    build_constraint,
-    check_together,
-    draft_model,
-    encode_prompt,
-    find_setting,
-)
-from minispec.generation.result import Generation
-from minispec.generation.stopping import Limits
+from minispec.generation.prepare import check_together, find_setting
+from minispec.generation.signature import run_to_the_end
 from minispec.generation.stream import Stream
 from minispec.loading import load_model
 from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.model.language_model import LanguageModel
-from minispec.model.tree_session import TreeSession
-from minispec.noise import Noise, PhiloxNoise
-from minispec.sampling import Sampler
-from minispec.verifiers import Verifier, Verify, get_verifier
-
-_Parameters = ParamSpec("_Parameters")
+from minispec.noise import Noise
+from minispec.verifiers import Verifier, Verify
 
 
 def stream(
@@ -134,66 +120,16 @@ def stream(
         check_together(draft, options)
     model = load_model(target, backend, dtype) if isinstance(target, str) else target
     backend = find_setting(model, "backend", backend)  # a loaded target decides for the draft as well
-    prompt_tokens = encode_prompt(prompt, model)
-    verifier, policy = get_verifier(verify), get_policy(gamma)
-    session = AuditedSession(model) if audit else TreeSession(model)
-    sampler = Sampler(options, len(prompt_tokens), model.eos_token_id, build_constraint(options, model))
-    drafter = None
-    if draft is not None:
-        drafter = build_drafter(
-            draft,
-            session,
-            sampler,
-            coupled=verifier.coupled,
-            load_model=lambda name: load_model(name, backend, draft_dtype or dtype),
-        )
-    draft_name = draft if draft is None or isinstance(draft, str) else getattr(draft, "name", type(draft).__name__)
-    if fallback != "off" and draft_name is not None:
-        policy = recall_fallback(fallback, policy, (model.name, draft_name), model)
-    return Stream(
-        prompt_tokens,
-        session,
-        drafter,
-        sampler,
-        PhiloxNoise(seed) if noise is None else noise,
-        Limits(max_tokens, model.n_positions, options.stop, model.eos_token_id),
-        policy=policy,
-        tokenizer=getattr(model, "tokenizer", None),
-        verifier=verifier,
-        logprobs=logprobs,
-        audit=audit,
+    return open_stream(
+        prompt,
+        model,
+        draft,
+        options,
+        load=lambda name: load_model(name, backend, draft_dtype or dtype),
+        noise=noise,
         clock=clock,
-        prompt=prompt if isinstance(prompt, str) else "",
-        options={
-            "target": model.name,
-            "draft": draft_name,
-            "backend": backend,
-            "dtype": find_setting(model, "dtype", dtype),
-            "draft_dtype": find_setting(draft_model(drafter), "dtype", draft_dtype or dtype),
-            **options.to_dict(),
-        },
+        asked={"backend": backend, "dtype": dtype, "draft_dtype": draft_dtype or dtype},
     )
 
 
-def _to_the_end(start: Callable[_Parameters, Stream]) -> Callable[_Parameters, Generation]:
-    """Return :func:`generate`: what ``start`` does, run to the end, with the same parameters."""
-
-    @functools.wraps(start)
-    def generate(*args: _Parameters.args, **options: _Parameters.kwargs) -> Generation:
-        return start(*args, **options).run()
-
-    generate.__name__ = generate.__qualname__ = "generate"
-    generate.__doc__ = """Generate to the end and return the result; the parameters are those of :func:`stream`.
-
-    Examples
-    --------
-    >>> from minispec.model.toy import TableModel
-    >>> generate([0], target=TableModel(4), draft=None, max_tokens=2, seed=1).sources
-    ('plain', 'plain')
-    """
-    generate.__annotations__ = {**start.__annotations__, "return": "Generation"}
-    generate.__signature__ = inspect.signature(start).replace(return_annotation="Generation")  # type: ignore[attr-defined]
-    return generate
-
-
-generate = _to_the_end(stream)
+generate = run_to_the_end(stream)

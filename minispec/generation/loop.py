@@ -1,4 +1,4 @@
-"""Stop 1 of 14: the loop: draft, verify, commit, go back.
+"""Stop 1 of 13: the loop: draft, verify, commit, go back.
 
 Algorithm 1 of Leviathan, Kalman and Matias 2023 ("Fast Inference from Transformers via Speculative Decoding"), for any
 drafter and any rule; with a drafter that proposes nothing it is plain decoding.
@@ -20,7 +20,7 @@ from minispec.backends.base import Array
 from minispec.control import GammaPolicy
 from minispec.drafters import Drafter
 from minispec.generation.transcript import Transcript
-from minispec.model.session import Ask, ask_for
+from minispec.model.asks import Ask, ask_for
 from minispec.model.tree_session import AskTree, TreeSession
 from minispec.noise import Coins, Noise
 from minispec.records import Draft, Step

@@ -1,4 +1,4 @@
-"""Beside stop 14: what is checked, read and looked up before a run begins."""
+"""Beside stop 13: what is checked, read and looked up before a run begins."""
 
 from __future__ import annotations
 

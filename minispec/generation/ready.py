@@ -13,7 +13,8 @@ import numpy as np
 
 from minispec.backends.base import Backend
 from minispec.model import GPT2
-from minispec.noise import Address, PhiloxNoise
+from minispec.noise import Address
+from minispec.philox import PhiloxNoise
 from minispec.sampling import SamplingParams, distribution
 
 if TYPE_CHECKING:

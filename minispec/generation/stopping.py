@@ -1,4 +1,4 @@
-"""Stop 6 of 14: where a text ends.
+"""Stop 6 of 13: where a text ends.
 
 Tokens go in one at a time, also when a block of them was accepted at once, so a stop is exact to the token wherever
 in the block it falls. Per token the rules are asked in this order: end-of-sequence token, stop string, token budget,
@@ -12,45 +12,11 @@ Next: `model/session.py`, which answers what the loop has asked.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from minispec.errors import OptionError
 from minispec.generation.held_text import HeldText
+from minispec.generation.limits import Limits
 from minispec.records import Finish, Piece, Source
 from minispec.tokenizer import TextStream, Tokenizer
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """When to stop.
-
-    Parameters
-    ----------
-    max_tokens : int
-        Tokens to emit at most, >= 0.
-    stop : tuple of str
-        Stop strings, none of them empty.
-    eos_token_id : frozenset of int
-        Tokens that end the text; emitted, but not part of the text.
-    n_positions : int
-        The context: prompt and emitted tokens together.
-
-    Raises
-    ------
-    OptionError
-        If a value is outside its range.
-    """
-
-    max_tokens: int
-    n_positions: int
-    stop: tuple[str, ...] = ()
-    eos_token_id: frozenset[int] = frozenset()
-
-    def __post_init__(self) -> None:
-        if self.max_tokens < 0:
-            raise OptionError(f"max-tokens is {self.max_tokens}; it must be >= 0. Try --max-tokens 128")
-        if any(not stop for stop in self.stop):
-            raise OptionError("a stop string is empty; it would match everywhere. Leave it out")
 
 
 class Stopper:

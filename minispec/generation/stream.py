@@ -1,4 +1,4 @@
-"""Beside stop 14: who drives the loop. A run is an iterator of events, to be left at any moment and taken up again."""
+"""Beside stop 13: who drives the loop. A run is an iterator of events, to be left at any moment and taken up again."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from minispec.drafters import Drafter, NoDrafter
 from minispec.generation.audit import audit_step
 from minispec.generation.events import Drafted, Emitted, Event, Finished, Prefilled, Verified
 from minispec.generation.guarantee import guarantee, reproducible
+from minispec.generation.limits import Limits
 from minispec.generation.loop import decode
 from minispec.generation.metrics import Metrics
 from minispec.generation.ready import make_ready
 from minispec.generation.result import Generation
-from minispec.generation.stopping import Limits, Stopper
+from minispec.generation.stopping import Stopper
 from minispec.generation.stopwatch import Stopwatch
 from minispec.generation.transcript import Transcript
-from minispec.model.session import Ask, ask_for
+from minispec.model.asks import Ask, ask_for, ask_prefill
 from minispec.model.tree_session import TreeSession
 from minispec.noise import Noise
 from minispec.records import Draft, Step
@@ -105,6 +106,7 @@ class Stream:
         self._prefill_s: float | None = None
         self._other_forwards = 0
         self._handed_out: Event | None = None  # the last event
+        self._num_observed = 0  # steps that the policy has seen
         self._num_verified = self._num_delivered = 0  # steps whose Verified, Emitted event reached the consumer
         self._finished_delivered = False
         self._work: Generator[Ask | Event, Array | None, None] | None = None
@@ -113,18 +115,16 @@ class Stream:
         return self
 
     def __next__(self) -> Event:
-        self._note_delivery()
-        if self._finished_delivered:
-            raise StopIteration
+        last = self._handed_out  # its reader has come back, so it was delivered
         try:
             happened = self.advance()
             while isinstance(happened, Ask):
                 happened = self.advance(happened.answer())
-            self._handed_out = happened
             return happened
+        except StopIteration:  # the end of the run, which nothing has interrupted
+            raise
         except BaseException:
-            self._handed_out = None  # nothing was: what was due comes again
-            self.close()  # a generator that has raised is dead; the next call starts a new one
+            self.close(delivered=self._handed_out is last)  # a generator that has raised is dead; the next one is new
             raise
 
     def advance(self, logits: Array | None = None) -> Ask | Event:
@@ -137,11 +137,15 @@ class Stream:
         logits : ndarray, optional
             The answer to the ask that came last; without one, the run goes on from an event, or begins.
         """
+        self._note_delivery()
+        if self._finished_delivered:
+            raise StopIteration
         if self._work is None:
             self._work = self._run()
         happened = next(self._work) if logits is None else self._work.send(logits)
         if isinstance(happened, Finished):
             self._work = None  # suspended, it would hold this object in a cycle, and with it both caches
+        self._handed_out = None if isinstance(happened, Ask) else happened
         return happened
 
     def _note_delivery(self) -> None:
@@ -153,10 +157,28 @@ class Stream:
         if isinstance(self._handed_out, Finished):
             self._finished_delivered = True
 
-    def close(self) -> None:
-        """Leave the run and set the caches back to the committed tokens; iterating again goes on from there."""
+    def close(self, *, delivered: bool = True) -> None:
+        """Leave the run and set the caches back to the committed tokens; iterating again goes on from there.
+
+        Parameters
+        ----------
+        delivered : bool
+            Whether the last event reached its reader; if it did not, it comes again.
+        """
+        if not delivered:
+            self._handed_out = None
         self._work = None
         self._set_back()
+
+    @property
+    def policy(self) -> GammaPolicy:
+        """How many tokens are drafted."""
+        return self._policy
+
+    @property
+    def last_event(self) -> Event | None:
+        """The event that was handed out last, until the next call asks for another."""
+        return self._handed_out
 
     @property
     def tokens(self) -> tuple[int, ...]:
@@ -274,8 +296,10 @@ class Stream:
 
     def _observe(self) -> None:
         """Let the policy learn from each committed step once, also after an interruption."""
-        for step in self._transcript.take_unobserved():
-            self._policy.observe(step)
+        steps = self._transcript.steps
+        while self._num_observed < len(steps):
+            self._num_observed += 1
+            self._policy.observe(steps[self._num_observed - 1])
 
     def _prefill(self) -> Generator[Ask | Event, Array | None, None]:
         """Feed all committed tokens but the last, as far as caches lack them; what must be compiled is compiled before.
@@ -285,7 +309,7 @@ class Stream:
         draft_session = getattr(self.drafter, "session", None)
         make_ready([self.target.model, None if draft_session is None else draft_session.model])
         started, known = self._clock(), self.tokens[:-1]
-        yield from self.target.ask_prefill(known)
+        yield from ask_prefill(self.target, known)
         yield from ask_for(self.drafter.prefill(known))
         if self._prefill_s is None:
             self._prefill_s = self._clock() - started

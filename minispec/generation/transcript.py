@@ -1,4 +1,4 @@
-"""Stop 5 of 14: the committed part of a run: prompt, steps, and what follows from them.
+"""Stop 5 of 13: the committed part of a run: prompt, steps, and what follows from them.
 
 ``steps`` is the single source of truth. To commit a step is to append one record to it. An interruption falls before
 or after that; tokens, text and the state of the stopping rules can be rebuilt from the list at any time.
@@ -8,7 +8,7 @@ Next: `generation/stopping.py`, which cuts a step where the text ends.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,7 +55,6 @@ class Transcript:
         self._watch = watch
         self._logprobs = logprobs
         self.steps: list[Step] = []
-        self._num_observed = 0
         self.rebuild()
 
     def rebuild(self) -> None:
@@ -67,12 +66,6 @@ class Transcript:
         for step in self.steps:
             tokens, sources = self._list_emitted(step.draft_tokens, step.verdict)
             self._advance(tokens, sources)
-
-    def take_unobserved(self) -> Iterator[Step]:
-        """Yield each committed step that has not been yielded here before: none twice, none left out."""
-        while self._num_observed < len(self.steps):
-            self._num_observed += 1
-            yield self.steps[self._num_observed - 1]
 
     @property
     def room(self) -> int:
@@ -87,15 +80,7 @@ class Transcript:
     def commit(
         self, draft: Draft, verdict: Verdict, logits: NDArray[np.float32], target_probs: NDArray[np.float64]
     ) -> Step:
-        """Cut what the target emitted where the text ends, and record the step.
-
-        Parameters
-        ----------
-        draft : Draft
-        verdict : Verdict
-        logits, target_probs : ndarray of shape (G + 1, V)
-            The target's, before and after processing.
-        """
+        """Cut what a step emits where the text ends, and record it; both arrays are of shape (G + 1, V)."""
         self._watch.stop()
         details = describe_tokens(logits, target_probs, draft, verdict) if self._logprobs else ()
         position = len(self.tokens)

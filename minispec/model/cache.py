@@ -1,4 +1,4 @@
-"""Stop 8 of 14: the KV cache, keys and values of the tokens seen so far, so that no forward computes them again.
+"""Stop 8 of 13: the KV cache, keys and values of the tokens seen so far, so that no forward computes them again.
 
 Preallocated: storing is writing at the next free slots, going back is setting a length. A rollback erases nothing;
 what lies beyond the length is never read.
@@ -36,7 +36,7 @@ class KVCache:
     rows : int
         Sequences, B.
     backend : Backend, optional
-        Where keys and values live; in NumPy arrays by default. Lengths are always NumPy's.
+        Where keys and values live; in NumPy arrays by default.
     dtype : str
         Of the model's weights; a backend may keep keys and values in it too.
 
@@ -77,6 +77,17 @@ class KVCache:
         """Return how many slots of ``row`` every layer has filled."""
         return int(self.lengths[:, row].min())
 
+    def pages(self, row: int = 0) -> Index:
+        """Return the pages that the text of ``row`` lies in, in order."""
+        return np.array([row])
+
+    def adopt(self, tokens: Sequence[int]) -> int:
+        """Take up what other texts that begin like ``tokens`` left to share, and return how many tokens that is."""
+        return 0
+
+    def publish(self, tokens: Sequence[int]) -> None:
+        """Let other texts share what this cache holds of ``tokens``, which must be verified; here nobody does."""
+
     def feed(
         self,
         tokens: Sequence[int],
@@ -87,20 +98,17 @@ class KVCache:
         num_layers: int | None = None,
         num_logits: int | None = None,
     ) -> Feed:
-        """Give each token the next free slot of ``row``, and say what it sees.
+        """Give each of T tokens the next free slot of ``row``, and say what it sees.
 
         Parameters
         ----------
-        tokens : sequence of int, length T
+        tokens, positions : sequence of int
+            A token's position in the text is its slot unless given.
         row : int
-        positions : sequence of int, length T, optional
-            Positions in the text; by default each token's slot.
         visible : ndarray of shape (T, S), bool, optional
             Which slots each token attends to, itself included; by default every slot up to its own.
-        num_layers : int, optional
-            Run only the first layers (a self-draft); by default all.
-        num_logits : int, optional
-            Logits are wanted of the last so many tokens; by default of all.
+        num_layers, num_logits : int, optional
+            Run only the first layers (a self-draft), and return the logits of the last tokens; by default all.
 
         Raises
         ------
@@ -121,7 +129,7 @@ class KVCache:
         return Feed(
             tokens=np.asarray(tokens, np.int64),
             positions=slots if positions is None else np.asarray(positions, np.int64),
-            pages=self._pages(row, first, last)[None].repeat(count, axis=0),
+            pages=self._ready(row, first, last)[None].repeat(count, axis=0),
             slots=slots,
             ends=slots + 1 if visible is None else np.full(count, last),
             visible=visible,
@@ -182,10 +190,10 @@ class KVCache:
 
     def _number(self, row: int, slots: Index) -> Index:
         """Return the numbers of a row's slots among all slots of the cache."""
-        pages, size = self._pages(row, 0, 0), self.keys.shape[2]
+        pages, size = self.pages(row), self.keys.shape[2]
         numbers: Index = pages[slots // size] * size + slots % size
         return numbers
 
-    def _pages(self, row: int, first: int, last: int) -> Index:
-        """Return the pages of a row, in order, ready to be written from slot ``first`` to before ``last``."""
-        return np.array([row])
+    def _ready(self, row: int, first: int, last: int) -> Index:
+        """Return the pages of a row, ready to be written from slot ``first`` to before slot ``last``."""
+        return self.pages(row)

@@ -1,4 +1,4 @@
-"""Stop 9 of 14: GPT-2 (Radford et al. 2019), from tokens to logits, with Hugging Face's names.
+"""Stop 9 of 13: GPT-2 (Radford et al. 2019), from tokens to logits, with Hugging Face's names.
 
 The letters: T tokens that are fed, C channels, H heads of D channels each, V words. Where a token's key and value lie
 in the cache, and what the token sees there, was settled before (:meth:`minispec.model.cache.KVCache.feed`).
@@ -12,12 +12,12 @@ import functools
 from collections.abc import Callable, Sequence
 
 from minispec.backends.base import Array, Backend, Block, Cache, Feed
-from minispec.model.cache import KVCache
 from minispec.model.config import GPT2Config
+from minispec.model.language_model import FedCache
 from minispec.model.weights import Weights
 
 
-def forward(weights: Weights, config: GPT2Config, backend: Backend, feed: Feed, cache: KVCache) -> Array:
+def forward(weights: Weights, config: GPT2Config, backend: Backend, feed: Feed, cache: FedCache) -> Array:
     """Feed tokens to a cache and return the logits after the last of them.
 
     Returns

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from minispec.backends.base import Array, Feed
 from minispec.errors import InvariantError
+from minispec.model.asks import Ask
 from minispec.model.language_model import LanguageModel
-from minispec.model.session import Ask, Session
+from minispec.model.session import Session
 
 
 class TreeSession(Session):
@@ -150,6 +151,11 @@ class AskTree(Ask):
     session: TreeSession
     nodes: Sequence[int]
     parents: Sequence[int]
+
+    @property
+    def num_tokens(self) -> int:
+        """Tokens and nodes to be fed."""
+        return len(self.tokens) + len(self.nodes)
 
     def answer(self) -> Array:
         """Run a forward for this ask alone."""

@@ -1,4 +1,4 @@
-"""Beside stop 12: logits to probabilities, by compiled loops.
+"""Beside stop 11: logits to probabilities, by compiled loops.
 
 Temperature, top-k, top-p, min-p, in this order; :mod:`minispec.sampling.processors` has them in a few lines of NumPy
 each, ``_kernels`` as loops that need no sorting.

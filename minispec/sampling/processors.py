@@ -1,4 +1,4 @@
-"""Stop 12 of 14: from logits to probabilities, in NumPy.
+"""Stop 11 of 13: from logits to probabilities, in NumPy.
 
 Each filter keeps some tokens of a row of probabilities and renormalises. Ties go to the lower token id. The engine
 calls the same as compiled loops, in ``_kernels``, through ``draw``; this is their oracle, written to be read.

@@ -96,3 +96,12 @@ class Sampler:
         """Whether a constraint leaves nothing but the end: then the text ends, minimum length or not."""
         possible = set(np.flatnonzero(logits > -np.inf).tolist()) if self.constraint is not None else set()
         return bool(possible) and possible <= self.eos_token_id
+
+
+Params = SamplingParams | Sampler
+"""How logits become what a draft is drawn from; a Sampler knows the request's penalties and constraint as well."""
+
+
+def make_sampler(params: Params) -> Sampler:
+    """Return the sampler of plain sampling parameters, and a sampler as it is."""
+    return params if isinstance(params, Sampler) else Sampler(params)

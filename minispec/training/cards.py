@@ -88,10 +88,21 @@ def history(report: Mapping[str, Any], name: str) -> str:
         origin = MEMBERS[stage][member]
         if origin is None:
             if record["init"]:
-                lines.append(f"weights from before (SHA-256 `{record['init'][:12]}`), given with `--init`")
+                lines.append(
+                    f"weights from before (SHA-256 `{record['init'][:12]}`), given with `--init`; `NOTICE` names what "
+                    "they had read, which is not in the table below"
+                )
             break
         stage, member = origin
     return "\n".join(f"{number}. {line}" for number, line in enumerate(reversed(lines), 1))
+
+
+def is_from_scratch(report: Mapping[str, Any], name: str) -> bool:
+    """Whether no stage behind a model began with weights that were given (``--init``)."""
+    stage, member = BUNDLED[name], name
+    while (origin := MEMBERS[stage][member]) is not None:
+        stage, member = origin
+    return not report["stages"][stage]["init"]
 
 
 def agreement_table(agreement: Mapping[str, Any], names: Iterable[str]) -> str:
@@ -232,12 +243,13 @@ def card(report: Mapping[str, Any], name: str) -> str:
     drafts = [key for key in agreement if key in BUNDLED] if name == TARGET else [name]
     compared = [key for key in report["perplexity"] if key in BUNDLED]
     role = "the target" if name == TARGET else "a draft"
+    begun = " from scratch" if is_from_scratch(report, name) else ""
     gamma, tokens = report["gamma"], report["new_tokens"]
     sections = [
         HEADER.format(summary=SUMMARY + (", then Python alone" if name == CODE else "")) + f"# {name}",
         f"GPT-2 architecture, {report['parameters'][name]:,} parameters (head tied), context 1024, float16; an "
-        f"8192-token byte-level BPE shared by all bundled models. It is {role} of minispec's bundled pair, trained "
-        "from scratch by `python -m minispec.training`; see `docs/training.md`.",
+        f"8192-token byte-level BPE shared by all bundled models. It is {role} of minispec's bundled pair, "
+        f"trained{begun} by `python -m minispec.training`; see `docs/training.md`.",
         "## How it was trained\n\n"
         f"{history(report, name)}\n\nMuon for the matrices of the blocks, AdamW for the rest; warm-up, flat, linear "
         f"fall; early stop on held-out text; preset `{report['preset']}`; data order seeded. The text of its last "

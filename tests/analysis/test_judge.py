@@ -53,9 +53,9 @@ def test_a_run_costs_what_its_forwards_cost() -> None:
 def test_a_tree_costs_one_row_per_node() -> None:
     from minispec.drafters.shapes import fixed_tree
     from minispec.drafters.tree import TreeDrafter
-    from minispec.generation.stopping import Limits
+    from minispec.generation.limits import Limits
     from minispec.generation.stream import Stream
-    from minispec.noise import PhiloxNoise
+    from minispec.philox import PhiloxNoise
     from minispec.sampling import Sampler, SamplingParams
     from minispec.verifiers import get_verifier
 

@@ -17,7 +17,7 @@ from minispec.analysis.why import CAUSES, Attribution, attribute, changes
 from minispec.errors import OptionError
 from minispec.generation import Generation, stream
 from minispec.model.toy import TableModel
-from minispec.noise import PhiloxNoise
+from minispec.philox import PhiloxNoise
 from minispec.theory import speedup
 
 

@@ -16,7 +16,8 @@ import os, sys
 import numpy as np
 from minispec.backends import get_backend
 from minispec.backends.base import Linear
-from minispec.noise import Address, PhiloxNoise
+from minispec.noise import Address
+from minispec.philox import PhiloxNoise
 from minispec.sampling import SamplingParams, distribution
 from tests.models import random_gpt2
 

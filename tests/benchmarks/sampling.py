@@ -17,7 +17,8 @@ from minispec.analysis.timer import interleave
 from minispec.generation import stream
 from minispec.loading import load_tokenizer
 from minispec.model.cache import KVCache
-from minispec.noise import Address, Coins, PhiloxNoise
+from minispec.noise import Address, Coins
+from minispec.philox import PhiloxNoise
 from minispec.records import Draft
 from minispec.sampling import SamplingParams, distribution, processors
 from minispec.verifiers import VERIFIER_NAMES, get_verifier

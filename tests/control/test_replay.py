@@ -17,10 +17,12 @@ from minispec.drafters.tree import TreeDrafter
 from minispec.errors import OptionError
 from minispec.generation import Stream, stream
 from minispec.generation.events import Drafted, Event, to_dict
-from minispec.generation.stopping import Limits
-from minispec.model.session import Session, answer
+from minispec.generation.limits import Limits
+from minispec.model.asks import answer
+from minispec.model.session import Session
 from minispec.model.tree_session import TreeSession
-from minispec.noise import Coins, PhiloxNoise
+from minispec.noise import Coins
+from minispec.philox import PhiloxNoise
 from minispec.sampling import Sampler, SamplingParams
 from minispec.verifiers import get_verifier
 from tests.models import random_gpt2

@@ -11,10 +11,11 @@ from minispec.contracts.audited_noise import AuditedNoise
 from minispec.control import FixedGamma
 from minispec.drafters.base import allow_all
 from minispec.generation import Stream
-from minispec.generation.stopping import Limits
-from minispec.model.session import answer
+from minispec.generation.limits import Limits
+from minispec.model.asks import answer
 from minispec.model.tree_session import TreeSession
-from minispec.noise import Coins, PhiloxNoise
+from minispec.noise import Coins
+from minispec.philox import PhiloxNoise
 from minispec.sampling import Sampler, SamplingParams, distribution
 from minispec.verifiers import Verifier, rejection
 

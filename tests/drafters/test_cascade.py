@@ -11,7 +11,7 @@ from minispec.contracts.audited_noise import AuditedNoise
 from minispec.drafters import CascadeDrafter, ModelDrafter, NgramDrafter, SuffixDrafter, TableDrafter, TokenTable
 from minispec.model import Session
 from minispec.model.toy import TableModel
-from minispec.noise import PhiloxNoise
+from minispec.philox import PhiloxNoise
 from minispec.sampling import SamplingParams, distribution
 from minispec.verifiers import block, match
 from tests.models import random_gpt2

@@ -8,8 +8,8 @@ import pytest
 from minispec.drafters import LayerSkipDrafter
 from minispec.drafters.base import allow_all
 from minispec.errors import OptionError
+from minispec.model.asks import answer
 from minispec.model.forward import forward
-from minispec.model.session import answer
 from minispec.model.toy import TableModel
 from minispec.model.tree_session import TreeSession
 from minispec.noise import Coins

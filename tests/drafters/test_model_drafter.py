@@ -11,9 +11,11 @@ from minispec.contracts import Enumerator
 from minispec.contracts.audited_noise import AuditedNoise
 from minispec.drafters import ModelDrafter
 from minispec.drafters.base import allow_all
-from minispec.model.session import Session, answer
+from minispec.model.asks import answer
+from minispec.model.session import Session
 from minispec.model.toy import TableModel
-from minispec.noise import Coins, PhiloxNoise
+from minispec.noise import Coins
+from minispec.philox import PhiloxNoise
 from minispec.sampling import SamplingParams, distribution
 from tests.generation.tiny import PLAIN, random_gpt2
 from tests.models import Counted

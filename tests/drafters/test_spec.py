@@ -13,7 +13,7 @@ from minispec.errors import CorpusError, OptionError, VocabularyError
 from minispec.loading.bundled import DEFAULT_DRAFT
 from minispec.model.toy import TableModel
 from minispec.model.tree_session import TreeSession
-from minispec.noise import PhiloxNoise
+from minispec.philox import PhiloxNoise
 from minispec.sampling import Sampler
 from minispec.verifiers import match
 from tests.generation.tiny import byte_tokenizer

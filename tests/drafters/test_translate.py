@@ -8,9 +8,10 @@ from minispec.contracts import Enumerator
 from minispec.drafters import ModelDrafter, TranslatingDrafter
 from minispec.drafters.base import allow_all
 from minispec.model import Session
-from minispec.model.session import answer
+from minispec.model.asks import answer
 from minispec.model.toy import TableModel
-from minispec.noise import Coins, PhiloxNoise
+from minispec.noise import Coins
+from minispec.philox import PhiloxNoise
 from minispec.verifiers import block, match, rejection
 from tests.generation.tiny import byte_tokenizer
 

@@ -17,10 +17,11 @@ from minispec.drafters.base import allow_all
 from minispec.drafters.shapes import MAX_NODES, fixed_tree, sequoia_tree
 from minispec.errors import InvariantError, OptionError
 from minispec.model import Session
-from minispec.model.session import answer
+from minispec.model.asks import answer
 from minispec.model.toy import TableModel
 from minispec.model.tree_session import TreeSession
-from minispec.noise import Coins, PhiloxNoise
+from minispec.noise import Coins
+from minispec.philox import PhiloxNoise
 from minispec.sampling import SamplingParams, distribution
 from minispec.verifiers import tree as tree_rule
 from tests.models import Counted, bits, random_gpt2

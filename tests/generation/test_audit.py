@@ -9,12 +9,12 @@ from minispec.drafters import ModelDrafter
 from minispec.errors import InvariantError
 from minispec.generation import Drafted
 from minispec.generation.audit import AuditedSession
-from minispec.generation.stopping import Limits
+from minispec.generation.limits import Limits
 from minispec.generation.stream import Stream
 from minispec.model.session import LanguageModel, Session
 from minispec.model.toy import TableModel
 from minispec.model.tree_session import TreeSession
-from minispec.noise import PhiloxNoise
+from minispec.philox import PhiloxNoise
 from minispec.sampling import Sampler, SamplingParams
 from tests.models import random_gpt2
 

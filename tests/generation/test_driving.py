@@ -10,11 +10,11 @@ from minispec.drafters import ModelDrafter
 from minispec.errors import InvariantError
 from minispec.generation import Emitted, Finished, Stream
 from minispec.generation.audit import AuditedSession
-from minispec.generation.stopping import Limits
+from minispec.generation.limits import Limits
 from minispec.model.session import Session
 from minispec.model.toy import TableModel
 from minispec.model.tree_session import TreeSession
-from minispec.noise import PhiloxNoise
+from minispec.philox import PhiloxNoise
 from minispec.records import Step
 from minispec.sampling import Sampler, SamplingParams
 

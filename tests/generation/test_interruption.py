@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import sys
 import weakref
 
@@ -16,10 +17,10 @@ from minispec.drafters import CascadeDrafter, LayerSkipDrafter, NgramDrafter, Su
 from minispec.drafters.shapes import fixed_tree
 from minispec.generation import Emitted, Finished, Prefilled, Stream, Verified
 from minispec.generation.audit import AuditedSession
-from minispec.generation.stopping import Limits
+from minispec.generation.limits import Limits
 from minispec.model.toy import TableModel
 from minispec.model.tree_session import TreeSession
-from minispec.noise import PhiloxNoise
+from minispec.philox import PhiloxNoise
 from minispec.sampling import Sampler
 from minispec.verifiers import get_verifier
 
@@ -183,6 +184,25 @@ def test_ctrl_c_at_every_line_comes_to_the_same_end():
         assert [event for event in map(tellings, events) if event] == told, line_number
         check_caches(stream)
     assert interrupted > 200
+
+
+@pytest.mark.parametrize("number", range(1, 16))
+def test_ctrl_c_before_a_delivery_is_noted_does_not_tell_the_event_again(number, monkeypatch):
+    """The consumer has come back for the next event, so it has the last one."""
+    told = [event for event in map(tellings, new_stream(3)) if event]
+    stream, calls, noted = new_stream(3), itertools.count(1), Stream._note_delivery
+
+    def note(self):
+        if next(calls) == number:
+            raise KeyboardInterrupt
+        noted(self)
+
+    monkeypatch.setattr(Stream, "_note_delivery", note)
+    events = []
+    with pytest.raises(KeyboardInterrupt):
+        events.extend(stream)  # what came before the interruption stays
+    events += stream
+    assert [event for event in map(tellings, events) if event] == told
 
 
 def drafting_stream(kind):

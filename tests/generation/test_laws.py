@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from minispec.contracts import Enumerator, outcome, speculative_stream, target_law, total_variation
-from minispec.generation.stopping import Limits
+from minispec.generation.limits import Limits
 from minispec.model.toy import TableModel
 from minispec.sampling import SamplingParams
 

@@ -9,11 +9,11 @@ import pytest
 
 from minispec.analysis.simulate import CostedModel, SimulatedClock
 from minispec.contracts import speculative_stream
-from minispec.generation.stopping import Limits
+from minispec.generation.limits import Limits
 from minispec.model.session import Session
 from minispec.model.toy import TableModel
 from minispec.model.tree_session import TreeSession
-from minispec.noise import PhiloxNoise
+from minispec.philox import PhiloxNoise
 from minispec.verifiers import rejection
 
 from .tiny import GREEDY, PLAIN, byte_tokenizer, random_gpt2

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from minispec.contracts import ending
 from minispec.errors import OptionError
-from minispec.generation.stopping import Limits, Stopper
+from minispec.generation.limits import Limits
+from minispec.generation.stopping import Stopper
 from minispec.records import Finish
 
 from .tiny import byte_tokenizer

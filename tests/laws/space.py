@@ -20,8 +20,8 @@ import llguidance
 
 from minispec.contracts import Enumerator, Outcome, finite_language, outcome, slow_law, total_variation
 from minispec.generation import Stream, api
+from minispec.generation.limits import Limits
 from minispec.generation.options import Options
-from minispec.generation.stopping import Limits
 from minispec.model.toy import TableModel
 from minispec.noise import Noise
 from tests.generation.tiny import byte_tokenizer

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from minispec.contracts import Enumerator, outcome, slow_law, total_variation
 from minispec.generation import api
+from minispec.generation.limits import Limits
 from minispec.generation.options import Options
-from minispec.generation.stopping import Limits
 from minispec.model.toy import TableModel
-from minispec.noise import PhiloxNoise
+from minispec.philox import PhiloxNoise
 
 from .space import EXACT, PLAIN
 

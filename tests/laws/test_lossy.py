@@ -10,7 +10,7 @@ import pytest
 from minispec.contracts import Enumerator, slow_logits, slow_row, total_variation
 from minispec.drafters.base import allow_all
 from minispec.generation.options import Options
-from minispec.model.session import answer
+from minispec.model.asks import answer
 from minispec.noise import Coins
 from minispec.verifiers import lenient, typical
 

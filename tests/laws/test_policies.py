@@ -7,8 +7,8 @@ import pytest
 from minispec.contracts import Enumerator, outcome, slow_law, total_variation
 from minispec.control import FixedGamma
 from minispec.generation import Drafted, api
+from minispec.generation.limits import Limits
 from minispec.generation.options import Options
-from minispec.generation.stopping import Limits
 
 from .peeking import HonestTwin, PeeksAtCoins, PeeksAtTargetRows, PeeksAtTheDraft, RetriesAfterRejection
 from .space import EXACT, LOADED, PLAIN, PROMPT, TOKENIZER, models_by_name, new_stream, table_target

@@ -7,8 +7,8 @@ import functools
 import pytest
 
 from minispec.contracts import Enumerator, slow_law, target_law, total_variation
+from minispec.generation.limits import Limits
 from minispec.generation.options import Options
-from minispec.generation.stopping import Limits
 
 from .space import (
     AXES,

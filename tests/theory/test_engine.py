@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from minispec.contracts import Enumerator, speculative_stream
-from minispec.generation.stopping import Limits
+from minispec.generation.limits import Limits
 from minispec.model.toy import TableModel
 from minispec.theory import acceptance_probability, steps_law, tau, tokens_law
 from tests.generation.tiny import PLAIN

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minispec.errors import InvariantError
-from minispec.noise import Coins, PhiloxNoise
+from minispec.noise import Coins
+from minispec.philox import PhiloxNoise
 from minispec.records import Draft, Verdict
 from minispec.theory import k_seq_acceptance, k_seq_divisor
 from minispec.verifiers import kseq, rejection

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from minispec.contracts.audited_noise import AuditedNoise
 from minispec.errors import InvariantError
-from minispec.noise import Coins, PhiloxNoise
+from minispec.noise import Coins
+from minispec.philox import PhiloxNoise
 from minispec.records import Draft
 from minispec.theory import acceptance_probability as overlap
 from minispec.verifiers import expected_accepted, lenient, rejection, typical

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from minispec.contracts.audited_noise import AuditedNoise
 from minispec.errors import InvariantError, OptionError
-from minispec.noise import Address, Coins, PhiloxNoise
+from minispec.noise import Address, Coins
+from minispec.philox import PhiloxNoise
 from minispec.records import Draft
 from minispec.verifiers import VERIFIER_NAMES, expected_accepted, get_verifier, lenient, typical
 from tests.verifiers import exact

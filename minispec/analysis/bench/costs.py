@@ -26,8 +26,10 @@ from minispec.drafters import ModelDrafter
 from minispec.drafters.base import allow_all
 from minispec.errors import InvariantError, OptionError
 from minispec.model import GPT2
-from minispec.model.session import PREFILL_CHUNK, answer
-from minispec.noise import Address, Coins, PhiloxNoise
+from minispec.model.asks import answer
+from minispec.model.session import PREFILL_CHUNK
+from minispec.noise import Address, Coins
+from minispec.philox import PhiloxNoise
 from minispec.records import Draft
 from minispec.sampling import Sampler, SamplingParams
 
@@ -136,7 +138,7 @@ def cost_timers(
     drafter = ModelDrafter(draft.session(), sampler)
     answer(drafter.prefill(text[:-1]))
     prefilled, sampled = target.session(), target.session()
-    answer(sampled.prefill(text[:-1]))
+    sampled.prefill(text[:-1])
     logits = sampled.score(text[-1:])
     steps = iter(range(10**9))
 

@@ -8,7 +8,7 @@ from minispec.contracts import Enumerator, Outcome, outcome, speculative_stream,
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
 from minispec.experiments.instruments import DOMAINS, decode_all
 from minispec.experiments.verdicts import Verdict
-from minispec.generation.stopping import Limits
+from minispec.generation.limits import Limits
 from minispec.model.toy import TableModel
 from minispec.noise import Noise
 from minispec.sampling import SamplingParams

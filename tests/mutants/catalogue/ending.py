@@ -9,7 +9,8 @@ from unittest import mock
 
 from minispec.generation import Stream, api
 from minispec.generation.held_text import HeldText
-from minispec.generation.stopping import Limits, Stopper
+from minispec.generation.limits import Limits
+from minispec.generation.stopping import Stopper
 from minispec.generation.transcript import Transcript
 from minispec.records import Finish
 from minispec.sampling import Sampler

@@ -91,7 +91,7 @@ change(
 )  # fmt: skip
 change(
     14, "decisions of auto", "nothing fades", "The oldest observation weighs as much as the last.",
-    auto._Acceptance, "fade", "*= keep\n    self._evaluated *= keep", "*= 1.0",
+    auto.Acceptance, "fade", "*= keep\n    self._evaluated *= keep", "*= 1.0",
 )  # fmt: skip
 change(
     14, "fallback schedule", "a draw is a loss", "No margin: a window at plain cost and a little stops drafting.",

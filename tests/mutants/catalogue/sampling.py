@@ -13,7 +13,8 @@ from minispec.drafters import (
     cascade,
 )
 from minispec.generation.stopping import Stopper
-from minispec.noise import Address, Coins, PhiloxNoise
+from minispec.noise import Address, Coins
+from minispec.philox import PhiloxNoise
 from minispec.records import Verdict
 from minispec.sampling import Sampler, _kernels, history, processors, sampler
 from minispec.verifiers import match, registry

@@ -14,7 +14,7 @@ from unittest import mock
 import numpy as np
 
 from minispec.generation import loop
-from minispec.model.session import Ask, ask_for
+from minispec.model.asks import Ask, ask_for
 from minispec.noise import Address, Coins
 from minispec.records import Draft
 from minispec.sampling import processors, sampler

@@ -24,10 +24,12 @@ from minispec.drafters import (
 from minispec.drafters.tables import TableDrafter, TokenTable
 from minispec.generation import api
 from minispec.model import quantize
-from minispec.model.session import Session, answer, ask_for
+from minispec.model.asks import answer, ask_for
+from minispec.model.session import Session
 from minispec.model.toy import TableModel
 from minispec.model.tree_session import TreeSession
-from minispec.noise import Address, Coins, PhiloxNoise
+from minispec.noise import Address, Coins
+from minispec.philox import PhiloxNoise
 from minispec.records import Draft
 from minispec.sampling import SamplingParams
 from tests.laws.space import PLAIN, OtherSpelling

@@ -9,8 +9,9 @@ import random
 from minispec.contracts import Enumerator, Outcome, ending, outcome, slow_law, total_variation
 from minispec.generation import api
 from minispec.generation.held_text import HeldText
+from minispec.generation.limits import Limits
 from minispec.generation.options import Options
-from minispec.generation.stopping import Limits, Stopper
+from minispec.generation.stopping import Stopper
 from minispec.noise import Noise
 from minispec.records import Piece
 from tests.generation.tiny import byte_tokenizer

@@ -15,11 +15,12 @@ from minispec.contracts import Enumerator, ending, outcome, slow_law, slow_logit
 from minispec.control import FixedGamma
 from minispec.drafters import ModelDrafter
 from minispec.generation import Drafted, Stream, api
+from minispec.generation.limits import Limits
 from minispec.generation.options import Options
-from minispec.generation.stopping import Limits
 from minispec.model.toy import TableModel
 from minispec.model.tree_session import TreeSession
-from minispec.noise import Address, Coins, Noise, PhiloxNoise
+from minispec.noise import Address, Coins, Noise
+from minispec.philox import PhiloxNoise
 from minispec.records import Draft
 from minispec.sampling import Sampler
 from minispec.verifiers import get_verifier

@@ -10,7 +10,8 @@ import numpy as np
 
 from minispec.contracts import slow_row
 from minispec.errors import InvariantError
-from minispec.noise import Address, PhiloxNoise
+from minispec.noise import Address
+from minispec.philox import PhiloxNoise
 from minispec.sampling import Sampler, SamplingParams, _kernels, draw
 
 from .base import check

@@ -1,0 +1,199 @@
+"""``minispec batch``: a file of requests, decoded together."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from minispec.analysis.measure.run import sweep_library
+from minispec.batching import Engine
+from minispec.batching.lines import (
+    BadLine,
+    Request,
+    Results,
+    add_requests,
+    error_line,
+    read_requests,
+    run_requests,
+)
+from minispec.cli.cluster import on_dask
+from minispec.cli.files import check_writable
+from minispec.cli.options import FileName, generation_options, option
+from minispec.errors import OptionError, OutputError, PromptError
+from minispec.generation.events import Emitted, Event, Verified
+from minispec.generation.ready import make_ready
+
+_UNITS = {"": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
+
+
+class Memory(click.ParamType):  # type: ignore[type-arg]  # generic only in newer releases
+    """Bytes, as ``64MB``, ``1.5GiB`` or ``1000000``."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return bytes."""
+        match = re.fullmatch(r"([0-9.]+)\s*([a-z]*)", str(value).strip().lower())
+        try:
+            size = float(match[1]) * _UNITS[match[2]] if match else -1.0
+        except (ValueError, KeyError):
+            size = -1.0
+        if not 1 <= size < 2**60:
+            self.fail(f"{value!r} is no size; it is a number of bytes from 1 on, with a unit if you like. Try 64MB")
+        return int(size)
+
+
+@click.command()
+@click.argument("requests", type=FileName())
+@click.option("-o", "--output", required=True, type=FileName(), help="Write the results to this file, a line each.")
+@option("--concurrency", type=click.IntRange(min=1), default=16, help="Requests that are decoded at the same time.")
+@option("--kv-memory", type=Memory(), default=None, show_default="enough for whole contexts",
+        help="Memory for keys and values of the target, as 64MB; drafts have as many slots on top.")  # fmt: skip
+@option("--page-size", type=click.IntRange(min=1), default=16, help="Slots per page of that memory.")
+@click.option("--keep-going", is_flag=True, help="Run the other lines if some cannot be used; exit with 2 in the end.")
+@click.option("--on", "where", metavar="dask[:ADDRESS]",
+              help="Spread the lines over this Dask cluster; by default DASK_SCHEDULER_ADDRESS names it.")  # fmt: skip
+@generation_options
+def batch(
+    requests: Path,
+    output: Path,
+    concurrency: int,
+    kv_memory: int | None,
+    page_size: int,
+    keep_going: bool,
+    where: str | None,
+    **options: Any,
+) -> None:
+    """Decode the lines of REQUESTS together and write a line for each.
+
+    A line is a JSON object: {"prompt": ...}, and if you like "id", "draft" and any option of a generation by its name
+    (max_tokens, temperature, seed, ...); the options below hold for lines that do not say otherwise. Each text is bit
+    for bit what `minispec generate` makes of that prompt alone. Lines of the output come in the order of the input and
+    are written as soon as they can be; after an interruption the same command goes on.
+    """
+    notes = Console(stderr=True, highlight=False)
+    check_writable(output)
+    if output.exists() and requests.exists() and output.samefile(requests):
+        raise OutputError(f"{output} is the file of the requests too; the results would overwrite them. Name another")
+    address = None if where is None else _address(where)
+    settings: dict[str, Any] = {name: options.pop(name) for name in ("target", "backend", "dtype", "draft_dtype")}
+    shape: dict[str, Any] = {"max_running": concurrency, "kv_memory": kv_memory, "page_size": page_size}
+    lines = read_requests(requests, {**options, "logprobs": False})
+    with notes.status("loading models …"):
+        engine = Engine(**settings, **shape)
+        added, checked = add_requests(engine, lines)
+    bad = [line for line in checked if isinstance(line, BadLine)]
+    if bad and not keep_going:
+        for line in bad[1:]:
+            notes.print(f"line {line.line} of {requests}: {line.problem}", markup=False, soft_wrap=True)
+        raise PromptError(f"line {bad[0].line} of {requests}: {bad[0].problem}")
+    results = Results(output, checked, settings)
+    done = {request.line for request in checked[: results.num_written]}
+    if done:
+        notes.print(f"{len(done)} of {len(checked)} lines are in {output} already", markup=False)
+    for number, request in added.items():
+        if request.line in done:
+            engine.cancel(number)
+    make_ready([engine.target], notes)
+    for line in bad:
+        if line.line not in done:
+            results.add(line.line, error_line(line))
+    left = {number: request for number, request in added.items() if request.line not in done}
+    columns = (TextColumn("decoding"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[figures]}"),
+               TimeRemainingColumn())  # fmt: skip
+    try:
+        with Progress(*columns, console=notes, transient=True) as bar:
+            task = bar.add_task("", total=len(checked), completed=len(done), figures="")
+            meter = Meter(engine)
+
+            def watch(event: Event) -> None:
+                meter.note(event)
+                bar.update(task, completed=results.num_written, figures=meter.figures(bar.tasks[0].elapsed or 0.0))
+
+            if address is None:
+                found = run_requests(engine, left, settings, watch)
+            else:
+                found = _spread(address, settings, shape, list(left.values()))
+            for request, entry in found:
+                results.add(request.line, entry)
+                bar.update(task, completed=results.num_written)
+            seconds = bar.tasks[0].elapsed or 0.0
+    except BaseException:
+        notes.print(f"{results.num_written} of {len(checked)} lines are in {output}; the same command goes on from "
+                    "there", markup=False)  # fmt: skip
+        raise
+    if left and address is None:
+        notes.print(f"{len(left)} requests: {meter.figures(seconds)}", markup=False)
+    if bad:
+        raise PromptError(
+            f"{len(bad)} of {len(checked)} lines of {requests} could not be used; the first is line {bad[0].line}: "
+            f"{bad[0].problem}"
+        )
+
+
+class Meter:
+    """What goes through an engine.
+
+    Parameters
+    ----------
+    engine : Engine
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._num_tokens = self._num_drafted = self._num_accepted = 0
+
+    def note(self, event: Event) -> None:
+        """Count an event in."""
+        if isinstance(event, Emitted):
+            self._num_tokens += len(event.token_ids)
+        if isinstance(event, Verified):
+            self._num_drafted += event.num_accepted + len(event.rejected)
+            self._num_accepted += event.num_accepted
+
+    def figures(self, seconds: float) -> str:
+        """Return tokens per second, the share of drafted tokens that were accepted, and rows per target forward."""
+        speed = self._num_tokens / seconds if seconds else 0.0
+        accepted = f", {self._num_accepted / self._num_drafted:.0%} of drafts accepted" if self._num_drafted else ""
+        rows = self._engine.num_rows / max(1, self._engine.num_forwards)
+        waited = f", {self._engine.num_preemptions} preemptions" if self._engine.num_preemptions else ""
+        return f"{speed:.0f} tokens/s{accepted}, {rows:.1f} rows per forward{waited}"
+
+
+def _address(where: str) -> str:
+    kind, _, address = where.partition(":")
+    address = address or os.environ.get("DASK_SCHEDULER_ADDRESS", "")
+    if kind != "dask" or not address:
+        raise OptionError(
+            f"on is {where!r}; it has the form dask:ADDRESS, or dask with DASK_SCHEDULER_ADDRESS set. "
+            "Try dask:tcp://127.0.0.1:8786"
+        )
+    return address
+
+
+def _spread(
+    address: str, settings: Mapping[str, Any], shape: Mapping[str, Any], requests: Sequence[Request]
+) -> Iterator[tuple[Request, dict[str, Any]]]:
+    """Yield the results of requests that a cluster's workers decode, as many together on each as run together here."""
+    size = shape["max_running"]
+    joblib = sweep_library("joblib")
+    with on_dask(address):
+        parallel = joblib.Parallel(n_jobs=-1, return_as="generator")
+        chunks = [requests[i : i + size] for i in range(0, len(requests), size)]
+        for finished in parallel(joblib.delayed(_run_chunk)(settings, shape, chunk) for chunk in chunks):
+            yield from finished
+
+
+def _run_chunk(
+    settings: Mapping[str, Any], shape: Mapping[str, Any], requests: Sequence[Request]
+) -> list[tuple[Request, dict[str, Any]]]:
+    engine = Engine(**settings, **shape)
+    added, _ = add_requests(engine, requests)
+    return list(run_requests(engine, added, settings, lambda event: None))

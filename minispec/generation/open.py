@@ -1,0 +1,83 @@
+"""Beside stop 13: the parts of a run are built and put together."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+
+from minispec.control import get_policy, recall_fallback
+from minispec.drafters import Drafter, build_drafter
+from minispec.generation.audit import AuditedSession
+from minispec.generation.limits import Limits
+from minispec.generation.options import Options
+from minispec.generation.prepare import build_constraint, draft_model, encode_prompt, find_setting
+from minispec.generation.stream import Stream
+from minispec.model.language_model import LanguageModel
+from minispec.model.tree_session import TreeSession
+from minispec.noise import Noise
+from minispec.philox import PhiloxNoise
+from minispec.sampling import Sampler
+from minispec.verifiers import get_verifier
+
+
+def open_stream(
+    prompt: str | Sequence[int],
+    model: LanguageModel,
+    draft: str | LanguageModel | Drafter | None,
+    options: Options,
+    *,
+    load: Callable[[str], LanguageModel],
+    noise: Noise | None = None,
+    clock: Callable[[], float] = time.perf_counter,
+    asked: Mapping[str, str] = MappingProxyType({}),
+) -> Stream:
+    """Put the parts of a run together, once its options are checked and its target is loaded.
+
+    Parameters
+    ----------
+    prompt : str or sequence of int
+    model : LanguageModel
+        The target.
+    draft : str, model, Drafter or None
+    options : Options
+    load : callable
+        Maps the name of a draft model to the model.
+    noise, clock
+        See :func:`minispec.stream`.
+    asked : mapping
+        Number formats and backend asked for, to be recorded where a model does not know its own.
+    """
+    prompt_tokens = encode_prompt(prompt, model)
+    verifier, policy = get_verifier(options.verify), get_policy(options.gamma)
+    session = AuditedSession(model) if options.audit else TreeSession(model)
+    sampler = Sampler(options, len(prompt_tokens), model.eos_token_id, build_constraint(options, model))
+    drafter = None
+    if draft is not None:
+        drafter = build_drafter(draft, session, sampler, coupled=verifier.coupled, load_model=load)
+    draft_name = draft if draft is None or isinstance(draft, str) else getattr(draft, "name", type(draft).__name__)
+    if options.fallback != "off" and draft_name is not None:
+        policy = recall_fallback(options.fallback, policy, (model.name, draft_name), model)
+    return Stream(
+        prompt_tokens,
+        session,
+        drafter,
+        sampler,
+        PhiloxNoise(options.seed) if noise is None else noise,
+        Limits(options.max_tokens, model.n_positions, options.stop, model.eos_token_id),
+        policy=policy,
+        tokenizer=getattr(model, "tokenizer", None),
+        verifier=verifier,
+        logprobs=options.logprobs,
+        audit=options.audit,
+        clock=clock,
+        prompt=prompt if isinstance(prompt, str) else "",
+        options={
+            "target": model.name,
+            "draft": draft_name,
+            "backend": find_setting(model, "backend", asked.get("backend", "")),
+            "dtype": find_setting(model, "dtype", asked.get("dtype", "")),
+            "draft_dtype": find_setting(draft_model(drafter), "dtype", asked.get("draft_dtype", "")),
+            **options.to_dict(),
+        },
+    )

@@ -1,0 +1,201 @@
+"""``minispec batch`` as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+
+LINES = [
+    {"prompt": "the end", "max_tokens": 9},
+    {"id": "second", "prompt": "them", "draft": "ngram", "temperature": 0, "max_tokens": 5},
+    {"prompt": [1, 2, 3], "draft": None, "seed": 7, "stop": ["zz"], "max_tokens": 12, "gamma": "heuristic"},
+    {"prompt": "then and", "verify": "match", "gamma": 2, "max_tokens": 1, "top_k": 3},
+]
+
+
+@pytest.fixture
+def pair(target: str, draft: str) -> tuple[str, ...]:
+    return ("--target", target, "--draft", draft, "--backend", "numba")
+
+
+@pytest.fixture
+def requests(tmp_path: Path) -> str:
+    text = "\n\n".join(json.dumps(line) for line in LINES) + "\n"
+    (tmp_path / "requests.jsonl").write_text(text, encoding="utf-8")
+    return "requests.jsonl"
+
+
+def read(path: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_each_line_is_what_generate_makes_of_it(
+    run_here: Run, tmp_path: Path, requests: str, pair: tuple[str, ...]
+) -> None:
+    done = run_here("batch", requests, "-o", "out.jsonl", *pair, "--seed", "40")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+    assert "4 requests: " in done.stderr
+    found = read(tmp_path / "out.jsonl")
+    assert [line["id"] for line in found] == ["1", "second", "5", "7"]
+    for i, (line, asked) in enumerate(zip(found, LINES, strict=True)):
+        prompt = asked["prompt"]
+        if not isinstance(prompt, str):
+            continue
+        flags = [f"--{key.replace('_', '-')}={value}" for key, value in asked.items() if key not in ("prompt", "id")]
+        seed = [] if "seed" in asked else ["--seed", str(40 + i)]
+        alone = run_here("generate", prompt, *pair, *seed, *flags, "--json")
+        report = json.loads(alone.stdout)
+        for key in ("text", "token_ids", "finish_reason", "stop", "guarantee"):
+            assert line[key] == report[key], (asked, key)
+        assert line["num_accepted_tokens"] == report["metrics"]["num_accepted_tokens"]
+
+
+def test_the_file_is_the_same_in_any_company(
+    run_here: Run, tmp_path: Path, requests: str, pair: tuple[str, ...]
+) -> None:
+    for name, *flags in (
+        ("a",),
+        ("b", "--concurrency", "1"),
+        ("c", "--concurrency", "3", "--page-size", "4", "--kv-memory", "20KB"),
+    ):
+        assert run_here("batch", requests, "-o", name, *pair, *flags).returncode == 0
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes() == (tmp_path / "c").read_bytes()
+
+
+def test_an_interrupted_run_is_gone_on_with(
+    run_here: Run, tmp_path: Path, requests: str, pair: tuple[str, ...]
+) -> None:
+    command = ("batch", requests, "-o", "out.jsonl", *pair)
+    assert run_here(*command).returncode == 0
+    output = tmp_path / "out.jsonl"
+    whole = output.read_bytes()
+    for cut in (0, 10, len(whole) // 2, len(whole) - 1, len(whole)):
+        output.write_bytes(whole[:cut])
+        done = run_here(*command)
+        assert done.returncode == 0, done.stderr
+        assert output.read_bytes() == whole
+    assert "4 of 4 lines are in out.jsonl already" in done.stderr
+    refused = run_here(*command, "--seed", "1")
+    assert refused.returncode == 2
+    assert "line 1 of out.jsonl is not the result of line 1" in refused.stderr
+    (tmp_path / requests).write_text(json.dumps(LINES[0]) + "\n", encoding="utf-8")
+    assert "out.jsonl has 4 lines, and there are 1 requests" in run_here(*command).stderr
+    assert output.read_bytes() == whole
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="sends SIGKILL")
+def test_a_killed_run_loses_and_doubles_nothing(tmp_path: Path, pair: tuple[str, ...], run_here: Run) -> None:
+    lines = [{"prompt": "the end", "max_tokens": 20 + i % 7, "seed": i} for i in range(300)]
+    (tmp_path / "many.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    command = [sys.executable, "-m", "minispec", "batch", "many.jsonl", "-o", "out.jsonl", *pair, "--concurrency", "4"]
+    output, kills = tmp_path / "out.jsonl", 0
+    for _ in range(50):
+        before = len(output.read_bytes()) if output.exists() else 0
+        process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL)
+        while process.poll() is None and (len(output.read_bytes()) if output.exists() else 0) < before + 4000:
+            time.sleep(0.005)
+        if process.poll() is not None:
+            break
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        kills += 1
+    assert kills > 2
+    assert process.returncode == 0
+    assert run_here("batch", "many.jsonl", "-o", "at-once.jsonl", *pair).returncode == 0
+    assert output.read_bytes() == (tmp_path / "at-once.jsonl").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("content", "arguments", "complaint"),
+    [
+        ("", (), "has no lines"),
+        ("{]", (), "line 1 of r.jsonl: no JSON"),
+        ('{"prompt": "a"}\n[1]', (), "line 2 of r.jsonl: '[1]' is no object"),
+        ('{"prompt": "a"}\n\n{"text": "a"}', (), "line 3 of r.jsonl: no key \"prompt\"; the line has 'text'"),
+        ('{"prompt": "a", "gama": 2}', (), "line 1 of r.jsonl: 'gama' is no option; they are draft, temperature"),
+        ('{"prompt": 3}', (), "line 1 of r.jsonl: prompt is '3'; it is a text, or a list of token ids"),
+        ('{"prompt": "\\ud800"}', (), "half a surrogate pair"),
+        ('{"prompt": "a", "id": []}', (), "line 1 of r.jsonl: id is '[]'"),
+        ('{"prompt": "a", "draft": 3}', (), "line 1 of r.jsonl: draft is '3'"),
+        ('{"prompt": "a", "temperature": "hot"}', (), "line 1 of r.jsonl: temperature is"),
+        ('{"prompt": "a", "top_k": true}', (), "line 1 of r.jsonl: top_k is 'true', which is of the wrong type"),
+        ('{"prompt": "a", "temperature": -1}', (), "line 1 of r.jsonl: temperature is -1"),
+        ('{"prompt": "a", "gamma": -1}', (), "line 1 of r.jsonl: gamma is -1"),
+        ('{"prompt": "a", "draft": "ngrm"}', (), "line 1 of r.jsonl: "),
+        ('{"prompt": ""}', (), "line 1 of r.jsonl: the prompt is empty"),
+        (json.dumps({"prompt": "x" * 100}), (), "line 1 of r.jsonl: the prompt has 100 tokens"),
+        ('{"prompt": "a", "id": 1}\n{"prompt": "b", "id": "1"}', (), "line 2 of r.jsonl: id '1' is that of line 1 too"),
+        ('{"prompt": "a"}', ("--kv-memory", "0"), "'0' is no size"),
+        ('{"prompt": "a"}', ("--kv-memory", "3 potatoes"), "is no size"),
+        ('{"prompt": "a"}', ("--kv-memory", "100"), "kv_memory is 100 bytes; one page of 16 slots"),
+        ('{"prompt": "a", "max_tokens": 40}', ("--kv-memory", "4KiB"), "line 1 of r.jsonl: the request may need"),
+        ('{"prompt": "a"}', ("-o", "nowhere/out.jsonl"), "does not exist"),
+        ('{"prompt": "a"}', ("-o", "."), "is a folder"),
+        ('{"prompt": "a"}', ("-o", "r.jsonl"), "is the file of the requests too"),
+        ('{"prompt": "a"}', ("--on", "slurm"), "dask:ADDRESS"),
+        ('{"prompt": "a"}', ("--on", "dask"), "DASK_SCHEDULER_ADDRESS"),
+        ('{"prompt": "a"}', ("--concurrency", "0"), "0"),
+    ],
+)
+def test_bad_input_is_one_line_and_leaves_nothing(
+    run_here: Run, tmp_path: Path, pair: tuple[str, ...], content: str, arguments: tuple[str, ...], complaint: str
+) -> None:
+    (tmp_path / "r.jsonl").write_text(content, encoding="utf-8")
+    done = run_here("batch", "r.jsonl", *(() if "-o" in arguments else ("-o", "out.jsonl")), *pair, *arguments)
+    assert done.returncode == 2
+    assert complaint in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["r.jsonl"]
+    assert (tmp_path / "r.jsonl").read_text(encoding="utf-8") == content
+
+
+def test_every_bad_line_is_named(run_here: Run, tmp_path: Path, pair: tuple[str, ...]) -> None:
+    (tmp_path / "r.jsonl").write_text('{"prompt": "a"}\n3\n{"prompt": ""}\n', encoding="utf-8")
+    done = run_here("batch", "r.jsonl", "-o", "out.jsonl", *pair)
+    assert done.returncode == 2
+    assert [number for number in "23" if f"line {number} of r.jsonl: " in done.stderr] == ["2", "3"]
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_good_lines_run_beside_bad_ones_if_asked_to(run_here: Run, tmp_path: Path, pair: tuple[str, ...]) -> None:
+    (tmp_path / "r.jsonl").write_text('{"prompt": "a", "max_tokens": 3}\n3\n{"prompt": ""}\n{"prompt": "b"}\n')
+    command = ("batch", "r.jsonl", "-o", "out.jsonl", *pair, "--keep-going")
+    done = run_here(*command)
+    assert done.returncode == 2
+    assert "2 of 4 lines of r.jsonl could not be used; the first is line 2: '3' is no object" in done.stderr
+    found = read(tmp_path / "out.jsonl")
+    assert ["error" in line for line in found] == [False, True, True, False]
+    assert found[1]["line"] == 2
+    again = (tmp_path / "out.jsonl").read_bytes()
+    assert run_here(*command).returncode == 2
+    assert (tmp_path / "out.jsonl").read_bytes() == again
+
+
+@pytest.mark.slow
+def test_lines_on_a_dask_cluster_are_those_of_one_process(
+    run: Run, tmp_path: Path, requests: str, pair: tuple[str, ...]
+) -> None:
+    distributed = pytest.importorskip("dask.distributed")
+    assert run("batch", requests, "-o", "here.jsonl", *pair).returncode == 0
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        address = cluster.scheduler_address
+        done = run("batch", requests, "-o", "there.jsonl", *pair, "--concurrency", "1", "--on", f"dask:{address}")
+        assert done.returncode == 0, done.stderr
+        done = run("batch", requests, "-o", "again.jsonl", *pair, "--on", "dask", DASK_SCHEDULER_ADDRESS=address)
+        assert done.returncode == 0, done.stderr
+    wanted = (tmp_path / "here.jsonl").read_bytes()
+    assert (tmp_path / "there.jsonl").read_bytes() == (tmp_path / "again.jsonl").read_bytes() == wanted
+    refused = run("batch", requests, "-o", "new.jsonl", *pair, "--on", "dask:tcp://127.0.0.1:9")
+    assert refused.returncode == 2
+    assert "no Dask scheduler" in refused.stderr

@@ -1,0 +1,138 @@
+"""γ by the load: it is the best one for the batch, fades out as the batch grows, and returns as it shrinks."""
+
+from __future__ import annotations
+
+from unittest import mock
+
+import numpy as np
+import pytest
+
+from minispec import generate
+from minispec.batching import Engine
+from minispec.batching import engine as engine_module
+from minispec.control.load import Load, LoadGamma, RowTimes
+from minispec.errors import OptionError
+from minispec.model.toy import TableModel
+from minispec.records import Step, Verdict
+from minispec.theory import best_gamma, tau
+
+RIDGE = 24  # rows up to which a forward of the toy machine takes no longer
+
+
+def target_s(rows):
+    return 1.0 + 0.01 * rows + max(0.0, rows - RIDGE) / RIDGE
+
+
+def draft_s(rows):
+    return 0.1 * target_s(rows)
+
+
+def verify_cost(gamma):
+    return target_s(gamma + 1) / target_s(1)
+
+
+def step(drafted, accepted):
+    verdict = Verdict(num_accepted=accepted, next_token=0, source="recovered", accept_probs=())
+    return Step(
+        index=0, position=1, draft_tokens=(0,) * drafted, verdict=verdict, tokens=(0,), sources=("recovered",),
+        draft_s=0.0, target_s=0.0, step_s=0.0, finish=None, details=(),
+    )  # fmt: skip
+
+
+def loaded(alphas, num_plain=0):
+    """Policies whose requests have been seen to accept that often, on a machine whose every cost is known."""
+    load = Load()
+    for rows in range(1, 400):
+        load.target.add(rows, target_s(rows))
+        load.draft.add(rows, draft_s(rows))
+    policies = [LoadGamma(load) for _ in alphas]
+    for policy, alpha in zip(policies, alphas, strict=True):
+        for i in range(1000):
+            policy.observe(step(1, int((i * alpha) % 1.0 + alpha >= 1.0)))
+    load.begin_step(policies, num_plain)
+    return load, policies
+
+
+def test_alone_it_is_the_formulas_gamma():
+    for alpha in (0.3, 0.6, 0.8, 0.9):
+        _, (policy,) = loaded([alpha])
+        found = best_gamma(policy.acceptance, draft_s(1) / target_s(1), verify_cost, max_gamma=8)
+        assert abs(policy.gamma() - found.gamma) <= 1
+        rate = [tau(policy.acceptance, g) / (target_s(g + 1) + g * draft_s(1)) for g in range(9)]
+        assert rate[policy.gamma()] >= 0.98 * max(rate)
+
+
+def test_it_fades_out_as_the_batch_grows_and_returns_as_it_shrinks():
+    found = [loaded([0.7] * size)[1][0].gamma() for size in (1, 2, 4, 8, 16, 32, 64, 8, 1)]
+    assert found[:7] == sorted(found[:7], reverse=True)
+    assert found[0] >= 3
+    assert found[6] == 0
+    assert found[7] == found[3]
+    assert found[8] == found[0]
+
+
+def test_bad_drafts_stop_first():
+    _, policies = loaded([0.9] * 4 + [0.2] * 4)
+    lengths = [policy.gamma() for policy in policies]
+    assert min(lengths[:4]) > max(lengths[4:])
+    assert lengths[4:] == [0] * 4
+
+
+def test_the_choice_for_all_is_the_best_there_is():
+    alphas = [0.8, 0.6, 0.75, 0.9]
+    load, policies = loaded(alphas, num_plain=2)
+    best, _ = load.plan()
+    known = [policy.acceptance for policy in policies]
+    rates = [(2 + sum(tau(a, g) for a in known)) / (target_s(2 + 4 * (g + 1)) + g * draft_s(4)) for g in range(9)]
+    assert best == int(np.argmax(rates))
+
+
+def test_times_are_interpolated_and_never_fall_with_more_rows():
+    times = RowTimes()
+    assert times.at(1) == 1.0
+    assert not times.is_known
+    times.add(4, 2.0)
+    assert times.at(4) == 2.0
+    assert 2.0 < times.at(8) < 2.2
+    times.add(8, 6.0)
+    assert times.at(6) == pytest.approx(4.0)
+    assert times.at(10) == pytest.approx(8.0)
+    times.add(8, 1.0)  # noise: fewer rows that took longer
+    assert times.at(8) == pytest.approx(5.0)
+    times.add(9, 0.1)
+    assert times.at(12) >= times.at(9)
+
+
+def test_an_engine_speculates_while_it_pays():
+    """On a simulated machine whose forwards cost what their rows cost: few requests speculate, a crowd does not."""
+    target, draft = TableModel(8, 64, seed=1, concentration=0.05), TableModel(8, 64, seed=1, concentration=0.05)
+    now = [0.0]
+
+    def run(size):
+        engine = Engine(target, max_running=size, clock=lambda: now[0])
+
+        def answer(asks):
+            rows = sum(ask.num_tokens for ask in asks)
+            drafting = asks[0].session.model is not engine.target
+            now[0] += draft_s(rows) if drafting else target_s(rows)
+            return right(asks)
+
+        with mock.patch.object(engine_module, "answer_together", answer):
+            for seed in range(size):
+                engine.add([0], draft=draft, gamma="load", max_tokens=40, seed=seed)
+            return [len(each.steps) and each.metrics.num_draft_tokens / len(each.steps) for each in engine.run()]
+
+    right = engine_module.answer_together
+    assert np.mean(run(2)) > 2.0
+    assert np.mean(run(96)) < 0.5
+
+
+def test_it_is_no_promise_and_says_so():
+    target = TableModel(5, 32, seed=1)
+    engine = Engine(target)
+    engine.add([0], draft=TableModel(5, 32, seed=2), gamma="load", max_tokens=5)
+    (made,) = engine.run()
+    assert not made.reproducible
+    assert made.options["gamma"] == "load"
+    with pytest.raises(OptionError, match="gamma is 'load'"):
+        generate([0], target=target, draft=None, gamma="load")
