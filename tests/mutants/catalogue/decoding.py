@@ -14,7 +14,8 @@ from minispec.drafters import (
     ModelDrafter,
     build,
 )
-from minispec.generation import Stream, api, trace
+from minispec.generation import Stream, trace
+from minispec.generation import open as opening
 from minispec.generation.transcript import Transcript
 from minispec.model import forward as forward_module
 from minispec.model.cache import KVCache
@@ -216,37 +217,37 @@ class CountsPositionsOn(TreeSession):
 @mutant(7, "law of rejection")
 def target_cache_is_not_rolled_back():
     """Rejected drafts stay in the target's cache."""
-    return mock.patch.object(api, "TreeSession", ForgetsToRollBack)
+    return mock.patch.object(opening, "TreeSession", ForgetsToRollBack)
 
 
 @mutant(7, "law of rejection")
 def target_cache_keeps_one_too_many():
     """One rejected draft stays in the target's cache."""
-    return mock.patch.object(api, "TreeSession", KeepsOneTooMany)
+    return mock.patch.object(opening, "TreeSession", KeepsOneTooMany)
 
 
 @mutant(7, "law of rejection")
 def rollback_without_assignment():
     """The trimmed list is computed and thrown away."""
-    return mock.patch.object(api, "TreeSession", NeverGoesBack)
+    return mock.patch.object(opening, "TreeSession", NeverGoesBack)
 
 
 @mutant(7, "cost of the target")
 def target_cache_keeps_one_too_few():
     """Right output; a token is fed twice per step."""
-    return mock.patch.object(api, "TreeSession", KeepsOneTooFew)
+    return mock.patch.object(opening, "TreeSession", KeepsOneTooFew)
 
 
 @mutant(7, "cost of the target")
 def target_starts_again_after_a_rejection():
     """Right output; the whole text is fed again."""
-    return mock.patch.object(api, "TreeSession", StartsAgain)
+    return mock.patch.object(opening, "TreeSession", StartsAgain)
 
 
 @mutant(7, "cost of the target")
 def slice_up_to_minus_zero():
     """tokens[:-0] empties the cache where nothing is to be dropped. Right output, wasted work."""
-    return mock.patch.object(api, "TreeSession", DropsLastTokens)
+    return mock.patch.object(opening, "TreeSession", DropsLastTokens)
 
 
 @mutant(7, "sources of rejection")
@@ -281,7 +282,7 @@ def the_pending_token_is_fed_twice():
 @mutant(7, "greedy identity")
 def positions_are_not_rewound():
     """Position ids count fed tokens instead of the text's."""
-    return mock.patch.object(api, "TreeSession", CountsPositionsOn)
+    return mock.patch.object(opening, "TreeSession", CountsPositionsOn)
 
 
 @mutant(7, "greedy identity")

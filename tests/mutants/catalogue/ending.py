@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 from unittest import mock
 
-from minispec.generation import Stream, api
+from minispec.generation import Stream
+from minispec.generation import open as opening
 from minispec.generation.held_text import HeldText
 from minispec.generation.limits import Limits
 from minispec.generation.stopping import Stopper
@@ -79,13 +80,13 @@ def budget_counts_the_prompt():
     def limits(max_tokens, *args):
         return Limits(max(0, max_tokens - len(PROMPT)), *args)
 
-    return mock.patch.object(api, "Limits", limits)
+    return mock.patch.object(opening, "Limits", limits)
 
 
 @mutant(8, "ends")
 def budget_is_one_short():
     """The text ends one token early."""
-    return mock.patch.object(api, "Limits", lambda max_tokens, *args: Limits(max(0, max_tokens - 1), *args))
+    return mock.patch.object(opening, "Limits", lambda max_tokens, *args: Limits(max(0, max_tokens - 1), *args))
 
 
 @mutant(8, "ends")
@@ -106,13 +107,13 @@ def _generation(stream: Stream, change: Callable[[tuple[int, ...]], tuple[int, .
 @mutant(8, "ends")
 def the_last_slot_of_the_context_is_not_used():
     """The context limit is one too small."""
-    return mock.patch.object(api, "Limits", lambda budget, context, *args: Limits(budget, context - 1, *args))
+    return mock.patch.object(opening, "Limits", lambda budget, context, *args: Limits(budget, context - 1, *args))
 
 
 @mutant(8, "law of small window")
 def the_drafts_window_limits_the_text():
     """The context limit is the smaller model's."""
-    return mock.patch.object(api, "Limits", lambda budget, context, *args: Limits(budget, min(context, 4), *args))
+    return mock.patch.object(opening, "Limits", lambda budget, context, *args: Limits(budget, min(context, 4), *args))
 
 
 @mutant(8, "cost of the last step")

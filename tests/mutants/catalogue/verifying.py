@@ -13,7 +13,8 @@ from minispec.control.gamma import UNLIMITED
 from minispec.drafters import (
     ModelDrafter,
 )
-from minispec.generation import Stream, api
+from minispec.generation import Stream
+from minispec.generation import open as opening
 from minispec.generation.transcript import Transcript
 from minispec.noise import Coins
 from minispec.records import Draft, Finish, Verdict
@@ -409,7 +410,7 @@ def _peeking(policy: type) -> Patch:
         policy().take_over(stream)
         return stream
 
-    return mock.patch.object(api, "Stream", new_stream)
+    return mock.patch.object(opening, "Stream", new_stream)
 
 
 @mutant(6, "law of rejection")
