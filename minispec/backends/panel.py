@@ -14,6 +14,7 @@ from minispec.backends._panel_ir import PANEL
 from minispec.backends.arrays import allocate_aligned, allocate_weights
 from minispec.backends.base import MLP, Array, Attention, Backend, Block, Cache, Feed, Index, Linear, Norm
 from minispec.backends.isa import ISA
+from minispec.backends.parts import Tensor
 from minispec.errors import InvariantError
 
 _SHORT_FORWARD = 4_000_000  # multiply-adds: a draft of 1.6M parameters decoding, or catching up by a second token
@@ -69,7 +70,7 @@ class PanelBackend(Backend):
         self.isa = isa
         self._num_weights = 0  # of all matrices packed so far, i.e. of the model
 
-    def pack(self, weight: Array, bias: Array | None, dtype: str = "float32") -> Linear:
+    def pack(self, weight: Tensor, bias: Array | None, dtype: str = "float32") -> Linear:
         """Cut (K, N) into panels, (P, K, columns), the last one padded with zeros, panel by panel."""
         num_inputs, num_outputs = weight.shape
         self._num_weights += num_inputs * num_outputs

@@ -7,7 +7,20 @@ mistakes, each with the reason: they are outside the score.
 
 from __future__ import annotations
 
-from . import decoding, drafting, ending, equivalent, figures, formulas, kernels, loading, policies, sampling, verifying  # noqa: F401 - they add to the lists
+from . import (  # noqa: F401 - they add to the lists
+    batching,
+    decoding,
+    drafting,
+    ending,
+    equivalent,
+    figures,
+    formulas,
+    kernels,
+    loading,
+    policies,
+    sampling,
+    verifying,
+)
 from .tools import EQUIVALENT, FAMILIES, MUTANTS, Mutant, rule
 
 __all__ = ["EQUIVALENT", "FAMILIES", "MUTANTS", "Mutant", "rule"]

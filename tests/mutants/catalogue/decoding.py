@@ -320,12 +320,12 @@ def a_row_is_stored_in_the_wrong_slot():
 
 change(
     7, "long prompts", "a third chunk loses a token", "Behind 128 tokens each chunk of a prompt is one short.",
-    Session, "ask_prefill", "tokens[start : start + PREFILL_CHUNK]",
-    "tokens[start : start + PREFILL_CHUNK - (start >= 128)]",
+    Session, "prepare_prefill", "tokens[i : i + PREFILL_CHUNK]",
+    "tokens[i : i + PREFILL_CHUNK - (i >= 128)]",
 )  # fmt: skip
 change(
     7, "long prompts", "chunks overlap", "Each chunk begins one token before the last one's end.",
-    Session, "ask_prefill", "yield Ask(self, tokens[start :", "yield Ask(self, tokens[max(0, start - 1) :",
+    Session, "prepare_prefill", "tokens[i : i", "tokens[max(0, i - 1) : i",
 )  # fmt: skip
 change(
     7, "long prompts", "a chunk sees all of itself", "Every token of a forward attends to the last one too.",
@@ -338,11 +338,11 @@ change(
 change(
     7, "prompts that share a beginning", "a longer cache is kept",
     "What goes beyond the shared beginning stays in the cache.",
-    Session, "ask_prefill", "self.rollback(count_shared(self.tokens, tokens))", "pass",
+    Session, "prepare_prefill", "self.rollback(count_shared(self.tokens, tokens))", "pass",
 )  # fmt: skip
 change(
     7, "prompts that share a beginning", "a prompt is always fed whole", "Nothing of the cache is used again.",
-    Session, "ask_prefill", "self.rollback(count_shared(self.tokens, tokens))", "self.rollback(0)",
+    Session, "prepare_prefill", "self.rollback(count_shared(self.tokens, tokens))", "self.rollback(0)",
 )  # fmt: skip
 change(
     7, "kept paths", "values stay where they were", "Of a kept path only the keys are moved.",
@@ -396,9 +396,9 @@ change(
 change(
     15, "interrupted runs", "a step is observed when that is over",
     "An observation that was interrupted is made again.",
-    Transcript, "take_unobserved",
-    "self._num_observed += 1\n        yield self.steps[self._num_observed - 1]",
-    "yield self.steps[self._num_observed]\n        self._num_observed += 1",
+    Stream, "_observe",
+    "self._num_observed += 1\n        self._policy.observe(steps[self._num_observed - 1])",
+    "self._policy.observe(steps[self._num_observed])\n        self._num_observed += 1",
 )  # fmt: skip
 change(
     15, "interrupted runs", "a verdict is told again", "After an interruption behind it, a verdict comes twice.",
@@ -411,7 +411,7 @@ change(
 change(
     15, "interrupted runs", "nobody learns from an interrupted step",
     "A policy hears of no step whose observation was due.",
-    Stream, "_set_back", "self._observe()", "list(self._transcript.take_unobserved())",
+    Stream, "_set_back", "self._observe()", "self._num_observed = len(self._transcript.steps)",
 )  # fmt: skip
 change(
     15, "traces read again", "lines end where text does",

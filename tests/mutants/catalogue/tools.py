@@ -40,6 +40,7 @@ FAMILIES = {
     14: "policies",
     15: "events, interruptions, traces",
     16: "formulas and counts",
+    17: "texts that are decoded together",
 }
 
 Patch = AbstractContextManager[Any]

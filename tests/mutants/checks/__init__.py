@@ -6,7 +6,20 @@ without the engine (slow oracles, theorems, hand-worked numbers), before the mut
 
 from __future__ import annotations
 
-from . import drafting, ending, engine, figures, formulas, kernels, loading, policies, sampling, sessions, verifying  # noqa: F401 - they add to the list
+from . import (  # noqa: F401 - they add to the list
+    batching,
+    drafting,
+    ending,
+    engine,
+    figures,
+    formulas,
+    kernels,
+    loading,
+    policies,
+    sampling,
+    sessions,
+    verifying,
+)
 from .base import CHECKS
 
 __all__ = ["CHECKS"]
