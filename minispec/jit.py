@@ -6,6 +6,7 @@ import functools
 import hashlib
 import logging
 import os
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,6 +20,7 @@ from numba.extending import intrinsic
 _log = logging.getLogger(__name__)
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
+_began = time.time()
 _in_memory: list[str] = []
 
 
@@ -34,9 +36,14 @@ def jit(**options: Any) -> Callable[[_Function], _Function]:
     options.setdefault("error_model", "numpy")
 
     def decorate(function: _Function) -> _Function:
+        file = Path(function.__code__.co_filename)
+        changed = _find_changed(file)
+        if changed is not None:
+            _log.info("compiling %s in memory: %s has changed since this process began", function.__name__, changed)
+            return numba.njit(**options)(function)  # type: ignore[no-any-return]
         try:
             compiled = numba.njit(cache=True, **options)(function)
-            _key_on_sources(compiled, function)
+            _key_on_sources(compiled, file)
             return compiled  # type: ignore[no-any-return]
         except RuntimeError as error:
             _log.info("compiling %s in memory: %s. Set NUMBA_CACHE_DIR to a writable folder", function.__name__, error)
@@ -46,8 +53,8 @@ def jit(**options: Any) -> Callable[[_Function], _Function]:
     return decorate
 
 
-def _key_on_sources(compiled: Any, function: Callable[..., Any]) -> None:
-    """Make the disk cache forget a function when any source near it has changed.
+def _key_on_sources(compiled: Any, file: Path) -> None:
+    """Make the disk cache forget a function when any source near its file has changed.
 
     Numba looks at the file of the decorated function alone (and at the CPU, by name and features), so machine code made
     from a changed helper of another module, or from instructions emitted there, would be served for ever.
@@ -56,18 +63,39 @@ def _key_on_sources(compiled: Any, function: Callable[..., Any]) -> None:
     index = getattr(cache, "_cache_file", None)
     if index is None:  # NUMBA_DISABLE_JIT=1
         return
-    index._source_stamp = (index._source_stamp, sources_hash(Path(function.__code__.co_filename).parent))
+    digest, _ = _read_sources(file.parent)
+    index._source_stamp = (index._source_stamp, digest)
 
 
 @functools.cache
-def sources_hash(folder: Path) -> str:
-    """Return a hash of the files in a folder of the package, and in the package's own, that mention Numba."""
-    digest = hashlib.sha256()
+def _read_sources(folder: Path) -> tuple[str, tuple[Path, ...]]:
+    """Return the files in a folder of the package, and in the package's own, that mention Numba, and a hash of them."""
+    digest, found = hashlib.sha256(), []
     for path in sorted({*folder.glob("*.py"), *Path(__file__).parent.glob("*.py")}):
         source = path.read_bytes()
         if b"numba" in source:
             digest.update(path.name.encode() + b"\0" + source)
-    return digest.hexdigest()
+            found.append(path)
+    return digest.hexdigest(), tuple(found)
+
+
+def _find_changed(file: Path) -> Path | None:
+    """Return a source near a file, or itself, that is newer than this process, if there is one.
+
+    What the process has imported may be older then: its machine code must not be kept under a hash of what is there
+    now. That is asked for each function, since modules are imported late, and edited while tests run.
+    """
+    _, sources = _read_sources(file.parent)
+    return next((path for path in (file, *sources) if _changed_at(path) > _began), None)
+
+
+def _changed_at(path: Path) -> float:
+    """Return when a file was last written, or put in its place with an older date; 0 if it is none."""
+    try:
+        status = path.stat()
+    except OSError:  # code of a notebook
+        return 0.0
+    return max(status.st_mtime, status.st_ctime)
 
 
 def address_of(function: Callable[..., Any], *arguments: types.Type) -> int:

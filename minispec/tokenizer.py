@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import codecs
 import hashlib
+import weakref
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -18,6 +19,9 @@ from tokenizers import decoders, models, pre_tokenizers
 from minispec.errors import ModelFileError, PromptError, explain, quote
 
 END_OF_TEXT = "<|endoftext|>"
+
+_in_use: weakref.WeakValueDictionary[bytes, Tokenizer] = weakref.WeakValueDictionary()
+"""Tokenizers that somebody holds, by the hash of their file."""
 
 
 def _make_byte_alphabet() -> dict[str, int]:
@@ -63,7 +67,7 @@ class Tokenizer:
                 self._bytes[token] = b"" if token in specials else added[token].encode()
             else:
                 try:
-                    self._bytes[token] = bytes(alphabet[character] for character in text)
+                    self._bytes[token] = bytes(map(alphabet.__getitem__, text))
                 except KeyError:
                     raise ModelFileError(
                         f"{name}: token {token} is {quote(text)}, which is not a string of byte symbols; minispec "
@@ -74,12 +78,18 @@ class Tokenizer:
 
     @classmethod
     def from_file(cls, path: Path) -> Tokenizer:
-        """Read a ``tokenizer.json``."""
+        """Read a ``tokenizer.json``; the models of a pair mostly have the same one, which is then parsed once."""
         try:
-            backend = tokenizers.Tokenizer.from_file(str(path))
+            content = path.read_bytes()
+            digest = hashlib.sha256(content).digest()
+            known = _in_use.get(digest)
+            if known is not None:
+                return known
+            backend = tokenizers.Tokenizer.from_buffer(content)
         except BaseException as error:
             raise _wrap_error(f"{path} is not a tokenizer file", error) from None
-        return cls(backend, str(path))
+        tokenizer = _in_use[digest] = cls(backend, str(path))
+        return tokenizer
 
     @classmethod
     def from_vocab_and_merges(cls, vocab: Path, merges: Path) -> Tokenizer:
@@ -168,7 +178,7 @@ def describe_difference(a: Tokenizer, b: Tokenizer) -> str | None:
     """Say how two vocabularies differ in one phrase, or None where every id means the same text in both."""
     if a.vocab_size != b.vocab_size:
         return f"one has {a.vocab_size} tokens, the other {b.vocab_size}"
-    if a.fingerprint() == b.fingerprint():
+    if a is b or a.fingerprint() == b.fingerprint():
         return None
     ids: Sequence[int] = range(a.vocab_size)
     first = next((i for i in ids if a.token_bytes(i) != b.token_bytes(i)), None)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from minispec.backends import _kernels, threads
 from minispec.backends.base import Array, Backend, Cache, Feed, Index, Linear, Norm
 from minispec.backends.formats import round_weights
+from minispec.backends.parts import Tensor
 from minispec.jit import cache_folder
 
 _NO_MASK = np.zeros((0, 0), np.bool_)
@@ -24,7 +25,7 @@ class NumbaBackend(Backend):
     name = "numba"
     batch_invariant = True
 
-    def pack(self, weight: Array, bias: Array | None, dtype: str = "float32") -> Linear:
+    def pack(self, weight: Tensor, bias: Array | None, dtype: str = "float32") -> Linear:
         """Cut (K, N) into panels of 64 columns, (N/64, K, 64), the last one padded with zeros."""
         num_inputs, num_outputs = weight.shape
         num_panels = -(-num_outputs // _kernels.PANEL)

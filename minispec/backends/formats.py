@@ -50,12 +50,12 @@ ITEM_BYTES = {dtype: np.dtype(STORED[drop_dot(dtype)]).itemsize for dtype in (*D
 """Bytes per weight; int8 has 4 more per output channel, its scale."""
 
 
-def encode(weight: _Array, dtype: str) -> tuple[NDArray[Any], _Array | None]:
+def encode(weight: NDArray[np.float32 | np.float16], dtype: str) -> tuple[NDArray[Any], _Array | None]:
     """Round a matrix to ``dtype``.
 
     Parameters
     ----------
-    weight : ndarray of shape (K, N), float32
+    weight : ndarray of shape (K, N), float32 or float16
     dtype : str
         One of :data:`DTYPES`.
 
@@ -71,8 +71,11 @@ def encode(weight: _Array, dtype: str) -> tuple[NDArray[Any], _Array | None]:
     OptionError
         If there is no such format.
     """
+    if dtype == "float16" and weight.dtype == np.float16:
+        return weight, None
+    weight = np.asarray(weight, np.float32)
     if dtype == "float32":
-        return np.asarray(weight, np.float32), None
+        return weight, None
     if dtype == "float16":
         largest = np.finfo(np.float16).max  # larger values saturate instead of becoming infinite
         return np.clip(weight, -largest, largest).astype(np.float16), None
@@ -95,7 +98,7 @@ def decode(values: NDArray[Any], scale: _Array | None) -> _Array:
     return decoded if scale is None else decoded * scale
 
 
-def round_weights(weight: _Array, dtype: str) -> _Array:
+def round_weights(weight: NDArray[np.float32 | np.float16], dtype: str) -> _Array:
     """Return a matrix of shape (K, N) rounded to ``dtype``, as float32.
 
     Examples

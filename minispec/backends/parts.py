@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float32]
 Index = NDArray[np.int64]
+Tensor = NDArray[np.float32 | np.float16]
+"""What a checkpoint holds, before a backend packs it."""
 
 
 @dataclass(frozen=True, slots=True)

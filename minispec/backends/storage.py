@@ -8,7 +8,7 @@ import numpy as np
 
 from minispec.backends import host
 from minispec.backends.formats import DTYPES, round_weights
-from minispec.backends.parts import Array, Index, Linear
+from minispec.backends.parts import Array, Index, Linear, Tensor
 
 
 class Storage:
@@ -25,7 +25,7 @@ class Storage:
     dtypes: tuple[str, ...] = DTYPES
     exact_dtypes: ClassVar[tuple[str, ...]] = ("float32", "float16", "bfloat16")
 
-    def pack(self, weight: Array, bias: Array | None, dtype: str = "float32") -> Linear:
+    def pack(self, weight: Tensor, bias: Array | None, dtype: str = "float32") -> Linear:
         """Prepare a matrix of shape (K, N) for :meth:`linear`; a missing bias counts as zero.
 
         The reference keeps float32: ``dtype`` rounds the values and saves no memory.

@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from minispec.backends.base import Array
+from minispec.backends.parts import Tensor
 from minispec.errors import ModelFileError, explain, quote
 from minispec.loading.safetensors_file import SafetensorsFile
 from minispec.model.config import GPT2Config
@@ -113,8 +113,8 @@ class Checkpoint:
         found = {file.dtypes[stored] for file, stored in (self._files[name] for name in matrices)}
         return _FORMATS.get(found.pop(), "float32") if len(found) == 1 else "float32"
 
-    def read(self, name: str) -> Array:
-        """Return a tensor by its name without prefix, as float32."""
+    def read(self, name: str) -> Tensor:
+        """Return a tensor by its name without prefix; see :meth:`SafetensorsFile.read`."""
         file, stored = self._files[name]
         return file.read(stored)
 

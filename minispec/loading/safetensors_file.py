@@ -1,4 +1,4 @@
-"""One safetensors file: checked as a whole, then read tensor by tensor, as float32.
+"""One safetensors file: checked as a whole, then read tensor by tensor.
 
 The ``safetensors`` library judges whether the file is sound (header, offsets, sizes). Reading is a view of the
 memory-mapped bytes, because the library hands bfloat16 only to frameworks that have the type.
@@ -15,10 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
-from minispec.backends.base import Array
+from minispec.backends.parts import Tensor
 from minispec.errors import ModelFileError, explain, quote
 
 _READABLE: dict[str, type[Any]] = {"F32": np.float32, "F16": np.float16, "BF16": np.uint16}
+_MAGNITUDE, _INFINITE = np.uint16(0x7FFF), 0x7C00
+"""Of the bits of a float16: all but the sign, and from where on they are no number."""
 
 
 class SafetensorsFile:
@@ -56,8 +58,11 @@ class SafetensorsFile:
         self.dtypes = {name: entry["dtype"] for name, entry in header.items()}
         self.shapes: dict[str, tuple[int, ...]] = {name: tuple(entry["shape"]) for name, entry in header.items()}
 
-    def read(self, name: str) -> Array:
-        """Return a tensor as float32.
+    def read(self, name: str) -> Tensor:
+        """Return a tensor: as float16 if it is stored so, as float32 otherwise. Either way its values are the file's.
+
+        Half precision is not widened here, since most matrices of it are kept in it: there and back would take longer
+        than reading. What is returned then is a view of the file.
 
         Raises
         ------
@@ -73,8 +78,13 @@ class SafetensorsFile:
         shape = self.shapes[name]
         if math.prod(shape) == 0:
             return np.zeros(shape, np.float32)
-        raw: NDArray[Any] = np.memmap(self.path, _READABLE[dtype], "r", offset, shape)
-        tensor = (raw.astype(np.uint32) << 16).view(np.float32) if dtype == "BF16" else raw.astype(np.float32)
-        if not (np.isfinite(tensor.min()) and np.isfinite(tensor.max())):  # both propagate NaN
+        raw: NDArray[Any] = np.asarray(np.memmap(self.path, _READABLE[dtype], "r", offset, shape))
+        tensor: Tensor = raw
+        if dtype == "F16":
+            finite = int((raw.view(np.uint16) & _MAGNITUDE).max()) < _INFINITE  # NumPy compares halves one by one
+        else:
+            tensor = (raw.astype(np.uint32) << 16).view(np.float32) if dtype == "BF16" else raw.astype(np.float32)
+            finite = bool(np.isfinite(tensor.min()) and np.isfinite(tensor.max()))  # both propagate NaN
+        if not finite:
             raise ModelFileError(f"{self.path}: tensor {quote(name)} holds NaN or infinite weights. Fetch it again")
         return tensor

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from minispec.backends.base import MLP, Array, Attention, Backend, Block, Linear, Norm
+from minispec.backends.parts import Tensor
 from minispec.errors import ModelFileError, quote
 from minispec.model.config import GPT2Config
 
@@ -73,29 +74,32 @@ def check_shapes(shapes: Mapping[str, tuple[int, ...]], config: GPT2Config, name
 
 
 def build_weights(
-    read: Callable[[str], Array], config: GPT2Config, backend: Backend, dtype: str = "float32"
+    read: Callable[[str], Tensor], config: GPT2Config, backend: Backend, dtype: str = "float32"
 ) -> Weights:
     """Read every tensor once, in order, and hand the matrices to the backend's packing.
 
     Parameters
     ----------
     read : callable
-        Maps a name of :func:`expected_shapes` to a float32 array of that shape.
+        Maps a name of :func:`expected_shapes` to an array of that shape, float32 or float16.
     dtype : str
         The number format of the matrices and the token embedding; norms, biases and positions, being few, stay float32.
     """
 
+    def single(name: str) -> Array:
+        return np.asarray(read(name), np.float32)
+
     def norm(name: str) -> Norm:
-        weight, bias = read(f"{name}.weight"), read(f"{name}.bias")
+        weight, bias = single(f"{name}.weight"), single(f"{name}.bias")
         return Norm(backend.place(weight), backend.place(bias), config.layer_norm_epsilon)
 
     def matrix(name: str) -> Linear:
-        return backend.pack(read(f"{name}.weight"), read(f"{name}.bias"), dtype)
+        return backend.pack(read(f"{name}.weight"), single(f"{name}.bias"), dtype)
 
     wte = backend.pack(read("wte.weight").T, None, dtype)
     return Weights(
         wte=wte,
-        wpe=backend.place(read("wpe.weight")),
+        wpe=backend.place(single("wpe.weight")),
         h=tuple(
             Block(
                 ln_1=norm(f"h.{i}.ln_1"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from statistics import NormalDist
 
 from minispec.errors import OptionError, quote
 from minispec.theory import _checks
@@ -33,6 +32,8 @@ def normal_quantile(confidence: float) -> float:
     >>> round(normal_quantile(0.95), 4)
     1.96
     """
+    from statistics import NormalDist  # brings fractions and decimals along, for which a generation need not wait
+
     return NormalDist().inv_cdf(0.5 + 0.5 * confidence_level(confidence))
 
 

@@ -133,3 +133,44 @@ def test_a_change_in_another_module_is_not_served_stale_code(tmp_path):
         assert result.returncode == 0, result.stderr
         found.append(result.stdout.strip())
     assert found == ["1", "2"]
+
+
+LATE = """
+import sys, pathlib
+sys.path.insert(0, {folder!r})
+import minispec.jit, helper
+{edit}
+import kernel
+"""
+
+
+NO_CHANGE_TIME = pytest.mark.skipif(sys.platform == "win32", reason="Windows does not say when a file was put there")
+
+
+@pytest.mark.parametrize("dated", ["now", pytest.param("long ago", marks=NO_CHANGE_TIME)])
+def test_code_made_from_sources_that_changed_after_their_import_is_not_kept(tmp_path, dated):
+    """A process imports a helper, the helper changes on disk, and a kernel is compiled from what was imported.
+
+    The next process must not be served that under the hash of the changed source, however that source is dated.
+    """
+    (tmp_path / "kernel.py").write_text(KERNEL)
+    (tmp_path / "helper.py").write_text("import numba\n\nSIZE = 1\n")
+    edit = "helper = pathlib.Path(helper.__file__); helper.write_text('import numba\\n\\nSIZE = 2\\n')"
+    if dated == "long ago":  # as after copying a file with its date
+        edit += "; import os; os.utime(helper, (1e9, 1e9))"
+    environment = {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+    found = []
+    for code in (LATE.format(folder=str(tmp_path), edit=edit), LATE.format(folder=str(tmp_path), edit="")):
+        result = run(code, **environment)
+        assert result.returncode == 0, result.stderr
+        found.append(result.stdout.strip())
+    assert found == ["1", "2"]
+
+
+def test_what_has_not_changed_is_kept(tmp_path):
+    """The control of the test above: without an edit the second process finds the first one's machine code."""
+    (tmp_path / "kernel.py").write_text(KERNEL + "print(sum(size.stats.cache_hits.values()))\n")
+    (tmp_path / "helper.py").write_text("import numba\n\nSIZE = 1\n")
+    code = LATE.format(folder=str(tmp_path), edit="")
+    results = [run(code, NUMBA_CACHE_DIR=str(tmp_path / "cache")) for _ in range(2)]
+    assert [result.stdout.split() for result in results] == [["1", "0"], ["1", "1"]], results[0].stderr

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from pathlib import Path
+
+import numpy as np
 
 from minispec.errors import InvariantError
 
@@ -20,15 +23,20 @@ REFUSALS = (InvariantError, IndexError)
 PUBLISHED = Path(__file__).parents[2] / "docs" / "mutation-score.md"
 
 
+@functools.cache
+def distance(name: str) -> float:
+    """Return what a check says of the engine as it is."""
+    return CHECKS[name].run()
+
+
 def evidence(mutant: Mutant) -> float | str:
     """Return what the check saw with the mistake in place: a distance, or the name of an exception."""
-    check = CHECKS[mutant.killed_by]
-    right = check.run()  # also computes, and keeps, what the check compares with
+    right = distance(mutant.killed_by)  # also computes, and keeps, what the check compares with
     if not right <= RIGHT:
         raise AssertionError(f"{mutant.killed_by} does not pass without a mistake: {right}")
     try:
-        with mutant.patch():
-            return float(check.run())
+        with mutant.patch(), np.errstate(all="ignore"):
+            return float(CHECKS[mutant.killed_by].run())
     except REFUSALS as refusal:
         return type(refusal).__name__
 
@@ -63,7 +71,8 @@ def report(seen: Sequence[float | str]) -> str:
         "",
         "Evidence is the total variation from the right law (*law* and *sources*, by exact enumeration: a right",
         "engine is within 1e-12), the share of texts that differ (*seed*), the number of figures, rows or texts that",
-        "are wrong (*counter*, *cost*, *trace*), or the exception with which the engine or the enumerator refuses.",
+        "are wrong (*counter*, *cost*, *trace*), the largest difference or the number of wrong values (*value*), or",
+        "the exception with which the engine or the enumerator refuses.",
         "",
         "## Mistakes",
         "",

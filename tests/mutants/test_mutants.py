@@ -14,7 +14,7 @@ from .catalogue import EQUIVALENT, FAMILIES, MUTANTS, Mutant
 from .catalogue import rule as named
 from .checks import CHECKS
 from .rules import make_verify
-from .score import PUBLISHED, RIGHT, evidence, is_killed, report
+from .score import PUBLISHED, RIGHT, distance, evidence, is_killed, report
 
 
 def by_name(mutant: Mutant) -> str:
@@ -27,7 +27,7 @@ seen = functools.cache(evidence)
 @pytest.mark.parametrize("name", CHECKS)
 def test_every_check_passes_on_the_real_engine(name):
     """The positive control."""
-    assert CHECKS[name].run() <= RIGHT
+    assert distance(name) <= RIGHT
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=by_name)
@@ -38,7 +38,6 @@ def test_mistake_is_noticed(mutant):
 @pytest.mark.parametrize("mutant", EQUIVALENT, ids=by_name)
 def test_a_change_that_is_no_mistake_passes(mutant):
     assert mutant.proof
-    assert CHECKS[mutant.killed_by].kind in ("law", "sources")
     assert evidence(mutant) <= RIGHT
 
 
@@ -50,7 +49,7 @@ def test_the_scaffold_of_the_wrong_rules_is_itself_right(rule):
 
 
 def test_the_catalogue_is_large_and_covers_every_family():
-    assert len(MUTANTS) >= 60
+    assert len(MUTANTS) >= 300
     assert {mutant.family for mutant in MUTANTS} == set(FAMILIES)
     names = [mutant.name for mutant in [*MUTANTS, *EQUIVALENT]]
     assert len(set(names)) == len(names)

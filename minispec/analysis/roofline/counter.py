@@ -16,6 +16,7 @@ from minispec.analysis.roofline import counts
 from minispec.analysis.roofline.counts import Part, Storage
 from minispec.backends.base import Array, Backend, Cache, Feed, Index, Linear, Norm
 from minispec.backends.formats import ITEM_BYTES
+from minispec.backends.parts import Tensor
 from minispec.errors import InvariantError
 from minispec.model.cache import KVCache
 from minispec.model.weights import Weights
@@ -74,7 +75,7 @@ class PassingBackend(Backend):
             raise InvariantError("a call is about a matrix or norm that belongs to no part of the model")
         return self.names[id(thing)]
 
-    def pack(self, weight: Array, bias: Array | None, dtype: str = "float32") -> Linear:
+    def pack(self, weight: Tensor, bias: Array | None, dtype: str = "float32") -> Linear:
         """See :meth:`Backend.pack`."""
         return self.inner.pack(weight, bias, dtype)
 

@@ -14,6 +14,7 @@ from minispec.backends.cuda.packing import TILE, pack_tiles, unpack_tiles
 from minispec.backends.cuda.recording import FeedBuffer, Recording
 from minispec.backends.cuda.source import options, source
 from minispec.backends.formats import encode
+from minispec.backends.parts import Tensor
 from minispec.errors import OptionError, explain
 
 ROWS = 8
@@ -69,7 +70,7 @@ class CupyBackend(DeviceBackend):
         self._pool = cupy.cuda.MemoryPool(self._allocate_for_good)
         self._counters: Any = None
 
-    def pack(self, weight: Array, bias: Array | None, dtype: str = "float32") -> Tiles:
+    def pack(self, weight: Tensor, bias: Array | None, dtype: str = "float32") -> Tiles:
         """Cut (K, N) into tiles on the card: see :func:`pack_tiles`."""
         self._functions(dtype)  # a card that cannot compile says so before the weights are on their way
         num_inputs, num_outputs = weight.shape

@@ -15,6 +15,7 @@ import numpy as np
 from minispec.backends.base import Array, Cache, Feed, Index, Linear, Norm
 from minispec.backends.cuda.device import DeviceBackend
 from minispec.backends.formats import encode
+from minispec.backends.parts import Tensor
 
 ROOT_HALF = 0.7071067811865476
 
@@ -33,7 +34,7 @@ class CupyBlasBackend(DeviceBackend):
     def __init__(self, cupy: Any) -> None:
         super().__init__(cupy, cupy.cuda.Stream.null)
 
-    def pack(self, weight: Array, bias: Array | None, dtype: str = "float32") -> Linear:
+    def pack(self, weight: Tensor, bias: Array | None, dtype: str = "float32") -> Linear:
         """Put (K, N) and the bias on the card as they are."""
         values, _ = encode(weight, dtype)
         bias = np.zeros(weight.shape[1], np.float32) if bias is None else bias

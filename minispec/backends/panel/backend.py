@@ -15,6 +15,7 @@ from minispec.backends.panel import attention, elements, products, stack
 from minispec.backends.panel.emit import PANEL
 from minispec.backends.panel.isa import ISA
 from minispec.backends.panel.layout import Layout
+from minispec.backends.parts import Tensor
 
 _SHORT_FORWARD = 4_000_000  # multiply-adds: a draft of 1.6M parameters decoding, or catching up by a second token
 _NONE_1D = np.zeros(0, np.float32)
@@ -38,7 +39,7 @@ class PanelBackend(Backend):
         self.isa = isa
         self._num_weights = 0  # of all matrices packed so far, i.e. of the model
 
-    def pack(self, weight: Array, bias: Array | None, dtype: str = "float32") -> Linear:
+    def pack(self, weight: Tensor, bias: Array | None, dtype: str = "float32") -> Linear:
         """Cut (K, N) into panels, (P, K, columns), the last one padded with zeros, panel by panel."""
         num_inputs, num_outputs = weight.shape
         self._num_weights += num_inputs * num_outputs

@@ -13,6 +13,7 @@ from minispec.backends.base import Array, Backend, Block, Index, Linear
 from minispec.backends.panel.backend import PanelBackend
 from minispec.backends.panel.emit import PANEL
 from minispec.backends.panel.isa import ISA
+from minispec.backends.parts import Tensor
 
 _BIAS = np.int16(128)
 
@@ -48,7 +49,7 @@ class DotPanelBackend(PanelBackend):
         super().__init__(isa)
         self.dtypes = (*formats.DTYPES, *dot_dtypes)
 
-    def pack(self, weight: Array, bias: Array | None, dtype: str = "float32") -> Linear:
+    def pack(self, weight: Tensor, bias: Array | None, dtype: str = "float32") -> Linear:
         """See :meth:`PanelBackend.pack`; the numbers of a word are neighbours along K."""
         if dtype not in formats.DOT_DTYPES or dtype not in self.dtypes:
             return super().pack(weight, bias, dtype)

@@ -1,12 +1,7 @@
-"""Named checks: what tells a wrong decoder from a right one. Each returns how far the engine is from what it must be.
-
-0 (to ``EXACT``) is right. The mutants are put in place around the whole check; what a check compares *with* is computed
-without the engine (slow oracles, theorems, hand-worked numbers), before the mutant is in place.
-"""
+"""What the loop does: the law of its text, its sources, its forwards, its ends and its figures."""
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import itertools
 import math
@@ -34,36 +29,7 @@ from tests.laws.space import LOADED, PLAIN, PROMPT, models_by_name
 from tests.laws.theory import race_lost, sources_law
 from tests.models import random_gpt2
 
-
-@dataclasses.dataclass(frozen=True)
-class Check:
-    """A named check.
-
-    Parameters
-    ----------
-    kind : str
-        "law" (of the text, by enumeration), "sources" (of text and sources, by enumeration), "seed" (bitwise equality
-        of texts), "counter", "cost" or "trace".
-    what : str
-    run : callable
-        Returns the distance from what is right.
-    """
-
-    kind: str
-    what: str
-    run: Callable[[], float]
-
-
-CHECKS: dict[str, Check] = {}
-
-
-def check(kind: str, what: str, name: str | None = None):
-    def register(run: Callable[[], float]) -> Callable[[], float]:
-        CHECKS[name or run.__name__.removeprefix("_").replace("_", " ")] = Check(kind, what, run)
-        return run
-
-    return register
-
+from .base import CHECKS, Check, check
 
 # ── laws, of cases of the law suite's space ─────────────────────────────────────────────────────────────────────────
 

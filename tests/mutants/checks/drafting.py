@@ -1,0 +1,325 @@
+"""What drafters propose, how much of it, and what it costs: against searches of the whole text and counts by hand."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import math
+
+import numpy as np
+
+from minispec.drafters import (
+    CascadeDrafter,
+    LayerSkipDrafter,
+    ModelDrafter,
+    NgramDrafter,
+    SuffixDrafter,
+    TranslatingDrafter,
+    TreeDrafter,
+    copying,
+    shapes,
+    synthetic,
+)
+from minispec.drafters.tables import TableDrafter, TokenTable
+from minispec.generation import api
+from minispec.model import quantize
+from minispec.model.asks import answer, ask_for
+from minispec.model.session import Session
+from minispec.model.toy import TableModel
+from minispec.model.tree_session import TreeSession
+from minispec.noise import Address, Coins
+from minispec.philox import PhiloxNoise
+from minispec.records import Draft
+from minispec.sampling import SamplingParams
+from tests.laws.space import PLAIN, OtherSpelling
+from tests.models import random_gpt2
+
+from .base import check
+from .engine import CountingTarget, models_by_name_of
+
+_ALL = 1 << 30
+_PARAMS = SamplingParams(temperature=1.0, top_p=1.0)
+
+
+def _propose(drafter, tokens, gamma, more=lambda probs: _ALL) -> Draft:
+    return answer(ask_for(drafter.propose(list(tokens), gamma, Coins(PhiloxNoise(0), position=len(tokens)), more)))
+
+
+# ── copies ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _copy(text: list[int], gamma: int, longest: int, shortest: int) -> tuple[int, ...]:
+    """What followed the latest earlier occurrence of the longest end of the text, token by token."""
+    for size in range(min(longest, len(text)), shortest - 1, -1):
+        for end in range(len(text) - 2, size - 2, -1):
+            if text[end - size + 1 : end + 1] == text[len(text) - size :]:
+                copied = list(text)
+                for i in range(gamma):
+                    copied.append(copied[end + 1 + i])
+                return tuple(copied[len(text) :])
+    return ()
+
+
+@functools.cache
+def _edits() -> list[tuple[list[int], int]]:
+    """A text that grows past 200 tokens, with where it is set back each time; some of it repeats what came before."""
+    generator, text, rounds = np.random.default_rng(0), [], []
+    for _ in range(40):
+        start = int(generator.integers(0, max(1, len(text))))
+        grown = [*text, *text[start : start + int(generator.integers(12))], *generator.integers(0, 5, 5).tolist()]
+        rounds.append((grown, len(grown) - int(generator.integers(0, 6))))
+        text = grown[: rounds[-1][1]]
+    return rounds
+
+
+_COPIERS = {
+    (3, 1): NgramDrafter(5, 3),
+    (4, 2): NgramDrafter(5, 4, 2),
+    (_ALL, 1): SuffixDrafter(5),
+    (_ALL, 3): SuffixDrafter(5, 3),
+}
+
+
+@functools.cache
+def _copies() -> dict[tuple[int, int], list[tuple[int, ...]]]:
+    return {sizes: [_copy(text, 9, *sizes) for text, _ in _edits()] for sizes in _COPIERS}
+
+
+@check("trace", "n-gram and suffix drafts of a text of 200 tokens, set back 40 times, against a search of all of it")
+def copies() -> float:
+    wrong = 0
+    makers = {
+        (3, 1): (NgramDrafter, 3),
+        (4, 2): (NgramDrafter, 4, 2),
+        (_ALL, 1): (SuffixDrafter,),
+        (_ALL, 3): (SuffixDrafter, 3),
+    }
+    for sizes, (make, *arguments) in makers.items():
+        drafter = make(5, *arguments)
+        for (text, length), wanted in zip(_edits(), _copies()[sizes], strict=True):
+            wrong += _propose(drafter, text, 9).tokens != wanted
+            drafter.rollback(length)
+    return float(wrong)
+
+
+# ── lengths ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class _Asked:
+    """A policy that gives scripted answers, and counts how often it is asked."""
+
+    def __init__(self, *answers: int) -> None:
+        self.answers, self.count = answers, 0
+
+    def __call__(self, probs) -> int:
+        self.count += 1
+        return self.answers[min(self.count, len(self.answers)) - 1]
+
+
+_REPEATING = [0, 1, 2, 0, 1, 2, 0, 1, 2]
+
+
+@check("cost", "control of length: 0 ends a draft before its token, 1 behind it, and neither costs another forward")
+def answers_to_a_draft() -> float:
+    wrong = 0
+    for answers, length, asked in (((_ALL, 1), 2, 2), ((_ALL, 0), 1, 2), ((0,), 0, 1), ((1,), 1, 1), ((2, _ALL), 2, 2)):
+        model = CountingTarget(3, seed=1)
+        chain, more = ModelDrafter(Session(model), _PARAMS), _Asked(*answers)
+        wrong += len(_propose(chain, _REPEATING, 4, more)) != length or more.count != asked or model.forwards != asked
+        for copier in (NgramDrafter(3), SuffixDrafter(3)):
+            more = _Asked(*answers)
+            wrong += len(_propose(copier, _REPEATING, 4, more)) != length or more.count != asked
+        more = _Asked(*answers)
+        cascade = CascadeDrafter(Session(TableModel(3, seed=1)), _PARAMS, NgramDrafter(3))
+        wrong += len(_propose(cascade, _REPEATING, 4, more)) != length or more.count != asked
+    model, more = CountingTarget(3, seed=1), _Asked(1, 0, 1)  # the root has children, the first of them has none
+    tree = TreeDrafter(TreeSession(model), _PARAMS, shapes.fixed_tree((2, 2)), num_slots=64)
+    return float(wrong + (_propose(tree, [0, 1], 2, more).parents != (-1, -1, 1, 1)) + (model.forwards != 2))
+
+
+@check("cost", "drafts reach the last slot of the draft model's window, and none goes beyond it")
+def windows() -> float:
+    wrong = 0
+    for length, gamma in itertools.product(range(1, 9), (1, 3)):
+        text, room = _REPEATING[:length], max(0, min(gamma, 7 - length))
+        model, target = TableModel(3, 6, seed=1), random_gpt2(n_positions=6, vocab_size=3, n_embd=4, n_head=1)
+        drafters = [ModelDrafter(Session(model), _PARAMS), CascadeDrafter(Session(model), _PARAMS, NgramDrafter(3))]
+        if length < 7:
+            session = TreeSession(target)
+            session.prefill(text[:-1])
+            drafters.append(LayerSkipDrafter(session, _PARAMS))
+        wrong += sum(len(_propose(drafter, text, gamma)) != room for drafter in drafters)
+        tree = TreeDrafter(TreeSession(model), _PARAMS, shapes.fixed_tree((1, 1, 1)), num_slots=64)
+        wrong += len(_propose(tree, text, gamma)) != max(0, min(gamma, 6 - length))  # nodes have to fit beside the text
+    return float(wrong)
+
+
+@check("cost", "a translation proposes no more of the target's tokens than it was asked for")
+def length_of_a_translation() -> float:
+    model = TableModel(4, 64, seed=4)
+    ours, theirs = OtherSpelling([b"a", b"b"]), OtherSpelling([b"b", b"a", b"bab", b"aaa"])
+    drafter = TranslatingDrafter(Session(model), _PARAMS, theirs, ours, 2)
+    return float(sum(len(_propose(drafter, text, 2)) > 2 for text in itertools.product((0, 1), repeat=4)))
+
+
+# ── tables, layers, formats, mixtures ───────────────────────────────────────────────────────────────────────────────
+
+
+@check("value", "unigram and bigram probabilities of a text of six tokens, and which row a drafter draws from")
+def tables() -> float:
+    text, k = [0, 1, 0, 2, 0, 1], 0.5
+    unigram = np.array([3.125, 2.125, 1.125, 0.125]) / 6.5
+    after = {
+        0: (np.array([0, 2, 1, 0]) + k * unigram) / 3.5,
+        1: (np.array([1, 0, 0, 0]) + k * unigram) / 1.5,
+        3: unigram,
+    }
+    bigram = TokenTable(text, 4, 2, k)
+    off = [np.abs(TokenTable(text, 4, 1, k).next_probs([0]) - unigram).max()]
+    off += [np.abs(bigram.next_probs([2, token]) - wanted).max() for token, wanted in after.items()]
+    rows = _propose(TableDrafter(bigram, _PARAMS), [1, 3, 0], 1).probs
+    return float(sum(each > 1e-12 for each in off) + (np.abs(rows[0] - after[0]).max() > 1e-6))
+
+
+_DEEP = random_gpt2("numba", seed=6, n_layer=3, n_positions=24, vocab_size=11, n_embd=12, n_head=3)
+
+
+@check("value", "layer skip draws from the model that its first layers make, by default the first half of them")
+def first_layers() -> float:
+    wrong, text = 0, [1, 2, 3, 4, 5]
+    for k, depth in ((None, 1), (1, 1), (2, 2)):
+        weights = dataclasses.replace(_DEEP.weights, h=_DEEP.weights.h[:depth])
+        shallow = dataclasses.replace(_DEEP, weights=weights, config=dataclasses.replace(_DEEP.config, n_layer=depth))
+        session = TreeSession(_DEEP)
+        session.prefill(text[:-1])
+        found = _propose(LayerSkipDrafter(session, _PARAMS, k), text, 3)
+        wanted = _propose(ModelDrafter(Session(shallow), _PARAMS), text, 3)
+        wrong += found.tokens != wanted.tokens or not np.array_equal(found.probs, wanted.probs)
+    return float(wrong)
+
+
+@check("trace", "a layer-skip draft that was given up in the middle leaves nothing to the next one")
+def abandoned_draft() -> float:
+    wrong, text = 0, [1, 2, 3, 4, 5]
+    for given_up in range(3):
+        session = TreeSession(_DEEP)
+        session.prefill(text[:-1])
+        drafter = LayerSkipDrafter(session, _PARAMS, 2)
+        first = _propose(drafter, text, 3)
+        work = drafter.propose(text, 3, Coins(PhiloxNoise(9), position=5), lambda probs: _ALL)
+        ask = next(work)
+        for _ in range(given_up):
+            ask = work.send(ask.answer())
+        ask.answer()
+        wrong += not np.array_equal(_propose(drafter, text, 3).probs, first.probs)
+    return float(wrong)
+
+
+@check("trace", "a model rounded after loading has the logits of one that was loaded in that format")
+def rounded_models() -> float:
+    wrong = 0
+    for dtype, tied in itertools.product(("float16", "bfloat16", "int8"), (True, False)):
+        sizes = {"vocab_size": 11, "n_positions": 8, "n_embd": 12, "n_head": 3, "tie_word_embeddings": tied}
+        rounded = quantize.round_model(random_gpt2("numba", 7, **sizes), dtype)
+        wrong += not np.array_equal(
+            rounded.logits([1, 2, 3]), random_gpt2("numba", 7, dtype, **sizes).logits([1, 2, 3])
+        )
+        wrong += (rounded.weights.lm_head is rounded.weights.wte) != tied
+    return float(wrong)
+
+
+@check("value", "a synthetic draft is accepted with the wanted probability: flat, peaked and certain targets")
+def synthetic_acceptance() -> float:
+    rows = [*np.random.default_rng(5).dirichlet(np.full(6, 0.3), 8), np.full(4, 0.25), np.array([0.97, 0.02, 0.01])]
+    rows += [np.eye(3)[1], np.array([0.5, 0.5]), np.ones(1)]
+    worst = 0.0
+    for p, alpha in itertools.product(rows, (0.0, 0.3, 0.8, 0.99, 1.0)):
+        q = synthetic.mix_to_acceptance(p, alpha)
+        wanted = max(alpha, float(p.min()))  # no distribution is less like p than its least likely token
+        worst = max(worst, abs(float(np.minimum(p, q).sum()) - wanted), abs(float(q.sum()) - 1.0))
+    return worst if worst > 1e-12 else 0.0
+
+
+# ── trees ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _tokens_of(shape: shapes.TreeShape, acceptances: tuple[float, ...]) -> float:
+    """F of a shape: one, and for each node the product along its path."""
+    reached: list[float] = []
+    for parent, rank in zip(shape.parents, shape.ranks, strict=True):
+        reached.append((1.0 if parent < 0 else reached[parent]) * acceptances[rank])
+    return 1.0 + math.fsum(reached)
+
+
+@functools.cache
+def _best_tree(acceptances: tuple[float, ...], nodes: int, rank: int, depth: int) -> float:
+    """The best forest of siblings from ``rank`` on, by trying every size of the first one's subtree."""
+    if not nodes or rank == len(acceptances) or not depth:
+        return 0.0
+    return max(
+        acceptances[rank] * (1.0 + _best_tree(acceptances, own - 1, 0, depth - 1))
+        + _best_tree(acceptances, nodes - own, rank + 1, depth)
+        for own in range(1, nodes + 1)
+    )
+
+
+@check("value", "Sequoia's trees of 1 to 12 nodes yield as much as the best found by trying; fixed shapes by hand")
+def tree_shapes() -> float:
+    worst = 0.0
+    for acceptances, nodes, depth in itertools.product(
+        ((0.6, 0.15, 0.08), (0.9,), (0.5, 0.5)), range(1, 13), (None, 1, 3)
+    ):
+        shape = shapes.sequoia_tree(acceptances, nodes, depth)
+        best = 1.0 + _best_tree(acceptances, nodes - 1, 0, depth or nodes)
+        worst = max(worst, abs(_tokens_of(shape, acceptances) - best), abs(shape.expected_tokens(acceptances) - best))
+        worst += max(shape.depths, default=0) > (depth or nodes)
+    fixed = shapes.fixed_tree((2, 1, 2))
+    worst += fixed != shapes.TreeShape((-1, -1, 0, 1, 2, 2, 3, 3), (0, 1, 0, 0, 0, 1, 0, 1))
+    return worst if worst > 1e-12 else 0.0
+
+
+@check("cost", "a tree's draft model is fed the text once, inner nodes once, and what was accepted of them never again")
+def cost_of_a_tree() -> float:
+    model, text = CountingTarget(5, seed=1), [0, 1, 0]
+    drafter = TreeDrafter(TreeSession(model), _PARAMS, shapes.fixed_tree((2, 1)), "likeliest", num_slots=64)
+    first = _propose(drafter, text, 2)
+    text += [first.tokens[0], first.tokens[2], 4]  # a path and the target's token; the leaf was never fed
+    drafter.rollback(len(text) - 1)
+    second = _propose(drafter, text, 2)
+    wrong = (model.forwards, model.rows) != (4, (3 + 2) + (2 + 2)) or first.parents != (-1, -1, 0, 1) != second.parents
+    return float(wrong)
+
+
+@functools.cache
+def _text_to_the_end(seed: int) -> tuple[int, ...]:
+    """Plain sampling until the context is full, by uncached logits."""
+    text = [0, 1]
+    while len(text) < 24:
+        probs = np.exp(_DEEP.logits(text)[-1].astype(float))
+        text.append(PhiloxNoise(seed).categorical(probs / probs.sum(), Address("sample", len(text))))
+    return tuple(text[2:])
+
+
+@check("trace", "sampled text with trees to the last slot of target and draft, against uncached logits")
+def trees_at_the_end_of_the_context() -> float:
+    wrong = 0
+    for seed, shape in itertools.product(range(2), ("2x1", "3x2", "1x2x2")):
+        with models_by_name_of(small=_DEEP):
+            ids = api.stream(
+                [0, 1], target=_DEEP, draft=f"tree:draft=small,shape={shape}", verify="match", gamma=3, seed=seed,
+                max_tokens=99, **PLAIN,
+            ).run().token_ids  # fmt: skip
+        wrong += ids != _text_to_the_end(seed)
+    return float(wrong)
+
+
+@check("value", "a copy reads on in what it has just copied, as often as it takes")
+def copies_of_copies() -> float:
+    wanted = [2, 3, 2, 3, 2], [3, 3, 3, 3, 3], [1, 2, 3, 1, 2]
+    return float(
+        sum(
+            copying.copy_on([1, 2, 3], begin, 5) != list(tokens)
+            for begin, tokens in zip((1, 2, 0), wanted, strict=True)
+        )
+    )

@@ -1,0 +1,117 @@
+"""Figures of runs and of tokens, against values worked out by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from minispec.generation import details as token_details
+from minispec.generation import guarantee
+from minispec.generation.metrics import Metrics
+from minispec.generation.stopwatch import Stopwatch
+from minispec.records import Draft, Step, Verdict
+from minispec.verifiers import get_verifier
+
+from .base import check
+
+
+def _step(index: int, draft: int, accepted: int, source: str, sources: tuple[str, ...], *seconds: float) -> Step:
+    """A step with its three times; ``sources`` are those of the tokens that stay."""
+    verdict = Verdict(accepted, 9, source)
+    return Step(index, 10 + index, tuple(range(draft)), verdict, tuple(range(len(sources))), sources, *seconds)
+
+
+_STEPS = (
+    _step(0, 3, 1, "recovered", ("accepted", "recovered"), 0.25, 1.0, 1.5),
+    _step(1, 0, 0, "plain", ("plain",), 0.125, 0.75, 1.0),  # it tried to draft, and nothing came of it
+    _step(2, 2, 2, "bonus", ("accepted", "accepted", "bonus"), 0.5, 1.0, 2.0),
+    _step(3, 4, 3, "recovered", ("accepted", "accepted"), 0.5, 1.25, 2.5),  # cut: a third draft and its successor
+)
+_FIGURES = {
+    "num_prompt_tokens": 7, "num_tokens": 8, "num_steps": 4, "num_drafts": 3, "num_draft_tokens": 9,
+    "num_accepted_tokens": 5, "num_evaluated_tokens": 6, "num_accepted_tokens_per_pos": (3, 2, 0, 0),
+    "mean_acceptance_length": 2.0, "draft_acceptance_rate": 5 / 9, "alpha": 5 / 6, "prefill_s": 3.0, "draft_s": 1.375,
+    "target_s": 4.0, "decode_s": 7.0, "ttft_s": 4.5, "tpot_s": 5.5 / 6,
+}  # fmt: skip
+_NO_FIGURES = {
+    "mean_acceptance_length": None, "draft_acceptance_rate": None, "alpha": None, "ttft_s": None, "tpot_s": None,
+    "decode_s": 0.0, "num_accepted_tokens_per_pos": (),
+}  # fmt: skip
+_ONE_STEP = {"tpot_s": None, "ttft_s": 4.0, "alpha": None, "draft_acceptance_rate": None, "mean_acceptance_length": 1.0}
+
+
+@check("counter", "four steps, one without a draft and one cut by a stop: every count, ratio and time")
+def figures_of_four_steps() -> float:
+    runs = (_STEPS, _FIGURES), ((), _NO_FIGURES), (_STEPS[1:2], _ONE_STEP)
+    found = [(Metrics.from_steps(steps, 7, 3.0), wanted) for steps, wanted in runs]
+    return float(sum(getattr(metrics, name) != value for metrics, wanted in found for name, value in wanted.items()))
+
+
+@check("counter", "seconds of two steps on a clock of powers of two, with a pause for the reader in each")
+def seconds_of_a_step() -> float:
+    now = iter(2.0**i for i in range(12))
+    watch, found = Stopwatch(lambda: next(now)), []
+    for _ in range(2):
+        watch.start()
+        watch.note_draft()
+        watch.resume()
+        watch.note_forward()
+        watch.stop()
+        found += [watch.draft_s, watch.target_s, watch.step_s]
+    return float(found != [2.0, 8.0, 2.0 + 24.0, 64.0, 256.0, 64.0 + 768.0])
+
+
+_ROWS = np.random.default_rng(0).dirichlet(np.ones(5), 6)
+_LOGITS = np.log(np.random.default_rng(1).dirichlet(np.ones(5), 6)).astype(np.float32) + np.float32(2.0)
+_DRAFT_ROWS = np.random.default_rng(2).dirichlet(np.ones(5), 5)
+
+
+@check("value", "p, q, coin and both log probabilities of each token, of a chain and of a tree's path")
+def details() -> float:
+    tokens = (3, 1, 4, 0, 2)
+    chain = (None, Verdict(2, 4, "recovered", (0.5, 0.25, 0.125)), [(0, 0, 0.5), (1, 1, 0.25), (2, None, None)])
+    tree = (
+        (-1, -1, 1, 1, 3),
+        Verdict(2, 0, "recovered", (0.5, 0.25, 0.2), (1, 3)),
+        [(0, 1, None), (2, 3, None), (4, None, None)],
+    )
+    worst = 0.0
+    for parents, verdict, places in (chain, tree):
+        found = token_details.describe_tokens(_LOGITS, _ROWS, Draft(tokens, _DRAFT_ROWS, parents), verdict)
+        for detail, (row, node, coin) in zip(found, places, strict=True):
+            token = verdict.next_token if node is None else tokens[node]
+            logits = _LOGITS[row].astype(float)
+            wanted = {
+                "logprob": logits[token] - math.log(sum(math.exp(logit) for logit in logits)),
+                "processed_logprob": math.log(_ROWS[row, token]),
+                "target_prob": _ROWS[row, token],
+                "draft_prob": None if node is None else _DRAFT_ROWS[node, token],
+                "accept_prob": coin,
+            }
+            for name, value in wanted.items():
+                seen = getattr(detail, name)
+                worst = max(worst, float(seen is not value) if None in (seen, value) else abs(seen - value))
+    return worst if worst > 1e-12 else 0.0
+
+
+_PROMISES = [
+    (None, 0.0, True, "bit-exact"), (None, 1.0, False, "same-seed"), ("rejection", 0.0, True, "bit-exact"),
+    ("rejection", 0.0, False, "same-distribution"), ("block", 1.0, True, "same-distribution"),
+    ("match", 1.0, True, "same-seed"), ("match", 1.0, False, "same-distribution"), ("gumbel", 0.5, True, "same-seed"),
+    ("lenient", 0.0, True, "lossy"), ("typical", 1.0, True, "lossy"), ("kseq", 1.0, True, "same-distribution"),
+]  # fmt: skip
+_REPRODUCIBLE = {"bit-exact": True, "same-seed": True, "same-distribution": False, "lossy": False}
+
+
+@check("value", "what a run promises, by rule, temperature and backend; what a clock may change of it")
+def promises() -> float:
+    wrong = 0
+    for rule, temperature, invariant, wanted in _PROMISES:
+        verifier = None if rule is None else get_verifier(rule)
+        wrong += guarantee.guarantee(verifier, temperature=temperature, batch_invariant=invariant) != wanted
+    for promise, wanted in _REPRODUCIBLE.items():
+        wrong += guarantee.reproducible(promise, timed=True) != wanted or not guarantee.reproducible(
+            promise, timed=False
+        )
+    return float(wrong)
