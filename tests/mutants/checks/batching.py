@@ -14,7 +14,7 @@ from minispec.batching.scheduler import Scheduler
 from minispec.control.load import Load, LoadGamma, RowTimes
 from minispec.generation import api
 from minispec.model.asks import Ask
-from minispec.model.paged import OutOfPagesError
+from minispec.model.pages import OutOfPagesError
 from minispec.model.together import answer_together
 from minispec.model.toy import TableModel
 from minispec.model.tree_session import AskTree, TreeSession
