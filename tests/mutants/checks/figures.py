@@ -109,9 +109,9 @@ def promises() -> float:
     wrong = 0
     for rule, temperature, invariant, wanted in _PROMISES:
         verifier = None if rule is None else get_verifier(rule)
-        wrong += guarantee.guarantee(verifier, temperature=temperature, batch_invariant=invariant) != wanted
+        wrong += guarantee.find_guarantee(verifier, temperature=temperature, batch_invariant=invariant) != wanted
     for promise, wanted in _REPRODUCIBLE.items():
-        wrong += guarantee.reproducible(promise, timed=True) != wanted or not guarantee.reproducible(
+        wrong += guarantee.is_reproducible(promise, timed=True) != wanted or not guarantee.is_reproducible(
             promise, timed=False
         )
     return float(wrong)
