@@ -10,8 +10,8 @@ from minispec.backends.panel import products
 from minispec.drafters import (
     CascadeDrafter,
     ModelDrafter,
-    base,
 )
+from minispec.drafters.copying import one_hot
 from minispec.records import Draft, Verdict
 from minispec.sampling import draw
 from minispec.verifiers import rejection, tree
@@ -127,7 +127,7 @@ def match_by_a_coin():
     """Accept with p(x); replace from p without x."""
 
     def verify(draft, target_probs, coins):
-        certain = Draft(draft.tokens, base.one_hot(draft.tokens, target_probs.shape[1]))
+        certain = Draft(draft.tokens, one_hot(draft.tokens, target_probs.shape[1]))
         return rejection.verify(certain, target_probs, coins)
 
     return rule("match", verify)
@@ -141,7 +141,7 @@ def match_by_a_coin():
 )
 def a_random_draft_reported_as_certain():
     """A cascade that reports one-hot rows, as its inner n-gram does."""
-    return reports(CascadeDrafter, lambda draft: base.one_hot(draft.tokens, draft.probs.shape[1]))
+    return reports(CascadeDrafter, lambda draft: one_hot(draft.tokens, draft.probs.shape[1]))
 
 
 @equivalent(
