@@ -9,7 +9,7 @@ from minispec.backends import _kernels, _panel
 from minispec.drafters import (
     CascadeDrafter,
     ModelDrafter,
-    base,
+    copying,
 )
 from minispec.records import Draft, Verdict
 from minispec.sampling import draw
@@ -126,7 +126,7 @@ def match_by_a_coin():
     """Accept with p(x); replace from p without x."""
 
     def verify(draft, target_probs, coins):
-        certain = Draft(draft.tokens, base.one_hot(draft.tokens, target_probs.shape[1]))
+        certain = Draft(draft.tokens, copying.one_hot(draft.tokens, target_probs.shape[1]))
         return rejection.verify(certain, target_probs, coins)
 
     return rule("match", verify)
@@ -140,7 +140,7 @@ def match_by_a_coin():
 )
 def a_random_draft_reported_as_certain():
     """A cascade that reports one-hot rows, as its inner n-gram does."""
-    return reports(CascadeDrafter, lambda draft: base.one_hot(draft.tokens, draft.probs.shape[1]))
+    return reports(CascadeDrafter, lambda draft: copying.one_hot(draft.tokens, draft.probs.shape[1]))
 
 
 @equivalent(
