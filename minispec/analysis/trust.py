@@ -23,7 +23,7 @@ CACHE_GAIN = 6.0
 def doubts(
     *,
     spreads: Mapping[str, tuple[float, float]] | None = None,
-    verify_costs: Mapping[float, float] | None = None,
+    verify_costs: Mapping[int, float] | Mapping[float, float] | Mapping[str, float] | None = None,
     cost_ratio: float | None = None,
     least_cost_ratio: float = 0.0,
     speedups: Mapping[str, tuple[float, float]] | None = None,
@@ -34,8 +34,8 @@ def doubts(
     ----------
     spreads : mapping of str to tuple of float
         What was measured several times, with the least and the largest result.
-    verify_costs : mapping of float to float
-        v by rows. A forward over more rows does all that one over a single row does.
+    verify_costs : mapping of float or str to float
+        v by rows, or by what was run in words. A forward over more rows does all that one over a single row does.
     cost_ratio, least_cost_ratio : float
         c, and what the bytes of the two models allow (:func:`least_cost_ratio`).
     speedups : mapping of str to tuple of float
@@ -55,8 +55,9 @@ def doubts(
             found.append(f"{what}: the slowest run took {high / low:.1f} times as long as the fastest")
     for rows, cost in (verify_costs or {}).items():
         if cost < 1.0 - ROUNDING:
+            what = rows if isinstance(rows, str) else f"{rows:g}"
             found.append(
-                f"v({rows:g}) is {cost:.2f}: a forward over more rows cannot be cheaper than one over a single row"
+                f"v({what}) is {cost:.2f}: a forward over more rows cannot be cheaper than one over a single row"
             )
     if cost_ratio is not None and cost_ratio < least_cost_ratio:
         found.append(

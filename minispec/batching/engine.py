@@ -207,6 +207,17 @@ class Engine:
         """How often a request had to make room for others."""
         return self._scheduler.num_preemptions
 
+    @property
+    def num_held_slots(self) -> int:
+        """Slots of the target's pages that are taken."""
+        pool = self.target.pool
+        return 0 if pool is None else (pool.num_pages - pool.num_free) * self._page_size
+
+    @property
+    def num_used_slots(self) -> int:
+        """Tokens in the target's caches; one that two texts share counts twice."""
+        return sum(self._runs[number].stream.target.length for number in self._scheduler.running)
+
     def __iter__(self) -> Engine:
         return self
 
@@ -324,7 +335,7 @@ class Engine:
             if isinstance(happened, (Prefilled, Finished)):
                 self._publish(run)
             if isinstance(happened, Finished):
-                self._leave(run)
+                self._free(run)
 
     def _end(self, run: _Run) -> Generation:
         self._ended[run.number] = run.stream.generation
@@ -336,6 +347,10 @@ class Engine:
         """Set a run back to what it has committed, and give its pages back."""
         run.ask = None
         run.stream.close(delivered=any(event is run.stream.last_event for _, event in self._told))
+        self._free(run)
+
+    def _free(self, run: _Run) -> None:
+        """Give the pages of a run back."""
         for session in run.sessions:
             session.rollback(0)
 

@@ -11,6 +11,7 @@ from typing import Any
 import click
 from rich.console import Console
 
+from minispec.analysis.bench.batches import run_batches
 from minispec.analysis.bench.costs import QUICK, Benchmark, Plan, run_benchmark
 from minispec.analysis.bench.speculation import Speculation
 from minispec.analysis.prompts import bundled_prompts, read_prompts
@@ -18,6 +19,7 @@ from minispec.analysis.roofline.machine import LADDER_BYTES, Machine, describe_c
 from minispec.analysis.roofline.prediction import doubts_of_forwards
 from minispec.analysis.trust import doubts, sentence
 from minispec.backends import BACKENDS, DOT_DTYPES, DTYPES
+from minispec.cli.bench_batches import batch_plan, show_batches
 from minispec.cli.lists import Several
 from minispec.cli.machine_report import QUICK_LADDER, measured_facts, print_machine, size, stdout, table, time
 from minispec.cli.options import FileName, ModelName, option, threads_option
@@ -54,6 +56,12 @@ _FULL = Plan()
     type=FileName(),
     help="A prompt file instead of the bundled stories, code and questions.",
 )
+@click.option(
+    "--batch",
+    type=Several(click.IntRange(min=1)),
+    help="Measure texts decoded together instead, for these batch sizes (1,2,4,8,16,32,64): goodput with and without "
+    "speculation, the batch where it breaks even, the engine's overhead, pages.",
+)
 @option("--context", type=click.IntRange(min=0), default=_FULL.context, help="Cached tokens of the timed forwards.")
 @option(
     "--rows",
@@ -81,6 +89,7 @@ def bench(**options: Any) -> None:
     """  # fmt: skip
     if options["plot"] is not None:
         style.check_output(options["plot"])
+    batches = None if options["batch"] is None else batch_plan(options)
     plan = QUICK if options["quick"] else Plan(
         tuple(sorted({1, *options["rows"]})), options["context"], _FULL.prompt_tokens, options["per_domain"],
         options["max_tokens"], tuple(sorted(set(options["gammas"]))), options["repeats"],
@@ -97,12 +106,20 @@ def bench(**options: Any) -> None:
             model.backend.warm_up(model.dtype)
         status.update("measuring this machine …")
         machine = measure_machine(QUICK_LADDER if options["quick"] else LADDER_BYTES, plan.repeats)
-        benchmark = run_benchmark(
-            target, draft, machine, prompts, plan, progress=lambda what: status.update(f"measuring {what} …")
-        )
+
+        def progress(what: str) -> None:
+            status.update(f"measuring {what} …")
+
+        if batches is None:
+            benchmark = run_benchmark(target, draft, machine, prompts, plan, progress=progress)
+        else:
+            found = run_batches(target, draft, machine, prompts, batches, progress=progress)
     facts = describe_cpu()
     pair = {"target": target.name, "dtype": target.dtype, "draft": draft.name, "draft_dtype": draft.dtype,
             "backend": target.backend.name}  # fmt: skip
+    if batches is not None:
+        show_batches(found, batches, machine, facts, pair, options)
+        return
     if options["as_json"]:
         click.echo(json.dumps(_report(benchmark, plan, machine, facts, pair)))
     else:

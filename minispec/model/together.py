@@ -56,33 +56,49 @@ def join(feeds: Sequence[Feed]) -> Feed:
     """Return one feed of all tokens: first those whose logits nobody wants, then the others, feed after feed."""
     if len(feeds) == 1:
         return feeds[0]
-    starts = np.cumsum([0, *(len(feed.tokens) for feed in feeds)])
-    unwanted = [np.arange(end - feed.num_logits) for feed, end in zip(feeds, starts[1:], strict=False)]
-    unwanted = [part[part >= start] for part, start in zip(unwanted, starts, strict=False)]
-    wanted = [np.arange(end - feed.num_logits, end) for feed, end in zip(feeds, starts[1:], strict=False)]
-    order = np.concatenate([*unwanted, *wanted])
     ends = np.concatenate([feed.ends for feed in feeds])
     visible = None
     if any(feed.visible is not None for feed in feeds):  # a tree among them: everyone says what it sees
         visible = _stack([np.arange(ends.max()) < feed.ends[:, None] if feed.visible is None else feed.visible
-                          for feed in feeds])[order]  # fmt: skip
-    return dataclasses.replace(
+                          for feed in feeds])  # fmt: skip
+    joined = dataclasses.replace(
         feeds[0],
-        tokens=np.concatenate([feed.tokens for feed in feeds])[order],
-        positions=np.concatenate([feed.positions for feed in feeds])[order],
-        pages=_stack([feed.pages for feed in feeds])[order],
-        slots=np.concatenate([feed.slots for feed in feeds])[order],
-        ends=ends[order],
+        tokens=np.concatenate([feed.tokens for feed in feeds]),
+        positions=np.concatenate([feed.positions for feed in feeds]),
+        pages=_stack([feed.pages for feed in feeds]),
+        slots=np.concatenate([feed.slots for feed in feeds]),
+        ends=ends,
         visible=visible,
         num_logits=sum(feed.num_logits for feed in feeds),
         spans={},
+    )
+    # All are wanted in a step without prompts, which is nearly every step: nothing is moved then.
+    return joined if joined.num_logits == len(joined.tokens) else _wanted_last(joined, feeds)
+
+
+def _wanted_last(joined: Feed, feeds: Sequence[Feed]) -> Feed:
+    """Move the tokens whose logits are wanted behind the others."""
+    wanted = np.concatenate([np.arange(len(feed.tokens)) >= len(feed.tokens) - feed.num_logits for feed in feeds])
+    order = np.argsort(wanted, kind="stable")
+    return dataclasses.replace(
+        joined,
+        tokens=joined.tokens[order],
+        positions=joined.positions[order],
+        pages=joined.pages[order],
+        slots=joined.slots[order],
+        ends=joined.ends[order],
+        visible=None if joined.visible is None else joined.visible[order],
     )
 
 
 def _stack(parts: Sequence[np.ndarray]) -> np.ndarray:
     """Put matrices of different widths on top of each other, with zeros to their right."""
-    width = max(part.shape[1] for part in parts)
-    return np.concatenate([np.pad(part, ((0, 0), (0, width - part.shape[1]))) for part in parts])
+    stacked = np.zeros((sum(len(part) for part in parts), max(part.shape[1] for part in parts)), parts[0].dtype)
+    first = 0
+    for part in parts:
+        stacked[first : first + len(part), : part.shape[1]] = part
+        first += len(part)
+    return stacked
 
 
 class _Together:

@@ -63,6 +63,7 @@ def over_batches(
     gamma: int,
     alpha: float,
     draft: Shape | None = None,
+    draft_storage: Storage | None = None,
 ) -> list[BatchPoint]:
     """Predict each batch size.
 
@@ -73,8 +74,8 @@ def over_batches(
     batches : sequence of int
     context : int
         Tokens in the cache, of every sequence.
-    storage : Storage
-        How both keep their weights.
+    storage, draft_storage : Storage
+        How they keep their weights; the draft as the target does unless told.
     kv_bytes : int
         Bytes per number of the caches.
     gamma : int
@@ -92,16 +93,17 @@ def over_batches(
     >>> one.fits, round(one.tokens_per_s, 1)
     (False, 14.8)
     """
-    weights = weights_bytes(target, storage) + (weights_bytes(draft, storage) if draft else 0)
+    of_draft = draft_storage or storage
+    weights = weights_bytes(target, storage) + (weights_bytes(draft, of_draft) if draft else 0)
 
-    def seconds(shape: Shape, rows: int, batch: int) -> tuple[float, Bound]:
-        predicted = predict_forward(shape, machine, rows, context, batch=batch, storage=storage, kv_bytes=kv_bytes)
+    def seconds(shape: Shape, rows: int, batch: int, kept: Storage = storage) -> tuple[float, Bound]:
+        predicted = predict_forward(shape, machine, rows, context, batch=batch, storage=kept, kv_bytes=kv_bytes)
         return predicted.seconds, predicted.bound
 
     def point(batch: int) -> BatchPoint:
         step, _ = seconds(target, 1, batch)
         verify, bound = seconds(target, gamma + 1, batch)
-        drafting = seconds(draft, 1, batch)[0] if draft else None
+        drafting = seconds(draft, 1, batch, of_draft)[0] if draft else None
         cost_ratio = None if drafting is None else drafting / step
         caches = sum(cache_bytes(shape, context, batch, kv_bytes) for shape in (target, draft) if shape)
         return BatchPoint(
