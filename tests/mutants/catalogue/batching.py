@@ -40,7 +40,7 @@ change(
 )  # fmt: skip
 change(
     17, "answers together", "answers come in the order of models", "Rows that nobody wants stand between the others.",
-    together, "join", "np.concatenate([*unwanted, *wanted])", "np.arange(starts[-1])",
+    together, "join", "joined.num_logits == len(joined.tokens)", "True",
 )  # fmt: skip
 change(
     17, "answers together", "a tree hides the others texts", "Beside a tree a chain sees its new tokens alone.",
