@@ -47,7 +47,7 @@ change(
     together, "join", "np.arange(ends.max()) < feed.ends[:, None]", "np.eye(ends.max(), dtype=bool)[feed.ends - 1]",
 )  # fmt: skip
 change(
-    17, "answers together", "everyone is told of the first feed", "Only the first text's cache is lengthened.",
+    17, "requests together", "everyone is told of the first feed", "Only the first text's cache is lengthened.",
     together._Together, "extend", "in self._parts:", "in self._parts[:1]:",
 )  # fmt: skip
 change(
