@@ -1,8 +1,11 @@
 """What a card says of where its model comes from."""
+# ruff: noqa: E402 - PyTorch is optional: skip before importing what needs it
 
 from __future__ import annotations
 
 import pytest
+
+pytest.importorskip("torch")
 
 from minispec.training.cards import history, is_from_scratch
 from minispec.training.mixture import MIX
