@@ -1,5 +1,5 @@
 """What a card says of where its model comes from."""
-# ruff: noqa: E402 - PyTorch is optional: skip before importing what needs it
+
 
 from __future__ import annotations
 
