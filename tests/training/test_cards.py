@@ -1,6 +1,5 @@
 """What a card says of where its model comes from."""
 
-
 from __future__ import annotations
 
 import pytest
