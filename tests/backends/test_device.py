@@ -248,7 +248,7 @@ WRONG = {
     "the norm of the next row": ("return fmaf((v - mean[row])", "return fmaf((v - mean[row ^ 1])"),
     "splits are joined before the last": ("last = atomicAdd(count, 1u) ==", "last = atomicAdd(count, 1u) + 1 =="),
     "the counter is not set back": ("if (last) *count = 0;", ""),
-    "an invisible slot is read": ("slot >= num_slots || weight == 0.0f", "slot >= num_slots"),
+    "an invisible slot is read": ("slot >= end || weight == 0.0f", "slot >= end"),
     "rows beyond the eighth are forgotten": ("const int first_row = blockIdx.x * ROWS,", "const int first_row = 0,"),
 }
 
