@@ -88,7 +88,7 @@ def read_options(
 
     Examples
     --------
-    >>> read_options("gamma", "auto:largest=8", "auto", "largest=8", {"largest": (whole, 16)}, "auto")
+    >>> read_options("gamma", "auto:largest=8", "auto", "largest=8", {"largest": (read_whole, 16)}, "auto")
     {'largest': 8}
     """
 
