@@ -123,7 +123,7 @@ def tree_does_not_update_what_is_wanted():
     return mock.patch.object(tree, "residual", lambda wanted, q: wanted)
 
 
-@mutant(1, "law of match")
+@mutant(1, "same seed under match")
 def match_draws_again():
     """After a mismatch the token is drawn anew instead of keeping the draw that did not match."""
 
