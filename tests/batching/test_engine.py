@@ -21,6 +21,7 @@ from minispec.model.toy import TableModel
 from minispec.sampling import SamplingParams
 from minispec.verifiers import get_verifier
 from minispec.verifiers.registry import VERIFIER_NAMES
+from tests.interrupting import run_with_interrupt_at
 from tests.models import random_gpt2
 
 CONTEXT = 48
@@ -263,42 +264,18 @@ def test_ctrl_c_at_every_line_loses_nothing_and_tells_nothing_twice():
             engine.add([0, 1, 2, 0], draft=TABLES[1], gamma=2, max_tokens=5, seed=seed)
         return engine
 
-    def run(engine, events, line_number):
-        seen = 0
-
-        def trace(frame, event, arg):
-            nonlocal seen
-            if not str(frame.f_globals.get("__name__")).startswith("minispec."):
-                return None
-            if event == "line":
-                seen += 1
-                if seen == line_number:
-                    sys.settrace(None)
-                    raise KeyboardInterrupt
-            return trace
-
-        sys.settrace(trace)
-        try:
-            for told in engine:
-                events.append(told)
-        except KeyboardInterrupt:
-            return True
-        finally:
-            sys.settrace(None)
-        return False
-
     def by_request(events):
         return [tellings(event for number, event in events if number == wanted) for wanted in range(3)]
 
     events = []
     engine = new_engine()
-    assert not run(engine, events, 0)
+    assert not run_with_interrupt_at(0, engine, events)
     told, texts = by_request(events), [essence(engine.generation(i)) for i in range(3)]
     line_number, interrupted = 0, 0
     while True:
         line_number += 97
         engine, events = new_engine(), []
-        if not run(engine, events, line_number):
+        if not run_with_interrupt_at(line_number, engine, events):
             break
         interrupted += 1
         events += list(engine)

@@ -24,6 +24,7 @@ from minispec.model.tree_session import TreeSession
 from minispec.philox import PhiloxNoise
 from minispec.sampling import Sampler
 from minispec.verifiers import get_verifier
+from tests.interrupting import run_with_interrupt_at
 
 from .tiny import PLAIN, byte_tokenizer, random_gpt2
 
@@ -150,32 +151,6 @@ def test_any_interleaving_comes_to_the_same_end(seed, speculative, plan, data):
     check_caches(stream)
 
 
-def _run_with_interrupt_at(line_number, stream, events):
-    """Run, raising KeyboardInterrupt at the n-th line executed in the package; return whether it was reached."""
-    seen = 0
-
-    def trace(frame, event, arg):
-        nonlocal seen
-        if not str(frame.f_globals.get("__name__")).startswith("minispec."):
-            return None
-        if event == "line":
-            seen += 1
-            if seen == line_number:
-                sys.settrace(None)
-                raise KeyboardInterrupt
-        return trace
-
-    sys.settrace(trace)
-    try:
-        for event in stream:
-            events.append(event)
-    except KeyboardInterrupt:
-        return True
-    finally:
-        sys.settrace(None)
-    return False
-
-
 @pytest.mark.skipif(sys.gettrace() is not None, reason="a tracer (coverage, a debugger) is at work already")
 def test_ctrl_c_at_every_line_comes_to_the_same_end():
     """Not only inside a forward: at any line of the engine, commit and bookkeeping included. What the interrupted
@@ -187,7 +162,7 @@ def test_ctrl_c_at_every_line_comes_to_the_same_end():
     while True:
         line_number += 1 if line_number < 200 else 5
         stream, events = new_stream(3), []
-        if not _run_with_interrupt_at(line_number, stream, events):
+        if not run_with_interrupt_at(line_number, stream, events):
             break
         interrupted += 1
         generation = stream.generation
@@ -255,7 +230,7 @@ def test_ctrl_c_while_drafting_comes_to_the_same_end(kind):
     while True:
         line_number += 61
         stream, events = drafting_stream(kind), []
-        if not _run_with_interrupt_at(line_number, stream, events):
+        if not run_with_interrupt_at(line_number, stream, events):
             break
         interrupted += 1
         events += stream
