@@ -302,7 +302,8 @@ class Engine:
                 victim = self._make_room()
                 runs = [run for run in runs if run is not victim]
         num_tokens = sum(run.ask.num_tokens for run in runs if run.ask is not None)
-        times.add(num_tokens, self._clock() - started)
+        if runs:  # else everyone who asked had to make room
+            times.add(num_tokens, self._clock() - started)
         for run, logits in zip(runs, answers, strict=True):
             self._advance(run, logits)
         return num_tokens

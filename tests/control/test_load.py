@@ -12,6 +12,7 @@ from minispec.batching import Engine
 from minispec.batching import engine as engine_module
 from minispec.control.load import Load, LoadGamma, RowTimes
 from minispec.errors import OptionError
+from minispec.model.pages import OutOfPagesError
 from minispec.model.toy import TableModel
 from minispec.records import Step, Verdict
 from minispec.theory import best_gamma, tau
@@ -125,6 +126,28 @@ def test_an_engine_speculates_while_it_pays():
     right = engine_module.answer_together
     assert np.mean(run(2)) > 2.0
     assert np.mean(run(96)) < 0.5
+
+
+def test_a_forward_that_nobody_was_left_for_has_no_time():
+    """The only one who asks is the youngest, and makes room for those who wait for the target."""
+    target, draft = TableModel(8, 64, seed=1), TableModel(8, 64, seed=2)
+    engine, refused = Engine(target), []
+
+    def answer(asks):
+        if not refused and len(asks) == 1 and asks[0].session.model is not engine.target:
+            refused.append(asks[0])
+            raise OutOfPagesError
+        return right(asks)
+
+    right = engine_module.answer_together
+    noting = mock.patch.object(RowTimes, "add", autospec=True, side_effect=RowTimes.add)
+    with mock.patch.object(engine_module, "answer_together", answer), noting as noted:
+        engine.add([0], draft=None, max_tokens=6)
+        engine.add([0, 1], draft=draft, gamma="load", max_tokens=6)
+        assert [len(each.token_ids) for each in engine.run()] == [6, 6]
+    assert refused
+    assert engine.num_preemptions == 1
+    assert all(rows > 0 for _, rows, _ in (call.args for call in noted.call_args_list))
 
 
 def test_it_is_no_promise_and_says_so():
