@@ -38,6 +38,7 @@ _COMMANDS = (
     "plan",
     "replay",
     "roofline",
+    "serve",
     "warmup",
     "why",
 )
