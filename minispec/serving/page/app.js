@@ -4,7 +4,8 @@ import { Controls } from "./controls.js";
 import { figure, make, milliseconds, roving } from "./dom.js";
 import { stepOf } from "./lane.js";
 import { Player, slowness } from "./player.js";
-import { Show, tempo } from "./show.js";
+import { Reader } from "./reader.js";
+import { Show, fitting, tempo } from "./show.js";
 import { showStep } from "./step.js";
 import { Refusal, askOptions, complete } from "./stream.js";
 import { tokenOf } from "./text.js";
@@ -12,7 +13,8 @@ import { tokenOf } from "./text.js";
 const field = (id) => document.getElementById(id);
 const boxes = { texts: field("texts"), lanes: field("lanes"), counters: field("counters") };
 const RETRY_MS = 1000;
-const FIRST_STEPS = 3; // from which the pace is chosen
+const ROOM_PX = 110; // beside and behind a lane
+const FIRST_STEPS = 5; // from which the pace is chosen
 
 let controls = null;
 let current = null; // {abort, players, shows}
@@ -62,6 +64,8 @@ function begin(request) {
   for (const box of Object.values(boxes)) box.replaceChildren();
   field("error").hidden = true;
   looking = false;
+  field("step").replaceChildren();
+  field("step").style.minHeight = "";
   current = { abort: new AbortController(), players: [], shows: [] };
   busy(true);
   say(`Started, seed ${request.seed}.`);
@@ -91,7 +95,12 @@ function events(request, abort) {
 /** Show one run while it arrives. */
 async function run(request) {
   const now = begin(request);
-  const show = new Show(boxes, request.speculative === false ? "Plain decoding" : "Speculative decoding", request, controls.showsDrafts, newest);
+  const reader = new Reader(say);
+  const seen = (step, event) => {
+    newest(step);
+    if (event === "emitted") reader.take(step.pieces.map((piece) => piece.text).join(""));
+  };
+  const show = new Show(boxes, request.speculative === false ? "Plain decoding" : "Speculative decoding", request, controls.showsDrafts, seen);
   now.shows.push(show);
   status("Waiting for the first tokens.");
   const waiting = [];
@@ -113,7 +122,9 @@ async function run(request) {
     if (!player) start();
     player.close();
     await player.over;
-    if (now === current) finish(show.run, `${show.run.tokens.length} tokens in ${milliseconds(show.run.seconds)}`, player, request);
+    if (now !== current) return;
+    reader.end();
+    finish(show.run, `${show.run.tokens.length} tokens in ${milliseconds(show.run.seconds)}`, player, request);
   });
 }
 
@@ -129,15 +140,15 @@ async function race(request) {
     for (const [title, asked] of ways) {
       status(`${title} runs, to be shown when both are done.`);
       const film = [];
-      for await (const told of events(asked, now.abort)) film.push(told);
+      for await (const told of events(asked, now.abort)) if (told.event !== "chunk") film.push(told);
       films.push(film);
     }
-    const { tokensPerSecond, scale } = tempo(films[0]);
-    const slow = controls.pace ?? slowness(tokensPerSecond);
+    const slow = controls.pace ?? slowness(tempo(films[0]).tokensPerSecond);
+    const scale = fitting(films, boxes.lanes.clientWidth - ROOM_PX);
     const players = ways.map(([title, asked], i) => {
       const show = new Show(boxes, title, asked, controls.showsDrafts, i ? newest : () => {});
       now.shows.push(show);
-      show.drawLane(scale / 2);
+      show.drawLane(scale);
       const player = new Player(slow);
       now.players.push(player);
       for (const told of films[i]) show.plan(told, player);
@@ -175,7 +186,7 @@ function finish(made, told, player, request) {
   const promise = made.end?.guarantee;
   const means = controls.options.guarantees?.[promise];
   status(`${told}; seed ${request.seed}${slower(player)}.${promise ? ` Guarantee: ${promise}${means ? `, ${means}` : ""}.` : ""}`);
-  say(`Finished: ${told}, ${figure(made.tau)} tokens per forward. The text: ${made.text}`);
+  say(`Finished: ${told}, ${figure(made.tau)} tokens per forward.`);
 }
 
 /** Follow a run step by step, unless the reader looks at one. */

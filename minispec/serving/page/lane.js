@@ -5,7 +5,8 @@ import { draw, make, milliseconds } from "./dom.js";
 const [HIGH, GAP, TOP] = [18, 4, 4];
 const ROWS = { draft: TOP, target: TOP + HIGH + GAP };
 const HEIGHT = ROWS.target + HIGH + 22;
-const TICK_PX = 90;
+const LEAST_PX = 6; // of a cell
+const TICK_PX = 80; // at least
 
 /** The step that an element shows. */
 export const stepOf = new WeakMap();
@@ -18,6 +19,7 @@ export class Lane {
    */
   constructor(box, title, scale) {
     this.scale = scale;
+    this.tick = roundUp(TICK_PX / scale); // seconds
     this.ticks = 0;
     this.svg = draw("svg", { class: "lane", height: HEIGHT, width: 0 });
     this.groups = new Map(); // step: element
@@ -32,11 +34,8 @@ export class Lane {
     const old = this.groups.get(step);
     const group = draw("g", { class: "step", role: "button", tabindex: old?.getAttribute("tabindex") ?? (this.groups.size ? "-1" : "0"), "aria-label": describe(step) });
     const from = x(step.draftFrom);
-    const wide = x(step.draftTo) - from;
-    step.drafts.forEach((draft, i) => {
-      const cell = wide / step.drafts.length;
-      group.append(...box(from + i * cell, ROWS.draft, cell, draft.fate));
-    });
+    const cell = (x(step.draftTo) - from) / step.drafts.length;
+    for (const { fate, start, count } of cells(step, cell)) group.append(...box(from + start * cell, ROWS.draft, count * cell, fate));
     if (step.verifyTo !== undefined) {
       const start = x(step.verifyFrom);
       const width = x(step.verifyTo) - start;
@@ -56,15 +55,29 @@ export class Lane {
 
   #reach(end) {
     if (end + 40 > Number(this.svg.getAttribute("width"))) this.svg.setAttribute("width", Math.ceil(end + 40));
-    for (; this.ticks * TICK_PX <= end; this.ticks++) {
-      const x = this.ticks * TICK_PX + 0.5;
+    for (; this.ticks * this.tick * this.scale <= end; this.ticks++) {
+      const x = Math.round(this.ticks * this.tick * this.scale) + 0.5;
       this.svg.prepend(
         draw("line", { class: "tick", x1: x, x2: x, y1: 0, y2: HEIGHT - 16 }),
-        draw("text", { class: "tick", x: x + 3, y: HEIGHT - 4 }, milliseconds((this.ticks * TICK_PX) / this.scale)),
+        draw("text", { class: "tick", x: x + 3, y: HEIGHT - 4 }, milliseconds(this.ticks * this.tick)),
       );
     }
     if (!this.view.contains(document.activeElement)) this.view.scrollLeft = this.view.scrollWidth;
   }
+}
+
+/** The next of 1, 2, 5, 10, 20, ... */
+function roundUp(value) {
+  const power = 10 ** Math.floor(Math.log10(value));
+  return power * [1, 2, 5, 10].find((digit) => digit * power >= value * 0.999);
+}
+
+/** One cell for each draft; where that is too narrow to be seen, one for all of a fate, and those of a tree sorted. */
+function cells(step, width) {
+  const fates = step.drafts.map((draft) => draft.fate);
+  if (width >= LEAST_PX) return fates.map((fate, start) => ({ fate, start, count: 1 }));
+  if (step.isTree) fates.sort();
+  return [...new Set(fates)].map((fate) => ({ fate, start: fates.indexOf(fate), count: fates.filter((other) => other === fate).length }));
 }
 
 /** A rectangle and, for what was not kept, a stroke through it. */

@@ -6,6 +6,7 @@ import { Run } from "./run.js";
 import { TextView } from "./text.js";
 
 const STEP_PX = 84; // of an ordinary step
+const LEAST_PX = 6; // of any
 
 export class Show {
   /**
@@ -13,7 +14,7 @@ export class Show {
    * @param {string} title
    * @param {object} request
    * @param {boolean} showsDrafts
-   * @param {(step: object) => void} seen  told of each step as it is known
+   * @param {(step: object, event: string) => void} seen  told of each step as it is known
    */
   constructor(boxes, title, request, showsDrafts, seen) {
     this.boxes = boxes;
@@ -35,12 +36,12 @@ export class Show {
   plan(told, player) {
     const { event, data } = told;
     if (event === "chunk") return;
-    if (event !== "drafted") {
+    const count = event === "drafted" ? data.tokens.length : 0;
+    if (!count) {
       player.add(data.at_s, () => this.#happen(told));
       return;
     }
-    const count = data.tokens.length; // one after the other, as they were made
-    let step = null;
+    let step = null; // drafts appear one after the other, as they were made
     for (let i = 0; i < count; i++) {
       player.add(data.at_s - data.elapsed_s * (1 - (i + 1) / count), () => {
         step ??= this.#happen(told);
@@ -58,7 +59,7 @@ export class Show {
       this.counters.show(this.run);
     }
     this.lane?.show(step, this.run.begin);
-    this.seen(step);
+    this.seen(step, told.event);
     return step;
   }
 
@@ -75,14 +76,25 @@ export class Show {
 }
 
 /**
- * What the first events tell: the tokens a second, and the pixels a second of a lane on which a step can be seen.
+ * What the first events tell: the tokens a second, and the pixels a second of a lane on which a step can be seen. The
+ * median step counts: the first one may have waited.
  * @param {{event: string, data: object}[]} events
  */
 export function tempo(events) {
-  const emitted = events.filter(({ event }) => event === "emitted").map(({ data }) => data);
-  const begin = events.find(({ event }) => event === "prefilled")?.data.at_s ?? 0;
-  const seconds = (emitted.at(-1)?.at_s ?? begin) - begin;
-  if (seconds <= 0) return { tokensPerSecond: 0, scale: 1000 };
-  const tokens = emitted.reduce((sum, { token_ids }) => sum + token_ids.length, 0);
-  return { tokensPerSecond: tokens / seconds, scale: (STEP_PX * emitted.length) / seconds };
+  const ends = events.filter(({ event }) => event === "prefilled" || event === "emitted").map(({ data }) => data);
+  const lengths = ends.slice(1).map(({ at_s }, i) => at_s - ends[i].at_s);
+  const median = lengths.sort((a, b) => a - b)[Math.floor(lengths.length / 2)];
+  if (!(median > 0)) return { tokensPerSecond: 0, scale: 1000 };
+  const tokens = ends.reduce((sum, { token_ids }) => sum + (token_ids?.length ?? 0), 0);
+  return { tokensPerSecond: tokens / lengths.length / median, scale: STEP_PX / median };
+}
+
+/**
+ * The pixels a second at which whole runs fit a lane, if their steps can still be seen.
+ * @param {{event: string, data: object}[][]} films
+ * @param {number} width  pixels
+ */
+export function fitting(films, width) {
+  const ends = films.map((film) => film.at(-1).data.at_s - film.find(({ event }) => event === "prefilled").data.at_s);
+  return Math.max(width / Math.max(...ends), (LEAST_PX / STEP_PX) * tempo(films[0]).scale);
 }

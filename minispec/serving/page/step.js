@@ -18,10 +18,18 @@ export function showStep(box, step, chosen = null) {
     : [milliseconds(step.verifyTo - step.verifyFrom)];
   const parts = [make("p", {}, `${describe(step)}; ${times.join(", ")}.`)];
   if (step.isTree) parts.push(make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "The tree of drafts" }, tree(step)));
-  parts.push(make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Drafts and their probabilities" }, table(step, chosen)));
+  const rows = make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Drafts and their probabilities" }, table(step, chosen));
+  parts.push(step.isTree ? folded(box, rows) : rows);
   const own = chosen?.detail ? chosen : step.tokens.at(-1);
   if (own?.detail?.top?.length) parts.push(...likely(own));
   box.replaceChildren(...parts);
+  box.style.minHeight = `${Math.max(box.offsetHeight, parseFloat(box.style.minHeight) || 0)}px`; // steps differ: do not jump
+}
+
+/** A tree's table is long: it opens on demand, and stays open from step to step. */
+function folded(box, rows) {
+  const open = box.querySelector("details")?.open ?? false;
+  return make("details", { open: open ? "" : null }, make("summary", {}, "Every draft"), rows);
 }
 
 function table(step, chosen) {
@@ -48,12 +56,14 @@ function row(text, fate, q, p, accept) {
 
 /** What the target thought likely where this token stands, after temperature and top-p. */
 function likely(token) {
-  const rows = token.detail.top.map(({ text, token: id, target_prob }) => {
+  const { top, target_prob: own } = token.detail;
+  const listed = top.some(({ token: id }) => id === token.id) ? top : [...top, { token: token.id, text: token.text, target_prob: own }];
+  const rows = listed.map(({ text, token: id, target_prob }) => {
     const bar = make("span", { class: "bar" });
     bar.style.width = `${100 * target_prob}%`;
     return make("tr", { class: id === token.id ? "chosen" : null }, make("th", { scope: "row", class: "piece" }, visible(text)), make("td", { class: "number" }, figure(target_prob)), make("td", { class: "bars" }, bar));
   });
-  const caption = make("caption", {}, "The target's likeliest tokens in place of ", make("b", { class: token.source }, visible(token.text)));
+  const caption = make("caption", {}, "The target's likeliest tokens where it wrote ", make("b", { class: token.source }, visible(token.text)));
   const head = make("tr", { class: "hidden" }, ...["token", "p", "p as a bar"].map((name) => make("th", { scope: "col" }, name)));
   return [make("table", { class: "likely" }, caption, make("thead", {}, head), make("tbody", {}, ...rows))];
 }

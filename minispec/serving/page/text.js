@@ -2,11 +2,8 @@
 
 import { make, visible } from "./dom.js";
 
-const FADE_MS = 1600;
 /** The token that an element shows. */
 export const tokenOf = new WeakMap();
-
-const quiet = matchMedia("(prefers-reduced-motion: reduce)");
 
 export class TextView {
   /**
@@ -23,21 +20,20 @@ export class TextView {
 
   /** Show draft number i of a step; of a tree, its first path. */
   draft(step, i) {
-    if (i === 0) this.#sweep();
     const { text, parent } = step.drafts[i];
     if (step.isTree && (parent >= 0 ? !this.drafts.has(parent) || step.drafts.findIndex((d) => d.parent === parent) !== i : i > 0)) return;
     this.drafts.set(i, this.#before(make("span", { class: "drafted", "aria-hidden": "true" }, text)));
   }
 
-  /** Strike what was rejected. */
+  /** Strike what was rejected; what was rejected before is gone. */
   judge(step) {
+    this.gone.replaceChildren();
     for (const [i, element] of this.drafts) {
       const { fate, text } = step.drafts[i];
       element.className = fate;
       if (fate === "accepted") continue;
       element.textContent = visible(text).replaceAll("␣", " ");
       this.gone.append(element);
-      if (!quiet.matches) setTimeout(() => element.remove(), FADE_MS);
     }
   }
 
@@ -46,9 +42,11 @@ export class TextView {
     for (const element of this.drafts.values()) if (!this.gone.contains(element)) element.remove();
     this.drafts.clear();
     for (const token of step.pieces) {
-      const element = make("span", { class: `token ${token.source}`, role: "button", tabindex: this.body.querySelector(".token") ? "-1" : "0" }, token.text);
+      const [, lead, rest] = token.text.match(/^(\s*)(.*)$/s);
+      const element = make("span", { class: `token ${token.source}`, role: "button", tabindex: this.body.querySelector(".token") ? "-1" : "0" }, rest || lead);
       element.setAttribute("aria-label", `${visible(token.text)}, ${token.source}`);
       tokenOf.set(element, token);
+      if (rest) this.gone.before(lead); // no line under the space before a word
       this.#before(element);
     }
   }
@@ -57,15 +55,11 @@ export class TextView {
   end() {
     for (const element of this.drafts.values()) element.remove();
     this.drafts.clear();
-    this.#sweep();
+    this.gone.replaceChildren();
   }
 
   #before(element) {
     this.gone.before(element);
     return element;
-  }
-
-  #sweep() {
-    if (quiet.matches) this.gone.replaceChildren();
   }
 }
