@@ -25,6 +25,7 @@ _COMMANDS = (
     "assignment",
     "batch",
     "bench",
+    "canary",
     "completion",
     "diff",
     "doctor",

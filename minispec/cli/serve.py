@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import stat
 import webbrowser
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TextIO
 
 import click
 from rich.console import Console
@@ -14,9 +17,10 @@ from rich.console import Console
 from minispec.backends import BACKENDS, DTYPES
 from minispec.backends.formats import AUTO
 from minispec.cli.batch import Memory
+from minispec.cli.files import check_writable
 from minispec.cli.options import FileName, Gamma, ModelName, option, threads_option
 from minispec.drafters.spec import KINDS, MODEL, parse_draft
-from minispec.errors import InputError, OptionError, missing, quote
+from minispec.errors import InputError, OptionError, OutputError, missing, quote
 from minispec.generation.options import Options
 from minispec.generation.prepare import check_together
 from minispec.generation.ready import make_ready
@@ -46,6 +50,13 @@ _MIN_KEY = 16
 @option("--max-body", type=Memory(), default="1MiB", help="The largest body that is read.")
 @option("--drain-seconds", type=click.FloatRange(0, min_open=True), default=30.0,
         help="Time that requests have left after SIGTERM.")  # fmt: skip
+@option("--canary", type=click.FloatRange(0, 1), default=None, show_default="no rollout",
+        help="Try the first draft with this share of the requests that do not say; see `minispec canary`.")  # fmt: skip
+@option("--baseline", default="none", help="What the other requests draft with while a trial runs.")
+@option("--canary-log", type=FileName(), default=None, show_default="none",
+        help="Write what the trial sees to this file, a line per text.")  # fmt: skip
+@option("--shadow", type=click.FloatRange(0, 1), default=0.0,
+        help="Decode this share of the greedy texts again, plainly and unseen, and compare.")  # fmt: skip
 @option("--api-key-file", type=FileName(), default=None, show_default="none",
         help="A file with the key that requests must show; nobody else may read it.")  # fmt: skip
 @option("--allow-origin", multiple=True, show_default="none",
@@ -67,6 +78,10 @@ def serve(
     max_seconds: float,
     max_body: int,
     drain_seconds: float,
+    canary: float | None,
+    baseline: str,
+    canary_log: Path | None,
+    shadow: float,
     api_key_file: Path | None,
     allow_origin: tuple[str, ...],
     backend: str,
@@ -81,6 +96,7 @@ def serve(
         from minispec.serving.build import build_server
         from minispec.serving.server import address_of, allowed_hosts, bind
         from minispec.serving.server import serve as run
+        from minispec.serving.settings import hide_folders
     except ModuleNotFoundError as error:
         raise missing(str(error.name), "a server needs", "serve") from None
     key = None if api_key_file is None else read_key(api_key_file)
@@ -88,7 +104,8 @@ def serve(
         if each != "none":
             check_together(each, Options(verify="tree" if parse_draft(each).is_tree else verify))
     notes = Console(stderr=True, highlight=False)
-    with bind(host, port) as bound:
+    check_writable(canary_log)
+    with bind(host, port) as bound, opened(canary_log) as log:
         with notes.status("loading models …"):
             model = load_model(target, backend, dtype)
         make_ready([model], notes)
@@ -109,6 +126,10 @@ def serve(
                 api_key=key,
                 origins=allow_origin,
                 hosts=allowed_hosts(bound),
+                canary=canary,
+                baseline=hide_folders(baseline),
+                shadow=shadow,
+                canary_log=log,
             )
         bound.listen(1024)
         address = address_of(bound)
@@ -120,6 +141,20 @@ def serve(
         signals = run(app, service, [bound])
     if signal.SIGINT in signals:
         raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
+def opened(path: Path | None) -> Iterator[TextIO | None]:
+    """Open a log to add to; None is no log."""
+    if path is None:
+        yield None
+        return
+    try:
+        file = path.open("a", encoding="utf-8")
+    except OSError as error:
+        raise OutputError(f"{path} cannot be written ({error.strerror}). Choose another place") from None
+    with file:
+        yield file
 
 
 def read_key(path: Path) -> str:

@@ -133,7 +133,7 @@ def _add_completions(app: FastAPI, service: Service, tokenizer: Tokenizer) -> No
     async def chat() -> None:
         raise Problem(
             404,
-            f"{service.settings.model} is a base model without a chat template; it continues texts. Use /v1/completions",
+            f"{service.settings.model} is a base model: it continues texts and knows no chats. Use /v1/completions",
             code="no_chat_template",
         )
 

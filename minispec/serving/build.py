@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, TextIO
 
 from fastapi import FastAPI
 
@@ -12,9 +13,11 @@ from minispec.errors import OptionError
 from minispec.model import GPT2
 from minispec.serving.app import build_app
 from minispec.serving.metrics import Metrics
+from minispec.serving.rollout import Rollout
 from minispec.serving.service import Service
 from minispec.serving.settings import Settings, hide_folders, name_drafts
 from minispec.serving.worker import Worker
+from minispec.verifiers import get_verifier
 
 
 def build_server(
@@ -24,6 +27,7 @@ def build_server(
     *,
     kv_memory: int | None = None,
     draft_dtype: str | None = None,
+    canary_log: TextIO | None = None,
     say: Callable[[str], None] = lambda what: None,
     **limits: Any,
 ) -> tuple[FastAPI, Service]:
@@ -39,6 +43,8 @@ def build_server(
     kv_memory : int, optional
         Bytes for keys and values of the target.
     draft_dtype : str, optional
+    canary_log : text file, optional
+        Gets what a rollout sees.
     say : callable
         Is told what goes on.
     **limits
@@ -58,11 +64,16 @@ def build_server(
         drafts=name_drafts(drafts),
         **limits,
     )
+    target = replace(target, name=settings.model)  # messages name it
     engine = Engine(target, max_running=settings.max_running, kv_memory=kv_memory, draft_dtype=draft_dtype)
     for public, spec in settings.drafts.items():
         say(f"loading and trying {public}")
         _try_draft(engine, spec, settings, settings.rule_for(public))
-    service = Service(settings, target, Worker(engine), Metrics(settings.model, engine))
+    rollout = None
+    if settings.canary is not None:
+        lossless = get_verifier(settings.rule_for(settings.default_draft)).lossless
+        rollout = Rollout(settings.canary, lossless=lossless, log=canary_log)
+    service = Service(settings, target, Worker(engine), Metrics(settings.model, engine), rollout)
     return build_app(service, target.tokenizer), service
 
 

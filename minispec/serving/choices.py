@@ -103,8 +103,18 @@ def default_speculation(settings: Settings) -> Speculation:
     return complete(Speculative(), settings)
 
 
-def list_choices(request: CompletionRequest, settings: Settings, speculation: Speculation) -> list[Choice]:
+def list_choices(
+    request: CompletionRequest, settings: Settings, speculation: Speculation, *, watched: bool = False
+) -> list[Choice]:
     """Return the runs of a request, in the order of their indices.
+
+    Parameters
+    ----------
+    request : CompletionRequest
+    settings : Settings
+    speculation : Speculation
+    watched : bool
+        Record what the target thinks of each token, also if the reader does not ask for it.
 
     Raises
     ------
@@ -123,6 +133,7 @@ def list_choices(request: CompletionRequest, settings: Settings, speculation: Sp
         _check_length(prompt, settings)
     seed = secrets.randbits(53) if request.seed is None else request.seed  # 53: a number that JavaScript can hold
     options = _list_options(request, speculation)
+    options["logprobs"] |= watched
     spec = None if speculation.draft is None else settings.drafts[speculation.draft]
     return [
         Choice(i, prompt, spec, speculation.draft, {**options, "seed": seed + i})

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from functools import partial
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from minispec.batching import Engine
 from minispec.generation.result import Generation
+from minispec.serving.rollout import Rollout
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 
@@ -47,19 +52,32 @@ class Metrics:
         self._first = histogram("time_to_first_token_seconds", "From the request's arrival to its first token.")
         self._per_token = histogram("time_per_output_token_seconds", "Mean per token after the first, of each choice.")
         self._whole = histogram("e2e_request_latency_seconds", "From the request's arrival to its end.")
-        self.shadow = counter("shadow_checks", "Greedy texts decoded again plainly, by what came of it.", "result")
-        self.canary_share = Gauge(
-            "minispec:canary_share", "Share of the traffic that decodes as the canary.", registry=self.registry
-        )
+        self._shadow = counter("shadow_checks", "Greedy texts decoded again plainly, by what came of it.", "result")
         self._gauge("num_requests_running", "Choices that are decoded now.", lambda: len(engine.running))
         self._gauge("num_requests_waiting", "Choices that wait.", lambda: len(engine.waiting))
         self._gauge("kv_cache_usage_perc", "Share of the slots for keys and values that is taken, 0 to 1.",
                     lambda: engine.num_held_slots / engine.num_slots)  # fmt: skip
         self._gauge("num_preemptions", "How often a request had to make room.", lambda: engine.num_preemptions)
 
-    def _gauge(self, name: str, help_: str, read: object) -> None:
+    def _gauge(self, name: str, help_: str, read: Callable[[], float]) -> None:
         gauge = Gauge(f"minispec:{name}", help_, ("model_name",), registry=self.registry)
-        gauge.labels(self._model).set_function(read)  # type: ignore[arg-type]
+        gauge.labels(self._model).set_function(read)
+
+    def watch_rollout(self, rollout: Rollout) -> None:
+        """Show the canary's share, and how its seconds per token compare with the baseline's."""
+        self._gauge("canary_share", "Share of the traffic that decodes as the canary.", lambda: rollout.share)
+        ratio = Gauge(
+            "minispec:canary_tpot_ratio",
+            "Seconds per token, canary over baseline, with its interval of 95 %; NaN until there is one.",
+            ("model_name", "bound"),
+            registry=self.registry,
+        )
+        for bound in ("value", "low", "high"):
+            ratio.labels(self._model, bound).set_function(partial(_read_bound, rollout, bound))
+
+    def note_shadow(self, result: str) -> None:
+        """Count a text that was decoded again."""
+        self._shadow.labels(self._model, result).inc()
 
     def note_first_token(self, seconds: float, arm: str) -> None:
         """Count a first token."""
@@ -96,3 +114,8 @@ class Metrics:
         self._whole.labels(*labels).observe(whole_s)
         if first_s is not None and found.num_tokens > 1:
             self._per_token.labels(*labels).observe((whole_s - first_s) / (found.num_tokens - 1))
+
+
+def _read_bound(rollout: Rollout, bound: str) -> float:
+    value = getattr(rollout.compare().tpot_ratio, bound)
+    return math.nan if value is None else float(value)

@@ -52,15 +52,23 @@ def refuse(message: str, param: str | None = None, code: str | None = None) -> N
     raise Problem(400, message, param=param, code=code)
 
 
-def from_option_error(error: Exception) -> Problem:
+def from_option_error(error: Exception, names: Mapping[str, str]) -> Problem:
     """Return what the engine says of a request, with its flags as fields of a request.
+
+    Parameters
+    ----------
+    error : Exception
+    names : mapping of str to str
+        What readers know, and what the engine calls it, which may hold a folder of this machine.
 
     Examples
     --------
-    >>> str(from_option_error(ValueError("top-p is 2; it must be in (0, 1]. Try --top-p 0.95")))
+    >>> str(from_option_error(ValueError("top-p is 2; it must be in (0, 1]. Try --top-p 0.95"), {}))
     'top-p is 2; it must be in (0, 1]. Try "top_p": 0.95'
     """
     message = re.sub(r"--([a-z-]+) (\S+)", lambda found: f'"{found[1].replace("-", "_")}": {found[2]}', str(error))
+    for name, private in sorted(names.items(), key=lambda pair: -len(pair[1])):
+        message = message.replace(private, name)
     return Problem(400, message)
 
 

@@ -64,7 +64,8 @@ class Spans:
         span, self.open = self.open, None
         if span is None:
             return None
-        confirmed = "".join(a for a, _ in takewhile(lambda pair: pair[0] == pair[1], zip(span.text, released)))
+        pairs = takewhile(lambda pair: pair[0] == pair[1], zip(span.text, released, strict=False))
+        confirmed = "".join(a for a, _ in pairs)
         return Settled(span, confirmed, span.text[len(confirmed) :])
 
     def commit(self, emitted: Emitted) -> None:
@@ -73,7 +74,7 @@ class Spans:
         self._held = self._held[len(emitted.text) :]
 
     def _read(self, tokens: Sequence[int]) -> str:
-        """Return what these tokens would add to the text that was shown, up to its end and to the last whole character."""
+        """Return what these tokens would add to the text that was shown, up to its end; whole characters alone."""
         content = self._committed.pending
         for token in tokens:
             if token in self._tokenizer.special_ids:

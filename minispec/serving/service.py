@@ -14,11 +14,20 @@ from minispec.generation.events import Emitted, Finished
 from minispec.generation.result import Generation
 from minispec.model.language_model import LanguageModel
 from minispec.serving.answers import Envelope
-from minispec.serving.choices import Choice, Speculation, choose_speculation, default_speculation, list_choices
+from minispec.serving.choices import (
+    Choice,
+    Speculation,
+    choose_speculation,
+    complete,
+    default_speculation,
+    list_choices,
+)
 from minispec.serving.metrics import Metrics
 from minispec.serving.problems import Problem, from_option_error
-from minispec.serving.schema import CompletionRequest
+from minispec.serving.rollout import Arm, Observation, Rollout
+from minispec.serving.schema import CompletionRequest, Speculative
 from minispec.serving.settings import Settings
+from minispec.serving.shadow import Outcome, Shadow
 from minispec.serving.worker import Cut, Failed, Ticket, Told, Worker
 
 NO_ARM = "none"
@@ -71,7 +80,7 @@ class InFlight:
     request: CompletionRequest
     choices: list[Choice]
     envelope: Envelope
-    arm: str | None
+    arm: Arm | None
     arrived_s: float
     mailbox: Mailbox = field(default_factory=Mailbox)
     open: set[int] = field(default_factory=set)
@@ -90,9 +99,17 @@ class Service:
         The target with caches of its own, to score prompts.
     worker : Worker
     metrics : Metrics
+    rollout : Rollout, optional
     """
 
-    def __init__(self, settings: Settings, target: LanguageModel, worker: Worker, metrics: Metrics) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        target: LanguageModel,
+        worker: Worker,
+        metrics: Metrics,
+        rollout: Rollout | None = None,
+    ) -> None:
         self.settings = settings
         self.target = target
         self.worker = worker
@@ -101,6 +118,11 @@ class Service:
         self._in_flight: set[InFlight] = set()
         self._seconds_per_choice = 1.0  # a running mean, to say when to come back
         self._default = default_speculation(settings)
+        self._baseline = complete(Speculative(draft=settings.baseline), settings)
+        self.rollout = rollout
+        if rollout is not None:
+            metrics.watch_rollout(rollout)
+        self._shadow = Shadow(settings.shadow, worker, self._note_shadow)
 
     @property
     def num_open(self) -> int:
@@ -117,7 +139,7 @@ class Service:
         """
         arrived_s = time.perf_counter()
         speculation, arm = self._choose(request)
-        choices = list_choices(request, self.settings, speculation)
+        choices = list_choices(request, self.settings, speculation, watched=arm is not None)
         self._check_room(len(choices))
         envelope = Envelope.new(f"cmpl-{secrets.token_hex(12)}", self.settings.model)
         flight = InFlight(request, choices, envelope, arm, arrived_s)
@@ -128,7 +150,7 @@ class Service:
             await self.worker.add(flight.ticket)
         except InputError as error:
             self.end(flight)
-            raise from_option_error(error) from None
+            raise from_option_error(error, self.settings.drafts) from None
         except BaseException:  # the reader went away meanwhile
             self.end(flight)
             raise
@@ -151,9 +173,21 @@ class Service:
         for flight in self._in_flight:
             self.worker.cut(flight.ticket, "shutdown")
 
-    def _choose(self, request: CompletionRequest) -> tuple[Speculation, str | None]:
+    def _choose(self, request: CompletionRequest) -> tuple[Speculation, Arm | None]:
         asked = choose_speculation(request, self.settings)
-        return (self._default, None) if asked is None else (asked, None)
+        if asked is not None or self.rollout is None:
+            return asked or self._default, None
+        arm = self.rollout.assign(request.user)
+        return (self._default if arm == "canary" else self._baseline), arm
+
+    def _has_spare_room(self) -> bool:
+        """Whether one more run would let nobody wait."""
+        return not self.draining and self.num_open < self.settings.max_running
+
+    def _note_shadow(self, outcome: Outcome) -> None:
+        self.metrics.note_shadow(outcome)
+        if outcome == "different" and self.rollout is not None:
+            self.rollout.end("a greedy text was not that of plain decoding")
 
     def _check_room(self, num_choices: int) -> None:
         if self.draining:
@@ -185,7 +219,30 @@ class Service:
         self._seconds_per_choice += (since_s - self._seconds_per_choice) / 16
         if not isinstance(told.what, Failed):
             generation, finish = find_end(told.what)
-            self.metrics.note_end(generation, finish, arm, flight.first_s.get(told.index), since_s)
+            first_s = flight.first_s.get(told.index)
+            self.metrics.note_end(generation, finish, arm, first_s, since_s)
+            if isinstance(told.what, Finished):
+                if flight.arm is not None and self.rollout is not None:
+                    self.rollout.observe(observation(flight.arm, generation, first_s, since_s))
+                self._shadow.consider(flight.choices[told.index], generation, has_room=self._has_spare_room())
+
+
+def observation(arm: Arm, generation: Generation, first_s: float | None, whole_s: float) -> Observation:
+    """Return what a rollout learns from a choice; both times are from the request's arrival, as its reader has them."""
+    found = generation.metrics
+    logprobs = [detail.logprob for step in generation.steps for detail in step.details]
+    later = found.num_tokens - 1
+    return Observation(
+        arm=arm,
+        num_tokens=found.num_tokens,
+        num_steps=found.num_steps,
+        num_draft_tokens=found.num_draft_tokens,
+        num_accepted_tokens=found.num_accepted_tokens,
+        ttft_s=first_s,
+        tpot_s=(whole_s - first_s) / later if first_s is not None and later > 0 else None,
+        finish=generation.finish_reason,
+        mean_logprob=sum(logprobs) / len(logprobs) if logprobs else None,
+    )
 
 
 def _come_back(status: int, message: str, code: str, seconds: int) -> Problem:

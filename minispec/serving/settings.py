@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from minispec.drafters import parse_draft
-from minispec.errors import OptionError
+from minispec.errors import OptionError, quote
 from minispec.generation.options import Options
 
 PLAIN = "none"
@@ -32,6 +32,13 @@ class Settings:
         does not say. Names are told to everyone, so they hold no folder of this machine.
     gamma, verify : int or str, str
         Likewise.
+    canary : float or None
+        Share of the requests that do not say how to speculate which get the first draft; the others get the
+        baseline. None is no rollout.
+    baseline : str
+        A name of ``drafts``, or "none".
+    shadow : float
+        Share of the greedy texts that are decoded a second time, plainly, to see whether they are equal.
     max_running, max_waiting : int
         Choices decoded at the same time; others that wait for their turn.
     max_choices : int
@@ -56,6 +63,9 @@ class Settings:
     drafts: Mapping[str, str] = field(default_factory=dict)
     gamma: int | str = Options.gamma  # type: ignore[assignment]  # its default is a number
     verify: str = Options.verify  # type: ignore[assignment]  # its default is a name
+    canary: float | None = None
+    baseline: str = PLAIN
+    shadow: float = 0.0
     max_running: int = 16
     max_waiting: int = 256
     max_choices: int = 16
@@ -71,6 +81,13 @@ class Settings:
     hosts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        if not 0.0 <= self.shadow <= 1.0:
+            raise OptionError(f"shadow is {self.shadow}; it is a share of the texts, from 0 to 1. Try --shadow 0.01")
+        if self.baseline not in (*self.drafts, PLAIN):
+            there = ", ".join((*self.drafts, PLAIN))
+            raise OptionError(f"baseline is {quote(self.baseline)}; it must be one of the drafts: {there}")
+        if self.canary is not None and self.baseline == self.default_draft:
+            raise OptionError(f"canary and baseline both draft with {quote(self.baseline)}. Name another --baseline")
         for name in ("max_running", "max_waiting", "max_choices", "max_gamma", "max_body"):
             if getattr(self, name) < 1:
                 raise OptionError(f"{name} is {getattr(self, name)}; it must be at least 1")

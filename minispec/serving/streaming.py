@@ -26,7 +26,7 @@ _FADE = 0.5  # weight of the newest step in the time that a step is thought to t
 
 @dataclass(frozen=True)
 class Prefix:
-    """What comes before a choice's own text where the prompt is echoed, and its log probabilities if they are wanted."""
+    """What comes before a choice's own text where the prompt is echoed, with log probabilities if they are wanted."""
 
     text: str = ""
     logprobs: Mapping[str, Any] | None = None
