@@ -113,10 +113,11 @@ def _variables() -> dict[str, dict[str, str]]:
 
 def _fates() -> str:
     """Return the class of each fate: its colour, and its mark without colour."""
-    looks = {fate: LINES.get(fate, "") for fate in dict.fromkeys((*HUES, *LINES))}
-    return "\n".join(
-        f".{fate} {{ {f'color: var(--{fate}); ' if fate in HUES else ''}{look} }}" for fate, look in looks.items()
-    )
+    looks = {
+        fate: "; ".join(filter(None, (f"color: var(--{fate})" if fate in HUES else "", LINES.get(fate))))
+        for fate in dict.fromkeys((*HUES, *LINES))
+    }
+    return "\n".join(f".{fate} {{ {look} }}" for fate, look in looks.items())
 
 
 def _film(name: str, prompt: str, film: Film) -> str:

@@ -63,6 +63,7 @@ function begin(request) {
   stop();
   for (const box of Object.values(boxes)) box.replaceChildren();
   field("error").hidden = true;
+  field("guarantee").textContent = "";
   looking = false;
   field("step").replaceChildren();
   field("step").style.minHeight = "";
@@ -183,9 +184,9 @@ function finish(made, told, player, request) {
   for (const show of current.shows) show.end();
   current = null;
   busy(false);
-  const promise = made.end?.guarantee;
-  const means = controls.options.guarantees?.[promise];
-  status(`${told}; seed ${request.seed}${slower(player)}.${promise ? ` Guarantee: ${promise}${means ? `, ${means}` : ""}.` : ""}`);
+  const promise = made.end.guarantee;
+  field("guarantee").textContent = `Guarantee: ${promise}; ${controls.options.guarantees[promise]}.`;
+  status(`${told}; seed ${request.seed}${slower(player)}.`);
   say(`Finished: ${told}, ${figure(made.tau)} tokens per forward.`);
 }
 

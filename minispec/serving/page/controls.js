@@ -13,7 +13,7 @@ export class Controls {
   constructor(options) {
     this.options = options;
     const { drafts, rules, gamma, defaults } = options;
-    field("draft").replaceChildren(...drafts.map(({ name, tree }) => make("option", { value: name }, tree ? `${name} (a tree)` : name)), make("option", { value: "none" }, "none: plain decoding"));
+    field("draft").replaceChildren(...drafts.map(({ name }) => make("option", { value: name }, name)), make("option", { value: "none" }, "none: plain decoding"));
     field("rule").replaceChildren(...rules.map(({ name, lossless }) => make("option", { value: name }, lossless ? name : `${name} (lossy)`)));
     for (const name of gamma.policies) field("policy").append(make("option", { value: name }, name));
     for (const name of SLIDERS) {
@@ -34,7 +34,7 @@ export class Controls {
     const plain = field("draft").value === "none";
     const tree = drafts.find(({ name }) => name === field("draft").value)?.tree ?? false;
     for (const choice of field("rule").options) choice.disabled = tree && !rules.find(({ name }) => name === choice.value).trees;
-    if (field("rule").selectedOptions[0]?.disabled) field("rule").value = [...field("rule").options].find((choice) => !choice.disabled).value;
+    if (field("rule").selectedOptions[0].disabled) field("rule").value = rules.find(({ trees, same_seed }) => trees && !same_seed).name;
     field("rule").disabled = plain;
     field("policy").disabled = plain || tree;
     field("gamma").disabled = plain || tree || field("policy").value !== "";

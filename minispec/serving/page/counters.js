@@ -24,7 +24,7 @@ export class Counters {
       ["tokens per second", figure(run.tokensPerSecond)],
     ];
     if (!run.plain) facts.push(["drafts kept", `${run.accepted} of ${run.drafted} (${percent(run.accepted, run.drafted)})`]);
-    if (run.shown) facts.push(["shown early, taken back", `${run.takenBack} of ${run.shown} chars`]);
+    if (run.shown) facts.push(["characters shown early", run.shown], ["of these, taken back", run.takenBack]);
     this.list.replaceChildren(...facts.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, String(value)))));
     this.table.hidden = !run.reached.length;
     this.places.replaceChildren(...run.reached.map((reached, i) => place(i + 1, run.kept[i], reached)));

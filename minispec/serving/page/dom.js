@@ -18,9 +18,11 @@ function filled(element, attributes, children) {
   return element;
 }
 
-/** Text that a reader can see: line ends and spaces as signs. */
+/** Text that a reader can see: line ends, spaces at the edge and what has no form as signs. */
 export function visible(text) {
-  return text.replaceAll("\n", "↵").replaceAll("\t", "⇥").replace(/^ | $/g, "␣") || "∅";
+  const signs = { "\n": "↵", "\t": "⇥" };
+  const code = (character) => `U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
+  return text.replace(/^ | $/g, "␣").replace(/(?! )[\p{C}\p{Z}]/gu, (character) => signs[character] ?? code(character)) || "∅";
 }
 
 /** A number of three significant digits, a small one by its power. */

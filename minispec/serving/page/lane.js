@@ -34,6 +34,8 @@ export class Lane {
     const old = this.groups.get(step);
     const group = draw("g", { class: "step", role: "button", tabindex: old?.getAttribute("tabindex") ?? (this.groups.size ? "-1" : "0"), "aria-label": describe(step) });
     const from = x(step.draftFrom);
+    const end = x(step.verifyTo ?? step.draftTo);
+    group.append(draw("rect", { class: "hit", x: from, y: 0, width: Math.max(1, end - from), height: ROWS.target + HIGH })); // its gaps too
     const cell = (x(step.draftTo) - from) / step.drafts.length;
     for (const { fate, start, count } of cells(step, cell)) group.append(...box(from + start * cell, ROWS.draft, count * cell, fate));
     if (step.verifyTo !== undefined) {
@@ -50,7 +52,7 @@ export class Lane {
     } else this.svg.append(group);
     this.groups.set(step, group);
     stepOf.set(group, step);
-    this.#reach(x(step.verifyTo ?? step.draftTo));
+    this.#reach(end);
   }
 
   #reach(end) {

@@ -28,7 +28,7 @@ export class Run {
   #drafted({ step, tokens, texts, probs, parents, at_s, elapsed_s }) {
     const drafts = tokens.map((id, i) => ({ id, text: texts[i], q: probs[i], parent: parents ? parents[i] : i - 1, fate: "drafted" }));
     for (const draft of drafts) draft.depth = draft.parent < 0 ? 0 : drafts[draft.parent].depth + 1;
-    const made = { index: step, isTree: parents !== null, drafts, draftFrom: Math.max(this.now, at_s - elapsed_s), draftTo: at_s, tokens: [] };
+    const made = { index: step, isTree: parents !== null && drafts.length > 0, drafts, draftFrom: Math.max(this.now, at_s - elapsed_s), draftTo: at_s, tokens: [] };
     this.steps.push(made);
     return made;
   }

@@ -4,7 +4,7 @@ import { draw, figure, make, milliseconds, visible } from "./dom.js";
 import { describe } from "./lane.js";
 
 const [COLUMN, ROW] = [92, 26];
-const MARKS = { accepted: "✓", rejected: "✗", unseen: "–", drafted: "…", recovered: "↻", bonus: "+", plain: "" };
+const MARKS = { accepted: "✓", rejected: "✗", unseen: "–", drafted: "", recovered: "↻", bonus: "+", plain: "" };
 
 /**
  * Show a step.
