@@ -7,7 +7,6 @@ import socket
 import threading
 import time
 
-import httpx
 import openai
 import pytest
 
@@ -228,8 +227,9 @@ def test_every_answer_tells_browsers_what_not_to_do(server):
 def test_a_key(target):
     key = "0123456789abcdef0123"
     with running(target, ("ngram",), api_key=key) as locked:
-        for headers in ({}, {"authorization": key}, {"authorization": "Bearer wrong"}, {"authorization": f"Basic {key}"},
-                        {"authorization": "Bearer " + key[:-1]}, {"authorization": "Bearer \xff".encode("latin-1")}):  # fmt: skip
+        wrong = ("", key, "Bearer wrong", f"Basic {key}", f"Bearer {key[:-1]}", "Bearer \xff")
+        for given in wrong:
+            headers = {"authorization": given.encode("latin-1")} if given else {}
             for path in ("/v1/models", "/v1/completions", "/metrics"):
                 check(locked.client.get(path, headers=headers), 401, "authentication_error")
         for path in ("/health", "/ready", "/v1/options"):
@@ -237,9 +237,9 @@ def test_a_key(target):
         assert locked.client.get("/v1/options").json()["needs_key"] is True
         with openai.OpenAI(base_url=f"{locked.url}/v1", api_key=key, max_retries=0) as client:
             assert client.completions.create(model="tiny-target", prompt="x", max_tokens=2).choices
-        with openai.OpenAI(base_url=f"{locked.url}/v1", api_key="other", max_retries=0) as client:
-            with pytest.raises(openai.AuthenticationError):
-                client.models.list()
+        other = openai.OpenAI(base_url=f"{locked.url}/v1", api_key="other", max_retries=0)
+        with other, pytest.raises(openai.AuthenticationError):
+            other.models.list()
 
 
 def test_a_full_queue(target):

@@ -46,9 +46,8 @@ def test_events_are_the_trace_of_the_command_line(server, drafts, target, way, t
     events = read_events(server, events=True, speculative=way, max_tokens=40)
     lines = [data for name, data, _ in events if name != "chunk"]
     assert [name for name, _, _ in events if name != "chunk"] == [line["event"] for line in lines]
-    spec = {**dict(zip(server.service.settings.drafts, drafts, strict=True)), "none": None}[
-        way.get("draft", "tiny-draft")
-    ]
+    specs = {**dict(zip(server.service.settings.drafts, drafts, strict=True)), "none": None}
+    spec = specs[way.get("draft", "tiny-draft")]
     rule = way.get("verify", "tree" if "2x2" in str(spec) else "rejection")
     run = stream("the end", target=target, draft=spec, backend="panel", temperature=1.0, top_p=1.0, max_tokens=40, seed=3,
                  logprobs=True, verify=rule)  # fmt: skip
