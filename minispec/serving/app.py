@@ -17,7 +17,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from pydantic import ValidationError
 from pydantic.json_schema import models_json_schema
 from sse_starlette import EventSourceResponse
-from sse_starlette.sse import AppStatus, SendTimeoutError
+from sse_starlette.sse import AppStatus
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect
@@ -80,7 +80,7 @@ def build_app(service: Service, tokenizer: Tokenizer) -> FastAPI:
     _add_completions(app, service, tokenizer)
     _add_lists(app, service)
     _add_watchers(app, service)
-    app.mount("/", StaticFiles(directory=PAGE, html=True, check_dir=False))
+    app.router.default = StaticFiles(directory=PAGE, html=True)  # not mounted: a mount at / hides every 405
     _describe_bodies(app)
     return app
 
@@ -142,7 +142,7 @@ class _Stream(EventSourceResponse):
     """A streamed answer; however it ends, its request does."""
 
     def __init__(self, streamer: Streamer, flight: InFlight, service: Service) -> None:
-        super().__init__(streamer.events(), ping=PING_S, sep="\n", send_timeout=service.settings.stall_s)
+        super().__init__(streamer.events(), ping=PING_S, sep="\n")
         self._flight = flight
         self._service = service
 
@@ -150,9 +150,6 @@ class _Stream(EventSourceResponse):
         """Send it."""
         try:
             await super().__call__(scope, receive, send)
-        except SendTimeoutError:
-            _log.info("%s: its reader took nothing for %g s", self._flight.envelope.id, self._service.settings.stall_s)
-            # Nothing more can be said to it; leaving without an end makes the server close the connection.
         finally:
             self._service.end(self._flight)
 

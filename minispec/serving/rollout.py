@@ -4,7 +4,8 @@ Both arms are served by one engine, whose step is a step of everyone: a plain re
 So the comparison is of the mixed traffic as it is, not of two servers of one arm each.
 
 Looking again and again finds a difference where there is none. So there are few looks, at 32, 64, 128, ... requests of
-the smaller arm, and look k is made at the level 1 - 0.05 / 2^k: together they err in at most 5 of 100 rollouts.
+the smaller arm, and each of the two questions of look k = 1, 2, ... (is it slower, are its texts others?) is asked at
+the level 1 - 0.05 / 2^(k + 1). All of them together err in at most 5 of 100 rollouts.
 """
 
 from __future__ import annotations
@@ -131,7 +132,7 @@ class Rollout:
         smaller = min(len(seen) for seen in self._seen.values())
         if self.verdict is None and smaller >= FIRST_LOOK * 2**self._num_looks:
             self._num_looks += 1
-            self._look(1.0 - ERROR / 2**self._num_looks)
+            self._look(1.0 - ERROR / 2 ** (self._num_looks + 1))
 
     def end(self, why: str) -> None:
         """Send all traffic back to the baseline."""

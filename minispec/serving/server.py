@@ -65,15 +65,18 @@ def allowed_hosts(bound: socket.socket) -> tuple[str, ...]:
 
 
 class PatientProtocol(H11Protocol):
-    """HTTP/1.1, with an end to the time that headers may take: uvicorn waits for them forever."""
+    """HTTP/1.1 with an end to patience: uvicorn waits forever for headers, and for a reader who takes nothing."""
 
     header_s = 20.0
+    stall_s = 30.0
     _header_timer: asyncio.TimerHandle | None = None
+    _stall_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Expect the headers of a first request."""
         super().connection_made(transport)
         self._expect_headers()
+        self._watch_reader(0)
 
     def data_received(self, data: bytes) -> None:
         """Wait on for headers that have begun, and no longer once they are there."""
@@ -84,12 +87,22 @@ class PatientProtocol(H11Protocol):
             self._stop_expecting()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the timer with the connection."""
+        """Forget the timers with the connection."""
         self._stop_expecting()
+        if self._stall_timer is not None:
+            self._stall_timer.cancel()
         super().connection_lost(exc)
 
     def _expect_headers(self) -> None:
         self._header_timer = self.loop.call_later(self.header_s, self.timeout_keep_alive_handler)
+
+    def _watch_reader(self, unread: int) -> None:
+        """Look now and then whether the reader takes what there is; if not, drop it and the connection."""
+        left = self.transport.get_write_buffer_size()
+        if left and left >= unread > 0:
+            self.transport.abort()  # close() would wait until the reader has taken the rest
+        else:
+            self._stall_timer = self.loop.call_later(self.stall_s, self._watch_reader, left)
 
     def _stop_expecting(self) -> None:
         if self._header_timer is not None:
@@ -142,7 +155,7 @@ class Server(uvicorn.Server):
 
 
 def _protocol(settings: Settings) -> type[asyncio.Protocol]:
-    attributes: dict[str, Any] = {"header_s": settings.header_s}
+    attributes: dict[str, Any] = {"header_s": settings.header_s, "stall_s": settings.stall_s}
     return type("Protocol", (PatientProtocol,), attributes)
 
 

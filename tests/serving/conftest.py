@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.conftest import run_here  # noqa: F401  # a fixture
 from tests.serving.running import Running, running
 from tests.tiny import write_model
 
@@ -24,8 +25,9 @@ def draft(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(scope="session")
-def drafts(draft: str) -> tuple[str, ...]:
-    return (draft, "ngram", "suffix", f"tree:shape=2x2,draft={draft}")
+def drafts(target: str, draft: str) -> tuple[str, ...]:
+    """A poor draft, two that copy, a tree, and one whose drafts are always right."""
+    return (draft, "ngram", "suffix", f"tree:shape=2x2,draft={draft}", target)
 
 
 @pytest.fixture(scope="session")

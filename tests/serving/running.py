@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -24,12 +25,14 @@ class Running:
         self.service = service
         self.server = server
         self.engine = service.worker.engine
+        # One client, because each makes a TLS context, which takes longer than a request; a new connection each time.
+        self.client = httpx.Client(base_url=url, timeout=60, limits=httpx.Limits(max_keepalive_connections=0))
 
     def body(self, **fields):
         return {"model": self.model, "prompt": "the end", "max_tokens": 12, "seed": 3, **fields}
 
     def complete(self, **fields):
-        answer = httpx.post(f"{self.url}/v1/completions", json=self.body(**fields), timeout=60)
+        answer = self.client.post("/v1/completions", json=self.body(**fields))
         assert answer.status_code == 200, answer.text
         return answer.json()
 
@@ -52,6 +55,7 @@ def running(target: str, drafts: tuple[str, ...], *, backend="panel", **limits) 
     with bind("127.0.0.1", 0) as bound:
         limits = {"hosts": allowed_hosts(bound), **limits}
         app, service = build_server(load_model(target, backend), target, drafts, **limits)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 8192)  # so that little is enough to fill it
         bound.listen(1024)
         server = Server(app, service)
         thread = threading.Thread(target=server.run, args=([bound],), daemon=True)
@@ -59,7 +63,9 @@ def running(target: str, drafts: tuple[str, ...], *, backend="panel", **limits) 
         while not server.started:
             time.sleep(0.005)
         try:
-            yield Running(address_of(bound), service.settings.model, service, server)
+            found = Running(address_of(bound), service.settings.model, service, server)
+            with found.client:
+                yield found
         finally:
             server.should_exit = True
             thread.join(30)

@@ -7,7 +7,6 @@ import json
 import shutil
 import subprocess
 
-import httpx
 import openai
 import pytest
 
@@ -25,7 +24,11 @@ def client(server):
 def alone(target, draft, prompt="the end", **options):
     """What `minispec generate` makes of it."""
     return generate(
-        prompt, target=target, draft=draft, backend="panel", **{"temperature": 1.0, "top_p": 1.0, "max_tokens": 12, **options}
+        prompt,
+        target=target,
+        draft=draft,
+        backend="panel",
+        **{"temperature": 1.0, "top_p": 1.0, "max_tokens": 12, **options},
     )
 
 
@@ -58,6 +61,7 @@ WAYS = [
     {"draft": "suffix", "verify": "block", "gamma": 0},
     {"draft": "tree:shape=2x2,draft=tiny-draft"},
     {"draft": "none"},
+    {"draft": "tiny-target", "gamma": 7},
 ]
 
 
@@ -68,7 +72,7 @@ def test_every_option_means_what_it_means_on_the_command_line(server, client, ta
     theirs = {name: options[name] for name in options if name not in ours}
     fields = {"model": server.model, "prompt": "the end", "max_tokens": 12, "seed": 5, **theirs}
     answer = client.completions.create(**fields, extra_body={**ours, "speculative": way})
-    names = dict(zip(("tiny-draft", "ngram", "suffix", "tree:shape=2x2,draft=tiny-draft"), drafts, strict=True))
+    names = dict(zip(server.service.settings.drafts, drafts, strict=True))
     spec = names.get(way.get("draft", "tiny-draft"))
     rule = way.get("verify", "tree" if spec is not None and spec.startswith("tree") else "rejection")
     expected = alone(target, spec, seed=5, **options, gamma=way.get("gamma", 5), verify=rule)
@@ -103,15 +107,12 @@ def test_the_asynchronous_client_with_many_at_once(server, target, draft):
     """Whatever else is running, each text is its own."""
 
     async def ask(client, seed):
-        told = []
         stream = await client.completions.create(
             model=server.model, prompt="the end", max_tokens=30, seed=seed, stream=bool(seed % 2)
         )
         if not seed % 2:
             return stream.choices[0].text
-        async for chunk in stream:
-            told.append(chunk.choices[0].text)
-        return "".join(told)
+        return "".join([chunk.choices[0].text async for chunk in stream])
 
     async def ask_all():
         async with openai.AsyncOpenAI(base_url=f"{server.url}/v1", api_key="-", max_retries=0) as client:
@@ -165,7 +166,7 @@ def test_choices_of_a_stream_come_mixed_and_complete(server):
 
 
 def read_stream(server, **fields):
-    with httpx.stream("POST", f"{server.url}/v1/completions", json=server.body(stream=True, **fields)) as answer:
+    with server.client.stream("POST", "/v1/completions", json=server.body(stream=True, **fields)) as answer:
         assert answer.headers["content-type"].startswith("text/event-stream")
         lines = [line for line in answer.iter_lines() if line.startswith("data: ")]
     assert lines.pop() == "data: [DONE]"
@@ -232,20 +233,20 @@ def test_echo_and_what_the_target_thinks_of_the_prompt(server, target):
 def test_models_options_health(server, client):
     assert [model.id for model in client.models.list()] == [server.model] == ["tiny-target"]
     assert client.models.retrieve(server.model).id == server.model
-    options = httpx.get(f"{server.url}/v1/options").json()
+    options = server.client.get("/v1/options").json()
     assert [draft["name"] for draft in options["drafts"]] == list(server.service.settings.drafts)
-    assert [draft["tree"] for draft in options["drafts"]] == [False, False, False, True]
+    assert [draft["tree"] for draft in options["drafts"]] == [False, False, False, True, False]
     assert options["defaults"] == {"draft": "tiny-draft", "gamma": 5, "verify": "rejection"}
     assert options["context"] == 512
     for path in ("health", "ready"):
-        assert httpx.get(f"{server.url}/{path}").status_code == 200
+        assert server.client.get(f"/{path}").status_code == 200
 
 
 def test_no_folder_of_this_machine_is_told(server, target, draft):
-    told = httpx.get(f"{server.url}/v1/options").text + httpx.get(f"{server.url}/metrics").text
+    told = server.client.get("/v1/options").text + server.client.get("/metrics").text
     told += json.dumps(server.complete(logprobs=1)) + json.dumps(read_stream(server, events=True, provisional=True))
     for fields in ({"prompt": [10**6]}, {"prompt": "the " * 600}, {"speculative": {"verify": "tree", "gamma": "auto"}}):
-        answer = httpx.post(f"{server.url}/v1/completions", json=server.body(**fields))
+        answer = server.client.post("/v1/completions", json=server.body(**fields))
         told += answer.text
     for folder in (target, draft):
         assert folder not in told
