@@ -1,7 +1,7 @@
 /** The page: a run, or a race of two, from the form to the end. */
 
 import { Controls } from "./controls.js";
-import { figure, make, milliseconds, roving } from "./dom.js";
+import { eachFrame, figure, make, milliseconds, roving } from "./dom.js";
 import { stepOf } from "./lane.js";
 import { Player, slowness } from "./player.js";
 import { Reader } from "./reader.js";
@@ -18,7 +18,8 @@ const FIRST_STEPS = 5; // from which the pace is chosen
 
 let controls = null;
 let current = null; // {abort, players, shows}
-let looking = false; // whether the reader looks at a step; else the newest is shown
+let looking = false; // whether the reader looks at a step; else the latest is shown
+let latest = null;
 
 function say(text) {
   field("log").append(make("p", {}, text));
@@ -65,6 +66,7 @@ function begin(request) {
   field("error").hidden = true;
   field("guarantee").textContent = "";
   looking = false;
+  latest = null;
   field("step").replaceChildren();
   field("step").style.minHeight = "";
   current = { abort: new AbortController(), players: [], shows: [] };
@@ -192,8 +194,13 @@ function finish(made, told, player, request) {
 
 /** Follow a run step by step, unless the reader looks at one. */
 function newest(step) {
-  if (!looking) showStep(field("step"), step);
+  latest = step;
+  follow();
 }
+
+const follow = eachFrame(() => {
+  if (latest && !looking) showStep(field("step"), latest);
+});
 
 /** Show the step that the reader points at, and follow the run again once he does not. */
 function look(box, selector, show) {

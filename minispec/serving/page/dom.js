@@ -41,6 +41,19 @@ export function milliseconds(seconds) {
   return `${figure(1000 * seconds)} ms`;
 }
 
+/** Do something at most once a frame, however often it is asked for: a fast model makes many steps in one. */
+export function eachFrame(work) {
+  let waits = false;
+  return () => {
+    if (waits) return;
+    waits = true;
+    requestAnimationFrame(() => {
+      waits = false;
+      work();
+    });
+  };
+}
+
 /**
  * One tab stop for many things: arrow keys, Home and End go from one to the next.
  * @param {Element} box  what holds them

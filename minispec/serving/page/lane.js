@@ -1,6 +1,6 @@
 /** Draft and verify steps on a line of time. A draft's cell has the mark of its fate, not only the colour. */
 
-import { draw, make, milliseconds } from "./dom.js";
+import { draw, eachFrame, make, milliseconds } from "./dom.js";
 
 const [HIGH, GAP, TOP] = [18, 4, 4];
 const ROWS = { draft: TOP, target: TOP + HIGH + GAP };
@@ -23,6 +23,9 @@ export class Lane {
     this.ticks = 0;
     this.svg = draw("svg", { class: "lane", height: HEIGHT, width: 0 });
     this.groups = new Map(); // step: element
+    this.follow = eachFrame(() => {
+      if (!this.view.contains(document.activeElement)) this.view.scrollLeft = this.view.scrollWidth;
+    });
     this.view = make("div", { class: "lane-view" }, this.svg);
     const rows = make("div", { class: "lane-rows", "aria-hidden": "true" }, make("span", {}, "draft"), make("span", {}, "target"));
     box.append(make("div", { class: "lane-box", role: "group", "aria-label": `${title}: steps in time` }, make("h3", {}, title), make("div", { class: "lane-line" }, rows, this.view)));
@@ -64,7 +67,7 @@ export class Lane {
         draw("text", { class: "tick", x: x + 3, y: HEIGHT - 4 }, milliseconds(this.ticks * this.tick)),
       );
     }
-    if (!this.view.contains(document.activeElement)) this.view.scrollLeft = this.view.scrollWidth;
+    this.follow();
   }
 }
 

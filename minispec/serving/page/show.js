@@ -1,6 +1,7 @@
 /** A run on the page: its text, its lane, its counters. */
 
 import { Counters } from "./counters.js";
+import { eachFrame } from "./dom.js";
 import { Lane } from "./lane.js";
 import { Run } from "./run.js";
 import { TextView } from "./text.js";
@@ -25,6 +26,7 @@ export class Show {
     this.text = new TextView(boxes.texts, title, request.prompt);
     this.counters = new Counters(boxes.counters, title);
     this.counters.show(this.run);
+    this.count = eachFrame(() => this.counters.show(this.run));
     this.lane = null;
   }
 
@@ -56,7 +58,7 @@ export class Show {
     if (told.event === "verified") this.text.judge(step);
     if (told.event === "emitted") {
       this.text.commit(step);
-      this.counters.show(this.run);
+      this.count();
     }
     this.lane?.show(step, this.run.begin);
     this.seen(step, told.event);

@@ -44,7 +44,7 @@ export class TextView {
     for (const token of step.pieces) {
       const [, lead, rest] = token.text.match(/^(\s*)(.*)$/s);
       const element = make("span", { class: `token ${token.source}`, role: "button", tabindex: this.body.querySelector(".token") ? "-1" : "0" }, rest || lead);
-      element.setAttribute("aria-label", `${visible(token.text)}, ${token.source}`);
+      element.setAttribute("aria-label", `${rest.trim() || visible(token.text)}, ${token.source}`);
       tokenOf.set(element, token);
       if (rest) this.gone.before(lead); // no line under the space before a word
       this.#before(element);
