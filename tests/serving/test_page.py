@@ -35,7 +35,8 @@ class Tab:
         self.page.on("request", self._note)
         self.page.goto(url)
         self.page.wait_for_function(OVER)
-        self.page.fill("#seed", "7")  # random models may end a text at any token; this one goes on
+        # Random models may end a text at any token: with this seed they go on.
+        self.page.evaluate("() => document.getElementById('seed').value = 7")
 
     def _note(self, request):
         if not request.url.startswith(f"{self.url}/"):
@@ -179,6 +180,18 @@ def test_a_step_says_p_q_and_what_else_was_likely(open_tab: Open, server: Runnin
     assert page.inner_text("#step").startswith("Step 2:")
 
 
+STOP_AMID_DRAFTS = """() => new Promise((done) => {
+  const watch = new MutationObserver(() => {
+    const waiting = document.querySelectorAll('.text > .drafted').length;
+    if (!waiting) return;
+    watch.disconnect();
+    document.getElementById('stop').click();
+    done(waiting);
+  });
+  watch.observe(document.getElementById('texts'), { childList: true, subtree: true });
+})"""
+
+
 def test_drafts_are_shown_judged_and_taken_back(open_tab: Open, slow: None) -> None:
     tab = open_tab().set(prompt="the", pace="10", max_tokens=64, seed=1).press("run")
     page = tab.page
@@ -187,7 +200,7 @@ def test_drafts_are_shown_judged_and_taken_back(open_tab: Open, slow: None) -> N
     struck = page.locator(".gone > .rejected").first
     assert "line-through" in struck.evaluate("e => getComputedStyle(e).textDecorationLine")
     assert struck.evaluate("e => getComputedStyle(e).animationName") == "fade"
-    tab.press("stop")
+    assert page.evaluate(STOP_AMID_DRAFTS) > 0
     assert page.locator(".text .drafted, .gone > *").count() == 0, "what is left is committed"
 
 
@@ -280,6 +293,9 @@ def test_a_race_shows_both_on_one_clock(open_tab: Open, server: Running) -> None
     ticks = [[tick.get_attribute("x") for tick in lane.locator("text.tick").all()] for lane in lanes]
     shared = min(len(each) for each in ticks)
     assert ticks[0][-shared:] == ticks[1][-shared:], "the same place is the same time"
+    room = tab.page.locator(".lane-view").first.evaluate("e => e.clientWidth")
+    longest = max(lane.locator(".step").last.bounding_box()["x"] - lane.bounding_box()["x"] for lane in lanes)
+    assert 0.7 * room < longest <= room, "all of it is seen at once"
 
 
 def test_a_race_without_a_draft_is_refused(open_tab: Open) -> None:
@@ -390,6 +406,8 @@ def test_everything_by_keyboard(open_tab: Open, server: Running) -> None:
     assert tab.page.evaluate("() => document.activeElement.matches('.step')"), "one stop for all tokens, then the lane"
     press("Home")
     assert tab.page.inner_text("#step").startswith("Step 1:")
+    press("Shift+Tab")
+    assert tab.page.locator(TOKEN).last.evaluate("e => e === document.activeElement"), "where one was"
 
 
 def test_escape_stops(open_tab: Open, server: Running, slow: None) -> None:
@@ -470,6 +488,33 @@ def test_a_listener_hears_sentences_and_no_tokens(open_tab: Open, slow: None) ->
     assert len(heard) <= 5
     assert tab.page.get_attribute("#log", "aria-live") == "polite"
     assert tab.page.locator("[aria-live]").count() == 1, "nothing else speaks up by itself, but errors"
+
+
+READ_ALOUD = """async () => {
+  const { Reader } = await import('./reader.js');
+  const real = performance.now;
+  let clock = 0;
+  performance.now = () => clock;
+  const said = [];
+  const reader = new Reader((text) => said.push([clock, text]));
+  const text = 'It was 3.5 miles. "Go!" he said. She did not go; she sat down. Then they went. And th';
+  for (const letter of text) {
+    clock += 100;
+    reader.take(letter);
+  }
+  reader.end();
+  performance.now = real;
+  return [text, said];
+}"""
+
+
+def test_sentences_are_read_whole_and_not_too_often(open_tab: Open) -> None:
+    text, said = open_tab().page.evaluate(READ_ALOUD)
+    assert "".join(piece for _, piece in said) == text
+    assert [piece for _, piece in said[:-1]] == [piece for _, piece in said[:-1] if piece[-1] in '.!?"']
+    times = [time for time, _ in said[:-1]]
+    assert len(times) >= 2
+    assert all(later - earlier >= 4000 for earlier, later in zip([0, *times], times, strict=False))
 
 
 CUT_ANYWHERE = """async () => {

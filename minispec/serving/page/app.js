@@ -54,9 +54,10 @@ async function prepare() {
 }
 
 function busy(is) {
+  const stopped = !is && document.activeElement === field("stop");
   field("run").disabled = field("race").disabled = controls === null;
   field("stop").disabled = !is;
-  document.body.classList.toggle("busy", is);
+  if (stopped) field("run").focus(); // not nowhere
 }
 
 /** Begin something new: what goes on is stopped first. */
@@ -108,7 +109,7 @@ async function run(request) {
   status("Waiting for the first tokens.");
   const waiting = [];
   let player = null;
-  const start = () => {
+  const play = () => {
     const { tokensPerSecond, scale } = tempo(waiting);
     player = new Player(controls.pace ?? slowness(tokensPerSecond));
     now.players.push(player);
@@ -120,9 +121,9 @@ async function run(request) {
     for await (const told of events(request, now.abort)) {
       if (player) show.plan(told, player);
       else waiting.push(told);
-      if (!player && waiting.filter(({ event }) => event === "emitted").length === FIRST_STEPS) start();
+      if (!player && waiting.filter(({ event }) => event === "emitted").length === FIRST_STEPS) play();
     }
-    if (!player) start();
+    if (!player) play();
     player.close();
     await player.over;
     if (now !== current) return;
@@ -141,10 +142,14 @@ async function race(request) {
   const films = [];
   await guarded(now, async () => {
     for (const [title, asked] of ways) {
-      status(`${title} runs, to be shown when both are done.`);
       const film = [];
-      for await (const told of events(asked, now.abort)) if (told.event !== "chunk") film.push(told);
       films.push(film);
+      let tokens = 0;
+      for await (const told of events(asked, now.abort)) {
+        if (told.event !== "chunk") film.push(told);
+        if (told.event === "emitted") tokens += told.data.token_ids.length;
+        status(`${title} runs: ${tokens} tokens. Both are shown when they are done.`);
+      }
     }
     const slow = controls.pace ?? slowness(tempo(films[0]).tokensPerSecond);
     const scale = fitting(films, boxes.lanes.clientWidth - ROOM_PX);

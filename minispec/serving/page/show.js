@@ -92,11 +92,12 @@ export function tempo(events) {
 }
 
 /**
- * The pixels a second at which whole runs fit a lane, if their steps can still be seen.
+ * The pixels a second at which whole runs fit a lane, if the steps of the longest can still be seen.
  * @param {{event: string, data: object}[][]} films
  * @param {number} width  pixels
  */
 export function fitting(films, width) {
-  const ends = films.map((film) => film.at(-1).data.at_s - film.find(({ event }) => event === "prefilled").data.at_s);
-  return Math.max(width / Math.max(...ends), (LEAST_PX / STEP_PX) * tempo(films[0]).scale);
+  const length = (film) => film.at(-1).data.at_s - film.find(({ event }) => event === "prefilled").data.at_s;
+  const longest = films.reduce((one, other) => (length(other) > length(one) ? other : one));
+  return Math.max(width / length(longest), (LEAST_PX / STEP_PX) * tempo(longest).scale);
 }

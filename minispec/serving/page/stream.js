@@ -22,6 +22,7 @@ export async function* complete(body, { signal, key } = {}) {
   if (!answer.ok) throw await refusal(answer);
   for await (const { event, data } of blocks(answer.body, signal)) {
     if (data === "[DONE]") return;
+    signal?.throwIfAborted(); // nothing comes after that, not even what is here already
     const told = JSON.parse(data);
     if (told.error) throw new Refusal(told.error.message);
     yield { event: event || "chunk", data: told };
