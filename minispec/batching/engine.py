@@ -137,6 +137,7 @@ class Engine:
         self._told: list[tuple[int, Event]] = []
         self._handed_out: tuple[int, Event] | None = None
         self._watch: Callable[[int, Event], None] | None = None
+        self._blamed: int | None = None
         self._num_added = 0
         self._clock = clock
         self._load_now = Load()
@@ -225,6 +226,14 @@ class Engine:
         del self._ended[number]
 
     @property
+    def blamed(self) -> int | None:
+        """The request whose own work, its sampling or its drafter, raised in the last step; None if nobody's did.
+
+        The others have lost nothing: cancel this one, and step on.
+        """
+        return self._blamed
+
+    @property
     def is_idle(self) -> bool:
         """Whether every request has ended, and all that happened was told."""
         return not self._runs and not self._told
@@ -299,7 +308,7 @@ class Engine:
         list of (int, Event)
             What has happened, and to which request.
         """
-        self._watch = watch
+        self._watch, self._blamed = watch, None
         try:
             self._step()
         finally:
@@ -372,6 +381,11 @@ class Engine:
 
     def _advance(self, run: _Run, logits: Array | None = None) -> None:
         """Go on until the run waits for logits again, or ends; note what happens on the way."""
+        self._blamed = run.number
+        self._go_on(run, logits)
+        self._blamed = None
+
+    def _go_on(self, run: _Run, logits: Array | None) -> None:
         run.ask = None
         while run.ask is None:
             try:

@@ -180,6 +180,10 @@ def test_a_step_says_p_q_and_what_else_was_likely(open_tab: Open, server: Runnin
     assert page.inner_text("#step").startswith("Step 2:")
 
 
+LOOK_OF_STRUCK = """() => {
+  const struck = document.querySelector('.gone > .rejected');
+  return struck && [getComputedStyle(struck).textDecorationLine, getComputedStyle(struck).animationName];
+}"""
 STOP_AMID_DRAFTS = """() => new Promise((done) => {
   const watch = new MutationObserver(() => {
     const waiting = document.querySelectorAll('.text > .drafted').length;
@@ -196,10 +200,7 @@ def test_drafts_are_shown_judged_and_taken_back(open_tab: Open, slow: None) -> N
     tab = open_tab().set(prompt="the", pace="10", max_tokens=64, seed=1).press("run")
     page = tab.page
     page.wait_for_selector(".text > .drafted")
-    page.wait_for_selector(".gone > .rejected", state="attached")
-    struck = page.locator(".gone > .rejected").first
-    assert "line-through" in struck.evaluate("e => getComputedStyle(e).textDecorationLine")
-    assert struck.evaluate("e => getComputedStyle(e).animationName") == "fade"
+    assert page.wait_for_function(LOOK_OF_STRUCK).json_value() == ["line-through", "fade"]
     assert page.evaluate(STOP_AMID_DRAFTS) > 0
     assert page.locator(".text .drafted, .gone > *").count() == 0, "what is left is committed"
 
