@@ -491,6 +491,29 @@ def test_a_listener_hears_sentences_and_no_tokens(open_tab: Open, slow: None) ->
     assert tab.page.locator("[aria-live]").count() == 1, "nothing else speaks up by itself, but errors"
 
 
+STOPPED_IN_A_BURST = """async () => {
+  const real = window.fetch;
+  window.fetch = async () => new Response('data: {"n": 1}\\n\\ndata: {"n": 2}\\n\\ndata: [DONE]\\n\\n');
+  const { complete } = await import('./stream.js');
+  const abort = new AbortController();
+  const heard = [];
+  try {
+    for await (const { data } of complete({}, { signal: abort.signal })) {
+      heard.push(data.n);
+      abort.abort();
+    }
+  } catch (error) {
+    heard.push(error.name);
+  }
+  window.fetch = real;
+  return heard;
+}"""
+
+
+def test_after_a_stop_comes_nothing_that_had_arrived_already(open_tab: Open) -> None:
+    assert open_tab().page.evaluate(STOPPED_IN_A_BURST) == [1, "AbortError"]
+
+
 READ_ALOUD = """async () => {
   const { Reader } = await import('./reader.js');
   const real = performance.now;
