@@ -84,6 +84,8 @@ class Batch:
         What forwards cost now, for requests whose drafts are as long as the batch can afford.
     num_forwards, num_rows : int
         Forwards of the target as a whole, and the tokens fed in them.
+    blamed : int or None
+        The request whose own work raised in the last step.
     """
 
     def __init__(self, models: SharedModels, scheduler: Scheduler, clock: Callable[[], float]) -> None:
@@ -92,6 +94,7 @@ class Batch:
         self.ended: dict[int, Generation] = {}
         self.load = Load()
         self.num_forwards = self.num_rows = 0
+        self.blamed: int | None = None
         self._num_added = 0
         self._models = models
         self._scheduler = scheduler
@@ -129,6 +132,7 @@ class Batch:
 
     def step(self, watch: Watch | None = None) -> None:
         """Take one step with every request that decodes, and feed prompts beside; see :meth:`Engine.step`."""
+        self.blamed = None
         try:
             while self._scheduler.admit(self._fits) is not None:
                 pass
@@ -139,6 +143,11 @@ class Batch:
         except BaseException:
             self._recover()
             raise
+
+    def take_told(self) -> list[tuple[int, Event]]:
+        """Return what has happened since it was last taken."""
+        told, self.told = self.told, []
+        return told
 
     def _recover(self) -> None:
         """Let everyone wait again with what he has committed, whatever an interruption has left half done."""
@@ -198,6 +207,11 @@ class Batch:
 
     def _advance(self, member: Member, logits: Array | None, watch: Watch | None) -> None:
         """Go on until the request waits for logits again, or ends; note what happens on the way."""
+        self.blamed = member.number
+        self._go_on(member, logits, watch)
+        self.blamed = None
+
+    def _go_on(self, member: Member, logits: Array | None, watch: Watch | None) -> None:
         member.ask = None
         while member.ask is None:
             try:

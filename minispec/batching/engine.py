@@ -24,7 +24,6 @@ from minispec.generation.options import Options
 from minispec.generation.result import Generation
 from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.model.language_model import LanguageModel
-from minispec.model.paged import PagedModel
 from minispec.model.pages import PAGE_SIZE
 from minispec.noise import Noise
 
@@ -84,6 +83,7 @@ class Engine:
         self._models = SharedModels(
             target, backend, dtype, draft_dtype, num_texts=max_running, kv_memory=kv_memory, page_size=page_size
         )
+        self.target = self._models.target
         self._scheduler = Scheduler(max_running, max_rows)
         self._batch = Batch(self._models, self._scheduler, clock)
         self._handed_out: tuple[int, Event] | None = None
@@ -156,9 +156,9 @@ class Engine:
             raise OptionError(f"request {number} is none that has ended. Forget each once, when its last event came")
 
     @property
-    def target(self) -> PagedModel:
-        """The model whose distributions the texts have; its caches share pages."""
-        return self._models.target
+    def blamed(self) -> int | None:
+        """The request whose own work, its sampling or its drafter, raised in the last step: the others lost nothing."""
+        return self._batch.blamed
 
     @property
     def num_forwards(self) -> int:
@@ -246,5 +246,4 @@ class Engine:
             What has happened, and to which request.
         """
         self._batch.step(watch)
-        told, self._batch.told = self._batch.told, []
-        return told
+        return self._batch.take_told()

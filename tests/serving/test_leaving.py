@@ -202,3 +202,57 @@ def test_a_fault_of_ours_ends_the_runs_and_not_the_server(server, monkeypatch):
     monkeypatch.setattr(batch_module, "answer_together", answer)
     server.wait_until_idle()
     assert server.complete()["choices"][0]["text"]
+
+
+def test_a_fault_of_one_run_is_its_own(server, target, draft, monkeypatch):
+    """What raises in one request's sampling ends that request; the one beside it does not notice."""
+    from minispec import generate
+    from minispec.philox import PhiloxNoise
+
+    draw = PhiloxNoise.categorical
+
+    def fail(self, probs, at):
+        if self.seed == 666 and at.position > 20:
+            raise RuntimeError("a secret of this machine")
+        return draw(self, probs, at)
+
+    expected = generate(
+        "the end", target=target, draft=draft, backend="panel", seed=3, max_tokens=200, temperature=1.0, top_p=1.0
+    )
+    monkeypatch.setattr(PhiloxNoise, "categorical", fail)
+    found = []
+    beside = threading.Thread(target=lambda: found.append(server.complete(max_tokens=200)["choices"][0]["text"]))
+    beside.start()
+    for _ in range(5):
+        told = server.client.post("/v1/completions", json=server.body(seed=666, max_tokens=100))
+        assert told.status_code == 500, told.text
+        assert "secret" not in told.text
+    beside.join()
+    assert found == [expected.text]
+    server.wait_until_idle()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_if_the_engine_dies_nobody_waits(target, monkeypatch):
+    with running(target, ("ngram",)) as server:
+        worker = server.service.worker
+        gate = threading.Event()
+        worker._commands.put(gate.wait)
+        answers = []
+        asking = threading.Thread(
+            target=lambda: answers.append(server.client.post("/v1/completions", json=server.body()))
+        )
+        asking.start()
+        while not server.service.num_open:
+            time.sleep(0.001)
+
+        def die():
+            raise SystemExit
+
+        monkeypatch.setattr(worker, "_take_commands", die)
+        gate.set()
+        asking.join(20)
+        worker._thread.join(20)
+        assert answers[0].status_code in (200, 503)
+        assert server.client.post("/v1/completions", json=server.body()).status_code == 503
+        assert server.client.get("/health").status_code == 503
