@@ -204,6 +204,21 @@ class Engine:
         return not self._runs and not self._told
 
     @property
+    def waiting(self) -> tuple[int, ...]:
+        """Requests that wait for a place, the oldest first."""
+        return tuple(self._scheduler.waiting)
+
+    @property
+    def running(self) -> tuple[int, ...]:
+        """Requests that have a place, the oldest first."""
+        return tuple(self._scheduler.running)
+
+    def pages(self, number: int) -> tuple[int, ...]:
+        """Return the target's pages that hold a request's text, in the order of the text."""
+        cache = self._runs[number].stream.target.cache
+        return tuple(int(page) for page in cache.pages()) if cache.length() else ()
+
+    @property
     def num_preemptions(self) -> int:
         """How often a request had to make room for others."""
         return self._scheduler.num_preemptions
