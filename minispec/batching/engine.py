@@ -216,7 +216,7 @@ class Engine:
     def pages(self, number: int) -> tuple[int, ...]:
         """Return the target's pages that hold a request's text, in the order of the text."""
         cache = self._runs[number].stream.target.cache
-        return tuple(int(page) for page in cache.pages()) if cache.length() else ()
+        return tuple(int(page) for page in cache.pages) if cache.length else ()
 
     @property
     def num_preemptions(self) -> int:
