@@ -110,6 +110,24 @@ class Finish:
 
 
 @dataclass(frozen=True, slots=True)
+class Likely:
+    """One of the tokens that the target thought likeliest at a place.
+
+    Parameters
+    ----------
+    token : int
+    logprob : float
+        Before processing.
+    target_prob : float
+        p, after processing.
+    """
+
+    token: int
+    logprob: float
+    target_prob: float
+
+
+@dataclass(frozen=True, slots=True)
 class TokenDetail:
     """What target and draft thought of one emitted token.
 
@@ -121,6 +139,8 @@ class TokenDetail:
         p, after processing, and q of the draft this token is; q is None for tokens that were not drafted.
     accept_prob : float or None
         The probability with which the draft was accepted; None for tokens that were not drafted.
+    top : tuple of Likely
+        The likeliest tokens before processing, the likeliest first; of equals, the lowest ids.
     """
 
     logprob: float
@@ -128,6 +148,7 @@ class TokenDetail:
     target_prob: float
     draft_prob: float | None
     accept_prob: float | None
+    top: tuple[Likely, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +173,8 @@ class Step:
         Set on the last step if it ended the generation.
     details : tuple of TokenDetail
         One per emitted token, if they were asked for.
+    draft_target_probs : tuple of float
+        p of each drafted token, if details were asked for.
     """
 
     index: int
@@ -165,6 +188,7 @@ class Step:
     step_s: float = 0.0
     finish: Finish | None = None
     details: tuple[TokenDetail, ...] = ()
+    draft_target_probs: tuple[float, ...] = ()
 
     @property
     def num_accepted(self) -> int:

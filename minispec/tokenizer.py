@@ -109,6 +109,12 @@ class Tokenizer:
         """Number of token ids, i.e. the largest id + 1."""
         return max(self._bytes, default=-1) + 1
 
+    @property
+    def longest_token(self) -> int:
+        """Bytes of the longest token, as it is written in a text."""
+        special = (len(token.content.encode()) for token in self._backend.get_added_tokens_decoder().values())
+        return max(1, *map(len, self._bytes.values()), *special)
+
     def to_json(self) -> str:
         """Return the content of a ``tokenizer.json``."""
         return str(self._backend.to_str())

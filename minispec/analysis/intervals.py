@@ -171,6 +171,56 @@ def difference_of_ratios(
     return Figure(value, value - spread, value + spread)
 
 
+def difference_of_means(first: ArrayLike, second: ArrayLike, confidence: float = CONFIDENCE) -> Figure:
+    """Return the mean of one sample less that of another, independent one.
+
+    Parameters
+    ----------
+    first, second : array-like of shape (n,) and (m,)
+        One value per request, or whatever is independent.
+    confidence : float
+        In (0, 1).
+
+    Notes
+    -----
+    Student's t with the degrees of freedom of B. L. Welch (1947), rounded down: the samples may differ in spread.
+
+    Examples
+    --------
+    >>> [round(x, 2) for x in difference_of_means([1.0, 2.0, 3.0], [1.0, 1.0, 1.5, 2.5])]
+    [0.5, -1.65, 2.65]
+    """
+    one, other = _columns(first, second)
+    if not (len(one) and len(other)):
+        return Figure(None)
+    value = float(one.mean() - other.mean())
+    if min(len(one), len(other)) < 2:
+        return Figure(value)
+    parts = [float(sample.var(ddof=1)) / len(sample) for sample in (one, other)]
+    if not sum(parts):
+        return Figure(value, value, value)
+    degrees = sum(parts) ** 2 / sum(
+        part**2 / (len(sample) - 1) for part, sample in zip(parts, (one, other), strict=True)
+    )
+    spread = student_quantile(confidence, max(1, math.floor(degrees))) * math.sqrt(sum(parts))
+    return Figure(value, value - spread, value + spread)
+
+
+def ratio_of_samples(first: ArrayLike, second: ArrayLike, confidence: float = CONFIDENCE) -> Figure:
+    """Return the geometric mean of one sample of positive values over that of another, independent one.
+
+    Times are skewed, and their logarithms less so: see :func:`difference_of_means`.
+
+    Examples
+    --------
+    >>> round(ratio_of_samples([2.0, 8.0], [1.0, 4.0]).value, 6)
+    2.0
+    """
+    one, other = (np.log(sample) for sample in _columns(first, second))
+    found = difference_of_means(one, other, confidence)
+    return Figure(*(None if value is None else math.exp(value) for value in found))
+
+
 def share(successes: int, trials: int, confidence: float = CONFIDENCE) -> Figure:
     """Return successes / trials with Wilson's interval: independent trials, one per text.
 

@@ -136,6 +136,7 @@ class Engine:
         self._ended: dict[int, Generation] = {}
         self._told: list[tuple[int, Event]] = []
         self._handed_out: tuple[int, Event] | None = None
+        self._watch: Callable[[int, Event], None] | None = None
         self._num_added = 0
         self._clock = clock
         self._load_now = Load()
@@ -190,13 +191,38 @@ class Engine:
         return number
 
     def cancel(self, number: int) -> Generation:
-        """End a request where it is, and return what it has generated."""
-        self._leave(self._runs[number])
-        return self._end(self._runs[number])
+        """End a request where it is, and return what it has generated.
+
+        Raises
+        ------
+        OptionError
+            If no request of this number is waiting or running.
+        """
+        run = self._find(number)
+        self._leave(run)
+        return self._end(run)
 
     def generation(self, number: int) -> Generation:
-        """Return what a request has generated so far."""
-        return self._ended[number] if number in self._ended else self._runs[number].stream.generation
+        """Return what a request has generated so far.
+
+        Raises
+        ------
+        OptionError
+            If there is none of this number, or it was forgotten.
+        """
+        return self._ended[number] if number in self._ended else self._find(number).stream.generation
+
+    def forget(self, number: int) -> None:
+        """Drop what is kept of a request that has ended; an engine that runs for days would keep every text.
+
+        Raises
+        ------
+        OptionError
+            If no request of this number has ended, or it was forgotten before.
+        """
+        if number not in self._ended:
+            raise OptionError(f"request {number} is none that has ended. Forget each once, when its last event came")
+        del self._ended[number]
 
     @property
     def is_idle(self) -> bool:
@@ -222,6 +248,11 @@ class Engine:
     def num_preemptions(self) -> int:
         """How often a request had to make room for others."""
         return self._scheduler.num_preemptions
+
+    @property
+    def num_slots(self) -> int:
+        """Slots of the target's pages."""
+        return self._num_pages * self._page_size
 
     @property
     def num_held_slots(self) -> int:
@@ -258,17 +289,26 @@ class Engine:
             pass
         return [self._ended[number] for number in sorted(self._ended)]
 
-    def step(self) -> list[tuple[int, Event]]:
+    def step(self, watch: Callable[[int, Event], None] | None = None) -> list[tuple[int, Event]]:
         """Take one step with every request that decodes, and feed prompts beside.
 
         An interruption (Ctrl-C) loses nothing: every run is set back to what it has committed, and goes on next time.
+
+        Parameters
+        ----------
+        watch : callable, optional
+            Is told of each event when it happens, of a draft before the target judges it.
 
         Returns
         -------
         list of (int, Event)
             What has happened, and to which request.
         """
-        self._step()
+        self._watch = watch
+        try:
+            self._step()
+        finally:
+            self._watch = None
         told, self._told = self._told, []
         return told
 
@@ -349,10 +389,18 @@ class Engine:
                 run.ask = happened
                 return
             self._told.append((run.number, happened))
+            if self._watch is not None:
+                self._watch(run.number, happened)
             if isinstance(happened, (Prefilled, Finished)):
                 self._publish(run)
             if isinstance(happened, Finished):
                 self._free(run)
+
+    def _find(self, number: int) -> _Run:
+        if number not in self._runs:
+            numbers = f"; numbers were given up to {self._num_added - 1}" if self._num_added else ""
+            raise OptionError(f"no request {number} is waiting or running{numbers}. Give one that add returned")
+        return self._runs[number]
 
     def _end(self, run: _Run) -> Generation:
         self._ended[run.number] = run.stream.generation

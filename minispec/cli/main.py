@@ -25,6 +25,7 @@ _COMMANDS = (
     "assignment",
     "batch",
     "bench",
+    "canary",
     "completion",
     "diff",
     "doctor",
@@ -38,6 +39,7 @@ _COMMANDS = (
     "plan",
     "replay",
     "roofline",
+    "serve",
     "warmup",
     "why",
 )

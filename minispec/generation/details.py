@@ -7,7 +7,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.records import Draft, TokenDetail, Verdict
+from minispec.records import Draft, Likely, TokenDetail, Verdict
+
+NUM_LIKELY = 5
+"""Likely tokens that are recorded of each place."""
 
 
 def describe_tokens(
@@ -29,10 +32,18 @@ def describe_tokens(
     for number, node in enumerate(verdict.accepted):
         token = draft.tokens[node]
         accept_prob = _accept_prob(draft, verdict, number)
-        details.append(_detail(logits[row], target_probs[row], token, float(draft.probs[node, token]), accept_prob))
+        details.append(
+            describe_token(logits[row], target_probs[row], token, float(draft.probs[node, token]), accept_prob)
+        )
         row = node + 1
-    details.append(_detail(logits[row], target_probs[row], verdict.next_token, None, None))
+    details.append(describe_token(logits[row], target_probs[row], verdict.next_token, None, None))
     return details
+
+
+def find_target_probs(target_probs: NDArray[np.float64], draft: Draft) -> tuple[float, ...]:
+    """Return p of each drafted token; ``target_probs`` has shape (G + 1, V)."""
+    parents = range(-1, len(draft) - 1) if draft.parents is None else draft.parents
+    return tuple(float(target_probs[parent + 1, token]) for token, parent in zip(draft.tokens, parents, strict=True))
 
 
 def _accept_prob(draft: Draft, verdict: Verdict, number: int) -> float | None:
@@ -40,17 +51,37 @@ def _accept_prob(draft: Draft, verdict: Verdict, number: int) -> float | None:
     return verdict.accept_probs[number] if draft.is_chain else None
 
 
-def _detail(
-    logits: NDArray[np.float32], probs: NDArray[np.float64], token: int, q: float | None, accept_prob: float | None
+def describe_token(
+    logits: NDArray[np.float32],
+    probs: NDArray[np.float64],
+    token: int,
+    q: float | None = None,
+    accept_prob: float | None = None,
 ) -> TokenDetail:
+    """Return the detail of one token; both arrays are of shape (V,), ``probs`` after processing."""
     row = logits.astype(np.float64)
     shifted = row - row.max()
-    logprob = float(shifted[token] - math.log(np.exp(shifted).sum()))
+    logprobs = shifted - math.log(np.exp(shifted).sum())
     p = float(probs[token])
     return TokenDetail(
-        logprob=logprob,
+        logprob=float(logprobs[token]),
         processed_logprob=math.log(p) if p > 0.0 else -math.inf,
         target_prob=p,
         draft_prob=q,
         accept_prob=accept_prob,
+        top=tuple(Likely(i, float(logprobs[i]), float(probs[i])) for i in find_likeliest(logits)),
     )
+
+
+def find_likeliest(logits: NDArray[np.float32]) -> list[int]:
+    """Return the ids of the largest logits, (V,), the largest first; of equals, the lowest ids.
+
+    Examples
+    --------
+    >>> find_likeliest(np.array([1, 3, 2, 3, 0, 2, 2], np.float32))
+    [1, 3, 2, 5, 6]
+    """
+    count = min(NUM_LIKELY, len(logits))
+    least = np.partition(logits, len(logits) - count)[len(logits) - count]
+    candidates = np.flatnonzero(logits >= least)
+    return [int(i) for i in candidates[np.argsort(-logits[candidates], kind="stable")][:count]]

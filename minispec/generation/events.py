@@ -45,7 +45,8 @@ class Drafted:
 class Verified:
     """The target has judged the draft: the accepted prefix, then ``next_token``, whatever the stops will cut.
 
-    ``accept_probs`` is what the rule says of the drafts it evaluated, see :class:`minispec.records.Verdict`.
+    ``accept_probs`` is what the rule says of the drafts it evaluated, see :class:`minispec.records.Verdict`;
+    ``target_probs`` is p of each drafted token, if the run records details.
     """
 
     step: int
@@ -56,6 +57,7 @@ class Verified:
     source: Source
     accept_probs: tuple[float, ...]
     elapsed_s: float
+    target_probs: tuple[float, ...] = ()
 
     @classmethod
     def from_step(cls, step: Step) -> Verified:
@@ -70,6 +72,7 @@ class Verified:
             source=verdict.source,
             accept_probs=verdict.accept_probs,
             elapsed_s=step.step_s - step.draft_s,
+            target_probs=step.draft_target_probs,
         )
 
 

@@ -12,11 +12,23 @@ from minispec.errors import InputError, explain, quote
 from minispec.generation.events import Drafted, Emitted, Event, Finished, Prefilled, Verified, to_dict
 from minispec.generation.metrics import Metrics
 from minispec.generation.result import Generation
-from minispec.records import Piece, TokenDetail
+from minispec.records import Likely, Piece, TokenDetail
 
 
 def to_line(event: Event, decode: Callable[[tuple[int, ...]], str]) -> str:
-    """Return an event as a line of JSON; drafted tokens have their texts beside them, so that a reader needs no model.
+    """Return an event as a line of JSON.
+
+    Parameters
+    ----------
+    event : Event
+    decode : callable
+        Token ids to text.
+    """
+    return json.dumps(to_record(event, decode), ensure_ascii=False)
+
+
+def to_record(event: Event, decode: Callable[[tuple[int, ...]], str]) -> dict[str, Any]:
+    """Return an event as JSON-able data; tokens have their texts beside them, so that a reader needs no model.
 
     Parameters
     ----------
@@ -25,9 +37,15 @@ def to_line(event: Event, decode: Callable[[tuple[int, ...]], str]) -> str:
         Token ids to text.
     """
     told = to_dict(event)
-    if isinstance(event, Drafted):
-        told["texts"] = [decode((token,)) for token in event.tokens]
-    return json.dumps(told, ensure_ascii=False)
+    if isinstance(event, (Drafted, Emitted)):
+        told["texts"] = [
+            decode((token,)) for token in (event.tokens if isinstance(event, Drafted) else event.token_ids)
+        ]
+    if isinstance(event, Emitted):
+        for detail in told["details"]:
+            for likely in detail["top"]:
+                likely["text"] = decode((likely["token"],))
+    return told
 
 
 @dataclass(frozen=True)
@@ -93,11 +111,17 @@ def _read_event(line: Mapping[str, Any]) -> Event:
     known: dict[str, Any] = {field.name: _to_tuple(line[field.name]) for field in fields(kind)}
     if kind is Emitted:
         known["pieces"] = tuple(Piece(**piece) for piece in line["pieces"])
-        known["details"] = tuple(TokenDetail(**detail) for detail in line["details"])
+        known["details"] = tuple(_read_detail(detail) for detail in line["details"])
     else:
         known["elapsed_s"] = float(line["elapsed_s"])
     event: Event = kind(**known)
     return event
+
+
+def _read_detail(told: Mapping[str, Any]) -> TokenDetail:
+    names = [field.name for field in fields(Likely)]
+    top = tuple(Likely(**{name: likely[name] for name in names}) for likely in told["top"])
+    return TokenDetail(**{**told, "top": top})
 
 
 def _read_generation(line: Mapping[str, Any], events: Sequence[Event]) -> Generation:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.generation.details import describe_tokens
+from minispec.generation.details import describe_tokens, find_target_probs
 from minispec.generation.stopping import Stopper
 from minispec.generation.stopwatch import Stopwatch
 from minispec.records import Draft, Finish, Piece, Source, Step, Verdict
@@ -99,6 +99,7 @@ class Transcript:
             step_s=self._watch.step_s,
             finish=self.finish,
             details=tuple(details[:kept]),
+            draft_target_probs=find_target_probs(target_probs, draft) if self._logprobs else (),
         )
         self.steps.append(step)
         return step

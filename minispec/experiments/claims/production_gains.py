@@ -73,9 +73,9 @@ def conclude(figures: Figures) -> Conclusion:
         ]
         told += (
             " What this engine gains in throughput, against itself without drafts, bundled pair, greedy: loads of "
-            f"{figures['requests']} requests of mixed lengths that wait from the beginning, prompts included, served as "
-            f"places become free. γ is {GAMMA}, or follows the load. Beside, by data sheet, a {PAIR[0]} with a draft of "
-            f"{PAIR[1]} on {CARD} at such batches, α = {ALPHA}, γ = {GAMMA}, float16:"
+            f"{figures['requests']} requests of mixed lengths that wait from the beginning, prompts included, served "
+            f"as places become free. γ is {GAMMA}, or follows the load. Beside, by data sheet, a {PAIR[0]} with a draft "
+            f"of {PAIR[1]} on {CARD} at such batches, α = {ALPHA}, γ = {GAMMA}, float16:"
             + table(("requests at a time", f"γ = {GAMMA}", "γ by load", f"{CARD}, computed"), served)
         )
     else:

@@ -1,0 +1,184 @@
+"""``minispec serve``: an HTTP server."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import stat
+import webbrowser
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TextIO
+
+import click
+from rich.console import Console
+
+from minispec.backends import BACKENDS, DTYPES
+from minispec.backends.formats import AUTO
+from minispec.cli.batch import Memory
+from minispec.cli.files import check_writable
+from minispec.cli.options import FileName, Gamma, ModelName, option, threads_option
+from minispec.drafters.spec import KINDS, MODEL, parse_draft
+from minispec.errors import InputError, OptionError, OutputError, missing, quote
+from minispec.generation.options import Options
+from minispec.generation.prepare import check_together
+from minispec.generation.ready import make_ready
+from minispec.loading import load_model
+from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
+from minispec.verifiers import VERIFIER_NAMES
+
+_DRAFTS = (DEFAULT_DRAFT, "ngram", "suffix", "tree")
+_OPTIONS = Options()
+_MIN_KEY = 16
+
+
+@click.command()
+@option("--host", default="127.0.0.1", help="Address to listen on; what is not this machine's loopback lets others in.")
+@option("--port", type=click.IntRange(0, 65535), default=8000, help="0 takes a free one.")
+@option("--target", type=ModelName(), default=DEFAULT_TARGET, help="The model: a folder, a bundled name or a hub name.")
+@option("--draft", multiple=True, default=_DRAFTS, type=ModelName("none", *(k for k in KINDS if k != MODEL)),
+        help="What requests may draft with; repeat it for several. The first is the default.")  # fmt: skip
+@option("--gamma", type=Gamma(), default=_OPTIONS.gamma, help="Tokens to draft per step where a request does not say.")
+@option("--verify", default=_OPTIONS.verify, metavar="RULE",
+        help=f"The rule where a request does not say: {', '.join(VERIFIER_NAMES)}.")  # fmt: skip
+@option("--kv-memory", type=Memory(), default=None, show_default="enough for whole contexts",
+        help="Memory for keys and values of the target, as 64MB.")  # fmt: skip
+@option("--max-requests", type=click.IntRange(1), default=16, help="Texts that are decoded at the same time.")
+@option("--max-waiting", type=click.IntRange(1), default=256, help="Texts that may wait; further ones get a 429.")
+@option("--max-seconds", type=click.FloatRange(0, min_open=True), default=600.0, help="A request's time.")
+@option("--max-body", type=Memory(), default="1MiB", help="The largest body that is read.")
+@option("--drain-seconds", type=click.FloatRange(0, min_open=True), default=30.0,
+        help="Time that requests have left after SIGTERM.")  # fmt: skip
+@option("--canary", type=click.FloatRange(0, 1), default=None, show_default="no rollout",
+        help="Try the first draft with this share of the requests that do not say; see `minispec canary`.")  # fmt: skip
+@option("--baseline", default="none", help="What the other requests draft with while a trial runs.")
+@option("--canary-log", type=FileName(), default=None, show_default="none",
+        help="Write what the trial sees to this file, a line per text.")  # fmt: skip
+@option("--shadow", type=click.FloatRange(0, 1), default=0.0,
+        help="Decode this share of the greedy texts again, plainly and unseen, and compare.")  # fmt: skip
+@option("--api-key-file", type=FileName(), default=None, show_default="none",
+        help="A file with the key that requests must show; nobody else may read it.")  # fmt: skip
+@option("--allow-origin", multiple=True, show_default="none",
+        help="Let pages of this other origin ask, as https://example.org; may be repeated.")  # fmt: skip
+@option("--backend", type=click.Choice(BACKENDS), default=BACKENDS[0], help="What computes the forward.")
+@option("--dtype", type=click.Choice((AUTO, *DTYPES)), default=AUTO, help="The format of weights in memory.")
+@threads_option
+@click.option("--open", "opening", is_flag=True, help="Open the page in a browser.")
+def serve(
+    host: str,
+    port: int,
+    target: str,
+    draft: tuple[str, ...],
+    gamma: int | str,
+    verify: str,
+    kv_memory: int | None,
+    max_requests: int,
+    max_waiting: int,
+    max_seconds: float,
+    max_body: int,
+    drain_seconds: float,
+    canary: float | None,
+    baseline: str,
+    canary_log: Path | None,
+    shadow: float,
+    api_key_file: Path | None,
+    allow_origin: tuple[str, ...],
+    backend: str,
+    dtype: str,
+    opening: bool,
+) -> None:
+    """Serve a target over HTTP: OpenAI's completions, streamed, and a page that shows speculation live.
+
+    The line with the address is printed as soon as requests are answered. SIGTERM and Ctrl-C let requests finish first.
+    """
+    try:
+        from minispec.serving.build import build_server
+        from minispec.serving.server import address_of, allowed_hosts, bind
+        from minispec.serving.server import serve as run
+        from minispec.serving.settings import hide_folders
+    except ModuleNotFoundError as error:
+        raise missing(str(error.name), "a server needs", "serve") from None
+    key = None if api_key_file is None else read_key(api_key_file)
+    for each in draft:
+        if each != "none":
+            check_together(each, Options(verify="tree" if parse_draft(each).is_tree else verify))
+    notes = Console(stderr=True, highlight=False)
+    check_writable(canary_log)
+    with bind(host, port) as bound, opened(canary_log) as log:
+        with notes.status("loading models …"):
+            model = load_model(target, backend, dtype)
+        make_ready([model], notes)
+        with notes.status("loading drafts …") as status:
+            app, service = build_server(
+                model,
+                target,
+                draft,
+                kv_memory=kv_memory,
+                say=lambda what: status.update(f"{what} …"),
+                gamma=gamma,
+                verify=verify,
+                max_running=max_requests,
+                max_waiting=max_waiting,
+                max_s=max_seconds,
+                max_body=max_body,
+                drain_s=drain_seconds,
+                api_key=key,
+                origins=allow_origin,
+                hosts=allowed_hosts(bound),
+                canary=canary,
+                baseline=hide_folders(baseline),
+                shadow=shadow,
+                canary_log=log,
+            )
+        bound.listen(1024)
+        address = address_of(bound)
+        if not service.settings.hosts and key is None:
+            notes.print(f"whoever reaches {address} may ask; --api-key-file keeps others out", markup=False)
+        click.echo(f"minispec serves {service.settings.model} at {address}")
+        if opening:
+            webbrowser.open(address)
+        signals = run(app, service, [bound])
+    if signal.SIGINT in signals:
+        raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
+def opened(path: Path | None) -> Iterator[TextIO | None]:
+    """Open a log to add to; None is no log."""
+    if path is None:
+        yield None
+        return
+    try:
+        file = path.open("a", encoding="utf-8")
+    except OSError as error:
+        raise OutputError(f"{path} cannot be written ({error.strerror}). Choose another place") from None
+    with file:
+        yield file
+
+
+def read_key(path: Path) -> str:
+    """Return the key in a file.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, others may read it, or it is no key.
+    """
+    try:
+        mode = path.stat().st_mode
+        text = path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or "no text"
+        raise InputError(f"{quote(str(path))} cannot be read ({reason}). Name a file that holds the key") from None
+    if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise OptionError(
+            f"{quote(str(path))} can be read by others (mode {stat.S_IMODE(mode):o}); a key is for its owner alone. "
+            f"Try chmod 600"
+        )
+    if len(text) < _MIN_KEY or not text.isascii() or not text.isprintable() or " " in text:
+        raise OptionError(
+            f"{quote(str(path))} holds no key of at least {_MIN_KEY} printable ASCII characters without spaces. "
+            "Try: openssl rand -hex 32"
+        )
+    return text

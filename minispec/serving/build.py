@@ -1,0 +1,85 @@
+"""From options to a server that is ready: models loaded, every draft tried once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, TextIO
+
+from fastapi import FastAPI
+
+from minispec.batching import Engine
+from minispec.errors import OptionError
+from minispec.model import GPT2
+from minispec.serving.app import build_app
+from minispec.serving.metrics import Metrics
+from minispec.serving.rollout import Rollout
+from minispec.serving.service import Service
+from minispec.serving.settings import Settings, hide_folders, name_drafts
+from minispec.serving.worker import Worker
+from minispec.verifiers import get_verifier
+
+
+def build_server(
+    target: GPT2,
+    name: str,
+    drafts: Sequence[str],
+    *,
+    kv_memory: int | None = None,
+    draft_dtype: str | None = None,
+    canary_log: TextIO | None = None,
+    say: Callable[[str], None] = lambda what: None,
+    **limits: Any,
+) -> tuple[FastAPI, Service]:
+    """Build a server.
+
+    Parameters
+    ----------
+    target : GPT2
+    name : str
+        What it was loaded by.
+    drafts : sequence of str
+        What requests may draft with; the first is the default.
+    kv_memory : int, optional
+        Bytes for keys and values of the target.
+    draft_dtype : str, optional
+    canary_log : text file, optional
+        Gets what a rollout sees.
+    say : callable
+        Is told what goes on.
+    **limits
+        Of :class:`minispec.serving.settings.Settings`.
+
+    Raises
+    ------
+    InputError
+        If the target has no tokenizer, or a draft does not go with it.
+    """
+    if target.tokenizer is None:
+        raise OptionError(f"{name} has no tokenizer, and a server speaks of text. Name a model that has one")
+    settings = Settings(
+        model=hide_folders(name),
+        context=target.n_positions,
+        longest_token=target.tokenizer.longest_token,
+        drafts=name_drafts(drafts),
+        **limits,
+    )
+    target = replace(target, name=settings.model)  # messages name it
+    engine = Engine(target, max_running=settings.max_running, kv_memory=kv_memory, draft_dtype=draft_dtype)
+    for public, spec in settings.drafts.items():
+        say(f"loading and trying {public}")
+        _try_draft(engine, spec, settings, settings.rule_for(public))
+    rollout = None
+    if settings.canary is not None:
+        lossless = get_verifier(settings.rule_for(settings.default_draft)).lossless
+        rollout = Rollout(settings.canary, lossless=lossless, log=canary_log)
+    service = Service(settings, target, Worker(engine), Metrics(settings.model, engine), rollout)
+    return build_app(service, target.tokenizer), service
+
+
+def _try_draft(engine: Engine, spec: str, settings: Settings, rule: str) -> None:
+    """Make a few tokens, so that models are loaded, code is compiled, and what does not go together is said now."""
+    number = engine.add([0], draft=spec, gamma=settings.gamma, verify=rule, max_tokens=min(4, settings.context - 1))
+    while not engine.is_idle:
+        engine.step()
+    engine.forget(number)

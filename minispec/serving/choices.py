@@ -1,0 +1,192 @@
+"""From a request to the runs it asks for, checked against what this server serves."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from minispec.errors import OptionError, quote
+from minispec.serving.problems import Problem, refuse
+from minispec.serving.schema import CompletionRequest, Speculative
+from minispec.serving.settings import PLAIN, POLICIES, Settings
+from minispec.verifiers import get_verifier
+
+DEFAULT_MAX_TOKENS = 16  # OpenAI's, as are the temperature and top_p below
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One run.
+
+    Parameters
+    ----------
+    index : int
+    prompt : str or list of int
+    draft : str or None
+        As the engine is asked for it.
+    draft_name : str or None
+        As the reader is told.
+    options : mapping
+        Of :class:`minispec.generation.options.Options`.
+    """
+
+    index: int
+    prompt: str | list[int]
+    draft: str | None
+    draft_name: str | None
+    options: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Speculation:
+    """How choices are drafted and judged; ``draft`` is the server's name for it, None for plain decoding."""
+
+    draft: str | None
+    gamma: int | str
+    verify: str
+
+
+def list_prompts(request: CompletionRequest) -> list[str | list[int]]:
+    """Return the prompts of a request."""
+    prompt = request.prompt
+    if isinstance(prompt, str):
+        return [prompt]
+    if isinstance(prompt[0], int):
+        return [[token for token in prompt if isinstance(token, int)]]
+    return [each for each in prompt if not isinstance(each, int)]
+
+
+def choose_speculation(request: CompletionRequest, settings: Settings) -> Speculation | None:
+    """Return how the request itself wants to speculate; None if it does not say.
+
+    Raises
+    ------
+    Problem
+        If it names what this server does not have.
+    """
+    asked = request.speculative
+    if asked is None or asked is True:
+        return None
+    if asked is False:
+        return Speculation(None, 0, settings.verify)
+    assert isinstance(asked, Speculative)
+    return complete(asked, settings)
+
+
+def complete(asked: Speculative, settings: Settings) -> Speculation:
+    """Fill in the server's defaults, and refuse what it does not have."""
+    name = settings.default_draft if asked.draft is None else asked.draft
+    if name not in (*settings.drafts, PLAIN):
+        there = ", ".join((*settings.drafts, PLAIN))
+        refuse(f"draft is {quote(name)}; this server has {there}", "speculative.draft")
+    draft = None if name == PLAIN else name
+    gamma = settings.gamma if asked.gamma is None else asked.gamma
+    if isinstance(gamma, str) and gamma not in POLICIES:
+        refuse(
+            f"gamma is {quote(gamma)}; it must be a number up to {settings.max_gamma}, or one of {', '.join(POLICIES)}",
+            "speculative.gamma",
+        )
+    if isinstance(gamma, int) and gamma > settings.max_gamma:
+        refuse(f"gamma is {gamma}; this server drafts up to {settings.max_gamma} tokens", "speculative.gamma")
+    verify = settings.rule_for(name) if asked.verify is None else asked.verify
+    try:
+        get_verifier(verify)
+    except OptionError as error:
+        refuse(str(error).partition(" Try --")[0], "speculative.verify")
+    return Speculation(draft, gamma, verify)
+
+
+def default_speculation(settings: Settings) -> Speculation:
+    """Return how a request is decoded that does not say."""
+    return complete(Speculative(), settings)
+
+
+def list_choices(
+    request: CompletionRequest, settings: Settings, speculation: Speculation, *, watched: bool = False
+) -> list[Choice]:
+    """Return the runs of a request, in the order of their indices.
+
+    Parameters
+    ----------
+    request : CompletionRequest
+    settings : Settings
+    speculation : Speculation
+    watched : bool
+        Record what the target thinks of each token, also if the reader does not ask for it.
+
+    Raises
+    ------
+    Problem
+        If the request asks for more than this server gives.
+    """
+    _check(request, settings)
+    prompts, n = list_prompts(request), request.n or 1
+    if len(prompts) * n > settings.max_choices:
+        refuse(
+            f"{len(prompts)} prompts with n {n} are {len(prompts) * n} choices; a request has up to "
+            f"{settings.max_choices}. Send several requests",
+            "n",
+        )
+    for prompt in prompts:
+        _check_length(prompt, settings)
+    seed = secrets.randbits(53) if request.seed is None else request.seed  # 53: a number that JavaScript can hold
+    options = _list_options(request, speculation)
+    options["logprobs"] |= watched
+    spec = None if speculation.draft is None else settings.drafts[speculation.draft]
+    return [
+        Choice(i, prompt, spec, speculation.draft, {**options, "seed": seed + i})
+        for i, prompt in enumerate(prompt for prompt in prompts for _ in range(n))
+    ]
+
+
+def _check(request: CompletionRequest, settings: Settings) -> None:
+    if request.model != settings.model:
+        raise Problem(
+            404,
+            f"the model is {quote(request.model)}; this server has {settings.model}",
+            param="model",
+            code="model_not_found",
+        )
+    if request.max_tokens == 0 and not request.echo:
+        refuse("max_tokens is 0; that needs echo, or there is nothing to answer. Ask for at least 1", "max_tokens")
+    if (request.max_tokens or 0) >= settings.context:
+        refuse(
+            f"max_tokens is {request.max_tokens}; with a prompt, {settings.model} holds {settings.context}. "
+            f"Ask for up to {settings.context - 1}",
+            "max_tokens",
+        )
+    for name in ("events", "provisional", "smooth", "stream_options"):
+        if getattr(request, name) and not request.stream:
+            refuse(f"{name} is about a stream, and this request wants none. Add stream, or leave it out", name)
+
+
+def _check_length(prompt: str | list[int], settings: Settings) -> None:
+    """Refuse a prompt that cannot fit, before anyone spends time on it."""
+    size, most, what = len(prompt), settings.context, "token ids"
+    if isinstance(prompt, str):
+        size, most, what = len(prompt.encode("utf-8", "replace")), settings.max_prompt_bytes, "bytes"
+    if size > most:
+        refuse(
+            f"the prompt has {size} {what}; {settings.model} holds {settings.context} tokens, which are at most {most} "
+            f"{what}. Shorten it",
+            "prompt",
+            "context_length_exceeded",
+        )
+
+
+def _list_options(request: CompletionRequest, speculation: Speculation) -> dict[str, Any]:
+    stop = request.stop
+    given = {name: getattr(request, name) for name in ("presence_penalty", "frequency_penalty", "top_k", "min_p",
+                                                       "repetition_penalty", "min_tokens")}  # fmt: skip
+    return {
+        "temperature": 1.0 if request.temperature is None else request.temperature,
+        "top_p": 1.0 if request.top_p is None else request.top_p,
+        "max_tokens": DEFAULT_MAX_TOKENS if request.max_tokens is None else request.max_tokens,
+        "stop": () if stop is None else (stop,) if isinstance(stop, str) else tuple(stop),
+        "logprobs": request.logprobs is not None or request.events,
+        "gamma": speculation.gamma,
+        "verify": speculation.verify,
+        **{name: value for name, value in given.items() if value is not None},
+    }

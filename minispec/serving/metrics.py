@@ -1,0 +1,121 @@
+"""What Prometheus reads. Names are vLLM's where the meaning is the same, with ``minispec:`` before them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from minispec.batching import Engine
+from minispec.generation.result import Generation
+from minispec.serving.rollout import Rollout
+
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+
+
+class Metrics:
+    """Counters, histograms and gauges of one server.
+
+    Parameters
+    ----------
+    model : str
+        Label ``model_name`` of everything.
+    engine : Engine
+        Read when Prometheus asks.
+    """
+
+    def __init__(self, model: str, engine: Engine) -> None:
+        self.registry = CollectorRegistry()
+        self._model = model
+        by_arm = ("model_name", "arm")
+
+        def counter(name: str, help_: str, *labels: str) -> Counter:
+            return Counter(f"minispec:{name}", help_, ("model_name", *labels), registry=self.registry)
+
+        def histogram(name: str, help_: str) -> Histogram:
+            return Histogram(f"minispec:{name}", help_, by_arm, buckets=_SECONDS, registry=self.registry)
+
+        self._prompt_tokens = counter("prompt_tokens", "Tokens of prompts.")
+        self._generation_tokens = counter("generation_tokens", "Tokens generated.", "arm")
+        self._success = counter("request_success", "Choices that ended by themselves.", "finished_reason", "arm")
+        self._cancelled = counter("request_cancelled", "Choices whose reader went away.")
+        self._refused = counter("request_refused", "Answers that are no success, by status.", "status")
+        self._drafts = counter("spec_decode_num_drafts", "Steps that drafted.", "arm")
+        self._draft_tokens = counter("spec_decode_num_draft_tokens", "Tokens drafted.", "arm")
+        self._accepted = counter("spec_decode_num_accepted_tokens", "Drafted tokens that stand.", "arm")
+        self._accepted_per_pos = counter(
+            "spec_decode_num_accepted_tokens_per_pos", "Drafted tokens that stand, by place in the draft.", "position"
+        )
+        self._steps = counter("target_forwards", "Target forwards after the prefill, of each choice.", "arm")
+        self._first = histogram("time_to_first_token_seconds", "From the request's arrival to its first token.")
+        self._per_token = histogram("time_per_output_token_seconds", "Mean per token after the first, of each choice.")
+        self._whole = histogram("e2e_request_latency_seconds", "From the request's arrival to its end.")
+        self._shadow = counter("shadow_checks", "Greedy texts decoded again plainly, by what came of it.", "result")
+        self._gauge("num_requests_running", "Choices that are decoded now.", lambda: len(engine.running))
+        self._gauge("num_requests_waiting", "Choices that wait.", lambda: len(engine.waiting))
+        self._gauge("kv_cache_usage_perc", "Share of the slots for keys and values that is taken, 0 to 1.",
+                    lambda: engine.num_held_slots / engine.num_slots)  # fmt: skip
+        self._gauge("num_preemptions", "How often a request had to make room.", lambda: engine.num_preemptions)
+
+    def _gauge(self, name: str, help_: str, read: Callable[[], float]) -> None:
+        gauge = Gauge(f"minispec:{name}", help_, ("model_name",), registry=self.registry)
+        gauge.labels(self._model).set_function(read)
+
+    def watch_rollout(self, rollout: Rollout) -> None:
+        """Show the canary's share, and how its seconds per token compare with the baseline's."""
+        self._gauge("canary_share", "Share of the traffic that decodes as the canary.", lambda: rollout.share)
+        ratio = Gauge(
+            "minispec:canary_tpot_ratio",
+            "Seconds per token, canary over baseline, with its interval of 95 %; NaN until there is one.",
+            ("model_name", "bound"),
+            registry=self.registry,
+        )
+        for bound in ("value", "low", "high"):
+            ratio.labels(self._model, bound).set_function(partial(_read_bound, rollout, bound))
+
+    def note_shadow(self, result: str) -> None:
+        """Count a text that was decoded again."""
+        self._shadow.labels(self._model, result).inc()
+
+    def note_first_token(self, seconds: float, arm: str) -> None:
+        """Count a first token."""
+        self._first.labels(self._model, arm).observe(seconds)
+
+    def note_refused(self, status: int) -> None:
+        """Count an answer that is no success."""
+        self._refused.labels(self._model, str(status)).inc()
+
+    def note_cancelled(self, count: int) -> None:
+        """Count choices whose reader went away."""
+        self._cancelled.labels(self._model).inc(count)
+
+    def note_end(self, generation: Generation, finish: str, arm: str, first_s: float | None, whole_s: float) -> None:
+        """Count a choice that has ended.
+
+        Parameters
+        ----------
+        generation : Generation
+        finish, arm : str
+        first_s, whole_s : float
+            Seconds from arrival to the first token (None without one) and to the end.
+        """
+        found, labels = generation.metrics, (self._model, arm)
+        self._prompt_tokens.labels(self._model).inc(found.num_prompt_tokens)
+        self._generation_tokens.labels(*labels).inc(found.num_tokens)
+        self._success.labels(self._model, finish, arm).inc()
+        self._drafts.labels(*labels).inc(found.num_drafts)
+        self._draft_tokens.labels(*labels).inc(found.num_draft_tokens)
+        self._accepted.labels(*labels).inc(found.num_accepted_tokens)
+        self._steps.labels(*labels).inc(found.num_steps)
+        for place, count in enumerate(found.num_accepted_tokens_per_pos):
+            self._accepted_per_pos.labels(self._model, str(place)).inc(count)
+        self._whole.labels(*labels).observe(whole_s)
+        if first_s is not None and found.num_tokens > 1:
+            self._per_token.labels(*labels).observe((whole_s - first_s) / (found.num_tokens - 1))
+
+
+def _read_bound(rollout: Rollout, bound: str) -> float:
+    value = getattr(rollout.compare().tpot_ratio, bound)
+    return math.nan if value is None else float(value)

@@ -1,0 +1,116 @@
+"""What goes wrong, as OpenAI's error objects: a status, a type, the field, a sentence. Nothing else leaves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+from pydantic import ValidationError
+
+from minispec.errors import quote
+
+_TYPES = {401: "authentication_error", 429: "rate_limit_error"}
+
+
+class Problem(Exception):  # noqa: N818  # a word of its own: not every one is an error of ours
+    """An answer that is no success.
+
+    Parameters
+    ----------
+    status : int
+    message : str
+    param, code : str, optional
+        The field it is about; a word for programs.
+    headers : mapping
+    """
+
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        *,
+        param: str | None = None,
+        code: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.param = param
+        self.code = code
+        self.headers = dict(headers or {})
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """The JSON of the answer."""
+        kind = _TYPES.get(self.status, "server_error" if self.status >= 500 else "invalid_request_error")
+        return {"error": {"message": str(self), "type": kind, "param": self.param, "code": self.code}}
+
+
+def refuse(message: str, param: str | None = None, code: str | None = None) -> NoReturn:
+    """Refuse a request for what it asks."""
+    raise Problem(400, message, param=param, code=code)
+
+
+def from_option_error(error: Exception, names: Mapping[str, str]) -> Problem:
+    """Return what the engine says of a request, with its flags as fields of a request.
+
+    Parameters
+    ----------
+    error : Exception
+    names : mapping of str to str
+        What readers know, and what the engine calls it, which may hold a folder of this machine.
+
+    Examples
+    --------
+    >>> str(from_option_error(ValueError("top-p is 2; it must be in (0, 1]. Try --top-p 0.95"), {}))
+    'top-p is 2; it must be in (0, 1]. Try "top_p": 0.95'
+    """
+    message = re.sub(r"--([a-z-]+) (\S+)", lambda found: f'"{found[1].replace("-", "_")}": {found[2]}', str(error))
+    for name, private in sorted(names.items(), key=lambda pair: -len(pair[1])):
+        message = message.replace(private, name)
+    return Problem(400, message)
+
+
+_RULES = {
+    "prompt": "a text, token ids, or a list of either; none of them empty",
+    "stop": "a text, or a list of up to four; none of them empty",
+    "speculative": "an object with draft, gamma or verify; or false for plain decoding",
+    "best_of": "left out: the likeliest of several is not looked for",
+    "suffix": "left out: these models continue a text and do not fill gaps",
+    "logit_bias": "left out",
+}
+
+
+def from_validation_error(error: ValidationError, known: Sequence[str]) -> Problem:
+    """Say the first thing that is wrong with a body.
+
+    Parameters
+    ----------
+    error : ValidationError
+    known : sequence of str
+        The fields that there are.
+    """
+    first = error.errors(include_url=False)[0]
+    kind, place = first["type"], [str(part) for part in first["loc"]]
+    if kind == "json_invalid":
+        return Problem(
+            400, f"the body is no JSON ({first['msg'].removeprefix('Invalid JSON: ')[:160]})", code="json_invalid"
+        )
+    if not place:
+        return Problem(
+            400, f"the body is {quote(first['input'])}; it must be an object with the fields model and prompt"
+        )
+    param = place[0]
+    if kind == "missing":
+        return Problem(400, f"{param} is missing; a request needs model and prompt", param=param, code="missing_field")
+    if kind == "extra_forbidden":
+        name = ".".join(part for part in place if part.isidentifier())[:100]
+        there = ", ".join(known)
+        return Problem(
+            400, f"{quote(place[-1])} is no field of a request; there are {there}", param=name, code="unknown_field"
+        )
+    rule = _RULES.get(param, first["msg"][:1].lower() + first["msg"][1:])
+    if rule.startswith("input should be "):
+        rule = rule.removeprefix("input should be ")
+    return Problem(400, f"{param} is {quote(first['input'])}; it must be {rule}", param=param, code="invalid_value")

@@ -1,0 +1,48 @@
+"""The reference client sees text that only grows, and behind it what may go."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import httpx
+import pytest
+
+from minispec.serving.client import Reading, ServerError, parse, read
+
+
+def test_what_stands_only_grows_and_ends_as_the_whole_answer(server):
+    fields = {"max_tokens": 60, "seed": 3, "n": 2, "speculative": {"draft": "tiny-target"}}
+    seen = [[(each.text, each.provisional) for each in readings] for readings in read(server.url, "the end", **fields)]
+    whole = [choice["text"] for choice in server.complete(**fields)["choices"]]
+    assert seen[-1] == [(text, "") for text in whole]
+    for i in range(2):
+        texts = [view[i][0] for view in seen]
+        assert all(later.startswith(earlier) for earlier, later in pairwise(texts))
+        early = [text + provisional for text, provisional in (view[i] for view in seen) if provisional]
+        assert len(early) > 5
+        assert all(whole[i].startswith(each) for each in early)  # these drafts are always right
+
+
+def test_a_poor_draft_is_shown_and_taken_back(server):
+    views = [(reading.text, reading.provisional) for (reading,) in read(server.url, "the end", max_tokens=60, seed=3)]
+    whole = views[-1][0]
+    assert any(not whole.startswith(text + provisional) for text, provisional in views)
+
+
+def test_refusals_and_faults_are_raised(server):
+    with pytest.raises(ServerError, match="temperature is 9"):
+        list(read(server.url, "the end", temperature=9))
+    with pytest.raises(ServerError, match="a fault"):
+        list(parse(['data: {"error": {"message": "a fault"}}', ""]))
+    with pytest.raises(ServerError, match="ended before"):
+        list(parse(['data: {"choices": []}', ""]))
+    with pytest.raises(httpx.ConnectError):
+        list(read("http://127.0.0.1:9", "x"))
+
+
+def test_a_name_holds_for_one_event_alone():
+    lines = ["event: settled", "data: {}", "", "data: {}", "", "data: [DONE]"]
+    assert [name for name, _ in parse(lines)] == ["settled", ""]
+    reading = Reading("ab", "cd")
+    reading.take("settled", {})
+    assert (reading.text, reading.provisional) == ("ab", "")
