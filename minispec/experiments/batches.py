@@ -35,20 +35,21 @@ UNMEASURED = (
 )
 
 
-def make_groups(count: int, size: int) -> list[list[list[int]]]:
+def make_groups(count: int, size: int) -> list[list[tuple[int, ...]]]:
     """Return ``count`` groups of ``size`` prompts of one length: bundled ones of all kinds, drawn and joined.
 
     They are the same in every run, and in no run are two of them the same.
     """
     parts, rng = of_each_kind(8), np.random.default_rng(0)
 
-    def draw() -> list[int]:
-        tokens: list[int] = []
+    texts: dict[tuple[int, ...], None] = {}
+    while len(texts) < count * size:
+        tokens: tuple[int, ...] = ()
         while len(tokens) < PROMPT_TOKENS:
-            tokens = [*parts[rng.integers(len(parts))], *tokens]
-        return tokens[-PROMPT_TOKENS:]
-
-    return [[draw() for _ in range(size)] for _ in range(count)]
+            tokens = (*parts[rng.integers(len(parts))], *tokens)
+        texts[tokens[-PROMPT_TOKENS:]] = None
+    drawn = list(texts)
+    return [drawn[i * size : (i + 1) * size] for i in range(count)]
 
 
 def together(target: GPT2, draft: GPT2, group: Group, gamma: int, num_tokens: int) -> float:

@@ -74,8 +74,8 @@ def conclude(figures: Figures) -> Conclusion:
         told += (
             " What this engine gains in throughput, against itself without drafts, bundled pair, greedy: loads of "
             f"{figures['requests']} requests of mixed lengths that wait from the beginning, prompts included, served "
-            f"as places become free. γ is {GAMMA}, or follows the load. Beside, by data sheet, a {PAIR[0]} with a draft "
-            f"of {PAIR[1]} on {CARD} at such batches, α = {ALPHA}, γ = {GAMMA}, float16:"
+            f"as places become free. γ is {GAMMA}, or follows the load. Beside, by data sheet, a {PAIR[0]} with a "
+            f"draft of {PAIR[1]} on {CARD} at such batches, α = {ALPHA}, γ = {GAMMA}, float16:"
             + table(("requests at a time", f"γ = {GAMMA}", "γ by load", f"{CARD}, computed"), served)
         )
     else:
