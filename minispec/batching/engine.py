@@ -185,6 +185,11 @@ class Engine:
         """Requests that have a place, the oldest first."""
         return tuple(self._scheduler.running)
 
+    def pages(self, number: int) -> tuple[int, ...]:
+        """Return the target's pages that hold a request's text, in the order of the text."""
+        cache = self._runs[number].stream.target.cache
+        return tuple(int(page) for page in cache.pages) if cache.length else ()
+
     @property
     def num_preemptions(self) -> int:
         """How often a request had to make room for others."""
