@@ -50,7 +50,7 @@ def test_what_has_ended_is_kept_until_it_is_forgotten():
         with pytest.raises(OptionError, match="none that has ended"):
             engine.forget(number)
     assert engine.run() == []
-    assert engine._ended == {}
+    assert engine._batch.ended == {}
 
 
 @pytest.mark.parametrize("number", [-1, 1, 99])

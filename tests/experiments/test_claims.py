@@ -19,7 +19,6 @@ QUICK = (
     "streaming",
     "domain-acceptance",
     "seventy-billion",
-    "production-gains",
 )
 
 

@@ -183,14 +183,14 @@ def test_requests_in_a_pipeline(server):
 
 
 def test_a_fault_of_ours_ends_the_runs_and_not_the_server(server, monkeypatch):
-    from minispec.batching import engine as engine_module
+    from minispec.batching import batch as batch_module
 
-    answer = engine_module.answer_together
+    answer = batch_module.answer_together
 
     def fail(asks):
         raise RuntimeError("a secret of this machine")
 
-    monkeypatch.setattr(engine_module, "answer_together", fail)
+    monkeypatch.setattr(batch_module, "answer_together", fail)
     told = server.client.post("/v1/completions", json=server.body())
     assert told.status_code == 500
     assert told.json()["error"]["type"] == "server_error"
@@ -198,7 +198,7 @@ def test_a_fault_of_ours_ends_the_runs_and_not_the_server(server, monkeypatch):
     with server.client.stream("POST", "/v1/completions", json=server.body(stream=True)) as streamed:
         lines = [line for line in streamed.iter_lines() if line]
     assert json.loads(lines[-1].removeprefix("data: "))["error"]["type"] == "server_error"
-    monkeypatch.setattr(engine_module, "answer_together", answer)
+    monkeypatch.setattr(batch_module, "answer_together", answer)
     server.wait_until_idle()
     assert server.complete()["choices"][0]["text"]
 
