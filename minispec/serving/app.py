@@ -115,7 +115,8 @@ def _add_completions(app: FastAPI, service: Service, tokenizer: Tokenizer) -> No
         for status in (400, 401, 404, 408, 413, 415, 429, 500, 503)
     }
 
-    streamed = {"text/event-stream": {"schema": {"type": "string"}}}
+    event = {"type": "object", "properties": {"event": {"type": "string"}, "data": {"type": "string"}}}
+    streamed = {"text/event-stream": {"schema": event}}
     answers: Answers = {200: {"model": CompletionAnswer, "content": streamed}, **refusals}
 
     @app.post("/v1/completions", response_model=None, responses=answers)
