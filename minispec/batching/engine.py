@@ -13,7 +13,7 @@ from typing import Any
 from minispec.backends import BACKENDS
 from minispec.backends.formats import AUTO
 from minispec.batching.batch import Batch, Watch
-from minispec.batching.models import SharedModels
+from minispec.batching.models import Occupancy, SharedModels
 from minispec.batching.scheduler import Scheduler
 from minispec.control.load import LoadGamma
 from minispec.drafters import Drafter
@@ -187,8 +187,7 @@ class Engine:
 
     def pages(self, number: int) -> tuple[int, ...]:
         """Return the target's pages that hold a request's text, in the order of the text."""
-        cache = self._runs[number].stream.target.cache
-        return tuple(int(page) for page in cache.pages) if cache.length else ()
+        return self._batch.find(number).pages
 
     @property
     def num_preemptions(self) -> int:
@@ -196,19 +195,11 @@ class Engine:
         return self._scheduler.num_preemptions
 
     @property
-    def num_slots(self) -> int:
-        """Slots of the target's pages."""
-        return self._models.num_slots
-
-    @property
-    def num_held_slots(self) -> int:
-        """Those that are taken."""
-        return self._models.num_held_slots
-
-    @property
-    def num_used_slots(self) -> int:
-        """Tokens in the target's caches; one that two texts share counts twice."""
-        return sum(self._batch.members[number].stream.target.length for number in self._scheduler.running)
+    def occupancy(self) -> Occupancy:
+        """How full the target's pages are."""
+        members = list(self._batch.members.values())  # a copy: this may be asked from another thread
+        used = sum(member.stream.target.length for member in members)  # whoever waits has none
+        return Occupancy(self._models.num_slots, self._models.num_held_slots, used)
 
     def __iter__(self) -> Engine:
         return self

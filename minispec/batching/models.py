@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import NamedTuple, cast
 
 from minispec.drafters import Drafter
 from minispec.drafters.build import load_draft
@@ -12,6 +12,17 @@ from minispec.generation.prepare import check_together, find_setting
 from minispec.loading import load_model
 from minispec.model.language_model import LanguageModel
 from minispec.model.paged import PagedModel
+
+
+class Occupancy(NamedTuple):
+    """Slots of a target's pages: all, those of pages that somebody holds, and tokens in the caches of running texts.
+
+    A token that two texts share counts twice.
+    """
+
+    num_slots: int
+    num_held: int
+    num_used: int
 
 
 class SharedModels:

@@ -14,7 +14,8 @@ from minispec import generate
 from minispec.batching import Engine, generate_many
 from minispec.batching import batch as batch_module
 from minispec.batching import models as models_module
-from minispec.batching.batch import Batch, Member
+from minispec.batching.batch import Batch
+from minispec.batching.member import Member
 from minispec.contracts import Enumerator, outcome, slow_law, total_variation
 from minispec.errors import InvariantError, OptionError
 from minispec.generation import Emitted, Finished, Verified, api

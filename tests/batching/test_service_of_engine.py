@@ -104,4 +104,4 @@ def test_who_runs_and_who_waits():
     assert (engine.waiting, engine.running) == (numbers, ())
     engine.step()
     assert (engine.waiting, engine.running) == (numbers[2:], numbers[:2])
-    assert 0 < engine.num_held_slots <= engine.num_slots
+    assert 0 < engine.occupancy.num_held <= engine.occupancy.num_slots
