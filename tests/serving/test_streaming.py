@@ -183,3 +183,20 @@ def test_what_was_held_up_is_sent_before_the_next_step(server):
     assert shown.apart_s == 0.25
     assert shown.due_s == 101.25
     assert step(2, 101.5, "g") == ["def", "g"]
+
+
+def test_a_draft_leaves_before_the_target_has_run_for_those_who_want_to_see_it(server, monkeypatch):
+    worker, told = server.service.worker, []
+    tell = worker._tell
+
+    def spy(batch):
+        told.extend(type(each[-1].what).__name__ for each in batch.values())  # the last of what is sent together
+        tell(batch)
+
+    monkeypatch.setattr(worker, "_tell", spy)
+    read_events(server, max_tokens=20)
+    assert "Drafted" not in told
+    for wish in ("events", "provisional"):
+        told.clear()
+        steps = len([name for name, _, _ in read_events(server, **{wish: True}, max_tokens=20) if name == "chunk"]) - 1
+        assert told.count("Drafted") == steps
