@@ -36,6 +36,7 @@ NAMES = (
     "model-modification",
     "parallel-drafts",
     "streaming",
+    "retraction",
     "typical-acceptance",
     "domain-acceptance",
     "creative-text",

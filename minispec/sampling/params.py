@@ -8,6 +8,8 @@ from numbers import Integral
 
 from minispec.errors import OptionError, quote
 
+_MOST = 1e6
+
 
 @dataclass(frozen=True)
 class SamplingParams:
@@ -27,9 +29,10 @@ class SamplingParams:
     min_p : float
         In [0, 1]; keep tokens at least min_p times as likely as the likeliest.
     repetition_penalty : float
-        > 0; divides the positive logits of tokens that occurred and multiplies the negative ones. 1 changes nothing.
+        In [1e-6, 1e6]; divides the positive logits of tokens that occurred and multiplies the negative ones. 1 changes
+        nothing.
     presence_penalty, frequency_penalty : float
-        Subtracted from the logits of generated tokens, once and per occurrence. 0 changes nothing.
+        In [-1e6, 1e6]; subtracted from the logits of generated tokens, once and per occurrence. 0 changes nothing.
     min_tokens : int
         The end-of-text token is impossible before this many tokens.
 
@@ -62,15 +65,16 @@ class SamplingParams:
             raise OptionError(f"top-p is {self.top_p}; it must be in (0, 1] (1 keeps all tokens). Try --top-p 0.95")
         if not 0.0 <= self.min_p <= 1.0:
             raise OptionError(f"min-p is {self.min_p}; it must be in [0, 1] (0 keeps all tokens). Try --min-p 0.05")
-        if not (math.isfinite(self.repetition_penalty) and self.repetition_penalty > 0.0):
+        if not 1.0 / _MOST <= self.repetition_penalty <= _MOST:  # more would make logits overflow
             raise OptionError(
-                f"repetition-penalty is {self.repetition_penalty}; it must be a number > 0 (1 changes nothing). "
-                "Try --repetition-penalty 1.1"
+                f"repetition-penalty is {self.repetition_penalty}; it must be from {1.0 / _MOST:g} to {_MOST:g} "
+                "(1 changes nothing). Try --repetition-penalty 1.1"
             )
         for name in ("presence_penalty", "frequency_penalty"):
-            if not math.isfinite(getattr(self, name)):
+            if not abs(getattr(self, name)) <= _MOST:
                 raise OptionError(
-                    f"{name.replace('_', '-')} is {getattr(self, name)}; it must be a finite number (0 changes nothing)"
+                    f"{name.replace('_', '-')} is {getattr(self, name)}; it must be from {-_MOST:g} to {_MOST:g} "
+                    "(0 changes nothing)"
                 )
         if not _is_whole(self.min_tokens) or self.min_tokens < 0:
             raise OptionError(

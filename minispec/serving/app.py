@@ -34,11 +34,13 @@ from minispec.serving.problems import Problem, from_validation_error
 from minispec.serving.schema import MAX_LOGPROBS, CompletionAnswer, CompletionRequest, ErrorAnswer
 from minispec.serving.scoring import score
 from minispec.serving.service import InFlight, Service, find_end
-from minispec.serving.settings import POLICIES
+from minispec.serving.settings import PLAIN, POLICIES, Settings
 from minispec.serving.streaming import Prefix, Streamer, describe_failure, without_infinities
 from minispec.serving.worker import Failed
 from minispec.tokenizer import Tokenizer
 from minispec.verifiers import VERIFIER_NAMES, get_verifier
+
+Answers = dict[int | str, dict[str, Any]]
 
 PAGE = Path(__file__).parent / "page"
 PING_S = 15.0
@@ -81,7 +83,7 @@ def build_app(service: Service, tokenizer: Tokenizer) -> FastAPI:
     _add_lists(app, service)
     _add_watchers(app, service)
     app.router.default = StaticFiles(directory=PAGE, html=True)  # not mounted: a mount at / hides every 405
-    _describe_bodies(app)
+    _describe_bodies(app, service.settings)
     return app
 
 
@@ -108,12 +110,16 @@ def _add_problem_answers(app: FastAPI) -> None:
 
 
 def _add_completions(app: FastAPI, service: Service, tokenizer: Tokenizer) -> None:
-    refusals: dict[int | str, dict[str, Any]] = {
+    refusals: Answers = {
         status: {"model": ErrorAnswer, "description": HTTPStatus(status).phrase}
         for status in (400, 401, 404, 408, 413, 415, 429, 500, 503)
     }
 
-    @app.post("/v1/completions", response_model=None, responses={200: {"model": CompletionAnswer}, **refusals})
+    event = {"type": "object", "properties": {"event": {"type": "string"}, "data": {"type": "string"}}}
+    streamed = {"text/event-stream": {"schema": event}}
+    answers: Answers = {200: {"model": CompletionAnswer, "content": streamed}, **refusals}
+
+    @app.post("/v1/completions", response_model=None, responses=answers)
     async def completions(request: Request) -> Response:
         """Continue one or several prompts."""
         asked = await read_request(request, service)
@@ -317,9 +323,10 @@ def _add_watchers(app: FastAPI, service: Service) -> None:
         return Response(generate_latest(service.metrics.registry), media_type=CONTENT_TYPE_LATEST)
 
 
-def _describe_bodies(app: FastAPI) -> None:
-    """Put the request's schema into the OpenAPI description: the body is read here, not by FastAPI."""
+def _describe_bodies(app: FastAPI, settings: Settings) -> None:
+    """Put the request's schema into the OpenAPI description, with what this server has: bodies are read here."""
     describe = app.openapi
+    drafts = {"draft": (*settings.drafts, PLAIN), "verify": VERIFIER_NAMES}
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
@@ -327,6 +334,16 @@ def _describe_bodies(app: FastAPI) -> None:
             _, schema = models_json_schema(
                 [(CompletionRequest, "validation")], ref_template="#/components/schemas/{model}"
             )
+            request, speculative = (
+                schema["$defs"][name]["properties"] for name in ("CompletionRequest", "Speculative")
+            )
+            request["model"]["enum"] = [settings.model]
+            request["max_tokens"]["anyOf"][0]["maximum"] = settings.context - 1
+            request["n"]["anyOf"][0]["maximum"] = settings.max_choices
+            for name, there in drafts.items():
+                speculative[name]["anyOf"][0] = {"type": "string", "enum": list(there)}
+            speculative["gamma"]["anyOf"][0]["maximum"] = settings.max_gamma
+            speculative["gamma"]["anyOf"][1] = {"type": "string", "enum": list(POLICIES)}
             found.setdefault("components", {}).setdefault("schemas", {}).update(schema["$defs"])
             content = {"application/json": {"schema": {"$ref": "#/components/schemas/CompletionRequest"}}}
             found["paths"]["/v1/completions"]["post"]["requestBody"] = {"required": True, "content": content}

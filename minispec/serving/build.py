@@ -55,12 +55,13 @@ def build_server(
     InputError
         If the target has no tokenizer, or a draft does not go with it.
     """
-    if target.tokenizer is None:
+    tokenizer = target.tokenizer
+    if tokenizer is None:
         raise OptionError(f"{name} has no tokenizer, and a server speaks of text. Name a model that has one")
     settings = Settings(
         model=hide_folders(name),
         context=target.n_positions,
-        longest_token=target.tokenizer.longest_token,
+        longest_token=tokenizer.longest_token,
         drafts=name_drafts(drafts),
         **limits,
     )
@@ -74,7 +75,7 @@ def build_server(
         lossless = get_verifier(settings.rule_for(settings.default_draft)).lossless
         rollout = Rollout(settings.canary, lossless=lossless, log=canary_log)
     service = Service(settings, target, Worker(engine), Metrics(settings.model, engine), rollout)
-    return build_app(service, target.tokenizer), service
+    return build_app(service, tokenizer), service
 
 
 def _try_draft(engine: Engine, spec: str, settings: Settings, rule: str) -> None:

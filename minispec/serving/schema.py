@@ -71,7 +71,7 @@ class CompletionRequest(_Strict):
     logit_bias: Annotated[dict[str, Any], Field(max_length=0)] | None = None
     top_k: Count | None = None
     min_p: Annotated[float, Field(ge=0.0, le=1.0)] | None = None
-    repetition_penalty: Annotated[float, Field(gt=0.0, le=100.0)] | None = None
+    repetition_penalty: Annotated[float, Field(ge=0.01, le=100.0)] | None = None
     min_tokens: Count | None = None
     speculative: Speculative | bool | None = Field(default=None, description="false decodes plainly.")
     events: bool = Field(default=False, description="With stream: tell every event of every run.")

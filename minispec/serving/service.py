@@ -28,7 +28,7 @@ from minispec.serving.rollout import Arm, Observation, Rollout
 from minispec.serving.schema import CompletionRequest, Speculative
 from minispec.serving.settings import Settings
 from minispec.serving.shadow import Outcome, Shadow
-from minispec.serving.worker import Cut, Failed, Ticket, Told, Worker
+from minispec.serving.worker import Cut, Failed, Gone, Ticket, Told, Worker
 
 NO_ARM = "none"
 
@@ -151,6 +151,9 @@ class Service:
         except InputError as error:
             self.end(flight)
             raise from_option_error(error, self.settings.drafts) from None
+        except Gone:
+            self.end(flight)
+            raise Problem(503, "the server is going down; ask another one", code="draining") from None
         except BaseException:  # the reader went away meanwhile
             self.end(flight)
             raise

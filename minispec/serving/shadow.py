@@ -12,12 +12,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from minispec.errors import InputError
 from minispec.generation.events import Finished
 from minispec.generation.result import Generation
 from minispec.model.session import count_shared
 from minispec.serving.choices import Choice
-from minispec.serving.worker import Ticket, Told, Worker
+from minispec.serving.worker import Gone, Ticket, Told, Worker
 
 _log = logging.getLogger(__name__)
 
@@ -65,7 +64,7 @@ class Shadow:
 
         try:
             await self._worker.add(Ticket([plain], receive))
-        except InputError:  # it fitted before, so the engine is being taken down
+        except Gone:
             return
         again = await ended
         if again is None:

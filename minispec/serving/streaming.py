@@ -203,12 +203,15 @@ def _named(name: str, content: Mapping[str, Any]) -> bytes:
     return f"event: {name}\n".encode() + _data(content)
 
 
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
 def _encode(content: Mapping[str, Any]) -> bytes:
     """Return JSON in one line; an infinite log probability, which JSON lacks, becomes null."""
     try:
-        return json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+        return _JSON.encode(content).encode()
     except ValueError:
-        return json.dumps(without_infinities(content), ensure_ascii=False, separators=(",", ":")).encode()
+        return _JSON.encode(without_infinities(content)).encode()
 
 
 def without_infinities(value: Any) -> Any:

@@ -55,6 +55,10 @@ class Told:
         return isinstance(self.what, (Finished, Cut, Failed))
 
 
+class Gone(Exception):  # noqa: N818  # no fault: a server that ends
+    """The thread has ended, or is about to."""
+
+
 @dataclass(eq=False)
 class Ticket:
     """The runs of one request, as the worker knows them.
@@ -116,6 +120,8 @@ class Worker:
         ------
         InputError
             If one of them cannot be served; then none is.
+        Gone
+            If nothing is served any more.
         """
         await self._call(lambda: self._add(ticket))
 
@@ -134,6 +140,9 @@ class Worker:
     async def _call(self, task: Callable[[], Any]) -> Any:
         answer: Future[Any] = Future()
 
+        if not self.is_alive:
+            raise Gone
+
         def command() -> None:
             if not answer.set_running_or_notify_cancel():
                 return  # whoever asked has gone
@@ -149,13 +158,18 @@ class Worker:
         from minispec.backends.threads import num_threads, set_num_threads  # imports Numba
 
         set_num_threads(num_threads())  # it counts per thread of Python
-        while not self._stopping:
-            self._take_commands()
-            if self._tickets:
-                self._step()
-        for ticket in {ticket for ticket, _ in self._tickets.values()}:
-            self._cut(ticket, "shutdown")
-        self._post()
+        try:
+            while not self._stopping:
+                self._take_commands()
+                if self._tickets:
+                    self._step()
+        finally:  # also if this thread has a fault of its own: nobody may wait for what will not come
+            self._stopping = True
+            for ticket in {ticket for ticket, _ in self._tickets.values()}:
+                self._cut(ticket, "shutdown")
+            self._post()
+            while not self._commands.empty():
+                self._commands.get()()
 
     def _take_commands(self) -> None:
         """Do what was asked for; wait for it only if nobody else waits for a step."""
@@ -173,7 +187,7 @@ class Worker:
         try:
             self.engine.step(self._note)
         except Exception:
-            self._fail_all()
+            self._fail()
         while self._finished:
             self._clear(self._finished.pop())
         self._post()
@@ -203,6 +217,8 @@ class Worker:
         del self._tickets[ticket.numbers.pop(index)]
 
     def _add(self, ticket: Ticket) -> None:
+        if self._stopping:
+            raise Gone
         try:
             for choice in ticket.choices:
                 number = self.engine.add(choice.prompt, draft=choice.draft, **choice.options)
@@ -228,22 +244,26 @@ class Worker:
 
     def _clear(self, number: int) -> Generation:
         """Take a run out of the engine, whether it has ended or not, and return what it has made."""
+        if number in (*self.engine.running, *self.engine.waiting):
+            self.engine.cancel(number)
         generation = self.engine.generation(number)
-        if generation.finish_reason == "interrupted":
-            generation = self.engine.cancel(number)
         self.engine.forget(number)
         return generation
 
-    def _fail_all(self) -> None:
-        """End all runs after a failed step: nobody knows whose fault it was. The engine goes on with the next ones."""
+    def _fail(self) -> None:
+        """End the run whose fault a failed step was, or all if that is nobody's; the engine goes on with the others."""
         self.num_faults += 1
         reference = secrets.token_hex(8)
-        _log.exception("fault %s: a step failed, and with it %d runs", reference, len(self._tickets))
-        for ticket in {ticket for ticket, _ in self._tickets.values()}:
-            for index, number in list(ticket.numbers.items()):
+        blamed = self.engine.blamed
+        _log.exception(
+            "fault %s: a step failed, by %s", reference, "nobody's run" if blamed is None else f"run {blamed}"
+        )
+        for number in list(self._tickets) if blamed is None else [blamed]:
+            if number in self._tickets:  # else its end was told already, and it is only to be cleared
+                ticket, index = self._tickets[number]
                 self._drop(ticket, index)
-                self._clear(number)
                 self._end(ticket, index, Failed(reference))
+                self._finished.append(number)
 
     def _stop(self) -> None:
         self._stopping = True

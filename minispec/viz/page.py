@@ -86,15 +86,38 @@ def to_html(title: str, prompt: str, films: Mapping[str, Film], facts: Sequence[
 
 
 def _css() -> str:
-    def variables(side: str, paper: str) -> str:
-        hues = "; ".join(f"--{fate}: {getattr(SHADES[hue], side)}" for fate, hue in HUES.items())
-        return f"--paper: {paper}; --ink: {getattr(INK, side)}; {hues}"
+    def variables(side: str) -> str:
+        return "; ".join(f"--{name}: {shades[side]}" for name, shades in _variables().items())
 
-    looks = {fate: LINES.get(fate, "") for fate in dict.fromkeys((*HUES, *LINES))}
-    fates = "\n".join(
-        f".{fate} {{ {f'color: var(--{fate}); ' if fate in HUES else ''}{look} }}" for fate, look in looks.items()
+    return _CSS.format(light=variables("light"), dark=variables("dark"), fates=_fates())
+
+
+def colour_sheet() -> str:
+    """Return the colours as a style sheet for pages that are served: custom properties, and a class for each fate.
+
+    A page is light or dark as its reader's system is, or as the attribute ``data-theme`` of its root says.
+    """
+    lines = "\n".join(
+        f"  --{name}: light-dark({shades['light']}, {shades['dark']});" for name, shades in _variables().items()
     )
-    return _CSS.format(light=variables("light", PAPER), dark=variables("dark", NIGHT), fates=fates)
+    themes = "\n".join(f":root[data-theme={theme}] {{ color-scheme: {theme} }}" for theme in ("light", "dark"))
+    return f":root {{\n  color-scheme: light dark;\n{lines}\n}}\n{themes}\n{_fates()}\n"
+
+
+def _variables() -> dict[str, dict[str, str]]:
+    """Return each custom property's value on light and on dark."""
+    shades = {"ink": INK, **{str(fate): SHADES[hue] for fate, hue in HUES.items()}}
+    sides = {name: {"light": shade.light, "dark": shade.dark} for name, shade in shades.items()}
+    return {"paper": {"light": PAPER, "dark": NIGHT}, **sides}
+
+
+def _fates() -> str:
+    """Return the class of each fate: its colour, and its mark without colour."""
+    looks = {
+        fate: "; ".join(filter(None, (f"color: var(--{fate})" if fate in HUES else "", LINES.get(fate))))
+        for fate in dict.fromkeys((*HUES, *LINES))
+    }
+    return "\n".join(f".{fate} {{ {look} }}" for fate, look in looks.items())
 
 
 def _film(name: str, prompt: str, film: Film) -> str:

@@ -149,6 +149,9 @@ def test_an_audited_run_is_the_same_run(run: Run, target: str, draft: str) -> No
         (["--regex", "("], ("regular expression", "cannot be used")),
         (["--regex", "a", "--json-schema", "{}"], ("one form",)),
         (["--repetition-penalty", "0"], ("repetition-penalty is 0.0",)),
+        (["--repetition-penalty", "5e-324"], ("repetition-penalty is 5e-324", "1e-06")),
+        (["--presence-penalty", "-1e308"], ("presence-penalty is -1e+308", "1e+06")),
+        (["--frequency-penalty", "nan"], ("frequency-penalty is nan",)),
     ],
 )
 def test_combinations_that_cannot_work_name_one_that_does(

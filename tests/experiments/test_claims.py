@@ -17,6 +17,7 @@ QUICK = (
     "half-accepted",
     "parallel-drafts",
     "streaming",
+    "retraction",
     "domain-acceptance",
     "seventy-billion",
 )

@@ -21,7 +21,7 @@ from tests.serving.running import open_files, running
 
 
 def open_stream(server, max_tokens=480, **fields):
-    """Send a request by hand; return the socket once the first text has come."""
+    """Send a request by hand; return the socket and what has come, once that is some text."""
     body = json.dumps(server.body(stream=True, max_tokens=max_tokens, **fields)).encode()
     wire = socket.create_connection(("127.0.0.1", int(server.url.rpartition(":")[2])), timeout=20)
     wire.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -31,7 +31,7 @@ def open_stream(server, max_tokens=480, **fields):
         part = wire.recv(4096)
         assert part, told
         told += part
-    return wire
+    return wire, told
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def steps(server, monkeypatch):
 def test_who_disconnects_is_cancelled_within_one_step(server, steps):
     allowed, told = steps
     allowed.release(3)  # a prefill, a few steps
-    wire = open_stream(server)
+    wire, _ = open_stream(server)
     wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     wire.close()  # a reset
     while server.service.num_open:
@@ -103,7 +103,7 @@ def test_a_client_that_is_killed(server):
 
 
 def test_a_slow_reader_holds_nobody_up_and_loses_nothing(server):
-    wire = open_stream(server, n=2, max_tokens=200, events=True)  # much more than a socket's buffers hold
+    wire, told = open_stream(server, n=2, max_tokens=200, events=True)  # much more than a socket's buffers hold
     started = time.perf_counter()
     assert server.complete(max_tokens=50)["choices"][0]["text"]
     assert time.perf_counter() - started < 5
@@ -111,7 +111,6 @@ def test_a_slow_reader_holds_nobody_up_and_loses_nothing(server):
     while server.engine.running and time.monotonic() < deadline:
         time.sleep(0.01)
     assert not server.engine.running  # the engine is done with it, and holds none of its pages
-    told = b""
     wire.settimeout(20)
     while b"[DONE]" not in told:
         part = wire.recv(1 << 16)
@@ -131,7 +130,7 @@ def test_a_slow_reader_holds_nobody_up_and_loses_nothing(server):
 
 def test_a_reader_who_takes_nothing_is_let_go(target):
     with running(target, ("ngram",), stall_s=0.3) as hasty:
-        wire = open_stream(hasty, n=4, max_tokens=200, events=True)  # more than a socket's buffers hold
+        wire, _ = open_stream(hasty, n=4, max_tokens=200, events=True)  # more than a socket's buffers hold
         wire_s = time.monotonic()
         while hasty.server.server_state.connections and time.monotonic() < wire_s + 20:
             time.sleep(0.01)
@@ -147,7 +146,7 @@ def test_half_open_sockets_are_closed(target):
         wires = [socket.create_connection(address, timeout=20) for _ in range(20)]
         for i, wire in enumerate(wires):
             wire.sendall([b"", b"GET /hea", b"GET /health HTTP/1.1\r\nHost: localhost\r\n"][i % 3])
-        busy = open_stream(hasty)  # who is being answered is not meant
+        busy, _ = open_stream(hasty)  # who is being answered is not meant
         for wire in wires:
             assert wire.recv(1000) == b""
             wire.close()
@@ -184,14 +183,14 @@ def test_requests_in_a_pipeline(server):
 
 
 def test_a_fault_of_ours_ends_the_runs_and_not_the_server(server, monkeypatch):
-    from minispec.batching import engine as engine_module
+    from minispec.batching import batch as batch_module
 
-    answer = engine_module.answer_together
+    answer = batch_module.answer_together
 
     def fail(asks):
         raise RuntimeError("a secret of this machine")
 
-    monkeypatch.setattr(engine_module, "answer_together", fail)
+    monkeypatch.setattr(batch_module, "answer_together", fail)
     told = server.client.post("/v1/completions", json=server.body())
     assert told.status_code == 500
     assert told.json()["error"]["type"] == "server_error"
@@ -199,6 +198,60 @@ def test_a_fault_of_ours_ends_the_runs_and_not_the_server(server, monkeypatch):
     with server.client.stream("POST", "/v1/completions", json=server.body(stream=True)) as streamed:
         lines = [line for line in streamed.iter_lines() if line]
     assert json.loads(lines[-1].removeprefix("data: "))["error"]["type"] == "server_error"
-    monkeypatch.setattr(engine_module, "answer_together", answer)
+    monkeypatch.setattr(batch_module, "answer_together", answer)
     server.wait_until_idle()
     assert server.complete()["choices"][0]["text"]
+
+
+def test_a_fault_of_one_run_is_its_own(server, target, draft, monkeypatch):
+    """What raises in one request's sampling ends that request; the one beside it does not notice."""
+    from minispec import generate
+    from minispec.philox import PhiloxNoise
+
+    draw = PhiloxNoise.categorical
+
+    def fail(self, probs, at):
+        if self.seed == 666 and at.position > 20:
+            raise RuntimeError("a secret of this machine")
+        return draw(self, probs, at)
+
+    expected = generate(
+        "the end", target=target, draft=draft, backend="panel", seed=3, max_tokens=200, temperature=1.0, top_p=1.0
+    )
+    monkeypatch.setattr(PhiloxNoise, "categorical", fail)
+    found = []
+    beside = threading.Thread(target=lambda: found.append(server.complete(max_tokens=200)["choices"][0]["text"]))
+    beside.start()
+    for _ in range(5):
+        told = server.client.post("/v1/completions", json=server.body(seed=666, max_tokens=100))
+        assert told.status_code == 500, told.text
+        assert "secret" not in told.text
+    beside.join()
+    assert found == [expected.text]
+    server.wait_until_idle()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_if_the_engine_dies_nobody_waits(target, monkeypatch):
+    with running(target, ("ngram",)) as server:
+        worker = server.service.worker
+        gate = threading.Event()
+        worker._commands.put(gate.wait)
+        answers = []
+        asking = threading.Thread(
+            target=lambda: answers.append(server.client.post("/v1/completions", json=server.body()))
+        )
+        asking.start()
+        while not server.service.num_open:
+            time.sleep(0.001)
+
+        def die():
+            raise SystemExit
+
+        monkeypatch.setattr(worker, "_take_commands", die)
+        gate.set()
+        asking.join(20)
+        worker._thread.join(20)
+        assert answers[0].status_code in (200, 503)
+        assert server.client.post("/v1/completions", json=server.body()).status_code == 503
+        assert server.client.get("/health").status_code == 503

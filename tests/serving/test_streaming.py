@@ -49,8 +49,8 @@ def test_events_are_the_trace_of_the_command_line(server, drafts, target, way, t
     specs = {**dict(zip(server.service.settings.drafts, drafts, strict=True)), "none": None}
     spec = specs[way.get("draft", "tiny-draft")]
     rule = way.get("verify", "tree" if "2x2" in str(spec) else "rejection")
-    run = stream("the end", target=target, draft=spec, backend="panel", temperature=1.0, top_p=1.0, max_tokens=40, seed=3,
-                 logprobs=True, verify=rule)  # fmt: skip
+    options = {"temperature": 1.0, "top_p": 1.0, "max_tokens": 40, "seed": 3, "logprobs": True, "verify": rule}
+    run = stream("the end", target=target, draft=spec, backend="panel", **options)
     expected = [json.loads(to_line(event, run.decode)) for event in run]
     for line, other in zip(lines, expected, strict=True):
         assert line["index"] == 0

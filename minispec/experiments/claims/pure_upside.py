@@ -107,8 +107,8 @@ EXPERIMENT = Experiment(
     claim="At low batch sizes the arithmetic is idle, so that spending it on drafts and verification is pure upside.",
     seeds=("001",),
     kind="timed",
-    instrument="Data sheets with two perfect ceilings; drafts of two sizes and several acceptances. And batches decoded "
-    "by the engine here, with each of the bundled drafts.",
+    instrument="Data sheets with two perfect ceilings; drafts of two sizes and several acceptances. And batches "
+    "decoded by the engine here, with each of the bundled drafts.",
     literature="Chordiya 2026 (arXiv 2607.17283), one sequence on a laptop: three of five configurations lose, as the "
     "draft is not fast enough for a small target, or as rows that are verified together are computed one by one.",
     thresholds={"gain": 1.0, "gamma": GAMMA, "cases": CASES, "batches": BATCHES, "drafts": DRAFTS},
