@@ -180,6 +180,10 @@ def test_a_step_says_p_q_and_what_else_was_likely(open_tab: Open, server: Runnin
     assert page.inner_text("#step").startswith("Step 2:")
 
 
+LOOK_OF_STRUCK = """() => {
+  const struck = document.querySelector('.gone > .rejected');
+  return struck && [getComputedStyle(struck).textDecorationLine, getComputedStyle(struck).animationName];
+}"""
 STOP_AMID_DRAFTS = """() => new Promise((done) => {
   const watch = new MutationObserver(() => {
     const waiting = document.querySelectorAll('.text > .drafted').length;
@@ -196,10 +200,7 @@ def test_drafts_are_shown_judged_and_taken_back(open_tab: Open, slow: None) -> N
     tab = open_tab().set(prompt="the", pace="10", max_tokens=64, seed=1).press("run")
     page = tab.page
     page.wait_for_selector(".text > .drafted")
-    page.wait_for_selector(".gone > .rejected", state="attached")
-    struck = page.locator(".gone > .rejected").first
-    assert "line-through" in struck.evaluate("e => getComputedStyle(e).textDecorationLine")
-    assert struck.evaluate("e => getComputedStyle(e).animationName") == "fade"
+    assert page.wait_for_function(LOOK_OF_STRUCK).json_value() == ["line-through", "fade"]
     assert page.evaluate(STOP_AMID_DRAFTS) > 0
     assert page.locator(".text .drafted, .gone > *").count() == 0, "what is left is committed"
 
@@ -488,6 +489,29 @@ def test_a_listener_hears_sentences_and_no_tokens(open_tab: Open, slow: None) ->
     assert len(heard) <= 5
     assert tab.page.get_attribute("#log", "aria-live") == "polite"
     assert tab.page.locator("[aria-live]").count() == 1, "nothing else speaks up by itself, but errors"
+
+
+STOPPED_IN_A_BURST = """async () => {
+  const real = window.fetch;
+  window.fetch = async () => new Response('data: {"n": 1}\\n\\ndata: {"n": 2}\\n\\ndata: [DONE]\\n\\n');
+  const { complete } = await import('./stream.js');
+  const abort = new AbortController();
+  const heard = [];
+  try {
+    for await (const { data } of complete({}, { signal: abort.signal })) {
+      heard.push(data.n);
+      abort.abort();
+    }
+  } catch (error) {
+    heard.push(error.name);
+  }
+  window.fetch = real;
+  return heard;
+}"""
+
+
+def test_after_a_stop_comes_nothing_that_had_arrived_already(open_tab: Open) -> None:
+    assert open_tab().page.evaluate(STOPPED_IN_A_BURST) == [1, "AbortError"]
 
 
 READ_ALOUD = """async () => {

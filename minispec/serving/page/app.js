@@ -258,6 +258,6 @@ function setTheme(theme) {
 }
 
 field("theme").setAttribute("aria-pressed", String(matchMedia("(prefers-color-scheme: dark)").matches));
-if (matchMedia("(max-width: 46rem)").matches) field("options").open = false;
+if (matchMedia("(max-width: 62rem)").matches) field("options").open = false;
 busy(false);
 prepare().catch(fail);

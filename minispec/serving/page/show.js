@@ -7,7 +7,7 @@ import { Run } from "./run.js";
 import { TextView } from "./text.js";
 
 const STEP_PX = 84; // of an ordinary step
-const LEAST_PX = 6; // of any
+const LEAST_PX = 6; // of a step, on average
 
 export class Show {
   /**
@@ -92,12 +92,14 @@ export function tempo(events) {
 }
 
 /**
- * The pixels a second at which whole runs fit a lane, if the steps of the longest can still be seen.
+ * The pixels a second at which whole runs fit a lane, if their steps can still be seen.
  * @param {{event: string, data: object}[][]} films
  * @param {number} width  pixels
  */
 export function fitting(films, width) {
-  const length = (film) => film.at(-1).data.at_s - film.find(({ event }) => event === "prefilled").data.at_s;
-  const longest = films.reduce((one, other) => (length(other) > length(one) ? other : one));
-  return Math.max(width / length(longest), (LEAST_PX / STEP_PX) * tempo(longest).scale);
+  const fits = (film) => {
+    const seconds = film.at(-1).data.at_s - film.find(({ event }) => event === "prefilled").data.at_s;
+    return Math.max(width, LEAST_PX * film.filter(({ event }) => event === "emitted").length) / seconds;
+  };
+  return Math.min(...films.map(fits));
 }
