@@ -63,6 +63,10 @@ class Metrics:
         gauge = Gauge(f"minispec:{name}", help_, ("model_name",), registry=self.registry)
         gauge.labels(self._model).set_function(read)
 
+    def watch_faults(self, read: Callable[[], int]) -> None:
+        """Show how many steps have failed."""
+        self._gauge("num_faults", "Steps of the engine that failed, each with a line in the log.", read)
+
     def watch_rollout(self, rollout: Rollout) -> None:
         """Show the canary's share, and how its seconds per token compare with the baseline's."""
         self._gauge("canary_share", "Share of the traffic that decodes as the canary.", lambda: rollout.share)

@@ -34,23 +34,6 @@ def open_stream(server, max_tokens=480, **fields):
     return wire, told
 
 
-@pytest.fixture
-def steps(server, monkeypatch):
-    """Let the engine take a step only when told to; returns what tells it, and what each step told."""
-    allowed, told, step = threading.Semaphore(0), [], server.engine.step
-
-    def step_when_told(watch):
-        allowed.acquire()
-        events = step(watch)
-        told.append(events)
-        return events
-
-    monkeypatch.setattr(server.engine, "step", step_when_told)
-    yield allowed, told
-    allowed.release(100_000)
-    server.wait_until_idle()
-
-
 def test_who_disconnects_is_cancelled_within_one_step(server, steps):
     allowed, told = steps
     allowed.release(3)  # a prefill, a few steps
@@ -228,6 +211,8 @@ def test_a_fault_of_one_run_is_its_own(server, target, draft, monkeypatch):
         assert "secret" not in told.text
     beside.join()
     assert found == [expected.text]
+    assert 'minispec:num_faults{model_name="tiny-target"}' in server.client.get("/metrics").text
+    assert server.service.worker.num_faults >= 5
     server.wait_until_idle()
 
 
