@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core.errors import TypingError
@@ -36,6 +37,8 @@ def jit(**options: Any) -> Callable[[_Function], _Function]:
     options.setdefault("error_model", "numpy")
 
     def decorate(function: _Function) -> _Function:
+        if numba.config.DISABLE_JIT:  # NumPy warns of numbers that machine code lets overflow in silence
+            return np.errstate(over="ignore")(function)
         file = Path(function.__code__.co_filename)
         changed = _find_changed(file)
         if changed is not None:
@@ -61,7 +64,7 @@ def _key_on_sources(compiled: Any, file: Path) -> None:
     """
     cache = getattr(compiled, "_cache", None)
     index = getattr(cache, "_cache_file", None)
-    if index is None:  # NUMBA_DISABLE_JIT=1
+    if index is None:
         return
     digest, _ = _read_sources(file.parent)
     index._source_stamp = (index._source_stamp, digest)

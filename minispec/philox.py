@@ -54,8 +54,7 @@ class PhiloxNoise:
         """Return ``u < prob`` for the address's uniform u in [0, 1)."""
         if prob <= 0.0 or prob >= 1.0:  # the comparison's answer without drawing u
             return prob >= 1.0
-        with np.errstate(over="ignore"):
-            return bool(self._race.uniform(self._words(at), 0) < prob)
+        return bool(self._race.uniform(self._words(at), 0) < prob)
 
     def categorical(self, probs: NDArray[np.float64], at: Address) -> int:
         """Run the exponential race over the support of ``probs``; a token outside it never wins.
@@ -65,10 +64,7 @@ class PhiloxNoise:
         InvariantError
             If no probability is positive.
         """
-        # A subnormal probability may push its finishing time to infinity; and where nothing is compiled
-        # (NUMBA_DISABLE_JIT), additions around 2**64 would warn.
-        with np.errstate(over="ignore"):
-            token = int(self._race.find_winner(probs, self._words(at)))
+        token = int(self._race.find_winner(probs, self._words(at)))
         if token < 0:
             raise InvariantError(f"no token has a positive probability at {at}")
         return token

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 
 from minispec.backends import get_backend
@@ -22,19 +20,6 @@ def random_gpt2(backend="numba", seed=0, dtype="float32", **fields) -> GPT2:
         tensors[name] = generator.normal(centre, spread, shape).astype(np.float32)
     runner = backend if not isinstance(backend, str) else get_backend(backend)
     return GPT2("random", config, build_weights(tensors.__getitem__, config, runner, dtype), runner, dtype=dtype)
-
-
-def feed_rows(cache, tokens, rows, **options):
-    """Return one feed of tokens of several rows: token i goes to the next free slot of ``rows[i]``."""
-    parts = [
-        cache.feed([token for token, at in zip(tokens, rows, strict=True) if at == row], row, **options)
-        for row in sorted(set(rows))
-    ]
-    order = np.argsort(np.argsort(rows, kind="stable"))  # from row after row to the order asked for
-    names = ("tokens", "positions", "pages", "slots", "ends")
-    joined = {name: np.concatenate([getattr(part, name) for part in parts])[order] for name in names}
-    spans = {row: span for part in parts for row, span in part.spans.items()}
-    return dataclasses.replace(parts[0], **joined, num_logits=sum(part.num_logits for part in parts), spans=spans)
 
 
 class Counted:

@@ -1,4 +1,4 @@
-"""The checks of lesson 11: serving."""
+"""The checks of lesson 11: batches, serving and streaming."""
 
 from __future__ import annotations
 
@@ -23,6 +23,48 @@ PREDICTIONS = [
         replies=[
             Reply("falls", "The *mean time per token* may fall. The gap is one round, and a round gets longer."),
             Reply("stays", "A round has more drafts and more rows to verify."),
+        ],
+    ),
+    Prediction(
+        "in_step",
+        0.8**8,
+        "All eight must be lucky: 0.8 to the eighth, about 0.17.",
+        [
+            Reply(lambda a: abs(a - 0.8) < 0.01, "That is one text alone; all eight must be lucky."),
+            Reply(lambda a: a > 1, "A probability is at most 1."),
+            Reply(lambda a: abs(a - (1 - 0.2**8)) < 0.001, "That is one of them at least; all eight must be lucky."),
+        ],
+        0.05,
+    ),
+    Prediction(
+        "begins",
+        3,
+        "The second request gives its place back after 3 steps.",
+        [
+            Reply(25, "That is a fixed batch, which waits for its longest. Here a place is free earlier."),
+            Reply(4, "After the third step the place is free, so the fourth request runs in the fourth."),
+            Reply(6, "The third request needs 6; is there an earlier one?"),
+            Reply(0, "There are three places, and they are taken."),
+        ],
+    ),
+    Prediction(
+        "empty",
+        1 - 64 / 1024,
+        "64 of 1024 slots are used: 15/16 stay empty.",
+        [
+            Reply(lambda a: abs(a - 64 / 1024) < 0.01, "That is the share that is used."),
+            Reply(lambda a: a > 1, "A share is at most 1."),
+        ],
+        0.01,
+    ),
+    Prediction(
+        "rows",
+        40,
+        "Each text has its four drafts and the token before them: 8 x 5.",
+        [
+            Reply(32, "Each text also has the token before its drafts."),
+            Reply(5, "That is one text; there are eight."),
+            Reply(8, "That is plain decoding."),
         ],
     ),
 ]
@@ -78,6 +120,61 @@ def _always_all(text: str, stop: str) -> int:
 def _first_letter(text: str, stop: str) -> int:
     at = text.rfind(stop[0])
     return len(text) - at if at >= 0 else 0
+
+
+def lockstep(accepted: list[list[int]]) -> int:
+    return sum(min(step) + 1 for step in accepted)
+
+
+def ends(steps: list[int], places: int) -> list[int]:
+    free = [0] * places
+    ended = []
+    for count in steps:
+        place = free.index(min(free))
+        free[place] += count
+        ended.append(free[place])
+    return ended
+
+
+def _fixed_batches(steps: list[int], places: int) -> list[int]:
+    ended, start = [], 0
+    for first in range(0, len(steps), places):
+        batch = steps[first : first + places]
+        ended += [start + count for count in batch]
+        start += max(batch)
+    return ended
+
+
+def _own_place(steps: list[int], places: int) -> list[int]:
+    return [sum(steps[i % places : i + 1 : places]) for i in range(len(steps))]
+
+
+def _shortest_first(steps: list[int], places: int) -> list[int]:
+    order = sorted(range(len(steps)), key=lambda i: steps[i])
+    ended = ends([steps[i] for i in order], places)
+    return [ended[order.index(i)] for i in range(len(steps))]
+
+
+def _begins(steps: list[int], places: int) -> list[int]:
+    return [end - count for end, count in zip(ends(steps, places), steps, strict=True)]
+
+
+def _busiest_place(steps: list[int], places: int) -> list[int]:
+    free, ended = [0] * places, []
+    for count in steps:
+        place = free.index(0) if 0 in free else free.index(max(free))
+        free[place] += count
+        ended.append(free[place])
+    return ended
+
+
+def pages_held(lengths: list[int], shared: int, size: int) -> int:
+    whole = shared // size
+    return whole + sum(-(-length // size) - whole for length in lengths)
+
+
+def _up(slots: int, size: int) -> int:
+    return -(-slots // size)
 
 
 def batch_speedup(alpha: float, gamma: int, c: float, batch: int, ridge: float) -> float:
@@ -196,6 +293,113 @@ STEPS = [
         ],
         ["Try the lengths from long to short: does the text end with `stop[:length]`?",
          "At most len(stop) − 1 characters: the whole stop does not occur."],
+    ),
+    Step(
+        "lockstep",
+        [
+            ([[4, 0], [3, 2]],),
+            ([[2, 1, 3]],),
+            ([[0, 0], [4, 4], [1, 3]],),
+            ([[2], [0]],),
+            ([[4, 0], [0, 4]],),
+            ([],),
+        ],
+        lockstep,
+        [
+            Mistake("All must stay in step: the unluckiest decides, not the luckiest.",
+                    lambda accepted: sum(max(step) + 1 for step in accepted)),
+            Mistake("The target adds one token of its own in every step.",
+                    lambda accepted: sum(min(step) for step in accepted)),
+            Mistake("That is all texts together, each at its own pace; here they stay in step, and it is per text.",
+                    lambda accepted: sum(sum(step) + len(step) for step in accepted)),
+            Mistake("Per text, not for the whole batch.",
+                    lambda accepted: sum(len(step) * (min(step) + 1) for step in accepted)),
+            Mistake("Another text may be the unluckiest in every step: look at each step by itself.",
+                    lambda accepted: min((sum(texts) + len(texts) for texts in zip(*accepted, strict=True)), default=0)),
+            Mistake("The target's own token comes in every step, not once.",
+                    lambda accepted: sum(min(step) for step in accepted) + 1),
+            Mistake("That is the first text, as if it were alone.",
+                    lambda accepted: sum(step[0] + 1 for step in accepted)),
+            Mistake("Whether all drafts are kept is not the question; count how many all can keep.",
+                    lambda accepted: sum(1 if 0 in step else 2 for step in accepted)),
+        ],
+        ["In one step everyone keeps `min(step)` drafts.",
+         "And one token of the target's own: `min(step) + 1`, summed over the steps."],
+    ),
+    Step(
+        "ends",
+        [
+            ([2, 3], 1),
+            ([3, 1, 2], 2),
+            ([25, 3, 6, 4, 5], 3),
+            ([5, 1, 1, 1, 1], 2),
+            ([4, 6, 1, 1, 7, 2], 2),
+            ([4], 3),
+            ([1, 1, 2, 2, 9, 3, 3, 1], 4),
+            ([], 2),
+        ],
+        ends,
+        [
+            Mistake("That is a fixed batch, which waits for its longest; here the next one joins as soon as a place is free.",
+                    _fixed_batches),
+            Mistake("A request has no place of its own: it takes the one that is free first.", _own_place),
+            Mistake("First come, first served: a short request does not overtake.", _shortest_first),
+            Mistake("That is when each begins; say when it has ended.", _begins),
+            Mistake("There are only so many places: the others wait.", lambda steps, places: list(steps)),
+            Mistake("There are several places: they do not all wait for one another.",
+                    lambda steps, places: ends(steps, 1)),
+            Mistake("Take the place that is free *first*.", _busiest_place),
+            Mistake("One entry for each request, in the order of arrival, not sorted.",
+                    lambda steps, places: sorted(ends(steps, places))),
+            Mistake("Say it for each request, not only for the last.",
+                    lambda steps, places: max(ends(steps, places), default=0)),
+            Mistake("Each one by one step late: a place that is given back after step 3 is taken in step 4, "
+                    "which is the new request's first.",
+                    lambda steps, places: [end + (i >= places) for i, end in enumerate(ends(steps, places))]),
+        ],
+        ["Keep for each place the step after which it is free: `free = [0] * places`.",
+         "The next request takes the place with the smallest entry, and adds its own steps to it."],
+    ),
+    Step(
+        "pages_held",
+        [
+            ([16], 0, 16),
+            ([17], 0, 16),
+            ([20, 40], 16, 16),
+            ([20, 40], 20, 16),
+            ([48, 48, 48], 32, 16),
+            ([33, 50, 64, 41], 33, 8),
+            ([5, 7], 3, 4),
+            ([9, 9, 10], 9, 2),
+            ([100, 12], 0, 10),
+        ],
+        pages_held,
+        [
+            Mistake("A page that is partly filled is a page: round up.",
+                    lambda lengths, shared, size: shared // size
+                    + sum(length // size - shared // size for length in lengths)),
+            Mistake("What all begin with is held once, not by each of them.",
+                    lambda lengths, shared, size: sum(_up(length, size) for length in lengths)),
+            Mistake("Only *whole* pages can be shared: in the one where texts part, each writes something else.",
+                    lambda lengths, shared, size: _up(shared, size)
+                    + sum(_up(length, size) - _up(shared, size) for length in lengths)),
+            Mistake("The common pages are held, too: count them once.",
+                    lambda lengths, shared, size: sum(_up(length, size) - shared // size for length in lengths)),
+            Mistake("Each text begins a page of its own: round up for each, not for all together.",
+                    lambda lengths, shared, size: shared // size
+                    + _up(sum(length - shared // size * size for length in lengths), size)),
+            Mistake("What is behind the *whole* shared pages is the text's own, the rest of the common beginning too.",
+                    lambda lengths, shared, size: shared // size
+                    + sum(_up(length - shared, size) for length in lengths)),
+            Mistake("Pages, not slots.", lambda lengths, shared, size: size * pages_held(lengths, shared, size)),
+            Mistake("Count all texts, not only the longest.",
+                    lambda lengths, shared, size: _up(max(lengths), size)),
+            Mistake("A full last page needs no empty one behind it.",
+                    lambda lengths, shared, size: shared // size
+                    + sum(length // size + 1 - shared // size for length in lengths)),
+        ],
+        ["A text of n slots has n / size pages, rounded up: `-(-n // size)`.",
+         "`shared // size` pages are held once; each text holds the rest of its pages alone."],
     ),
     Step(
         "batch_speedup",

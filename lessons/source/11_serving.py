@@ -2,22 +2,33 @@
 # # 11 · Batches, serving and streaming
 #
 # So far one reader waited for one text. A server has many readers, sends each of them text as it is made, and is judged by how long
-# they wait. In this lesson: why only verified tokens may leave, what is held back and why, how bursts feel to a reader, and why
-# speculation pays less and less as a batch grows.
+# they wait. In this lesson: why only verified tokens may leave, what is held back and why, and how bursts feel to a reader. Then
+# many texts at once, measured in a batch of your own: each goes on at its own pace, they wait for each other, they share memory,
+# and speculation pays less and less as their number grows.
 #
-# About 30 minutes. You need lessons 3 and 6. minispec decodes one sequence at a time; what is said about batches here is computed,
-# not measured, and says so.
+# About 54 minutes. You need lessons 3 and 6.
 
 # %% [markdown]
-# **If you only have ten minutes:** do 11.3 (stop strings) and look at the picture in 11.5.
+# **If you only have ten minutes:** do 11.6 (who waits for whom) and look at the pictures in 11.5 and 11.8.
 
 # %%
+import time
+
 import numpy as np
 
 import minispec
+from minispec.analysis.bench.batches import make_prompts
+from minispec.analysis.bench.together import decode_together
+from minispec.analysis.prompts import bundled_prompts
 from minispec.analysis.timer import interleave
 from minispec.generation.events import Drafted, Emitted, Verified
 from minispec.teaching import Times, begin, explore
+from minispec.viz.plots.batches import (
+    Bar,
+    gantt_figure,
+    pages_figure,
+    ragged_figure,
+)
 from minispec.viz.plots.curves import curves_figure
 
 lesson = begin("11")
@@ -223,14 +234,348 @@ gap.conclude(
 )
 
 # %% [markdown]
-# ## 11.5 · A batch
+# ## 11.5 · Each at its own pace
+#
+# *6 minutes · ●●○*
+#
+# **Why.** A server decodes many texts with one forward per step, so that the weights are read once for all. Some drafts are
+# better than others: in the same step one text gets five tokens and its neighbour one. The batch is *ragged*.
+#
+# **Predict.** The obvious way out is to keep all texts in step: everyone keeps as many drafts as the unluckiest. Eight texts draft
+# one token each, and each draft is accepted with probability 0.8. How probable is it that the batch keeps its drafts?
+
+# %%
+lesson.predict("in_step", 0.17)
+
+# %%
+names = ["story", "code", "sum", "fox"]
+openings = [
+    "Once upon a time there was a little",
+    "def add(a, b):\n    return",
+    "2 + 2 = 4\n3 + 3 =",
+    "The little fox ran into the forest and",
+]
+engine = minispec.Engine(target, max_running=len(openings))
+for i, opening in enumerate(openings):
+    engine.add(
+        opening, draft=draft, gamma=4, seed=i, max_tokens=64, min_tokens=64, top_p=1.0
+    )
+made = engine.run()
+ragged_figure({name: text.steps for name, text in zip(names, made, strict=True)}, 10)
+
+# %% [markdown]
+# **Look.** A column is one forward, with γ + 1 rows for each text. Blue is a draft that was kept, red is the token that the target
+# adds itself, and an empty cell is a row that was computed for nothing. Nobody waits for the unluckiest: each text simply has
+# another length behind the step.
+
+
+# %%
+def lockstep(accepted: list[list[int]]) -> int:
+    """Return how many tokens each text gets if all must stay in step.
+
+    accepted: per step, how many drafts of each text the target accepts. All keep as
+        many as the unluckiest, and then one token of the target's own.
+
+    Example: lockstep([[4, 0], [3, 2]]) is 4
+    """
+    # BEGIN SOLUTION
+    return sum(min(step) + 1 for step in accepted)
+    # END SOLUTION
+
+
+# %%
+lesson.check("lockstep", lockstep)
+
+# %%
+lockstep = lesson.working("lockstep", lockstep)
+shared_steps = min(len(text.steps) for text in made) - 1
+accepted = [
+    [text.steps[k].verdict.num_accepted for text in made] for k in range(shared_steps)
+]
+own_pace = np.mean([sum(step) / len(step) + 1 for step in accepted])
+in_step = lockstep(accepted) / shared_steps
+print(
+    f"tokens per text and step: {own_pace:.2f} at its own pace, {in_step:.2f} in step"
+)
+alone = [
+    minispec.generate(
+        opening,
+        target=target,
+        draft=draft,
+        gamma=4,
+        seed=i,
+        max_tokens=64,
+        min_tokens=64,
+        top_p=1.0,
+    )
+    for i, opening in enumerate(openings)
+]
+assert [text.token_ids for text in alone] == [text.token_ids for text in made]
+assert in_step < own_pace
+
+# %% [markdown]
+# The last lines also compared: each text is, token for token, what it is when it is decoded alone. A row of a forward does not
+# see the others, and minispec's random numbers belong to a request and a position, not to a batch.
+
+# %% [markdown]
+# ## 11.6 · Who waits for whom
+#
+# *8 minutes · ●●○*
+#
+# **Why.** Answers have different lengths. If a batch begins together and the next one begins when all have ended, three short
+# answers wait for one long one, and their places stay empty. *Continuous batching* lets requests join and leave between any two
+# steps.
+#
+# **Predict.** There are three places. Five requests need 25, 3, 6, 4 and 5 steps, in the order of their arrival, and join as soon
+# as a place is free. After how many steps does the *fourth* begin?
+
+# %%
+lesson.predict("begins", 3)
+
+
+# %%
+def ends(steps: list[int], places: int) -> list[int]:
+    """Return after which step each request has ended.
+
+    All are there from the beginning. Whoever came first takes the place that is free
+    first, and keeps it for as many steps as it needs.
+
+    Example: ends([25, 3, 6, 4, 5], 3) is [25, 3, 6, 7, 11]
+    """
+    # BEGIN SOLUTION
+    free = [0] * places
+    ended = []
+    for count in steps:
+        place = free.index(min(free))
+        free[place] += count
+        ended.append(free[place])
+    return ended
+    # END SOLUTION
+
+
+# %%
+lesson.check("ends", ends)
+
+# %%
+lesson.hint("ends")
+
+# %% [markdown]
+# Now for real: the same requests in both ways. A request of *n* tokens needs one step for its prompt and *n* for its tokens.
+
+# %%
+ends = lesson.working("ends", ends)
+lengths, places = [24, 2, 5, 3, 4, 12, 2, 6], 3
+
+
+def serve(waves: list[list[int]]):
+    """Decode waves of requests, each wave as soon as the last one has ended."""
+    engine = minispec.Engine(target, max_running=places)
+    bars, ended, step, begun = [], {}, 0, time.perf_counter()
+    unseen = [i for wave in waves for i in wave]
+    for wave in waves:
+        for i in wave:
+            number = engine.add(
+                openings[i % 4],
+                draft=None,
+                seed=i,
+                min_tokens=lengths[i],
+                max_tokens=lengths[i],
+            )
+            assert number == i  # requests are numbered as they come
+        unseen = [i for i in unseen if i not in wave]
+        while not engine.is_idle:
+            start = time.perf_counter() - begun
+            alive = {*engine.running, *engine.waiting}
+            decoding = {i for i, e in engine.step() if isinstance(e, Emitted)}
+            end, step = time.perf_counter() - begun, step + 1
+            for i in [*alive, *unseen]:
+                waits = i in unseen or i in engine.waiting
+                state = "waits" if waits else "decodes" if i in decoding else "prompt"
+                bars.append(Bar(f"{i}: {lengths[i]} tokens", start, end, state))
+            now = {*engine.running, *engine.waiting}
+            ended |= dict.fromkeys(alive - now, step)
+    bars.sort(key=lambda bar: int(bar.request.split(":")[0]))
+    return bars, [ended[i] for i in sorted(ended)], engine.run()
+
+
+everyone = list(range(len(lengths)))
+waves = [everyone[i : i + places] for i in range(0, len(everyone), places)]
+serve(waves)  # the very first run is slower than all others
+fixed, fixed_ends, fixed_texts = serve(waves)
+joined, joined_ends, joined_texts = serve([everyone])
+gantt_figure({"fixed batches of three": fixed, "continuous, three places": joined})
+
+# %% [markdown]
+# **Look.** Above, requests 1 and 2 are done early, and their places stay empty until request 0 is done. Below, the next one takes
+# a place in the very next step. Request 0 gains nothing; everyone behind it does. And your `ends` knew each of these steps:
+
+# %%
+assert joined_ends == ends([n + 1 for n in lengths], places)
+assert max(joined_ends) < max(fixed_ends)
+assert [t.token_ids for t in fixed_texts] == [t.token_ids for t in joined_texts]
+print("ended after step, fixed batches:", fixed_ends)
+print("ended after step, continuous:   ", joined_ends)
+print(f"mean {np.mean(fixed_ends):.1f} and {np.mean(joined_ends):.1f} steps")
+
+# %% [markdown]
+# A long prompt is another way to make others wait: its forward has hundreds of rows. So prompts are fed in chunks of 64 tokens
+# beside the tokens that others decode (Agrawal et al. 2023 call it *chunked prefill*).
+
+# %% [markdown]
+# ## 11.7 · Pages
 #
 # *7 minutes · ●●○*
 #
-# **Why.** A server decodes B texts at once: one forward over B rows reads the weights once for all. Up to the ridge (lesson 3) that
-# is free. But the free rows are just what speculation lives on! With B texts a verifying forward has B (γ + 1) rows.
+# **Why.** Every text needs memory for its keys and values, and nobody knows how long it will get. Setting aside a whole context
+# for each is simple, and mostly empty. So the memory is cut into *pages* of 16 slots, and a text takes one when it needs it.
 #
-# In units of one reading of the weights, a forward over m rows takes `max(1, m / ridge)`.
+# **Predict.** The context is 1024 slots, and texts get 64 tokens long. Which share of the memory would stay empty without pages?
+
+# %%
+lesson.predict("empty", 0.94)
+
+
+# %% [markdown]
+# Texts that begin alike, with the same instructions for instance, need these pages only once. Only *whole* pages can be shared:
+# behind the common beginning each text writes something else.
+
+
+# %%
+def pages_held(lengths: list[int], shared: int, size: int) -> int:
+    """Return how many pages texts hold together.
+
+    lengths: of each text, in slots; each begins with the same `shared` slots.
+    size: slots per page
+
+    Example: pages_held([20, 40], 16, 16) is 4
+    """
+    # BEGIN SOLUTION
+    whole = shared // size
+    return whole + sum(-(-length // size) - whole for length in lengths)
+    # END SOLUTION
+
+
+# %%
+lesson.check("pages_held", pages_held)
+
+# %%
+pages_held = lesson.working("pages_held", pages_held)
+instructions = (
+    "This is a story for little children. It is short, it is kind, and it ends well. "
+    "There is a fox in it, and a friend of the fox. This is how it begins. "
+)
+engine = minispec.Engine(target, max_running=4)
+stories = [
+    instructions + opening
+    for opening in ("Once", "One day", "The fox was", "In a small house by the sea")
+]
+for i, story in enumerate(stories):
+    engine.add(
+        story, draft=None, seed=i, max_tokens=200 // (i + 1), min_tokens=200 // (i + 1)
+    )
+    engine.step()
+    engine.step()
+    engine.step()  # its prompt is in, and published, before the next one comes
+for _ in range(20):
+    engine.step()
+slots = {
+    i: len(target.tokenizer.encode(stories[i]))
+    + len(engine.generation(i).token_ids)
+    - 1
+    for i in engine.running
+}  # the newest token is not in the cache yet
+pages_figure({f"text {i}": (engine.pages(i), slots[i]) for i in slots}, 16)
+
+# %%
+tables = [engine.pages(i) for i in slots]
+common = 16 * len(set.intersection(*map(set, tables)))
+held = len({page for table in tables for page in table})
+print(
+    f"{held} pages for texts of {list(slots.values())} slots, {common} of them shared"
+)
+print(f"without sharing {pages_held(list(slots.values()), 0, 16)} pages,", end=" ")
+print(f"without pages {len(slots) * target.n_positions // 16}")
+assert common > 0
+assert held == pages_held(list(slots.values()), common, 16)
+
+# %% [markdown]
+# **Look.** The pages of a text need not lie side by side: it has a table of them, and attention goes through the table. At most
+# the last page of each text is partly empty. Only *verified* tokens may be shared: a drafted token that is rejected later would
+# be a false beginning for others. And before a text writes into a page that others hold, it copies the page.
+
+# %% [markdown]
+# ## 11.8 · What a batch leaves for speculation
+#
+# *10 minutes · ●●●*
+#
+# **Why.** One forward over B texts reads the weights once for all. Up to the ridge (lesson 3) its rows are free. But the free rows
+# are just what speculation lives on!
+#
+# **Predict.** Eight texts draft γ = 4 tokens each. How many rows has the forward that verifies them?
+
+# %%
+lesson.predict("rows", 40)
+
+# %% [markdown]
+# Measure it: the same texts plainly and with drafts, in turns, in batches of 1 to 16, greedily. *Goodput* is emitted tokens per
+# second, of all texts together; rejected drafts do not count.
+
+# %%
+sizes, gammas = [1, 2, 4, 8, 16], {"plain": 0, "γ = 2": 2, "γ = 4": 4}
+texts = make_prompts(target, bundled_prompts(), max(sizes), 64)
+decoded = {(size, name): [] for size in sizes for name in gammas}
+
+
+def goodput(size: int, name: str) -> float:
+    """Decode `size` texts together, and return tokens per second."""
+    run = decode_together(target, draft, texts[:size], gammas[name], 24)
+    decoded[size, name].append(run)
+    return run.tokens_per_s
+
+
+for name in gammas:
+    goodput(1, name)  # the very first runs are slower than all others
+    decoded[1, name].clear()
+measured = interleave(
+    {
+        f"{size} {name}": (lambda s=size, n=name: goodput(s, n))
+        for size, name in decoded
+    },
+    3,
+)
+tokens_per_s = {
+    name: [float(np.median(measured[f"{size} {name}"])) for size in sizes]
+    for name in gammas
+}
+curves_figure(
+    [float(np.log2(size)) for size in sizes],
+    tokens_per_s,
+    "log₂ of the batch size, measured here",
+    "tokens per second, all texts",
+)
+
+# %%
+times = Times({name: [1 / speed for speed in runs] for name, runs in measured.items()})
+speedups = {
+    name: [
+        s / p for s, p in zip(tokens_per_s[name], tokens_per_s["plain"], strict=True)
+    ]
+    for name in ("γ = 2", "γ = 4")
+}
+for size, two, four in zip(sizes, *speedups.values(), strict=True):
+    print(f"{size:2} texts: γ = 2 {two:.2f}x, γ = 4 {four:.2f}x plain decoding")
+for size in sizes:  # what was drafted, and in which company, changes no text
+    runs = [run for name in gammas for run in decoded[size, name]]
+    assert len({tuple(t.token_ids for t in run.generations) for run in runs}) == 1
+times.conclude(
+    f"γ = 4 makes one text {speedups['γ = 4'][0]:.2f} times as fast, and "
+    f"{sizes[-1]} texts {speedups['γ = 4'][-1]:.2f} times",
+    possible=speedups["γ = 4"][0] > speedups["γ = 4"][-1],
+)
+
+# %% [markdown]
+# Can you tell beforehand where it stops to pay? In units of one reading of the weights, a forward over m rows takes
+# `max(1, m / ridge)`, and with B texts a verifying forward has B (γ + 1) rows.
 
 
 # %%
@@ -258,8 +603,40 @@ def batch_speedup(
 # %%
 lesson.check("batch_speedup", batch_speedup)
 
+# %% [markdown]
+# Put in what this machine has: the ridge from plain decoding of one text and of sixteen, α and c from the speculative runs of
+# one text. The batches between have not been looked at.
+
 # %%
 batch_speedup = lesson.working("batch_speedup", batch_speedup)
+step_s = {size: size / tokens_per_s["plain"][i] for i, size in enumerate(sizes)}
+ridge = sizes[-1] * step_s[1] / step_s[sizes[-1]]
+one = [text.metrics for run in decoded[1, "γ = 4"] for text in run.generations]
+alpha = sum(m.num_accepted_tokens for m in one) / sum(
+    m.num_evaluated_tokens for m in one
+)
+c = sum(m.draft_s for m in one) / sum(m.num_draft_tokens for m in one) / step_s[1]
+print(f"α = {alpha:.2f}, c = {c:.2f}, a ridge of {ridge:.1f} rows")
+curves_figure(
+    [float(np.log2(size)) for size in sizes],
+    {f"{name}, measured": values for name, values in speedups.items()}
+    | {
+        f"γ = {g}, computed": [
+            batch_speedup(alpha, g, c, size, ridge) for size in sizes
+        ]
+        for g in (2, 4)
+    },
+    "log₂ of the batch size",
+    "speedup",
+    level=1.0,
+)
+
+# %% [markdown]
+# Two straight lines for a forward are a coarse picture of a machine, and the engine's own work for each token is not in it. On a
+# quiet machine they have the shape of what was measured, and cross 1 at about the same batch. And they can be drawn for machines
+# that you do not have:
+
+# %%
 batches = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
 
 
@@ -281,7 +658,8 @@ explore(over_batches, ridge=[8, 64, 300])
 
 # %% [markdown]
 # **Look.** Long drafts are best for one reader, and the first to lose as the batch grows. Beyond the ridge every row is paid for,
-# and a rejected draft is work thrown away. Servers that speculate turn it off under load.
+# and a rejected draft is work thrown away. Servers that speculate turn it off under load; in minispec `gamma="load"` measures what
+# forwards cost in the batch of the moment, and chooses.
 
 # %%
 for ridge in (64, 300):
@@ -292,12 +670,15 @@ for ridge in (64, 300):
     assert max(many.values()) < 1
 
 # %% [markdown]
-# In the code base: `minispec/generation/stopping.py` holds text back, exact to the token; `minispec/theory/batch.py` has 11.5.
+# In the code base: `minispec/generation/stopping.py` holds text back, exact to the token; `minispec/batching/engine.py` decodes
+# together, `minispec/batching/scheduler.py` says who runs, `minispec/model/pages.py` has the pages, and `minispec/theory/batch.py`
+# the formula. `minispec bench --batch 1,2,4,8` measures 11.8 with care. In assignment A6 you write the scheduler.
 
 # %% [markdown]
 # ## References
 #
 # - Yu et al., *Orca: A Distributed Serving System for Transformer-Based Generative Models*, OSDI 2022: batches that change at every step.
+# - Kwon et al., *Efficient Memory Management for Large Language Model Serving with PagedAttention*, SOSP 2023 (arXiv 2309.06180): pages.
 # - Liu et al., *Optimizing Speculative Decoding for Serving Large Language Models Using Goodput*, 2024 (arXiv 2406.14066): less drafting under load.
 # - Pike and Thompson, *Hello World or Καλημέρα κόσμε or こんにちは 世界*, USENIX Winter Conference 1993: UTF-8.
 

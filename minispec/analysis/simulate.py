@@ -116,9 +116,9 @@ class RememberingModel:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._model, name)
 
-    def new_cache(self, rows: int = 1, capacity: int | None = None) -> KVCache:
+    def new_cache(self, capacity: int | None = None) -> KVCache:
         """Return a cache for tokens: one layer, one head, one number per slot."""
-        return KVCache(n_layer=1, n_head=1, head_size=1, capacity=capacity or self._model.n_positions, rows=rows)
+        return KVCache(n_layer=1, n_head=1, head_size=1, capacity=capacity or self._model.n_positions)
 
     def forward(
         self,
@@ -136,7 +136,7 @@ class RememberingModel:
         written = feed.tokens.astype(np.float32)[:, None, None]
         cache.store(0, feed, written, written)
         cache.extend(feed)
-        text, wanted = cache.keys[0, 0, : cache.length(), 0, 0].astype(np.int32), feed.num_logits
+        text, wanted = cache.keys[0, 0, : cache.length, 0, 0].astype(np.int32), feed.num_logits
         keys = [text[:length].tobytes() for length in range(len(text) - wanted + 1, len(text) + 1)]
         if not all(key in self._rows for key in keys):
             prefix = text.tolist()

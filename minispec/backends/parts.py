@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -91,8 +91,8 @@ class Feed:
         How many layers run, from the first on.
     num_logits : int
         Logits are wanted after this many tokens, the last ones.
-    spans : dict of int to (int, int)
-        Of each row, the first slot that the forward fills and the first one behind.
+    span : (int, int)
+        The first slot of the text that the forward fills and the first one behind; of no use where texts are joined.
     """
 
     tokens: Index
@@ -103,7 +103,7 @@ class Feed:
     visible: NDArray[np.bool_] | None
     num_layers: int
     num_logits: int
-    spans: dict[int, tuple[int, int]] = field(default_factory=dict)
+    span: tuple[int, int] = (0, 0)
 
     def places(self, size: int) -> tuple[Index, Index]:
         """Return, for pages of ``size`` slots, the page that each token goes to, and which of its slots."""

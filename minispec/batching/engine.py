@@ -1,9 +1,5 @@
 """The engine: many runs of the one loop, whose asks are answered together.
 
-A step of the engine is a step of every request that decodes. Drafts grow first, token by token, with one forward of a
-draft model for all who ask it. Then the target answers everyone with one forward: each has a draft, an acceptance and
-a length of its own. Requests join and leave between steps (Yu et al. 2022, "Orca").
-
 Nothing that a request emits depends on its company. Its noise has addresses of its own, the loop is the one that runs
 alone, and rows of a forward do not see one another.
 """
@@ -12,58 +8,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from minispec.backends import BACKENDS
-from minispec.backends.base import Array
 from minispec.backends.formats import AUTO
+from minispec.batching.batch import Batch, Watch
+from minispec.batching.models import Occupancy, SharedModels
 from minispec.batching.scheduler import Scheduler
-from minispec.control.load import Load, LoadGamma, RowTimes
+from minispec.control.load import LoadGamma
 from minispec.drafters import Drafter
-from minispec.drafters.build import load_draft
-from minispec.drafters.layerskip import AskLayers
 from minispec.errors import OptionError
-from minispec.generation.events import Event, Finished, Prefilled
+from minispec.generation.events import Event
 from minispec.generation.open import open_stream
 from minispec.generation.options import Options
-from minispec.generation.prepare import check_together, find_setting
 from minispec.generation.result import Generation
-from minispec.generation.stream import Stream
-from minispec.loading import load_model
 from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
-from minispec.model.asks import Ask
 from minispec.model.language_model import LanguageModel
-from minispec.model.paged import PagedModel
-from minispec.model.pages import PAGE_SIZE, OutOfPagesError
-from minispec.model.session import Session, count_shared
-from minispec.model.together import answer_together
+from minispec.model.pages import PAGE_SIZE
 from minispec.noise import Noise
-
-
-@dataclass
-class _Run:
-    """A request: its stream, and the logits that it waits for while it runs."""
-
-    number: int
-    stream: Stream
-    ask: Ask | None = None
-
-    @property
-    def sessions(self) -> list[Session]:
-        """The sessions whose caches hold its text."""
-        drafts: Session | None = getattr(self.stream.drafter, "session", None)
-        return [self.stream.target] if drafts is None else [self.stream.target, drafts]
-
-    @property
-    def prefills(self) -> bool:
-        """Whether it waits for a chunk of its prompt to be fed."""
-        return self.ask is not None and self.ask.num_logits == 0
-
-    @property
-    def verifies(self) -> bool:
-        """Whether it waits for the target as a whole."""
-        return self.ask is not None and self.ask.session is self.stream.target and not isinstance(self.ask, AskLayers)
 
 
 class Engine:
@@ -86,11 +48,6 @@ class Engine:
         Rows of a forward beyond which no second prompt joins it.
     clock : callable
         Seconds.
-
-    Attributes
-    ----------
-    num_forwards, num_rows : int
-        Forwards of the target as a whole, and the tokens fed in them.
 
     Raises
     ------
@@ -123,26 +80,13 @@ class Engine:
         for name, count in (("max_running", max_running), ("page_size", page_size), ("max_rows", max_rows)):
             if count < 1:
                 raise OptionError(f"{name} is {count}; it must be at least 1")
-        model = load_model(target, backend, dtype) if isinstance(target, str) else target
-        self._load_settings = find_setting(model, "backend", backend), draft_dtype or dtype
-        self._page_size = min(page_size, model.n_positions)
-        self._num_pages = max_running * self._count_pages(model.n_positions)
-        if kv_memory is not None:
-            self._num_pages = self._count_affordable(model, kv_memory)
-        self._shared: dict[str | LanguageModel, PagedModel] = {}  # by the name or the model that a caller gives
-        self.target = self._share(model)
+        self._models = SharedModels(
+            target, backend, dtype, draft_dtype, num_texts=max_running, kv_memory=kv_memory, page_size=page_size
+        )
+        self.target = self._models.target
         self._scheduler = Scheduler(max_running, max_rows)
-        self._runs: dict[int, _Run] = {}
-        self._ended: dict[int, Generation] = {}
-        self._told: list[tuple[int, Event]] = []
+        self._batch = Batch(self._models, self._scheduler, clock)
         self._handed_out: tuple[int, Event] | None = None
-        self._watch: Callable[[int, Event], None] | None = None
-        self._blamed: int | None = None
-        self._num_added = 0
-        self._clock = clock
-        self._load_now = Load()
-        self.num_forwards = 0
-        self.num_rows = 0
 
     def add(
         self,
@@ -172,24 +116,12 @@ class Engine:
             If the request cannot be served, by its options or because it needs more pages than there are.
         """
         if options.get("gamma") == "load":
-            options["gamma"] = LoadGamma(self._load_now)
+            options["gamma"] = LoadGamma(self._batch.load)
         settings = Options(stop=(stop,) if isinstance(stop, str) else tuple(stop), **options)
-        if isinstance(draft, str):
-            check_together(draft, settings)
-            draft = load_draft(draft, self._load)
-        if hasattr(draft, "paged"):
-            draft = self._share(cast("LanguageModel", draft))
-        stream = open_stream(prompt, self.target, draft, settings, load=self._load, noise=noise)
-        needed = self._count_pages(min(self.target.n_positions, len(stream.tokens) + settings.max_tokens))
-        if needed > self._num_pages:
-            raise OptionError(
-                f"the request may need {needed} pages of {self._page_size} slots, and the memory for keys and values "
-                f"holds {self._num_pages}. Give it more, or ask for fewer tokens"
-            )
-        number, self._num_added = self._num_added, self._num_added + 1
-        self._runs[number] = _Run(number, stream)
-        self._scheduler.add(number)
-        return number
+        found = self._models.find_draft(draft, settings)
+        stream = open_stream(prompt, self.target, found, settings, load=self._models.load, noise=noise)
+        self._models.require_room(min(self.target.n_positions, len(stream.tokens) + settings.max_tokens))
+        return self._batch.add(stream)
 
     def cancel(self, number: int) -> Generation:
         """End a request where it is, and return what it has generated.
@@ -199,9 +131,7 @@ class Engine:
         OptionError
             If no request of this number is waiting or running.
         """
-        run = self._find(number)
-        self._leave(run)
-        return self._end(run)
+        return self._batch.cancel(number)
 
     def generation(self, number: int) -> Generation:
         """Return what a request has generated so far.
@@ -211,7 +141,8 @@ class Engine:
         OptionError
             If there is none of this number, or it was forgotten.
         """
-        return self._ended[number] if number in self._ended else self._find(number).stream.generation
+        ended = self._batch.ended
+        return ended[number] if number in ended else self._batch.find(number).stream.generation
 
     def forget(self, number: int) -> None:
         """Drop what is kept of a request that has ended; an engine that runs for days would keep every text.
@@ -221,22 +152,28 @@ class Engine:
         OptionError
             If no request of this number has ended, or it was forgotten before.
         """
-        if number not in self._ended:
+        if self._batch.ended.pop(number, None) is None:
             raise OptionError(f"request {number} is none that has ended. Forget each once, when its last event came")
-        del self._ended[number]
 
     @property
     def blamed(self) -> int | None:
-        """The request whose own work, its sampling or its drafter, raised in the last step; None if nobody's did.
+        """The request whose own work, its sampling or its drafter, raised in the last step: the others lost nothing."""
+        return self._batch.blamed
 
-        The others have lost nothing: cancel this one, and step on.
-        """
-        return self._blamed
+    @property
+    def num_forwards(self) -> int:
+        """Forwards of the target as a whole."""
+        return self._batch.num_forwards
+
+    @property
+    def num_rows(self) -> int:
+        """Tokens fed in them."""
+        return self._batch.num_rows
 
     @property
     def is_idle(self) -> bool:
         """Whether every request has ended, and all that happened was told."""
-        return not self._runs and not self._told
+        return not self._batch.members and not self._batch.told
 
     @property
     def waiting(self) -> tuple[int, ...]:
@@ -248,40 +185,36 @@ class Engine:
         """Requests that have a place, the oldest first."""
         return tuple(self._scheduler.running)
 
+    def pages(self, number: int) -> tuple[int, ...]:
+        """Return the target's pages that hold a request's text, in the order of the text."""
+        return self._batch.find(number).pages
+
     @property
     def num_preemptions(self) -> int:
         """How often a request had to make room for others."""
         return self._scheduler.num_preemptions
 
     @property
-    def num_slots(self) -> int:
-        """Slots of the target's pages."""
-        return self._num_pages * self._page_size
-
-    @property
-    def num_held_slots(self) -> int:
-        """Slots of the target's pages that are taken."""
-        pool = self.target.pool
-        return 0 if pool is None else (pool.num_pages - pool.num_free) * self._page_size
-
-    @property
-    def num_used_slots(self) -> int:
-        """Tokens in the target's caches; one that two texts share counts twice."""
-        return sum(self._runs[number].stream.target.length for number in self._scheduler.running)
+    def occupancy(self) -> Occupancy:
+        """How full the target's pages are."""
+        members = list(self._batch.members.values())  # a copy: this may be asked from another thread
+        used = sum(member.stream.target.length for member in members)  # whoever waits has none
+        return Occupancy(self._models.num_slots, self._models.num_held_slots, used)
 
     def __iter__(self) -> Engine:
         return self
 
     def __next__(self) -> tuple[int, Event]:
         """Return what has happened next, and to which request; stop when all have ended."""
-        if self._told and self._told[0] is self._handed_out:  # the consumer has come back for the next
-            del self._told[0]
+        told = self._batch.told
+        if told and told[0] is self._handed_out:  # the consumer has come back for the next
+            del told[0]
         try:
-            while not self._told:
-                if not self._runs:
+            while not told:
+                if not self._batch.members:
                     raise StopIteration
-                self._step()
-            self._handed_out = self._told[0]
+                self._batch.step()
+            self._handed_out = told[0]
             return self._handed_out
         except BaseException:
             self._handed_out = None  # nothing was: it comes again
@@ -291,9 +224,9 @@ class Engine:
         """Run until all requests have ended; return their results in the order of their numbers."""
         for _ in self:
             pass
-        return [self._ended[number] for number in sorted(self._ended)]
+        return [self._batch.ended[number] for number in sorted(self._batch.ended)]
 
-    def step(self, watch: Callable[[int, Event], None] | None = None) -> list[tuple[int, Event]]:
+    def step(self, watch: Watch | None = None) -> list[tuple[int, Event]]:
         """Take one step with every request that decodes, and feed prompts beside.
 
         An interruption (Ctrl-C) loses nothing: every run is set back to what it has committed, and goes on next time.
@@ -308,161 +241,5 @@ class Engine:
         list of (int, Event)
             What has happened, and to which request.
         """
-        self._watch, self._blamed = watch, None
-        try:
-            self._step()
-        finally:
-            self._watch = None
-        told, self._told = self._told, []
-        return told
-
-    def _step(self) -> None:
-        try:
-            while self._scheduler.admit(self._fits) is not None:
-                pass
-            for number in list(self._scheduler.running):
-                if self._runs[number].ask is None:
-                    self._advance(self._runs[number])
-            self._answer_all()
-        except BaseException:
-            for run in self._runs.values():
-                self._leave(run)
-            for model in self._shared.values():  # a page may have been taken and not yet noted
-                if model.pool is not None:
-                    model.pool.clear()
-            raise
-
-    def _answer_all(self) -> None:
-        """Answer each run until it has taken a step, or a chunk of its prompt is fed."""
-        asking = [run for run in self._runs.values() if run.ask is not None]
-        prompts = [(run.number, len(run.ask.tokens)) for run in asking if run.ask is not None and run.prefills]
-        chosen = self._scheduler.choose_prefills(prompts, len(asking) - len(prompts))
-        active = [run for run in asking if not run.prefills or run.number in chosen]
-        policies = [run.stream.policy for run in asking if not run.prefills]
-        ours = [policy for policy in policies if isinstance(policy, LoadGamma)]
-        self._load_now.begin_step(ours, len(policies) - len(ours))
-        while drafting := [run for run in active if run.ask is not None and not run.verifies]:
-            fed_prompt = [run for run in drafting if run.prefills]
-            self._answer(drafting, self._load_now.draft)
-            active = [run for run in active if not (run in fed_prompt and run.prefills)]
-        verifying = [run for run in active if run.ask is not None]
-        if verifying:
-            self.num_rows += self._answer(verifying, self._load_now.target)
-            self.num_forwards += 1
-
-    def _answer(self, runs: list[_Run], times: RowTimes) -> int:
-        """Answer what these runs ask, as far as memory allows, and note the time; return how many tokens were fed."""
-        answers: list[Array] = []
-        started = self._clock()
-        while runs and not answers:
-            try:
-                answers = answer_together([run.ask for run in runs if run.ask is not None])
-            except OutOfPagesError:
-                victim = self._make_room()
-                runs = [run for run in runs if run is not victim]
-        num_tokens = sum(run.ask.num_tokens for run in runs if run.ask is not None)
-        if runs:  # else everyone who asked had to make room
-            times.add(num_tokens, self._clock() - started)
-        for run, logits in zip(runs, answers, strict=True):
-            self._advance(run, logits)
-        return num_tokens
-
-    def _make_room(self) -> _Run:
-        """Take the pages of the youngest run; it will feed its text again."""
-        running = self._scheduler.running
-        if len(running) == 1:
-            raise OptionError(
-                f"request {running[0]} needs more than the {self._num_pages} pages of {self._page_size} slots that the "
-                "memory for keys and values holds. Give it more, or ask for fewer tokens"
-            )
-        victim = self._runs[self._scheduler.preempt()]
-        self._leave(victim)
-        return victim
-
-    def _advance(self, run: _Run, logits: Array | None = None) -> None:
-        """Go on until the run waits for logits again, or ends; note what happens on the way."""
-        self._blamed = run.number
-        self._go_on(run, logits)
-        self._blamed = None
-
-    def _go_on(self, run: _Run, logits: Array | None) -> None:
-        run.ask = None
-        while run.ask is None:
-            try:
-                happened = run.stream.advance(logits)
-            except StopIteration:
-                self._end(run)
-                return
-            logits = None
-            if isinstance(happened, Ask):
-                run.ask = happened
-                return
-            self._told.append((run.number, happened))
-            if self._watch is not None:
-                self._watch(run.number, happened)
-            if isinstance(happened, (Prefilled, Finished)):
-                self._publish(run)
-            if isinstance(happened, Finished):
-                self._free(run)
-
-    def _find(self, number: int) -> _Run:
-        if number not in self._runs:
-            numbers = f"; numbers were given up to {self._num_added - 1}" if self._num_added else ""
-            raise OptionError(f"no request {number} is waiting or running{numbers}. Give one that add returned")
-        return self._runs[number]
-
-    def _end(self, run: _Run) -> Generation:
-        self._ended[run.number] = run.stream.generation
-        self._scheduler.remove(run.number)
-        del self._runs[run.number]
-        return self._ended[run.number]
-
-    def _leave(self, run: _Run) -> None:
-        """Set a run back to what it has committed, and give its pages back."""
-        run.ask = None
-        run.stream.close(delivered=any(event is run.stream.last_event for _, event in self._told))
-        self._free(run)
-
-    def _free(self, run: _Run) -> None:
-        """Give the pages of a run back."""
-        for session in run.sessions:
-            session.rollback(0)
-
-    def _publish(self, run: _Run) -> None:
-        """Let others that begin alike share what the caches hold of the committed text."""
-        committed = run.stream.tokens
-        for session in run.sessions:
-            session.cache.publish(committed[: count_shared(session.tokens, committed)])
-
-    def _fits(self, number: int) -> bool:
-        """Return whether the pages for a request's text are free, and one more if it is not alone."""
-        pool = self.target.pool
-        needed = self._count_pages(len(self._runs[number].stream.tokens)) + bool(self._scheduler.running)
-        return pool is not None and pool.num_free >= min(needed, self._num_pages)
-
-    def _count_pages(self, num_slots: int) -> int:
-        return -(-num_slots // self._page_size)
-
-    def _count_affordable(self, model: LanguageModel, kv_memory: int) -> int:
-        cache = model.new_cache(capacity=self._page_size)
-        page = int(cache.keys.nbytes + cache.values.nbytes)
-        if kv_memory < page:
-            raise OptionError(
-                f"kv_memory is {kv_memory} bytes; one page of {self._page_size} slots of {model.name} takes {page}. "
-                "Give it more"
-            )
-        return kv_memory // page
-
-    def _share(self, model: LanguageModel) -> PagedModel:
-        """Return a model whose caches share pages, the same for all who give this one."""
-        if not hasattr(model, "paged"):
-            raise OptionError(f"{model.name} has no pages; give a GPT-2 or a table")
-        if model not in self._shared:
-            self._shared[model] = cast("PagedModel", model).paged(self._num_pages, self._page_size)
-        return self._shared[model]
-
-    def _load(self, name: str) -> PagedModel:
-        """Load a draft model, once for all requests."""
-        if name not in self._shared:
-            self._shared[name] = self._share(load_model(name, *self._load_settings))
-        return self._shared[name]
+        self._batch.step(watch)
+        return self._batch.take_told()

@@ -54,6 +54,10 @@ class Scheduler:
         """Forget a request that has ended or was cancelled."""
         (self.running if request in self.running else self.waiting).remove(request)
 
+    def restart(self, requests: Sequence[int]) -> None:
+        """Let these requests wait, in the order of their numbers, and no others wait or run."""
+        self.waiting, self.running = list(requests), []
+
     def admit(self, fits: Callable[[int], bool]) -> int | None:
         """Let the first waiting request run, and return it, if there is room.
 

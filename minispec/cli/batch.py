@@ -14,15 +14,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from minispec.analysis.measure.run import sweep_library
 from minispec.batching import Engine
-from minispec.batching.lines import (
-    BadLine,
-    Request,
-    Results,
-    add_requests,
-    error_line,
-    read_requests,
-    run_requests,
-)
+from minispec.batching.lines import BadLine, Request, add_requests, read_requests
+from minispec.batching.results import Results, error_line, run_requests
 from minispec.cli.cluster import on_dask
 from minispec.cli.files import check_writable
 from minispec.cli.options import FileName, generation_options, option

@@ -20,8 +20,9 @@ from minispec.backends.base import (
     NumpyBackend,
 )
 from minispec.errors import InvariantError
-from minispec.model.cache import KVCache
 from minispec.model.forward import layers
+from minispec.model.paged import PagedCache
+from minispec.model.pages import PagePool
 
 Operation = Callable[[Backend, slice], Array]
 """Computes some rows of a fixed problem with a backend."""
@@ -179,7 +180,8 @@ def check_layers(backend: Backend, seed: int = 0) -> None:
     )
     if not backend.fuses(blocks):
         return
-    caches = [KVCache(3, 3, 8, 12, rows=2, backend=backend) for _ in range(2)]
+    pools = [PagePool(3, 3, 8, num_pages=2, page_size=12, backend=backend) for _ in range(2)]
+    caches = [PagedCache(pool, 12) for pool in pools]
     for rows, slots, num_layers, masked in [
         ([0], [0], 3, False),
         ([0, 1, 0, 1], [1, 0, 2, 1], 3, False),
@@ -191,7 +193,7 @@ def check_layers(backend: Backend, seed: int = 0) -> None:
         feed = Feed(slot_index, slot_index, pages, slot_index, slot_index + 1, visible, num_layers, 0)
         x = normal(len(rows), 24)
 
-        def whole(run: Callable[..., Array], cache: KVCache, x: Array = x, feed: Feed = feed) -> Array:
+        def whole(run: Callable[..., Array], cache: Cache, x: Array = x, feed: Feed = feed) -> Array:
             def compute(cache: Cache, feed: Feed) -> Array:
                 return run(backend, x, blocks, cache, feed, lambda layer: 0.3 / (layer + 1), "gelu_new")
 

@@ -74,7 +74,7 @@ class LayerSkipDrafter(ChainDrafter):
 
     def next_probs(self, prefix: list[int]) -> Asks[Probs]:
         """Feed the first layers what they lack."""
-        fed = int(self._target.cache.lengths[0, 0])
+        fed = self._target.cache.lengths[0]
         logits = yield AskLayers(self._target, prefix[fed:], num_logits=1, k=self.k)
         probs: Probs = self.sampler(logits, prefix)[0]
         return probs

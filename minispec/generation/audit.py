@@ -98,7 +98,7 @@ def audit_step(transcript: Transcript, target: TreeSession, other_forwards: int)
     forwards = target.num_forwards - other_forwards
     checks = {
         "the target's cache holds all committed tokens but the last": target.tokens == tokens[:-1],
-        "the cache is as long as the session": target.cache.length() == target.length,
+        "the cache is as long as the session": target.cache.length == target.length,
         "one target forward per step": forwards == len(transcript.steps),
         "every token has a source": len(step.tokens) == len(step.sources),
         "accepted <= evaluated <= drafted + recovered": (

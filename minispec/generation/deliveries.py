@@ -25,9 +25,10 @@ class Deliveries:
 
     def note(self) -> None:
         """Count the last event as delivered: its reader has come back. To do so again changes nothing."""
-        if isinstance(self.last, Verified):
-            self.num_verified = self.last.step + 1
-        if isinstance(self.last, Emitted):
-            self.num_emitted = self.last.step + 1
-        if isinstance(self.last, Finished):
-            self.finished = True
+        match self.last:
+            case Verified(step=step):
+                self.num_verified = step + 1
+            case Emitted(step=step):
+                self.num_emitted = step + 1
+            case Finished():
+                self.finished = True

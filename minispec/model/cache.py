@@ -24,17 +24,17 @@ from numpy.typing import NDArray
 from minispec.backends.base import Array, Backend, Feed, Index, NumpyBackend
 from minispec.errors import InvariantError
 
+_ONE_PAGE = np.zeros(1, np.int64)
+
 
 class KVCache:
-    """Keys and values of every layer for a few sequences.
+    """Keys and values of every layer for one text.
 
     Parameters
     ----------
     n_layer, n_head, head_size : int
     capacity : int
-        Slots per row, S.
-    rows : int
-        Sequences, B.
+        Slots, S.
     backend : Backend, optional
         Where keys and values live; in NumPy arrays by default.
     dtype : str
@@ -42,10 +42,10 @@ class KVCache:
 
     Attributes
     ----------
-    keys, values : ndarray of shape (L, B, S, H, D)
-        A row is one page of S slots here; :class:`minispec.model.paged.PagedCache` cuts it into small ones.
-    lengths : ndarray of shape (L, B), int64
-        Slots in use, per layer: a self-draft's first layers may run ahead of the rest.
+    keys, values : ndarray of shape (L, 1, S, H, D)
+        One page of S slots here; :class:`minispec.model.paged.PagedCache` has many small ones.
+    lengths : list of int, length L
+        Slots in use, per layer: a self-draft's first layers may run ahead of the rest, and none falls behind it.
     recordings : dict
         The backend's own notes about forwards over this cache.
     """
@@ -56,30 +56,31 @@ class KVCache:
         n_head: int,
         head_size: int,
         capacity: int,
-        rows: int = 1,
         *,
         backend: Backend | None = None,
         dtype: str = "float32",
     ) -> None:
         self._backend = backend or NumpyBackend()
-        shape = (n_layer, rows, capacity, n_head, head_size)
+        shape = (n_layer, 1, capacity, n_head, head_size)
         self.keys: Array = self._backend.zeros(shape, dtype)
         self.values: Array = self._backend.zeros(shape, dtype)
         self.recordings: dict[Any, Any] = {}
-        self.lengths: Index = np.zeros((n_layer, rows), np.int64)
+        self.lengths = [0] * n_layer
 
     @property
     def capacity(self) -> int:
-        """Slots per row."""
+        """Slots that a text may fill."""
         return int(self.keys.shape[2])
 
-    def length(self, row: int = 0) -> int:
-        """Return how many slots of ``row`` every layer has filled."""
-        return int(self.lengths[:, row].min())
+    @property
+    def length(self) -> int:
+        """Slots that every layer has filled."""
+        return self.lengths[-1]
 
-    def pages(self, row: int = 0) -> Index:
-        """Return the pages that the text of ``row`` lies in, in order."""
-        return np.array([row])
+    @property
+    def pages(self) -> Index:
+        """The pages that the text lies in, in order."""
+        return _ONE_PAGE
 
     def adopt(self, tokens: Sequence[int]) -> int:
         """Take up what other texts that begin like ``tokens`` left to share, and return how many tokens that is."""
@@ -91,20 +92,18 @@ class KVCache:
     def feed(
         self,
         tokens: Sequence[int],
-        row: int = 0,
         *,
         positions: Sequence[int] | None = None,
         visible: NDArray[np.bool_] | None = None,
         num_layers: int | None = None,
         num_logits: int | None = None,
     ) -> Feed:
-        """Give each of T tokens the next free slot of ``row``, and say what it sees.
+        """Give each of T tokens the next free slot, and say what it sees.
 
         Parameters
         ----------
         tokens, positions : sequence of int
             A token's position in the text is its slot unless given.
-        row : int
         visible : ndarray of shape (T, S), bool, optional
             Which slots each token attends to, itself included; by default every slot up to its own.
         num_layers, num_logits : int, optional
@@ -113,13 +112,13 @@ class KVCache:
         Raises
         ------
         InvariantError
-            If the row has no room, the mask lacks columns, or a count is out of range.
+            If there is no room, the mask lacks columns, or a count is out of range.
         """
         count, depth = len(tokens), len(self.lengths) if num_layers is None else num_layers
         wanted = count if num_logits is None else num_logits
         if not 0 < depth <= len(self.lengths) or not 0 <= wanted <= count:
             raise InvariantError(f"cannot run {num_layers} layers and return {num_logits} logits of {count} tokens")
-        first = int(self.lengths[depth - 1, row])
+        first = self.lengths[depth - 1]
         last = first + count
         if last > self.capacity:
             raise InvariantError(f"{count} tokens need slot {last - 1} of a cache of {self.capacity}")
@@ -129,13 +128,13 @@ class KVCache:
         return Feed(
             tokens=np.asarray(tokens, np.int64),
             positions=slots if positions is None else np.asarray(positions, np.int64),
-            pages=self._ready(row, first, last)[None].repeat(count, axis=0),
+            pages=self._ready(first, last)[None].repeat(count, axis=0),
             slots=slots,
             ends=slots + 1 if visible is None else np.full(count, last),
             visible=visible,
             num_layers=depth,
             num_logits=wanted,
-            spans={row: (first, last)},
+            span=(first, last),
         )
 
     def store(self, layer: int, feed: Feed, keys: Array, values: Array) -> None:
@@ -150,17 +149,16 @@ class KVCache:
         Raises
         ------
         InvariantError
-            If a row was set back since the feed was made: slots in between would hold nothing.
+            If the cache was set back since the feed was made: slots in between would hold nothing.
         """
-        lengths = self.lengths[: feed.num_layers]
-        for row, (first, _) in feed.spans.items():
-            if first > lengths[-1, row]:  # the first layers hold no less
-                raise InvariantError(f"slots from {first} on leave a gap behind the {lengths[-1, row]} of row {row}")
-        for row, (_, end) in feed.spans.items():
-            np.maximum(lengths[:, row], end, out=lengths[:, row])
+        first, last = feed.span
+        ran = self.lengths[: feed.num_layers]
+        if first > ran[-1]:
+            raise InvariantError(f"slots from {first} on leave a gap behind the {ran[-1]} that are filled")
+        self.lengths[: len(ran)] = [max(length, last) for length in ran]
 
-    def rollback(self, length: int, row: int = 0) -> None:
-        """Keep at most the first ``length`` slots of ``row``, in every layer.
+    def rollback(self, length: int) -> None:
+        """Keep at most the first ``length`` slots, in every layer.
 
         Raises
         ------
@@ -169,10 +167,11 @@ class KVCache:
         """
         if length < 0:
             raise InvariantError(f"cannot roll a cache back to length {length}")
-        np.minimum(self.lengths[:, row], length, out=self.lengths[:, row])
+        if self.lengths[0] > length:
+            self.lengths = [min(filled, length) for filled in self.lengths]
 
-    def keep(self, slots: Sequence[int] | NDArray[np.int64], row: int = 0) -> None:
-        """Keep only these slots of ``row``, in this order, moved to the front.
+    def keep(self, slots: Sequence[int] | NDArray[np.int64]) -> None:
+        """Keep only these slots, in this order, moved to the front.
 
         Raises
         ------
@@ -180,20 +179,20 @@ class KVCache:
             If the slots are not strictly increasing or not all filled.
         """
         kept = np.asarray(slots, np.int64)
-        if np.any(np.diff(kept) <= 0) or (len(kept) and (kept[0] < 0 or kept[-1] >= self.length(row))):
-            raise InvariantError(f"cannot keep slots {kept.tolist()} of {self.length(row)}")
+        if np.any(np.diff(kept) <= 0) or (len(kept) and (kept[0] < 0 or kept[-1] >= self.length)):
+            raise InvariantError(f"cannot keep slots {kept.tolist()} of {self.length}")
         moved = np.flatnonzero(kept != np.arange(len(kept)))  # the others lie where they belong
-        sources, targets = (self._number(row, slots) for slots in (kept[moved], moved))
+        sources, targets = (self._number(slots) for slots in (kept[moved], moved))
         for array in (self.keys, self.values):
             self._backend.move(array, sources, targets)
-        self.lengths[:, row] = len(kept)
+        self.lengths = [len(kept)] * len(self.lengths)
 
-    def _number(self, row: int, slots: Index) -> Index:
-        """Return the numbers of a row's slots among all slots of the cache."""
-        pages, size = self.pages(row), self.keys.shape[2]
+    def _number(self, slots: Index) -> Index:
+        """Return the numbers of the text's slots among all slots of the memory."""
+        pages, size = self.pages, self.keys.shape[2]
         numbers: Index = pages[slots // size] * size + slots % size
         return numbers
 
-    def _ready(self, row: int, first: int, last: int) -> Index:
-        """Return the pages of a row, ready to be written from slot ``first`` to before slot ``last``."""
-        return self.pages(row)
+    def _ready(self, first: int, last: int) -> Index:
+        """Return the pages, ready to be written from slot ``first`` to before slot ``last``."""
+        return self.pages

@@ -74,17 +74,16 @@ class GPT2:
         """Number of parameters."""
         return num_parameters(self.config)
 
-    def new_cache(self, rows: int = 1, capacity: int | None = None) -> KVCache:
+    def new_cache(self, capacity: int | None = None) -> KVCache:
         """Return an empty cache, by default for the whole context."""
         config = self.config
-        if self.pool is not None and rows == 1 and capacity is None:
+        if self.pool is not None and capacity is None:
             return PagedCache(self.pool, config.n_positions)
         return KVCache(
             n_layer=config.n_layer,
             n_head=config.n_head,
             head_size=config.head_size,
             capacity=capacity or config.n_positions,
-            rows=rows,
             backend=self.backend,
             dtype=self.dtype,
         )
@@ -98,7 +97,7 @@ class GPT2:
         positions: Sequence[int] | None = None,
         visible: NDArray[np.bool_] | None = None,
     ) -> Array:
-        """Feed ``tokens`` to row 0 of ``cache``; see :meth:`minispec.model.cache.KVCache.feed`."""
+        """Feed ``tokens`` to ``cache``; see :meth:`minispec.model.cache.KVCache.feed`."""
         return self.run(cache.feed(tokens, positions=positions, visible=visible, num_logits=num_logits), cache)
 
     def run(self, feed: Feed, cache: FedCache) -> Array:

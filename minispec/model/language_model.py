@@ -48,7 +48,7 @@ class LanguageModel(Protocol):
         """Whether a row's logits have the same bits whatever other rows are computed with it."""
         ...
 
-    def new_cache(self, rows: int = 1, capacity: int | None = None) -> KVCache:
+    def new_cache(self, capacity: int | None = None) -> KVCache:
         """Return an empty cache."""
         ...
 

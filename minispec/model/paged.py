@@ -37,28 +37,29 @@ class PagedCache(KVCache):
         self._backend, self._pool, self._capacity = pool.backend, pool, capacity
         self._table: list[int] = []
         self.keys, self.values, self.recordings = pool.keys, pool.values, pool.recordings
-        self.lengths = np.zeros((len(pool.keys), 1), np.int64)
+        self.lengths = [0] * len(pool.keys)
 
     @property
     def capacity(self) -> int:
         """Longest text, in slots."""
         return self._capacity
 
-    def pages(self, row: int = 0) -> Index:
-        """See :meth:`KVCache.pages`."""
+    @property
+    def pages(self) -> Index:
+        """See :attr:`KVCache.pages`."""
         return np.array(self._table or [0])
 
-    def rollback(self, length: int, row: int = 0) -> None:
+    def rollback(self, length: int) -> None:
         """Keep at most the first ``length`` slots, and give back the pages behind them."""
-        super().rollback(length, row)
-        filled = -(-int(self.lengths.max()) // self._pool.page_size)
+        super().rollback(length)
+        filled = -(-self.lengths[0] // self._pool.page_size)
         while len(self._table) > filled:
             self._pool.give_back(self._table.pop())
 
-    def keep(self, slots: Sequence[int] | Index, row: int = 0) -> None:
+    def keep(self, slots: Sequence[int] | Index) -> None:
         """See :meth:`KVCache.keep`; pages that are left empty are given back."""
-        super().keep(slots, row)
-        self.rollback(len(slots), row)
+        super().keep(slots)
+        self.rollback(len(slots))
 
     def adopt(self, tokens: Sequence[int]) -> int:
         """Take up the pages that others have published of ``tokens``; return how many tokens they hold.
@@ -71,14 +72,14 @@ class PagedCache(KVCache):
         if self._table:
             raise InvariantError("only an empty cache can take up the beginning of another text")
         self._table = self._pool.share(tokens)
-        self.lengths[:] = len(self._table) * self._pool.page_size
-        return int(self.lengths.min())
+        self.lengths = [len(self._table) * self._pool.page_size] * len(self.lengths)
+        return self.length
 
     def publish(self, tokens: Sequence[int]) -> None:
         """Let others take up what this cache holds of ``tokens``, which must be verified: see :class:`PagePool`."""
-        self._pool.publish(tokens[: self.length()], self._table)
+        self._pool.publish(tokens[: self.length], self._table)
 
-    def _ready(self, row: int, first: int, last: int) -> Index:
+    def _ready(self, first: int, last: int) -> Index:
         """See :meth:`KVCache._ready`; takes pages, and copies those that others share before they are written to."""
         size = self._pool.page_size
         while len(self._table) * size < last:
@@ -86,7 +87,7 @@ class PagedCache(KVCache):
         for i in range(first // size, -(-last // size)):
             if self._pool.is_shared(self._table[i]):
                 self._copy(i)
-        return self.pages()
+        return self.pages
 
     def _copy(self, i: int) -> None:
         """Put a page of our own in the place of a shared one."""

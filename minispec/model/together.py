@@ -44,7 +44,7 @@ def answer_together(asks: Sequence[Ask]) -> list[Array]:
     for members in groups.values():
         caches, parts = [asks[i].session.cache for i in members], [feeds[i] for i in members]
         model = asks[members[0]].session.model
-        logits = model.run(join(parts), caches[0] if len(caches) == 1 else _Together(caches, parts))
+        logits = model.run(join(parts), caches[0] if len(caches) == 1 else JoinedCaches(caches, parts))
         firsts = np.cumsum([0, *(part.num_logits for part in parts)])
         for i, first, last in zip(members, firsts, firsts[1:], strict=False):
             answers[i] = logits[first:last]
@@ -70,7 +70,7 @@ def join(feeds: Sequence[Feed]) -> Feed:
         ends=ends,
         visible=visible,
         num_logits=sum(feed.num_logits for feed in feeds),
-        spans={},
+        span=(0, 0),
     )
     # All are wanted in a step without prompts, which is nearly every step: nothing is moved then.
     return joined if joined.num_logits == len(joined.tokens) else _wanted_last(joined, feeds)
@@ -101,7 +101,7 @@ def _stack(parts: Sequence[np.ndarray]) -> np.ndarray:
     return stacked
 
 
-class _Together:
+class JoinedCaches:
     """Several caches with one memory, as one forward sees them.
 
     Parameters

@@ -68,11 +68,11 @@ class TableModel:
             self._table[key] = generator.dirichlet([self._concentration] * self.vocab_size)
         return self._table[key]
 
-    def new_cache(self, rows: int = 1, capacity: int | None = None) -> KVCache:
+    def new_cache(self, capacity: int | None = None) -> KVCache:
         """Return a cache of one layer and one head: a slot's key is its token, its value the token's position."""
-        if self.pool is not None and rows == 1 and capacity is None:
+        if self.pool is not None and capacity is None:
             return PagedCache(self.pool, self.n_positions)
-        return KVCache(n_layer=1, n_head=1, head_size=1, capacity=capacity or self.n_positions, rows=rows)
+        return KVCache(n_layer=1, n_head=1, head_size=1, capacity=capacity or self.n_positions)
 
     def paged(self, num_pages: int, page_size: int = PAGE_SIZE) -> TableModel:
         """Return this model with caches that share a pool of pages."""

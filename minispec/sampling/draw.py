@@ -9,6 +9,9 @@ batch-invariant backend this is what makes greedy speculative text *equal* to pl
 
 from __future__ import annotations
 
+import functools
+from types import ModuleType
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -38,11 +41,16 @@ def distribution(logits: NDArray[np.floating], params: SamplingParams) -> NDArra
     -----
     Slow twin: :func:`minispec.sampling.processors.distribution`.
     """
-    from minispec.sampling import _kernels  # imports Numba, which takes a moment
-
     probs = np.array(logits, np.float64, order="C")  # one memory layout, one compiled body
-    with np.errstate(over="ignore"):  # for kernels that are not compiled: a tiny temperature may give exp(-inf)
-        broken = _kernels.distribution(probs, params.temperature, params.top_k, params.top_p, params.min_p)
+    broken = _load_kernels().distribution(probs, params.temperature, params.top_k, params.top_p, params.min_p)
     if broken >= 0:
         raise InvariantError(f"the largest logit is {logits[broken].max()}; the model's numbers have overflowed")
     return probs
+
+
+@functools.cache
+def _load_kernels() -> ModuleType:
+    """Import the loops, and with them Numba, which takes a moment."""
+    from minispec.sampling import _kernels
+
+    return _kernels

@@ -56,12 +56,16 @@ class Metrics:
         self._gauge("num_requests_running", "Choices that are decoded now.", lambda: len(engine.running))
         self._gauge("num_requests_waiting", "Choices that wait.", lambda: len(engine.waiting))
         self._gauge("kv_cache_usage_perc", "Share of the slots for keys and values that is taken, 0 to 1.",
-                    lambda: engine.num_held_slots / engine.num_slots)  # fmt: skip
+                    lambda: engine.occupancy.num_held / engine.occupancy.num_slots)  # fmt: skip
         self._gauge("num_preemptions", "How often a request had to make room.", lambda: engine.num_preemptions)
 
     def _gauge(self, name: str, help_: str, read: Callable[[], float]) -> None:
         gauge = Gauge(f"minispec:{name}", help_, ("model_name",), registry=self.registry)
         gauge.labels(self._model).set_function(read)
+
+    def watch_faults(self, read: Callable[[], int]) -> None:
+        """Show how many steps have failed."""
+        self._gauge("num_faults", "Steps of the engine that failed, each with a line in the log.", read)
 
     def watch_rollout(self, rollout: Rollout) -> None:
         """Show the canary's share, and how its seconds per token compare with the baseline's."""

@@ -120,6 +120,7 @@ class Service:
         self._default = default_speculation(settings)
         self._baseline = complete(Speculative(draft=settings.baseline), settings)
         self.rollout = rollout
+        metrics.watch_faults(lambda: worker.num_faults)
         if rollout is not None:
             metrics.watch_rollout(rollout)
         self._shadow = Shadow(settings.shadow, worker, self._note_shadow)

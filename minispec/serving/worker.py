@@ -85,6 +85,11 @@ class Worker:
     ----------
     engine : Engine
         Nobody else may use it from now on.
+
+    Attributes
+    ----------
+    num_faults : int
+        Steps that have failed.
     """
 
     def __init__(self, engine: Engine) -> None:

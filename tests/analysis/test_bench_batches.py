@@ -18,7 +18,7 @@ from minispec.analysis.roofline.batch import over_batches
 from minispec.analysis.roofline.counts import Storage
 from minispec.analysis.roofline.machine import Machine
 from minispec.analysis.roofline.shapes import Shape
-from minispec.batching import Engine
+from minispec.batching.batch import Batch
 from minispec.cli.main import cli
 from minispec.errors import InvariantError, MinispecError, OptionError
 from minispec.loading import load_model
@@ -102,13 +102,13 @@ def test_every_figure_follows_from_the_seconds_of_the_forwards(told) -> None:
 
 def test_overhead_is_what_passes_outside_forwards(told, monkeypatch: pytest.MonkeyPatch) -> None:
     target, draft, clock = told
-    answer = Engine._answer
+    answer = Batch._answer
 
     def slowly(engine, *arguments):
         clock.now += 0.25
         return answer(engine, *arguments)
 
-    monkeypatch.setattr(Engine, "_answer", slowly)
+    monkeypatch.setattr(Batch, "_answer", slowly)
     prompts = make_prompts(target, bundled_prompts(), 2, 5)
     plain, speculative = (
         decode_together(target, draft, prompts, gamma, PLAN.num_tokens, clock=clock) for gamma in (0, 1)

@@ -345,7 +345,7 @@ def test_a_watched_forward_sees_the_context_and_gives_the_same_logits(watch) -> 
     sessions = [model.session(), watched.session()]
     for session in sessions:
         session.prefill([1, 2, 3, 4])
-        assert session.cache.length() == 4
+        assert session.cache.length == 4
     one, other = (session.score([5]) for session in sessions)
     assert one.tobytes() == other.tobytes()
 
@@ -364,9 +364,9 @@ def test_memory_is_that_of_the_arrays(backend: str, dtype: str, tied: bool) -> N
     model = random_model(random_gpt2("numpy", tie_word_embeddings=tied).config, get_backend(backend), dtype)
     shape, storage = Shape.from_config(model.config, "tiny"), storage_of(model.backend, dtype)
     assert weights_bytes(shape, storage) == array_bytes(model.weights)
-    cache = model.new_cache(rows=2, capacity=10)
-    assert cache_bytes(shape, 10, batch=2) == cache.keys.nbytes + cache.values.nbytes
-    assert token_bytes(shape) == (cache.keys.nbytes + cache.values.nbytes) // 20
+    cache = model.new_cache(capacity=10)
+    assert cache_bytes(shape, 10, batch=2) == 2 * (cache.keys.nbytes + cache.values.nbytes)
+    assert token_bytes(shape) == (cache.keys.nbytes + cache.values.nbytes) // 10
 
 
 def test_a_forgotten_array_is_noticed() -> None:

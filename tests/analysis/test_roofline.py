@@ -18,8 +18,11 @@ from minispec.backends.base import Backend
 from minispec.errors import InvariantError, OptionError
 from minispec.model import GPT2Config
 from minispec.model.forward import forward
+from minispec.model.paged import PagedCache
+from minispec.model.pages import PagePool
+from minispec.model.together import JoinedCaches, join
 from minispec.model.weights import num_parameters
-from tests.models import feed_rows, random_gpt2
+from tests.models import random_gpt2
 
 TINY = {"vocab_size": 97, "n_positions": 64, "n_embd": 24, "n_layer": 2, "n_head": 3, "n_inner": 40}
 
@@ -54,21 +57,26 @@ def counted(backend: str, rows_per_row: tuple[int, ...], context: int, num_logit
         model = round_model(model, dtype)
     counter = CountingBackend(model.backend, part_names(model.weights))
     config = model.config
-    cache = CountingCache(config.n_layer, config.n_head, config.head_size, config.n_positions, len(rows_per_row))
-    cache.counter = counter
+    pool = PagePool(config.n_layer, config.n_head, config.head_size, len(rows_per_row), config.n_positions,
+                    backend=model.backend)  # fmt: skip
+    caches = [CountingPages(pool, config.n_positions) for _ in rows_per_row]
+    for cache in caches:
+        cache.counter = counter
 
     def feed(counts: tuple[int, ...], num_logits=None):
-        rows = [row for row, count in enumerate(counts) for _ in range(count)]
-        tokens = [(7 * i) % config.vocab_size for i in range(len(rows))]
-        fed = feed_rows(cache, tokens, rows)
-        wanted = fed if num_logits is None else dataclasses.replace(fed, num_logits=num_logits)
-        return forward(model.weights, config, counter, wanted, cache)
+        feeds = [cache.feed([(7 * i) % config.vocab_size for i in range(count)], num_logits=num_logits)
+                 for cache, count in zip(caches, counts, strict=True)]  # fmt: skip
+        return forward(model.weights, config, counter, join(feeds), JoinedCaches(caches, feeds))
 
     if context:
         feed((context,) * len(rows_per_row))
     counter.counts.clear()
     logits = feed(rows_per_row, num_logits)
     return model, counter.counts, logits
+
+
+class CountingPages(CountingCache, PagedCache):
+    """The cache of one text of several in one memory."""
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

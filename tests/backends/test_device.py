@@ -22,12 +22,14 @@ from minispec.errors import InvariantError, OptionError
 from minispec.generation import stream
 from minispec.loading.memory import check_memory, needed_bytes
 from minispec.model import GPT2Config
+from minispec.model.asks import Ask
 from minispec.model.forward import forward
 from minispec.model.quantize import round_model
+from minispec.model.together import answer_together
 from tests.backends import emulator, fake_cupy
 from tests.backends.fake_cupy import FakeCupy
 from tests.benchmarks import gpu
-from tests.models import bits, feed_rows, random_gpt2
+from tests.models import bits, random_gpt2
 
 pytestmark = pytest.mark.skipif(emulator.COMPILER is None, reason="g++ compiles the emulated card; there is none")
 
@@ -114,20 +116,22 @@ class TestAModel:
         np.testing.assert_allclose(found, random_gpt2("numpy", **fields).logits(tokens), rtol=1e-5, atol=1e-5)
         assert bits(random_gpt2(CupyBackend(FakeCupy(build)), **fields).logits(tokens)) == bits(found)
 
-    def test_trees_rows_and_first_layers(self, backend):
-        """What a chain does not use: a mask, positions that repeat, several rows of a cache, fewer layers."""
+    def test_trees_texts_together_and_first_layers(self, backend):
+        """What a chain does not use: a mask, positions that repeat, pages of several texts, fewer layers."""
         visible = np.tril(np.ones((5, 5), bool))
         visible[4, 3] = False  # siblings
 
         def found(backend):
             model = random_gpt2(backend)
-            parts, tree, many = (model.weights, model.config, model.backend), model.new_cache(), model.new_cache(rows=2)
+            tree, many = model.new_cache(), [model.paged(4, 2).session()]
+            many.append(many[0].model.session())
             yield model.forward([1, 2, 3, 4, 5], tree, positions=[0, 1, 2, 3, 3], visible=visible)
             tree.keep([0, 1, 2, 4])
             yield model.forward([6], tree)
-            yield forward(*parts, feed_rows(many, [7, 8, 9], [1, 0, 1]), many)
-            yield forward(*parts, many.feed([10], 1, num_layers=1), many)
-            assert many.lengths.tolist() == [[1, 3], [1, 2]]
+            yield from answer_together([Ask(many[0], [8], 1), Ask(many[1], [7, 9, 3], 3)])
+            first_layer = many[1].cache.feed([10], num_layers=1)
+            yield forward(model.weights, model.config, model.backend, first_layer, many[1].cache)
+            assert [session.cache.lengths for session in many] == [[1, 1], [4, 3]]
 
         for mine, reference in zip(found(backend), found("numpy"), strict=True):
             np.testing.assert_allclose(mine, reference, rtol=1e-5, atol=1e-5)
@@ -186,7 +190,7 @@ class TestRecordings:
         with pytest.raises(TypeError):
             model.forward([2], cache)
         model.backend.attention = healthy
-        assert cache.length() == 1
+        assert cache.length == 1
         assert bits(model.forward([2], cache)) == bits(chunked(model, [1, 2], [1, 1])[1:])
 
     def test_the_stand_in_refuses_what_cupy_refuses_while_recording(self, build):
@@ -239,7 +243,7 @@ class TestMemory:
     def test_memory_that_runs_out_later_is_said_too(self, build):
         model = random_gpt2(CupyBackend(FakeCupy(build, memory=300_000)))
         with pytest.raises(OptionError, match="GB left, too little"):
-            model.new_cache(rows=100)
+            model.new_cache(capacity=6_400)
 
 
 WRONG = {

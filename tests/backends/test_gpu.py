@@ -91,4 +91,4 @@ def test_greedy_speculative_text_is_plain_greedy_text(cupy):
 def test_memory_that_runs_out_is_said_in_one_line(cupy):
     model = random_gpt2(CupyBackend(cupy), **GPT2_LIKE)
     with pytest.raises(OptionError, match="GB left, too little"):
-        model.new_cache(rows=10_000_000)
+        model.new_cache(capacity=10_000_000_000)

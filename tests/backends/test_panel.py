@@ -19,8 +19,10 @@ from minispec.backends.formats import ITEM_BYTES
 from minispec.backends.panel import PanelBackend
 from minispec.backends.panel.isa import AVX2, AVX512, NEON, choose_isa
 from minispec.errors import InvariantError
+from minispec.model.asks import Ask
 from minispec.model.forward import forward
-from tests.models import bits, feed_rows, random_gpt2
+from minispec.model.together import answer_together
+from tests.models import bits, random_gpt2
 
 pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="without a compiler numba stands in")
 PANEL, NUMBA = get_backend("panel"), get_backend("numba")
@@ -78,25 +80,40 @@ def spelled_out(model):
 def test_one_call_for_all_layers_gives_the_bits_of_its_operations(dtype, threads, monkeypatch):
     monkeypatch.setattr(PanelBackend, "_num_threads", lambda self, rows: threads)
     whole = random_gpt2("panel", dtype=dtype, n_embd=48, n_head=3, n_layer=3, scale_attn_by_inverse_layer_idx=True)
-    caches = [model.new_cache(rows=2) for model in (whole, spelled_out(whole))]
+    caches = [model.new_cache() for model in (whole, spelled_out(whole))]
     generator = np.random.default_rng(0)
     for fed, kwargs in [
         (1, {}),
         (20, {"num_logits": 2}),
-        (9, {"rows": [0, 1, 1, 0, 1, 0, 0, 1, 1]}),
+        (9, {}),
         (4, {"num_layers": 2}),
         (2, {"visible": np.tri(2, 64, 30, dtype=bool)}),
     ]:
         tokens = generator.integers(0, 97, fed).tolist()
         both = []
         for model, cache in zip((whole, spelled_out(whole)), caches, strict=True):
-            feed = feed_rows(cache, tokens, **kwargs) if "rows" in kwargs else cache.feed(tokens, **kwargs)
+            feed = cache.feed(tokens, **kwargs)
             both.append(forward(model.weights, model.config, model.backend, feed, cache))
         assert bits(both[0]) == bits(both[1])
         for cache in caches:
-            cache.rollback(int(cache.lengths[:, 0].min()))
-        for part in ("keys", "values", "lengths"):
+            cache.rollback(cache.length)
+        assert caches[0].lengths == caches[1].lengths
+        for part in ("keys", "values"):
             assert bits(getattr(caches[0], part)) == bits(getattr(caches[1], part))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_texts_together_have_the_bits_of_the_operations_too(threads, monkeypatch):
+    monkeypatch.setattr(PanelBackend, "_num_threads", lambda self, rows: threads)
+    whole = random_gpt2("panel", n_embd=48, n_head=3, n_layer=3)
+    generator, found = np.random.default_rng(0), []
+    tokens = generator.integers(0, 97, (3, 5)).tolist()
+    for model in (whole, spelled_out(whole)):
+        paged = model.paged(12, 4)
+        sessions = [paged.session() for _ in range(3)]
+        asks = [Ask(session, text[: i + 3], i) for i, (session, text) in enumerate(zip(sessions, tokens, strict=True))]
+        found.append([bits(logits) for logits in (*answer_together(asks), paged.pool.keys, paged.pool.values)])
+    assert found[0] == found[1]
 
 
 def test_a_cache_serves_one_stack_of_layers_after_another():

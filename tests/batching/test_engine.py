@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 
 from minispec import generate
 from minispec.batching import Engine, generate_many
-from minispec.batching import engine as engine_module
+from minispec.batching import batch as batch_module
+from minispec.batching import models as models_module
+from minispec.batching.batch import Batch
+from minispec.batching.member import Member
 from minispec.contracts import Enumerator, outcome, slow_law, total_variation
 from minispec.errors import InvariantError, OptionError
 from minispec.generation import Emitted, Finished, Verified, api
@@ -76,8 +79,7 @@ def tellings(events):
 
 def check_memory(engine):
     """All pages are free again, in every pool."""
-    for model in engine._shared.values():
-        assert model.pool.num_free == model.pool.num_pages
+    assert engine._models.all_free
 
 
 class Flaky:
@@ -135,15 +137,15 @@ def check_company(*, data, tables, plan, max_running, page_size, slots, max_rows
         for number, event in engine.step():
             told[number].append(event)
 
-    flaky = Flaky(engine_module.answer_together)
-    with mock.patch.object(engine_module, "answer_together", flaky):
+    flaky = Flaky(batch_module.answer_together)
+    with mock.patch.object(batch_module, "answer_together", flaky):
         for action in plan:
             if action == "add":
                 prompt, drafter, options = data.draw(requests(target.vocab_size, drafts))
                 number = engine.add(prompt, draft=drafter, **options)
                 asked[number], told[number] = (prompt, drafter, options), []
-            elif action == "cancel" and set(asked) - set(cancelled) - set(engine._ended):
-                number = data.draw(st.sampled_from(sorted(set(asked) - set(cancelled) - set(engine._ended))))
+            elif action == "cancel" and set(asked) - set(cancelled) - set(engine._batch.ended):
+                number = data.draw(st.sampled_from(sorted(set(asked) - set(cancelled) - set(engine._batch.ended))))
                 cancelled[number] = engine.cancel(number)
             elif action == "interrupt":
                 flaky.left, flaky.after = data.draw(st.integers(1, 4)), data.draw(st.booleans())
@@ -183,7 +185,7 @@ def test_every_rule_beside_every_draft(rule):
     if rule == "tree":
         drafts.append(TREE)
     loading = {"return_value": DRAFT}
-    with mock.patch.object(engine_module, "load_model", **loading), mock.patch.object(api, "load_model", **loading):
+    with mock.patch.object(models_module, "load_model", **loading), mock.patch.object(api, "load_model", **loading):
         engine = Engine(TARGET, max_running=4, page_size=4, kv_memory=slot_bytes(TARGET) * 4 * 30)
         asked = []
         for i, draft in enumerate(drafts):
@@ -257,7 +259,8 @@ def test_the_law_of_both_rows_together_is_a_product():
 
 
 @pytest.mark.skipif(sys.gettrace() is not None, reason="a tracer (coverage, a debugger) is at work already")
-def test_ctrl_c_at_every_line_loses_nothing_and_tells_nothing_twice():
+@pytest.mark.parametrize("stride", [97, pytest.param(1, marks=pytest.mark.exhaustive)])
+def test_ctrl_c_at_any_line_loses_nothing_and_tells_nothing_twice(stride):
     def new_engine():
         engine = Engine(TABLES[0], max_running=2, page_size=2, kv_memory=slot_bytes(TABLES[0]) * CONTEXT)
         for seed in range(3):
@@ -273,7 +276,7 @@ def test_ctrl_c_at_every_line_loses_nothing_and_tells_nothing_twice():
     told, texts = by_request(events), [essence(engine.generation(i)) for i in range(3)]
     line_number, interrupted = 0, 0
     while True:
-        line_number += 97
+        line_number += stride
         engine, events = new_engine(), []
         if not run_with_interrupt_at(line_number, engine, events):
             break
@@ -350,42 +353,42 @@ def num_differences():
 
 def answers_are_swapped_after_a_departure():
     """Rows that are equally long change places in the first batch that is smaller than the one before."""
-    right, before = engine_module.answer_together, [0]
+    right, before = batch_module.answer_together, [0]
 
     def wrong(asks):
         answers = right(asks)
         shrunk, before[0] = len(asks) < before[0], len(asks)
         return answers[::-1] if shrunk and len({answer.shape for answer in answers}) == 1 else answers
 
-    return mock.patch.object(engine_module, "answer_together", wrong)
+    return mock.patch.object(batch_module, "answer_together", wrong)
 
 
 def a_beginning_is_published_under_another_text():
     """Pages are found by a text whose keys and values they do not hold."""
 
-    def publish(self, run):
-        committed = run.stream.tokens
-        for session in run.sessions:
+    def publish(self):
+        committed = self.stream.tokens
+        for session in self.sessions:
             session.cache.publish([*committed[1:7], committed[0]])
 
-    return mock.patch.object(Engine, "_publish", publish)
+    return mock.patch.object(Member, "publish", publish)
 
 
 def a_preempted_request_loses_its_first_step():
     """It goes on without what its first step emitted."""
-    right = Engine._make_room
+    right = Batch._make_room
 
     def wrong(self):
         victim = right(self)
         del victim.stream._transcript.steps[:1]
         return victim
 
-    return mock.patch.object(Engine, "_make_room", wrong)
+    return mock.patch.object(Batch, "_make_room", wrong)
 
 
 def a_preempted_requests_pages_are_taken_while_it_runs():
     """Its pages are given back, and it believes that they still hold its text."""
-    right = Engine._leave
+    right = Batch._leave
 
     def wrong(self, run):
         kept = [list(session.tokens) for session in run.sessions]
@@ -398,7 +401,7 @@ def a_preempted_requests_pages_are_taken_while_it_runs():
             held.extend(feed)
             session.tokens = tokens
 
-    return mock.patch.object(Engine, "_leave", wrong)
+    return mock.patch.object(Batch, "_leave", wrong)
 
 
 def everyone_has_the_first_ones_noise():

@@ -50,7 +50,7 @@ def test_what_has_ended_is_kept_until_it_is_forgotten():
         with pytest.raises(OptionError, match="none that has ended"):
             engine.forget(number)
     assert engine.run() == []
-    assert engine._ended == {}
+    assert engine._batch.ended == {}
 
 
 @pytest.mark.parametrize("number", [-1, 1, 99])
@@ -104,4 +104,4 @@ def test_who_runs_and_who_waits():
     assert (engine.waiting, engine.running) == (numbers, ())
     engine.step()
     assert (engine.waiting, engine.running) == (numbers[2:], numbers[:2])
-    assert 0 < engine.num_held_slots <= engine.num_slots
+    assert 0 < engine.occupancy.num_held <= engine.occupancy.num_slots

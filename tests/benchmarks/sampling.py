@@ -122,8 +122,8 @@ class FreeModel:
 
     def forward(self, tokens, cache, num_logits=None, *, positions=None, visible=None):
         count = len(tokens) if num_logits is None else num_logits
-        start = int(cache.lengths[0, 0])
-        cache.lengths[:, 0] = start + len(tokens)
+        start = cache.lengths[0]
+        cache.lengths = [start + len(tokens)] * len(cache.lengths)
         return self._rows[np.arange(start + len(tokens) - count, start + len(tokens)) % 16]
 
 

@@ -182,6 +182,18 @@ def test_good_lines_run_beside_bad_ones_if_asked_to(run_here: Run, tmp_path: Pat
     assert (tmp_path / "out.jsonl").read_bytes() == again
 
 
+def test_a_line_ends_where_json_says_it_does(run_here: Run, tmp_path: Path, pair: tuple[str, ...]) -> None:
+    """Not at the separators that ``str.splitlines`` knows besides: a prompt, an id and a text may hold them."""
+    lines = [{"id": "a\u2028b", "prompt": "the\u2028end\x85", "max_tokens": 2}, {"prompt": "them", "max_tokens": 2}]
+    text = "\r\n".join(json.dumps(line, ensure_ascii=False) for line in lines)
+    (tmp_path / "in.jsonl").write_bytes(text.encode())
+    for _ in range(2):  # the second run reads what the first has written
+        done = run_here("batch", "in.jsonl", "-o", "out.jsonl", *pair)
+        assert done.returncode == 0, done.stderr
+    found = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text(encoding="utf-8").split("\n")[:-1]]
+    assert [line["id"] for line in found] == ["a\u2028b", "2"]
+
+
 @pytest.mark.slow
 def test_lines_on_a_dask_cluster_are_those_of_one_process(
     run: Run, tmp_path: Path, requests: str, pair: tuple[str, ...]

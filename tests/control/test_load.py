@@ -9,7 +9,7 @@ import pytest
 
 from minispec import generate
 from minispec.batching import Engine
-from minispec.batching import engine as engine_module
+from minispec.batching import batch as batch_module
 from minispec.control.load import Load, LoadGamma, RowTimes
 from minispec.errors import OptionError
 from minispec.model.pages import OutOfPagesError
@@ -118,12 +118,12 @@ def test_an_engine_speculates_while_it_pays():
             now[0] += draft_s(rows) if drafting else target_s(rows)
             return right(asks)
 
-        with mock.patch.object(engine_module, "answer_together", answer):
+        with mock.patch.object(batch_module, "answer_together", answer):
             for seed in range(size):
                 engine.add([0], draft=draft, gamma="load", max_tokens=40, seed=seed)
             return [len(each.steps) and each.metrics.num_draft_tokens / len(each.steps) for each in engine.run()]
 
-    right = engine_module.answer_together
+    right = batch_module.answer_together
     assert np.mean(run(2)) > 2.0
     assert np.mean(run(96)) < 0.5
 
@@ -139,9 +139,9 @@ def test_a_forward_that_nobody_was_left_for_has_no_time():
             raise OutOfPagesError
         return right(asks)
 
-    right = engine_module.answer_together
+    right = batch_module.answer_together
     noting = mock.patch.object(RowTimes, "add", autospec=True, side_effect=RowTimes.add)
-    with mock.patch.object(engine_module, "answer_together", answer), noting as noted:
+    with mock.patch.object(batch_module, "answer_together", answer), noting as noted:
         engine.add([0], draft=None, max_tokens=6)
         engine.add([0, 1], draft=draft, gamma="load", max_tokens=6)
         assert [len(each.token_ids) for each in engine.run()] == [6, 6]

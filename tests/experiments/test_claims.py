@@ -20,7 +20,6 @@ QUICK = (
     "retraction",
     "domain-acceptance",
     "seventy-billion",
-    "production-gains",
 )
 
 

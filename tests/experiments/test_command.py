@@ -113,9 +113,9 @@ def test_a_name_is_always_run(quick: dict[str, int], tmp_path: Path) -> None:
 
 
 def test_a_real_run_writes_result_and_plot_and_the_report_shows_it(tmp_path: Path) -> None:
-    assert call("run", "production-gains", "--quick", "--results", str(tmp_path)).exit_code == 0
-    assert {path.name for path in tmp_path.iterdir()} == {"production-gains.json", "production-gains.svg", "rules.json"}
-    result = json.loads((tmp_path / "production-gains.json").read_text(encoding="utf-8"))
+    assert call("run", "seventy-billion", "--quick", "--results", str(tmp_path)).exit_code == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"seventy-billion.json", "seventy-billion.svg", "rules.json"}
+    result = json.loads((tmp_path / "seventy-billion.json").read_text(encoding="utf-8"))
     assert result["scale"]["tokens"] == 12
     page = tmp_path / "page.md"
     assert call("report", "--partial", "--results", str(tmp_path), "--write", str(page)).exit_code == 0

@@ -17,7 +17,7 @@ from minispec.experiments.ledger import judge_again, load, load_checked, measure
 from minispec.experiments.seal import RULES, check, register, registered, rule_of, seal
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "claims"
-NAME = "production-gains"
+NAME = "seventy-billion"
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_the_whole_ledger_is_in_order(ledger: Path) -> None:
 
 def test_figures_edited_by_hand_are_refused(ledger: Path) -> None:
     edit(ledger, lambda result: result.update(figures=result["figures"] | {"more": 1}))
-    refused(ledger, r"production-gains\.json was edited")
+    refused(ledger, r"seventy-billion\.json was edited")
     with pytest.raises(InputError, match="edited"):
         judge_again(load(ledger, NAME) or {})
 

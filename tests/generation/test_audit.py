@@ -37,10 +37,10 @@ class ForgetsToGoBack(AuditedSession):
     """Its token list goes back, its cache does not: the next rows land behind stale ones."""
 
     def rollback(self, length: int) -> None:
-        stale = self.cache.length()
+        stale = self.cache.length
         super().rollback(length)
         if self.length:
-            self.cache.lengths[:] = stale
+            self.cache.lengths = [stale] * len(self.cache.lengths)
 
 
 class KeepsOneTooMany(AuditedSession):

@@ -83,7 +83,7 @@ class Rounding(TableModel):
 
     def forward(self, tokens, cache, num_logits=None, **tree):  # type: ignore[no-untyped-def]
         logits = super().forward(tokens, cache, num_logits, **tree)
-        return np.nextafter(logits, np.float32(0.0)) if len(tokens) > 1 and cache.length() < 6 else logits
+        return np.nextafter(logits, np.float32(0.0)) if len(tokens) > 1 and cache.length < 6 else logits
 
 
 def test_the_audit_takes_batch_invariance_at_its_word() -> None:

@@ -67,7 +67,7 @@ def check_caches(stream):
     for session in (stream.target, *([stream.drafter.session] if stream.speculates else [])):
         assert session.tokens == list(stream.tokens[: session.length])
         assert session.length < len(stream.tokens)
-        assert session.cache.length() == session.length
+        assert session.cache.length == session.length
         assert session.cache.keys[0, 0, : session.length, 0, 0].astype(int).tolist() == session.tokens
 
 

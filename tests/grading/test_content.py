@@ -21,7 +21,9 @@ from safetensors.numpy import load_file
 from minispec import theory
 from minispec.analysis.judge import Text, cost_per_token
 from minispec.analysis.simulate import CostModel
+from minispec.batching import Engine
 from minispec.control import FixedGamma
+from minispec.generation.events import Finished
 from minispec.generation.limits import Limits
 from minispec.generation.stopping import Stopper
 from minispec.grading.diagnose import Reference, diagnose
@@ -30,12 +32,13 @@ from minispec.grading.manifest import Assignment, Overlay, load_assignment
 from minispec.grading.observe import Failed, difference, observe, observe_all
 from minispec.grading.subject import LocalSubject
 from minispec.loading import load_model
+from minispec.model.toy import TableModel
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # submissions divide by zero
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-ALL = ("a1", "a2", "a3", "a4", "a5")
-FAST, SLOW = ("a3", "a4"), ("a1", "a2", "a5")
+ALL = ("a1", "a2", "a3", "a4", "a5", "a6")
+FAST, SLOW = ("a3", "a4", "a6"), ("a1", "a2", "a5")
 EVERY_SPEED = [*FAST, *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)]
 
 
@@ -238,6 +241,34 @@ def test_a4s_room_is_the_engines():
             drafts = solution.num_drafts(4, stopper.num_tokens, max_tokens, 2, n_positions)
             assert drafts == min(4, stopper.room - 1)
             stopper.push(5, "plain")
+
+
+@pytest.mark.parametrize(("pages", "max_running"), [(40, 2), (9, 4), (7, 3)])
+def test_a6s_schedule_is_the_engines(pages: int, max_running: int) -> None:
+    """Step for step, until the last request has ended: who runs, who waits, and who is set back."""
+    solution, checks = load("a6", *_source("a6", "solution.py")), load("a6_checks", *_source("a6", "checks.py"))
+    loads = [(0, 4, 9), (1, 3, 3), (2, 4, 14), (3, 2, 12), (4, 4, 6)]  # arrival, prompt, tokens
+    model = TableModel(4, n_positions=64)
+    slot = model.new_cache(capacity=1)
+    memory = 4 * pages * (slot.keys.nbytes + slot.values.nbytes)
+    engine = Engine(model, max_running=max_running, kv_memory=memory, page_size=4, max_rows=999)
+    seen: dict[int, int] = {}
+    for step in range(99):
+        for number, (arrival, prompt, tokens) in enumerate(loads):
+            if arrival == step:  # no prompt fills a page, so none is shared, also not with itself after a setback
+                engine.add([number % 4] * prompt, draft=None, max_tokens=tokens)
+        for number, event in engine.step():
+            if isinstance(event, Finished):
+                seen[number] = step
+        if len(seen) == len(loads):
+            break
+    case = checks.run_of(
+        [(*each, 0) for each in loads], pages, max_running=max_running, max_rows=999, chunk=64, page_size=4
+    )
+    told = checks.simulate(solution.schedule, case)
+    assert told["broken"] == ""
+    assert told["ended"] == seen
+    assert len(told["set back"]) == engine.num_preemptions
 
 
 @pytest.mark.slow

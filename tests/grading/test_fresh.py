@@ -21,8 +21,8 @@ from . import fresh, strategies
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::SyntaxWarning")
 
-NAMES = ("a1", "a2", "a3", "a4")
-MAX_CPU_S = {"a1": 10.0, "a2": 40.0, "a3": 3.0, "a4": 3.0}
+NAMES = ("a1", "a2", "a3", "a4", "a6")
+MAX_CPU_S = {"a1": 10.0, "a2": 40.0, "a3": 3.0, "a4": 3.0, "a6": 6.0}
 """For one changed solution, some of which loop; the others take a tenth."""
 
 
@@ -72,7 +72,7 @@ def lost(report: Report) -> dict[str, str]:
     return {check.id: check.message for check in report.checks if check.status != "passed"}
 
 
-@pytest.mark.parametrize("name", ["a3", "a4", pytest.param("a1", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", ["a3", "a4", *(pytest.param(name, marks=pytest.mark.slow) for name in ("a6", "a1"))])
 def test_right_answers_in_other_forms_lose_nothing(name: str) -> None:
     assert {form: found for form, source in fresh.right_ones(name) if (found := lost(score(name, source)))} == {}
 
@@ -102,7 +102,7 @@ def caught_and_named(name: str) -> tuple[int, list[str], int, int]:
     return len(made), missed, exactly, likely
 
 
-@pytest.mark.parametrize("name", ["a4", *(pytest.param(name, marks=pytest.mark.slow) for name in ("a3", "a1"))])
+@pytest.mark.parametrize("name", ["a4", "a6", *(pytest.param(name, marks=pytest.mark.slow) for name in ("a3", "a1"))])
 def test_fresh_mistakes_are_caught(name: str) -> None:
     count, missed, exactly, likely = caught_and_named(name)
     print(f"{name}: {count - len(missed)} of {count} caught, {exactly} named, {likely} as likely; missed {missed}")
@@ -122,7 +122,7 @@ def test_of_three_hundred_fresh_mistakes_ninety_seven_percent_are_caught() -> No
 LONG = [pytest.param(name, marks=pytest.mark.exhaustive) for name in ("a2", "a5")]
 
 
-@pytest.mark.parametrize("name", ["a1", "a3", "a4", *LONG])
+@pytest.mark.parametrize("name", ["a1", "a3", "a4", "a6", *LONG])
 def test_nobody_gets_points_for_nothing(name: str) -> None:
     """Forty strategies per assignment are worth what is honest in them, by the points of the questions solved."""
     known = reference(name)

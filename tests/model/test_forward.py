@@ -14,7 +14,7 @@ from minispec.loading.checkpoint import Checkpoint
 from minispec.model.forward import forward
 from minispec.model.weights import build_weights
 from tests.golden.make_goldens import CASES
-from tests.models import bits, feed_rows, random_gpt2
+from tests.models import bits, random_gpt2
 
 GOLDEN = Path(__file__).resolve().parent.parent / "golden"
 
@@ -100,7 +100,7 @@ class TestNumLogits:
             cache = model.new_cache()
             model.forward([1, 2], cache)
             assert model.forward([], cache).shape == (0, model.vocab_size)
-            assert cache.length() == 2
+            assert cache.length == 2
 
 
 class TestRefusals:
@@ -108,10 +108,10 @@ class TestRefusals:
         model = random_gpt2()
         cache = model.new_cache(capacity=4)
         model.forward([1, 2, 3], cache)
-        before = (bits(cache.keys), bits(cache.values), cache.lengths.tolist())
+        before = (bits(cache.keys), bits(cache.values), list(cache.lengths))
         with pytest.raises(InvariantError, match="slot 4"):
             model.forward([4, 5], cache)
-        assert before == (bits(cache.keys), bits(cache.values), cache.lengths.tolist())
+        assert before == (bits(cache.keys), bits(cache.values), list(cache.lengths))
 
     def test_a_mask_that_is_too_narrow_is_refused(self):
         model = random_gpt2()
@@ -141,9 +141,8 @@ class TestRefusals:
             random_gpt2().logits([token])
 
 
-def _forward(model, tokens, cache, *, rows=None, **options):
-    feed = cache.feed(tokens, **options) if rows is None else feed_rows(cache, tokens, rows, **options)
-    return forward(model.weights, model.config, model.backend, feed, cache)
+def _forward(model, tokens, cache, **options):
+    return forward(model.weights, model.config, model.backend, cache.feed(tokens, **options), cache)
 
 
 class TestTree:
@@ -193,7 +192,7 @@ class TestTree:
             tree.keep([*range(n), *(n + i for i in path)])
             tokens = [*self.PREFIX, *(self.NODES[i][0] for i in path)]
             model.forward(tokens, chain)
-            assert tree.lengths.tolist() == chain.lengths.tolist()
+            assert tree.lengths == chain.lengths
             for name in ("keys", "values"):
                 assert bits(getattr(tree, name)[:, 0, : len(tokens)]) == bits(getattr(chain, name)[:, 0, : len(tokens)])
             assert bits(model.forward([7, 8], tree)) == bits(
@@ -223,49 +222,6 @@ class TestTree:
         assert bits(found[0]) == bits(found[1]) == bits(found[2])
 
 
-class TestRows:
-    """Rows of a batch: the law is that a row's bits are those of the row alone."""
-
-    TOKENS = ((5, 3, 9, 9, 1, 2, 8), (4,), (7, 7, 6, 0))
-
-    def solo(self, model, row):
-        return model.logits(self.TOKENS[row])
-
-    def test_ragged_rows_equal_solo_runs(self):
-        model = random_gpt2(n_embd=96, n_head=4)
-        cache = model.new_cache(rows=3)
-        rows = [row for row, tokens in enumerate(self.TOKENS) for _ in tokens]
-        logits = _forward(model, [t for tokens in self.TOKENS for t in tokens], cache, rows=rows)
-        for row in range(3):
-            assert bits(logits[np.array(rows) == row]) == bits(self.solo(model, row))
-            assert cache.length(row) == len(self.TOKENS[row])
-
-    def test_rows_may_be_interleaved_and_arrive_in_several_forwards(self):
-        model = random_gpt2(n_embd=96, n_head=4)
-        cache = model.new_cache(rows=3)
-        found = {row: [] for row in range(3)}
-        taken = dict.fromkeys(range(3), 0)
-        for schedule in ([2, 0, 0, 2], [0], [1, 0, 2], [0, 0, 2, 0]):
-            tokens = []
-            for row in schedule:
-                tokens.append(self.TOKENS[row][taken[row]])
-                taken[row] += 1
-            for row, logits in zip(schedule, _forward(model, tokens, cache, rows=schedule), strict=True):
-                found[row].append(logits)
-        assert taken == {row: len(tokens) for row, tokens in enumerate(self.TOKENS)}
-        for row in range(3):
-            assert bits(np.stack(found[row])) == bits(self.solo(model, row))
-
-    def test_a_rollback_of_one_row_leaves_the_others(self):
-        model = random_gpt2()
-        cache = model.new_cache(rows=2)
-        _forward(model, [1, 2, 3, 4, 5, 6], cache, rows=[0, 0, 0, 1, 1, 1])
-        cache.rollback(1, row=0)
-        logits = _forward(model, [9, 9], cache, rows=[0, 1])
-        assert bits(logits[0]) == bits(model.logits([1, 9])[-1])
-        assert bits(logits[1]) == bits(model.logits([4, 5, 6, 9])[-1])
-
-
 class TestPartialForward:
     """A self-draft's first layers run ahead; the full forward then redoes them with the same result."""
 
@@ -280,8 +236,8 @@ class TestPartialForward:
         cache = model.new_cache()
         logits = _forward(model, [1, 2, 3], cache, num_layers=2)
         assert bits(logits) == bits(short.logits([1, 2, 3]))
-        assert cache.lengths[:, 0].tolist() == [3, 3, 0]
-        assert cache.length() == 0
+        assert cache.lengths == [3, 3, 0]
+        assert cache.length == 0
 
     def test_a_full_forward_after_running_ahead_is_a_full_forward(self):
         model = random_gpt2(n_layer=3)
@@ -289,11 +245,11 @@ class TestPartialForward:
         model.forward([1, 2, 3], cache)
         for token in (10, 11, 12, 13):  # drafted by the first layers; only the first two will be verified
             _forward(model, [token], cache, num_layers=1)
-        assert cache.lengths[:, 0].tolist() == [7, 3, 3]
+        assert cache.lengths == [7, 3, 3]
         logits = model.forward([10, 11], cache)  # layer 0 still holds 12 and 13 behind: they must not be seen
         assert bits(logits) == bits(model.logits([1, 2, 3, 10, 11])[-2:])
         cache.rollback(4)
-        assert cache.lengths[:, 0].tolist() == [4, 4, 4]
+        assert cache.lengths == [4, 4, 4]
         assert bits(model.forward([5], cache)) == bits(model.logits([1, 2, 3, 10, 5])[-1:])
 
     def test_a_masked_full_forward_after_running_ahead_sees_its_own_slots_alone(self):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -42,3 +43,20 @@ def key_file(tmp_path: Path) -> Path:
     path.write_text("0123456789abcdef0123\n", encoding="utf-8")
     path.chmod(0o600)
     return path
+
+
+@pytest.fixture
+def steps(server, monkeypatch):
+    """Let the engine take a step only when told to; returns what tells it, and what each step told."""
+    allowed, told, step = threading.Semaphore(0), [], server.engine.step
+
+    def step_when_told(watch):
+        allowed.acquire()
+        events = step(watch)
+        told.append(events)
+        return events
+
+    monkeypatch.setattr(server.engine, "step", step_when_told)
+    yield allowed, told
+    allowed.release(100_000)
+    server.wait_until_idle()

@@ -46,8 +46,8 @@ class Running:
         raise AssertionError(f"{self.service.num_open} choices, {self.engine.running} run, {self.engine.waiting} wait")
 
     def is_idle(self):
-        free = all(model.pool.num_free == model.pool.num_pages for model in self.engine._shared.values())
-        return free and self.engine.is_idle and not self.service._in_flight and not self.engine._ended
+        free = self.engine._models.all_free
+        return free and self.engine.is_idle and not self.service._in_flight and not self.engine._batch.ended
 
 
 @contextlib.contextmanager

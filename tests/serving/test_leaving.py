@@ -34,23 +34,6 @@ def open_stream(server, max_tokens=480, **fields):
     return wire, told
 
 
-@pytest.fixture
-def steps(server, monkeypatch):
-    """Let the engine take a step only when told to; returns what tells it, and what each step told."""
-    allowed, told, step = threading.Semaphore(0), [], server.engine.step
-
-    def step_when_told(watch):
-        allowed.acquire()
-        events = step(watch)
-        told.append(events)
-        return events
-
-    monkeypatch.setattr(server.engine, "step", step_when_told)
-    yield allowed, told
-    allowed.release(100_000)
-    server.wait_until_idle()
-
-
 def test_who_disconnects_is_cancelled_within_one_step(server, steps):
     allowed, told = steps
     allowed.release(3)  # a prefill, a few steps
@@ -183,14 +166,14 @@ def test_requests_in_a_pipeline(server):
 
 
 def test_a_fault_of_ours_ends_the_runs_and_not_the_server(server, monkeypatch):
-    from minispec.batching import engine as engine_module
+    from minispec.batching import batch as batch_module
 
-    answer = engine_module.answer_together
+    answer = batch_module.answer_together
 
     def fail(asks):
         raise RuntimeError("a secret of this machine")
 
-    monkeypatch.setattr(engine_module, "answer_together", fail)
+    monkeypatch.setattr(batch_module, "answer_together", fail)
     told = server.client.post("/v1/completions", json=server.body())
     assert told.status_code == 500
     assert told.json()["error"]["type"] == "server_error"
@@ -198,7 +181,7 @@ def test_a_fault_of_ours_ends_the_runs_and_not_the_server(server, monkeypatch):
     with server.client.stream("POST", "/v1/completions", json=server.body(stream=True)) as streamed:
         lines = [line for line in streamed.iter_lines() if line]
     assert json.loads(lines[-1].removeprefix("data: "))["error"]["type"] == "server_error"
-    monkeypatch.setattr(engine_module, "answer_together", answer)
+    monkeypatch.setattr(batch_module, "answer_together", answer)
     server.wait_until_idle()
     assert server.complete()["choices"][0]["text"]
 
@@ -228,6 +211,8 @@ def test_a_fault_of_one_run_is_its_own(server, target, draft, monkeypatch):
         assert "secret" not in told.text
     beside.join()
     assert found == [expected.text]
+    assert 'minispec:num_faults{model_name="tiny-target"}' in server.client.get("/metrics").text
+    assert server.service.worker.num_faults >= 5
     server.wait_until_idle()
 
 

@@ -41,7 +41,7 @@ def test_the_documentation_lists_every_field_and_path(described):
 
 
 @pytest.mark.exhaustive
-def test_five_thousand_requests_of_every_kind(server):
+def test_five_thousand_requests_of_every_kind(server, tmp_path):
     """No 500, no hang, and every answer as described; what is not a request is refused."""
     command = Path(sys.executable).with_name("schemathesis")
     if not command.exists() and shutil.which("schemathesis") is None:
@@ -51,7 +51,7 @@ def test_five_thousand_requests_of_every_kind(server):
     done = subprocess.run(
         [str(command) if command.exists() else "schemathesis", "run", f"{server.url}/openapi.json", *flags,
          "positive_data_acceptance", "--request-timeout", "30"],
-        capture_output=True, text=True, timeout=1800, check=False,
+        capture_output=True, text=True, timeout=1800, cwd=tmp_path, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-4000:]
     server.wait_until_idle()

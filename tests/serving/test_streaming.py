@@ -183,3 +183,34 @@ def test_what_was_held_up_is_sent_before_the_next_step(server):
     assert shown.apart_s == 0.25
     assert shown.due_s == 101.25
     assert step(2, 101.5, "g") == ["def", "g"]
+
+
+def test_a_draft_leaves_before_the_target_has_run_for_those_who_want_to_see_it(server, monkeypatch):
+    worker, told = server.service.worker, []
+    tell = worker._tell
+
+    def spy(batch):
+        told.extend(type(each[-1].what).__name__ for each in batch.values())  # the last of what is sent together
+        tell(batch)
+
+    monkeypatch.setattr(worker, "_tell", spy)
+    read_events(server, max_tokens=20)
+    assert "Drafted" not in told
+    for wish in ("events", "provisional"):
+        told.clear()
+        steps = len([name for name, _, _ in read_events(server, **{wish: True}, max_tokens=20) if name == "chunk"]) - 1
+        assert told.count("Drafted") == steps
+
+
+def test_an_idle_stream_is_kept_open(server, steps, monkeypatch):
+    """Proxies close what is silent; a comment says nothing and is no silence."""
+    monkeypatch.setattr("minispec.serving.app.PING_S", 0.05)
+    allowed, _ = steps
+    told = []
+    with server.client.stream("POST", "/v1/completions", json=server.body(stream=True)) as answer:
+        for line in answer.iter_lines():
+            told.append(line)
+            if len([line for line in told if line.startswith(": ping")]) == 3:
+                allowed.release(1000)
+    assert [line for line in told if line][-1] == "data: [DONE]"
+    assert told[0].startswith(": ping")

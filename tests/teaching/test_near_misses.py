@@ -39,7 +39,7 @@ SAME_VALUE = [
 WHOLE = (
     "02.after", "02.cache_bytes", "03.weights_read", "04.decide", "05.judge", "06.best_gamma", "07.propose",
     "08.draft_length", "08.heuristic", "08.fallback", "09.race", "11.retracted", "11.complete", "11.held_back",
-    "13.first_difference",
+    "11.lockstep", "11.ends", "11.pages_held", "13.first_difference",
 )  # fmt: skip
 ROUNDED = (r"^return np\.(round\(.*, 2\)|asarray\(.*, int\))$", "whole numbers already")
 """What leaves the results of these steps as they are."""

@@ -216,8 +216,8 @@ def measure_pages(target: GPT2, texts: Sequence[Sequence[int]], num_tokens: int,
     slots = []
     while not engine.is_idle:
         engine.step()
-        if engine.num_held_slots:
-            slots.append((engine.num_held_slots, engine.num_used_slots))
+        if engine.occupancy.num_held:
+            slots.append((engine.occupancy.num_held, engine.occupancy.num_used))
     return PageUse(
         page_size=page_size,
         num_steps=len(slots),

@@ -51,7 +51,7 @@ class Altered:
 
     def forward(self, tokens: Sequence[int], cache: KVCache, num_logits: int | None = None, **chain: Any) -> Any:
         """Run the model's forward, as often and as badly as asked for."""
-        length = cache.length()
+        length = cache.length
         for _ in range(self._times - 1):
             self._inner.forward(tokens, cache, num_logits, **chain)
             cache.rollback(length)

@@ -48,7 +48,7 @@ change(
 )  # fmt: skip
 change(
     17, "requests together", "everyone is told of the first feed", "Only the first text's cache is lengthened.",
-    together._Together, "extend", "in self._parts:", "in self._parts[:1]:",
+    together.JoinedCaches, "extend", "in self._parts:", "in self._parts[:1]:",
 )  # fmt: skip
 change(
     17, "order of requests", "who fits goes first", "A small request overtakes one that waits for room.",

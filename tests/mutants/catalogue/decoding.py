@@ -292,7 +292,7 @@ def layer_skip_leaves_its_rows_in_the_targets_cache():
         def wrapped(self, *args):
             cache, length = self._target.cache, self._target.length
             draft = yield from propose(self, *args)
-            cache.lengths[:] = min(cache.capacity - 8, length + 1) if len(draft) else length
+            cache.lengths = [min(cache.capacity - 8, length + 1) if len(draft) else length] * len(cache.lengths)
             return draft
 
         return wrapped
@@ -378,7 +378,7 @@ change(
 change(
     15, "abandoned draft", "layers that ran ahead stay ahead", "Going back is asked of the tokens, not of the cache.",
     Session, "_forget_rest", "self.cache.rollback(len(self.tokens))",
-    "self.cache.lengths[-1] = self.cache.lengths[-1].clip(max=len(self.tokens))",
+    "self.cache.lengths[-1] = min(self.cache.lengths[-1], len(self.tokens))",
 )  # fmt: skip
 
 # ── what is told ────────────────────────────────────────────────────────────────────────────────────────────────────

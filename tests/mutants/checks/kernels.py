@@ -11,7 +11,8 @@ import numpy as np
 from minispec.backends import Norm, formats, get_backend
 from minispec.backends.panel import products
 from minispec.backends.panel.emit import MAX_ROWS, PANEL
-from minispec.model.cache import KVCache
+from minispec.model.paged import PagedCache
+from minispec.model.pages import PagePool
 from tests.models import random_gpt2
 
 from .base import check
@@ -181,6 +182,13 @@ def _attended(queries, keys, values, sees, scale) -> np.ndarray:
     return out
 
 
+def _second_text(layers: int, heads: int, size: int, capacity: int) -> PagedCache:
+    """A cache whose text lies in the second page of its memory."""
+    pool = PagePool(layers, heads, size, num_pages=2, page_size=capacity, backend=get_backend("numpy"))
+    pool.take()
+    return PagedCache(pool, capacity)
+
+
 @functools.cache
 def _attentions():
     """Few and many tokens, short and long texts, heads of every residue, with and without a mask, modest and huge."""
@@ -188,14 +196,14 @@ def _attentions():
     sizes = [(1, 1, 3), (1, 37, 16), (3, 3, 5), (17, 20, 16), (18, 41, 7), (2, 50, 64), (5, 33, 80), (4, 30, 96)]
     for number, ((count, end, size), masked) in enumerate(itertools.product(sizes, (False, True))):
         heads, generator = 1 + number % 3, np.random.default_rng(number)
-        cache = KVCache(1, heads, size, 56, rows=2)
+        cache = _second_text(1, heads, size, 56)
         cache.keys[:], cache.values[:] = generator.normal(size=(2, *cache.keys.shape))
-        cache.lengths[:, 1] = end - count
+        cache.lengths = [end - count]
         visible = None
         if masked:
             visible = generator.random((count, end)) < 0.5
             visible[np.arange(count), np.arange(end - count, end)] = True  # each sees itself
-        feed = cache.feed([0] * count, 1, visible=visible)
+        feed = cache.feed([0] * count, visible=visible)
         sees = [np.arange(t + 1 + end - count) if visible is None else np.flatnonzero(visible[t]) for t in range(count)]
         queries = (generator.normal(size=(count, heads, size)) * (30.0 if number % 5 == 4 else 1.0)).astype(np.float32)
         wanted = _attended(queries, cache.keys[0, 1], cache.values[0, 1], sees, 0.5)
@@ -218,9 +226,9 @@ def projections() -> float:
     for name, (heads, size) in itertools.product(_BACKENDS, ((1, 4), (3, 5), (2, 16))):
         backend, width = get_backend(name), heads * size
         weight, bias, x = _normal(1, width, 3 * width), _normal(2, 3 * width), _normal(3, 4, width)
-        norm, cache = Norm(_normal(4, width), _normal(5, width), 1e-5), KVCache(2, heads, size, 9, rows=2)
-        cache.lengths[:, 1] = 3
-        queries = backend.project(x, backend.pack(weight, bias), norm, cache, 1, cache.feed([0] * 4, 1))
+        norm, cache = Norm(_normal(4, width), _normal(5, width), 1e-5), _second_text(2, heads, size, 9)
+        cache.lengths = [3, 3]
+        queries = backend.project(x, backend.pack(weight, bias), norm, cache, 1, cache.feed([0] * 4))
         wanted = (_normed(x, norm) @ weight + bias).reshape(4, 3, heads, size)
         kept = np.zeros((2, *cache.keys.shape))
         for i, part in enumerate(kept):

@@ -1,0 +1,14 @@
+"""As for one reader."""
+
+FAILS = "a6.q6.gamma"
+MISTAKE = "gamma_of_one_text"
+
+
+def best_gamma(alphas, seconds, draft_s, largest):
+    rates = []
+    for gamma in range(largest + 1):
+        count = gamma + 1
+        if count <= len(seconds):
+            tokens = sum(sum(alpha**k for k in range(gamma + 1)) for alpha in alphas)
+            rates.append(tokens / (seconds[count - 1] + gamma * draft_s))
+    return rates.index(max(rates))

@@ -1,0 +1,15 @@
+"""A request needs the pages for its whole text to be free, not only one to begin with."""
+
+FAILS = "a6.q2.memory"
+
+
+def admit(waiting, running, free, max_running, size):
+    admitted = []
+    for request in sorted(waiting, key=lambda request: request["id"]):
+        needed = 1
+        others = len(running) + len(admitted)
+        if others >= max_running or needed + (others > 0) > free:
+            break
+        admitted.append(request["id"])
+        free -= needed
+    return admitted

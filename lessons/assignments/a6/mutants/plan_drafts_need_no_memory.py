@@ -1,0 +1,28 @@
+"""Drafts are in the cache, too, as long as the step lasts."""
+
+FAILS = "a6.q5.plan"
+
+
+def schedule(state):
+    size, free = state["page_size"], state["free"]
+    admitted = admit(state["waiting"], state["running"], free, state["max_running"], size)
+    running = state["running"] + [request for request in state["waiting"] if request["id"] in admitted]
+    plan = rows(running, state["max_rows"], state["chunk"])
+    held = {request["id"]: pages(request["fed"], size) for request in running}
+    needs = {
+        request["id"]: pages(
+            request["fed"]
+            + min(
+                plan.get(request["id"], 0), 1 if request["prompt"] + request["made"] - request["fed"] == 1 else 10**6
+            ),
+            size,
+        )
+        - held[request["id"]]
+        for request in running
+    }
+    preempted = preempt(held, needs, free)
+    return {
+        "admitted": admitted,
+        "preempted": preempted,
+        "rows": {number: count for number, count in plan.items() if number not in preempted},
+    }

@@ -1,0 +1,22 @@
+"""Who was set back keeps its old place in the order; you let those that came later go first."""
+
+FAILS = "a6.q5.run"
+
+
+def schedule(state):
+    size, free = state["page_size"], state["free"]
+    fresh = [request for request in state["waiting"] if not request["made"]]
+    admitted = admit(fresh or state["waiting"], state["running"], free, state["max_running"], size)
+    running = state["running"] + [request for request in state["waiting"] if request["id"] in admitted]
+    plan = rows(running, state["max_rows"], state["chunk"])
+    held = {request["id"]: pages(request["fed"], size) for request in running}
+    needs = {
+        request["id"]: pages(request["fed"] + plan.get(request["id"], 0), size) - held[request["id"]]
+        for request in running
+    }
+    preempted = preempt(held, needs, free)
+    return {
+        "admitted": admitted,
+        "preempted": preempted,
+        "rows": {number: count for number, count in plan.items() if number not in preempted},
+    }

@@ -1,0 +1,13 @@
+"""The youngest makes room, not the oldest: who came first ends first."""
+
+FAILS = "a6.q4.preempt"
+
+
+def preempt(held, needs, free):
+    victims = []
+    for number in sorted(held)[:-1]:
+        if sum(needs.get(one, 0) for one in held if one not in victims) <= free:
+            break
+        victims.append(number)
+        free += held[number]
+    return victims

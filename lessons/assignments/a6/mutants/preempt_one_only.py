@@ -1,0 +1,13 @@
+"""One may not be enough: go on until the others have what they need."""
+
+FAILS = "a6.q4.preempt"
+
+
+def preempt(held, needs, free):
+    victims = []
+    for number in sorted(held, reverse=True)[:-1]:
+        if sum(needs.get(one, 0) for one in held if one not in victims) <= free:
+            break
+        victims.append(number)
+        free += held[number]
+    return victims[:1]

@@ -1,0 +1,19 @@
+"""Also a text that is fed again is fed in chunks, within the budget."""
+
+FAILS = "a6.q3.again"
+
+
+def rows(running, max_rows, chunk):
+    lacking = {request["id"]: request["prompt"] + request["made"] - request["fed"] for request in running}
+    plan = {request["id"]: request["gamma"] + 1 for request in running if lacking[request["id"]] == 1}
+    left = max_rows - sum(plan.values())
+    for place, number in enumerate(sorted(number for number in lacking if number not in plan)):
+        made = {request["id"]: request["made"] for request in running}[number]
+        count = lacking[number] - 1 if made else min(chunk, lacking[number] - 1, left)
+        if place == 0:
+            count = max(1, count)
+        if count < 1:
+            break
+        plan[number] = count
+        left -= count
+    return plan

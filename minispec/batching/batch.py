@@ -1,0 +1,212 @@
+"""A batch: the requests that decode together, and the step that they take.
+
+Drafts grow first, token by token, with one forward of a draft model for all who ask it. Then the target answers
+everyone with one forward: each has a draft, an acceptance and a length of its own. Requests join and leave between
+steps (Yu et al. 2022, "Orca").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from minispec.backends.base import Array
+from minispec.batching.member import Member
+from minispec.batching.models import SharedModels
+from minispec.batching.scheduler import Scheduler
+from minispec.control.load import Load, LoadGamma, RowTimes
+from minispec.errors import OptionError
+from minispec.generation.events import Event, Finished, Prefilled
+from minispec.generation.result import Generation
+from minispec.generation.stream import Stream
+from minispec.model.asks import Ask
+from minispec.model.pages import OutOfPagesError
+from minispec.model.together import answer_together
+
+Watch = Callable[[int, Event], None]
+"""Is told of each event, and of which request it is, when it happens."""
+
+
+class Batch:
+    """Requests that wait or run, and what has happened to them.
+
+    Parameters
+    ----------
+    models : SharedModels
+    scheduler : Scheduler
+    clock : callable
+        Seconds.
+
+    Attributes
+    ----------
+    members : dict of int to Member
+    told : list of (int, Event)
+        What has happened, and to which request, until the owner takes it.
+    ended : dict of int to Generation
+    load : Load
+        What forwards cost now, for requests whose drafts are as long as the batch can afford.
+    num_forwards, num_rows : int
+        Forwards of the target as a whole, and the tokens fed in them.
+    blamed : int or None
+        The request whose own work raised in the last step.
+    """
+
+    def __init__(self, models: SharedModels, scheduler: Scheduler, clock: Callable[[], float]) -> None:
+        self.members: dict[int, Member] = {}
+        self.told: list[tuple[int, Event]] = []
+        self.ended: dict[int, Generation] = {}
+        self.load = Load()
+        self.num_forwards = self.num_rows = 0
+        self.blamed: int | None = None
+        self._num_added = 0
+        self._models = models
+        self._scheduler = scheduler
+        self._clock = clock
+
+    def add(self, stream: Stream) -> int:
+        """Let a request wait for its turn; return its number."""
+        number, self._num_added = self._num_added, self._num_added + 1
+        self.members[number] = Member(number, stream)
+        self._scheduler.add(number)
+        return number
+
+    def find(self, number: int) -> Member:
+        """Return a request that waits or runs.
+
+        Raises
+        ------
+        OptionError
+            If none of this number does.
+        """
+        if number not in self.members:
+            numbers = f"; numbers were given up to {self._num_added - 1}" if self._num_added else ""
+            raise OptionError(f"no request {number} is waiting or running{numbers}. Give one that add returned")
+        return self.members[number]
+
+    def cancel(self, number: int) -> Generation:
+        """End a request where it is."""
+        member = self.find(number)
+        try:
+            self._leave(member)
+            return self._end(member)
+        except BaseException:
+            self._recover()
+            raise
+
+    def step(self, watch: Watch | None = None) -> None:
+        """Take one step with every request that decodes, and feed prompts beside; see :meth:`Engine.step`."""
+        self.blamed = None
+        try:
+            while self._scheduler.admit(self._fits) is not None:
+                pass
+            for number in list(self._scheduler.running):
+                if self.members[number].ask is None:
+                    self._advance(self.members[number], None, watch)
+            self._answer_all(watch)
+        except BaseException:
+            self._recover()
+            raise
+
+    def take_told(self) -> list[tuple[int, Event]]:
+        """Return what has happened since it was last taken."""
+        told, self.told = self.told, []
+        return told
+
+    def _recover(self) -> None:
+        """Let everyone wait again with what he has committed, whatever an interruption has left half done."""
+        for number in self.members.keys() & self.ended.keys():
+            del self.members[number]
+        for member in self.members.values():
+            self._leave(member)
+        self._models.clear()  # a page may have been taken and not yet noted
+        self._scheduler.restart(sorted(self.members))
+
+    def _answer_all(self, watch: Watch | None) -> None:
+        """Answer each request until it has taken a step, or a chunk of its prompt is fed."""
+        asking = [member for member in self.members.values() if member.ask is not None]
+        prompts = [(member.number, len(member.ask.tokens)) for member in asking if member.ask and member.prefills]
+        chosen = self._scheduler.choose_prefills(prompts, len(asking) - len(prompts))
+        active = [member for member in asking if not member.prefills or member.number in chosen]
+        policies = [member.stream.policy for member in asking if not member.prefills]
+        ours = [policy for policy in policies if isinstance(policy, LoadGamma)]
+        self.load.begin_step(ours, len(policies) - len(ours))
+        while drafting := [member for member in active if member.ask is not None and not member.verifies]:
+            fed_prompt = [member for member in drafting if member.prefills]
+            self._answer(drafting, self.load.draft, watch)
+            active = [member for member in active if not (member in fed_prompt and member.prefills)]
+        verifying = [member for member in active if member.ask is not None]
+        if verifying:
+            self.num_rows += self._answer(verifying, self.load.target, watch)
+            self.num_forwards += 1
+
+    def _answer(self, members: list[Member], times: RowTimes, watch: Watch | None = None) -> int:
+        """Answer what these ask, as far as memory allows, and note the time; return how many tokens were fed."""
+        answers: list[Array] = []
+        started = self._clock()
+        while members and not answers:
+            try:
+                answers = answer_together([member.ask for member in members if member.ask is not None])
+            except OutOfPagesError:
+                victim = self._make_room()
+                members = [member for member in members if member is not victim]
+        num_tokens = sum(member.ask.num_tokens for member in members if member.ask is not None)
+        if members:  # else everyone who asked had to make room
+            times.add(num_tokens, self._clock() - started)
+        for member, logits in zip(members, answers, strict=True):
+            self._advance(member, logits, watch)
+        return num_tokens
+
+    def _make_room(self) -> Member:
+        """Take the pages of the youngest request; it will feed its text again."""
+        running = self._scheduler.running
+        if len(running) == 1:
+            raise OptionError(
+                f"request {running[0]} needs more than the {self._models.num_pages} pages of {self._models.page_size} "
+                "slots that the memory for keys and values holds. Give it more, or ask for fewer tokens"
+            )
+        victim = self.members[self._scheduler.preempt()]
+        self._leave(victim)
+        return victim
+
+    def _advance(self, member: Member, logits: Array | None, watch: Watch | None) -> None:
+        """Go on until the request waits for logits again, or ends; note what happens on the way."""
+        self.blamed = member.number
+        self._go_on(member, logits, watch)
+        self.blamed = None
+
+    def _go_on(self, member: Member, logits: Array | None, watch: Watch | None) -> None:
+        member.ask = None
+        while member.ask is None:
+            try:
+                happened = member.stream.advance(logits)
+            except StopIteration:
+                self._end(member)
+                return
+            logits = None
+            if isinstance(happened, Ask):
+                member.ask = happened
+                return
+            self.told.append((member.number, happened))
+            if watch is not None:
+                watch(member.number, happened)
+            if isinstance(happened, (Prefilled, Finished)):
+                member.publish()
+            if isinstance(happened, Finished):
+                member.free()
+
+    def _end(self, member: Member) -> Generation:
+        self.ended[member.number] = member.stream.generation
+        self._scheduler.remove(member.number)
+        del self.members[member.number]
+        return self.ended[member.number]
+
+    def _leave(self, member: Member) -> None:
+        """Set a request back to what it has committed, and give its pages back."""
+        member.ask = None
+        member.stream.close(delivered=any(event is member.stream.last_event for _, event in self.told))
+        member.free()
+
+    def _fits(self, number: int) -> bool:
+        """Return whether the pages for a request's text are free, and one more if it is not alone."""
+        models = self._models
+        needed = models.count_pages(len(self.members[number].stream.tokens)) + bool(self._scheduler.running)
+        return models.num_free >= min(needed, models.num_pages)

@@ -1,0 +1,52 @@
+"""A request while it is in a batch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from minispec.drafters.layerskip import AskLayers
+from minispec.generation.stream import Stream
+from minispec.model.asks import Ask
+from minispec.model.session import Session, count_shared
+
+
+@dataclass
+class Member:
+    """A request of a batch: its stream, and the logits that it waits for while it runs."""
+
+    number: int
+    stream: Stream
+    ask: Ask | None = None
+
+    @property
+    def sessions(self) -> list[Session]:
+        """The sessions whose caches hold its text."""
+        drafts: Session | None = getattr(self.stream.drafter, "session", None)
+        return [self.stream.target] if drafts is None else [self.stream.target, drafts]
+
+    @property
+    def pages(self) -> tuple[int, ...]:
+        """The target's pages that hold its text, in order."""
+        cache = self.stream.target.cache
+        return tuple(cache.pages.tolist()) if cache.length else ()
+
+    @property
+    def prefills(self) -> bool:
+        """Whether it waits for a chunk of its prompt to be fed."""
+        return self.ask is not None and self.ask.num_logits == 0
+
+    @property
+    def verifies(self) -> bool:
+        """Whether it waits for the target as a whole."""
+        return self.ask is not None and self.ask.session is self.stream.target and not isinstance(self.ask, AskLayers)
+
+    def free(self) -> None:
+        """Give its pages back."""
+        for session in self.sessions:
+            session.rollback(0)
+
+    def publish(self) -> None:
+        """Let others that begin alike share what the caches hold of the committed text."""
+        committed = self.stream.tokens
+        for session in self.sessions:
+            session.cache.publish(committed[: count_shared(session.tokens, committed)])

@@ -1,0 +1,156 @@
+"""The models of an engine: each loaded once, the caches of each with pages in one memory."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, cast
+
+from minispec.drafters import Drafter
+from minispec.drafters.build import load_draft
+from minispec.errors import OptionError
+from minispec.generation.options import Options
+from minispec.generation.prepare import check_together, find_setting
+from minispec.loading import load_model
+from minispec.model.language_model import LanguageModel
+from minispec.model.paged import PagedModel
+
+
+class Occupancy(NamedTuple):
+    """Slots of a target's pages: all, those of pages that somebody holds, and tokens in the caches of running texts.
+
+    A token that two texts share counts twice.
+    """
+
+    num_slots: int
+    num_held: int
+    num_used: int
+
+
+class SharedModels:
+    """A target and the draft models beside it, as many pages for each.
+
+    Parameters
+    ----------
+    target : str or model
+    backend, dtype, draft_dtype : str
+        For models given by name; ``draft_dtype`` is ``dtype`` unless given.
+    num_texts : int
+        Whole contexts that the pages hold, unless memory is limited.
+    kv_memory : int, optional
+        Bytes for the keys and values of the target.
+    page_size : int
+        Slots per page.
+
+    Attributes
+    ----------
+    target : PagedModel
+    page_size, num_pages : int
+
+    Raises
+    ------
+    InputError
+        If the target cannot be used, or the memory holds no page.
+    """
+
+    def __init__(
+        self,
+        target: str | LanguageModel,
+        backend: str,
+        dtype: str,
+        draft_dtype: str | None,
+        *,
+        num_texts: int,
+        kv_memory: int | None,
+        page_size: int,
+    ) -> None:
+        model = load_model(target, backend, dtype) if isinstance(target, str) else target
+        self._load_settings = find_setting(model, "backend", backend), draft_dtype or dtype
+        self._shared: dict[str | LanguageModel, PagedModel] = {}  # by the name or the model that a caller gives
+        self.page_size = min(page_size, model.n_positions)
+        self.num_pages = num_texts * self.count_pages(model.n_positions)
+        if kv_memory is not None:
+            self.num_pages = self._count_affordable(model, kv_memory)
+        self.target = self.share(model)
+
+    @property
+    def num_free(self) -> int:
+        """Pages of the target that nobody holds."""
+        return self.num_pages if self.target.pool is None else self.target.pool.num_free
+
+    @property
+    def num_slots(self) -> int:
+        """Slots of the target's pages."""
+        return self.num_pages * self.page_size
+
+    @property
+    def num_held_slots(self) -> int:
+        """Slots of those that somebody holds."""
+        return (self.num_pages - self.num_free) * self.page_size
+
+    @property
+    def all_free(self) -> bool:
+        """Whether nobody holds a page of any model."""
+        return all(model.pool is None or model.pool.num_free == model.pool.num_pages for model in self._shared.values())
+
+    def share(self, model: LanguageModel) -> PagedModel:
+        """Return a model whose caches share pages, the same for all who give this one.
+
+        Raises
+        ------
+        OptionError
+            If it has no pages.
+        """
+        if not hasattr(model, "paged"):
+            raise OptionError(f"{model.name} has no pages; give a GPT-2 or a table")
+        if model not in self._shared:
+            self._shared[model] = cast("PagedModel", model).paged(self.num_pages, self.page_size)
+        return self._shared[model]
+
+    def find_draft(
+        self, draft: str | LanguageModel | Drafter | None, settings: Options
+    ) -> str | LanguageModel | Drafter | None:
+        """Return what a request names as its draft, models loaded and sharing pages."""
+        if isinstance(draft, str):
+            check_together(draft, settings)
+            draft = load_draft(draft, self.load)
+        return self.share(cast("LanguageModel", draft)) if hasattr(draft, "paged") else draft
+
+    def load(self, name: str) -> PagedModel:
+        """Load a draft model, once for all requests."""
+        if name not in self._shared:
+            self._shared[name] = self.share(load_model(name, *self._load_settings))
+        return self._shared[name]
+
+    def count_pages(self, num_slots: int) -> int:
+        """Return the pages of a text."""
+        return -(-num_slots // self.page_size)
+
+    def require_room(self, num_slots: int) -> None:
+        """Check that a text would fit if it were alone.
+
+        Raises
+        ------
+        OptionError
+            If it would not.
+        """
+        needed = self.count_pages(num_slots)
+        if needed > self.num_pages:
+            raise OptionError(
+                f"the request may need {needed} pages of {self.page_size} slots, and the memory for keys and values "
+                f"holds {self.num_pages}. Give it more, or ask for fewer tokens"
+            )
+
+    def clear(self) -> None:
+        """Take every page back, whoever held it."""
+        for model in self._shared.values():
+            if model.pool is not None:
+                model.pool.clear()
+
+    def _count_affordable(self, model: LanguageModel, kv_memory: int) -> int:
+        cache = model.new_cache(capacity=self.page_size)
+        page = int(cache.keys.nbytes + cache.values.nbytes)
+        if kv_memory < page:
+            raise OptionError(
+                f"kv_memory is {kv_memory} bytes; one page of {self.page_size} slots of {model.name} takes {page}. "
+                "Give it more"
+            )
+        return kv_memory // page

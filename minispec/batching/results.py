@@ -1,0 +1,131 @@
+"""A file of results: a JSON object a line, in the order of the requests, each written when it is there.
+
+What a line of the output holds depends on its request alone: no times. So the file is the same byte for byte whatever
+the company, the number of workers, or how often the run was killed and taken up again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from minispec.batching.engine import Engine
+from minispec.batching.lines import BadLine, Request
+from minispec.errors import OutputError
+from minispec.generation.events import Event, Finished
+from minispec.generation.result import Generation
+
+
+def run_requests(
+    engine: Engine, added: Mapping[int, Request], models: Mapping[str, Any], watch: Callable[[Event], None]
+) -> Iterator[tuple[Request, dict[str, Any]]]:
+    """Run an engine to the end; yield each request with its line of the output, as they end.
+
+    Parameters
+    ----------
+    engine : Engine
+    added : mapping of int to Request
+    models : mapping
+        What besides a request its text depends on: see :meth:`Request.key`.
+    watch : callable
+        Is told of every event.
+    """
+    for number, event in engine:
+        watch(event)
+        if isinstance(event, Finished):
+            yield added[number], result_line(added[number], event.generation, models)
+
+
+def result_line(request: Request, generation: Generation, models: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a request's line of the output, as JSON can hold it; nothing in it depends on company or time."""
+    metrics = generation.metrics
+    return {
+        "id": request.id,
+        "text": generation.text,
+        "token_ids": list(generation.token_ids),
+        "finish_reason": generation.finish_reason,
+        "stop": generation.stop,
+        "num_tokens": metrics.num_tokens,
+        "num_steps": len(generation.steps),
+        "num_draft_tokens": metrics.num_draft_tokens,
+        "num_accepted_tokens": metrics.num_accepted_tokens,
+        "guarantee": generation.guarantee,
+        "request": request.key(models),
+    }
+
+
+def error_line(bad: BadLine) -> dict[str, Any]:
+    """Return the output of a line that could not be served."""
+    return {"id": bad.id, "line": bad.line, "error": bad.problem}
+
+
+class Results:
+    """The output file: lines in the order of the requests, the next one written as soon as it is there.
+
+    Parameters
+    ----------
+    path : Path
+        Made if it does not exist. What a run that was killed has left there is kept; a line that it was writing is cut
+        off.
+    requests : sequence of Request or BadLine
+        All of the run, in order.
+    models : mapping
+        See :meth:`Request.key`.
+
+    Raises
+    ------
+    OutputError
+        If the file belongs to other requests, or cannot be written.
+    """
+
+    def __init__(self, path: Path, requests: Sequence[Request | BadLine], models: Mapping[str, Any]) -> None:
+        self._path = path
+        self._order = [request.line for request in requests]
+        self._held: dict[int, dict[str, Any]] = {}
+        try:
+            content = path.read_bytes() if path.exists() else b""
+            whole = content[: content.rfind(b"\n") + 1]
+            # Not splitlines(): that also cuts at U+2028 and others, which a text may contain.
+            lines = whole.decode("utf-8", errors="replace").split("\n")[:-1]
+            self._check(lines, requests, models)
+            self.num_written = len(lines)
+            with path.open("ab") as file:
+                file.truncate(len(whole))
+        except OSError as error:
+            raise OutputError(f"{path} cannot be written ({error.strerror}). Choose another place") from None
+
+    def _check(self, lines: Sequence[str], requests: Sequence[Request | BadLine], models: Mapping[str, Any]) -> None:
+        if len(lines) > len(requests):
+            raise OutputError(
+                f"{self._path} has {len(lines)} lines, and there are {len(requests)} requests; it belongs to another "
+                "run. Name another file, or delete it"
+            )
+        for number, (line, request) in enumerate(zip(lines, requests, strict=False), 1):
+            try:
+                entry = json.loads(line)
+                found = entry.get("request"), entry.get("line")
+            except (ValueError, AttributeError):
+                raise OutputError(
+                    f"line {number} of {self._path} is no result; name another file, or delete this one"
+                ) from None
+            wanted = (request.key(models), None) if isinstance(request, Request) else (None, request.line)
+            if found != wanted:
+                raise OutputError(
+                    f"line {number} of {self._path} is not the result of line {request.line}: prompt, options, models "
+                    "or the order of lines have changed. Name another file, or delete it"
+                )
+
+    def add(self, line: int, entry: dict[str, Any]) -> None:
+        """Take the result of an input line, and write all that can be written in order."""
+        self._held[line] = entry
+        ready = []
+        while self.num_written < len(self._order) and self._order[self.num_written] in self._held:
+            ready.append(json.dumps(self._held.pop(self._order[self.num_written]), ensure_ascii=False) + "\n")
+            self.num_written += 1
+        try:
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write("".join(ready))
+        except OSError as error:
+            raise OutputError(f"{self._path} cannot be written ({error.strerror}). Choose another place") from None
