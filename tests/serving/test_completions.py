@@ -245,7 +245,13 @@ def test_models_options_health(server, client):
 def test_no_folder_of_this_machine_is_told(server, target, draft):
     told = server.client.get("/v1/options").text + server.client.get("/metrics").text
     told += json.dumps(server.complete(logprobs=1)) + json.dumps(read_stream(server, events=True, provisional=True))
-    for fields in ({"prompt": [10**6]}, {"prompt": "the " * 600}, {"speculative": {"verify": "tree", "gamma": "auto"}}):
+    shape = {"draft": "tree:shape=2x2,draft=tiny-draft"}
+    for fields in (
+        {"prompt": [10**6]},
+        {"prompt": "the " * 600},
+        {"speculative": {**shape, "gamma": "auto"}},
+        {"speculative": {**shape, "verify": "block"}},
+    ):
         answer = server.client.post("/v1/completions", json=server.body(**fields))
         told += answer.text
     for folder in (target, draft):
