@@ -206,7 +206,11 @@ class Batch:
         member.free()
 
     def _fits(self, number: int) -> bool:
-        """Return whether the pages for a request's text are free, and one more if it is not alone."""
-        models = self._models
-        needed = models.count_pages(len(self.members[number].stream.tokens)) + bool(self._scheduler.running)
-        return models.num_free >= min(needed, models.num_pages)
+        """Return whether the pages for a request's text are free, and one more if it is not alone.
+
+        Pages that running requests have yet to take, for prompts that are not fed, are not free.
+        """
+        models, running = self._models, [self.members[i] for i in self._scheduler.running]
+        promised = sum(max(0, models.count_pages(len(each.stream.tokens)) - len(each.pages)) for each in running)
+        needed = models.count_pages(len(self.members[number].stream.tokens)) + bool(running)
+        return models.num_free - promised >= min(needed, models.num_pages)

@@ -288,6 +288,17 @@ def test_ctrl_c_at_any_line_loses_nothing_and_tells_nothing_twice(stride):
     assert interrupted > 50
 
 
+def test_pages_are_promised_once():
+    """Requests that come together: what the first will take for its prompt is not there for the last."""
+    engine = Engine(TARGET, max_running=3, page_size=2, kv_memory=slot_bytes(TARGET) * 2 * 10)
+    for seed in range(3):
+        engine.add([1, 2, 3, 4, 5, 6, 7, 8 + seed], draft=None, max_tokens=2, seed=seed)
+    engine.step()
+    assert (engine.running, engine.waiting) == ((0, 1), (2,))
+    engine.run()
+    assert engine.num_preemptions == 0
+
+
 def test_generate_many_is_generate_for_each():
     prompts = [[1, 2, 3], [4], [1, 2, 3]]
     found = generate_many(prompts, target=TARGET, draft=DRAFT, seed=7, max_tokens=9, concurrency=2)

@@ -37,6 +37,7 @@ def frames(url: str) -> list[bytes]:
         page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="dark")
         page.goto(url)
         page.wait_for_function("() => !document.getElementById('run').disabled")
+        page.evaluate("() => document.getElementById('options').open = true")
         for name, value in RACE.items():
             page.locator(f"#{name}").fill(value)
         page.clock.install()
