@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import sys
 from collections.abc import Sequence
 from types import FrameType
 from typing import Any
@@ -19,6 +20,8 @@ from minispec.serving.settings import Settings
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 _GRACE_S = 5.0  # to send what is left once all requests were cut
 _KEEP_ALIVE_S = 10
+_SWITCH_S = 0.0005
+"""The engine's thread gives the interpreter up for every kernel; by default it may wait 5 ms to get it back."""
 _PROBE_IDLE_S, _PROBE_EVERY_S, _PROBES = 30, 10, 3
 
 
@@ -161,6 +164,7 @@ def _protocol(settings: Settings) -> type[asyncio.Protocol]:
 
 def serve(app: FastAPI, service: Service, sockets: Sequence[socket.socket]) -> list[int]:
     """Serve until told to stop; return the signals that came."""
+    sys.setswitchinterval(_SWITCH_S)
     server = Server(app, service)
     server.run(list(sockets))
     return server.signals

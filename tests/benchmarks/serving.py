@@ -85,6 +85,8 @@ async def ask(client: httpx.AsyncClient, number: int, most: int, leaving: float,
     """Send one request and look at its answer, or leave in the middle."""
     body, chance = draw(number, most), random.Random(-number - 1)
     leaves, started = chance.random() < leaving, time.perf_counter()
+    if leaves:  # in the middle, which a short answer hardly has
+        body |= {"stream": True, "max_tokens": most, "min_tokens": most}
     try:
         async with client.stream("POST", "/v1/completions", json=body) as answer:
             if answer.status_code != httpx.codes.OK:
