@@ -141,11 +141,11 @@ change(
 )  # fmt: skip
 change(
     9, "details", "unprocessed is processed", "The log probability before processing is taken from after it.",
-    details, "_detail", "row = logits.astype(np.float64)", "row = np.log(probs)",
+    details, "describe_token", "row = logits.astype(np.float64)", "row = np.log(probs)",
 )  # fmt: skip
 change(
     9, "details", "logits are not normalised", "A log probability without the logarithm of the sum.",
-    details, "_detail", "shifted[token] - math.log(np.exp(shifted).sum())", "shifted[token]",
+    details, "describe_token", "shifted - math.log(np.exp(shifted).sum())", "shifted",
 )  # fmt: skip
 change(
     9, "promises", "greedy is exact on every backend",
