@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from minispec.backends import BACKENDS, DTYPES, get_backend
@@ -85,11 +86,15 @@ def load_model(folder_or_name: str | Path, backend: str = BACKENDS[0], dtype: st
         stored = checkpoint.stored_dtype(config)
         dtype = stored if stored in runner.exact_dtypes else DTYPES[0]
     check_memory(config, runner, dtype, str(folder_or_name))
-    verify_checksums(folder)
-    tokenizer = _read_tokenizer(folder)
-    if tokenizer is not None:
-        check_tokenizer(tokenizer, config, folder)
-    weights = build_weights(checkpoint.read, config, runner, dtype)
+    with ThreadPoolExecutor(1) as beside:  # hashing takes as long as reading and packing
+        verified = beside.submit(verify_checksums, folder)
+        try:
+            tokenizer = _read_tokenizer(folder)
+            if tokenizer is not None:
+                check_tokenizer(tokenizer, config, folder)
+            weights = build_weights(checkpoint.read, config, runner, dtype)
+        finally:
+            verified.result()  # a file that has changed is the reason for whatever else is wrong with it
     return GPT2(str(folder_or_name), config, weights, runner, tokenizer, dtype)
 
 

@@ -49,6 +49,7 @@ class SafetensorsFile:
             with path.open("rb") as file:
                 header_size = int.from_bytes(file.read(8), "little")
                 header = json.loads(file.read(header_size))
+            self._content: NDArray[np.uint8] = np.asarray(np.memmap(path, np.uint8, "r"))
         except (SafetensorError, OSError, ValueError, RecursionError) as error:
             raise ModelFileError(
                 f"{path} is not a sound safetensors file ({explain(error)}). It may be cut short; fetch it again"
@@ -78,7 +79,8 @@ class SafetensorsFile:
         shape = self.shapes[name]
         if math.prod(shape) == 0:
             return np.zeros(shape, np.float32)
-        raw: NDArray[Any] = np.asarray(np.memmap(self.path, _READABLE[dtype], "r", offset, shape))
+        kind = np.dtype(_READABLE[dtype])
+        raw: NDArray[Any] = self._content[offset : offset + math.prod(shape) * kind.itemsize].view(kind).reshape(shape)
         tensor: Tensor = raw
         if dtype == "F16":
             finite = int((raw.view(np.uint16) & _MAGNITUDE).max()) < _INFINITE  # NumPy compares halves one by one
