@@ -157,7 +157,7 @@ class Engine:
 
     @property
     def blamed(self) -> int | None:
-        """The request whose own work, its sampling or its drafter, raised in the last step: the others lost nothing."""
+        """The request whose sampling or drafter raised in the last step, if one did; the others have lost nothing."""
         return self._batch.blamed
 
     @property

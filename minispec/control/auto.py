@@ -105,7 +105,7 @@ class AutoGamma:
         self._begin()
 
     def _acceptance(self, confidence: float, place: int) -> float:
-        """Return a: of this place in the draft, more or less as this confidence is better or worse than the mean."""
+        """Return a for this place in the draft, raised or lowered as this confidence is above or below the mean."""
         odds = self._by_confidence.at(_find_bin(confidence)) / self._by_confidence.mean
         return min(1.0, self._by_place.at(place) * odds)
 

@@ -66,7 +66,7 @@ class LayerSkipDrafter(ChainDrafter):
         """Nothing to do: the target's cache is the draft's."""
 
     def propose(self, tokens: Sequence[int], gamma: int, coins: Coins, more: MoreTokens) -> Asks[Draft]:
-        """Draft, and set the first layers back to where the target is: before, for an earlier one was interrupted."""
+        """Draft from where the target is, also when an earlier draft was interrupted, and set the first layers back."""
         self._target.rollback(self._target.length)
         draft = yield from super().propose(tokens, gamma, coins, more)
         self._target.rollback(self._target.length)
