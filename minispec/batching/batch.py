@@ -62,10 +62,10 @@ class Batch:
         self._scheduler = scheduler
         self._clock = clock
 
-    def add(self, stream: Stream) -> int:
-        """Let a request wait for its turn; return its number."""
+    def add(self, stream: Stream, max_length: int) -> int:
+        """Let a request wait for its turn, whose prompt and answer have so many tokens at most; return its number."""
         number, self._num_added = self._num_added, self._num_added + 1
-        self.members[number] = Member(number, stream)
+        self.members[number] = Member(number, stream, max_length)
         self._scheduler.add(number)
         return number
 
@@ -206,11 +206,12 @@ class Batch:
         member.free()
 
     def _fits(self, number: int) -> bool:
-        """Return whether the pages for a request's text are free, and one more if it is not alone.
+        """Return whether the pages for a request's text are free, and one more if it is not alone and may need it.
 
         Pages that running requests have yet to take, for prompts that are not fed, are not free.
         """
         models, running = self._models, [self.members[i] for i in self._scheduler.running]
         promised = sum(max(0, models.count_pages(len(each.stream.tokens)) - len(each.pages)) for each in running)
-        needed = models.count_pages(len(self.members[number].stream.tokens)) + bool(running)
-        return models.num_free - promised >= min(needed, models.num_pages)
+        member = self.members[number]
+        needed = models.count_pages(len(member.stream.tokens)) + bool(running)
+        return models.num_free - promised >= min(needed, models.count_pages(member.max_length))

@@ -120,8 +120,9 @@ class Engine:
         settings = Options(stop=(stop,) if isinstance(stop, str) else tuple(stop), **options)
         found = self._models.find_draft(draft, settings)
         stream = open_stream(prompt, self.target, found, settings, load=self._models.load, noise=noise)
-        self._models.require_room(min(self.target.n_positions, len(stream.tokens) + settings.max_tokens))
-        return self._batch.add(stream)
+        max_length = min(self.target.n_positions, len(stream.tokens) + settings.max_tokens)
+        self._models.require_room(max_length)
+        return self._batch.add(stream, max_length)
 
     def cancel(self, number: int) -> Generation:
         """End a request where it is, and return what it has generated.

@@ -12,10 +12,11 @@ from minispec.model.session import Session, count_shared
 
 @dataclass
 class Member:
-    """A request of a batch: its stream, and the logits that it waits for while it runs."""
+    """A request of a batch: its stream, the longest text it may have, and the logits it waits for while it runs."""
 
     number: int
     stream: Stream
+    max_length: int
     ask: Ask | None = None
 
     @property

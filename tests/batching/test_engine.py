@@ -299,6 +299,17 @@ def test_pages_are_promised_once():
     assert engine.num_preemptions == 0
 
 
+def test_who_cannot_outgrow_his_page_waits_for_no_second_one():
+    """As many pages as requests, each of a whole text: all of them run at once."""
+    engine = Engine(TARGET, max_running=3, page_size=16, kv_memory=slot_bytes(TARGET) * 16 * 3)
+    for seed in range(3):
+        engine.add([1, 2, 3], draft=None, max_tokens=13, seed=seed)
+    engine.step()
+    assert engine.running == (0, 1, 2)
+    engine.run()
+    assert engine.num_preemptions == 0
+
+
 def test_generate_many_is_generate_for_each():
     prompts = [[1, 2, 3], [4], [1, 2, 3]]
     found = generate_many(prompts, target=TARGET, draft=DRAFT, seed=7, max_tokens=9, concurrency=2)
