@@ -89,10 +89,10 @@ def _find_changed(file: Path) -> Path | None:
     now. That is asked for each function, since modules are imported late, and edited while tests run.
     """
     _, sources = _read_sources(file.parent)
-    return next((path for path in (file, *sources) if _changed_at(path) > _began), None)
+    return next((path for path in (file, *sources) if _get_change_time(path) > _began), None)
 
 
-def _changed_at(path: Path) -> float:
+def _get_change_time(path: Path) -> float:
     """Return when a file was last written, or put in its place with an older date; 0 if it is none."""
     try:
         status = path.stat()

@@ -16,25 +16,25 @@ def packages() -> list[Path]:
     return sorted(path.parent for path in TOP.rglob("__init__.py"))
 
 
-def dotted(path: Path) -> str:
+def module_name(path: Path) -> str:
     """Return the name of a module or package, from its path."""
     return ".".join(path.relative_to(ROOT).with_suffix("").parts)
 
 
 def page(package: Path) -> str:
     """Return the page of a package, in reStructuredText as docstrings are."""
-    name = dotted(package)
+    name = module_name(package)
     parts = [f"{name}\n{'=' * len(name)}\n", f".. automodule:: {name}\n"]
     for path in sorted(package.glob("*.py")):
         if path.stem not in ("__init__", "__main__"):
-            module = dotted(path)
+            module = module_name(path)
             parts.append(f"{module}\n{'-' * len(module)}\n\n.. automodule:: {module}\n")
     return "\n".join(parts)
 
 
 def write(app: Any) -> None:
     """Write the pages of all packages."""
-    pages = {f"{dotted(package)}.rst": page(package) for package in packages()}
+    pages = {f"{module_name(package)}.rst": page(package) for package in packages()}
     write_pages(Path(app.srcdir) / "_generated" / "api", pages)
 
 

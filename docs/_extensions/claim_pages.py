@@ -22,14 +22,14 @@ def split(ledger: str) -> tuple[str, dict[str, str]]:
     head, *entries = _ENTRY.split(ledger)
     bodies = {name: (title, body) for name, title, body in zip(entries[::3], entries[1::3], entries[2::3], strict=True)}
     pages = {
-        f"{name}.md": f"# {title}\n{linked(body)}\n\n[All claims](/{LEDGER}.md)\n"
+        f"{name}.md": f"# {title}\n{link(body)}\n\n[All claims](/{LEDGER}.md)\n"
         for name, (title, body) in bodies.items()
     }
     listed = "\n".join(f"/{_FOLDER}/{name}" for name in bodies)
-    return f"{linked(head)}\n\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n", pages
+    return f"{link(head)}\n\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n", pages
 
 
-def linked(text: str) -> str:
+def link(text: str) -> str:
     """Return text whose links to other claims, and to figures, are seen from the pages' folder."""
     text = re.sub(r"\]\(#([\w-]+)\)", rf"](/{_FOLDER}/\1.md)", text)
     return re.sub(rf"\]\({LEDGER}/", f"](/{LEDGER}/", text)

@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 _GENERATED = Path("_generated")
 
 
-def executed(docs: Path) -> Path:
+def find_outputs(docs: Path) -> Path:
     """Return the folder that holds the outputs of the lessons as the checkout now is; forget earlier ones."""
     digest = hashlib.sha256()
     for pattern in ("minispec/**/*.py", "minispec/**/*.jsonl", "lessons/checks/*.py", "weights/*/SHA256SUMS"):
@@ -37,7 +37,7 @@ def executed(docs: Path) -> Path:
     return here
 
 
-def solved(source: Path) -> str:
+def solve(source: Path) -> str:
     """Return the solved notebook, which says under its title what it is."""
     book = json.loads(notebooks.notebook(source.read_text(encoding="utf-8"), source.stem, solved=True))
     number = source.stem[:2]
@@ -49,7 +49,7 @@ def solved(source: Path) -> str:
     return json.dumps(book)
 
 
-def moved(text: str, children: str) -> str:
+def move(text: str, children: str) -> str:
     """Return a README of ``lessons`` as a page of the site: the same links, seen from another folder.
 
     Parameters
@@ -68,11 +68,11 @@ def moved(text: str, children: str) -> str:
 def write(app: Any) -> None:
     """Write the pages of the lessons, of the handouts, and those that list them."""
     lessons = ROOT / "lessons"
-    pages = {f"{path.stem}.ipynb": solved(path) for path in lessons.glob("source/[0-9]*.py")}
+    pages = {f"{path.stem}.ipynb": solve(path) for path in lessons.glob("source/[0-9]*.py")}
     for handout in lessons.glob("assignments/*/HANDOUT.md"):
         pages[f"{handout.parent.name}.md"] = handout.read_text(encoding="utf-8")
-    pages["index.md"] = moved((lessons / "README.md").read_text(encoding="utf-8"), "[0-9]*")
-    pages["assignments.md"] = moved((lessons / "assignments" / "README.md").read_text(encoding="utf-8"), "a[0-9]")
+    pages["index.md"] = move((lessons / "README.md").read_text(encoding="utf-8"), "[0-9]*")
+    pages["assignments.md"] = move((lessons / "assignments" / "README.md").read_text(encoding="utf-8"), "a[0-9]")
     write_pages(Path(app.srcdir) / _GENERATED / "lessons", pages)
 
 

@@ -1,7 +1,7 @@
 """What the pages say about files of the repository leads to the page of the site that shows the file.
 
 The pages are written for the plain view of a hosting site: links are relative, and a module is named by its path.
-Here ``minispec/model/forward.py`` becomes a link to its highlighted source, and links that leave ``docs`` are turned
+Here ``minispec/model/forward.py`` becomes a link to its highlighted source, and links that leave ``docs`` are turn_link
 to the page made from that file.
 """
 
@@ -24,7 +24,7 @@ _PAGES = [
 ]
 
 
-def turned(link: re.Match[str]) -> str:
+def turn_link(link: re.Match[str]) -> str:
     """Return what a link out of ``docs`` becomes: a link to the page made from that file, or else the file's name."""
     text, path, _ = link.groups()
     for pattern, page in _PAGES:
@@ -36,7 +36,7 @@ def turned(link: re.Match[str]) -> str:
 
 def turn(_app: Any, _docname: str, content: list[str]) -> None:
     """Turn the links of a page that leave ``docs``, and its anchors, which MyST writes in its own way."""
-    content[0] = _ANCHOR.sub(r"(\1)=", _OUTWARD.sub(turned, content[0]))
+    content[0] = _ANCHOR.sub(r"(\1)=", _OUTWARD.sub(turn_link, content[0]))
 
 
 def link(app: Any, doctree: nodes.document, docname: str) -> None:

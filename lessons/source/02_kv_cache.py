@@ -14,7 +14,7 @@
 import numpy as np
 
 import minispec
-from minispec.teaching import begin, explore, timed
+from minispec.teaching import begin, explore, time_all
 from minispec.viz.plots.attention import attention_figure
 from minispec.viz.plots.curves import curves_figure
 from minispec.viz.plots.slots import slots_figure
@@ -57,7 +57,7 @@ def with_cache(n: int) -> np.ndarray:
 
 lengths = [1, 8, 16, 32, 48, 64]
 ways = {"without a cache": without_cache, "with one": with_cache}
-times = timed(
+times = time_all(
     {
         f"{name} {n}": (lambda way=way, n=n: way(n))
         for name, way in ways.items()

@@ -203,7 +203,7 @@ seconds = {rows: times.median(str(rows)) for rows in row_counts}
 read_s = times.median("read")
 
 
-@style.styled
+@style.apply
 def roof():
     """Draw both ceilings, and a point per number of rows."""
     figure, axes = style.new_figure(7.2, 4.4)

@@ -19,7 +19,7 @@ from numba import njit
 
 from minispec.backends import get_backend
 from minispec.backends.probe import ReadProbe
-from minispec.teaching import begin, timed
+from minispec.teaching import begin, time_all
 from minispec.viz.plots.curves import curves_figure
 from minispec.viz.plots.laws import laws_figure
 
@@ -72,7 +72,7 @@ assert first > second
 # out, and candidates take turns.
 
 # %%
-times = timed(
+times = time_all(
     {"Python": lambda: sum_of_squares(values), "Numba": lambda: compiled(values)}, 5
 )
 assert np.isclose(sum_of_squares(values), compiled(values))
@@ -119,7 +119,7 @@ def k_outside(x, weight):
 
 
 probe = ReadProbe(weight.nbytes)
-times = timed(
+times = time_all(
     {
         "n outside": lambda: n_outside(x[0], weight),
         "k outside": lambda: k_outside(x[0], weight),
@@ -255,7 +255,7 @@ runs = {
     for name, backend in backends.items()
     for m in rows
 }
-times = timed(runs | {"read": probe}, 7)
+times = time_all(runs | {"read": probe}, 7)
 curves_figure(
     rows,
     {
@@ -319,7 +319,7 @@ print(
 panel = backends["panel"]
 dtypes = ("float32", "float16", "int8")
 small = {dtype: panel.pack(weight, None, dtype) for dtype in dtypes}
-times = timed(
+times = time_all(
     {
         f"{dtype} {m}": (lambda m=m, d=dtype: panel.linear(x[:m], small[d]))
         for dtype in dtypes
@@ -368,7 +368,7 @@ def product(x, panels):
 
 
 widths = [8, 16, 32, 64, 128, 256]
-times = timed(
+times = time_all(
     {str(w): partial(product, x[0], pack(weight, w)) for w in widths} | {"read": probe},
     5,
 )

@@ -59,7 +59,7 @@ def compare(
     results: dict[str, Generation] = {}
     metrics: dict[str, list[Metrics]] = {"plain": [], "speculative": []}
 
-    def timed(name: str, run: Callable[[], Generation]) -> Callable[[], float]:
+    def make_timer(name: str, run: Callable[[], Generation]) -> Callable[[], float]:
         def once() -> float:
             results[name] = generation = run()
             metrics[name].append(generation.metrics)
@@ -67,7 +67,9 @@ def compare(
 
         return once
 
-    times = interleave({"plain": timed("plain", plain), "speculative": timed("speculative", speculative)}, repeats)
+    times = interleave(
+        {"plain": make_timer("plain", plain), "speculative": make_timer("speculative", speculative)}, repeats
+    )
     if not all(result.token_ids for result in results.values()):
         return None
     totals = {name: Totals.of(runs) for name, runs in metrics.items()}

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from minispec.analysis.measure.record import evaluated_by_position
+from minispec.analysis.measure.record import count_by_position
 from minispec.analysis.step_costs import StepCosts, Times, VerifyCurve, step_costs
 from minispec.records import Step
 from minispec.theory import best_gamma_by_position
@@ -165,7 +165,7 @@ def changes(found: Attribution, steps: Sequence[Step], verify: VerifyCurve, plai
 def _other_gamma(found: Attribution, steps: Sequence[Step], verify: VerifyCurve, run: Times) -> Change:
     """Return the draft length that the acceptances by position and the costs make best."""
     costs = found.costs
-    counts = evaluated_by_position(steps)
+    counts = count_by_position(steps)
     measured = [accepted / evaluated for accepted, evaluated in counts]
     pooled = sum(accepted for accepted, _ in counts) / max(1, sum(evaluated for _, evaluated in counts))
     acceptances = measured + [pooled] * (max_gamma(len(counts)) - len(measured))

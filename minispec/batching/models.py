@@ -99,10 +99,10 @@ class SharedModels:
         OptionError
             If it has no pages.
         """
-        if not hasattr(model, "paged"):
+        if not hasattr(model, "with_pages"):
             raise OptionError(f"{model.name} has no pages; give a GPT-2 or a table")
         if model not in self._shared:
-            self._shared[model] = cast("PagedModel", model).paged(self.num_pages, self.page_size)
+            self._shared[model] = cast("PagedModel", model).with_pages(self.num_pages, self.page_size)
         return self._shared[model]
 
     def find_draft(
@@ -112,7 +112,7 @@ class SharedModels:
         if isinstance(draft, str):
             check_together(draft, settings)
             draft = load_draft(draft, self.load)
-        return self.share(cast("LanguageModel", draft)) if hasattr(draft, "paged") else draft
+        return self.share(cast("LanguageModel", draft)) if hasattr(draft, "with_pages") else draft
 
     def load(self, name: str) -> PagedModel:
         """Load a draft model, once for all requests."""

@@ -57,15 +57,15 @@ def diff(a: str, b: str, prompt: str | None, as_json: bool) -> None:
         click.echo(f"no difference in {len(runs[0]['token_ids'])} tokens")
         return
 
-    def shown(token: int | None) -> str:
+    def show(token: int | None) -> str:
         return "the end" if token is None else f"{token} {target.tokenizer.decode([token])!r}"  # type: ignore[union-attr]
 
     (likeliest, logit), (runner_up, other) = found.top2
     out = Console(highlight=False)
     out.print(f"first difference at generated token {found.position}: {found.cause}", markup=False)
-    out.print(f"  A has {shown(found.tokens[0])}, B has {shown(found.tokens[1])}", markup=False)
-    out.print(f"  target's likeliest:  {shown(likeliest)}, logit {logit:.6f}", markup=False)
-    out.print(f"  and its runner-up:   {shown(runner_up)}, logit {other:.6f}", markup=False)
+    out.print(f"  A has {show(found.tokens[0])}, B has {show(found.tokens[1])}", markup=False)
+    out.print(f"  target's likeliest:  {show(likeliest)}, logit {logit:.6f}", markup=False)
+    out.print(f"  and its runner-up:   {show(runner_up)}, logit {other:.6f}", markup=False)
     out.print(f"  margin {found.margin:.3g}", markup=False)
 
 

@@ -33,7 +33,7 @@ def doctor(as_json: bool) -> None:
         **describe(),
         "gpu": describe_gpu(),
         "bundled models": ", ".join(bundled_folders()) or "none",
-        "hub": _installed("huggingface_hub"),
+        "hub": _find_version("huggingface_hub"),
         "hub cache": os.environ.get("HF_HUB_CACHE")
         or str(Path(os.environ.get("HF_HOME", "~/.cache/huggingface")) / "hub"),
         "settings": ", ".join(f"{k}={v}" for k, v in sorted(os.environ.items()) if k.startswith("MINISPEC_")) or "none",
@@ -49,7 +49,7 @@ def doctor(as_json: bool) -> None:
     Console().print(table)
 
 
-def _installed(package: str) -> str:
+def _find_version(package: str) -> str:
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:

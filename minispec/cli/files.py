@@ -37,12 +37,12 @@ def write_text(path: Path, text: str) -> None:
     OutputError
         If it cannot be written.
     """
-    with written_whole(path) as file:
+    with open_whole(path) as file:
         file.write(text)
 
 
 @contextlib.contextmanager
-def written_whole(path: Path) -> Iterator[TextIO]:
+def open_whole(path: Path) -> Iterator[TextIO]:
     """Open a text file that appears under its name only when all of it is there.
 
     Raises

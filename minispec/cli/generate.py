@@ -18,7 +18,7 @@ from minispec.analysis.compare import Comparison, compare, doubts_of_run
 from minispec.analysis.step_costs import StepCosts, costs_of_run
 from minispec.analysis.timer import target_row_seconds
 from minispec.analysis.trust import least_cost_ratio, sentence
-from minispec.cli.files import written_whole
+from minispec.cli.files import open_whole
 from minispec.cli.options import FileName, generation_options
 from minispec.cli.pair import Pair
 from minispec.errors import OptionError, PromptError
@@ -67,7 +67,7 @@ def generate(
     with _trace_writer(trace) as write:
         pair = Pair.load(options, notes, logprobs=as_json or trace is not None)
         events = pair.start(text)
-        recorded = _recorded(events, write)
+        recorded = _record(events, write)
         if not as_json and out.is_terminal and pair.speculates:
             notes.print(legend(ground(), show_drafts=show_drafts or slow or racing))
         try:
@@ -118,7 +118,7 @@ def _costs(events: Stream, simulated: float | None) -> StepCosts | None:
     return costs_of_run(metrics, target_row_seconds(events.target, events.tokens[-1]), simulated)
 
 
-def _recorded(events: Stream, write: Callable[[str], None] | None) -> Iterator[Event]:
+def _record(events: Stream, write: Callable[[str], None] | None) -> Iterator[Event]:
     """Yield the events and write them down."""
     for event in events:
         if write is not None:
@@ -172,5 +172,5 @@ def _trace_writer(path: Path | None) -> Iterator[Callable[[str], None] | None]:
     if path is None:
         yield None
         return
-    with written_whole(path) as file:
+    with open_whole(path) as file:
         yield lambda line: print(line, file=file)

@@ -130,7 +130,7 @@ def measure(
     notes = Console(stderr=True, highlight=False)
     varied = {name + "s": options.pop(name) for name in ("target", "draft", "gamma", "temperature")}
     sweep = Sweep(
-        _chosen(_read(prompts, preset, prompt_key), domain, limit),
+        _choose(_read(prompts, preset, prompt_key), domain, limit),
         **varied,
         verifies=options.pop("verify"),
         max_tokens=options.pop("max_tokens"),
@@ -171,7 +171,7 @@ def _read(prompts: Path | None, preset: str | None, prompt_key: str | None) -> t
     return read_prompts(prompts, None if prompt_key is None else Form(prompt=prompt_key))
 
 
-def _chosen(prompts: tuple[Prompt, ...], domain: str | None, limit: int | None) -> tuple[Prompt, ...]:
+def _choose(prompts: tuple[Prompt, ...], domain: str | None, limit: int | None) -> tuple[Prompt, ...]:
     domains = sorted({prompt.domain for prompt in prompts})
     if domain is not None and domain not in domains:
         raise OptionError(f"no prompt has the domain {domain!r}; there are {', '.join(map(repr, domains))}. Try one")

@@ -101,9 +101,9 @@ def plan(
     acceptance, source = _alpha(alpha, drafted, accepted, gamma, found)
     made = make_plan(
         acceptance,
-        _given(cost_ratio, 0.0 if found is None else found.cost_ratio),
+        _fall_back(cost_ratio, 0.0 if found is None else found.cost_ratio),
         _verify(verify_cost, found),
-        _given(overhead, 0.0),  # measured, it is part of the curve
+        _fall_back(overhead, 0.0),  # measured, it is part of the curve
         max_gamma,
     )
     if as_json:
@@ -116,7 +116,7 @@ def plan(
         style.save(plan_figure(made), plot_file)
 
 
-def _given(value: float | None, otherwise: float) -> float:
+def _fall_back(value: float | None, otherwise: float) -> float:
     return otherwise if value is None else value
 
 

@@ -106,7 +106,7 @@ def serve(
             check_together(each, Options(verify="tree" if parse_draft(each).is_tree else verify))
     notes = Console(stderr=True, highlight=False)
     check_writable(canary_log)
-    with bind(host, port) as bound, opened(canary_log) as log:
+    with bind(host, port) as bound, open_log(canary_log) as log:
         with notes.status("loading models …"):
             model = load_model(target, backend, dtype)
         make_ready([model], notes)
@@ -146,7 +146,7 @@ def serve(
 
 
 @contextlib.contextmanager
-def opened(path: Path | None) -> Iterator[TextIO | None]:
+def open_log(path: Path | None) -> Iterator[TextIO | None]:
     """Open a log to add to; None is no log."""
     if path is None:
         yield None

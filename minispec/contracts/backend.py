@@ -96,14 +96,14 @@ class _FromHost:
 
     def __getattr__(self, name: str) -> Callable[..., Array]:
         def operation(*positional: Any, **named: Any) -> Array:
-            placed = {key: self._placed(value) for key, value in named.items()}
-            return self._backend.fetch(getattr(self._backend, name)(*map(self._placed, positional), **placed))
+            placed = {key: self._place(value) for key, value in named.items()}
+            return self._backend.fetch(getattr(self._backend, name)(*map(self._place, positional), **placed))
 
         return operation
 
-    def _placed(self, value: Any) -> Any:
+    def _place(self, value: Any) -> Any:
         if isinstance(value, Norm):
-            return Norm(self._placed(value.weight), self._placed(value.bias), value.epsilon)
+            return Norm(self._place(value.weight), self._place(value.bias), value.epsilon)
         is_float = isinstance(value, np.ndarray) and value.dtype == np.float32
         return self._backend.place(value) if is_float else value
 

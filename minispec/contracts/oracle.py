@@ -67,21 +67,21 @@ def slow_row(
     if params.temperature == 0.0:
         return [float(token == by_rank[0]) for token in tokens]
     best = row[by_rank[0]]
-    probs = _normalised({token: math.exp((row[token] - best) / params.temperature) for token in by_rank})
+    probs = _normalise({token: math.exp((row[token] - best) / params.temperature) for token in by_rank})
     if params.top_k:
-        probs = _normalised({token: probs[token] for token in by_rank[: params.top_k]})
+        probs = _normalise({token: probs[token] for token in by_rank[: params.top_k]})
     nucleus: dict[int, float] = {}
     for token, prob in probs.items():  # the likeliest first
         if params.top_p < 1.0 and math.fsum(nucleus.values()) >= params.top_p:
             break
         nucleus[token] = prob
-    probs = _normalised(nucleus)
+    probs = _normalise(nucleus)
     largest = max(probs.values())
-    probs = _normalised({token: prob for token, prob in probs.items() if prob >= params.min_p * largest})
+    probs = _normalise({token: prob for token, prob in probs.items() if prob >= params.min_p * largest})
     return [probs.get(token, 0.0) for token in tokens]
 
 
-def _normalised(weights: dict[int, float]) -> dict[int, float]:
+def _normalise(weights: dict[int, float]) -> dict[int, float]:
     total = math.fsum(weights.values())
     return {token: weight / total for token, weight in weights.items()}
 
@@ -128,7 +128,7 @@ def finite_language(texts: Iterable[bytes], tokenizer: Tokenizer, eos_token_id: 
     members = set(texts)
     beginnings = {text[:end] for text in members for end in range(len(text) + 1)}
 
-    def allowed(generated: tuple[int, ...]) -> set[int]:
+    def allow(generated: tuple[int, ...]) -> set[int]:
         text = b"".join(map(tokenizer.token_bytes, generated))
         longer = {
             token
@@ -137,4 +137,4 @@ def finite_language(texts: Iterable[bytes], tokenizer: Tokenizer, eos_token_id: 
         }
         return longer | ({eos_token_id} if text in members else set())
 
-    return allowed
+    return allow

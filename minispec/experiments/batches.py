@@ -20,7 +20,7 @@ from minispec.analysis.roofline.profiles import get_profile
 from minispec.analysis.roofline.shapes import get_shape
 from minispec.analysis.timer import interleave
 from minispec.batching import Engine
-from minispec.experiments.instruments import known, of_each_kind
+from minispec.experiments.instruments import of_each_kind, to_interval
 from minispec.experiments.verdicts import Interval
 from minispec.model import GPT2
 
@@ -103,7 +103,7 @@ class GroupTimings:
 
     def faster(self, base: str, other: str, of: int = 1) -> Interval:
         """Return how many times faster ``other`` was, groups paired; ``of`` so many that one verdict reads."""
-        return known(paired_ratio(self.seconds[base], self.seconds[other], simultaneous(of)))
+        return to_interval(paired_ratio(self.seconds[base], self.seconds[other], simultaneous(of)))
 
 
 def time_groups(ways: Mapping[str, Callable[[Group], float]], groups: Sequence[Group], rounds: int) -> GroupTimings:

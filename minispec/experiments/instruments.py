@@ -77,7 +77,7 @@ def decode_all(domain: str, count: int, num_tokens: int, **options: Any) -> tupl
     return tuple(decode(prompt, num_tokens, seed=i, **options) for i, prompt in enumerate(prompts(domain, count)))
 
 
-def known(figure: Figure) -> Interval:
+def to_interval(figure: Figure) -> Interval:
     """Return a figure of texts as an interval; of one text alone, which says nothing of others, a useless one."""
     assert figure.value is not None  # every experiment decodes something
     if figure.low is None or figure.high is None:
@@ -89,18 +89,20 @@ def alpha(runs: Iterable[Generation], of: int = 1) -> Interval:
     """Return accepted / evaluated over all runs, whole runs as clusters; ``of`` so many that one verdict reads."""
     metrics = [run.metrics for run in runs]
     accepted, evaluated = [m.num_accepted_tokens for m in metrics], [m.num_evaluated_tokens for m in metrics]
-    return known(share_of_texts(accepted, evaluated, simultaneous(of)))
+    return to_interval(share_of_texts(accepted, evaluated, simultaneous(of)))
 
 
-def clustered(clusters: Sequence[Sequence[float]], of: int = 1) -> Interval:
+def average_clusters(clusters: Sequence[Sequence[float]], of: int = 1) -> Interval:
     """Return the mean of values in [0, 1] whose clusters are independent; ``of`` so many that one verdict reads."""
-    return known(share_of_texts([sum(each) for each in clusters], [len(each) for each in clusters], simultaneous(of)))
+    return to_interval(
+        share_of_texts([sum(each) for each in clusters], [len(each) for each in clusters], simultaneous(of))
+    )
 
 
-def clustered_difference(first: Sequence[Sequence[float]], second: Sequence[Sequence[float]], of: int = 1) -> Interval:
+def compare_clusters(first: Sequence[Sequence[float]], second: Sequence[Sequence[float]], of: int = 1) -> Interval:
     """Return the mean of the first values less that of the second; cluster i of both is of text i."""
     sums = [([sum(each) for each in values], [len(each) for each in values]) for values in (first, second)]
-    return known(difference_of_ratios(sums[0], sums[1], simultaneous(of)))
+    return to_interval(difference_of_ratios(sums[0], sums[1], simultaneous(of)))
 
 
 def rate(runs: Iterable[Generation]) -> float:
@@ -119,7 +121,7 @@ def _sum(metrics: Iterable[Metrics], name: str) -> int:
     return sum(getattr(one, name) for one in metrics)
 
 
-def charged(run: Generation, c: float, v: Callable[[int], float]) -> list[float]:
+def charge_steps(run: Generation, c: float, v: Callable[[int], float]) -> list[float]:
     """Return what each step would cost, in plain steps: g c + v(g + 1) of g drafts."""
     return [len(step.draft_tokens) * c + v(len(step.draft_tokens) + 1) for step in run.steps]
 
@@ -132,13 +134,13 @@ def flat(v: float) -> Callable[[int], float]:
 _FREE = flat(1.0)
 
 
-def charged_speedup(runs: Sequence[Generation], c: float, v: Callable[[int], float] = _FREE, of: int = 1) -> Interval:
+def estimate_speedup(runs: Sequence[Generation], c: float, v: Callable[[int], float] = _FREE, of: int = 1) -> Interval:
     """Return tokens over charged cost: the speedup on a machine with these costs; plain decoding costs 1 a token.
 
     Whole runs are clusters; ``of`` so many that one verdict reads.
     """
-    costs = [sum(charged(run, c, v)) for run in runs]
-    return known(ratio([run.metrics.num_tokens for run in runs], costs, simultaneous(of)))
+    costs = [sum(charge_steps(run, c, v)) for run in runs]
+    return to_interval(ratio([run.metrics.num_tokens for run in runs], costs, simultaneous(of)))
 
 
 @dataclass(frozen=True)
@@ -163,7 +165,7 @@ class Timings:
     def faster(self, base: str, other: str, of: int = 1, *, prefill: bool = False) -> Interval:
         """Return how many times faster ``other`` was, texts paired; ``of`` so many that one verdict reads."""
         slow, fast = (self.seconds(way, prefill=prefill) for way in (base, other))
-        return known(paired_ratio(slow, fast, simultaneous(of)))
+        return to_interval(paired_ratio(slow, fast, simultaneous(of)))
 
     def costs(self, plain: str, other: str) -> StepCosts:
         """Return c, v and o of ``other``, in steps of ``plain``: the one definition of ``analysis.step_costs``."""
@@ -203,7 +205,7 @@ def of_each_kind(count: int) -> list[tuple[int, ...]]:
 
 def round_ratios(times: Mapping[str, list[float]], base: str, other: str, of: int = 1) -> Interval:
     """Return how many times longer ``base`` took than ``other``: the median round, of *this* thing that was timed."""
-    return known(median([a / b for a, b in zip(times[base], times[other], strict=True)], simultaneous(of)))
+    return to_interval(median([a / b for a, b in zip(times[base], times[other], strict=True)], simultaneous(of)))
 
 
 def verify_curve(target: GPT2, rows: Sequence[int], context: int, repeats: int, of: int = 1) -> dict[int, Interval]:

@@ -36,14 +36,14 @@ _KIND: dict[Kind, str] = {
 def measure(experiment: Experiment, setting: Setting, folder: Path) -> Result:
     """Write an experiment's rule into a folder, run it, and judge it by that rule."""
     rule = register(experiment, folder, _now())
-    figures = rounded(experiment.measure(setting))
-    result = stated(experiment) | {
+    figures = round_figures(experiment.measure(setting))
+    result = describe(experiment) | {
         "date": _now(),
         "machine": machine(experiment.kind),
         "scale": asdict(setting.scale),
         "figures": figures,
         "rule": rule,
-        **judged(experiment, figures),
+        **judge(experiment, figures),
     }
     return result | {"seal": seal(result)}
 
@@ -52,7 +52,7 @@ def _now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def stated(experiment: Experiment) -> dict[str, Any]:
+def describe(experiment: Experiment) -> dict[str, Any]:
     """Return what an experiment says before it is run."""
     return {
         "name": experiment.name,
@@ -79,11 +79,11 @@ def judge_again(result: Result) -> Result:
     if result.get("seal") != seal(result):
         check(result, experiment, Path())
     rule = result.get("rule") if result.get("rule") == rule_of(experiment)["hash"] else None
-    again = result | stated(experiment) | {"rule": rule} | judged(experiment, result["figures"])
+    again = result | describe(experiment) | {"rule": rule} | judge(experiment, result["figures"])
     return again | {"seal": seal(again)}
 
 
-def judged(experiment: Experiment, figures: Mapping[str, Any]) -> dict[str, Any]:
+def judge(experiment: Experiment, figures: Mapping[str, Any]) -> dict[str, Any]:
     """Return what follows from the figures: a pure function of them."""
     conclusion: Conclusion = experiment.conclude(figures)
     verdict: Finding = conclusion.verdict
@@ -101,15 +101,15 @@ def machine(kind: Kind) -> dict[str, Any]:
     return facts | {"torch": importlib.metadata.version("torch")} if kind == "trained" else facts
 
 
-def rounded(value: Any) -> Any:
+def round_figures(value: Any) -> Any:
     """Return JSON-able data with floats of five significant digits."""
     if isinstance(value, Mapping):
-        return {str(key): rounded(item) for key, item in value.items()}
+        return {str(key): round_figures(item) for key, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [rounded(item) for item in value]
+        return [round_figures(item) for item in value]
     if isinstance(value, float):
         return float(f"{value:.{_DIGITS}g}") if math.isfinite(value) else None
-    return value if value is None or isinstance(value, str | bool | int) else rounded(float(value))
+    return value if value is None or isinstance(value, str | bool | int) else round_figures(float(value))
 
 
 def path_of(name: str, folder: Path) -> Path:
@@ -180,7 +180,7 @@ def load_checked(folder: Path) -> list[Result]:
         if result is None:
             raise InputError(f"{path_of(name, folder)} is missing. Measure: experiment run {name}")
         check(result, experiment, folder)
-        now = stated(experiment) | judged(experiment, result["figures"])
+        now = describe(experiment) | judge(experiment, result["figures"])
         if {key: result.get(key) for key in now} != now:
             raise InputError(f"{name}.json says something else than its figures. Judge them: experiment judge")
         results.append(result)

@@ -51,7 +51,7 @@ def register(experiment: Experiment, folder: Path, now: str) -> str:
     OutputError
         If it cannot be written.
     """
-    rules, rule = registered(folder), rule_of(experiment)
+    rules, rule = read_rules(folder), rule_of(experiment)
     if rules.get(experiment.name, {}).get("hash") != rule["hash"]:
         path = folder / RULES
         partial = path.with_suffix(".json.partial")
@@ -69,7 +69,7 @@ def register(experiment: Experiment, folder: Path, now: str) -> str:
     return str(rule["hash"])
 
 
-def registered(folder: Path) -> dict[str, dict[str, Any]]:
+def read_rules(folder: Path) -> dict[str, dict[str, Any]]:
     """Return the rules that were written down, by experiment.
 
     Raises
@@ -109,7 +109,7 @@ def check(result: Mapping[str, Any], experiment: Experiment, folder: Path) -> No
         )
     if result.get("rule") is None:
         return  # measured before rules were written down, or under another one: the page says so
-    rule, today = registered(folder).get(name, {}), rule_of(experiment)["hash"]
+    rule, today = read_rules(folder).get(name, {}), rule_of(experiment)["hash"]
     if result["rule"] != today or result["rule"] != rule.get("hash"):
         raise InputError(
             f"{name}.json was judged by rule {result['rule']}, today's is {today}, {RULES} has {rule.get('hash')}. "

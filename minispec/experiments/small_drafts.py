@@ -61,7 +61,7 @@ class Recipe:
         return within(self.text) if self.text in DOMAINS else {self.text: 1.0}
 
 
-def balanced(steps: int, seed: int) -> Recipe:
+def mix_recipe(steps: int, seed: int) -> Recipe:
     """Return a draft on the mix the target was trained on."""
     return Recipe("mix", steps, seed)
 

@@ -105,7 +105,7 @@ class Close:
         return f"{name}{index} is {number(x[at])}, expected {number(y[at])}"
 
     def _differ_scalar(self, observed: Any, expected: Any, path: str) -> str | None:
-        words = f"{path or 'the result'} is {shown_value(observed)}, expected {shown_value(expected)}"
+        words = f"{path or 'the result'} is {show_value(observed)}, expected {show_value(expected)}"
         if isinstance(expected, bool) or isinstance(observed, bool):
             return None if observed is expected else words
         if isinstance(expected, (int, float)) and isinstance(observed, (int, float)):
@@ -136,7 +136,7 @@ def _differ_law(observed: dict[Any, Any], expected: dict[Any, Any], path: str) -
     worst = max(gaps, key=lambda key: abs(gaps[key]))
     return (
         f"the law of {path or 'the result'} is wrong by {distance:.3g} (total variation): "
-        f"{shown_long(worst, 120)} has probability "
+        f"{shorten(worst, 120)} has probability "
         f"{a.get(worst, 0.0):.6g}, expected {b.get(worst, 0.0):.6g}"
     )
 
@@ -152,17 +152,17 @@ def kind(value: Any) -> str:
     return "None" if value is None else names.get(type(value), f"a {type(value).__name__}")
 
 
-def shown_value(value: Any) -> str:
+def show_value(value: Any) -> str:
     """Write a value for a message: one line, short."""
     if isinstance(value, float):
         return number(value)
     if isinstance(value, np.ndarray):
         with np.printoptions(precision=6, threshold=24, linewidth=10_000, floatmode="maxprec"):
-            return shown_long(" ".join(np.array2string(value, separator=", ").split()))
+            return shorten(" ".join(np.array2string(value, separator=", ").split()))
     if isinstance(value, dict):
-        return shown_long("{" + ", ".join(f"{_bare(key)}: {shown_value(item)}" for key, item in value.items()) + "}")
+        return shorten("{" + ", ".join(f"{_bare(key)}: {show_value(item)}" for key, item in value.items()) + "}")
     if isinstance(value, (list, tuple)) and len(value) <= 24:
-        return shown_long("[" + ", ".join(map(shown_value, value)) + "]")
+        return shorten("[" + ", ".join(map(show_value, value)) + "]")
     return quote(value)
 
 
@@ -170,14 +170,14 @@ def _bare(key: object) -> str:
     return key if isinstance(key, str) and key.isidentifier() else quote(key)
 
 
-def shown_long(text: str, limit: int = 300) -> str:
+def shorten(text: str, limit: int = 300) -> str:
     """Cut a text."""
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
 def show_case(case: Case) -> str:
     """Write a case as ``name = value, ...``."""
-    return ", ".join(f"{name} = {shown_value(value)}" for name, value in case.items())
+    return ", ".join(f"{name} = {show_value(value)}" for name, value in case.items())
 
 
 @dataclass(frozen=True)

@@ -151,7 +151,7 @@ class _Court:
         while len(report.questions) < len(told.questions):
             if time.monotonic() >= until:
                 left = told.questions[len(report.questions) :]
-                report.questions += [_lost(one, "not run: other questions took all the time") for one in left]
+                report.questions += [_mark_lost(one, "not run: other questions took all the time") for one in left]
                 break
             try:
                 judge = self._judge()
@@ -164,11 +164,11 @@ class _Court:
                 if begun is None and len(report.questions) == 0:
                     report.notes.append(f"nothing could be graded: in reading this, the grader broke down: {gone}")
                     why = "not run: see the top"
-                    report.questions += [_lost(one, why) for one in told.questions]
+                    report.questions += [_mark_lost(one, why) for one in told.questions]
                 elif len(report.questions) < len(told.questions):
                     question = told.questions[len(report.questions)]
                     why = f"what it gave or asked for was too much for the grader: {gone}"
-                    report.questions.append(_lost(question, why))
+                    report.questions.append(_mark_lost(question, why))
                     begun = report
         report.seconds = time.monotonic() - start
         return report.settle(told.needs)
@@ -198,7 +198,7 @@ class _Court:
                 judge.end()
 
 
-def _lost(question: Question, why: str) -> QuestionResult:
+def _mark_lost(question: Question, why: str) -> QuestionResult:
     checks = [
         CheckResult(info.id, info.title, 0.0, info.points, info.visibility, "failed", why) for info in question.checks
     ]

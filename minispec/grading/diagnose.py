@@ -62,13 +62,13 @@ class Reference:
         self._expected: dict[str, list[Observation]] = {}
         self._fingerprints: dict[tuple[str, str, int], Observation] = {}
 
-    def expected(self, check: Check) -> list[Observation]:
+    def expect(self, check: Check) -> list[Observation]:
         """Return what our solution gives on the fixed cases."""
         if check.id not in self._expected:
-            self._expected[check.id] = self.expected_on(check, check.cases)
+            self._expected[check.id] = self.expect_on(check, check.cases)
         return self._expected[check.id]
 
-    def expected_on(self, check: Check, cases: Sequence[Case]) -> list[Observation]:
+    def expect_on(self, check: Check, cases: Sequence[Case]) -> list[Observation]:
         """Return what our solution gives on some cases.
 
         Raises
@@ -120,7 +120,7 @@ def diagnose(reference: Reference, seen: dict[str, list[Observation]], failing: 
     Diagnosis or None
     """
     checks = [reference.assignment.checks[name] for name in seen]
-    expected = reference.expected(failing)
+    expected = reference.expect(failing)
     first = next((i for i, right in enumerate(expected) if difference(failing, _at(seen[failing.id], i), right)), None)
     if first is None:  # only hidden cases are wrong
         return None
@@ -148,7 +148,7 @@ def _agreement(
     """Share of cases on which both are alike, of those on which either differs from the solution."""
     telling = agreeing = 0
     for check in checks:
-        right = reference.expected(check)
+        right = reference.expect(check)
         for i in range(len(check.cases)):
             ours = _at(seen[check.id], i)
             theirs, expected = reference.fingerprint(mistake, check, i), right[i]
@@ -201,7 +201,7 @@ def smallest_example(
         budget[0] -= subject.requests - before
         if budget[0] < 0 or time.monotonic() > until or (isinstance(observation, Failed) and observation.kind in FATAL):
             raise _EnoughError
-        if difference(check, observation, reference.expected_on(check, [case])[0]) is None:
+        if difference(check, observation, reference.expect_on(check, [case])[0]) is None:
             return False
         found.append((case, observation))
         return True

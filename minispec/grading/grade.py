@@ -174,13 +174,13 @@ class _Run:
             result, judged = self._question(question, {})
             failed = {done.id for done in self._results if any(check.status != "passed" for check in done.checks)}
             solution = self._reference.solution
-            if solution is not None and failed & set(question.depends_on) and question.given and _lost(result):
+            if solution is not None and failed & set(question.depends_on) and question.given and _sum_lost(result):
                 self._results.append(result)
                 self._emit(self.report())  # what follows may be stopped
                 self._results.pop()
                 ours = {name: Oracle(getattr(solution, name)) for name in question.given}
                 again, judged_again = self._question(question, ours)
-                if _lost(again) < _lost(result):
+                if _sum_lost(again) < _sum_lost(result):
                     result, judged = replace(again, with_ours=list(question.given)), judged_again
             self._results.append(result)
             self._judged.append(judged)
@@ -275,12 +275,12 @@ class _Run:
         if drawn:
             assert check.hidden is not None
             cases = list(check.hidden(self._generator(check)))
-            found, expected = observe_all(check, subject, cases), self._reference.expected_on(check, cases)
+            found, expected = observe_all(check, subject, cases), self._reference.expect_on(check, cases)
             here.complete = True
         else:
             cases = list(check.cases)
             here.fixed = found = observe_all(check, subject, cases)
-            expected = self._reference.expected(check)
+            expected = self._reference.expect(check)
         here.wrong, here.told = _first_wrong(check, cases, found, expected), told
         last = found[-1] if found else None
         if isinstance(last, Failed) and last.kind == "not installed" and told:
@@ -373,7 +373,7 @@ class _Run:
         if found is None:
             return None
         case, observed = found
-        return case, observed, difference(check, observed, self._reference.expected_on(check, [case])[0]) or ""
+        return case, observed, difference(check, observed, self._reference.expect_on(check, [case])[0]) or ""
 
 
 def _first_wrong(
@@ -389,5 +389,5 @@ def _first_wrong(
     return None
 
 
-def _lost(result: QuestionResult) -> float:
+def _sum_lost(result: QuestionResult) -> float:
     return sum(check.max_points - check.points for check in result.checks)

@@ -256,9 +256,9 @@ class Host:
         try:
             return {"is": "value", "value": self._do(request)}
         except NotAValueError as error:
-            return _told("not a value", "TypeError", str(error))
+            return _report_error("not a value", "TypeError", str(error))
         except ChangedError as error:
-            return _told("changed", "ValueError", str(error))
+            return _report_error("changed", "ValueError", str(error))
         except StoppedError:
             raise
         except BaseException as error:
@@ -349,7 +349,7 @@ class ChangedError(Exception):
     """A function changed what it was given."""
 
 
-def _told(kind: str, type_name: str, message: str, where: str = "", place: str = "") -> Tree:
+def _report_error(kind: str, type_name: str, message: str, where: str = "", place: str = "") -> Tree:
     return {"is": "error", "kind": kind, "type": type_name, "message": message, "where": where, "place": place}
 
 
@@ -375,7 +375,7 @@ def describe(error: BaseException, ours: str) -> Tree:
     message = str(getattr(error, "msg", "") or "") if kind == "syntax" else _text(error)
     if kind == "not installed":
         message = str(getattr(error, "name", "")).partition(".")[0]
-    return _told(kind, type(error).__name__[:60], message[:500], where[:120], place[:60])
+    return _report_error(kind, type(error).__name__[:60], message[:500], where[:120], place[:60])
 
 
 def _text(error: BaseException) -> str:

@@ -92,7 +92,7 @@ def read_submission(path: Path, entry: str) -> Submission:
         raise InputError(f"there is no {quote(str(path))}; name a Python file, a notebook, a folder or a zip")
     submission = Submission(name_of(path))
     try:
-        with _opened(path, entry, submission.notes) as found:
+        with _open_submission(path, entry, submission.notes) as found:
             _take(found, entry, submission)
     except InputError:
         raise
@@ -110,7 +110,7 @@ Found = dict[PurePosixPath, Callable[[], bytes]]
 
 
 @contextmanager
-def _opened(path: Path, entry: str, notes: list[str]) -> Iterator[Found]:
+def _open_submission(path: Path, entry: str, notes: list[str]) -> Iterator[Found]:
     """List what a submission holds, whatever it is packed in."""
     is_file = path.is_file() and not path.is_symlink()
     if path.is_dir() and not path.is_symlink():
@@ -222,10 +222,10 @@ def _read_regular(path: Path) -> bytes:
     with os.fdopen(fd, "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise SubmissionError(f"{quote(name_of(path))}: not a regular file")
-        return _bounded(file.read, name_of(path))
+        return _read_bounded(file.read, name_of(path))
 
 
-def _bounded(read: Callable[[int], bytes], name: str) -> bytes:
+def _read_bounded(read: Callable[[int], bytes], name: str) -> bytes:
     data = read(MAX_FILE_BYTES + 1)
     if len(data) > MAX_FILE_BYTES:
         raise SubmissionError(f"{quote(name)}: larger than {MAX_FILE_BYTES >> 20} MB")
@@ -240,7 +240,7 @@ def _in_zip(archive: zipfile.ZipFile, notes: list[str]) -> Found:
     def read(info: zipfile.ZipInfo) -> bytes:
         try:
             with archive.open(info) as file:
-                return _bounded(file.read, info.filename)
+                return _read_bounded(file.read, info.filename)
         except SubmissionError:
             raise
         except Exception as error:  # damaged, in one of many ways
@@ -269,7 +269,7 @@ def _in_tar(archive: tarfile.TarFile, notes: list[str]) -> Found:
         def read(info: tarfile.TarInfo = info) -> bytes:
             file = archive.extractfile(info)
             assert file is not None  # a regular file
-            return _bounded(file.read, info.name)
+            return _read_bounded(file.read, info.name)
 
         if not info.isdir():
             _list(info.name, "" if info.isreg() else "a link or a special file", found, notes, read)

@@ -45,7 +45,7 @@ class Failed:
     @property
     def key(self) -> tuple[str, str, str, str]:
         """What makes two failures the same: also what was said, and in which function; not on which line."""
-        return self.kind, self.type_name, shown_line(self.message), self.place
+        return self.kind, self.type_name, show_line(self.message), self.place
 
     def words(self, *, hidden: bool) -> str:
         """Say it in one line; of hidden cases nothing that the submission chose, since it could tell the inputs."""
@@ -55,8 +55,8 @@ class Failed:
             return "the worker sent what is no answer"
         if hidden:
             return _WITHHELD.get(self.kind, "raised an exception")
-        place = f" ({shown_line(self.where)})" if self.where else ""
-        detail = f": {shown_line(self.message)}" if self.message else ""
+        place = f" ({show_line(self.where)})" if self.where else ""
+        detail = f": {show_line(self.message)}" if self.message else ""
         if self.kind == "missing":
             return f"the function {self.message} is missing"
         if self.kind == "not installed":
@@ -69,10 +69,10 @@ class Failed:
             return f"{'cannot be loaded: ' if self.kind == 'syntax' else 'raised '}{self.type_name}{detail}{place}"
         if self.kind == "not a value":
             return f"gave something that is no value{detail}"
-        return shown_line(self.message)
+        return show_line(self.message)
 
 
-def shown_line(text: str) -> str:
+def show_line(text: str) -> str:
     """One printable line without addresses, so that equal submissions get equal reports."""
     return quote(re.sub(r"0x[0-9a-fA-F]{4,}", "0x...", " ".join(text.split())))[1:-1]
 

@@ -109,15 +109,15 @@ class _Questions:
         return Address("sample", self._asked)
 
     def bernoulli(self, prob: Any) -> bool:
-        return bool(self._checked(lambda: self._noise.bernoulli(float(prob), self._address())))
+        return bool(self._guard(lambda: self._noise.bernoulli(float(prob), self._address())))
 
     def categorical(self, probs: Any) -> int:
         row: NDArray[np.float64] = np.asarray(probs, np.float64)
         if row.ndim != 1 or not len(row):
             raise Refusal(f"categorical needs a row of probabilities, not an array of shape {row.shape}")
-        return int(self._checked(lambda: self._noise.categorical(row, self._address())))
+        return int(self._guard(lambda: self._noise.categorical(row, self._address())))
 
-    def _checked(self, ask: Callable[[], Any]) -> Any:
+    def _guard(self, ask: Callable[[], Any]) -> Any:
         try:
             return ask()
         except InvariantError as error:

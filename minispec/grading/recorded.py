@@ -22,7 +22,7 @@ def record(assignment: Assignment) -> str:
     public = [info.id for question in assignment.questions for info in question.checks if info.visibility == "public"]
     checks = [assignment.checks[name] for name in public]
     told = {
-        "expected": {check.id: _write(reference.expected(check)) for check in checks},
+        "expected": {check.id: _write(reference.expect(check)) for check in checks},
         "mistakes": [
             {
                 "name": mistake.name,

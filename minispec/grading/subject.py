@@ -46,7 +46,7 @@ class StudentError(Exception):
         self.place = place
 
     @classmethod
-    def told(cls, reply: Tree) -> StudentError:
+    def from_reply(cls, reply: Tree) -> StudentError:
         """Take over what a worker says of a failure: any of it may be made up, so it is brought into form."""
         kind, type_name, message, where, place = (
             str(reply.get(key, ""))[:500] for key in ("kind", "type", "message", "where", "place")
@@ -155,7 +155,7 @@ class Subject:
         reply = self._exchange(request, self._answer)
         try:
             if reply["is"] == "error":
-                raise StudentError.told(reply)
+                raise StudentError.from_reply(reply)
             with self._allowance:
                 return decode(reply["value"], self._resolve)
         except StudentError:
@@ -268,7 +268,7 @@ class LocalSubject(Subject):
         try:
             module = load(name, source, path)
         except Exception as error:
-            raise StudentError.told(describe(error, f"/{name}")) from error
+            raise StudentError.from_reply(describe(error, f"/{name}")) from error
         host = Host([module], lambda asked: self._answering[-1](asked), f"/{name}")
 
         def exchange(request: Tree, answer: Callable[[Tree], Tree]) -> Tree:

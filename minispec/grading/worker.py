@@ -111,7 +111,7 @@ class Worker:
             self._deadline = min(time.monotonic() + self._wall_s(), self.until)
             loaded = self._receive(self._deadline)
             if loaded.get("is") == "error":
-                raise StudentError.told(loaded)
+                raise StudentError.from_reply(loaded)
             self.notes = [str(note)[:300] for note in loaded["value"]][:8]
         except BaseException:
             self._end()

@@ -104,7 +104,7 @@ class GPT2:
         """Run the forward of a feed, and count it in."""
         return forward(self.weights, self.config, self.backend, feed, cache)
 
-    def paged(self, num_pages: int, page_size: int = PAGE_SIZE) -> GPT2:
+    def with_pages(self, num_pages: int, page_size: int = PAGE_SIZE) -> GPT2:
         """Return this model with caches that share a pool of pages."""
         config = self.config
         sizes = config.n_layer, config.n_head, config.head_size, num_pages, page_size

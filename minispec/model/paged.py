@@ -106,6 +106,6 @@ class PagedModel(LanguageModel, Protocol):
         """The pool, or None if each cache has memory of its own."""
         ...
 
-    def paged(self, num_pages: int, page_size: int = PAGE_SIZE) -> PagedModel:
+    def with_pages(self, num_pages: int, page_size: int = PAGE_SIZE) -> PagedModel:
         """Return this model with caches that share a pool."""
         ...

@@ -57,6 +57,6 @@ def round_model(model: GPT2, dtype: str) -> GPT2:
     packed = dataclasses.replace(weights, wte=wte, h=blocks, lm_head=lm_head)
     rounded = dataclasses.replace(model, name=f"{model.name} in {dtype}", weights=packed, dtype=dtype, pool=None)
     if model.pool is not None:  # pages of its own: their contents would be wrong for the target
-        rounded = rounded.paged(model.pool.num_pages, model.pool.page_size)
+        rounded = rounded.with_pages(model.pool.num_pages, model.pool.page_size)
     made[dtype] = rounded
     return rounded

@@ -73,10 +73,10 @@ def join(feeds: Sequence[Feed]) -> Feed:
         span=(0, 0),
     )
     # All are wanted in a step without prompts, which is nearly every step: nothing is moved then.
-    return joined if joined.num_logits == len(joined.tokens) else _wanted_last(joined, feeds)
+    return joined if joined.num_logits == len(joined.tokens) else _move_wanted_last(joined, feeds)
 
 
-def _wanted_last(joined: Feed, feeds: Sequence[Feed]) -> Feed:
+def _move_wanted_last(joined: Feed, feeds: Sequence[Feed]) -> Feed:
     """Move the tokens whose logits are wanted behind the others."""
     wanted = np.concatenate([np.arange(len(feed.tokens)) >= len(feed.tokens) - feed.num_logits for feed in feeds])
     order = np.argsort(wanted, kind="stable")

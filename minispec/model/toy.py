@@ -74,7 +74,7 @@ class TableModel:
             return PagedCache(self.pool, self.n_positions)
         return KVCache(n_layer=1, n_head=1, head_size=1, capacity=capacity or self.n_positions)
 
-    def paged(self, num_pages: int, page_size: int = PAGE_SIZE) -> TableModel:
+    def with_pages(self, num_pages: int, page_size: int = PAGE_SIZE) -> TableModel:
         """Return this model with caches that share a pool of pages."""
         model = copy.copy(self)
         model.pool = PagePool(1, 1, 1, num_pages, page_size, backend=NumpyBackend())

@@ -66,7 +66,7 @@ class Constraint:
         self._vocab_size = vocab_size
         self._consumed: list[int] = []
 
-    def allowed(self, generated: Sequence[int]) -> NDArray[np.bool_]:
+    def mask(self, generated: Sequence[int]) -> NDArray[np.bool_]:
         """Return which tokens may follow, shape (V,); at least one may.
 
         Behind the end of the text, and outside its form (where only a deterministic draft can lead, to be rejected),

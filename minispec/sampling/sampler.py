@@ -87,7 +87,7 @@ class Sampler:
                 logits, generated, params.presence_penalty, params.frequency_penalty
             )
         if self.constraint is not None:
-            logits = np.where(self.constraint.allowed(generated), logits, -np.inf)
+            logits = np.where(self.constraint.mask(generated), logits, -np.inf)
         if len(generated) < params.min_tokens and not self._only_eos(logits):
             logits = history.forbid(logits, sorted(self.eos_token_id))
         return logits

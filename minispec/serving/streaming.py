@@ -105,7 +105,7 @@ class Streamer:
             written += self._settle(told, "")  # a draft that was interrupted comes again
             span = shown.spans.draft(what)
             if span is not None:
-                written.append(_named("provisional", {**self._describe(told, span), "text": span.text}))
+                written.append(_event("provisional", {**self._describe(told, span), "text": span.text}))
         if isinstance(what, Emitted):
             written += [*self._settle(told, what.text), *self._emit(told, what)]
             if shown.spans is not None:
@@ -167,7 +167,7 @@ class Streamer:
         if settled is None:
             return []
         record = {"confirmed": settled.confirmed, "retracted": settled.retracted}
-        return [_named("settled", {**self._describe(told, settled.span), **record})]
+        return [_event("settled", {**self._describe(told, settled.span), **record})]
 
     def _describe(self, told: Told, span: Span) -> dict[str, Any]:
         return {"index": told.index, "span": span.number, "step": span.step, "at_s": self._since_s(told)}
@@ -177,7 +177,7 @@ class Streamer:
         if isinstance(event, Finished):  # names as the reader knows them
             names = {"target": self._flight.envelope.model, "draft": self._flight.choices[told.index].draft_name}
             record["options"] = {**record["options"], **names}
-        return _named(record["event"], {**record, "index": told.index, "at_s": self._since_s(told)})
+        return _event(record["event"], {**record, "index": told.index, "at_s": self._since_s(told)})
 
     def _since_s(self, told: Told) -> float:
         return told.moment_s - self._flight.arrived_s
@@ -199,7 +199,7 @@ def _data(content: Mapping[str, Any]) -> bytes:
     return b"data: " + _encode(content) + b"\n\n"
 
 
-def _named(name: str, content: Mapping[str, Any]) -> bytes:
+def _event(name: str, content: Mapping[str, Any]) -> bytes:
     return f"event: {name}\n".encode() + _data(content)
 
 

@@ -9,7 +9,7 @@ the notebook and its solutions are cut from. ``begin`` is the first cell of ever
     lesson.check("residual", residual)
 """
 
-from minispec.teaching.clock import Times, timed
+from minispec.teaching.clock import Times, time_all
 from minispec.teaching.compare import difference
 from minispec.teaching.explore import explore
 from minispec.teaching.lesson import Lesson, begin
@@ -28,5 +28,5 @@ __all__ = [
     "difference",
     "explore",
     "record",
-    "timed",
+    "time_all",
 ]

@@ -58,7 +58,7 @@ class Times:
         return Outcome(RIGHT, sentence)
 
 
-def timed(runs: Mapping[str, Callable[[], Any]], rounds: int = 9) -> Times:
+def time_all(runs: Mapping[str, Callable[[], Any]], rounds: int = 9) -> Times:
     """Time each candidate ``rounds`` times, in turns; its first call, which may compile, is left out.
 
     Parameters

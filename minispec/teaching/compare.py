@@ -12,7 +12,7 @@ MAX_SHOWN = 160
 MAX_WHOLE = 10**100
 
 
-def shown(value: Any) -> str:
+def show(value: Any) -> str:
     """Return a value as a learner would type it, shortened."""
     if isinstance(value, np.ndarray):
         text = np.array2string(value, precision=4, separator=", ", threshold=12, suppress_small=True)
@@ -20,7 +20,7 @@ def shown(value: Any) -> str:
     elif isinstance(value, (float, np.floating)):
         text = f"{value:.6g}"
     elif isinstance(value, (tuple, list)) and len(value) <= 12:
-        inside = ", ".join(shown(item) for item in value)
+        inside = ", ".join(show(item) for item in value)
         text = f"[{inside}]" if isinstance(value, list) else f"({inside})"
     elif isinstance(value, int) and abs(value) > MAX_WHOLE:
         text = "a number of hundreds of digits"  # which Python may refuse to write out
@@ -63,7 +63,7 @@ class _Comparison:
 
     def difference(self, found: Any, expected: Any) -> str | None:
         if found is None and expected is not None:
-            return f"it returns None, expected {shown(expected)}: is a return missing?"
+            return f"it returns None, expected {show(expected)}: is a return missing?"
         if isinstance(expected, Mapping):
             return self._mapping(found, expected)
         if isinstance(expected, (list, tuple)):
@@ -80,39 +80,39 @@ class _Comparison:
             same = type(found) is type(expected) and found == expected
         else:
             return self._number(found, expected)
-        return None if same else f"it is {shown(found)}, expected {shown(expected)}"
+        return None if same else f"it is {show(found)}, expected {show(expected)}"
 
     def _number(self, found: Any, expected: Any) -> str | None:
         if isinstance(found, (bool, np.bool_)) or not isinstance(found, (int, float, np.number)):
-            return f"it is {shown(found)}, expected a number, {shown(expected)}"
+            return f"it is {show(found)}, expected a number, {show(expected)}"
         try:
             close = bool(np.isclose(found, expected, rtol=self.rtol, atol=self.atol, equal_nan=True))
         except (OverflowError, TypeError):  # an integer of Python's that is too large for NumPy
             close = found == expected
-        return None if close else f"it is {shown(found)}, expected {shown(expected)}"
+        return None if close else f"it is {show(found)}, expected {show(expected)}"
 
     def _sequence(self, found: Any, expected: Sequence[Any]) -> str | None:
         if isinstance(found, np.ndarray):
             found = found.tolist()
         if not isinstance(found, (list, tuple)):
-            return f"it is {shown(found)}, expected a sequence, {shown(expected)}"
+            return f"it is {show(found)}, expected a sequence, {show(expected)}"
         for i, (a, b) in enumerate(zip(found, expected, strict=False)):
             inside = self.difference(a, b)
             if inside is not None:
-                return _placed(f"item {i}", inside)
+                return _locate(f"item {i}", inside)
         if len(found) != len(expected):
-            return f"it has {len(found)} items, expected {len(expected)}: {shown(found)} instead of {shown(expected)}"
+            return f"it has {len(found)} items, expected {len(expected)}: {show(found)} instead of {show(expected)}"
         return None
 
     def _mapping(self, found: Any, expected: Mapping[Any, Any]) -> str | None:
         if not isinstance(found, Mapping):
-            return f"it is {shown(found)}, expected a dict with the keys {shown(list(expected))}"
+            return f"it is {show(found)}, expected a dict with the keys {show(list(expected))}"
         for key, value in expected.items():
             if key not in found:
                 return f"it lacks the key {key!r}"
             inside = self.difference(found[key], value)
             if inside is not None:
-                return _placed(f"entry {key!r}", inside)
+                return _locate(f"entry {key!r}", inside)
         extra = [key for key in found if key not in expected]
         return f"it has a key {extra[0]!r} that nobody asked for" if extra else None
 
@@ -120,7 +120,7 @@ class _Comparison:
         if isinstance(found, (list, tuple)):
             return f"it is a {type(found).__name__}, expected an array: wrap it in np.array(...)"
         if not isinstance(found, (np.ndarray, np.generic, int, float)):
-            return f"it is {shown(found)}, expected an array of shape {expected.shape}"
+            return f"it is {show(found)}, expected an array of shape {expected.shape}"
         array = np.asarray(found)
         if array.shape != expected.shape:
             return f"its shape is {array.shape}, expected {expected.shape}"
@@ -134,10 +134,10 @@ class _Comparison:
         place = f"element {list(where)}" if where else "it"
         count = int((~close).sum())
         others = f" ({count} of {close.size} elements differ)" if close.size > 1 else ""
-        return f"{place} is {shown(array[where].item())}, expected {shown(expected[where].item())}{others}"
+        return f"{place} is {show(array[where].item())}, expected {show(expected[where].item())}{others}"
 
 
-def _placed(place: str, inside: str) -> str:
+def _locate(place: str, inside: str) -> str:
     """Say of which part of a container a difference speaks."""
     subject, rest = inside.split(" ", 1)
     return f"{place} {rest}" if subject == "it" else f"{place}: {inside}"

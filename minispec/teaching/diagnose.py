@@ -35,7 +35,7 @@ def diagnose(
     alike : callable
         Whether two results are the same to within the step's tolerance.
     """
-    calls = [(case, _called(attempt, case), _called(reference, case)) for case in cases]
+    calls = [(case, _call(attempt, case), _call(reference, case)) for case in cases]
     if any(isinstance(found, _Raised) for _, found, _ in calls):
         return None
     results = [(found, expected) for _, found, expected in calls]
@@ -50,19 +50,19 @@ def diagnose(
             return sentence
     names = list(inspect.signature(reference).parameters)
     for sentence, other in _other_arguments(names, cases):
-        changed = [_called(reference, case) for case in other]
+        changed = [_call(reference, case) for case in other]
         if any(isinstance(result, _Raised) for result in changed):
             continue
         if all(alike(found, result) for (found, _), result in zip(results, changed, strict=True)):
             return sentence
-    return _ignored(attempt, reference, names, cases, alike)
+    return _find_ignored(attempt, reference, names, cases, alike)
 
 
 class _Raised:
     """Stands for the result of a call that failed."""
 
 
-def _called(function: Callable[..., Any], case: Case) -> Any:
+def _call(function: Callable[..., Any], case: Case) -> Any:
     try:
         with np.errstate(all="ignore"):
             return function(*copy.deepcopy(case))
@@ -165,11 +165,11 @@ def _part(
     if len(wrong) != 1:
         return None
     (i,) = wrong
-    inside = diagnose(lambda *a: attempt(*a)[i], _renamed(lambda *a: reference(*a)[i], reference), cases, alike)
+    inside = diagnose(lambda *a: attempt(*a)[i], _rename(lambda *a: reference(*a)[i], reference), cases, alike)
     return f"Only the {_ORDINALS[i]} part of the result is wrong." + (f" {inside}" if inside else "")
 
 
-def _renamed(function: Callable[..., Any], like: Callable[..., Any]) -> Callable[..., Any]:
+def _rename(function: Callable[..., Any], like: Callable[..., Any]) -> Callable[..., Any]:
     """Give a function the argument names of another one."""
     function.__signature__ = inspect.signature(like)  # type: ignore[attr-defined]
     return function
@@ -232,7 +232,7 @@ def _other_arguments(names: list[str], cases: Sequence[Case]) -> Iterator[tuple[
             )
 
 
-def _ignored(
+def _find_ignored(
     attempt: Callable[..., Any],
     reference: Callable[..., Any],
     names: list[str],
@@ -249,8 +249,8 @@ def _ignored(
                 if len(case) <= i or len(other) <= i or difference(case[i], other[i]) is None:
                     continue
                 changed = (*case[:i], other[i], *case[i + 1 :])
-                found = [_called(attempt, arguments) for arguments in (case, changed)]
-                right = [_called(reference, arguments) for arguments in (case, changed)]
+                found = [_call(attempt, arguments) for arguments in (case, changed)]
+                right = [_call(reference, arguments) for arguments in (case, changed)]
                 if any(isinstance(result, _Raised) for result in right):
                     continue
                 if isinstance(found[1], _Raised) or not alike(*found):

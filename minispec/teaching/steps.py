@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from minispec.teaching.compare import difference, shown
+from minispec.teaching.compare import difference, show
 from minispec.teaching.diagnose import diagnose
 
 TODO, WRONG, RIGHT = "todo", "wrong", "right"
 
 
-def normalised(answer: Any) -> Any:
+def normalise(answer: Any) -> Any:
     """Return a prediction as it was meant, however it was typed.
 
     >>> normalised(" No. "), normalised("70%"), normalised("0.7"), normalised("(10, 128)")
@@ -52,7 +52,7 @@ class Reply:
     def fits(self, answer: Any) -> bool:
         """Whether this is that kind of answer."""
         try:
-            return bool(self.when(answer)) if callable(self.when) else difference(answer, normalised(self.when)) is None
+            return bool(self.when(answer)) if callable(self.when) else difference(answer, normalise(self.when)) is None
         except (TypeError, ValueError):
             return False
 
@@ -86,10 +86,10 @@ class Prediction:
         """Return ``todo``, ``wrong`` or ``right``, and what to say."""
         if answer is ...:
             return TODO, "Put your answer in place of the dots before you read on. A guess is worth more than none."
-        answer = normalised(answer)
-        if self.choices and answer not in [normalised(choice) for choice in self.choices]:
+        answer = normalise(answer)
+        if self.choices and answer not in [normalise(choice) for choice in self.choices]:
             return TODO, f"Answer with one of {', '.join(repr(choice) for choice in self.choices)}."
-        if difference(answer, normalised(self.answer), rtol=self.tolerance) is None:
+        if difference(answer, normalise(self.answer), rtol=self.tolerance) is None:
             return RIGHT, f"Yes. {self.because}"
         reply = next((reply.message for reply in self.replies if reply.fits(answer)), "Not this time.")
         return WRONG, f"{reply} {self.because}"
@@ -137,19 +137,19 @@ class Step:
     def judge(self, attempt: Any) -> tuple[str, str]:
         """Return ``todo``, ``wrong`` or ``right``, and what to say. Never raises what the attempt raises."""
         if not callable(attempt):
-            return WRONG, f"{shown(attempt)} is no function; hand in `{self.name}` itself, without brackets."
+            return WRONG, f"{show(attempt)} is no function; hand in `{self.name}` itself, without brackets."
         cases = self.cases() if callable(self.cases) else self.cases
         for case in cases:
             verdict = self._run(attempt, case)
             if verdict is not None:
                 kind, message = verdict
-                return kind, message if kind == TODO else self._explained(attempt, cases, message)
+                return kind, message if kind == TODO else self._explain(attempt, cases, message)
         return RIGHT, f"`{self.name}` does what it should on {len(cases)} case{'s' if len(cases) > 1 else ''}."
 
     def _run(self, attempt: Callable[..., Any], case: tuple[Any, ...]) -> tuple[str, str] | None:
         """Return what is wrong with the attempt on one case, if anything: the difference first, then the case."""
         given = copy.deepcopy(case)
-        call = f"in `{self.name}({', '.join(shown(argument) for argument in case)})`"
+        call = f"in `{self.name}({', '.join(show(argument) for argument in case)})`"
         try:
             found = _quietly(attempt, given)
         except NotImplementedError:
@@ -166,7 +166,7 @@ class Step:
     def _difference(self, found: Any, expected: Any) -> str | None:
         return difference(found, expected, self.rtol, self.atol, same_dtype=self.same_dtype)
 
-    def _explained(self, attempt: Callable[..., Any], cases: Sequence[tuple[Any, ...]], message: str) -> str:
+    def _explain(self, attempt: Callable[..., Any], cases: Sequence[tuple[Any, ...]], message: str) -> str:
         for mistake in self.mistakes:
             if all(self._alike(attempt, mistake.function, case) for case in cases):
                 return f"{mistake.message}\n{message}"

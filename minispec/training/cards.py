@@ -134,7 +134,7 @@ def with_interval(figure: Sequence[float | None], scale: float = 1.0, digits: in
     return text if low is None or high is None else f"{text} ({scale * low:.{digits}f}–{scale * high:.{digits}f})"
 
 
-def _written(name: str, figure: Sequence[float | None]) -> str:
+def _format_figure(name: str, figure: Sequence[float | None]) -> str:
     """Write a figure in the unit its name calls for: shares as percentages."""
     if name.startswith(("perplexity", "bits", "alpha")):
         return with_interval(figure)
@@ -144,7 +144,7 @@ def _written(name: str, figure: Sequence[float | None]) -> str:
 def figures_table(figures: Mapping[str, Sequence[float | None]]) -> str:
     """Tabulate all figures of the checks."""
     return table(
-        ("check", "figure (95 % interval)"), ((name, _written(name, value)) for name, value in figures.items())
+        ("check", "figure (95 % interval)"), ((name, _format_figure(name, value)) for name, value in figures.items())
     )
 
 
@@ -153,9 +153,11 @@ def bars_table(figures: Mapping[str, Sequence[float | None]]) -> str:
     rows = []
     for bar in BARS:
         if bar.name in figures and (value := figures[bar.name][0]) is not None:
-            bound = _written(bar.name, (bar.bound, None, None))
+            bound = _format_figure(bar.name, (bar.bound, None, None))
             bound = f"{'≤' if bar.at_most else '≥'} {bound}"
-            rows.append((bar.what, bound, _written(bar.name, figures[bar.name]), "yes" if bar.holds(value) else "no"))
+            rows.append(
+                (bar.what, bound, _format_figure(bar.name, figures[bar.name]), "yes" if bar.holds(value) else "no")
+            )
     return table(("what", "bar", "figure (95 % interval)", "reached"), rows)
 
 

@@ -38,7 +38,7 @@ class Schedule:
         left = (self.end - step) / max(1, self.end - self.decay_from)
         return warm * (self.final + (self.level - self.final) * max(0.0, left))
 
-    def moved(self, step: int, end: int) -> Schedule:
+    def move_end(self, step: int, end: int) -> Schedule:
         """Return the schedule with another end, continuous at `step`."""
         end = max(end, step + 1)
         decay_from = int(self.flat_share * end)

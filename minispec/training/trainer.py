@@ -230,7 +230,7 @@ class Stage:
                 pace = float(np.median(np.diff(moments))) if len(moments) > 1 else 0.0
                 if deadline is not None and len(moments) > 20 and not self.finished:
                     left = int((deadline - time.time()) * (1 - MARGIN) / pace)
-                    self.schedule = self.schedule.moved(self.step, min(plan.steps, self.step + left))
+                    self.schedule = self.schedule.move_end(self.step, min(plan.steps, self.step + left))
                 speed = plan.num_rows * plan.length / pace if pace else 0.0
                 means = {name: sum(values) / len(values) for name, values in losses.items()}
                 losses = {name: [] for name in self.models}

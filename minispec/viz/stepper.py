@@ -70,7 +70,7 @@ def record(
     frames: list[Frame] = []
     text = list(prompt)
 
-    def drawn(law: Law) -> int:
+    def draw(law: Law) -> int:
         return int(rng.choice(len(law), p=law))
 
     def add(stage: str, says: str, states: Sequence[str], laws: dict[str, Law]) -> None:
@@ -83,7 +83,7 @@ def record(
         rows: list[Law] = []
         for i in range(min(gamma, len(prompt) + num_tokens - len(text) - 1)):
             rows.append(draft([*text, *drafts]))
-            drafts.append(drawn(rows[-1]))
+            drafts.append(draw(rows[-1]))
             add("draft", f"The draft draws token {i + 1} from q.", [DRAFTED] * len(drafts), {"q": rows[-1]})
         accepted = 0
         law, stage = target([*text, *drafts]), "bonus"
@@ -122,7 +122,7 @@ def record(
         )
         states = [ACCEPTED] * accepted + [REJECTED] * (len(drafts) - accepted)
         add(stage, says, states, {"residual" if stage == "residual" else "p": law})
-        text += [*drafts[:accepted], drawn(law)]
+        text += [*drafts[:accepted], draw(law)]
         drafts = []
         add("commit", f"The round adds {accepted + 1} tokens; the caches go back to the text.", [], {})
     return frames

@@ -54,8 +54,8 @@ class Told:
     def __getattr__(self, name):
         return getattr(self._model, name)
 
-    def paged(self, *sizes):
-        return Told(self._model.paged(*sizes), *self._told)
+    def with_pages(self, *sizes):
+        return Told(self._model.with_pages(*sizes), *self._told)
 
     def run(self, feed, cache):
         clock, seconds, otherwise = self._told

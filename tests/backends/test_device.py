@@ -123,7 +123,7 @@ class TestAModel:
 
         def found(backend):
             model = random_gpt2(backend)
-            tree, many = model.new_cache(), [model.paged(4, 2).session()]
+            tree, many = model.new_cache(), [model.with_pages(4, 2).session()]
             many.append(many[0].model.session())
             yield model.forward([1, 2, 3, 4, 5], tree, positions=[0, 1, 2, 3, 3], visible=visible)
             tree.keep([0, 1, 2, 4])

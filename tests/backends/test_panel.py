@@ -109,7 +109,7 @@ def test_texts_together_have_the_bits_of_the_operations_too(threads, monkeypatch
     generator, found = np.random.default_rng(0), []
     tokens = generator.integers(0, 97, (3, 5)).tolist()
     for model in (whole, spelled_out(whole)):
-        paged = model.paged(12, 4)
+        paged = model.with_pages(12, 4)
         sessions = [paged.session() for _ in range(3)]
         asks = [Ask(session, text[: i + 3], i) for i, (session, text) in enumerate(zip(sessions, tokens, strict=True))]
         found.append([bits(logits) for logits in (*answer_together(asks), paged.pool.keys, paged.pool.values)])

@@ -165,7 +165,7 @@ def num_forced(target: GPT2, kind: str, form: str, tokens: tuple[int, ...]) -> i
     """Count the tokens whose mask allowed nothing else."""
     assert target.tokenizer is not None
     constraint = Constraint(form, kind, target.tokenizer, min(target.eos_token_id), target.vocab_size)
-    return sum(int(constraint.allowed(tokens[:i]).sum() == 1) for i in range(len(tokens)))
+    return sum(int(constraint.mask(tokens[:i]).sum() == 1) for i in range(len(tokens)))
 
 
 def clock(target: GPT2, draft: GPT2, repeats: int = 5, tokens: int = 192) -> str:

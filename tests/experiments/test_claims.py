@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from minispec.experiments.framework import NAMES, TINY, Setting, get_experiment
-from minispec.experiments.ledger import judged, measure, report
+from minispec.experiments.ledger import judge, measure, report
 from minispec.experiments.seal import check
 from minispec.viz.plots.claims import Chart
 
@@ -37,7 +37,7 @@ def test_it_runs_and_its_conclusion_follows_from_what_is_kept(name: str, tmp_pat
     check(result, experiment, tmp_path)
     kept = json.loads(json.dumps(result, allow_nan=False))
     assert kept == result
-    assert judged(experiment, kept["figures"]) == {
+    assert judge(experiment, kept["figures"]) == {
         key: result[key] for key in ("formula", "measured", "verdict", "because")
     }
     assert isinstance(experiment.chart(kept["figures"]), Chart)

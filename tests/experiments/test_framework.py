@@ -10,7 +10,7 @@ import pytest
 from minispec.errors import OptionError
 from minispec.experiments import claims
 from minispec.experiments.framework import NAMES, SEEDS, Setting, get_experiment, table
-from minispec.experiments.small_drafts import balanced, only
+from minispec.experiments.small_drafts import mix_recipe, only
 
 
 def test_the_ledger_lists_every_claim_once() -> None:
@@ -51,12 +51,12 @@ def test_training_needs_packed_text() -> None:
 
 def test_a_recipe_is_named_by_everything_that_makes_it() -> None:
     recipes = [
-        balanced(4, 1),
-        balanced(4, 2),
-        balanced(8, 1),
+        mix_recipe(4, 1),
+        mix_recipe(4, 2),
+        mix_recipe(8, 1),
         only("code", 4, 1),
-        only("code", 4, 1, balanced(4, 1)),
-        only("code", 4, 1, balanced(4, 2)),
+        only("code", 4, 1, mix_recipe(4, 1)),
+        only("code", 4, 1, mix_recipe(4, 2)),
         only("code", 4, 1, "draft-0.6m"),
     ]
     assert len({recipe.name for recipe in recipes}) == len(recipes)

@@ -10,7 +10,7 @@ import pytest
 
 from minispec.errors import InputError
 from minispec.experiments.framework import NAMES, get_experiment
-from minispec.experiments.ledger import judged, load, load_all, report, rounded, save
+from minispec.experiments.ledger import judge, load, load_all, report, round_figures, save
 from minispec.experiments.verdicts import Interval
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -30,7 +30,7 @@ def test_the_page_is_what_the_results_make() -> None:
 @by_name
 def test_the_verdict_is_what_the_figures_make(result: dict) -> None:
     experiment = get_experiment(result["name"])
-    now = judged(experiment, result["figures"])
+    now = judge(experiment, result["figures"])
     assert {key: result[key] for key in now} == now, "the rule or a text changed: `minispec experiment judge`"
     assert (result["claim"], result["title"], result["instrument"], result["kind"]) == (
         experiment.claim,
@@ -67,7 +67,7 @@ def test_the_page_changes_with_any_result() -> None:
 
 def test_rounding_keeps_structure_and_five_digits() -> None:
     figures = {"a": Interval(1 / 3, 0.1, 123456.789), "b": [True, None, "x", 7], "c": float("inf")}
-    assert rounded(figures) == {"a": [0.33333, 0.1, 123460.0], "b": [True, None, "x", 7], "c": None}
+    assert round_figures(figures) == {"a": [0.33333, 0.1, 123460.0], "b": [True, None, "x", 7], "c": None}
 
 
 def test_a_result_is_written_whole_and_read_back(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from minispec.errors import InputError
 from minispec.experiments.framework import NAMES, TINY, Setting, get_experiment
 from minispec.experiments.ledger import judge_again, load, load_checked, measure, save
-from minispec.experiments.seal import RULES, check, register, registered, rule_of, seal
+from minispec.experiments.seal import RULES, check, read_rules, register, rule_of, seal
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "claims"
 NAME = "seventy-billion"
@@ -90,7 +90,7 @@ def test_a_rule_that_changed_after_the_run_is_refused_until_the_entry_says_so(le
 
 
 def test_a_rule_must_have_been_there_before_the_run(ledger: Path) -> None:
-    rules = registered(ledger)
+    rules = read_rules(ledger)
     rules[NAME]["since"] = "2099-01-01T00:00:00Z"
     (ledger / RULES).write_text(json.dumps(rules), encoding="utf-8")
     refused(ledger, "before its rule was written down")
@@ -98,18 +98,18 @@ def test_a_rule_must_have_been_there_before_the_run(ledger: Path) -> None:
 
 def test_a_rule_is_written_before_anything_is_measured_and_keeps_its_time(tmp_path: Path) -> None:
     def fails(setting: Setting) -> dict[str, Any]:
-        assert registered(tmp_path)[NAME]["hash"] == rule_of(experiment)["hash"]
+        assert read_rules(tmp_path)[NAME]["hash"] == rule_of(experiment)["hash"]
         raise KeyboardInterrupt
 
     experiment = replace(get_experiment(NAME), measure=fails)
     with pytest.raises(KeyboardInterrupt):
         measure(experiment, Setting(TINY), tmp_path)
-    since = registered(tmp_path)[NAME]["since"]
+    since = read_rules(tmp_path)[NAME]["since"]
     register(experiment, tmp_path, "2099-01-01T00:00:00Z")
-    assert registered(tmp_path)[NAME]["since"] == since
+    assert read_rules(tmp_path)[NAME]["since"] == since
     changed = replace(experiment, thresholds={"costs": [0.5]})
     register(changed, tmp_path, "2099-01-01T00:00:00Z")
-    assert registered(tmp_path)[NAME]["since"] == "2099-01-01T00:00:00Z"
+    assert read_rules(tmp_path)[NAME]["since"] == "2099-01-01T00:00:00Z"
 
 
 def test_thresholds_and_the_sentence_of_the_rule_make_the_hash() -> None:

@@ -61,7 +61,7 @@ def failing(name: str, source: str, only: str = "") -> dict[str, dict[str, list]
         checks = [known.assignment.checks[info.id] for info in question.checks]
         seen = {check.id: observe_all(check, student, check.cases) for check in checks}
         for check in checks:
-            pairs = zip(seen[check.id], known.expected(check), strict=False)
+            pairs = zip(seen[check.id], known.expect(check), strict=False)
             if any(difference(check, ours, right) for ours, right in pairs):
                 told[check.id] = seen
     return told
@@ -113,7 +113,7 @@ def test_correct_variants_pass_every_check_on_hidden_cases_too(name):
             [case for seed in range(2) for case in check.hidden(np.random.default_rng(seed))] if check.hidden else []
         )
         cases = [*check.cases, *hidden]
-        expected = known.expected_on(check, cases)
+        expected = known.expect_on(check, cases)
         for variant, student in variants.items():
             for case, right in zip(cases, expected, strict=True):
                 assert difference(check, observe(check, student, case), right) is None, (check.id, variant)

@@ -42,10 +42,10 @@ def score(name: str, source: str, only: str = "", *, explain: bool = False) -> R
         results = []
         for info in question.checks if question.id.startswith(only) else ():
             check = assignment.checks[info.id]
-            words = first_difference(check, student, check.cases, known.expected(check))
+            words = first_difference(check, student, check.cases, known.expect(check))
             if not words:
                 drawn = list(check.hidden(np.random.default_rng(seed)))
-                words = first_difference(check, student, drawn, known.expected_on(check, drawn))
+                words = first_difference(check, student, drawn, known.expect_on(check, drawn))
             points, status = (0.0, "failed") if words else (info.points, "passed")
             results.append(CheckResult(check.id, info.title, points, info.points, info.visibility, status, words))
         if explain and any(result.message for result in results):

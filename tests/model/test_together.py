@@ -57,7 +57,7 @@ def test_everyone_gets_the_bits_of_a_forward_of_his_own(data, name, page_size):
     number, tokens = data.draw(st.integers(1, 4)), st.lists(st.integers(0, 96), min_size=4, max_size=9)
     rounds = data.draw(st.lists(st.lists(st.tuples(kinds | st.none(), tokens), min_size=number, max_size=number),
                                 min_size=1, max_size=3))  # fmt: skip
-    paged = model.paged(4 * 64 // page_size + 8, page_size)
+    paged = model.with_pages(4 * 64 // page_size + 8, page_size)
     alone = fed(rounds, lambda: TreeSession(model), lambda asks: [ask.answer() for ask in asks])
     assert fed(rounds, lambda: TreeSession(paged), answer_together) == alone
 
@@ -71,14 +71,14 @@ def test_sessions_with_memory_of_their_own_are_answered_one_by_one():
 
 
 def test_one_forward_is_run_for_all():
-    paged = GPT2S["numba"].paged(8)
+    paged = GPT2S["numba"].with_pages(8)
     with mock.patch.object(type(paged), "run", autospec=True, side_effect=type(paged).run) as run:
         answer_together([Ask(Session(paged), [1, 2, 3], 1) for _ in range(4)])
     assert run.call_count == 1
 
 
 def test_when_pages_run_out_nothing_has_happened():
-    paged = TABLE.paged(3, 4)
+    paged = TABLE.with_pages(3, 4)
     sessions = [Session(paged) for _ in range(2)]
     with pytest.raises(OutOfPagesError):
         answer_together([Ask(session, list(range(8)), 1) for session in sessions])
@@ -103,6 +103,6 @@ def test_a_wrong_join_is_noticed(mistake):
     rounds = [[("chain", [1, 2, 3, 4, 5]), ("chain", [6, 7, 8, 9]), ("prompt", [1, 5, 2, 8])]] * 2
     model = GPT2S["numba"]
     alone = fed(rounds, lambda: TreeSession(model), lambda asks: [ask.answer() for ask in asks])
-    paged = model.paged(20, 4)
+    paged = model.with_pages(20, 4)
     with mock.patch.object(together, "join", wrong):
         assert fed(rounds, lambda: TreeSession(paged), answer_together) != alone

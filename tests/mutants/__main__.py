@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from .catalogue import EQUIVALENT, MUTANTS
-from .score import PUBLISHED, evidence, is_killed, report, shown
+from .score import PUBLISHED, evidence, is_killed, report, show
 
 
 def main() -> int:
@@ -13,7 +13,7 @@ def main() -> int:
     for mutant in MUTANTS:
         seen.append(evidence(mutant))
         mark = "killed  " if is_killed(seen[-1]) else "SURVIVES"
-        print(f"{mark} {mutant.family:2d} {mutant.name:60s} {mutant.killed_by:32s} {shown(seen[-1])}", flush=True)
+        print(f"{mark} {mutant.family:2d} {mutant.name:60s} {mutant.killed_by:32s} {show(seen[-1])}", flush=True)
     wrong = [mutant.name for mutant in EQUIVALENT if is_killed(evidence(mutant))]
     killed = sum(map(is_killed, seen))
     print(

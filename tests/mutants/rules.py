@@ -18,15 +18,15 @@ def right_ratio(p, q, x):
 
 def right_residual(p, q):
     positive = np.maximum(p - q, 0.0)
-    return normalised(positive) if positive.sum() > 0.0 else p
+    return normalise(positive) if positive.sum() > 0.0 else p
 
 
-def normalised(weights):
+def normalise(weights):
     return weights / weights.sum()
 
 
 def softmax(x):
-    return normalised(np.exp(x))
+    return normalise(np.exp(x))
 
 
 def one_hot(index, size):

@@ -45,7 +45,7 @@ def is_killed(seen: float | str) -> bool:
     return isinstance(seen, str) or seen > TOLD_APART
 
 
-def shown(seen: float | str) -> str:
+def show(seen: float | str) -> str:
     return f"raises {seen}" if isinstance(seen, str) else f"{seen:.2g}"
 
 
@@ -82,7 +82,7 @@ def report(seen: Sequence[float | str]) -> str:
     for number, title in FAMILIES.items():
         lines.append(f"| **{number}. {title}** | | | |")
         lines += [
-            f"| {mutant.name} | {_cell(mutant.what)} | {mutant.killed_by} | {shown(s)} |"
+            f"| {mutant.name} | {_cell(mutant.what)} | {mutant.killed_by} | {show(s)} |"
             for mutant, s in zip(MUTANTS, seen, strict=True)
             if mutant.family == number
         ]

@@ -40,14 +40,14 @@ def test_the_mask_is_what_brute_force_finds(pattern: str) -> None:
                 todo.append((*prefix, token))
         if text in language:
             expected[EOS] = True
-        assert np.array_equal(constraint.allowed(prefix), expected), (pattern, text)
+        assert np.array_equal(constraint.mask(prefix), expected), (pattern, text)
 
 
 def test_a_mask_does_not_depend_on_what_was_asked_before() -> None:
     asked = Constraint("(ab)*c", "regex", TOKENIZER, EOS, V)
     prefixes = [TOKENIZER.encode(text) for text in ("", "ab", "abab", "ababc", "ab", "zzz", "")]
     for prefix in prefixes:
-        assert np.array_equal(asked.allowed(prefix), Constraint("(ab)*c", "regex", TOKENIZER, EOS, V).allowed(prefix))
+        assert np.array_equal(asked.mask(prefix), Constraint("(ab)*c", "regex", TOKENIZER, EOS, V).mask(prefix))
 
 
 def test_a_json_schema_lets_its_instances_through_and_nothing_else() -> None:
@@ -56,7 +56,7 @@ def test_a_json_schema_lets_its_instances_through_and_nothing_else() -> None:
 
     def passes(text: str) -> bool:
         tokens = [*TOKENIZER.encode(text), EOS]
-        return all(constraint.allowed(tokens[:i])[token] for i, token in enumerate(tokens))
+        return all(constraint.mask(tokens[:i])[token] for i, token in enumerate(tokens))
 
     assert passes('{"a": 12}')
     assert not passes('{"a": "x"}')

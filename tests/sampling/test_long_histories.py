@@ -46,7 +46,7 @@ def test_logits_are_not_changed(dtype: type) -> None:
 class OnlyTheEnd:
     """A constraint that is satisfied: nothing but the end of the text may follow."""
 
-    def allowed(self, generated: list[int]) -> np.ndarray:
+    def mask(self, generated: list[int]) -> np.ndarray:
         return np.arange(V) == 0
 
 

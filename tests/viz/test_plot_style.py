@@ -12,7 +12,7 @@ from minispec.errors import MissingDependencyError, OutputError
 from minispec.viz.plots import style
 
 
-@style.styled
+@style.apply
 def line(values: list[float]):
     figure, axes = style.new_figure(3, 2)
     axes.plot(values)

@@ -142,7 +142,7 @@ def cost_timers(
     logits = sampled.score(text[-1:])
     steps = iter(range(10**9))
 
-    def timed(call: Callable[[], object], after: Callable[[], None] = lambda: None) -> Callable[[], float]:
+    def make_timer(call: Callable[[], object], after: Callable[[], None] = lambda: None) -> Callable[[], float]:
         def once() -> float:
             started = clock()
             call()
@@ -160,13 +160,13 @@ def cost_timers(
         coins = Coins(noise, position=len(text), step=next(steps))
         return answer(drafter.propose(text, _DRAFTED, coins, allow_all))
 
-    propose = timed(draft_some, lambda: drafter.rollback(len(text) - 1))
+    propose = make_timer(draft_some, lambda: drafter.rollback(len(text) - 1))
     return {
-        "prefill": timed(lambda: prefilled.prefill(tokens[: plan.prompt_tokens]), lambda: prefilled.rollback(0)),
+        "prefill": make_timer(lambda: prefilled.prefill(tokens[: plan.prompt_tokens]), lambda: prefilled.rollback(0)),
         "draft forward": forward_timers(draft, [1], plan.context, clock=clock)[1],
         "drafted token": lambda: propose() / _DRAFTED,
-        "sampling, T=1 top-p 0.95": timed(draw(sampler)),
-        "sampling, T=0": timed(draw(Sampler(SamplingParams(0.0)))),
+        "sampling, T=1 top-p 0.95": make_timer(draw(sampler)),
+        "sampling, T=0": make_timer(draw(Sampler(SamplingParams(0.0)))),
     }
 
 

@@ -65,9 +65,9 @@ class _Watched:
         """None."""
         return frozenset()
 
-    def paged(self, num_pages: int, page_size: int = PAGE_SIZE) -> _Watched:
-        """See :meth:`GPT2.paged`."""
-        return _Watched(self._model.paged(num_pages, page_size), self._watch)
+    def with_pages(self, num_pages: int, page_size: int = PAGE_SIZE) -> _Watched:
+        """See :meth:`GPT2.with_pages`."""
+        return _Watched(self._model.with_pages(num_pages, page_size), self._watch)
 
     def run(self, feed: Feed, cache: FedCache) -> Array:
         """See :meth:`GPT2.run`."""
@@ -104,7 +104,7 @@ def batch_timers(
     """
     watch, size = Watch(clock), min(page_size, model.n_positions)
     texts, longest = max(batch for batch, _ in cells), context + max(rows for _, rows in cells)
-    paged = watch.over(model).paged(texts * -(-longest // size), size)
+    paged = watch.over(model).with_pages(texts * -(-longest // size), size)
     sessions = [Session(paged) for _ in range(texts)]
     tokens = [(31 * i + 7) % model.vocab_size for i in range(longest)]
     for start in range(0, context, PREFILL_CHUNK):

@@ -86,7 +86,7 @@ class Record:
         )
 
 
-def evaluated_by_position(steps: Sequence[Step]) -> list[tuple[int, int]]:
+def count_by_position(steps: Sequence[Step]) -> list[tuple[int, int]]:
     """Return for each place in a draft how often it was accepted and how often it was judged, (accepted, evaluated).
 
     A place behind a rejection was not judged. The quotients are the conditional acceptances a_i of the theory.
@@ -101,7 +101,7 @@ def evaluated_by_position(steps: Sequence[Step]) -> list[tuple[int, int]]:
 def record(variant: Variant, prompt: Prompt, run: Generation, plain: Generation, timed: Sequence[Generation]) -> Record:
     """Make the record of a variant: its untimed run (with log probabilities), the plain one's, the timed runs."""
     metrics = run.metrics
-    positions = evaluated_by_position(run.steps)
+    positions = count_by_position(run.steps)
     times: dict[str, Any] = {
         name: tuple(getattr(each.metrics, name) for each in timed)
         for name in ("prefill_s", "draft_s", "target_s", "decode_s", "ttft_s")

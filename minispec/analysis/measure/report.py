@@ -78,7 +78,7 @@ def label(variant: Variant) -> str:
     return "plain" if variant.draft is None else variant.draft
 
 
-def shown(figure: Figure, form: str = "{:.2f}", factor: float = 1.0) -> str:
+def format_figure(figure: Figure, form: str = "{:.2f}", factor: float = 1.0) -> str:
     """Write a figure with its interval.
 
     Examples
@@ -170,11 +170,11 @@ def _milliseconds(values: Mapping[str, float] | None) -> str:
 
 
 def _speedup(summary: Summary) -> str:
-    return "1 (baseline)" if summary.variant.plain else shown(summary.speedup, "{:.2f}x")
+    return "1 (baseline)" if summary.variant.plain else format_figure(summary.speedup, "{:.2f}x")
 
 
 def _bare(figure: Figure, form: str, factor: float = 1.0) -> str:
-    return shown(Figure(figure.value), form, factor)
+    return format_figure(Figure(figure.value), form, factor)
 
 
 def _same(summary: Summary) -> str:
@@ -191,15 +191,15 @@ _OVERVIEW = {
     "same": _same,
 }
 _ACCEPTANCE = {
-    "τ": lambda s: shown(s.mean_acceptance_length),
-    "accepted/drafted": lambda s: shown(s.draft_acceptance_rate, "{:.1f} %", 100),
-    "α": lambda s: shown(s.alpha, "{:.1f} %", 100),
+    "τ": lambda s: format_figure(s.mean_acceptance_length),
+    "accepted/drafted": lambda s: format_figure(s.draft_acceptance_rate, "{:.1f} %", 100),
+    "α": lambda s: format_figure(s.alpha, "{:.1f} %", 100),
 }
 _PLACES = {"α by place in the draft": _positions}
 _TIME = {
-    "ms/token": lambda s: shown(s.s_per_token, "{:.2f}", 1e3),
+    "ms/token": lambda s: format_figure(s.s_per_token, "{:.2f}", 1e3),
     "speedup": _speedup,
-    "with prefill": lambda s: "1 (baseline)" if s.variant.plain else shown(s.total_speedup, "{:.2f}x"),
+    "with prefill": lambda s: "1 (baseline)" if s.variant.plain else format_figure(s.total_speedup, "{:.2f}x"),
 }
 _LATENCY = {
     "first token": lambda s: _milliseconds(s.ttft_s),
@@ -215,12 +215,12 @@ _TOKENS = {
 
 _QUALITY = {
     "same tokens as plain": lambda s: _same(s) + (", promised" if s.identical_promised and not s.variant.plain else ""),
-    "right answers": lambda s: shown(s.accuracy, "{:.0f} %", 100),
+    "right answers": lambda s: format_figure(s.accuracy, "{:.0f} %", 100),
     "guarantee": lambda s: s.guarantee,
 }
 _LIKELIHOOD = {
-    "log-lik./token": lambda s: shown(s.logprob, "{:.3f}"),
-    "minus plain's": lambda s: "–" if s.variant.plain else shown(s.logprob_difference, "{:+.3f}"),
+    "log-lik./token": lambda s: format_figure(s.logprob, "{:.3f}"),
+    "minus plain's": lambda s: "–" if s.variant.plain else format_figure(s.logprob_difference, "{:+.3f}"),
 }
 
 OVERVIEW_NOTE = (

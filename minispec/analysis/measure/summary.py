@@ -113,7 +113,7 @@ def _summary(variant: Variant, domain: str, pairs: Pairs) -> Summary:
     def over(numerator: Callable[[Record], float], denominator: Callable[[Record], float]) -> Figure:
         return ratio([numerator(r) for r in records], [denominator(r) for r in records])
 
-    def accepted_of(tokens: Callable[[Record], int]) -> Figure:
+    def acceptance_over(tokens: Callable[[Record], int]) -> Figure:
         return share_of_texts([r.num_accepted_tokens for r in records], [tokens(r) for r in records])
 
     def faster(seconds: Callable[[Record], float]) -> Figure:
@@ -130,8 +130,8 @@ def _summary(variant: Variant, domain: str, pairs: Pairs) -> Summary:
         guarantee=records[0].guarantee,
         counts=_counts(records),
         mean_acceptance_length=tau,
-        draft_acceptance_rate=accepted_of(lambda r: r.num_draft_tokens),
-        alpha=accepted_of(lambda r: r.num_evaluated_tokens),
+        draft_acceptance_rate=acceptance_over(lambda r: r.num_draft_tokens),
+        alpha=acceptance_over(lambda r: r.num_evaluated_tokens),
         acceptance_by_position=_by_position(records),
         speedup=speedup,
         total_speedup=faster(total_seconds),

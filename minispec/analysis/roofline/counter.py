@@ -115,7 +115,7 @@ class TimingBackend(PassingBackend):
         self.clock = clock
         self.seconds: dict[str, float] = {}
 
-    def _timed(self, name: str, call: Callable[[], Array]) -> Array:
+    def _time(self, name: str, call: Callable[[], Array]) -> Array:
         started = self.clock()
         out = call()
         self.seconds[name] = self.seconds.get(name, 0.0) + self.clock() - started
@@ -123,7 +123,7 @@ class TimingBackend(PassingBackend):
 
     def embed(self, wte: Linear, wpe: Array, tokens: Index, positions: Index) -> Array:
         """See :meth:`Backend.embed`."""
-        return self._timed("embed", lambda: self.inner.embed(wte, wpe, tokens, positions))
+        return self._time("embed", lambda: self.inner.embed(wte, wpe, tokens, positions))
 
     def linear(
         self,
@@ -135,14 +135,14 @@ class TimingBackend(PassingBackend):
         residual: Array | None = None,
     ) -> Array:
         """See :meth:`Backend.linear`."""
-        return self._timed(
+        return self._time(
             self.part_name(matrix),
             lambda: self.inner.linear(x, matrix, norm=norm, activation=activation, residual=residual),
         )
 
     def project(self, x: Array, matrix: Linear, norm: Norm, cache: Cache, layer: int, feed: Feed) -> Array:
         """See :meth:`Backend.project`."""
-        return self._timed(self.part_name(matrix), lambda: self.inner.project(x, matrix, norm, cache, layer, feed))
+        return self._time(self.part_name(matrix), lambda: self.inner.project(x, matrix, norm, cache, layer, feed))
 
     def attention(
         self,
@@ -155,9 +155,7 @@ class TimingBackend(PassingBackend):
         scale: float,
     ) -> Array:
         """See :meth:`Backend.attention`."""
-        return self._timed(
-            "attention", lambda: self.inner.attention(queries, keys, values, pages, ends, visible, scale)
-        )
+        return self._time("attention", lambda: self.inner.attention(queries, keys, values, pages, ends, visible, scale))
 
 
 class RegionCounter(PassingBackend):

@@ -198,7 +198,7 @@ def measure_forwards(
         def floor(bandwidth: float) -> Prediction:
             return predict(counts[m], machine, model.dtype, rows=m, context=context, bandwidth=bandwidth)
 
-        def expected(bandwidth: float, seconds: Mapping[str, float]) -> Prediction:
+        def expect(bandwidth: float, seconds: Mapping[str, float]) -> Prediction:
             rates = part_rates(
                 {kind: seconds[f"{kind} {m}"] for kind in set(KINDS.values())}, machine.peak(model.dtype)
             )
@@ -221,12 +221,12 @@ def measure_forwards(
             seconds=statistics.median(times),
             spread=(min(times), max(times)),
             floor=floor(footprint / middle[PROBE]),
-            prediction=expected(footprint / middle[PROBE], middle),
+            prediction=expect(footprint / middle[PROBE], middle),
             floor_ratio=statistics.median(
                 seconds / floor(footprint / one[PROBE]).seconds for seconds, one in zip(times, rounds, strict=True)
             ),
             ratio=statistics.median(
-                seconds / expected(footprint / one[PROBE], one).seconds
+                seconds / expect(footprint / one[PROBE], one).seconds
                 for seconds, one in zip(times, rounds, strict=True)
             ),
             verify_cost=statistics.median(a / b for a, b in zip(times, figures["rows 1"], strict=True)),

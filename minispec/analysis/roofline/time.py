@@ -135,7 +135,7 @@ def predict(
     bandwidth = machine.bandwidth(footprint) if bandwidth is None else bandwidth
     peak = machine.peak(dtype)
 
-    def timed(part: Part) -> PartTime:
+    def time_part(part: Part) -> PartTime:
         near = part.local_bytes / part.calls if part.calls else 0.0
         reading = part.streamed_bytes / bandwidth
         if near:
@@ -149,7 +149,7 @@ def predict(
         footprint_bytes=footprint,
         bandwidth_bytes_per_s=bandwidth,
         peak_flops_per_s=peak,
-        parts=tuple(timed(part) for part in parts),
+        parts=tuple(time_part(part) for part in parts),
         overhead_s=overhead_s,
     )
 

@@ -53,7 +53,7 @@ class Emitter:
         """
         kind = ir.FunctionType(ir.VoidType(), [I8.as_pointer(), I32, I32, I32])
         pointer = self.builder.bitcast(pointer, I8.as_pointer())
-        self.builder.call(self._declared("llvm.prefetch.p0", kind), [pointer, I32(0), I32(locality), I32(1)])
+        self.builder.call(self._declare("llvm.prefetch.p0", kind), [pointer, I32(0), I32(locality), I32(1)])
 
     def prefetch_vectors(self, source, firsts, i, offset, number):
         """Ask for ``number`` vectors at ``source.flat[firsts[i + SLOTS_AHEAD] + offset]``, into the second cache."""
@@ -74,11 +74,11 @@ class Emitter:
     def fma(self, a, b, c):
         """Return a * b + c, rounded once; scalars or vectors."""
         name = f"llvm.fma.v{LANES}f32" if a.type == VECTOR else "llvm.fma.f32"
-        return self.builder.call(self._declared(name, ir.FunctionType(a.type, [a.type] * 3)), [a, b, c])
+        return self.builder.call(self._declare(name, ir.FunctionType(a.type, [a.type] * 3)), [a, b, c])
 
     def sum_of_lanes(self, vector):
         """Add the lanes up, in a tree; LLVM chooses its shape once, for the type."""
-        add = self._declared(f"llvm.vector.reduce.fadd.v{LANES}f32", ir.FunctionType(F32, [F32, VECTOR]))
+        add = self._declare(f"llvm.vector.reduce.fadd.v{LANES}f32", ir.FunctionType(F32, [F32, VECTOR]))
         return self.builder.call(add, [ir.Constant(F32, -0.0), vector], fastmath=("reassoc",))
 
     def sums_of_lanes(self, vectors):
@@ -130,6 +130,6 @@ class Emitter:
         """Return the largest multiple of ``size`` (a power of two) up to ``count``."""
         return self.builder.and_(count, I64(-size))
 
-    def _declared(self, name, kind):
+    def _declare(self, name, kind):
         module = self.builder.module
         return module.globals.get(name) or ir.Function(module, kind, name)

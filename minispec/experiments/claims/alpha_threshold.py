@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.instruments import charged_speedup, flat, synthetic
+from minispec.experiments.instruments import estimate_speedup, flat, synthetic
 from minispec.experiments.verdicts import Finding, tally
 from minispec.theory import alpha_for_speedup, tau
 from minispec.viz.plots.claims import Chart, Curve
@@ -22,7 +22,7 @@ def measure(setting: Setting) -> Figures:
     runs = {a: synthetic(a, GAMMA, scale.prompts, scale.tokens) for a in ALPHAS}
     found = []
     for c, v in COSTS:
-        speedups = [charged_speedup(runs[a], c, flat(v)).value for a in ALPHAS]
+        speedups = [estimate_speedup(runs[a], c, flat(v)).value for a in ALPHAS]
         found.append(
             {
                 "c": c,
@@ -49,10 +49,10 @@ def conclude(figures: Figures) -> Conclusion:
     low, high = CLAIMED
     inside = [low - 0.05 <= f["measured"] <= high + 0.05 for f in figures["costs"] if f["measured"] is not None]
 
-    def shown(value: float | None) -> str:
+    def show(value: float | None) -> str:
         return "never" if value is None else f"{value:.2f}"
 
-    rows = [(f["c"], f["v"], shown(f["formula"]), shown(f["measured"]), shown(f["for_1.5x"])) for f in figures["costs"]]
+    rows = [(f["c"], f["v"], show(f["formula"]), show(f["measured"]), show(f["for_1.5x"])) for f in figures["costs"]]
     # the v at which the ends of the claimed range break even: tau(alpha) = gamma c + v
     needed = [tau(a, GAMMA) - GAMMA * 0.1 for a in CLAIMED]
     formulas = [f["formula"] for f in figures["costs"] if f["formula"] is not None]

@@ -11,8 +11,8 @@ from minispec.experiments.instruments import (
     DOMAINS,
     DRAFT,
     alpha,
-    clustered,
-    clustered_difference,
+    average_clusters,
+    compare_clusters,
     decode_all,
     model,
     overlaps,
@@ -40,21 +40,21 @@ def measure(setting: Setting) -> Figures:
                 third.append(beta[part].tolist())
             for i, of_bin in enumerate(bins):
                 of_bin.append(beta[(entropy >= EDGES[i]) & (entropy < EDGES[i + 1])].tolist())
-        fall = clustered_difference(thirds[0], thirds[2], of=len(DOMAINS))
+        fall = compare_clusters(thirds[0], thirds[2], of=len(DOMAINS))
         whole = [[value for third in thirds for value in third[i]] for i in range(len(thirds[0]))]
         found.append(
             {
                 "domain": domain,
-                "thirds": [clustered(third) for third in thirds],
+                "thirds": [average_clusters(third) for third in thirds],
                 "fall": fall,
-                "all": clustered(whole, of=len(DOMAINS)),
+                "all": average_clusters(whole, of=len(DOMAINS)),
             }
         )
     by_temperature = [
         alpha([r for d in DOMAINS for r in decode_all(d, scale.prompts, scale.tokens, temperature=t)])
         for t in TEMPERATURES
     ]
-    return {"domains": found, "bins": [clustered(of_bin) for of_bin in bins], "by_temperature": by_temperature}
+    return {"domains": found, "bins": [average_clusters(of_bin) for of_bin in bins], "by_temperature": by_temperature}
 
 
 def conclude(figures: Figures) -> Conclusion:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from minispec.analysis.intervals import median
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.small_drafts import BATCH_TOKENS, Recipe, balanced, only, workshop
+from minispec.experiments.small_drafts import BATCH_TOKENS, Recipe, mix_recipe, only, workshop
 from minispec.experiments.verdicts import Finding, Interval, above
 from minispec.training.mixture import DOMAINS
 from minispec.viz.plots.claims import Chart, with_errors
@@ -17,8 +17,8 @@ SEEDS = (1, 2)
 RECIPES: Mapping[str, Callable[[int], Recipe]] = {
     "stories": lambda seed: only("stories", SHORT, seed),
     "stories, 4x": lambda seed: only("stories", LONG, seed),
-    "mix": lambda seed: balanced(SHORT, seed),
-    "mix, 4x": lambda seed: balanced(LONG, seed),
+    "mix": lambda seed: mix_recipe(SHORT, seed),
+    "mix, 4x": lambda seed: mix_recipe(LONG, seed),
 }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from minispec.analysis.intervals import median
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.small_drafts import BATCH_TOKENS, Recipe, balanced, only, workshop
+from minispec.experiments.small_drafts import BATCH_TOKENS, Recipe, mix_recipe, only, workshop
 from minispec.experiments.verdicts import Finding, above, tally
 from minispec.training.mixture import DOMAINS
 from minispec.viz.plots.claims import Chart, with_errors
@@ -18,7 +18,7 @@ LOW = 0.20
 STARTS: Mapping[str, Callable[[int], Recipe | str]] = {
     "stories only": lambda seed: only("stories", STEPS, seed),
     "old books only": lambda seed: only("oldbooks", STEPS, seed),
-    "the target's mix": lambda seed: balanced(STEPS, seed),
+    "the target's mix": lambda seed: mix_recipe(STEPS, seed),
     "bundled, distilled": lambda seed: "draft-0.6m",
 }
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from minispec.analysis.intervals import paired_ratio, simultaneous
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.instruments import DOMAINS, known, prompts, time_texts
+from minispec.experiments.instruments import DOMAINS, prompts, time_texts, to_interval
 from minispec.experiments.verdicts import Finding, Interval, above, spell, tally
 from minispec.viz.plots.claims import Chart, with_errors
 
@@ -32,7 +32,7 @@ def measure(setting: Setting) -> Figures:
         }
         times = time_texts(ways, texts, 16, scale.text_rounds)
         plain, fast = ([[one.ttft_s or 0.0 for one in rounds] for rounds in times.metrics[way]] for way in ways)
-        found.append({"prompt": length, "gain": known(paired_ratio(plain, fast, simultaneous(len(lengths))))})
+        found.append({"prompt": length, "gain": to_interval(paired_ratio(plain, fast, simultaneous(len(lengths))))})
     return {"lengths": found}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.instruments import charged_speedup, synthetic
+from minispec.experiments.instruments import estimate_speedup, synthetic
 from minispec.experiments.verdicts import Finding, Interval, above, tally
 from minispec.theory import alpha_from_rate, best_gamma, cost_ratio_for_speedup, tau
 from minispec.viz.plots.claims import Chart, with_errors
@@ -23,7 +23,9 @@ def measure(setting: Setting) -> Figures:
     return {
         "costs": COSTS,
         "alpha_of_rate": as_rate,
-        "speedups": {name: [charged_speedup(made, c, of=2 * len(COSTS)) for c in COSTS] for name, made in runs.items()},
+        "speedups": {
+            name: [estimate_speedup(made, c, of=2 * len(COSTS)) for c in COSTS] for name, made in runs.items()
+        },
         "best_at_alpha": [best_gamma(0.5, c).speedup for c in COSTS],
         "largest_c": {
             "alpha": max(cost_ratio_for_speedup(CLAIMED, tau(0.5, g), g) or 0.0 for g in range(1, 13)),

@@ -7,8 +7,8 @@ from minispec.experiments.instruments import (
     DOMAINS,
     DRAFT,
     SMALL_DRAFT,
-    clustered,
-    clustered_difference,
+    average_clusters,
+    compare_clusters,
     decode_all,
     model,
     overlaps,
@@ -34,8 +34,8 @@ def measure(setting: Setting) -> Figures:
                     collected[i].append(beta[i * len(beta) // PARTS : (i + 1) * len(beta) // PARTS].tolist())
     return {
         "tokens": scale.long,
-        "drafts": {name: [clustered(part) for part in made] for name, made in parts.items()},
-        "fall": clustered_difference(parts[DRAFT][0], parts[DRAFT][-1]),
+        "drafts": {name: [average_clusters(part) for part in made] for name, made in parts.items()},
+        "fall": compare_clusters(parts[DRAFT][0], parts[DRAFT][-1]),
     }
 
 

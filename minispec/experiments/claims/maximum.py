@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.instruments import TARGET, charged_speedup, decode, model, prompts, synthetic, tokens_per_step
+from minispec.experiments.instruments import (
+    TARGET,
+    decode,
+    estimate_speedup,
+    model,
+    prompts,
+    synthetic,
+    tokens_per_step,
+)
 from minispec.experiments.verdicts import Finding
 from minispec.theory import tau
 from minispec.viz.plots.claims import Chart, Curve
@@ -27,7 +35,7 @@ def measure(setting: Setting) -> Figures:
             {
                 "gamma": gamma,
                 "self": [tokens_per_step([run]) for run in own],
-                "self_charged": charged_speedup(own, 1.0).value,
+                "self_charged": estimate_speedup(own, 1.0).value,
                 "0.8": tokens_per_step(others[0.8]),
                 "0.95": tokens_per_step(others[0.95]),
                 "formula_0.8": tau(0.8, gamma),

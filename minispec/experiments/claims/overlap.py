@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.instruments import DOMAINS, clustered, decode_all
+from minispec.experiments.instruments import DOMAINS, average_clusters, decode_all
 from minispec.experiments.verdicts import Finding, Interval, above, tally
 from minispec.theory import ahead_speedup
 from minispec.viz.plots.claims import Chart, with_errors
@@ -25,7 +25,7 @@ def measure(setting: Setting) -> Figures:
             ):
                 full = [step for step in run.steps if len(step.draft_tokens) == gamma + 1]
                 usable.append([float(step.num_accepted == gamma + 1) for step in full])
-        found.append({"gamma": gamma, "usable": clustered(usable, of=len(GAMMAS))})
+        found.append({"gamma": gamma, "usable": average_clusters(usable, of=len(GAMMAS))})
     return {"cases": found, "costs": COSTS}
 
 

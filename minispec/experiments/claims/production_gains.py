@@ -23,13 +23,13 @@ GAMMAS = (2, 3, 4, 5, 6, 8, 10, 12)
 def measure(setting: Setting) -> Figures:
     """Ask what acceptance the reported gains would take; serve loads here, and compute such batches on a large card."""
 
-    def needed(wanted: float, c: float) -> float | None:
+    def find_alpha(wanted: float, c: float) -> float | None:
         found = [a for gamma in GAMMAS if (a := alpha_for_speedup(wanted, gamma, c)) is not None]
         return min(found, default=None)
 
     points = on_card(CARD, CONCURRENCIES, alpha=ALPHA, gamma=GAMMA)
     return {
-        "needed": {str(wanted): [needed(wanted, c) for c in COSTS] for wanted in (2.0, 3.0)},
+        "needed": {str(wanted): [find_alpha(wanted, c) for c in COSTS] for wanted in (2.0, 3.0)},
         "requests": count_requests(setting.scale),
         "served": {str(count): measure_load(count, setting.scale) for count in CONCURRENCIES},
         "on_card": {str(point.batch): point.speedup for point in points},
@@ -58,11 +58,11 @@ def measure_load(concurrency: int, scale: Scale) -> dict[str, Any]:
 def conclude(figures: Figures) -> Conclusion:
     """Nothing is measured of the systems that the claim names, so nothing is judged."""
 
-    def shown(a: float | None) -> str:
+    def show(a: float | None) -> str:
         return "out of reach" if a is None else f"{a:.2f}"
 
     rows = [
-        (c, shown(two), shown(three))
+        (c, show(two), show(three))
         for c, two, three in zip(COSTS, figures["needed"]["2.0"], figures["needed"]["3.0"], strict=True)
     ]
     told = "Of those systems nothing: the reports name neither draft, acceptance, batch size nor baseline."

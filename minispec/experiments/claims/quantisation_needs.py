@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.instruments import DOMAINS, TARGET, clustered, model, overlaps, prompts
+from minispec.experiments.instruments import DOMAINS, TARGET, average_clusters, model, overlaps, prompts
 from minispec.experiments.verdicts import Finding, Interval, below, spell, tally
 from minispec.viz.plots.claims import Chart, with_errors
 
@@ -16,7 +16,7 @@ def measure(setting: Setting) -> Figures:
     for domain in DOMAINS:
         texts = [text for text in prompts(domain, setting.scale.prompts) if len(text) > 2]
         kept = [overlaps(model(TARGET, "int8"), text, 1)[0].tolist() for text in texts]
-        found.append({"domain": domain, "kept": clustered(kept, of=len(DOMAINS))})
+        found.append({"domain": domain, "kept": average_clusters(kept, of=len(DOMAINS))})
     return {"cases": found}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.instruments import DOMAINS, TARGET, clustered, decode_all, model, prompts
+from minispec.experiments.instruments import DOMAINS, TARGET, average_clusters, decode_all, model, prompts
 from minispec.experiments.onlookers import Showing, flips, renames, say, watch
 from minispec.experiments.verdicts import Finding, Interval, above, spell, tally
 from minispec.viz.plots.claims import Chart, Curve
@@ -49,7 +49,7 @@ def measure(setting: Setting) -> Figures:
                 case
                 | {
                     "client": "editor",
-                    "share": clustered([[float(flips(s)) for s in x] for x in shown["code"]], of=_of()),
+                    "share": average_clusters([[float(flips(s)) for s in x] for x in shown["code"]], of=_of()),
                     "names": sum(map(sum, names)) / sum(map(len, names)),
                 },
             ]
@@ -75,7 +75,7 @@ def _characters(showings: list[Showing]) -> tuple[int, int]:
 
 def _share(counts: list[tuple[int, int]]) -> Interval:
     """Return the second of each pair over the first, whole texts as clusters."""
-    return clustered([[1.0] * some + [0.0] * (every - some) for every, some in counts], of=_of())
+    return average_clusters([[1.0] * some + [0.0] * (every - some) for every, some in counts], of=_of())
 
 
 def _read(texts: list[list[Showing]]) -> dict[str, float]:

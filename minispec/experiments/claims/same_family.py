@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from minispec.analysis.intervals import median
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.small_drafts import BATCH_TOKENS, balanced, only, workshop
+from minispec.experiments.small_drafts import BATCH_TOKENS, mix_recipe, only, workshop
 from minispec.experiments.verdicts import Finding, Interval, above, tally
 from minispec.training.mixture import DOMAINS
 from minispec.viz.plots.claims import Chart, with_errors
@@ -16,7 +16,7 @@ SEEDS = (1, 2)
 def measure(setting: Setting) -> Figures:
     """Train one shape on the target's mix and on old books alone, for as many tokens."""
     place = workshop(setting)
-    family, strangers = [balanced(STEPS, s) for s in SEEDS], [only("oldbooks", STEPS, s) for s in SEEDS]
+    family, strangers = [mix_recipe(STEPS, s) for s in SEEDS], [only("oldbooks", STEPS, s) for s in SEEDS]
     found = place.acceptance(
         [*family, *strangers], setting.scale.prompts * 3, setting.scale.tokens // 2, temperature=1.0
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from minispec.analysis.intervals import difference_of_ratios
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.instruments import DOMAINS, alpha, decode_all, known, tokens_per_step
+from minispec.experiments.instruments import DOMAINS, alpha, decode_all, to_interval, tokens_per_step
 from minispec.experiments.verdicts import Finding, Interval, above
 from minispec.viz.plots.claims import Chart, with_errors
 
@@ -36,7 +36,7 @@ def measure(setting: Setting) -> Figures:
                     "tokens_per_step": tokens_per_step(runs),
                 }
             )
-    return {"cases": found, "gap": known(difference_of_ratios(counts["rejection", 1.0], counts["match", 1.0]))}
+    return {"cases": found, "gap": to_interval(difference_of_ratios(counts["rejection", 1.0], counts["match", 1.0]))}
 
 
 def conclude(figures: Figures) -> Conclusion:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.instruments import charged_speedup, flat, synthetic
+from minispec.experiments.instruments import estimate_speedup, flat, synthetic
 from minispec.experiments.verdicts import Finding, Interval, above, tally
 from minispec.theory import alpha_from_rate, cost_ratio_for_speedup, tau
 from minispec.viz.plots.claims import Chart, with_errors
@@ -18,7 +18,7 @@ def measure(setting: Setting) -> Figures:
     found: dict[str, list[Interval]] = {}
     for name, a in alphas.items():
         runs = synthetic(a, GAMMA, setting.scale.prompts, setting.scale.tokens)
-        found[name] = [charged_speedup(runs, c, flat(v), of=2 * len(COSTS)) for c, v in COSTS]
+        found[name] = [estimate_speedup(runs, c, flat(v), of=2 * len(COSTS)) for c, v in COSTS]
     return {
         "costs": COSTS,
         "alphas": alphas,

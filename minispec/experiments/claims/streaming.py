@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.instruments import DOMAINS, clustered, decode_all, rate
+from minispec.experiments.instruments import DOMAINS, average_clusters, decode_all, rate
 from minispec.experiments.verdicts import Finding, Interval, above, tally
 from minispec.viz.plots.claims import Chart, with_errors
 
@@ -25,7 +25,7 @@ def measure(setting: Setting) -> Figures:
                 {
                     "domain": domain,
                     "temperature": temperature,
-                    "steps": clustered(rewritten, of=6),
+                    "steps": average_clusters(rewritten, of=6),
                     "taken_back": 1.0 - rate(runs),
                     "per_100": 100 * back / sum(r.metrics.num_tokens for r in runs),
                 }

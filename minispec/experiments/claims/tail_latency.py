@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.instruments import DOMAINS, charged, decode_all
+from minispec.experiments.instruments import DOMAINS, charge_steps, decode_all
 from minispec.experiments.verdicts import Finding, tally
 from minispec.theory import steps_law, tokens_law
 from minispec.viz.plots.claims import Chart, Curve
@@ -31,7 +31,7 @@ def measure(setting: Setting) -> Figures:
                 for domain in DOMAINS
                 for run in decode_all(domain, setting.scale.prompts, length, draft=draft, gamma=gamma)
             ]
-            per_token = [sum(charged(run, C, _v)) / run.metrics.num_tokens for run in runs]
+            per_token = [sum(charge_steps(run, C, _v)) / run.metrics.num_tokens for run in runs]
             found.append(
                 {
                     "draft": name,

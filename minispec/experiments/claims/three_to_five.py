@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.instruments import DOMAINS, clustered, decode_all, tokens_per_step
+from minispec.experiments.instruments import DOMAINS, average_clusters, decode_all, tokens_per_step
 from minispec.experiments.verdicts import Finding, Interval, above, spell, tally
 from minispec.theory import tokens_law
 from minispec.viz.plots.claims import Chart, Curve
@@ -24,7 +24,7 @@ def measure(setting: Setting) -> Figures:
                     "domain": domain,
                     "temperature": temperature,
                     "tokens_per_step": tokens_per_step(runs),
-                    "share": clustered([[float(k >= 3) for k in steps] for steps in full], of=6),
+                    "share": average_clusters([[float(k >= 3) for k in steps] for steps in full], of=6),
                     "counts": [count / max(1, sum(counts)) for count in counts],
                 }
             )

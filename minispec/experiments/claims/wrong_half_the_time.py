@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.instruments import charged_speedup, flat, synthetic
+from minispec.experiments.instruments import estimate_speedup, flat, synthetic
 from minispec.experiments.verdicts import Finding, Interval, below, tally
 from minispec.theory import best_gamma
 from minispec.viz.plots.claims import Chart, with_errors
@@ -18,7 +18,7 @@ def measure(setting: Setting) -> Figures:
     for c, v in COSTS:
         gamma = max(1, best_gamma(0.5, c, v).gamma)
         runs = synthetic(0.5, gamma, setting.scale.prompts, setting.scale.tokens)
-        speedup = charged_speedup(runs, c, flat(v), of=len(COSTS))
+        speedup = estimate_speedup(runs, c, flat(v), of=len(COSTS))
         found.append({"c": c, "v": v, "gamma": gamma, "formula": best_gamma(0.5, c, v).speedup, "speedup": speedup})
     return {"costs": found}
 

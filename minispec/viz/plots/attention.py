@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@style.styled
+@style.apply
 def attention_figure(weights: NDArray[np.floating], labels: Sequence[str]) -> Figure:
     """Draw attention weights as a grid: a row looks at its columns.
 

@@ -28,7 +28,7 @@ class Bar(NamedTuple):
     state: State
 
 
-@style.styled
+@style.apply
 def ragged_figure(texts: Mapping[str, Sequence[Step]], num_steps: int) -> Figure:
     """Draw the first steps of a batch: a column is one forward of the target, and a cell is one of its rows.
 
@@ -64,7 +64,7 @@ def _cell(axes: Axes, left: float, lane: int, kind: str, label: str) -> None:
     )
 
 
-@style.styled
+@style.apply
 def gantt_figure(panels: Mapping[str, Sequence[Bar]]) -> Figure:
     """Draw what each request does over the time, one panel for each way to serve them, all on one scale.
 
@@ -96,7 +96,7 @@ def gantt_figure(panels: Mapping[str, Sequence[Bar]]) -> Figure:
     return figure
 
 
-@style.styled
+@style.apply
 def pages_figure(tables: Mapping[str, tuple[Sequence[int], int]], page_size: int) -> Figure:
     """Draw the pages of a pool: whose they are, and how far they are filled. A page of two colours is shared.
 

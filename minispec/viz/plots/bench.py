@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@style.styled
+@style.apply
 def bench_figure(benchmark: Benchmark, title: str, machine: str) -> Figure:
     """Two panels: the verify curve, and the speedup by domain and temperature with its spread."""
     figure, (left, right) = style.new_grid(1, 2, width=10.4, height=4.4)
@@ -70,7 +70,7 @@ def _draw_speedups(axes: Axes, benchmark: Benchmark) -> None:
     axes.legend(loc="upper right", ncols=len(settings))
 
 
-@style.styled
+@style.apply
 def batches_figure(found: BatchBenchmark, title: str, machine: str) -> Figure:
     """Two panels over the batch: goodput plain and speculative, and the speedup, measured and predicted."""
     figure, (left, right) = style.new_grid(1, 2, width=10.4, height=4.4)

@@ -72,7 +72,7 @@ class Chart:
     log_x: bool = False
 
 
-@style.styled
+@style.apply
 def claim_figure(chart: Chart) -> Figure:
     """Draw a chart."""
     figure, axes = style.new_figure(6.4, 3.6)

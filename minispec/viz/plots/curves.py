@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@style.styled
+@style.apply
 def curves_figure(
     x: Sequence[float],
     curves: Mapping[str, Sequence[float]],

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@style.styled
+@style.apply
 def overlap_figure(
     target_probs: NDArray[np.float64], draft_probs: NDArray[np.float64], labels: Sequence[str] | None = None
 ) -> Figure:
@@ -54,7 +54,7 @@ def overlap_figure(
     return figure
 
 
-@style.styled
+@style.apply
 def laws_figure(
     laws: Mapping[str, NDArray[np.float64]], labels: Sequence[str] | None = None, y_label: str = "probability"
 ) -> Figure:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@style.styled
+@style.apply
 def sweep_figure(summaries: Sequence[Summary], remark: str) -> Figure:
     """Draw speedups (tokens per target forward where no time was measured) and acceptance by position.
 

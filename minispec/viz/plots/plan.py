@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@style.styled
+@style.apply
 def plan_figure(plan: Plan) -> Figure:
     """Draw the expected speedup and tau over gamma, the best length and the break-even line."""
     figure, axes = style.new_figure()

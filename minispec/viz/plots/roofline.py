@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _GIGA, _TERA = 1e9, 1e12
 
 
-@style.styled
+@style.apply
 def measured_figure(machine: Machine, measured: Sequence[Measured], title: str) -> Figure:
     """Two panels: measured forwards under the roof, and v(m) measured, predicted and at the floor."""
     figure, (left, right) = style.new_grid(1, 2, width=10.4, height=4.4)
@@ -127,7 +127,7 @@ def draw_verify_cost(axes: Axes, measured: Sequence[Measured]) -> None:
     axes.legend(loc="lower right")
 
 
-@style.styled
+@style.apply
 def batch_figure(machine: Machine, points: Sequence[BatchPoint], title: str, assumed: str) -> Figure:
     """Two panels: tokens per second over batch, and speedup (or v) over batch."""
     figure, (left, right) = style.new_grid(1, 2, width=10.4, height=4.4)

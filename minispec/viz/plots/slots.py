@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@style.styled
+@style.apply
 def slots_figure(moments: Sequence[tuple[str, Sequence[str], int]]) -> Figure:
     """Draw what a cache holds after each of several operations.
 

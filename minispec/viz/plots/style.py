@@ -1,8 +1,8 @@
 """How every figure looks, and the one door to matplotlib.
 
-A plot is a function that returns a ``Figure`` and carries :func:`styled`::
+A plot is a function that returns a ``Figure`` and carries :func:`apply`::
 
-    @style.styled
+    @style.apply
     def cost_figure(costs: Sequence[float]) -> Figure:
         figure, axes = style.new_figure()
         axes.plot(costs, color=style.COLOURS["blue"])
@@ -80,7 +80,7 @@ def _matplotlib() -> Any:
         raise missing("matplotlib", "plots need", "plots") from None
 
 
-def styled(plot: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
+def apply(plot: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
     """Run a plotting function in the common style.
 
     Raises
@@ -195,7 +195,7 @@ def check_output(path: Path) -> None:
     _matplotlib()
 
 
-@styled  # some settings are read when a figure is written
+@apply  # some settings are read when a figure is written
 def save(figure: Figure, path: Path) -> None:
     """Write a figure; a file that is there is replaced as a whole or not at all.
 

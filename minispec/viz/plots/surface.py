@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@style.styled
+@style.apply
 def surface_figure(
     x: Sequence[float],
     y: Sequence[float],

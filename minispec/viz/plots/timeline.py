@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@style.styled
+@style.apply
 def timeline_figure(plain: Sequence[Step], speculative: Sequence[Step]) -> Figure:
     """Draw two runs as bars along the time; the numbers are tokens emitted so far.
 

@@ -40,7 +40,7 @@ change(
 )  # fmt: skip
 change(
     17, "answers together", "answers come in the order of models", "Rows that nobody wants stand between the others.",
-    together, "_wanted_last", "np.argsort(wanted, kind=\"stable\")", "np.arange(len(wanted))",
+    together, "_move_wanted_last", "np.argsort(wanted, kind=\"stable\")", "np.arange(len(wanted))",
 )  # fmt: skip
 change(
     17, "answers together", "a tree hides the others texts", "Beside a tree a chain sees its new tokens alone.",

@@ -435,5 +435,5 @@ change(
 )  # fmt: skip
 change(
     6, "answers of a form", "masks are read from the other end", "The bits of a byte of the mask are reversed.",
-    Constraint, "allowed", 'bitorder="little"', 'bitorder="big"',
+    Constraint, "mask", 'bitorder="little"', 'bitorder="big"',
 )  # fmt: skip

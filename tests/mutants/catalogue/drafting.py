@@ -31,7 +31,7 @@ from minispec.model.tree_session import TreeSession
 from minispec.records import Draft
 from minispec.sampling import draw, processors
 
-from ..rules import normalised, one_hot, softmax
+from ..rules import normalise, one_hot, softmax
 from .tools import (
     Patch,
     both,
@@ -54,7 +54,7 @@ def drafts_by_argmax_reports_soft_q():
 @mutant(3, "law of temperature")
 def drafts_at_half_the_temperature():
     """The draft draws sharper than the q it reports."""
-    return draws(ModelDrafter, lambda probs: normalised(probs**2))
+    return draws(ModelDrafter, lambda probs: normalise(probs**2))
 
 
 @mutant(3, "law of top-k")

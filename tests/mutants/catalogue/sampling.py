@@ -20,7 +20,7 @@ from minispec.sampling import Sampler, _kernels, history, processors, sampler
 from minispec.verifiers import match, registry
 from tests.laws.space import PROMPT
 
-from ..rules import normalised
+from ..rules import normalise
 from .tools import (
     Readdressed,
     both,
@@ -228,7 +228,7 @@ def residual_in_place():
 
     def residual(p, q):
         np.subtract(p, q, out=p)
-        return normalised(np.maximum(p, 0.0))
+        return normalise(np.maximum(p, 0.0))
 
     return wrong(residual=residual)
 

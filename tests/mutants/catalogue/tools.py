@@ -110,7 +110,7 @@ def wraps(owner: Any, name: str, make: Callable[[Any], Any]) -> Patch:
     return mock.patch.object(owner, name, make(getattr(owner, name)))
 
 
-def edited(owner: Any, name: str, old: str, new: str) -> Callable[..., Any]:
+def rewrite(owner: Any, name: str, old: str, new: str) -> Callable[..., Any]:
     """Return a function, or what is behind a method or property, with one passage of its source changed."""
     found = inspect.getattr_static(owner, name)
     function = found.fget if isinstance(found, property) else getattr(found, "py_func", found)
@@ -134,7 +134,7 @@ def edit(owner: Any, name: str, old: str, new: str) -> Patch:
 
     What Numba compiled runs as plain Python then, and so does the rest of its module: see :func:`in_python`.
     """
-    found, replacement = inspect.getattr_static(owner, name), edited(owner, name, old, new)
+    found, replacement = inspect.getattr_static(owner, name), rewrite(owner, name, old, new)
     for kind in (property, classmethod, staticmethod):
         if isinstance(found, kind):
             replacement = kind(replacement)

@@ -22,7 +22,7 @@ from minispec.sampling import processors, sampler
 from minispec.verifiers import block, expected, gumbel, kseq, lenient, match, rejection, tree, typical
 from tests.laws import peeking
 
-from ..rules import half_normal, make_verify, normalised, one_hot, right_residual, softmax
+from ..rules import half_normal, make_verify, normalise, one_hot, right_residual, softmax
 from .tools import (
     MUTANTS,
     Mutant,
@@ -30,9 +30,9 @@ from .tools import (
     answers,
     both,
     change,
-    edited,
     mutant,
     processing,
+    rewrite,
     rule,
     wraps,
     wrong,
@@ -56,7 +56,7 @@ def residual_is_a_softmax():
 @mutant(1, "law of rejection")
 def residual_is_absolute():
     """|p - q| instead of its positive part."""
-    return wrong(residual=lambda p, q: normalised(np.abs(p - q)))
+    return wrong(residual=lambda p, q: normalise(np.abs(p - q)))
 
 
 @mutant(1, "law of rejection")
@@ -92,7 +92,7 @@ def residual_is_filtered_again():
 @mutant(1, "law of disjoint supports")
 def residual_leaks_epsilon():
     """A small constant against division by zero lets impossible tokens through."""
-    return wrong(residual=lambda p, q: normalised(np.maximum(p - q, 0.0) + 1e-3))
+    return wrong(residual=lambda p, q: normalise(np.maximum(p - q, 0.0) + 1e-3))
 
 
 @mutant(1, "law of rejection")
@@ -360,7 +360,7 @@ def block_stops_at_the_first_failure():
         if kept == len(draft):
             bonus = coins.bonus(kept, target_probs[kept])
             return Verdict(kept, bonus, "bonus", tuple(survived[1:]))
-        law = normalised(block.block_residual(survived[kept], target_probs[kept], draft.probs[kept]))
+        law = normalise(block.block_residual(survived[kept], target_probs[kept], draft.probs[kept]))
         recovered = coins.residual(kept, law)
         return Verdict(kept, recovered, "recovered", tuple(survived[1:]))
 
@@ -443,7 +443,7 @@ def a_second_chance_after_a_rejection():
 def change_rule(family: int, killed_by: str, name: str, what: str, module: Any, old: str, new: str) -> None:
     """Add the rule of a module with one passage of its source changed, put in place under the rule's name."""
     of = module.__name__.rpartition(".")[2]
-    MUTANTS.append(Mutant(name, what, family, killed_by, lambda: rule(of, edited(module, "verify", old, new))))
+    MUTANTS.append(Mutant(name, what, family, killed_by, lambda: rule(of, rewrite(module, "verify", old, new))))
 
 
 change_rule(

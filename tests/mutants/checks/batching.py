@@ -35,7 +35,7 @@ def _alone(text: tuple[int, ...]) -> np.ndarray:
 @check("trace", "texts that grow, branch, go back, publish and adopt in few pages: logits of each as if it were alone")
 def texts_in_pages() -> float:
     generator, wrong = random.Random(0), 0
-    model = _MODEL.paged(16, 4)
+    model = _MODEL.with_pages(16, 4)
     begun = [[first, 1, 2, 0, *[1] * 4, *[2] * 4, 0] for first in (0, 3)]  # alike from their second page on
     sessions = [TreeSession(model) for _ in range(4)]
     for _ in range(200):
@@ -69,7 +69,7 @@ def texts_in_pages() -> float:
 def answers_together() -> float:
     wrong = 0
     for order in ([0, 1, 2, 3, 4], [3, 1, 4, 0, 2]):
-        model, asks, wanted = _MODEL.paged(40, 4), [], []
+        model, asks, wanted = _MODEL.with_pages(40, 4), [], []
         for number in range(5):
             session, text = TreeSession(model), [(number + i) % 11 for i in range(3 + 5 * number)]
             session.prefill(text)

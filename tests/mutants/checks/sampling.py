@@ -124,7 +124,7 @@ class _Form:
     def __init__(self, *tokens: int) -> None:
         self._tokens = tokens
 
-    def allowed(self, generated):
+    def mask(self, generated):
         return np.isin(np.arange(5), self._tokens)
 
 

@@ -298,11 +298,11 @@ def answers_of_a_form() -> float:
     prefixes = [list(prefix) for n in range(4) for prefix in itertools.product(range(3), repeat=n)]
     alone = {}
     for prefix in prefixes:
-        alone[tuple(prefix)] = _new_form().allowed(prefix).tolist()
+        alone[tuple(prefix)] = _new_form().mask(prefix).tolist()
     shared = _new_form()
     for _ in range(150):
         prefix = generator.choice(prefixes)
-        wrong += shared.allowed(prefix).tolist() != alone[tuple(prefix)]
+        wrong += shared.mask(prefix).tolist() != alone[tuple(prefix)]
     wanted = {(): [True, True, False], (0,): [True, True, True], (1,): [True, False, True], (0, 1): [False, True, True]}
     return float(wrong + sum(alone[prefix] != allowed for prefix, allowed in wanted.items()))
 
