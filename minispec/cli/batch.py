@@ -45,14 +45,23 @@ class Memory(click.ParamType):  # type: ignore[type-arg]  # generic only in newe
 
 @click.command()
 @click.argument("requests", type=FileName())
-@click.option("-o", "--output", required=True, type=FileName(), help="Write the results to this file, a line each.")
-@option("--concurrency", type=click.IntRange(min=1), default=16, help="Requests that are decoded at the same time.")
-@option("--kv-memory", type=Memory(), default=None, show_default="enough for whole contexts",
-        help="Memory for keys and values of the target, as 64MB; drafts have as many slots on top.")  # fmt: skip
+@click.option("-o", "--output", required=True, type=FileName(), help="Write the results to this file, one per line.")
+@option("--concurrency", type=click.IntRange(min=1), default=16, help="Requests to decode at the same time.")
+@option(
+    "--kv-memory",
+    type=Memory(),
+    default=None,
+    show_default="enough for whole contexts",
+    help="Memory for the target's keys and values, such as 64MB; drafts get as many slots in memory of their own.",
+)
 @option("--page-size", type=click.IntRange(min=1), default=16, help="Slots per page of that memory.")
-@click.option("--keep-going", is_flag=True, help="Run the other lines if some cannot be used; exit with 2 in the end.")
-@click.option("--on", "where", metavar="dask[:ADDRESS]",
-              help="Spread the lines over this Dask cluster; by default DASK_SCHEDULER_ADDRESS names it.")  # fmt: skip
+@click.option("--keep-going", is_flag=True, help="Decode the other lines if some are invalid; the exit code is then 2.")
+@click.option(
+    "--on",
+    "where",
+    metavar="dask[:ADDRESS]",
+    help="Spread the lines over this Dask cluster; by default DASK_SCHEDULER_ADDRESS names it.",
+)
 @generation_options
 def batch(
     requests: Path,
@@ -64,7 +73,7 @@ def batch(
     where: str | None,
     **options: Any,
 ) -> None:
-    """Decode the lines of REQUESTS together and write a line for each.
+    """Decode the requests in REQUESTS together, and write a result for each.
 
     A line is a JSON object: {"prompt": ...}, and if you like "id", "draft" and any option of a generation by its name
     (max_tokens, temperature, seed, ...); the options below hold for lines that do not say otherwise. Each text is bit
@@ -99,8 +108,8 @@ def batch(
         if line.line not in done:
             results.add(line.line, error_line(line))
     left = {number: request for number, request in added.items() if request.line not in done}
-    columns = (TextColumn("decoding"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[figures]}"),
-               TimeRemainingColumn())  # fmt: skip
+    counts = (MofNCompleteColumn(), TextColumn("{task.fields[figures]}"))
+    columns = (TextColumn("decoding"), BarColumn(), *counts, TimeRemainingColumn())
     try:
         with Progress(*columns, console=notes, transient=True) as bar:
             task = bar.add_task("", total=len(checked), completed=len(done), figures="")
@@ -119,8 +128,8 @@ def batch(
                 bar.update(task, completed=results.num_written)
             seconds = bar.tasks[0].elapsed or 0.0
     except BaseException:
-        notes.print(f"{results.num_written} of {len(checked)} lines are in {output}; the same command goes on from "
-                    "there", markup=False)  # fmt: skip
+        so_far = f"{results.num_written} of {len(checked)} lines are in {output}"
+        notes.print(f"{so_far}; the same command goes on from there", markup=False)
         raise
     if left and address is None:
         notes.print(f"{len(left)} requests: {meter.figures(seconds)}", markup=False)

@@ -76,8 +76,12 @@ def build_app(service: Service, tokenizer: Tokenizer) -> FastAPI:
     )
     app.add_middleware(Guard, settings=service.settings, note_refused=service.metrics.note_refused)
     if service.settings.origins:
-        app.add_middleware(CORSMiddleware, allow_origins=service.settings.origins, allow_methods=["GET", "POST"],
-                           allow_headers=["authorization", "content-type"])  # fmt: skip
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=service.settings.origins,
+            allow_methods=["GET", "POST"],
+            allow_headers=["authorization", "content-type"],
+        )
     _add_problem_answers(app)
     _add_completions(app, service, tokenizer)
     _add_lists(app, service)
@@ -267,8 +271,8 @@ def _add_lists(app: FastAPI, service: Service) -> None:
     async def model(model: str) -> dict[str, Any]:
         """Describe the served target."""
         if model != settings.model:
-            raise Problem(404, f"there is no model {model[:100]!r}; this server has {settings.model}", param="model",
-                          code="model_not_found")  # fmt: skip
+            words = f"there is no model {model[:100]!r}; this server has {settings.model}"
+            raise Problem(404, words, param="model", code="model_not_found")
         return describe()
 
     @app.get("/v1/options")

@@ -176,10 +176,13 @@ def _check_length(prompt: str | list[int], settings: Settings) -> None:
         )
 
 
+_PASSED_ON = ("presence_penalty", "frequency_penalty", "repetition_penalty", "top_k", "min_p", "min_tokens")
+"""Fields of a request that are called so in :class:`Options` too."""
+
+
 def _list_options(request: CompletionRequest, speculation: Speculation) -> dict[str, Any]:
     stop = request.stop
-    given = {name: getattr(request, name) for name in ("presence_penalty", "frequency_penalty", "top_k", "min_p",
-                                                       "repetition_penalty", "min_tokens")}  # fmt: skip
+    given = {name: getattr(request, name) for name in _PASSED_ON}
     return {
         "temperature": 1.0 if request.temperature is None else request.temperature,
         "top_p": 1.0 if request.top_p is None else request.top_p,
