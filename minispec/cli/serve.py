@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import stat
+import threading
 import webbrowser
 from collections.abc import Iterator
 from pathlib import Path
@@ -187,7 +188,8 @@ def serve(
             notes.print(f"whoever reaches {address} may ask; --api-key-file keeps others out", markup=False)
         click.echo(f"minispec serves {service.settings.model} at {address}")
         if opening:
-            webbrowser.open(address)
+            # Beside: a browser in the terminal returns only when its reader leaves it.
+            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
         signals = run(app, service, [bound])
     if signal.SIGINT in signals:
         raise KeyboardInterrupt

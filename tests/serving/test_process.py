@@ -138,6 +138,21 @@ def test_what_cannot_be_served(run_serve, flags, words):
     refused(run_serve(flags), *words)
 
 
+def test_open_shows_the_page_in_a_browser_even_if_it_stays_in_the_terminal(target, tmp_path):
+    """A browser that comes back only when it has read the page, from a server that must answer meanwhile."""
+    browser, page = tmp_path / "browser.py", tmp_path / "page.html"
+    browser.write_text(
+        "import sys, urllib.request\nbody = urllib.request.urlopen(sys.argv[1], timeout=60).read()\n"
+        f"open({str(page)!r} + '~', 'wb').write(body)\nimport os; os.replace({str(page)!r} + '~', {str(page)!r})\n"
+    )
+    with serving(target, "--open", BROWSER=f"{sys.executable} {browser} %s") as (_, url):
+        deadline = time.monotonic() + 60
+        while not page.exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        assert page.read_bytes() == httpx.get(url).content
+
+
 @pytest.fixture
 def run_serve(run_here, target):
     def call(flags):

@@ -100,6 +100,11 @@ def _scored(engine: Engine, context: Sequence[int], path: str) -> dict[str, Any]
     return answer
 
 
+def rotate(context: Sequence[int], count: int) -> list[list[int]]:
+    """Return as many texts of one length, none of which begins like another."""
+    return [[*context[start:], *context[:start]] for start in range(count)]
+
+
 def read_context(folder: Path) -> list[int]:
     """Return the tokens that every contender of a shape starts from."""
     tokens: list[int] = json.loads((folder / "context.json").read_text())

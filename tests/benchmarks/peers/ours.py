@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from minispec.analysis.bench.speculation import PLAIN
+from minispec.analysis.bench.together import decode_together
 from minispec.backends import BACKENDS
 from minispec.generation import stream
 from minispec.generation.events import Emitted
 from minispec.loading import load_model
 from minispec.loading.bundled import DEFAULT_DRAFT
 from minispec.model import GPT2
-from tests.benchmarks.peers.contender import read_context, serve
+from tests.benchmarks.peers.contender import read_context, rotate, serve
 
 DRAFT_DTYPE = "float16"
 """The bundled drafts are stored in it: the values are the same as in float32, half the bytes."""
@@ -42,11 +44,17 @@ def run(number_format: str, folder: Path) -> None:
     backend, dtype = (number_format, "float32") if number_format in BACKENDS else (BACKENDS[0], number_format)
     model = load_model(str(folder / "hf"), backend, dtype)
     model.backend.warm_up()
-    extra = {}
+    extra = {"together": lambda batch, count: _decode_together(model, rotate(read_context(folder), batch), count)}
     if folder.name == "bundled" and backend == BACKENDS[0]:
         draft = load_model(DEFAULT_DRAFT, backend, DRAFT_DTYPE)
         extra["generate"] = lambda **options: _generate(model, draft, **options)
     serve(Ours(model), read_context(folder), extra)
+
+
+def _decode_together(model: GPT2, prompts: Sequence[Sequence[int]], count: int) -> dict[str, Any]:
+    """Decode texts with the batched engine, each by ``count`` tokens: seconds per token after the prompts."""
+    found = decode_together(model, model, prompts, PLAIN, count)
+    return {"seconds": 1 / found.tokens_per_s, "ids": [list(each.token_ids) for each in found.generations]}
 
 
 def _generate(
