@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,29 +17,10 @@ from minispec.batching.lines import BadLine, Request, add_requests, read_request
 from minispec.batching.results import Results, error_line, run_requests
 from minispec.cli.cluster import on_dask
 from minispec.cli.files import check_writable
-from minispec.cli.options import FileName, generation_options, option
+from minispec.cli.options import FileName, Memory, generation_options, option
 from minispec.errors import OptionError, OutputError, PromptError
 from minispec.generation.events import Emitted, Event, Verified
 from minispec.generation.ready import make_ready
-
-_UNITS = {"": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
-
-
-class Memory(click.ParamType):  # type: ignore[type-arg]  # generic only in newer releases
-    """Bytes, as ``64MB``, ``1.5GiB`` or ``1000000``."""
-
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return bytes."""
-        match = re.fullmatch(r"([0-9.]+)\s*([a-z]*)", str(value).strip().lower())
-        try:
-            size = float(match[1]) * _UNITS[match[2]] if match else -1.0
-        except (ValueError, KeyError):
-            size = -1.0
-        if not 1 <= size < 2**60:
-            self.fail(f"{value!r} is no size; it is a number of bytes from 1 on, with a unit if you like. Try 64MB")
-        return int(size)
 
 
 @click.command()

@@ -34,11 +34,11 @@ def canary(log: Path, as_json: bool) -> None:
         return
     out = Console(highlight=False)
     out.print(_table(found))
-    slower = judge(found, lossless=True)
+    loss = judge(found, lossless=True)
     if verdict is not None:
         out.print(f"the server went back to the baseline: {verdict}", markup=False)
-    elif slower is not None:
-        out.print(f"as it stands, the canary loses: {slower}", markup=False)
+    elif loss is not None:
+        out.print(f"as it stands, the canary loses: {loss}", markup=False)
     else:
         out.print("as it stands, the canary does not lose")
 

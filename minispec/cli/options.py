@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,6 +21,7 @@ from minispec.verifiers import VERIFIER_NAMES
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _DEFAULTS = Options()
+_UNITS = {"": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
 
 
 class option:  # noqa: N801  # used as a decorator, like click.option
@@ -66,6 +68,27 @@ class FileName(click.ParamType):  # type: ignore[type-arg]  # as above
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Let the shell complete files."""
         return [CompletionItem(incomplete, type="file")]
+
+
+class Memory(click.ParamType):  # type: ignore[type-arg]  # as above
+    """Bytes, as ``64MB``, ``1.5GiB`` or ``1000000``."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return bytes."""
+        match = re.fullmatch(r"([0-9.]+)\s*([a-z]*)", str(value).strip().lower())
+        try:
+            size = float(match[1]) * _UNITS[match[2]] if match else -1.0
+        except (ValueError, KeyError):
+            size = -1.0
+        if not 1 <= size < 2**60:
+            self.fail(
+                f"{value!r} is no size; it is a number of bytes from 1 on, with a unit if you like. Try 64MB",
+                param,
+                ctx,
+            )
+        return int(size)
 
 
 class Speed(click.ParamType):  # type: ignore[type-arg]  # as above

@@ -17,9 +17,8 @@ from rich.console import Console
 
 from minispec.backends import BACKENDS, DTYPES
 from minispec.backends.formats import AUTO
-from minispec.cli.batch import Memory
 from minispec.cli.files import check_writable
-from minispec.cli.options import FileName, Gamma, ModelName, option, threads_option
+from minispec.cli.options import FileName, Gamma, Memory, ModelName, option, threads_option
 from minispec.drafters.spec import KINDS, MODEL, parse_draft
 from minispec.errors import InputError, OptionError, OutputError, missing, quote
 from minispec.generation.options import Options
