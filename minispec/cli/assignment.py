@@ -22,16 +22,16 @@ from minispec.grading.verify import Finding, check_assignment, summary
 
 @click.group()
 def assignment() -> None:
-    """Build what is handed out; check that an assignment grades as it should."""
+    """Build an assignment's files for students and graders, and check that it grades as it should."""
 
 
 @assignment.command()
 @click.argument("name")
-@click.option("--output", "-o", type=click.Path(path_type=Path), required=True, help="Folder for what is built.")
+@click.option("--output", "-o", type=click.Path(path_type=Path), required=True, help="Folder to write to.")
 @click.option("--for", "targets", type=click.Choice(TARGETS), multiple=True, help="[default: all of them]")
 @assignments_option
 def build(name: str, output: Path, targets: tuple[str, ...], assignments: Path | None) -> None:
-    """Build the student bundle and the Gradescope, nbgrader and otter forms of assignment NAME, from one source."""
+    """Build the student bundle of assignment NAME, and its Gradescope, nbgrader and otter versions."""
     for path in build_assignment(load_assignment(name, assignments), output, targets or TARGETS):
         click.echo(str(path))
 
@@ -39,13 +39,15 @@ def build(name: str, output: Path, targets: tuple[str, ...], assignments: Path |
 @assignment.command()
 @click.argument("name")
 @click.option("--jobs", "-j", type=click.IntRange(1), help="Submissions graded at once [default: one per core].")
-@click.option("--held-out", type=click.Path(path_type=Path), help="Folder of wrong submissions to count with.")
+@click.option(
+    "--held-out", type=click.Path(path_type=Path), help="Folder of held-out wrong submissions, to count how many fail."
+)
 @assignments_option
 def check(name: str, jobs: int | None, held_out: Path | None, assignments: Path | None) -> None:
     """Grade the starter, the solution, every mistake and every correct variant of assignment NAME.
 
     The starter must gain nothing, the solution and the variants everything, and each mistake must fail its own check
-    and be called by its name. Held-out wrong submissions are counted. Exit code 2 if a rule is broken.
+    and be named in the message. Held-out wrong submissions are only counted. The exit code is 2 if a rule is broken.
     """
     job = Job(name, assignments, DEFAULT_SECRET, jail.LAYERS, examples=False)
     with Progress(console=Console(stderr=True), transient=True) as bar:

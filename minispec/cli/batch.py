@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,41 +17,31 @@ from minispec.batching.lines import BadLine, Request, add_requests, read_request
 from minispec.batching.results import Results, error_line, run_requests
 from minispec.cli.cluster import on_dask
 from minispec.cli.files import check_writable
-from minispec.cli.options import FileName, generation_options, option
+from minispec.cli.options import FileName, Memory, generation_options, option
 from minispec.errors import OptionError, OutputError, PromptError
 from minispec.generation.events import Emitted, Event, Verified
 from minispec.generation.ready import make_ready
 
-_UNITS = {"": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
-
-
-class Memory(click.ParamType):  # type: ignore[type-arg]  # generic only in newer releases
-    """Bytes, as ``64MB``, ``1.5GiB`` or ``1000000``."""
-
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return bytes."""
-        match = re.fullmatch(r"([0-9.]+)\s*([a-z]*)", str(value).strip().lower())
-        try:
-            size = float(match[1]) * _UNITS[match[2]] if match else -1.0
-        except (ValueError, KeyError):
-            size = -1.0
-        if not 1 <= size < 2**60:
-            self.fail(f"{value!r} is no size; it is a number of bytes from 1 on, with a unit if you like. Try 64MB")
-        return int(size)
-
 
 @click.command()
 @click.argument("requests", type=FileName())
-@click.option("-o", "--output", required=True, type=FileName(), help="Write the results to this file, a line each.")
-@option("--concurrency", type=click.IntRange(min=1), default=16, help="Requests that are decoded at the same time.")
-@option("--kv-memory", type=Memory(), default=None, show_default="enough for whole contexts",
-        help="Memory for keys and values of the target, as 64MB; drafts have as many slots on top.")  # fmt: skip
+@click.option("-o", "--output", required=True, type=FileName(), help="Write the results to this file, one per line.")
+@option("--concurrency", type=click.IntRange(min=1), default=16, help="Requests to decode at the same time.")
+@option(
+    "--kv-memory",
+    type=Memory(),
+    default=None,
+    show_default="enough for whole contexts",
+    help="Memory for the target's keys and values, such as 64MB; drafts get as many slots in memory of their own.",
+)
 @option("--page-size", type=click.IntRange(min=1), default=16, help="Slots per page of that memory.")
-@click.option("--keep-going", is_flag=True, help="Run the other lines if some cannot be used; exit with 2 in the end.")
-@click.option("--on", "where", metavar="dask[:ADDRESS]",
-              help="Spread the lines over this Dask cluster; by default DASK_SCHEDULER_ADDRESS names it.")  # fmt: skip
+@click.option("--keep-going", is_flag=True, help="Decode the other lines if some are invalid; the exit code is then 2.")
+@click.option(
+    "--on",
+    "where",
+    metavar="dask[:ADDRESS]",
+    help="Spread the lines over this Dask cluster; by default DASK_SCHEDULER_ADDRESS names it.",
+)
 @generation_options
 def batch(
     requests: Path,
@@ -64,7 +53,7 @@ def batch(
     where: str | None,
     **options: Any,
 ) -> None:
-    """Decode the lines of REQUESTS together and write a line for each.
+    """Decode the requests in REQUESTS together, and write a result for each.
 
     A line is a JSON object: {"prompt": ...}, and if you like "id", "draft" and any option of a generation by its name
     (max_tokens, temperature, seed, ...); the options below hold for lines that do not say otherwise. Each text is bit
@@ -99,8 +88,8 @@ def batch(
         if line.line not in done:
             results.add(line.line, error_line(line))
     left = {number: request for number, request in added.items() if request.line not in done}
-    columns = (TextColumn("decoding"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[figures]}"),
-               TimeRemainingColumn())  # fmt: skip
+    counts = (MofNCompleteColumn(), TextColumn("{task.fields[figures]}"))
+    columns = (TextColumn("decoding"), BarColumn(), *counts, TimeRemainingColumn())
     try:
         with Progress(*columns, console=notes, transient=True) as bar:
             task = bar.add_task("", total=len(checked), completed=len(done), figures="")
@@ -119,8 +108,8 @@ def batch(
                 bar.update(task, completed=results.num_written)
             seconds = bar.tasks[0].elapsed or 0.0
     except BaseException:
-        notes.print(f"{results.num_written} of {len(checked)} lines are in {output}; the same command goes on from "
-                    "there", markup=False)  # fmt: skip
+        so_far = f"{results.num_written} of {len(checked)} lines are in {output}"
+        notes.print(f"{so_far}; the same command goes on from there", markup=False)
         raise
     if left and address is None:
         notes.print(f"{len(left)} requests: {meter.figures(seconds)}", markup=False)

@@ -35,7 +35,7 @@ _FULL = Plan()
 @click.command()
 @option("--target", type=ModelName(), default=DEFAULT_TARGET, help="The model whose text you want.")
 @option("--draft", type=ModelName(), default=DEFAULT_DRAFT, help="The draft model.")
-@option("--backend", type=click.Choice(BACKENDS), default=BACKENDS[0], help="What computes the forward.")
+@option("--backend", type=click.Choice(BACKENDS), default=BACKENDS[0], help="What computes the forward pass.")
 @option(
     "--dtype",
     type=click.Choice((*DTYPES, *DOT_DTYPES)),
@@ -54,7 +54,7 @@ _FULL = Plan()
     "--prompts",
     "prompt_file",
     type=FileName(),
-    help="A prompt file instead of the bundled stories, code and questions.",
+    help="Use the prompts in this file instead of the bundled ones.",
 )
 @click.option(
     "--batch",
@@ -73,7 +73,7 @@ _FULL = Plan()
     "--gammas",
     type=Several(click.IntRange(min=1)),
     default=",".join(map(str, _FULL.gammas)),
-    help="Draft lengths to search the best fixed one among.",
+    help="Draft lengths among which to find the best fixed one.",
 )
 @option("--max-tokens", type=click.IntRange(min=2), default=_FULL.num_tokens, help="Tokens per prompt.")
 @option("--per-domain", type=click.IntRange(min=1), default=_FULL.prompts, help="Prompts per domain.")
@@ -81,23 +81,20 @@ _FULL = Plan()
 @click.option(
     "--quick",
     is_flag=True,
-    help="A little of everything in five rounds, which takes seconds: to see it work, not to quote.",
+    help="Measure a little of everything in a few seconds: to see it work, not to quote.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout.")
 @click.option("--plot", type=FileName(), help="Write the figure to this file (.png, .svg or .pdf).")
 def bench(**options: Any) -> None:
-    """Measure decoding, verification, prefill, drafting, sampling, and speculation by domain.
+    """Measure prefill, decoding, drafting, verification, sampling, and the speedup in each domain.
 
-    Every comparison is of like with like: the same prompts, the same number of tokens, taking turns; at temperature 0
+    Every comparison uses the same prompts and the same number of tokens, in alternating runs; at temperature 0
     the texts must be equal, or the command says so and fails.
     """
     if options["plot"] is not None:
         style.check_output(options["plot"])
     batches = None if options["batch"] is None else batch_plan(options)
-    plan = QUICK if options["quick"] else Plan(
-        tuple(sorted({1, *options["rows"]})), options["context"], _FULL.prompt_tokens, options["per_domain"],
-        options["max_tokens"], tuple(sorted(set(options["gammas"]))), options["repeats"],
-    )  # fmt: skip
+    plan = QUICK if options["quick"] else _full_plan(options)
     file = options["prompt_file"]
     prompts = bundled_prompts() if file is None else read_prompts(file)
     notes = Console(stderr=True, highlight=False)
@@ -141,6 +138,17 @@ def bench(**options: Any) -> None:
     if benchmark.differing:
         where = ", ".join(run.domain for run in benchmark.differing)
         raise MinispecError(f"at temperature 0 speculative text is not the plain text ({where}): please report this")
+
+
+def _full_plan(options: dict[str, Any]) -> Plan:
+    return Plan(
+        rows=tuple(sorted({1, *options["rows"]})),
+        context=options["context"],
+        prompts=options["per_domain"],
+        num_tokens=options["max_tokens"],
+        gammas=tuple(sorted(set(options["gammas"]))),
+        repeats=options["repeats"],
+    )
 
 
 def _report(

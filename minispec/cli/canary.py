@@ -22,7 +22,8 @@ from minispec.serving.rollout import ARMS, Comparison, compare, judge, read_log
 def canary(log: Path, as_json: bool) -> None:
     """Compare the arms in LOG, a file that `minispec serve --canary SHARE --canary-log LOG` writes.
 
-    Intervals hold 95 of 100 times each, for who looks once; the server itself looks several times, and more strictly.
+    Each interval is a 95 % confidence interval, valid if you look once. The server looks several times, and is
+    stricter.
     """
     seen, verdict = read_log(log)
     if not seen:
@@ -33,11 +34,11 @@ def canary(log: Path, as_json: bool) -> None:
         return
     out = Console(highlight=False)
     out.print(_table(found))
-    slower = judge(found, lossless=True)
+    loss = judge(found, lossless=True)
     if verdict is not None:
         out.print(f"the server went back to the baseline: {verdict}", markup=False)
-    elif slower is not None:
-        out.print(f"as it stands, the canary loses: {slower}", markup=False)
+    elif loss is not None:
+        out.print(f"as it stands, the canary loses: {loss}", markup=False)
     else:
         out.print("as it stands, the canary does not lose")
 
@@ -48,11 +49,10 @@ def _table(found: Comparison) -> Table:
         table.add_column(heading, no_wrap=True)
     arms = [found.arms[arm] for arm in ARMS]
     table.add_row("requests", *(str(arm.num_requests) for arm in arms), "")
-    table.add_row("tokens per request", *(f"{arm.num_tokens / max(1, arm.num_requests):.1f}" for arm in arms),
-                  _figure(found.length_ratio, " x"))  # fmt: skip
-    for name, label, against in (
-        ("tpot_s", "ms per token", found.tpot_ratio), ("ttft_s", "ms to first token", found.ttft_ratio),
-    ):  # fmt: skip
+    lengths = (f"{arm.num_tokens / max(1, arm.num_requests):.1f}" for arm in arms)
+    table.add_row("tokens per request", *lengths, _figure(found.length_ratio, " x"))
+    latencies = (("tpot_s", "ms per token", found.tpot_ratio), ("ttft_s", "ms to first token", found.ttft_ratio))
+    for name, label, against in latencies:
         times = [getattr(arm, name) for arm in arms]
         told = ("-" if each is None else f"P50 {1e3 * each['p50']:.1f}, P99 {1e3 * each['p99']:.1f}" for each in times)
         table.add_row(label, *told, _figure(against, " x"))

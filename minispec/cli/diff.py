@@ -23,10 +23,10 @@ _EXPECT_EQUAL = ("bit-exact", "same-seed")
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.argument("a")
 @click.argument("b")
-@click.option("--prompt", help="The text to continue, where A and B are options.")
+@click.option("--prompt", help="The text to continue, if A and B are options.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 def diff(a: str, b: str, prompt: str | None, as_json: bool) -> None:
-    """Find the first token at which two runs differ, and say whether it is a tie, a rounding, another draw or a bug.
+    """Find the first token at which two runs differ, and say why: a tie, rounding, another draw, or a bug.
 
     A and B are files written by `minispec generate --json`, or option sets for two runs to make now:
 

@@ -21,7 +21,7 @@ from minispec.viz.terminal import QUIET
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 def doctor(as_json: bool) -> None:
-    """Show versions, threads, CPU features, GPU, caches and settings in force."""
+    """Show versions, threads, CPU features, GPU, caches, and the settings in effect."""
     from minispec.backends.compiled import describe  # imports Numba
     from minispec.backends.cuda import describe_gpu  # imports CuPy, if there is one
 

@@ -21,7 +21,7 @@ RESULTS = Path("docs/claims")
 
 @click.group()
 def experiment() -> None:
-    """Put the claims about speculative decoding to the test, one experiment each."""
+    """Test claims about speculative decoding, each with an experiment."""
 
 
 _results = click.option(
@@ -36,7 +36,7 @@ _results = click.option(
 @experiment.command("list")
 @_results
 def list_(results: Path) -> None:
-    """List the experiments, how each is measured, and its verdict if there is one."""
+    """List the experiments: how each is measured, and its verdict if it has one."""
     table = Table(box=None, pad_edge=False)
     for heading in ("name", "kind", "verdict", "claim"):
         table.add_column(heading, no_wrap=heading != "claim", overflow="fold")
@@ -50,25 +50,29 @@ def list_(results: Path) -> None:
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--all", "everything", is_flag=True, help="Run all of them; those that train need --packed.")
 @click.option(
-    "--timed/--untimed", default=None, help="With --all: only experiments that time this machine, or only the others."
+    "--timed/--untimed",
+    default=None,
+    help="With --all: run only the experiments that measure time, or only the others.",
 )
 @click.option(
     "--since",
     metavar="TIME",
-    help="Measure again what is older than this: HH:MM (today), YYYY-MM-DDTHH:MM, or now; in UTC.",
+    help="Run again those whose result is older than this: HH:MM (today), YYYY-MM-DDTHH:MM, or now; in UTC.",
 )
 @click.option("--quick", is_flag=True, help="Use tiny settings, to see that it runs; the figures mean nothing.")
 @click.option(
-    "--packed", type=click.Path(path_type=Path), help="Packed text to train on, as `minispec.training pack` leaves it."
+    "--packed",
+    type=click.Path(path_type=Path),
+    help="Folder of packed training text, made by `python -m minispec.training pack`.",
 )
 @click.option(
     "--work",
     type=click.Path(path_type=Path),
     default=Path(".work/experiments"),
     show_default=True,
-    help="Folder for the drafts that it trains.",
+    help="Folder for the drafts that experiments train.",
 )
-@click.option("--no-plots", is_flag=True, help="Write figures only.")
+@click.option("--no-plots", is_flag=True, help="Write no plots.")
 @_results
 def run(
     names: tuple[str, ...],
@@ -83,7 +87,7 @@ def run(
 ) -> None:
     """Run experiments by NAME, or with --all those that have no result yet.
 
-    Each result is written when it is there, so an interrupted run goes on where it was with the same command.
+    Each result is written as soon as it is ready. After an interruption, the same command carries on.
     """
     chosen = _choose(names, everything, timed, packed)
     oldest = None if since is None else parse_moment(since, datetime.now(UTC))
@@ -112,7 +116,7 @@ def run(
 @experiment.command()
 @_results
 def judge(results: Path) -> None:
-    """Judge the figures there are again, by the present rules and texts, and draw the plots; nothing is measured."""
+    """Judge the existing figures again by today's rules and texts, and redraw the plots; measure nothing."""
     for known in load_all(results):
         again = judge_again(known)
         save(again, results)
@@ -125,7 +129,7 @@ def judge(results: Path) -> None:
 @click.option("--partial", is_flag=True, help="Take the results as they are, unchecked; for results of your own.")
 @_results
 def report_command(write: Path | None, partial: bool, results: Path) -> None:
-    """Print the page that the results make, as Markdown; refuse entries that are missing, edited or stale."""
+    """Print the claims page made from the results, as Markdown; fail if an entry is missing, edited or stale."""
     found = load_all(results) if partial else load_checked(results)
     if not found:
         raise OptionError(f"{results} holds no result; run some first: minispec experiment run tau")
@@ -146,7 +150,7 @@ def report_command(write: Path | None, partial: bool, results: Path) -> None:
     "--sources", type=click.Path(path_type=Path, file_okay=False), help="Compare with the documents in this folder."
 )
 def coverage(sources: Path | None) -> None:
-    """Print which entry judges which sentence of the sources, as Markdown; refuse a table with gaps."""
+    """Print a Markdown table of which entry judges which sentence of the sources; fail if it has gaps."""
     from minispec.experiments.coverage import check_sources, coverage_table, faults, read_table
 
     if found := faults(*read_table()):

@@ -16,7 +16,7 @@ from minispec.loading.bundled import DEFAULT_DRAFT
 
 @click.command()
 @click.argument("target", type=ModelName())
-@option("--draft", type=ModelName("none"), default=DEFAULT_DRAFT, help="The draft model to go with it, or `none`.")
+@option("--draft", type=ModelName("none"), default=DEFAULT_DRAFT, help="The draft model to export with it, or `none`.")
 @click.option(
     "--to",
     "form",
@@ -24,10 +24,10 @@ from minispec.loading.bundled import DEFAULT_DRAFT
     required=True,
     help="hf: Transformers; gguf: llama.cpp and Ollama (extra `export`); vllm: vLLM.",
 )
-@click.option("--output", "-o", "folder", type=FileName(), required=True, metavar="DIR", help="The folder to make.")
-@option("--gamma", type=click.IntRange(min=1), default=5, help="The draft length in the commands that are printed.")
+@click.option("--output", "-o", "folder", type=FileName(), required=True, metavar="DIR", help="The folder to create.")
+@option("--gamma", type=click.IntRange(min=1), default=5, help="The draft length to use in the printed commands.")
 def export(target: str, draft: str, form: str, folder: Path, gamma: int) -> None:
-    """Write TARGET and its draft to a folder that another engine reads, and print the lines that run them there."""
+    """Export TARGET and its draft for another engine, and print the commands that run them there."""
     spec = None if draft == "none" else parse_draft(draft)
     if spec is not None and (spec.kind != MODEL or spec.options["translate"]):
         raise OptionError(f"draft is {draft!r}; what can be exported is a model. Try --draft {DEFAULT_DRAFT}")

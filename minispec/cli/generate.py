@@ -33,10 +33,13 @@ from minispec.viz.terminal import RaceView, TextView, facts, ground, legend, sum
 @click.argument("prompt")
 @generation_options
 @click.option(
-    "--compare", "comparing", is_flag=True, help="Measure plain decoding too, in turns, and print the speedup."
+    "--compare",
+    "comparing",
+    is_flag=True,
+    help="Run plain decoding too, alternating with speculation, and print the speedup.",
 )
 @click.option("--show-drafts", is_flag=True, help="Show rejected drafts, struck through.")
-@click.option("--slow", is_flag=True, help="Show the steps at reading speed: drafts, verdict, correction.")
+@click.option("--slow", is_flag=True, help="Show each step at reading speed: the drafts, the verdict, the correction.")
 @click.option("--race", "racing", is_flag=True, help="Decode plainly too, and show both side by side in slow motion.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout.")
 @click.option("--trace", type=FileName(), help="Write every event to this file, a JSON object per line.")
@@ -55,7 +58,7 @@ def generate(
     """Continue PROMPT ("-" reads it from standard input).
 
     The draft model proposes, the target model verifies; the text is distributed exactly as the target's own. It goes
-    to stdout, everything else to stderr. On a terminal the prompt is shown too and tokens are coloured by source.
+    to stdout, everything else to stderr. On a terminal, the prompt is shown too, and tokens are coloured by source.
     """
     _check_looks(slow=slow, racing=racing, as_json=as_json, draft=options["draft"])
     text = read_prompt(prompt)

@@ -25,22 +25,24 @@ assignments_option = click.option(
 
 @click.command()
 @click.argument("submissions", nargs=-1, type=click.Path(path_type=Path), metavar="SUBMISSION...")
-@click.option("--assignment", "-a", required=True, help="Its name, such as a2.")
-@click.option("--class", "folder", type=click.Path(path_type=Path), help="Grade every entry of this folder.")
+@click.option("--assignment", "-a", required=True, help="The assignment's name, such as a2.")
+@click.option("--class", "folder", type=click.Path(path_type=Path), help="Grade every submission in this folder.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="terminal", show_default=True)
 @click.option("--output", "-o", type=click.Path(path_type=Path), help="Write the report here instead of stdout.")
 @click.option("--jobs", "-j", type=click.IntRange(1), help="Submissions graded at once [default: one per core].")
 @click.option(
     "--results",
     type=click.Path(path_type=Path),
-    help="Keep a report of each submission here; started again, what is there is not graded again.",
+    help="Keep each submission's report here; one that has a report is not graded again.",
 )
-@click.option("--secret-file", type=click.Path(path_type=Path), help="Its bytes decide the hidden cases.")
+@click.option(
+    "--secret-file", type=click.Path(path_type=Path), help="Draw the hidden cases from the bytes of this file."
+)
 @click.option(
     "--without",
     type=click.Choice(jail.LAYERS),
     multiple=True,
-    help="Leave a layer of isolation out by name, or accept that this machine does not offer it.",
+    help="Go without this layer of isolation, say because the machine lacks it.",
 )
 @assignments_option
 def grade(
@@ -55,10 +57,10 @@ def grade(
     without: tuple[str, ...],
     assignments: Path | None,
 ) -> None:
-    """Grade SUBMISSION: a Python file, a notebook, a folder or a zip; or several, or a class.
+    """Grade one or more submissions (Python file, notebook, folder or zip), or a whole class.
 
-    The submission runs in a process of its own, shut in; the verdict is formed here. A wrong answer is no error: the
-    exit code is 0 once there is a report.
+    Each submission runs isolated in a process of its own; this process judges its answers. A wrong answer is not an
+    error: the exit code is 0 whenever there is a report.
     """
     paths = [*submissions, *(submissions_in(folder) if folder else [])]
     if not paths:

@@ -24,7 +24,7 @@ _FOLDER = "minispec-lessons"
 @click.group(invoke_without_command=True)
 @click.pass_context
 def lessons(context: click.Context) -> None:
-    """List the lessons; copy them to a folder of yours; open them in JupyterLab."""
+    """List the lessons; copy them to a folder; open them in JupyterLab."""
     if context.invoked_subcommand is not None:
         return
     table = Table(box=None, show_header=False, pad_edge=False)
@@ -45,10 +45,10 @@ def lessons(context: click.Context) -> None:
     type=click.Path(path_type=Path),
     default=Path(_FOLDER),
     show_default=True,
-    help="Where the copies go; what is there already is left alone.",
+    help="Folder for the copies; existing notebooks are left alone.",
 )
 def copy(numbers: tuple[str, ...], folder: Path) -> None:
-    """Copy lessons (all of them, if none is named) to a folder, never over a notebook that is there."""
+    """Copy the named lessons, or all of them, to a folder; existing notebooks are never overwritten."""
     for path, is_new in _copy(numbers, folder):
         click.echo(f"{path}" if is_new else f"{path} (there already, left alone)")
 
@@ -61,13 +61,13 @@ def copy(numbers: tuple[str, ...], folder: Path) -> None:
     type=click.Path(path_type=Path),
     default=Path(_FOLDER),
     show_default=True,
-    help="Where the copies are, or go.",
+    help="Folder of the copies.",
 )
 @click.option(
-    "--browser/--no-browser", default=True, show_default=True, help="Open a browser, or only print the address to open."
+    "--browser/--no-browser", default=True, show_default=True, help="Open a browser, or only print the address."
 )
 def open_lessons(number: str | None, folder: Path, browser: bool) -> None:
-    """Copy the lessons to a folder, unless they are there, and open JupyterLab."""
+    """Copy the lessons to a folder, unless they are there already, and open JupyterLab."""
     if importlib.util.find_spec("jupyterlab") is None:
         raise missing("JupyterLab", "the lessons need", "lessons")
     copied = _copy((number,) if number else (), folder)

@@ -61,8 +61,8 @@ def _output(flag: str, what: str) -> Callable[[_Command], _Command]:
 
 @click.command()
 @click.argument("prompts", required=False, type=FileName())
-@click.option("--preset", type=click.Choice(tuple(PRESETS)), help="Read PROMPTS as this collection is published.")
-@click.option("--prompt-key", metavar="KEY", help="PROMPTS has JSON lines with the prompt under this key.")
+@click.option("--preset", type=click.Choice(tuple(PRESETS)), help="Read PROMPTS in this collection's published format.")
+@click.option("--prompt-key", metavar="KEY", help="Read PROMPTS as JSON lines with the prompt under this key.")
 @option("--target", type=Several(ModelName()), default=DEFAULT_TARGET, help="Targets, separated by commas.")
 @option(
     "--draft",
@@ -73,28 +73,28 @@ def _output(flag: str, what: str) -> Callable[[_Command], _Command]:
 @option("--gamma", type=Several(Gamma()), default=str(_DEFAULTS.gamma), help="Draft lengths or policies.")
 @option("--temperature", type=Several(click.FLOAT), default=str(_DEFAULTS.temperature), help="0 is greedy.")
 @option("--verify", type=Several(click.STRING), default=_DEFAULTS.verify, help="Rules that judge drafts.")
-@option("--max-tokens", type=int, default=64, help="Tokens of every run, exactly.")
+@option("--max-tokens", type=int, default=64, help="Generate exactly this many tokens in every run.")
 @option("--seed", type=int, default=_DEFAULTS.seed, help="Seed of the first prompt; the next prompt has the next seed.")
 @generation_options_without(*_FIXED)
-@click.option("--domain", help="Only prompts of this domain.")
-@click.option("--domains", is_flag=True, help="Print the figures of each domain too.")
+@click.option("--domain", help="Use only the prompts of this domain.")
+@click.option("--domains", is_flag=True, help="Print each domain's figures too.")
 @click.option("--details", is_flag=True, help="Print every table: acceptance, time, latency, tokens, quality.")
 @click.option("--by-prompt", is_flag=True, help="Print a row per prompt.")
-@click.option("--limit", type=click.IntRange(min=1), help="Only the first N prompts (of each domain).")
+@click.option("--limit", type=click.IntRange(min=1), help="Use only the first N prompts of each domain.")
 @click.option("--repeats", type=click.IntRange(min=1), default=3, show_default=True, help="Timed rounds per prompt.")
 @click.option("--no-timing", is_flag=True, help="Measure acceptance and quality only; then --jobs may be used.")
-@click.option("--jobs", type=int, default=1, show_default=True, help="Prompts at a time; -1 is one per core.")
+@click.option("--jobs", type=int, default=1, show_default=True, help="Prompts to run at a time; -1 is one per core.")
 @click.option("--scheduler", metavar="dask=ADDRESS", help="Run the jobs on this Dask cluster.")
 @click.option(
     "--journal",
     type=FileName(),
     show_default="measure-KEY.jsonl",
-    help="Where finished prompts are kept, for the same command to go on from.",
+    help="Keep finished prompts in this file, so that the same command can carry on.",
 )
-@_output("--json", "everything, every run included,")
-@_output("--csv", "a row per prompt and way to decode")
+@_output("--json", "all results, with every run,")
+@_output("--csv", "a row for each prompt and setting")
 @_output("--markdown", "the tables")
-@_output("--plot", "a picture (.png, .svg, .pdf)")
+@_output("--plot", "a plot (.png, .svg, .pdf)")
 def measure(
     prompts: Path | None,
     preset: str | None,
@@ -115,13 +115,13 @@ def measure(
     plot_file: Path | None,
     **options: Any,
 ) -> None:
-    """Decode PROMPTS plainly and with drafts, alike in all else, and compare.
+    """Decode PROMPTS plainly and with drafts, under otherwise equal settings, and compare.
 
     PROMPTS is a file: JSON lines ({"prompt": …, "answer": …, "domain": …, "id": …}, name ending in .jsonl) or one
     prompt per line; it may be compressed (.gz). --preset reads HumanEval, GSM8K and MT-bench as they are published.
-    Without a file, 24 bundled prompts are taken: stories, code and questions.
+    Without a file, the 24 bundled prompts are used: stories, code and questions.
 
-    Interrupted, the same command goes on where it was.
+    After an interruption, the same command carries on.
     """
     for path in (json_file, csv_file, markdown_file):
         check_writable(path)

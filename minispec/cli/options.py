@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,6 +21,7 @@ from minispec.verifiers import VERIFIER_NAMES
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _DEFAULTS = Options()
+_UNITS = {"": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
 
 
 class option:  # noqa: N801  # used as a decorator, like click.option
@@ -66,6 +68,27 @@ class FileName(click.ParamType):  # type: ignore[type-arg]  # as above
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Let the shell complete files."""
         return [CompletionItem(incomplete, type="file")]
+
+
+class Memory(click.ParamType):  # type: ignore[type-arg]  # as above
+    """Bytes, as ``64MB``, ``1.5GiB`` or ``1000000``."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return bytes."""
+        match = re.fullmatch(r"([0-9.]+)\s*([a-z]*)", str(value).strip().lower())
+        try:
+            size = float(match[1]) * _UNITS[match[2]] if match else -1.0
+        except (ValueError, KeyError):
+            size = -1.0
+        if not 1 <= size < 2**60:
+            self.fail(
+                f"{value!r} is no size; it is a number of bytes from 1 on, with a unit if you like. Try 64MB",
+                param,
+                ctx,
+            )
+        return int(size)
 
 
 class Speed(click.ParamType):  # type: ignore[type-arg]  # as above
@@ -119,10 +142,10 @@ _KINDS = [kind for kind in KINDS if kind != MODEL]
 
 _GENERATION = (
     option("--target", type=ModelName(), default=DEFAULT_TARGET,
-           help="The model whose text you want: a folder, a bundled name or a hub name."),
+           help="The model whose text you want: a folder, a bundled model or a Hugging Face Hub name."),
     option("--draft", type=ModelName("none", *_KINDS), default=DEFAULT_DRAFT,
-           help="What proposes tokens: a model, named likewise; `none` (plain decoding); or KIND[:key=value,...] with "
-                f"KIND one of {', '.join(_KINDS)}."),
+           help="What proposes tokens: a model, named in the same way; `none` (plain decoding); or "
+                f"KIND[:key=value,...] with KIND one of {', '.join(_KINDS)}."),
     option("--gamma", type=Gamma(), default=_DEFAULTS.gamma,
            help="Tokens to draft per step, or a policy: heuristic, confidence[:threshold=0.4], auto, "
                 "replay:trace=FILE."),
@@ -133,29 +156,30 @@ _GENERATION = (
            help=f"The rule that judges drafts: {', '.join(VERIFIER_NAMES)}. The last two are lossy."),
     option("--temperature", type=float, default=_DEFAULTS.temperature, help="0 is greedy."),
     option("--top-k", type=int, default=_DEFAULTS.top_k, help="Keep the k likeliest tokens; 0 keeps all."),
-    option("--top-p", type=float, default=_DEFAULTS.top_p, help="Keep the likeliest tokens up to this mass."),
+    option("--top-p", type=float, default=_DEFAULTS.top_p,
+           help="Keep the likeliest tokens until their probabilities sum to this."),
     option("--min-p", type=float, default=_DEFAULTS.min_p,
-           help="Keep tokens at least this times as likely as the likeliest."),
+           help="Keep tokens whose probability is at least this share of the likeliest's."),
     option("--repetition-penalty", type=float, default=_DEFAULTS.repetition_penalty,
-           help="Make tokens that occurred less likely; 1 changes nothing."),
+           help="Make tokens that already occur less likely; 1 changes nothing."),
     option("--presence-penalty", type=float, default=_DEFAULTS.presence_penalty,
-           help="Subtract this from the logits of generated tokens."),
+           help="Subtract this from the logit of each token already generated."),
     option("--frequency-penalty", type=float, default=_DEFAULTS.frequency_penalty,
-           help="Subtract this per occurrence from the logits of generated tokens."),
+           help="Subtract this from a token's logit once for each time it was generated."),
     option("--min-tokens", type=int, default=_DEFAULTS.min_tokens,
-           help="No end of text before this many tokens."),
+           help="Generate at least this many tokens before the text may end."),
     option("--regex", default=None, show_default="none",
-           help="The text must match this regular expression as a whole."),
+           help="The whole text must match this regular expression."),
     option("--json-schema", default=None, show_default="none",
            help="The text must be JSON that satisfies this schema."),
-    option("--max-tokens", type=int, default=_DEFAULTS.max_tokens, help="Tokens to emit at most."),
+    option("--max-tokens", type=int, default=_DEFAULTS.max_tokens, help="Generate at most this many tokens."),
     option("--stop", multiple=True, envvar=None, show_default="none",
            help="End the text just before this string; may be repeated."),
     option("--seed", type=int, default=_DEFAULTS.seed, help="The same seed and options give the same text."),
     option("--audit", is_flag=True, show_default=False,
-           help="Check every forward against one without a cache, and every step's invariants. Slow."),
+           help="Check every forward pass against one without a cache, and every step's invariants. Slow."),
     option("--backend", type=click.Choice((*BACKENDS, *GPU_BACKENDS)), default=BACKENDS[0],
-           help="What computes the forward."),
+           help="What computes the forward pass."),
     option("--dtype", type=click.Choice((AUTO, *DTYPES, *DOT_DTYPES)), default=AUTO,
            help="The format of the target's weights in memory; auto: the stored one, where the bits are the same."),
     option("--draft-dtype", type=click.Choice((AUTO, *DTYPES, *DOT_DTYPES)), default=None,

@@ -46,21 +46,23 @@ class VerifyPoint(click.ParamType):  # type: ignore[type-arg]  # generic only in
 
 
 @click.command()
-@click.option("--alpha", type=float, help="Acceptance probability per judged draft, in [0, 1].")
-@click.option("--drafted", type=int, help="Drafted tokens of a run, with --accepted and --gamma.")
-@click.option("--accepted", type=int, help="Accepted tokens of that run.")
-@click.option("--gamma", type=int, help="With --drafted: the tokens drafted per step; otherwise a length to show.")
-@click.option("--cost-ratio", type=float, help="c: the time of a drafted token, as a share of a plain step.")
+@click.option("--alpha", type=float, help="The probability that a judged draft token is accepted, in [0, 1].")
+@click.option("--drafted", type=int, help="Tokens that a run drafted; give --accepted and --gamma too.")
+@click.option("--accepted", type=int, help="Tokens of that run that were accepted.")
+@click.option(
+    "--gamma", type=int, help="With --drafted, the tokens drafted per step; otherwise, a draft length to show."
+)
+@click.option("--cost-ratio", type=float, help="c: the time to draft a token, in plain steps.")
 @click.option(
     "--verify-cost",
     type=VerifyPoint(),
     multiple=True,
-    help="v: a verifying forward in place of a one-row one, plain steps; or ROWS=V, repeated.",
+    help="v: the time of a verifying forward pass, in plain steps; or ROWS=V for that many rows, repeated.",
 )
-@click.option("--overhead", type=float, help="o: whatever else a step takes longer than a plain one, in plain steps.")
-@click.option("--max-gamma", type=int, default=MAX_GAMMA, show_default=True, help="The longest draft to look at.")
-@click.option("--measured", is_flag=True, help="Measure alpha and costs, on the bundled prompts.")
-@click.option("--prompts", type=FileName(), help="Measure them on this file's prompts.")
+@click.option("--overhead", type=float, help="o: the other time that a speculative step adds, in plain steps.")
+@click.option("--max-gamma", type=int, default=MAX_GAMMA, show_default=True, help="The longest draft to consider.")
+@click.option("--measured", is_flag=True, help="Measure alpha and the costs on the bundled prompts.")
+@click.option("--prompts", type=FileName(), help="Measure them on the prompts in this file.")
 @click.option("--limit", type=click.IntRange(min=1), help="Measure on the first N prompts only.")
 @option("--target", type=ModelName(), default=DEFAULT_TARGET, help="The target to measure.")
 @option("--draft", type=ModelName(), default=DEFAULT_DRAFT, help="The draft to measure.")
@@ -70,7 +72,9 @@ class VerifyPoint(click.ParamType):  # type: ignore[type-arg]  # generic only in
     "--backend", type=click.Choice((*BACKENDS, *GPU_BACKENDS)), default=BACKENDS[0], help="The backend to measure on."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout.")
-@click.option("--plot", "plot_file", type=FileName(), help="Draw speedup over draft length (.png, .svg, .pdf).")
+@click.option(
+    "--plot", "plot_file", type=FileName(), help="Plot the speedup by draft length to this file (.png, .svg or .pdf)."
+)
 def plan(
     alpha: float | None,
     drafted: int | None,

@@ -24,22 +24,22 @@ from minispec.viz.terminal import RaceView, TextView, facts, ground, legend, sty
     type=Speed(),
     default=f"{READING_SPEED:g}/s",
     show_default=True,
-    help="Tokens per second to show, drafted ones included; with --race, those of plain decoding.",
+    help="Show this many tokens per second, drafted ones included; with --race, the speed of plain decoding.",
 )
 @click.option(
     "--race",
     "plain_run",
     type=FileName(),
     metavar="PLAIN",
-    help="Show this recording of plain decoding (--draft none) beside it, on one clock.",
+    help="Show this recording of plain decoding (--draft none) beside RUN, on the same clock.",
 )
-@click.option("--html", "html_file", type=FileName(), help="Write a page that plays it instead.")
-@click.option("--svg", "svg_file", type=FileName(), help="Write a picture of its end instead.")
+@click.option("--html", "html_file", type=FileName(), help="Write an HTML page that plays the run instead.")
+@click.option("--svg", "svg_file", type=FileName(), help="Write a picture of the finished run instead.")
 def replay(run: Path, speed: float, plain_run: Path | None, html_file: Path | None, svg_file: Path | None) -> None:
     """Show RUN, a file that `minispec generate --trace RUN` wrote, at reading speed.
 
-    Drafts appear first; the target's verdict turns them solid or strikes them, and its own token appears. No model is
-    needed: the file has all there is to see.
+    Drafts appear first; the target's verdict turns them solid or strikes them out, and then its own token appears. No
+    model is needed.
     """
     for path in (html_file, svg_file):
         check_writable(path)

@@ -42,18 +42,18 @@ TOLERANCE = 0.2
 
 @click.command()
 @option("--target", type=ModelName(), default=DEFAULT_TARGET, help="The model to measure.")
-@option("--draft", type=ModelName(), default=DEFAULT_DRAFT, help="The draft whose memory is added to it.")
+@option("--draft", type=ModelName(), default=DEFAULT_DRAFT, help="The draft, whose memory is counted too.")
 @option(
     "--shape",
     default=None,
     show_default="that of --target",
-    help="A known shape instead: gpt2, gpt2-xl, 7b, 70b, …; a GPT-2 one is measured with random weights.",
+    help="Use a known shape instead: gpt2, gpt2-xl, 7b, 70b, …; a GPT-2 shape is measured with random weights.",
 )
 @option(
     "--machine",
     default=None,
     show_default="measure this one",
-    help="A known machine instead, by its public figures: a100, h100, rtx4090, m2-max, … Nothing is measured.",
+    help="Compute for a known machine from its public figures instead: a100, h100, rtx4090, m2-max, …",
 )
 @option(
     "--dtype",
@@ -62,33 +62,34 @@ TOLERANCE = 0.2
     show_default="float32; float16 with --machine",
     help="The format of the weights in memory.",
 )
-@option("--backend", type=click.Choice(BACKENDS), default=BACKENDS[0], help="What computes the forward.")
+@option("--backend", type=click.Choice(BACKENDS), default=BACKENDS[0], help="What computes the forward pass.")
 @option("--context", type=click.IntRange(min=0), default=256, help="Tokens in the cache.")
 @option(
     "--rows",
     type=Several(click.IntRange(min=1)),
     default="1,2,3,4,5,6,7,8,9",
-    help="The numbers of rows per forward to measure; 1 must be among them.",
+    help="Row counts to measure; 1 must be among them.",
 )
 @option(
     "--batch",
     type=Several(click.IntRange(min=1)),
     default="1,2,4,8,16,32,64",
-    help="Sequences decoded together, with --machine.",
+    help="With --machine: sequences decoded together.",
 )
 @option("--draft-shape", default=None, show_default="none", help="With --machine: the draft, for the speedup.")
-@option("--alpha", type=float, default=0.7, help="With --draft-shape: acceptance per evaluated position.")
+@option("--alpha", type=float, default=0.7, help="With --draft-shape: the acceptance probability per judged token.")
 @option("--gamma", type=click.IntRange(min=1), default=4, help="With --machine: drafted tokens per step.")
 @option("--repeats", type=click.IntRange(min=1), default=7, help="Rounds of the measurement.")
 @threads_option
 @click.option("--memory", is_flag=True, help="Measure the pair's resident memory too, in a process of its own.")
-@click.option("--quick", is_flag=True, help="A short ladder, three row counts, three rounds.")
+@click.option("--quick", is_flag=True, help="Measure less: few sizes, three row counts, three rounds.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout.")
 @click.option("--plot", type=FileName(), help="Write the figure to this file (.png, .svg or .pdf).")
 def roofline(**options: Any) -> None:
-    """Show why decoding is bound by memory, and how many rows verification gets for free.
+    """Show why decoding is bound by memory, and how many rows can be verified for free.
 
-    Without --machine: measures this machine's ceilings and the model's forwards beside a read probe of the same size.
+    Without --machine, this measures the machine's limits, and the model's forward passes beside a read probe of the
+    same size.
     """
     if options["plot"] is not None:
         style.check_output(options["plot"])
@@ -313,10 +314,8 @@ def _print_parts(
 
 
 def _print_measured(out: Console, measured: Sequence[Measured]) -> None:
-    rows = table(
-        "rows", "measured", "from", "to", "floor", "floor / it", "predicted", "it / predicted", "v(m)",
-        "v predicted", "bound by",
-    )  # fmt: skip
+    times = "measured", "from", "to", "floor", "floor / it", "predicted", "it / predicted"
+    rows = table("rows", *times, "v(m)", "v predicted", "bound by")
     for m in measured:
         rows.add_row(
             str(m.rows),

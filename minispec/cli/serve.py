@@ -17,9 +17,8 @@ from rich.console import Console
 
 from minispec.backends import BACKENDS, DTYPES
 from minispec.backends.formats import AUTO
-from minispec.cli.batch import Memory
 from minispec.cli.files import check_writable
-from minispec.cli.options import FileName, Gamma, ModelName, option, threads_option
+from minispec.cli.options import FileName, Gamma, Memory, ModelName, option, threads_option
 from minispec.drafters.spec import KINDS, MODEL, parse_draft
 from minispec.errors import InputError, OptionError, OutputError, missing, quote
 from minispec.generation.options import Options
@@ -35,34 +34,84 @@ _MIN_KEY = 16
 
 
 @click.command()
-@option("--host", default="127.0.0.1", help="Address to listen on; what is not this machine's loopback lets others in.")
-@option("--port", type=click.IntRange(0, 65535), default=8000, help="0 takes a free one.")
-@option("--target", type=ModelName(), default=DEFAULT_TARGET, help="The model: a folder, a bundled name or a hub name.")
-@option("--draft", multiple=True, default=_DRAFTS, type=ModelName("none", *(k for k in KINDS if k != MODEL)),
-        help="What requests may draft with; repeat it for several. The first is the default.")  # fmt: skip
-@option("--gamma", type=Gamma(), default=_OPTIONS.gamma, help="Tokens to draft per step where a request does not say.")
-@option("--verify", default=_OPTIONS.verify, metavar="RULE",
-        help=f"The rule where a request does not say: {', '.join(VERIFIER_NAMES)}.")  # fmt: skip
-@option("--kv-memory", type=Memory(), default=None, show_default="enough for whole contexts",
-        help="Memory for keys and values of the target, as 64MB.")  # fmt: skip
-@option("--max-requests", type=click.IntRange(1), default=16, help="Texts that are decoded at the same time.")
-@option("--max-waiting", type=click.IntRange(1), default=256, help="Texts that may wait; further ones get a 429.")
-@option("--max-seconds", type=click.FloatRange(0, min_open=True), default=600.0, help="A request's time.")
-@option("--max-body", type=Memory(), default="1MiB", help="The largest body that is read.")
-@option("--drain-seconds", type=click.FloatRange(0, min_open=True), default=30.0,
-        help="Time that requests have left after SIGTERM.")  # fmt: skip
-@option("--canary", type=click.FloatRange(0, 1), default=None, show_default="no rollout",
-        help="Try the first draft with this share of the requests that do not say; see `minispec canary`.")  # fmt: skip
-@option("--baseline", default="none", help="What the other requests draft with while a trial runs.")
-@option("--canary-log", type=FileName(), default=None, show_default="none",
-        help="Write what the trial sees to this file, a line per text.")  # fmt: skip
-@option("--shadow", type=click.FloatRange(0, 1), default=0.0,
-        help="Decode this share of the greedy texts again, plainly and unseen, and compare.")  # fmt: skip
-@option("--api-key-file", type=FileName(), default=None, show_default="none",
-        help="A file with the key that requests must show; nobody else may read it.")  # fmt: skip
-@option("--allow-origin", multiple=True, show_default="none",
-        help="Let pages of this other origin ask, as https://example.org; may be repeated.")  # fmt: skip
-@option("--backend", type=click.Choice(BACKENDS), default=BACKENDS[0], help="What computes the forward.")
+@option("--host", default="127.0.0.1", help="Address to listen on; any but a loopback address lets other machines in.")
+@option("--port", type=click.IntRange(0, 65535), default=8000, help="Port to listen on; 0 takes a free one.")
+@option(
+    "--target",
+    type=ModelName(),
+    default=DEFAULT_TARGET,
+    help="The model: a folder, a bundled model or a Hugging Face Hub name.",
+)
+@option(
+    "--draft",
+    multiple=True,
+    default=_DRAFTS,
+    type=ModelName("none", *(k for k in KINDS if k != MODEL)),
+    help="A draft that requests may name; may be repeated. The first is the default.",
+)
+@option("--gamma", type=Gamma(), default=_OPTIONS.gamma, help="Tokens to draft per step, unless the request says.")
+@option(
+    "--verify",
+    default=_OPTIONS.verify,
+    metavar="RULE",
+    help=f"The rule that judges drafts, unless the request says: {', '.join(VERIFIER_NAMES)}.",
+)
+@option(
+    "--kv-memory",
+    type=Memory(),
+    default=None,
+    show_default="enough for whole contexts",
+    help="Memory for the target's keys and values, such as 64MB.",
+)
+@option("--max-requests", type=click.IntRange(1), default=16, help="Texts to decode at the same time.")
+@option(
+    "--max-waiting", type=click.IntRange(1), default=256, help="Texts that may wait; further requests get status 429."
+)
+@option(
+    "--max-seconds", type=click.FloatRange(0, min_open=True), default=600.0, help="Seconds that a request may take."
+)
+@option("--max-body", type=Memory(), default="1MiB", help="The largest request body to accept.")
+@option(
+    "--drain-seconds",
+    type=click.FloatRange(0, min_open=True),
+    default=30.0,
+    help="Seconds that running requests have left after SIGTERM.",
+)
+@option(
+    "--canary",
+    type=click.FloatRange(0, 1),
+    default=None,
+    show_default="no rollout",
+    help="Try the first draft on this share of the requests that name none; see `minispec canary`.",
+)
+@option("--baseline", default="none", help="The draft of the other requests that name none, during the trial.")
+@option(
+    "--canary-log",
+    type=FileName(),
+    default=None,
+    show_default="none",
+    help="Log the trial to this file, one line per text.",
+)
+@option(
+    "--shadow",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    help="Decode this share of the greedy texts again plainly, in the background, and compare.",
+)
+@option(
+    "--api-key-file",
+    type=FileName(),
+    default=None,
+    show_default="none",
+    help="A file with the key that requests must send; it must be readable by its owner only.",
+)
+@option(
+    "--allow-origin",
+    multiple=True,
+    show_default="none",
+    help="Allow requests from pages of this origin, such as https://example.org; may be repeated.",
+)
+@option("--backend", type=click.Choice(BACKENDS), default=BACKENDS[0], help="What computes the forward pass.")
 @option("--dtype", type=click.Choice((AUTO, *DTYPES)), default=AUTO, help="The format of weights in memory.")
 @threads_option
 @click.option("--open", "opening", is_flag=True, help="Open the page in a browser.")
@@ -91,7 +140,7 @@ def serve(
 ) -> None:
     """Serve a target over HTTP: OpenAI's completions, streamed, and a page that shows speculation live.
 
-    The line with the address is printed as soon as requests are answered. SIGTERM and Ctrl-C let requests finish first.
+    The address is printed once the server answers. SIGTERM and Ctrl-C let running requests finish first.
     """
     try:
         from minispec.serving.build import build_server

@@ -13,15 +13,15 @@ from minispec.generation.ready import compile_sampling_beside, find_compiled_fol
 
 
 @click.command()
-@option("--backend", type=click.Choice(BACKENDS), default=BACKENDS[0], help="What computes the forward.")
+@option("--backend", type=click.Choice(BACKENDS), default=BACKENDS[0], help="What computes the forward pass.")
 @option(
     "--dtype",
     type=click.Choice((*DTYPES, *DOT_DTYPES, "all")),
     default="float16",
-    help="The format of weights in memory; that of the bundled models by default.",
+    help="The format of weights in memory; by default, the bundled models' own.",
 )
 def warmup(backend: str, dtype: str) -> None:
-    """Compile the kernels and say where they are kept; later runs read them from there."""
+    """Compile the kernels into a cache that later runs read, and print where it is."""
     notes = Console(stderr=True, highlight=False)
     parts = {f"kernels for {each}": each for each in (get_backend(backend).dtypes if dtype == "all" else (dtype,))}
     started = time.perf_counter()

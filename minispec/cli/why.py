@@ -33,14 +33,20 @@ _MEANING = {
 @click.command()
 @click.argument("prompt")
 @generation_options
-@click.option("--repeats", type=click.IntRange(min=1), default=3, show_default=True, help="Timed rounds, in turns.")
+@click.option(
+    "--repeats",
+    type=click.IntRange(min=1),
+    default=3,
+    show_default=True,
+    help="Timed rounds of plain and speculative decoding.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout.")
 def why(prompt: str, repeats: int, as_json: bool, **options: Any) -> None:
-    """Say where the time goes between γ + 1 and the speedup that PROMPT's continuation really has.
+    """Show what keeps the speedup on PROMPT below the ideal γ + 1, cause by cause.
 
-    Plain and speculative decoding take turns; the difference between the ideal and the measured time is divided, to the
-    last digit, among acceptance, drafting, verification, overhead and prefill. A what-if per cause, and another γ, say
-    what would help most.
+    Plain and speculative decoding take turns. The whole difference between the ideal and the measured time is
+    attributed to acceptance, drafting, verification, overhead and prefill. What-ifs, one per cause and one for another
+    γ, say what would help most.
     """
     text = read_prompt(prompt)
     if options["draft"] == "none" or parse_draft(options["draft"]).is_tree:

@@ -28,7 +28,7 @@ from minispec.generation.guarantee import MEANING
 from minispec.generation.result import Generation
 from minispec.records import TokenDetail
 from minispec.serving.answers import LogprobLog, count_usage, describe_end, join_logprobs, to_choice
-from minispec.serving.choices import DEFAULT_MAX_TOKENS, list_prompts
+from minispec.serving.choices import DEFAULT_MAX_TOKENS, list_prompts, require_model
 from minispec.serving.guard import Guard
 from minispec.serving.problems import Problem, from_validation_error
 from minispec.serving.schema import MAX_LOGPROBS, CompletionAnswer, CompletionRequest, ErrorAnswer
@@ -76,8 +76,12 @@ def build_app(service: Service, tokenizer: Tokenizer) -> FastAPI:
     )
     app.add_middleware(Guard, settings=service.settings, note_refused=service.metrics.note_refused)
     if service.settings.origins:
-        app.add_middleware(CORSMiddleware, allow_origins=service.settings.origins, allow_methods=["GET", "POST"],
-                           allow_headers=["authorization", "content-type"])  # fmt: skip
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=service.settings.origins,
+            allow_methods=["GET", "POST"],
+            allow_headers=["authorization", "content-type"],
+        )
     _add_problem_answers(app)
     _add_completions(app, service, tokenizer)
     _add_lists(app, service)
@@ -228,7 +232,7 @@ async def _collect(flight: InFlight, tokenizer: Tokenizer, prefixes: Sequence[Pr
             logprobs = own if prefix.logprobs is None else join_logprobs([prefix.logprobs, own])
         end = describe_end(generation, finish, flight.choices[index].draft_name, flight.arm)
         choices.append(to_choice(index, prefix.text + generation.text, logprobs, (finish, end)))
-    generations = [generation for generation, _ in (ended[i] for i in range(len(ended)))]
+    generations = [ended[i][0] for i in range(len(ended))]
     usage = count_usage(generations, len(list_prompts(flight.request)))
     answer: dict[str, Any] = without_infinities(flight.envelope.wrap(choices, usage))
     return answer
@@ -266,9 +270,7 @@ def _add_lists(app: FastAPI, service: Service) -> None:
     @app.get("/v1/models/{model}", responses={404: {"model": ErrorAnswer}})
     async def model(model: str) -> dict[str, Any]:
         """Describe the served target."""
-        if model != settings.model:
-            raise Problem(404, f"there is no model {model[:100]!r}; this server has {settings.model}", param="model",
-                          code="model_not_found")  # fmt: skip
+        require_model(model, settings)
         return describe()
 
     @app.get("/v1/options")

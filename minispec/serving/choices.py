@@ -141,14 +141,21 @@ def list_choices(
     ]
 
 
+def require_model(name: str, settings: Settings) -> None:
+    """Refuse any model but the one that is served.
+
+    Raises
+    ------
+    Problem
+        If it is another one.
+    """
+    if name != settings.model:
+        words = f"the model is {quote(name)}; this server has {settings.model}"
+        raise Problem(404, words, param="model", code="model_not_found")
+
+
 def _check(request: CompletionRequest, settings: Settings) -> None:
-    if request.model != settings.model:
-        raise Problem(
-            404,
-            f"the model is {quote(request.model)}; this server has {settings.model}",
-            param="model",
-            code="model_not_found",
-        )
+    require_model(request.model, settings)
     if request.max_tokens == 0 and not request.echo:
         refuse("max_tokens is 0; that needs echo, or there is nothing to answer. Ask for at least 1", "max_tokens")
     if (request.max_tokens or 0) >= settings.context:
@@ -176,10 +183,13 @@ def _check_length(prompt: str | list[int], settings: Settings) -> None:
         )
 
 
+_PASSED_ON = ("presence_penalty", "frequency_penalty", "repetition_penalty", "top_k", "min_p", "min_tokens")
+"""Fields of a request that are called so in :class:`Options` too."""
+
+
 def _list_options(request: CompletionRequest, speculation: Speculation) -> dict[str, Any]:
     stop = request.stop
-    given = {name: getattr(request, name) for name in ("presence_penalty", "frequency_penalty", "top_k", "min_p",
-                                                       "repetition_penalty", "min_tokens")}  # fmt: skip
+    given = {name: getattr(request, name) for name in _PASSED_ON}
     return {
         "temperature": 1.0 if request.temperature is None else request.temperature,
         "top_p": 1.0 if request.top_p is None else request.top_p,

@@ -79,8 +79,8 @@ class Guard:
         expected = self._settings.api_key.encode()
         if scheme.lower() == "bearer" and hmac.compare_digest(key.strip().encode("utf-8", "replace"), expected):
             return None
-        return Problem(401, "a key is needed: send the header Authorization: Bearer KEY", code="invalid_api_key",
-                       headers={"WWW-Authenticate": "Bearer"})  # fmt: skip
+        words = "a key is needed: send the header Authorization: Bearer KEY"
+        return Problem(401, words, code="invalid_api_key", headers={"WWW-Authenticate": "Bearer"})
 
 
 def _host_name(host: str) -> str:

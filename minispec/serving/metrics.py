@@ -55,8 +55,11 @@ class Metrics:
         self._shadow = counter("shadow_checks", "Greedy texts decoded again plainly, by what came of it.", "result")
         self._gauge("num_requests_running", "Choices that are decoded now.", lambda: len(engine.running))
         self._gauge("num_requests_waiting", "Choices that wait.", lambda: len(engine.waiting))
-        self._gauge("kv_cache_usage_perc", "Share of the slots for keys and values that is taken, 0 to 1.",
-                    lambda: engine.occupancy.num_held / engine.occupancy.num_slots)  # fmt: skip
+        self._gauge(
+            "kv_cache_usage_perc",
+            "Share of the slots for keys and values that is taken, 0 to 1.",
+            lambda: engine.occupancy.num_held / engine.occupancy.num_slots,
+        )
         self._gauge("num_preemptions", "How often a request had to make room.", lambda: engine.num_preemptions)
 
     def _gauge(self, name: str, help_: str, read: Callable[[], float]) -> None:

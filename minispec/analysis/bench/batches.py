@@ -177,8 +177,8 @@ def compare_batch(run: Callable[[int], Decoded], alone: Sequence[Sequence[int]],
 
     for gamma in (PLAIN, plan.gammas[0]):
         run(gamma)  # the first run of each kind finds cold caches
-    searched = {int(gamma): speeds[0] for gamma, speeds in interleave(
-        {str(gamma): timer(gamma) for gamma in plan.gammas}, 1).items()}  # fmt: skip
+    speeds = interleave({str(gamma): timer(gamma) for gamma in plan.gammas}, 1)
+    searched = {gamma: speeds[str(gamma)][0] for gamma in plan.gammas}
     best = max(searched, key=searched.__getitem__)
     made.clear()
     speeds = interleave({"plain": timer(PLAIN), "speculative": timer(best)}, plan.repeats)
@@ -242,10 +242,17 @@ def forecast(
     roofline: dict[int, list[float]] = {batch: [] for batch in plan.batches}
     for gamma in plan.gammas:
         points = over_batches(
-            shapes[0], machine, plan.batches, context=plan.context, storage=model_storage(target),
-            kv_bytes=target.new_cache(capacity=1).keys.itemsize, gamma=gamma, alpha=alpha, draft=shapes[1],
+            shapes[0],
+            machine,
+            plan.batches,
+            context=plan.context,
+            storage=model_storage(target),
+            kv_bytes=target.new_cache(capacity=1).keys.itemsize,
+            gamma=gamma,
+            alpha=alpha,
+            draft=shapes[1],
             draft_storage=model_storage(draft),
-        )  # fmt: skip
+        )
         for point in points:
             roofline[point.batch].append(point.speedup or 0.0)
 

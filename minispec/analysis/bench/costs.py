@@ -185,9 +185,12 @@ def measure_costs(
 
         probe = ReadProbe
     draft_parts = count_forward(
-        Shape.from_config(draft.config, draft.name), 1, plan.context, storage=model_storage(draft),
+        Shape.from_config(draft.config, draft.name),
+        1,
+        plan.context,
+        storage=model_storage(draft),
         activation=draft.config.activation_function,
-    )  # fmt: skip
+    )
     footprint = total(draft_parts).streamed_bytes
     figures = interleave(
         {PROBE: probe_timer(probe(footprint)), **cost_timers(target, draft, plan, clock)}, plan.repeats

@@ -80,9 +80,16 @@ def runner(target: GPT2, draft: GPT2, setting: Setting, num_tokens: int) -> Run:
 
     def run(prompt: str, gamma: int, seed: int) -> Generation:
         return generate(
-            prompt, target=target, draft=None if gamma == PLAIN else draft, gamma=max(1, gamma), seed=seed,
-            temperature=setting.temperature, top_p=setting.top_p, max_tokens=num_tokens, min_tokens=num_tokens,
-        )  # fmt: skip
+            prompt,
+            target=target,
+            draft=None if gamma == PLAIN else draft,
+            gamma=max(1, gamma),
+            seed=seed,
+            temperature=setting.temperature,
+            top_p=setting.top_p,
+            max_tokens=num_tokens,
+            min_tokens=num_tokens,
+        )
 
     return run
 

@@ -152,8 +152,8 @@ def prompt_table(records: Sequence[Record]) -> Table:
         if r.decode_s and base.decode_s:
             gain = f"{decode_seconds(base) / base.num_tokens / (decode_seconds(r) / r.num_tokens):.2f}x"
         alpha = "–" if not r.num_evaluated_tokens else f"{100 * r.num_accepted_tokens / r.num_evaluated_tokens:.0f} %"
-        rows.append((r.prompt_id, label(r.variant), str(r.gamma), f"{r.temperature:g}",
-                     f"{r.num_tokens / r.num_steps:.2f}", alpha, gain, "yes" if r.same_tokens else "no"))  # fmt: skip
+        ways = r.prompt_id, label(r.variant), str(r.gamma), f"{r.temperature:g}"
+        rows.append((*ways, f"{r.num_tokens / r.num_steps:.2f}", alpha, gain, "yes" if r.same_tokens else "no"))
     return ("prompt", "draft", "γ", "T", "τ", "α", "speedup", "same as plain"), rows
 
 

@@ -66,8 +66,10 @@ def measure(setting: Setting) -> Figures:
 
 def on_a_card() -> dict[str, float]:
     """Return how many times as many tokens a second a large card makes, by its data sheet, with each combination."""
-    points = {int8: on_card(CARD, (1, BATCH), alpha=ALPHA, gamma=GAMMA, storage="int8" if int8 else "float16")
-              for int8 in (False, True)}  # fmt: skip
+    formats = {False: "float16", True: "int8"}
+    points = {
+        int8: on_card(CARD, (1, BATCH), alpha=ALPHA, gamma=GAMMA, storage=storage) for int8, storage in formats.items()
+    }
     none = points[False][0].tokens_per_s
     return {
         _name(speculation, int8, False, batch): points[int8][batch].tokens_per_s

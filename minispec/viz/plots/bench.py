@@ -81,9 +81,13 @@ def batches_figure(found: BatchBenchmark, title: str, machine: str) -> Figure:
     )
     for each in found.goodput:
         left.annotate(
-            f"γ = {each.gamma}", (each.batch, each.speculative), xytext=(0, 6), textcoords="offset points",
-            ha="center", fontsize=8,
-        )  # fmt: skip
+            f"γ = {each.gamma}",
+            (each.batch, each.speculative),
+            xytext=(0, 6),
+            textcoords="offset points",
+            ha="center",
+            fontsize=8,
+        )
     speedups = [each.speedup for each in found.goodput]
     low = [each.speedup - each.spread[0] for each in found.goodput]
     high = [each.spread[1] - each.speedup for each in found.goodput]
@@ -100,10 +104,15 @@ def batches_figure(found: BatchBenchmark, title: str, machine: str) -> Figure:
         if break_even.side == "inside":
             axes.axvline(break_even.batch, color=style.COLOURS["red"], linestyle=":", linewidth=1.4)
             axes.annotate(
-                f"break-even: {break_even}", (break_even.batch, 0.03), xycoords=("data", "axes fraction"),
-                xytext=(-4 if late else 4, 0), textcoords="offset points", ha="right" if late else "left",
-                fontsize=8.5, color=style.COLOURS["red"],
-            )  # fmt: skip
+                f"break-even: {break_even}",
+                (break_even.batch, 0.03),
+                xycoords=("data", "axes fraction"),
+                xytext=(-4 if late else 4, 0),
+                textcoords="offset points",
+                ha="right" if late else "left",
+                fontsize=8.5,
+                color=style.COLOURS["red"],
+            )
         axes.set_xscale("log", base=2)
         axes.set_xticks(batches, [str(batch) for batch in batches])
         axes.set_xlim(batches[0] / 1.3, batches[-1] * 1.3)
