@@ -38,13 +38,16 @@ _SETUP = """#!/usr/bin/env bash
 set -euo pipefail
 root="${{AUTOGRADER:-/autograder}}"
 python=""
-find_python() {{ for v in 3.13 3.12 3.11; do command -v "python$v" && return; done; }}
+find_python() {{
+    for v in 3.13 3.12 3.11; do "python$v" -c "import venv" 2>/dev/null && echo "python$v" && return; done
+    return 1
+}}
 if ! python=$(find_python); then
     apt-get update
     apt-get install -y python3.11 python3.11-venv
     python=$(find_python)
 fi
-"$python" -m venv "$root/source/venv" || {{ apt-get update; apt-get install -y "$(basename "$python")-venv"; \\
+"$python" -m venv "$root/source/venv" || {{ apt-get update; apt-get install -y "$python-venv"; \\
     "$python" -m venv "$root/source/venv"; }}
 "$root/source/venv/bin/python" -m pip install --quiet -r "$root/source/requirements.txt"
 "$root/source/venv/bin/python" -m pip install --quiet --target /opt/minispec-packages {packages}
@@ -231,7 +234,7 @@ def _otter(assignment: Assignment, folder: Path, secret: bytes) -> Path:
     given = f"/autograder/source/files/{wheel}"  # where otter's image finds what goes along
     files: Files = {
         f"{assignment.id}.ipynb": otter_notebook(assignment, "requirements.txt", ["grader", wheel], ["checks"]),
-        "requirements.txt": f"{given}\n{GRADE_EXTRA}\n",
+        "requirements.txt": f"{given}\n{GRADE_EXTRA}\nipykernel\n",
         **public,
         **grader,
     }

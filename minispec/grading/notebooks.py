@@ -98,9 +98,7 @@ def otter_notebook(assignment: Assignment, requirements: str, autograder_files: 
 def _otter_solution(solution: str) -> str:
     """Have otter leave our stub where a region was, not ``...``, which would pass for an answer."""
     begun = re.sub(r"^( *)# BEGIN SOLUTION *$", r"\1# BEGIN SOLUTION NO PROMPT", solution, flags=re.M)
-    stub = rf'\1# END SOLUTION\n\1""" # BEGIN PROMPT\n\1{STUB}\n\1""" # END PROMPT'.replace(
-        '"write this"', "'write this'"
-    )
+    stub = rf'\1# END SOLUTION\n\1""" # BEGIN PROMPT\n\1{STUB}\n\1""" # END PROMPT'
     return re.sub(r"^( *)# END SOLUTION *$", stub, begun, flags=re.M)
 
 
