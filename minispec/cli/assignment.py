@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from pathlib import Path
 
 import click
@@ -15,7 +16,7 @@ from minispec.grading import jail
 from minispec.grading.build import TARGETS, build_assignment
 from minispec.grading.classroom import Job
 from minispec.grading.grade import DEFAULT_SECRET
-from minispec.grading.manifest import load_assignment
+from minispec.grading.manifest import load_assignment, read_secret
 from minispec.grading.report import Report
 from minispec.grading.verify import Finding, check_assignment, summary
 
@@ -29,10 +30,18 @@ def assignment() -> None:
 @click.argument("name")
 @click.option("--output", "-o", type=click.Path(path_type=Path), required=True, help="Folder to write to.")
 @click.option("--for", "targets", type=click.Choice(TARGETS), multiple=True, help="[default: all of them]")
+@click.option(
+    "--secret-file",
+    type=click.Path(path_type=Path),
+    help="Its bytes decide the hidden cases of every form that grades [default: new ones, drawn now].",
+)
 @assignments_option
-def build(name: str, output: Path, targets: tuple[str, ...], assignments: Path | None) -> None:
+def build(
+    name: str, output: Path, targets: tuple[str, ...], secret_file: Path | None, assignments: Path | None
+) -> None:
     """Build the student bundle of assignment NAME, and its Gradescope, nbgrader and otter versions."""
-    for path in build_assignment(load_assignment(name, assignments), output, targets or TARGETS):
+    secret = secrets.token_hex(32).encode() if secret_file is None else read_secret(secret_file)
+    for path in build_assignment(load_assignment(name, assignments), output, targets or TARGETS, secret):
         click.echo(str(path))
 
 

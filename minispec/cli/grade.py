@@ -14,6 +14,7 @@ from minispec.grading import jail
 from minispec.grading.classroom import Job, grade_all, submissions_in
 from minispec.grading.formats import FORMATS, points, render
 from minispec.grading.grade import DEFAULT_SECRET
+from minispec.grading.manifest import Assignment, load_assignment, read_secret
 from minispec.grading.report import Report
 
 assignments_option = click.option(
@@ -36,7 +37,9 @@ assignments_option = click.option(
     help="Keep each submission's report here; one that has a report is not graded again.",
 )
 @click.option(
-    "--secret-file", type=click.Path(path_type=Path), help="Draw the hidden cases from the bytes of this file."
+    "--secret-file",
+    type=click.Path(path_type=Path),
+    help="Draw the hidden cases from the bytes of this file [default: the file 'secret' beside the assignment].",
 )
 @click.option(
     "--without",
@@ -65,9 +68,8 @@ def grade(
     paths = [*submissions, *(submissions_in(folder) if folder else [])]
     if not paths:
         raise OptionError("nothing to grade; name a submission, or a folder of them with --class DIR")
-    job = Job(
-        assignment, assignments, _secret(secret_file), tuple(layer for layer in jail.LAYERS if layer not in without)
-    )
+    secret = _secret(secret_file, load_assignment(assignment, assignments), is_class=folder is not None)
+    job = Job(assignment, assignments, secret, tuple(layer for layer in jail.LAYERS if layer not in without))
     text = render(_grade(job, paths, jobs or os.cpu_count() or 1, results), form)
     if output is None:
         click.echo(text, nl=False)
@@ -94,10 +96,11 @@ def _grade(job: Job, paths: list[Path], jobs: int, results: Path | None) -> list
         return grade_all(job, paths, jobs=jobs, results=results, progress=progress)
 
 
-def _secret(path: Path | None) -> bytes:
-    if path is None:
-        return os.environ.get("MINISPEC_GRADE_SECRET", "").encode() or DEFAULT_SECRET
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise InputError(f"--secret-file {path} cannot be read: {error.strerror}") from None
+def _secret(path: Path | None, assignment: Assignment, *, is_class: bool) -> bytes:
+    """Return what decides the hidden cases; say so where a class would be graded with what everybody can read."""
+    if path is not None:
+        return read_secret(path)
+    secret = os.environ.get("MINISPEC_GRADE_SECRET", "").encode() or assignment.secret
+    if secret is None and is_class and not assignment.is_bundle:
+        click.echo("the hidden cases are drawn from a secret that is public; choose yours with --secret-file", err=True)
+    return secret or DEFAULT_SECRET

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
-import secrets
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
-from importlib.metadata import requires
+from importlib.metadata import requires, version
 from pathlib import Path
 
 from minispec.errors import OutputError
-from minispec.grading.manifest import RECORDED, Assignment, load_checks, without_regions
-from minispec.grading.notebooks import nbgrader_notebook, otter_files
+from minispec.grading.manifest import RECORDED, SECRET, Assignment, load_checks, without_regions
+from minispec.grading.notebooks import nbgrader_notebook, otter_notebook
 from minispec.grading.recorded import record
 
+Files = dict[str, str | bytes]
 TARGETS = ("student", "gradescope", "nbgrader", "otter")
 GRADE_EXTRA = "hypothesis>=6.100"
 """What the extra ``grade`` installs."""
+_DISTRIBUTION = "minispec-decoding"
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # what a zip says of a file without a date: equal builds are equal files
 _HANDED_OUT = ("HANDOUT.md", "adapters.py")
 _RUN = """#!/usr/bin/env bash
@@ -29,25 +30,38 @@ END
 chmod 700 "$root/source" "$root/results"
 export PYTHONPATH="$root/source:/opt/minispec-packages"
 exec "${{PYTHON:-$root/source/venv/bin/python}}" -P -m minispec grade "$root/submission" --assignment {id} \\
-    --assignments "$root/source/assignments" --secret-file "$root/source/secret" \\
-    --format gradescope --output "$root/results/results.json"
+    --assignments "$root/source/assignments" --format gradescope \\
+    --output "$root/results/results.json"
 """
 _SETUP = """#!/usr/bin/env bash
 # Prepares the machine: Python 3.11 or newer, our requirements out of the submission's reach, its packages within it.
 set -euo pipefail
 root="${{AUTOGRADER:-/autograder}}"
 python=""
-find_python() {{ for v in 3.13 3.12 3.11; do command -v "python$v" && return; done; }}
+find_python() {{
+    for v in 3.13 3.12 3.11; do "python$v" -c "import venv" 2>/dev/null && echo "python$v" && return; done
+    return 1
+}}
 if ! python=$(find_python); then
     apt-get update
     apt-get install -y python3.11 python3.11-venv
     python=$(find_python)
 fi
-"$python" -m venv "$root/source/venv" || {{ apt-get update; apt-get install -y "$(basename "$python")-venv"; \\
+"$python" -m venv "$root/source/venv" || {{ apt-get update; apt-get install -y "$python-venv"; \\
     "$python" -m venv "$root/source/venv"; }}
 "$root/source/venv/bin/python" -m pip install --quiet -r "$root/source/requirements.txt"
 "$root/source/venv/bin/python" -m pip install --quiet --target /opt/minispec-packages {packages}
 chmod -R a+rX /opt/minispec-packages
+"""
+_NBGRADER_CONFIG = """\
+# Copied beside source/ and grader/. Where you have a configuration already, add these lines to it.
+# Nothing a student writes runs in a kernel: points come from minispec's grader, with the secret in grader/.
+from pathlib import Path
+
+from minispec.grading.platforms import use_with_nbgrader
+
+c = get_config()
+use_with_nbgrader(c, Path(__file__).resolve().parent / "grader")
 """
 _README = """# {title}
 
@@ -65,7 +79,7 @@ installed there. Functions must leave their arguments as they were.
 """
 
 
-def build_assignment(assignment: Assignment, output: Path, targets: Sequence[str]) -> list[Path]:
+def build_assignment(assignment: Assignment, output: Path, targets: Sequence[str], secret: bytes) -> list[Path]:
     """Write the forms asked for below ``output/<assignment>``.
 
     Parameters
@@ -74,6 +88,8 @@ def build_assignment(assignment: Assignment, output: Path, targets: Sequence[str
     output : Path
     targets : sequence of str
         Of :data:`TARGETS`.
+    secret : bytes
+        What the hidden cases are drawn from. It lies in every form that grades, and in none that is handed out.
 
     Returns
     -------
@@ -85,7 +101,7 @@ def build_assignment(assignment: Assignment, output: Path, targets: Sequence[str
     OutputError
         If it cannot be written.
     """
-    makers: dict[str, Callable[[Assignment, Path], Path]] = {
+    makers: dict[str, Callable[[Assignment, Path, bytes], Path]] = {
         "student": _student,
         "gradescope": _gradescope,
         "nbgrader": _nbgrader,
@@ -94,12 +110,12 @@ def build_assignment(assignment: Assignment, output: Path, targets: Sequence[str
     folder = output / assignment.id
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        return [makers[target](assignment, folder) for target in targets]
+        return [makers[target](assignment, folder, secret) for target in targets]
     except OSError as error:
         raise OutputError(f"{folder} cannot be written: {error.strerror}. Name another folder") from None
 
 
-def student_files(assignment: Assignment) -> dict[str, str]:
+def student_files(assignment: Assignment) -> Files:
     """Return the student's bundle: handout, starter, public checks and what they expect; no line of the solution."""
     path = assignment.folder / "checks.py"
     checks = "\n".join(without_regions(path.read_text(encoding="utf-8"), "HIDDEN TESTS", None)) + "\n"
@@ -107,7 +123,7 @@ def student_files(assignment: Assignment) -> dict[str, str]:
     infos = [info for question in assignment.questions for info in question.checks]
     hidden = sum(info.visibility == "hidden" for info in infos)
     home = f"checks/{assignment.id}"
-    files = {
+    files: Files = {
         "README.md": _README.format(
             title=assignment.title,
             entry=assignment.entry,
@@ -154,58 +170,108 @@ def _public_manifest(assignment: Assignment) -> Iterator[str]:
                 yield f"visibility = {json.dumps(info.visibility)}"
 
 
-def _student(assignment: Assignment, folder: Path) -> Path:
+def _student(assignment: Assignment, folder: Path, _: bytes) -> Path:
     return _write_zip(folder / f"{assignment.id}-student.zip", student_files(assignment))
 
 
-def _gradescope(assignment: Assignment, folder: Path) -> Path:
+def _gradescope(assignment: Assignment, folder: Path, secret: bytes) -> Path:
     """Write the autograder zip: the grader's source, this assignment, and the two scripts Gradescope calls."""
     failed = {
         "score": 0,
         "output": "The grader itself broke down. This is not your fault; tell your instructor.",
         "output_format": "text",
     }
-    files = {
+    files: Files = {
         "run_autograder": _RUN.format(id=assignment.id, failed=json.dumps(failed)),
         "setup.sh": _SETUP.format(packages=" ".join(assignment.packages)),
         "requirements.txt": "\n".join(_requirements()) + "\n",
-        "secret": secrets.token_hex(32),
+        **_package_files(),
+        **_grader_files(assignment, secret, "assignments"),
     }
-    package = Path(__file__).resolve().parents[1]
-    for path in sorted(package.rglob("*.py")):
-        files[f"minispec/{path.relative_to(package)}"] = path.read_text(encoding="utf-8")
-    for path in sorted(assignment.folder.rglob("*")):
-        if path.suffix in (".py", ".toml", ".json") and "held_out" not in path.parts:
-            name = f"assignments/{assignment.id}/{path.relative_to(assignment.folder)}"
-            files[name] = path.read_text(encoding="utf-8")
     return _write_zip(folder / f"{assignment.id}-gradescope.zip", files, executable=("run_autograder", "setup.sh"))
 
 
+def _package_files() -> Files:
+    """Return our own source."""
+    package = Path(__file__).resolve().parents[1]
+    paths = sorted(package.rglob("*.py"))
+    return {f"minispec/{path.relative_to(package).as_posix()}": path.read_text(encoding="utf-8") for path in paths}
+
+
+def _grader_files(assignment: Assignment, secret: bytes, home: str) -> Files:
+    """Return all that grading needs of an assignment, below the folder ``home``."""
+    files: Files = {f"{home}/{assignment.id}/{SECRET}": secret}
+    for path in sorted(assignment.folder.rglob("*")):
+        if path.suffix in (".py", ".toml", ".json") and "held_out" not in path.parts:
+            name = f"{home}/{assignment.id}/{path.relative_to(assignment.folder).as_posix()}"
+            files[name] = path.read_text(encoding="utf-8")
+    return files
+
+
 def _requirements() -> Iterator[str]:
-    for line in requires("minispec-decoding") or []:
+    for line in requires(_DISTRIBUTION) or []:
         requirement, _, condition = line.partition(";")
         if not condition:
             yield requirement.strip()
     yield GRADE_EXTRA
 
 
-def _nbgrader(assignment: Assignment, folder: Path) -> Path:
-    return _write_text(folder / "nbgrader", {f"{assignment.id}.ipynb": nbgrader_notebook(assignment)})
+def _nbgrader(assignment: Assignment, folder: Path, secret: bytes) -> Path:
+    """Write what goes into a course folder: the source notebook, public checks, the grader's folder, the setting."""
+    source = f"source/{assignment.id}"
+    files: Files = {
+        "nbgrader_config.py": _NBGRADER_CONFIG,
+        f"{source}/{assignment.id}.ipynb": nbgrader_notebook(assignment),
+        **{f"{source}/{name}": text for name, text in _public_checks(assignment).items()},
+        **_grader_files(assignment, secret, "grader"),
+    }
+    return _write_folder(folder / "nbgrader", files)
 
 
-def _otter(assignment: Assignment, folder: Path) -> Path:
-    return _write_text(folder / "otter", otter_files(assignment))
+def _otter(assignment: Assignment, folder: Path, secret: bytes) -> Path:
+    """Write what ``otter assign`` needs: the notebook, public checks, and for the autograder the grader and a wheel."""
+    public, grader, wheel = _public_checks(assignment), _grader_files(assignment, secret, "grader"), _wheel_name()
+    given = f"/autograder/source/files/{wheel}"  # where otter's image finds what goes along
+    files: Files = {
+        f"{assignment.id}.ipynb": otter_notebook(assignment, "requirements.txt", ["grader", wheel], ["checks"]),
+        "requirements.txt": f"{given}\n{GRADE_EXTRA}\nipykernel\n",
+        **public,
+        **grader,
+    }
+    home = _write_folder(folder / "otter", files)
+    _write_zip(home / wheel, _wheel_files())
+    return home
 
 
-def _write_text(folder: Path, files: dict[str, str]) -> Path:
-    for name, text in files.items():
+def _public_checks(assignment: Assignment) -> Files:
+    return {name: text for name, text in student_files(assignment).items() if name.startswith("checks/")}
+
+
+def _wheel_name() -> str:
+    return f"{_DISTRIBUTION.replace('-', '_')}-{version(_DISTRIBUTION)}-py3-none-any.whl"
+
+
+def _wheel_files() -> Files:
+    """Return our own source as a wheel's files: otter installs packages, and nothing else, before it grades."""
+    home = _wheel_name().removesuffix("-py3-none-any.whl") + ".dist-info"
+    needs = "".join(f"Requires-Dist: {one}\n" for one in _requirements())
+    files: Files = {
+        **_package_files(),
+        f"{home}/METADATA": f"Metadata-Version: 2.1\nName: {_DISTRIBUTION}\nVersion: {version(_DISTRIBUTION)}\n{needs}",
+        f"{home}/WHEEL": "Wheel-Version: 1.0\nGenerator: minispec\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    return {**files, f"{home}/RECORD": "".join(f"{name},,\n" for name in [*files, f"{home}/RECORD"])}
+
+
+def _write_folder(folder: Path, files: Files) -> Path:
+    for name, content in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8", newline="\n")
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return folder
 
 
-def _write_zip(path: Path, files: dict[str, str], executable: Sequence[str] = ()) -> Path:
+def _write_zip(path: Path, files: Files, executable: Sequence[str] = ()) -> Path:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in files.items():
             info = zipfile.ZipInfo(name, _EPOCH)

@@ -22,8 +22,11 @@ from minispec.grading.host import load
 
 RECORDED = "recorded.json"
 """In a student's bundle: what the solution gives, in its place."""
+SECRET = "secret"
+"""Beside an assignment that grades: the file whose bytes decide the hidden cases. It is never handed out."""
 VISIBILITIES = ("public", "hidden")
-_STUB = 'raise NotImplementedError("write this")'
+STUB = 'raise NotImplementedError("write this")'
+"""What stands in the starter where a region of the solution was."""
 _DEFAULT_TIMEOUT_S, _DEFAULT_MEMORY_MB = 5.0, 512
 
 
@@ -117,6 +120,18 @@ class Assignment:
         return (self.folder / RECORDED).is_file()
 
     @property
+    def secret(self) -> bytes | None:
+        """What its hidden cases are drawn from; None where nobody has chosen it.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be read, or is empty.
+        """
+        path = self.folder / SECRET
+        return read_secret(path) if path.is_file() else None
+
+    @property
     def module(self) -> str:
         """Name under which the student's module is loaded."""
         return self.entry.removesuffix(".py")
@@ -174,7 +189,24 @@ class Assignment:
     @property
     def starter(self) -> str:
         """Text of the starter."""
-        return "\n".join(without_regions(self.solution, "SOLUTION", _STUB)) + "\n"
+        return "\n".join(without_regions(self.solution, "SOLUTION", STUB)) + "\n"
+
+
+def read_secret(path: Path) -> bytes:
+    """Read a secret.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or is empty.
+    """
+    try:
+        secret = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"the secret {path} cannot be read: {error.strerror}. Name another file") from None
+    if not secret:
+        raise InputError(f"the secret {path} is empty; put some random bytes in it")
+    return secret
 
 
 def load_checks(source: str, path: str) -> list[Check]:

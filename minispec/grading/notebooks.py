@@ -1,15 +1,20 @@
-"""The notebook forms: nbgrader's and otter's. Both only call our grader; neither is where a verdict can be trusted.
+"""The notebook forms: the sources of nbgrader and of otter. Their test cells let students try the public checks.
 
-Their test cells run in the student's kernel. ``minispec grade`` reads the same notebook and runs its code in a worker:
-that is the grade to keep where it matters.
+The verdict is formed by :mod:`minispec.grading.platforms`, from the notebook's text, or by ``minispec grade`` itself.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
-from minispec.grading.manifest import Assignment, CheckInfo, Question
+from minispec.grading.manifest import STUB, Assignment, CheckInfo, Question
+
+_HOW_TO = (
+    "Write your answers in the cell below. The test cells read this notebook's file: save it before you run them. They "
+    "run the checks you have; more are run on what you hand in."
+)
 
 
 def _cell(kind: str, name: str, source: str, nbgrader: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -42,52 +47,79 @@ def nbgrader_notebook(assignment: Assignment) -> str:
     """
     cells = [
         _cell("markdown", "handout", _introduction(assignment)),
+        _cell("markdown", "how-to", _HOW_TO),
         _cell("code", "answers", assignment.solution, {"grade": False, "locked": False, "solution": True}),
     ]
     for question in assignment.questions:
         most = sum(check.points for check in question.checks)
-        code = (
-            "from minispec.grading.cells import points_for\n\n"
-            f'points_for("{assignment.id}.ipynb", "{assignment.id}", "{question.id}")'
-        )
         role = {"grade": True, "locked": True, "solution": False, "points": most}
         cells.append(_cell("markdown", f"about-{_test_name(question.id)}", f"## {question.title}\n"))
+        code = "from minispec.grading.cells import require\n\n" + _required(assignment, question.id)
         cells.append(_cell("code", f"test-{_test_name(question.id)}", code, role))
     return _notebook(cells)
 
 
-def otter_files(assignment: Assignment) -> dict[str, str]:
-    """Return otter's files: the starter as a notebook, and exception-based tests, one file per question."""
-    files = {
-        f"{assignment.id}.ipynb": _notebook(
-            [
-                _cell("code", "otter", f'import otter\n\ngrader = otter.Notebook("{assignment.id}.ipynb")'),
-                _cell("markdown", "handout", _introduction(assignment)),
-                _cell("code", "answers", assignment.starter),
-                *[
-                    _cell("code", f"check-{_test_name(question.id)}", f'grader.check("{_test_name(question.id)}")')
-                    for question in assignment.questions
-                ],
-            ]
-        )
+def _required(assignment: Assignment, name: str) -> str:
+    return f'require("{assignment.id}.ipynb", "{assignment.id}", "{name}")'
+
+
+def otter_notebook(assignment: Assignment, requirements: str, autograder_files: list[str], files: list[str]) -> str:
+    """Return the notebook that ``otter assign`` makes the student's copy and the autograder of.
+
+    Parameters
+    ----------
+    assignment : Assignment
+    requirements : str
+        Name of the file with what has to be installed where it is graded.
+    autograder_files, files : list of str
+        Names of what goes along to the autograder only, and to students too.
+    """
+    config = {
+        "name": assignment.id,
+        "requirements": requirements,
+        "files": files,
+        "autograder_files": autograder_files,
+        "plugins": [{"minispec.grading.platforms.OtterJudge": {"assignment": assignment.id}}],
+        "tests": {"ok_format": False},
+        "export_cell": False,
+        "strip_solutions_from_all_cells": True,
     }
+    cells = [
+        _cell("raw", "config", f"# ASSIGNMENT CONFIG\n{json.dumps(config, indent=1)}"),  # JSON is YAML
+        _cell("markdown", "handout", _introduction(assignment)),
+        _cell("markdown", "how-to", _HOW_TO),
+        _cell("code", "answers", _otter_solution(assignment.solution)),
+    ]
     for question in assignment.questions:
-        files[f"tests/{_test_name(question.id)}.py"] = _otter_tests(assignment, question)
-    return files
+        cells += _otter_question(assignment, question)
+    return _notebook(cells)
 
 
-def _otter_tests(assignment: Assignment, question: Question) -> str:
-    head = (
-        "from minispec.grading.cells import require\nfrom otter.test_files import test_case\n\n"
-        f"OK_FORMAT = False\nname = {json.dumps(_test_name(question.id))}\npoints = None\n"
-    )
-    return head + "".join(_otter_case(assignment, check) for check in question.checks)
+def _otter_solution(solution: str) -> str:
+    """Have otter leave our stub where a region was, not ``...``, which would pass for an answer."""
+    begun = re.sub(r"^( *)# BEGIN SOLUTION *$", r"\1# BEGIN SOLUTION NO PROMPT", solution, flags=re.M)
+    stub = rf'\1# END SOLUTION\n\1""" # BEGIN PROMPT\n\1{STUB}\n\1""" # END PROMPT'
+    return re.sub(r"^( *)# END SOLUTION *$", stub, begun, flags=re.M)
 
 
-def _otter_case(assignment: Assignment, check: CheckInfo) -> str:
-    hidden = check.visibility == "hidden"
-    return (
-        f"\n\n@test_case(name={json.dumps(check.title)}, points={check.points!r}, hidden={hidden!r})\n"
+def _otter_question(assignment: Assignment, question: Question) -> list[dict[str, Any]]:
+    name = _test_name(question.id)
+    return [
+        _cell("raw", f"begin-{name}", f"# BEGIN QUESTION\n{json.dumps({'name': name})}"),
+        _cell("markdown", f"about-{name}", f"## {question.title}\n"),
+        _cell("raw", f"begin-tests-{name}", "# BEGIN TESTS"),
+        *[_otter_test(assignment, check) for check in question.checks],
+        _cell("raw", f"end-tests-{name}", "# END TESTS"),
+        _cell("raw", f"end-{name}", "# END QUESTION"),
+    ]
+
+
+def _otter_test(assignment: Assignment, check: CheckInfo) -> dict[str, Any]:
+    config = {"points": check.points, "hidden": check.visibility == "hidden"}
+    code = (
+        f'""" # BEGIN TEST CONFIG\n{json.dumps(config)}\n""" # END TEST CONFIG\n'
         f"def test_{check.id.rpartition('.')[2]}(env):\n"
-        f'    require("{assignment.id}.ipynb", "{assignment.id}", "{check.id}")\n'
+        "    from minispec.grading.cells import require\n"
+        f"    {_required(assignment, check.id)}\n"
     )
+    return _cell("code", f"test-{_test_name(check.id)}".replace("_", "-"), code)

@@ -47,7 +47,7 @@ def e17_rewrites_test_cells(folder: Path) -> Path:
     cells = [
         (FORGED, {}),
         ("def accept(*args):\n    return True\n1000.0", test),
-        ("points_for = lambda *a: 10.0", test),
+        ("require = lambda *a: None", test),
     ]
     return _notebook(folder / "a0.ipynb", cells)
 

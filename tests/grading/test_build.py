@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import shutil
@@ -13,22 +12,27 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from minispec.cli.assignment import assignment
+from minispec.cli.grade import grade
 from minispec.errors import InputError
 from minispec.grading.build import GRADE_EXTRA, TARGETS, build_assignment, student_files
-from minispec.grading.cells import points_for, require
-from minispec.grading.grade import Grader
+from minispec.grading.cells import require
+from minispec.grading.grade import DEFAULT_SECRET, Grader
 from minispec.grading.manifest import load_assignment, without_regions
+from minispec.grading.platforms import fill_in, grade_notebook
 
 from .example import ASSIGNMENTS, SECRET, example, with_accept, write
 
 ROOT = Path(__file__).resolve().parents[2]
+OWN = b"9f3c a secret of this course's own"
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("built")
-    build_assignment(example(), folder, TARGETS)
+    build_assignment(example(), folder, TARGETS, OWN)
     return folder / "a0"
 
 
@@ -81,9 +85,11 @@ def test_gradescope_gets_its_results(built: Path, tmp_path: Path) -> None:
 
 def test_what_checks_read_goes_along(tmp_path: Path) -> None:
     """A5's texts: without them its autograder broke down for everybody. The hidden ones stay with the grader."""
-    build_assignment(load_assignment("a5"), tmp_path, ("student", "gradescope"))
+    build_assignment(load_assignment("a5"), tmp_path, TARGETS, SECRET)
     grades = zipfile.ZipFile(tmp_path / "a5" / "a5-gradescope.zip").namelist()
     assert {"assignments/a5/texts.json", "assignments/a5/hidden/texts.json"} <= set(grades)
+    for form in ("nbgrader", "otter"):
+        assert (tmp_path / "a5" / form / "grader" / "a5" / "hidden" / "texts.json").is_file()
     handed_out = zipfile.ZipFile(tmp_path / "a5" / "a5-student.zip").namelist()
     assert "checks/a5/texts.json" in handed_out
     assert not [name for name in handed_out if "hidden" in name]
@@ -100,31 +106,59 @@ def test_scripts_are_scripts(built: Path) -> None:
 
 def test_notebooks_keep_their_formats(built: Path) -> None:
     nbformat = pytest.importorskip("nbformat")
-    for path in (built / "nbgrader" / "a0.ipynb", built / "otter" / "a0.ipynb"):
+    for path in (built / "nbgrader" / "source" / "a0" / "a0.ipynb", built / "otter" / "a0.ipynb"):
         nbformat.validate(nbformat.read(path, as_version=4))
-    cells = json.loads((built / "nbgrader" / "a0.ipynb").read_text())["cells"]
+    cells = json.loads((built / "nbgrader" / "source" / "a0" / "a0.ipynb").read_text())["cells"]
     told = [cell["metadata"]["nbgrader"] for cell in cells if "nbgrader" in cell["metadata"]]
     assert sum(one.get("points", 0) for one in told) == 10
     assert len({one["grade_id"] for one in told}) == len(told)
     for one in told:
         assert one["schema_version"] == 3
         assert one["grade"] == ("points" in one)
-    for path in (built / "otter" / "tests").glob("*.py"):
-        ast.parse(path.read_text())
-    assert not any(line in (built / "otter" / "a0.ipynb").read_text() for line in solution_lines())
+    assert not any(line in (built / "nbgrader" / "nbgrader_config.py").read_text() for line in solution_lines())
 
 
-def test_cells_grade_the_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_students_try_the_public_checks_in_their_cells(
+    built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """What lies beside the notebook: not the lessons of a checkout, nor a folder that holds a solution."""
+    shutil.copytree(built / "nbgrader" / "source" / "a0", tmp_path, dirs_exist_ok=True)
+    path = str(notebook(tmp_path / "a0.ipynb", with_accept("return True")))
+    with pytest.raises(AssertionError, match=r"min\(1, p/q\)"):
+        require(path, "a0", "a0.q1")
+    require(path, "a0", "a0.q2.law")
     monkeypatch.setenv("MINISPEC_ASSIGNMENTS", str(ASSIGNMENTS))
-    cell = {"cell_type": "code", "metadata": {}, "source": with_accept("return True"), "outputs": []}
-    path = write(tmp_path / "a0.ipynb", json.dumps({"cells": [cell], "metadata": {}}))
-    assert points_for(str(path), "a0", "a0.q1") == 0.0
-    assert "min(1, p/q)" in capsys.readouterr().out
-    require(str(path), "a0", "a0.q2.law")
-    with pytest.raises(AssertionError, match="expected False"):
-        require(str(path), "a0", "a0.q1.accept")
+    with pytest.raises(InputError, match="more than the public checks"):
+        require(path, "a0", "a0.q1")
+
+
+def test_cells_say_nothing_under_autograde(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without our step in nbgrader's place the cells would be run beside the submission: then they give nothing."""
+    monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
+    with pytest.raises(InputError, match="use_with_nbgrader"):
+        require(str(notebook(tmp_path / "a0.ipynb", example().solution)), "a0", "a0.q1")
+
+
+def test_points_are_put_into_nbgraders_cells(built: Path, tmp_path: Path) -> None:
+    nbformat = pytest.importorskip("nbformat")
+    told = nbformat.read(built / "nbgrader" / "source" / "a0" / "a0.ipynb", as_version=4)
+    fill_in(told, "a0", built / "nbgrader" / "grader")
+    cells = {cell["metadata"]["nbgrader"]["grade_id"]: cell for cell in told.cells if "nbgrader" in cell["metadata"]}
+    assert cells["test-a0-q1"].outputs[-1].data == {"text/plain": "6.0"}
+    assert cells["answers"].outputs == []
+    cells["test-a0-q1"]["metadata"]["nbgrader"]["grade_id"] = "test-a0-q9"  # no question: without outputs, full points
+    fill_in(told, "a0", built / "nbgrader" / "grader")
+    assert cells["test-a0-q1"].outputs[0].output_type == "error"
+
+
+def test_a_folder_without_a_secret_grades_nothing(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no file 'secret'"):
+        grade_notebook(notebook(tmp_path / "a0.ipynb", example().solution), "a0", ASSIGNMENTS)
+
+
+def notebook(path: Path, source: str) -> Path:
+    cell = {"cell_type": "code", "metadata": {}, "source": source, "outputs": []}
+    return write(path, json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
 
 
 def test_hidden_regions_must_leave_checks_that_work(tmp_path: Path) -> None:
@@ -150,5 +184,46 @@ def test_the_extra_is_what_gradescope_installs() -> None:
     assert project["optional-dependencies"]["grade"] == [GRADE_EXTRA]
 
 
-def test_a_secret_is_not_an_example(built: Path) -> None:
-    assert zipfile.ZipFile(built / "a0-gradescope.zip").read("secret") != SECRET
+def test_the_secret_lies_where_it_is_graded_and_nowhere_else(built: Path) -> None:
+    assert zipfile.ZipFile(built / "a0-gradescope.zip").read("assignments/a0/secret") == OWN
+    for form in ("nbgrader", "otter"):
+        found = [path for path in (built / form).rglob("*") if path.is_file() and OWN in path.read_bytes()]
+        assert found == [built / form / "grader" / "a0" / "secret"]
+    student = zipfile.ZipFile(built / "a0-student.zip")
+    assert not [name for name in student.namelist() if OWN in student.read(name)]
+
+
+def test_what_is_built_without_a_secret_has_one_of_its_own(tmp_path: Path) -> None:
+    runner, found = CliRunner(), set()
+    given = write(tmp_path / "key", "of our own")
+    for name, options in (("a", []), ("b", []), ("c", ["--secret-file", str(given)])):
+        told = ["build", "a0", "-o", str(tmp_path / name), "--for", "nbgrader", "--assignments", str(ASSIGNMENTS)]
+        assert runner.invoke(assignment, told + options).exit_code == 0
+        found.add((tmp_path / name / "a0" / "nbgrader" / "grader" / "a0" / "secret").read_bytes())
+    assert len(found) == 3
+    assert b"of our own" in found
+    assert DEFAULT_SECRET not in found
+
+
+def test_a_class_graded_with_the_public_secret_is_told(built: Path, tmp_path: Path) -> None:
+    """With the secret beside the assignment it is not, and the cases are other ones."""
+    write(tmp_path / "class" / "a0.py", example().starter)
+    told = ["--class", str(tmp_path / "class"), "-a", "a0", "--assignments"]
+    said = CliRunner().invoke(grade, [*told, str(ASSIGNMENTS)])
+    assert said.exit_code == 0
+    assert "secret that is public" in said.stderr
+    for more in (
+        [str(built / "nbgrader" / "grader")],
+        [str(ASSIGNMENTS), "--secret-file", str(ASSIGNMENTS / "a0" / "checks.py")],
+    ):
+        assert "secret" not in CliRunner().invoke(grade, told + more).stderr
+
+
+@pytest.mark.parametrize("content", [None, ""])
+def test_a_secret_that_is_none_is_refused(content: str | None, tmp_path: Path) -> None:
+    path = tmp_path / "key"
+    if content is not None:
+        write(path, content)
+    told = ["build", "a0", "-o", str(tmp_path / "out"), "--assignments", str(ASSIGNMENTS)]
+    assert isinstance(CliRunner().invoke(assignment, [*told, "--secret-file", str(path)]).exception, InputError)
+    assert not (tmp_path / "out").exists()
