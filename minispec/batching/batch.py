@@ -1,8 +1,8 @@
 """A batch: the requests that decode together, and the step that they take.
 
 Drafts grow first, token by token, with one forward of a draft model for all who ask it. Then the target answers
-everyone with one forward: each has a draft, an acceptance and a length of its own. Requests join and leave between
-steps (Yu et al. 2022, "Orca").
+everyone with one forward: each has a draft, an acceptance and a length of its own. What logits become is computed for
+all together too. Requests join and leave between steps (Yu et al. 2022, "Orca").
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from minispec.errors import OptionError
 from minispec.generation.events import Event, Finished, Prefilled
 from minispec.generation.result import Generation
 from minispec.generation.stream import Stream
-from minispec.model.asks import Ask
+from minispec.model.asks import Answer, Question
 from minispec.model.pages import OutOfPagesError
 from minispec.model.together import answer_together
+from minispec.sampling.sampler import AskProbs, answer_probs_together
 
 Watch = Callable[[int, Event], None]
 """Is told of each event, and of which request it is, when it happens."""
@@ -98,9 +99,10 @@ class Batch:
         try:
             while self._scheduler.admit(self._fits) is not None:
                 pass
-            for number in list(self._scheduler.running):
-                if self.members[number].ask is None:
-                    self._advance(self.members[number], None, watch)
+            began = [self.members[i] for i in self._scheduler.running if self.members[i].waits_for is None]
+            for member in began:
+                self._advance(member, None, watch)
+            self._process(began, watch)
             self._answer_all(watch)
         except BaseException:
             self._recover()
@@ -153,7 +155,15 @@ class Batch:
             times.add(num_tokens, self._clock() - started)
         for member, logits in zip(members, answers, strict=True):
             self._advance(member, logits, watch)
+        self._process(members, watch)
         return num_tokens
+
+    def _process(self, members: list[Member], watch: Watch | None) -> None:
+        """Make the distributions that these wait for, all in one call, until they wait for logits or have ended."""
+        while asking := [(member, member.waits_for) for member in members if isinstance(member.waits_for, AskProbs)]:
+            answers = answer_probs_together([ask for _, ask in asking])
+            for (member, _), probs in zip(asking, answers, strict=True):
+                self._advance(member, probs, watch)
 
     def _make_room(self) -> Member:
         """Take the pages of the youngest request; it will feed its text again."""
@@ -167,23 +177,23 @@ class Batch:
         self._leave(victim)
         return victim
 
-    def _advance(self, member: Member, logits: Array | None, watch: Watch | None) -> None:
-        """Go on until the request waits for logits again, or ends; note what happens on the way."""
+    def _advance(self, member: Member, answer: Answer | None, watch: Watch | None) -> None:
+        """Go on until the request waits for something again, or ends; note what happens on the way."""
         self.blamed = member.number
-        self._go_on(member, logits, watch)
+        self._go_on(member, answer, watch)
         self.blamed = None
 
-    def _go_on(self, member: Member, logits: Array | None, watch: Watch | None) -> None:
-        member.ask = None
-        while member.ask is None:
+    def _go_on(self, member: Member, answer: Answer | None, watch: Watch | None) -> None:
+        member.waits_for = None
+        while True:
             try:
-                happened = member.stream.advance(logits)
+                happened = member.stream.advance(answer)
             except StopIteration:
                 self._end(member)
                 return
-            logits = None
-            if isinstance(happened, Ask):
-                member.ask = happened
+            answer = None
+            if isinstance(happened, Question):
+                member.waits_for = happened
                 return
             self.told.append((member.number, happened))
             if watch is not None:
@@ -201,7 +211,7 @@ class Batch:
 
     def _leave(self, member: Member) -> None:
         """Set a request back to what it has committed, and give its pages back."""
-        member.ask = None
+        member.waits_for = None
         member.stream.close(delivered=any(event is member.stream.last_event for _, event in self.told))
         member.free()
 

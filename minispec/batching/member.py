@@ -6,18 +6,18 @@ from dataclasses import dataclass
 
 from minispec.drafters.layerskip import AskLayers
 from minispec.generation.stream import Stream
-from minispec.model.asks import Ask
+from minispec.model.asks import Ask, Question
 from minispec.model.session import Session, count_shared
 
 
 @dataclass
 class Member:
-    """A request of a batch: its stream, the longest text it may have, and the logits it waits for while it runs."""
+    """A request of a batch: its stream, the longest text it may have, and what it waits for while it runs."""
 
     number: int
     stream: Stream
     max_length: int
-    ask: Ask | None = None
+    waits_for: Question | None = None
 
     @property
     def sessions(self) -> list[Session]:
@@ -30,6 +30,11 @@ class Member:
         """The target's pages that hold its text, in order."""
         cache = self.stream.target.cache
         return tuple(cache.pages.tolist()) if cache.length else ()
+
+    @property
+    def ask(self) -> Ask | None:
+        """The logits that it waits for."""
+        return self.waits_for if isinstance(self.waits_for, Ask) else None
 
     @property
     def prefills(self) -> bool:
