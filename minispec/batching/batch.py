@@ -18,7 +18,7 @@ from minispec.errors import OptionError
 from minispec.generation.events import Event, Finished, Prefilled
 from minispec.generation.result import Generation
 from minispec.generation.stream import Stream
-from minispec.model.asks import Answer, Question
+from minispec.model.asks import Answer, Ask, Question
 from minispec.model.pages import OutOfPagesError
 from minispec.model.together import answer_together
 from minispec.sampling.sampler import AskProbs, answer_probs_together
@@ -99,7 +99,7 @@ class Batch:
         try:
             while self._scheduler.admit(self._fits) is not None:
                 pass
-            began = [self.members[i] for i in self._scheduler.running if self.members[i].waits_for is None]
+            began = [self.members[i] for i in self._scheduler.running if self.members[i].ask is None]
             for member in began:
                 self._advance(member, None, watch)
             self._process(began, watch)
@@ -125,7 +125,7 @@ class Batch:
     def _answer_all(self, watch: Watch | None) -> None:
         """Answer each request until it has taken a step, or a chunk of its prompt is fed."""
         asking = [member for member in self.members.values() if member.ask is not None]
-        prompts = [(member.number, len(member.ask.tokens)) for member in asking if member.ask and member.prefills]
+        prompts = [(each.number, each.ask.num_tokens) for each in asking if isinstance(each.ask, Ask) and each.prefills]
         chosen = self._scheduler.choose_prefills(prompts, len(asking) - len(prompts))
         active = [member for member in asking if not member.prefills or member.number in chosen]
         policies = [member.stream.policy for member in asking if not member.prefills]
@@ -146,12 +146,14 @@ class Batch:
         started = self._clock()
         while members and not answers:
             try:
-                answers = answer_together([member.ask for member in members if member.ask is not None])
+                asks = [member.ask for member in members if isinstance(member.ask, Ask)]
+                answers = answer_together(asks)
             except OutOfPagesError:
                 victim = self._make_room()
                 members = [member for member in members if member is not victim]
-        num_tokens = sum(member.ask.num_tokens for member in members if member.ask is not None)
+        num_tokens = 0
         if members:  # else everyone who asked had to make room
+            num_tokens = sum(ask.num_tokens for ask in asks)
             times.add(num_tokens, self._clock() - started)
         for member, logits in zip(members, answers, strict=True):
             self._advance(member, logits, watch)
@@ -160,7 +162,7 @@ class Batch:
 
     def _process(self, members: list[Member], watch: Watch | None) -> None:
         """Make the distributions that these wait for, all in one call, until they wait for logits or have ended."""
-        while asking := [(member, member.waits_for) for member in members if isinstance(member.waits_for, AskProbs)]:
+        while asking := [(member, member.ask) for member in members if isinstance(member.ask, AskProbs)]:
             answers = answer_probs_together([ask for _, ask in asking])
             for (member, _), probs in zip(asking, answers, strict=True):
                 self._advance(member, probs, watch)
@@ -184,7 +186,7 @@ class Batch:
         self.blamed = None
 
     def _go_on(self, member: Member, answer: Answer | None, watch: Watch | None) -> None:
-        member.waits_for = None
+        member.ask = None
         while True:
             try:
                 happened = member.stream.advance(answer)
@@ -193,7 +195,7 @@ class Batch:
                 return
             answer = None
             if isinstance(happened, Question):
-                member.waits_for = happened
+                member.ask = happened
                 return
             self.told.append((member.number, happened))
             if watch is not None:
@@ -211,7 +213,7 @@ class Batch:
 
     def _leave(self, member: Member) -> None:
         """Set a request back to what it has committed, and give its pages back."""
-        member.waits_for = None
+        member.ask = None
         member.stream.close(delivered=any(event is member.stream.last_event for _, event in self.told))
         member.free()
 

@@ -17,7 +17,7 @@ class Member:
     number: int
     stream: Stream
     max_length: int
-    waits_for: Question | None = None
+    ask: Question | None = None
 
     @property
     def sessions(self) -> list[Session]:
@@ -32,19 +32,15 @@ class Member:
         return tuple(cache.pages.tolist()) if cache.length else ()
 
     @property
-    def ask(self) -> Ask | None:
-        """The logits that it waits for."""
-        return self.waits_for if isinstance(self.waits_for, Ask) else None
-
-    @property
     def prefills(self) -> bool:
         """Whether it waits for a chunk of its prompt to be fed."""
-        return self.ask is not None and self.ask.num_logits == 0
+        return isinstance(self.ask, Ask) and self.ask.num_logits == 0
 
     @property
     def verifies(self) -> bool:
         """Whether it waits for the target as a whole."""
-        return self.ask is not None and self.ask.session is self.stream.target and not isinstance(self.ask, AskLayers)
+        ask = self.ask
+        return isinstance(ask, Ask) and ask.session is self.stream.target and not isinstance(ask, AskLayers)
 
     def free(self) -> None:
         """Give its pages back."""

@@ -83,7 +83,7 @@ class LayerSkipDrafter(ChainDrafter):
         """Nothing to do: the target goes back itself."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class AskLayers(Ask):
     """Logits of the first ``k`` layers: the session's tokens stay as they are, its first layers run ahead."""
 

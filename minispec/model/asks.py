@@ -30,7 +30,7 @@ class Question:
         raise NotImplementedError
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Ask(Question):
     """Logits that somebody waits for: feed these tokens to a session, and send what :meth:`Session.score` returns.
 

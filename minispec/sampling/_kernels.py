@@ -154,16 +154,10 @@ def _process_row(x, settings):
     """Turn one row of logits, shape (V,), into probabilities, in place; into NaN if the largest is not finite."""
     size = x.shape[0]
     temperature, top_k, top_p, min_p = settings[0], int(settings[1]), settings[2], settings[3]
-    likeliest = _find_likeliest(x)
-    best = x[likeliest]
+    best = x[_find_likeliest(x)]
     if not -np.inf < best < np.inf:
         for i in range(size):
             x[i] = np.nan
-        return
-    if temperature == 0.0:
-        for i in range(size):
-            x[i] = 0.0
-        x[likeliest] = 1.0
         return
     for i in range(size):
         x[i] -= best  # before dividing: a tiny temperature cannot overflow
@@ -194,10 +188,9 @@ def process(rows: NDArray[np.float64], settings: NDArray[np.float64]) -> None:
     ----------
     rows : ndarray of shape (T, V), float64
     settings : ndarray of shape (T, 4), float64
-        Of each row temperature, top-k (at most V, so that it is exact), top-p and min-p.
+        Of each row temperature, which is not 0, top-k (at most V, so that it is exact), top-p and min-p.
     """
-    num_sampled = np.count_nonzero(settings[:, 0]) * rows.shape[1]  # a greedy row takes next to no time
-    if num_sampled >= _WORTH_THREADS and threads.num_threads() > 1:
+    if rows.size >= _WORTH_THREADS and threads.num_threads() > 1:
         process_by_threads(rows, settings)
     else:
         process_by_one(rows, settings)

@@ -10,6 +10,7 @@ batch-invariant backend this is what makes greedy speculative text *equal* to pl
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Sequence
 from types import ModuleType
 
@@ -63,17 +64,27 @@ def distributions(
     list of ndarray of shape (T, V), float64
         For each request what :func:`distribution` returns; a row that has none is NaN: see :func:`require_finite`.
     """
-    made: dict[int, NDArray[np.float64]] = {}
-    for size in dict.fromkeys(part.shape[1] for part in logits):
-        members = [i for i, part in enumerate(logits) if part.shape[1] == size]
+    made = {i: _one_hot(logits[i]) for i in range(len(logits)) if params[i].temperature == 0.0}
+    sampled = [i for i in range(len(logits)) if i not in made]
+    for size in {logits[i].shape[1] for i in sampled}:
+        members = [i for i in sampled if logits[i].shape[1] == size]
         probs = np.concatenate([logits[i] for i in members], dtype=np.float64)  # one memory layout, one compiled body
         chosen = [params[i] for i in members]
         settings = [(each.temperature, min(each.top_k, size), each.top_p, each.min_p) for each in chosen]
-        ends = np.cumsum([len(logits[i]) for i in members])
-        _load_kernels().process(probs, np.repeat(np.array(settings, np.float64), np.diff(ends, prepend=0), axis=0))
-        for i, end in zip(members, ends.tolist(), strict=True):
-            made[i] = probs[end - len(logits[i]) : end]
+        counts = [len(logits[i]) for i in members]
+        _load_kernels().process(probs, np.array(settings, np.float64).repeat(counts, axis=0))
+        ends = itertools.accumulate(counts)
+        made.update((i, probs[end - len(logits[i]) : end]) for i, end in zip(members, ends, strict=True))
     return [made[i] for i in range(len(logits))]
+
+
+def _one_hot(logits: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Return the distributions at temperature 0: all on the likeliest token, the lowest id on ties."""
+    rows, likeliest = np.arange(len(logits)), logits.argmax(axis=1)
+    probs = np.zeros(logits.shape)
+    probs[rows, likeliest] = 1.0
+    probs[~np.isfinite(logits[rows, likeliest])] = np.nan
+    return probs
 
 
 def require_finite(probs: NDArray[np.float64], logits: NDArray[np.floating]) -> None:
@@ -84,8 +95,10 @@ def require_finite(probs: NDArray[np.float64], logits: NDArray[np.floating]) -> 
     InvariantError
         If a row holds NaN, +inf, or nothing but -inf.
     """
-    for row in np.flatnonzero(np.isnan(probs[:, 0])):
-        raise InvariantError(f"the largest logit is {logits[row].max()}; the model's numbers have overflowed")
+    lacking = np.isnan(probs[:, 0])
+    if lacking.any():
+        largest = logits[lacking.argmax()].max()
+        raise InvariantError(f"the largest logit is {largest}; the model's numbers have overflowed")
 
 
 @functools.cache

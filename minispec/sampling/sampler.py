@@ -18,7 +18,7 @@ from minispec.sampling.draw import distributions, require_finite
 from minispec.sampling.params import SamplingParams
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class AskProbs(Question):
     """Distributions that somebody waits for: rows of logits, and what makes distributions of them.
 

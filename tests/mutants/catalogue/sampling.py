@@ -313,7 +313,7 @@ change(
     _kernels, "_process_row", "x[i] -= best  #", "x[i] = x[i] / temperature - best / temperature  #",
 )  # fmt: skip
 change(
-    10, "logits are read only", "float64 logits are processed in place", "Who asks alone is not copied.",
+    10, "logits are read only", "float64 logits are processed in place", "np.asarray where np.array was meant.",
     sampler, "distributions", "np.concatenate([logits[i] for i in members], dtype=np.float64)",
     "np.concatenate(logits, dtype=np.float64) if len(logits) > 1 else np.asarray(logits[0], np.float64)",
 )  # fmt: skip

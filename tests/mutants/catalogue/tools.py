@@ -234,7 +234,7 @@ def reports(kind: type, change: Callable[[Draft], np.ndarray]) -> Patch:
     return wraps(kind, "propose", make)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass
 class Instead(Ask):
     """Asks for logits, and is answered in another way."""
 
