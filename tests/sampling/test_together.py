@@ -45,10 +45,10 @@ def test_settings_of_a_neighbour_are_noticed():
 def test_rows_have_the_same_bits_by_one_thread_and_by_several():
     size = _kernels._WORTH_THREADS // 2
     with mock.patch.object(_kernels, "process_by_threads", wraps=_kernels.process_by_threads) as several:
-        with mock.patch.object(_kernels.threads, "num_threads", lambda: 2):
+        with mock.patch.object(_kernels.threads, "num_threads", return_value=2):
             together = distributions(_rows(size), MIXED)
         assert several.call_count == 1
-        with mock.patch.object(_kernels.threads, "num_threads", lambda: 1):
+        with mock.patch.object(_kernels.threads, "num_threads", return_value=1):
             one = distributions(_rows(size), MIXED)
         assert several.call_count == 1
     assert [each.tobytes() for each in together] == [each.tobytes() for each in one]
