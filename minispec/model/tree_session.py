@@ -136,7 +136,7 @@ class TreeSession(Session):
         return (visible.sum(axis=1) - 1).tolist(), visible  # as many tokens come before as it sees besides itself
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class AskTree(Ask):
     """Logits of a tree: ``tokens`` is its chain (empty to add to the pending tree), see :class:`TreeSession`.
 
