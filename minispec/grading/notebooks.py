@@ -54,12 +54,12 @@ def nbgrader_notebook(assignment: Assignment) -> str:
         most = sum(check.points for check in question.checks)
         role = {"grade": True, "locked": True, "solution": False, "points": most}
         cells.append(_cell("markdown", f"about-{_test_name(question.id)}", f"## {question.title}\n"))
-        code = "from minispec.grading.cells import require\n\n" + _required(assignment, question.id)
+        code = "from minispec.grading.cells import require\n\n" + _make_require(assignment, question.id)
         cells.append(_cell("code", f"test-{_test_name(question.id)}", code, role))
     return _notebook(cells)
 
 
-def _required(assignment: Assignment, name: str) -> str:
+def _make_require(assignment: Assignment, name: str) -> str:
     return f'require("{assignment.id}.ipynb", "{assignment.id}", "{name}")'
 
 
@@ -120,6 +120,6 @@ def _otter_test(assignment: Assignment, check: CheckInfo) -> dict[str, Any]:
         f'""" # BEGIN TEST CONFIG\n{json.dumps(config)}\n""" # END TEST CONFIG\n'
         f"def test_{check.id.rpartition('.')[2]}(env):\n"
         "    from minispec.grading.cells import require\n"
-        f"    {_required(assignment, check.id)}\n"
+        f"    {_make_require(assignment, check.id)}\n"
     )
     return _cell("code", f"test-{_test_name(check.id)}".replace("_", "-"), code)
