@@ -1,8 +1,8 @@
 """A batch: the requests that decode together, and the step that they take.
 
 Drafts grow first, token by token, with one forward of a draft model for all who ask it. Then the target answers
-everyone with one forward: each has a draft, an acceptance and a length of its own. What logits become is computed for
-all together too. Requests join and leave between steps (Yu et al. 2022, "Orca").
+everyone with one forward: each has a draft, an acceptance and a length of its own. Requests join and leave between
+steps (Yu et al. 2022, "Orca").
 """
 
 from __future__ import annotations
@@ -18,10 +18,9 @@ from minispec.errors import OptionError
 from minispec.generation.events import Event, Finished, Prefilled
 from minispec.generation.result import Generation
 from minispec.generation.stream import Stream
-from minispec.model.asks import Answer, Ask, Question
+from minispec.model.asks import Ask
 from minispec.model.pages import OutOfPagesError
 from minispec.model.together import answer_together
-from minispec.sampling.sampler import AskProbs, answer_probs_together
 
 Watch = Callable[[int, Event], None]
 """Is told of each event, and of which request it is, when it happens."""
@@ -99,10 +98,9 @@ class Batch:
         try:
             while self._scheduler.admit(self._fits) is not None:
                 pass
-            began = [self.members[i] for i in self._scheduler.running if self.members[i].ask is None]
-            for member in began:
-                self._advance(member, None, watch)
-            self._process(began, watch)
+            for number in list(self._scheduler.running):
+                if self.members[number].ask is None:
+                    self._advance(self.members[number], None, watch)
             self._answer_all(watch)
         except BaseException:
             self._recover()
@@ -125,7 +123,7 @@ class Batch:
     def _answer_all(self, watch: Watch | None) -> None:
         """Answer each request until it has taken a step, or a chunk of its prompt is fed."""
         asking = [member for member in self.members.values() if member.ask is not None]
-        prompts = [(each.number, each.ask.num_tokens) for each in asking if isinstance(each.ask, Ask) and each.prefills]
+        prompts = [(member.number, len(member.ask.tokens)) for member in asking if member.ask and member.prefills]
         chosen = self._scheduler.choose_prefills(prompts, len(asking) - len(prompts))
         active = [member for member in asking if not member.prefills or member.number in chosen]
         policies = [member.stream.policy for member in asking if not member.prefills]
@@ -146,26 +144,16 @@ class Batch:
         started = self._clock()
         while members and not answers:
             try:
-                asks = [member.ask for member in members if isinstance(member.ask, Ask)]
-                answers = answer_together(asks)
+                answers = answer_together([member.ask for member in members if member.ask is not None])
             except OutOfPagesError:
                 victim = self._make_room()
                 members = [member for member in members if member is not victim]
-        num_tokens = 0
+        num_tokens = sum(member.ask.num_tokens for member in members if member.ask is not None)
         if members:  # else everyone who asked had to make room
-            num_tokens = sum(ask.num_tokens for ask in asks)
             times.add(num_tokens, self._clock() - started)
         for member, logits in zip(members, answers, strict=True):
             self._advance(member, logits, watch)
-        self._process(members, watch)
         return num_tokens
-
-    def _process(self, members: list[Member], watch: Watch | None) -> None:
-        """Make the distributions that these wait for, all in one call, until they wait for logits or have ended."""
-        while asking := [(member, member.ask) for member in members if isinstance(member.ask, AskProbs)]:
-            answers = answer_probs_together([ask for _, ask in asking])
-            for (member, _), probs in zip(asking, answers, strict=True):
-                self._advance(member, probs, watch)
 
     def _make_room(self) -> Member:
         """Take the pages of the youngest request; it will feed its text again."""
@@ -179,22 +167,22 @@ class Batch:
         self._leave(victim)
         return victim
 
-    def _advance(self, member: Member, answer: Answer | None, watch: Watch | None) -> None:
-        """Go on until the request waits for something again, or ends; note what happens on the way."""
+    def _advance(self, member: Member, logits: Array | None, watch: Watch | None) -> None:
+        """Go on until the request waits for logits again, or ends; note what happens on the way."""
         self.blamed = member.number
-        self._go_on(member, answer, watch)
+        self._go_on(member, logits, watch)
         self.blamed = None
 
-    def _go_on(self, member: Member, answer: Answer | None, watch: Watch | None) -> None:
+    def _go_on(self, member: Member, logits: Array | None, watch: Watch | None) -> None:
         member.ask = None
-        while True:
+        while member.ask is None:
             try:
-                happened = member.stream.advance(answer)
+                happened = member.stream.advance(logits)
             except StopIteration:
                 self._end(member)
                 return
-            answer = None
-            if isinstance(happened, Question):
+            logits = None
+            if isinstance(happened, Ask):
                 member.ask = happened
                 return
             self.told.append((member.number, happened))

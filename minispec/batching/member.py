@@ -6,18 +6,18 @@ from dataclasses import dataclass
 
 from minispec.drafters.layerskip import AskLayers
 from minispec.generation.stream import Stream
-from minispec.model.asks import Ask, Question
+from minispec.model.asks import Ask
 from minispec.model.session import Session, count_shared
 
 
 @dataclass
 class Member:
-    """A request of a batch: its stream, the longest text it may have, and what it waits for while it runs."""
+    """A request of a batch: its stream, the longest text it may have, and the logits it waits for while it runs."""
 
     number: int
     stream: Stream
     max_length: int
-    ask: Question | None = None
+    ask: Ask | None = None
 
     @property
     def sessions(self) -> list[Session]:
@@ -34,13 +34,12 @@ class Member:
     @property
     def prefills(self) -> bool:
         """Whether it waits for a chunk of its prompt to be fed."""
-        return isinstance(self.ask, Ask) and self.ask.num_logits == 0
+        return self.ask is not None and self.ask.num_logits == 0
 
     @property
     def verifies(self) -> bool:
         """Whether it waits for the target as a whole."""
-        ask = self.ask
-        return isinstance(ask, Ask) and ask.session is self.stream.target and not isinstance(ask, AskLayers)
+        return self.ask is not None and self.ask.session is self.stream.target and not isinstance(self.ask, AskLayers)
 
     def free(self) -> None:
         """Give its pages back."""

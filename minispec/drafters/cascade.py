@@ -74,7 +74,7 @@ class CascadeDrafter:
             guess = yield from ask_for(self.inner.propose(text, end - len(text), inner, allow_all))
             fed = guess.tokens[: end - len(text) - 1]
             logits = yield Ask(self.session, [*text[self.session.length :], *fed], num_logits=len(fed) + 1)
-            own = yield from self._sampler.chain(logits, [*text, *fed])
+            own = self._sampler(logits, [*text, *fed])
             end = self._verify(text, rows, guess, own, coins, more, end)
             self.session.rollback(len(text) - 1)
             self.inner.rollback(len(text) - 1)

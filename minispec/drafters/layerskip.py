@@ -76,14 +76,14 @@ class LayerSkipDrafter(ChainDrafter):
         """Feed the first layers what they lack."""
         fed = self._target.cache.lengths[0]
         logits = yield AskLayers(self._target, prefix[fed:], num_logits=1, k=self.k)
-        probs: Probs = (yield from self.sampler.chain(logits, prefix))[0]
+        probs: Probs = self.sampler(logits, prefix)[0]
         return probs
 
     def rollback(self, length: int) -> None:
         """Nothing to do: the target goes back itself."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class AskLayers(Ask):
     """Logits of the first ``k`` layers: the session's tokens stay as they are, its first layers run ahead."""
 

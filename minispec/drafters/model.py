@@ -43,11 +43,11 @@ class ModelDrafter(ChainDrafter):
     def next_probs(self, prefix: list[int]) -> Asks[Probs]:
         """Feed what the cache lacks: one token, or two after a full acceptance."""
         logits = yield Ask(self.session, prefix[self.session.length :], num_logits=1)
-        return (yield from self.probs(logits, prefix))
+        return self.probs(logits, prefix)
 
-    def probs(self, logits: NDArray[np.float32], prefix: Sequence[int]) -> Asks[Probs]:
-        """Ask for what the token after ``prefix`` is drawn from, given its logits of shape (1, V)."""
-        probs: Probs = (yield from self.sampler.chain(logits, prefix))[0]
+    def probs(self, logits: NDArray[np.float32], prefix: Sequence[int]) -> Probs:
+        """Return what the token after ``prefix`` is drawn from, given its logits of shape (1, V)."""
+        probs: Probs = self.sampler(logits, prefix)[0]
         return probs
 
     def rollback(self, length: int) -> None:

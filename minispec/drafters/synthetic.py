@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 
 from minispec.drafters.model import ModelDrafter
 from minispec.errors import OptionError
-from minispec.model.asks import Asks
 from minispec.model.session import Session
 from minispec.records import Probs
 from minispec.sampling.sampler import Params
@@ -114,6 +113,6 @@ class SyntheticDrafter(ModelDrafter):
         self.alpha = alpha
         self.simulated_cost = cost
 
-    def probs(self, logits: NDArray[np.float32], prefix: Sequence[int]) -> Asks[Probs]:
+    def probs(self, logits: NDArray[np.float32], prefix: Sequence[int]) -> Probs:
         """Mix noise into the target's distribution."""
-        return mix_to_acceptance((yield from super().probs(logits, prefix)), self.alpha)
+        return mix_to_acceptance(super().probs(logits, prefix), self.alpha)

@@ -108,9 +108,10 @@ class TableDrafter(ChainDrafter):
         """Nothing to do: the table is all there is."""
 
     def next_probs(self, prefix: list[int]) -> Asks[Probs]:
-        """Ask for the table's row, processed as the target's are."""
+        """Return the table's row, processed as the target's are; it asks for nothing."""
+        yield from ()
         logits = np.log(self._table.next_probs(prefix)).astype(np.float32)
-        probs: Probs = (yield from self.sampler.chain(logits[None], prefix))[0]
+        probs: Probs = self.sampler(logits[None], prefix)[0]
         return probs
 
     def rollback(self, length: int) -> None:

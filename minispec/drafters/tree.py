@@ -83,8 +83,7 @@ class TreeDrafter:
             logits = yield self._ask(tokens, [placed[node] for node in feeding], drafted, fed)
             placed_now: list[int] = []
             prefixes = [[*tokens, *_path(drafted, placed[node])] for node in feeding]
-            rows = yield from self._sampler.rows(logits, prefixes)
-            for node, probs in zip(feeding, rows, strict=True):
+            for node, probs in zip(feeding, self._sampler.rows(logits, prefixes), strict=True):
                 if not more(probs):
                     continue
                 children = [child for child, (parent, _) in enumerate(wanted) if parent == node]

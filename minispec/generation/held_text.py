@@ -37,8 +37,6 @@ class HeldText:
 
     def find_stop(self, text: str) -> tuple[str, int] | None:
         """Return the stop completed first within new ``text`` and where it begins, from the start of ``text``."""
-        if not self._stops:
-            return None
         before = self._window()
         window = before + text
         matches = []
@@ -60,8 +58,6 @@ class HeldText:
 
     def release(self) -> list[Piece]:
         """Release all but the longest suffix that may be the beginning of a stop string."""
-        if not self._stops:
-            return self.release_all()
         window = self._window()
         suffix = min(len(window), self._longest_stop - 1)
         while suffix > 0 and not any(stop.startswith(window[len(window) - suffix :]) for stop in self._stops):
@@ -70,9 +66,7 @@ class HeldText:
 
     def release_all(self) -> list[Piece]:
         """Release everything."""
-        released, self._held = [piece for piece in self._held if piece.text], []
-        self.released += "".join([piece.text for piece in released])
-        return released
+        return self._take(len(self._window()))
 
     def _window(self) -> str:
         return "".join(piece.text for piece in self._held)

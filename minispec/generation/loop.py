@@ -6,8 +6,8 @@ drafter and any rule; with a drafter that proposes nothing it is plain decoding.
 Between steps **the target's cache holds all committed tokens but the last**, so one token is always pending. There is
 no special case for a fully accepted draft: the draft's next forward feeds whatever its cache lacks.
 
-The loop runs no forward. It *asks* for logits, and for the distributions that they become (it yields a ``Question`` and
-is sent the answer), so that whoever drives it can answer several loops at once.
+The loop runs no forward. It *asks* for logits (it yields an ``Ask`` and is sent the answer), so that whoever drives it
+can answer several loops with one forward.
 
 Next: `verifiers/rejection.py`, the rule of its third step.
 """
@@ -16,10 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 
+from minispec.backends.base import Array
 from minispec.control import GammaPolicy
 from minispec.drafters import Drafter
 from minispec.generation.transcript import Transcript
-from minispec.model.asks import Answer, Ask, Question, ask_for
+from minispec.model.asks import Ask, ask_for
 from minispec.model.tree_session import AskTree, TreeSession
 from minispec.noise import Coins, Noise
 from minispec.records import Draft, Step
@@ -36,7 +37,7 @@ def decode(
     noise: Noise,
     verify: Verify,
     policy: GammaPolicy,
-) -> Generator[Question | Draft | Step, Answer, None]:
+) -> Generator[Ask | Draft | Step, Array, None]:
     """Decode until the transcript is finished.
 
     Parameters
@@ -55,8 +56,8 @@ def decode(
 
     Yields
     ------
-    Question, Draft or Step
-        What it needs, to be sent the answer, and what it has: a draft to be verified, then the step that came of it.
+    Ask, Draft or Step
+        What it needs, to be sent the logits, and what it has: a draft to be verified, then the step that came of it.
     """
     while transcript.finish is None:
         tokens = transcript.tokens
@@ -69,7 +70,7 @@ def decode(
 
         # 2. One target forward over them all: its distribution p for each of their places, and for the one behind.
         logits = yield ask_target(target, tokens, draft)  # (G + 1, V)
-        target_probs = yield from sampler.rows(logits, ([*tokens, *path] for path in draft.paths()))
+        target_probs = sampler.rows(logits, ([*tokens, *path] for path in draft.paths()))
 
         # 3. Keep what the rule accepts; the target's own token follows.
         verdict = verify(draft, target_probs, coins)

@@ -67,7 +67,7 @@ def compile_sampling_beside() -> Iterator[None]:
     from minispec.sampling import _kernels
 
     helper = None
-    missing = must_be_compiled(_kernels.process_by_threads) or must_be_compiled(race.find_winner)
+    missing = must_be_compiled(_kernels.distribution) or must_be_compiled(race.find_winner)
     if missing and threads.max_threads() > 1:
         task = "from minispec.generation.ready import warm_up_sampling; warm_up_sampling()"
         null = subprocess.DEVNULL
@@ -86,11 +86,9 @@ def compile_sampling_beside() -> Iterator[None]:
 
 
 def warm_up_sampling() -> None:
-    """Make distributions, by one thread and by several, draw a token, throw a coin."""
+    """Make a distribution, draw a token, throw a coin."""
     noise, at = PhiloxNoise(0), Address("sample", 0)
-    for size in (4, 2**14):  # the larger by several threads
-        probs = distribution(np.zeros((1, size), np.float32), SamplingParams(top_k=2))
-    noise.categorical(probs[0], at)
+    noise.categorical(distribution(np.zeros((1, 4), np.float32), SamplingParams(top_k=2))[0], at)
     noise.bernoulli(0.5, at)
 
 

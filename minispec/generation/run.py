@@ -1,6 +1,6 @@
 """Beside stop 13: a run, which drives the loop, keeps its clock and says what happens.
 
-The loop's questions are passed on; what it has done becomes events, and while these are read the clock stands still.
+The loop's asks are passed on; what it has done becomes events, and while these are read the clock stands still.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from minispec.backends.base import Array
 from minispec.control import FixedGamma, GammaPolicy
 from minispec.drafters import Drafter, NoDrafter
 from minispec.generation.audit import audit_step
@@ -24,7 +25,7 @@ from minispec.generation.result import Generation
 from minispec.generation.stopping import Stopper
 from minispec.generation.stopwatch import Stopwatch
 from minispec.generation.transcript import Transcript
-from minispec.model.asks import Answer, Ask, Question, ask_for, ask_prefill
+from minispec.model.asks import Ask, ask_for, ask_prefill
 from minispec.model.tree_session import TreeSession
 from minispec.noise import Noise
 from minispec.records import Draft, Step
@@ -33,7 +34,7 @@ from minispec.tokenizer import Tokenizer
 from minispec.verifiers import Verifier, get_verifier
 
 REJECTION = get_verifier("rejection")
-_NOTHING = np.empty((0, 0), np.float32)
+_NO_LOGITS = np.empty((0, 0), np.float32)
 
 
 class Run:
@@ -136,8 +137,8 @@ class Run:
         """Return the text of some tokens; their ids where there is no tokenizer."""
         return " ".join(map(str, tokens)) if self._tokenizer is None else self._tokenizer.decode(tokens)
 
-    def drive(self) -> Generator[Question | Event, Answer | None, None]:
-        """Yield what the run needs (a question, to be sent the answer) and what happens, from wherever it was left."""
+    def drive(self) -> Generator[Ask | Event, Array | None, None]:
+        """Yield what the run needs (an ask, to be sent the logits) and what happens, from wherever it was left."""
         self._set_back()
         transcript = self._transcript
         yield from self._prefill()
@@ -156,15 +157,14 @@ class Run:
         self._watch.start()
         asked = next(loop, None)
         while asked is not None:
-            answer = None
-            if isinstance(asked, Question):
-                answer = yield asked
-                if isinstance(asked, Ask):
-                    self._watch.note_forward()
+            logits = None
+            if isinstance(asked, Ask):
+                logits = yield asked
+                self._watch.note_forward()
             else:
                 yield from self._tell(asked)
             try:
-                asked = loop.send(_NOTHING if answer is None else answer)
+                asked = loop.send(_NO_LOGITS if logits is None else logits)
             except StopIteration:
                 break
         yield Finished(self.generation)
@@ -197,7 +197,7 @@ class Run:
             self._num_observed += 1
             self._policy.observe(steps[self._num_observed - 1])
 
-    def _prefill(self) -> Generator[Question | Event, Answer | None, None]:
+    def _prefill(self) -> Generator[Ask | Event, Array | None, None]:
         """Feed all committed tokens but the last, as far as caches lack them; what must be compiled is compiled before.
 
         Only the first time is it an event: a run that was left has its tokens in the caches, unless these were cleared.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 
+from minispec.backends.base import Array
 from minispec.generation.events import Event, Finished
 from minispec.generation.result import Generation
 from minispec.generation.run import Run
-from minispec.model.asks import Answer, Question
+from minispec.model.asks import Ask
 
 
 class Stream(Run):
@@ -20,7 +21,7 @@ class Stream(Run):
     The parameters are those of :class:`minispec.generation.run.Run`.
     """
 
-    _work: Generator[Question | Event, Answer | None, None] | None = None
+    _work: Generator[Ask | Event, Array | None, None] | None = None
 
     def __iter__(self) -> Iterator[Event]:
         return self
@@ -29,7 +30,7 @@ class Stream(Run):
         last = self._deliveries.last  # its reader has come back, so it was delivered
         try:
             happened = self.advance()
-            while isinstance(happened, Question):
+            while isinstance(happened, Ask):
                 happened = self.advance(happened.answer())
             return happened
         except StopIteration:  # the end of the run, which nothing has interrupted
@@ -38,25 +39,25 @@ class Stream(Run):
             self.close(delivered=self._deliveries.last is last)  # the next call starts a new generator
             raise
 
-    def advance(self, answer: Answer | None = None) -> Question | Event:
-        """Go on to the next event, or to the next question whose answer the run needs.
+    def advance(self, logits: Array | None = None) -> Ask | Event:
+        """Go on to the next event, or to the next logits that the run needs.
 
-        Whoever calls this instead of iterating answers the questions: one by one, or those of many runs together.
+        Whoever calls this instead of iterating answers the asks: with a forward for each, or with one for many runs.
 
         Parameters
         ----------
-        answer : ndarray, optional
-            Of the question that came last; without one, the run goes on from an event, or begins.
+        logits : ndarray, optional
+            The answer to the ask that came last; without one, the run goes on from an event, or begins.
         """
         self._deliveries.note()
         if self._deliveries.finished:
             raise StopIteration
         if self._work is None:
             self._work = self.drive()
-        happened = next(self._work) if answer is None else self._work.send(answer)
+        happened = next(self._work) if logits is None else self._work.send(logits)
         if isinstance(happened, Finished):
             self._work = None  # suspended, it would hold this object in a cycle, and with it both caches
-        self._deliveries.last = None if isinstance(happened, Question) else happened
+        self._deliveries.last = None if isinstance(happened, Ask) else happened
         return happened
 
     def close(self, *, delivered: bool = True) -> None:

@@ -1,37 +1,21 @@
-"""Beside stop 7: what is heavy is asked for, and whoever drives the run answers.
+"""Beside stop 7: logits are asked for, and whoever drives the run answers.
 
 A drafter or a loop that needs logits is a generator. It yields an :class:`Ask` and is sent the answer, so it does not
-know whether a forward was run for it alone or for many who asked together. The distributions that tokens are drawn from
-are asked for in the same way (``sampling.sampler``).
+know whether a forward was run for it alone or for many who asked together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar, overload
-
-from numpy.typing import NDArray
+from typing import TypeVar, overload
 
 from minispec.backends.base import Array, Feed
 from minispec.model.session import Session
 
-Answer = NDArray[Any]
-"""Logits or distributions, a row for each."""
 
-
-class Question:
-    """Something that many may ask for at the same time, so that it pays to answer them together."""
-
-    __slots__ = ()
-
-    def answer(self) -> Answer:
-        """Answer this one alone."""
-        raise NotImplementedError
-
-
-@dataclass(slots=True)
-class Ask(Question):
+@dataclass(frozen=True, slots=True)
+class Ask:
     """Logits that somebody waits for: feed these tokens to a session, and send what :meth:`Session.score` returns.
 
     Parameters
@@ -64,8 +48,8 @@ class Ask(Question):
 
 
 T = TypeVar("T")
-Asks = Generator[Question, Answer, T]
-"""Work that asks for logits and distributions on the way to a result."""
+Asks = Generator[Ask, Array, T]
+"""Work that asks for logits on the way to a result."""
 
 
 def ask_prefill(session: Session, tokens: Sequence[int]) -> Asks[None]:
@@ -75,7 +59,7 @@ def ask_prefill(session: Session, tokens: Sequence[int]) -> Asks[None]:
 
 
 def ask_for(work: Asks[T] | T) -> Asks[T]:
-    """Pass on the asks of some work and return its result; who asks for nothing hands over the result at once."""
+    """Pass on the asks of some work and return its result; who needs no logits hands over the result at once."""
     if isinstance(work, Generator):
         return (yield from work)
     return work
@@ -86,7 +70,7 @@ def answer(work: Asks[T]) -> T: ...
 @overload
 def answer(work: T) -> T: ...
 def answer(work: Asks[T] | T) -> T:
-    """Answer every ask of some work by itself, and return the result; see :func:`ask_for`."""
+    """Answer every ask of some work with a forward of its own, and return the result; see :func:`ask_for`."""
     if not isinstance(work, Generator):
         return work
     try:

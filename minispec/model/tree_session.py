@@ -136,7 +136,7 @@ class TreeSession(Session):
         return (visible.sum(axis=1) - 1).tolist(), visible  # as many tokens come before as it sees besides itself
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class AskTree(Ask):
     """Logits of a tree: ``tokens`` is its chain (empty to add to the pending tree), see :class:`TreeSession`.
 

@@ -14,14 +14,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
-from minispec.backends import threads
 from minispec.jit import jit
 
-_WORTH_THREADS = 2**14
-"""Numbers to process by several threads: less takes less time than a thread takes to wake up."""
 _BUCKETS = 512
 _ROUND = 1.5 * 2.0**52  # adding it rounds a float64 of modest size to an integer, which then is in its low bits
 _LOG2_E = 1.0 / math.log(2.0)
@@ -150,15 +146,17 @@ def _narrow(weights, members, count, low, high):
 
 
 @jit(nogil=True, error_model="numpy")
-def _process_row(x, settings):
-    """Turn one row of logits, shape (V,), into probabilities, in place; into NaN if the largest is not finite."""
+def _process_row(x, temperature, top_k, top_p, min_p):
+    """Turn one row of logits, shape (V,), into probabilities, in place. Return whether the largest is finite."""
     size = x.shape[0]
-    temperature, top_k, top_p, min_p = settings[0], int(settings[1]), settings[2], settings[3]
-    best = x[_find_likeliest(x)]
+    likeliest = _find_likeliest(x)
+    best = x[likeliest]
     if not -np.inf < best < np.inf:
+        return False
+    if temperature == 0.0:
         for i in range(size):
-            x[i] = np.nan
-        return
+            x[i] = 1.0 if i == likeliest else 0.0
+        return True
     for i in range(size):
         x[i] -= best  # before dividing: a tiny temperature cannot overflow
     if temperature != 1.0:
@@ -179,32 +177,13 @@ def _process_row(x, settings):
     total = _add_up(x)
     for i in range(size):
         x[i] /= total
-
-
-def process(rows: NDArray[np.float64], settings: NDArray[np.float64]) -> None:
-    """Turn rows of logits, shape (T, V), into probabilities, in place; into NaN where the largest is not finite.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (T, V), float64
-    settings : ndarray of shape (T, 4), float64
-        Of each row temperature, which is not 0, top-k (at most V, so that it is exact), top-p and min-p.
-    """
-    if rows.size >= _WORTH_THREADS and threads.num_threads() > 1:
-        process_by_threads(rows, settings)
-    else:
-        process_by_one(rows, settings)
+    return True
 
 
 @jit(nogil=True)
-def process_by_one(rows, settings):
-    """See :func:`process`."""
+def distribution(rows: NDArray[np.float64], temperature: float, top_k: int, top_p: float, min_p: float) -> int:
+    """Turn rows of logits, shape (T, V), into probabilities, in place; return the first row that cannot be, or -1."""
     for t in range(rows.shape[0]):
-        _process_row(rows[t], settings[t])
-
-
-@jit(parallel=True, nogil=True)
-def process_by_threads(rows, settings):
-    """See :func:`process`; rows do not see one another, so theirs are the same bits."""
-    for t in prange(rows.shape[0]):
-        _process_row(rows[t], settings[t])
+        if not _process_row(rows[t], temperature, top_k, top_p, min_p):
+            return t
+    return -1

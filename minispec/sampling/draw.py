@@ -10,8 +10,6 @@ batch-invariant backend this is what makes greedy speculative text *equal* to pl
 from __future__ import annotations
 
 import functools
-import itertools
-from collections.abc import Sequence
 from types import ModuleType
 
 import numpy as np
@@ -43,62 +41,11 @@ def distribution(logits: NDArray[np.floating], params: SamplingParams) -> NDArra
     -----
     Slow twin: :func:`minispec.sampling.processors.distribution`.
     """
-    probs = distributions([logits], [params])[0]
-    require_finite(probs, logits)
+    probs = np.array(logits, np.float64, order="C")  # one memory layout, one compiled body
+    broken = _load_kernels().distribution(probs, params.temperature, params.top_k, params.top_p, params.min_p)
+    if broken >= 0:
+        raise InvariantError(f"the largest logit is {logits[broken].max()}; the model's numbers have overflowed")
     return probs
-
-
-def distributions(
-    logits: Sequence[NDArray[np.floating]], params: Sequence[SamplingParams]
-) -> list[NDArray[np.float64]]:
-    """Return the distributions of several requests, each with parameters of its own, from one call of the loops.
-
-    Parameters
-    ----------
-    logits : sequence of ndarray of shape (T, V)
-        One matrix per request; a draft's V may differ from a target's.
-    params : sequence of SamplingParams
-
-    Returns
-    -------
-    list of ndarray of shape (T, V), float64
-        For each request what :func:`distribution` returns; a row that has none is NaN: see :func:`require_finite`.
-    """
-    made = {i: _one_hot(logits[i]) for i in range(len(logits)) if params[i].temperature == 0.0}
-    sampled = [i for i in range(len(logits)) if i not in made]
-    for size in {logits[i].shape[1] for i in sampled}:
-        members = [i for i in sampled if logits[i].shape[1] == size]
-        probs = np.concatenate([logits[i] for i in members], dtype=np.float64)  # one memory layout, one compiled body
-        chosen = [params[i] for i in members]
-        settings = [(each.temperature, min(each.top_k, size), each.top_p, each.min_p) for each in chosen]
-        counts = [len(logits[i]) for i in members]
-        _load_kernels().process(probs, np.array(settings, np.float64).repeat(counts, axis=0))
-        ends = itertools.accumulate(counts)
-        made.update((i, probs[end - len(logits[i]) : end]) for i, end in zip(members, ends, strict=True))
-    return [made[i] for i in range(len(logits))]
-
-
-def _one_hot(logits: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Return the distributions at temperature 0: all on the likeliest token, the lowest id on ties."""
-    rows, likeliest = np.arange(len(logits)), logits.argmax(axis=1)
-    probs = np.zeros(logits.shape)
-    probs[rows, likeliest] = 1.0
-    probs[~np.isfinite(logits[rows, likeliest])] = np.nan
-    return probs
-
-
-def require_finite(probs: NDArray[np.float64], logits: NDArray[np.floating]) -> None:
-    """Check that there is a distribution for each row of logits.
-
-    Raises
-    ------
-    InvariantError
-        If a row holds NaN, +inf, or nothing but -inf.
-    """
-    lacking = np.isnan(probs[:, 0])
-    if lacking.any():
-        largest = logits[lacking.argmax()].max()
-        raise InvariantError(f"the largest logit is {largest}; the model's numbers have overflowed")
 
 
 @functools.cache

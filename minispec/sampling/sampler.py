@@ -11,35 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.model.asks import Asks, Question
 from minispec.sampling import history
 from minispec.sampling.constraint import Constraint
-from minispec.sampling.draw import distributions, require_finite
+from minispec.sampling.draw import distribution
 from minispec.sampling.params import SamplingParams
-
-
-@dataclass(slots=True)
-class AskProbs(Question):
-    """Distributions that somebody waits for: rows of logits, and what makes distributions of them.
-
-    Parameters
-    ----------
-    logits : ndarray of shape (T, V)
-        After whatever looks at the text so far.
-    params : SamplingParams
-    """
-
-    logits: NDArray[np.floating]
-    params: SamplingParams
-
-    def answer(self) -> NDArray[np.float64]:
-        """Return the distributions, shape (T, V)."""
-        return answer_probs_together([self])[0]
-
-
-def answer_probs_together(asks: Sequence[AskProbs]) -> list[NDArray[np.float64]]:
-    """Answer asks with one call of the compiled loops, in their order."""
-    return distributions([ask.logits for ask in asks], [ask.params for ask in asks])
 
 
 @dataclass(frozen=True)
@@ -61,8 +36,8 @@ class Sampler:
     eos_token_id: frozenset[int] = frozenset()
     constraint: Constraint | None = None
 
-    def chain(self, logits: NDArray[np.float32], tokens: Sequence[int]) -> Asks[NDArray[np.float64]]:
-        """Ask for the distributions of a chain's last rows.
+    def __call__(self, logits: NDArray[np.float32], tokens: Sequence[int]) -> NDArray[np.float64]:
+        """Return the distributions of a chain's last rows.
 
         Parameters
         ----------
@@ -75,35 +50,21 @@ class Sampler:
         ndarray of shape (T, V), float64
         """
         first = len(tokens) - len(logits) + 1
-        return (yield from self.rows(logits, (tokens[: first + i] for i in range(len(logits)))))
+        return self.rows(logits, (tokens[: first + i] for i in range(len(logits))))
 
-    def rows(self, logits: NDArray[np.float32], prefixes: Iterable[Sequence[int]]) -> Asks[NDArray[np.float64]]:
-        """Ask for the distributions of rows that each follow a prefix of their own (the nodes of a tree).
-
-        What looks at the text so far is done here, for this request alone; the rest of many requests in one call.
+    def rows(self, logits: NDArray[np.float32], prefixes: Iterable[Sequence[int]]) -> NDArray[np.float64]:
+        """Return the distributions of rows that each follow a prefix of their own (the nodes of a tree).
 
         Parameters
         ----------
         logits : ndarray of shape (T, V)
         prefixes : iterable of sequence of int
             The T prefixes; consumed only if some processor looks at them, so a generator costs nothing otherwise.
-
-        Returns
-        -------
-        ndarray of shape (T, V), float64
-
-        Raises
-        ------
-        InvariantError
-            If a row holds NaN, +inf, or nothing but -inf.
         """
-        processed: NDArray[np.floating] = logits
-        if self._looks_back:
-            changed = [self._process(row, prefix) for row, prefix in zip(logits, prefixes, strict=True)]
-            processed = np.asarray(changed).reshape(logits.shape)
-        probs = yield AskProbs(processed, self.params)
-        require_finite(probs, processed)
-        return probs
+        if not self._looks_back:
+            return distribution(logits, self.params)
+        processed = [self._process(row, prefix) for row, prefix in zip(logits, prefixes, strict=True)]
+        return distribution(np.asarray(processed).reshape(logits.shape), self.params)
 
     @property
     def _looks_back(self) -> bool:

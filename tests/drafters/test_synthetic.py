@@ -13,7 +13,6 @@ from minispec.drafters import SyntheticDrafter
 from minispec.drafters.synthetic import mix_to_acceptance
 from minispec.errors import OptionError
 from minispec.model import Session
-from minispec.model.asks import answer
 from minispec.model.toy import TableModel
 from minispec.sampling import SamplingParams
 from minispec.theory import acceptance_probability, tau
@@ -66,7 +65,7 @@ def test_rows_are_the_law_and_each_accepts_alpha(params, alpha):
         exact = SyntheticDrafter(Session(target), params, 1.0)
         for i, row in enumerate(draft.probs):
             session = Session(target)
-            p = answer(exact.probs(session.score([0, 1, *draft.tokens[:i]], num_logits=1), []))
+            p = exact.probs(session.score([0, 1, *draft.tokens[:i]], num_logits=1), [])
             assert abs(acceptance_probability(p, row) - max(alpha, p.min())) < EXACT
 
 
@@ -86,9 +85,7 @@ def test_tokens_per_step_are_leviathans_tau_exactly():
         exact = SyntheticDrafter(session, PLAIN, 1.0)
         ratios = [
             min(
-                1.0,
-                answer(exact.probs(Session(target).score([0, 1, *draft.tokens[:i]], num_logits=1), []))[token]
-                / row[token],
+                1.0, exact.probs(Session(target).score([0, 1, *draft.tokens[:i]], num_logits=1), [])[token] / row[token]
             )
             for i, (token, row) in enumerate(zip(draft.tokens, draft.probs, strict=True))
         ]

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minispec.errors import OptionError
-from minispec.model.asks import answer
 from minispec.sampling import Sampler, SamplingParams, distribution, history
 
 LOGITS = st.lists(st.floats(-10, 10), min_size=4, max_size=4).map(lambda row: np.array(row))
@@ -40,25 +39,25 @@ def test_rows_of_a_chain_are_processed_with_their_own_prefixes(num_prompt, token
     rows = min(rows, len(tokens))
     logits = np.random.default_rng(seed).normal(size=(rows, 4)).astype(np.float32)
     sampler = Sampler(PENALISED, min(num_prompt, len(tokens)))
-    block = answer(sampler.chain(logits, tokens))
+    block = sampler(logits, tokens)
     for i in range(rows):
-        alone = answer(sampler.chain(logits[i : i + 1], tokens[: len(tokens) - rows + 1 + i]))
+        alone = sampler(logits[i : i + 1], tokens[: len(tokens) - rows + 1 + i])
         assert np.array_equal(block[i], alone[0])
 
 
 def test_the_prompt_counts_for_repetition_but_not_for_presence() -> None:
     logits = np.zeros((1, 4), np.float32) + 1.0
     only_presence = Sampler(SamplingParams(1.0, top_p=1.0, presence_penalty=1.0), num_prompt_tokens=2)
-    assert np.ptp(answer(only_presence.chain(logits, [0, 1]))) == 0.0
-    assert np.ptp(answer(only_presence.chain(logits, [0, 1, 2]))) > 0.0
+    assert np.ptp(only_presence(logits, [0, 1])) == 0.0
+    assert np.ptp(only_presence(logits, [0, 1, 2])) > 0.0
     only_repetition = Sampler(SamplingParams(1.0, top_p=1.0, repetition_penalty=2.0), num_prompt_tokens=2)
-    assert np.ptp(answer(only_repetition.chain(logits, [0, 1]))) > 0.0
+    assert np.ptp(only_repetition(logits, [0, 1])) > 0.0
 
 
 def test_the_end_is_impossible_before_the_minimum_length_and_no_longer() -> None:
     sampler = Sampler(SamplingParams(1.0, top_p=1.0, min_tokens=2), num_prompt_tokens=1, eos_token_id=frozenset({3}))
     logits = np.zeros((3, 4), np.float32)
-    rows = answer(sampler.chain(logits, [0, 1, 1]))  # rows after 0, 1 and 2 generated tokens
+    rows = sampler(logits, [0, 1, 1])  # rows after 0, 1 and 2 generated tokens
     assert rows[0, 3] == 0.0
     assert rows[1, 3] == 0.0
     assert rows[2, 3] == 0.25
@@ -67,7 +66,7 @@ def test_the_end_is_impossible_before_the_minimum_length_and_no_longer() -> None
 def test_nothing_that_looks_back_means_the_plain_distribution() -> None:
     logits = np.random.default_rng(0).normal(size=(3, 4)).astype(np.float32)
     params = SamplingParams(0.7, top_k=3)
-    assert np.array_equal(answer(Sampler(params).chain(logits, [0, 1, 2])), distribution(logits, params))
+    assert np.array_equal(Sampler(params)(logits, [0, 1, 2]), distribution(logits, params))
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from minispec.contracts.oracle import slow_row
-from minispec.model.asks import answer
 from minispec.sampling import Sampler, SamplingParams, distribution
 
 V = 12
@@ -23,7 +22,7 @@ def test_penalties_see_the_whole_text(penalties: dict[str, float], length: int) 
     generated = [3, *([5, 6] * length)[: length - 1]]
     logits = np.random.default_rng(length).normal(size=V).astype(np.float32)
     params = SamplingParams(temperature=1.0, top_p=1.0, **penalties)
-    found = answer(Sampler(params, num_prompt_tokens=0).chain(logits[None], generated))[0]
+    found = Sampler(params, num_prompt_tokens=0)(logits[None], generated)[0]
     assert np.allclose(found, slow_row(logits, params, generated), rtol=0, atol=1e-12)
 
 
@@ -31,7 +30,7 @@ def test_repetition_sees_the_beginning_of_a_long_prompt() -> None:
     prompt, generated = [3, *[7] * 200], [5, 6]
     logits = np.random.default_rng(1).normal(size=V).astype(np.float32)
     params = SamplingParams(temperature=1.0, top_p=1.0, repetition_penalty=1.5)
-    found = answer(Sampler(params, num_prompt_tokens=len(prompt)).chain(logits[None], [*prompt, *generated]))[0]
+    found = Sampler(params, num_prompt_tokens=len(prompt))(logits[None], [*prompt, *generated])[0]
     assert np.allclose(found, slow_row(logits, params, generated, prompt), rtol=0, atol=1e-12)
 
 
@@ -54,6 +53,6 @@ class OnlyTheEnd:
 def test_a_minimum_length_gives_way_where_only_the_end_is_left() -> None:
     params = SamplingParams(temperature=1.0, top_p=1.0, min_tokens=5)
     sampler = Sampler(params, 0, frozenset({0}), OnlyTheEnd())  # type: ignore[arg-type]
-    assert answer(sampler.chain(np.zeros((1, V), np.float32), [1, 2]))[0].tolist() == [1.0] + [0.0] * (V - 1)
+    assert sampler(np.zeros((1, V), np.float32), [1, 2])[0].tolist() == [1.0] + [0.0] * (V - 1)
     free = Sampler(params, 0, frozenset({0}))  # negative control: without the constraint the end is impossible
-    assert answer(free.chain(np.zeros((1, V), np.float32), [1, 2]))[0][0] == 0.0
+    assert free(np.zeros((1, V), np.float32), [1, 2])[0][0] == 0.0

@@ -154,7 +154,7 @@ def cost_timers(
 
     def draw(sampling: Sampler, noise: PhiloxNoise = noise) -> Callable[[], object]:
         at = Address("sample", len(text))
-        return lambda: noise.categorical(answer(sampling.chain(logits, text))[0], at=at)
+        return lambda: noise.categorical(sampling(logits, text)[0], at=at)
 
     def draft_some() -> Draft:
         coins = Coins(noise, position=len(text), step=next(steps))

@@ -61,15 +61,14 @@ def drafts_at_half_the_temperature():
 def drafts_filtered_reports_unfiltered():
     """The draft draws from its two best tokens and reports all of its row."""
     patch = draws(ModelDrafter, lambda probs: processors.top_k(probs, 2))
-
-    def make(probs):
-        def wrapped(self, logits, prefix):
-            yield from ()
-            return draw.distribution(logits, dataclasses.replace(self.sampler.params, top_k=0))[0]
-
-        return wrapped
-
-    return both(patch, wraps(ModelDrafter, "probs", make))
+    plain = wraps(
+        ModelDrafter,
+        "probs",
+        lambda probs: (
+            lambda self, logits, prefix: draw.distribution(logits, dataclasses.replace(self.sampler.params, top_k=0))[0]
+        ),
+    )
+    return both(patch, plain)
 
 
 @mutant(3, "law of rejection")

@@ -115,11 +115,7 @@ def penalties_for_the_target_alone():
     """The draft is drawn without presence and frequency penalties."""
 
     def make(probs):
-        def wrapped(self, logits, prefix):
-            yield from ()
-            return draw.distribution(logits, self.sampler.params)[0]
-
-        return wrapped
+        return lambda self, logits, prefix: draw.distribution(logits, self.sampler.params)[0]
 
     return wraps(ModelDrafter, "probs", make)
 

@@ -16,7 +16,7 @@ from minispec.generation.stopping import Stopper
 from minispec.noise import Address, Coins
 from minispec.philox import PhiloxNoise
 from minispec.records import Verdict
-from minispec.sampling import Sampler, _kernels, distribution, history, processors, sampler
+from minispec.sampling import Sampler, _kernels, history, processors, sampler
 from minispec.verifiers import match, registry
 from tests.laws.space import PROMPT
 
@@ -25,7 +25,6 @@ from .tools import (
     Readdressed,
     both,
     change,
-    makes_distributions,
     mutant,
     processing,
     rule,
@@ -151,8 +150,12 @@ def cascade_shares_its_coins():
 @mutant(10, "law of temperature")
 def temperature_is_applied_twice():
     """The row is divided by the temperature once more."""
-    return makes_distributions(
-        lambda logits, params: distribution(logits, dataclasses.replace(params, temperature=params.temperature**2))
+    return wraps(
+        sampler,
+        "distribution",
+        lambda distribution: (
+            lambda logits, params: distribution(logits, dataclasses.replace(params, temperature=params.temperature**2))
+        ),
     )
 
 
@@ -314,8 +317,7 @@ change(
 )  # fmt: skip
 change(
     10, "logits are read only", "float64 logits are processed in place", "np.asarray where np.array was meant.",
-    sampler, "distributions", "np.concatenate([logits[i] for i in members], dtype=np.float64)",
-    "np.concatenate(logits, dtype=np.float64) if len(logits) > 1 else np.asarray(logits[0], np.float64)",
+    sampler, "distribution", "np.array(logits", "np.asarray(logits",
 )  # fmt: skip
 change(
     10, "long histories", "repetition looks back 64 tokens", "What occurred earlier may be repeated.",
@@ -332,7 +334,7 @@ change(
 )  # fmt: skip
 change(
     10, "long histories", "a chains rows follow one token fewer", "Row i is processed with the prefix of row i - 1.",
-    Sampler, "chain", "len(tokens) - len(logits) + 1", "len(tokens) - len(logits)",
+    Sampler, "__call__", "len(tokens) - len(logits) + 1", "len(tokens) - len(logits)",
 )  # fmt: skip
 change(
     10, "minimum length under a form", "minimum length forbids the only end",

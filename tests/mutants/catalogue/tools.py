@@ -167,15 +167,10 @@ def both(*patches: Patch) -> Patch:
     return stack
 
 
-def makes_distributions(law: Callable[[np.ndarray, Any], np.ndarray]) -> Patch:
-    """The engine with other distributions, ``law(logits, params)``."""
-    return mock.patch.object(sampler, "distributions", lambda logits, params: [*map(law, logits, params)])
-
-
 def processing(**parts: Any) -> Patch:
     """The engine on the processors in NumPy, some of them replaced."""
     return both(
-        makes_distributions(processors.distribution),
+        mock.patch.object(sampler, "distribution", processors.distribution),
         *(mock.patch.object(processors, name, part) for name, part in parts.items()),
     )
 
@@ -234,7 +229,7 @@ def reports(kind: type, change: Callable[[Draft], np.ndarray]) -> Patch:
     return wraps(kind, "propose", make)
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(frozen=True)
 class Instead(Ask):
     """Asks for logits, and is answered in another way."""
 

@@ -18,7 +18,7 @@ from minispec.generation import open as opening
 from minispec.generation.transcript import Transcript
 from minispec.noise import Coins
 from minispec.records import Draft, Finish, Verdict
-from minispec.sampling import distribution, processors
+from minispec.sampling import processors, sampler
 from minispec.verifiers import block, expected, gumbel, kseq, lenient, match, rejection, tree, typical
 from tests.laws import peeking
 
@@ -30,7 +30,6 @@ from .tools import (
     answers,
     both,
     change,
-    makes_distributions,
     mutant,
     processing,
     rewrite,
@@ -143,8 +142,14 @@ def match_draws_again():
 
 def _soft_rows() -> Patch:
     """At temperature 0 the rows stay soft, and the rule is left to make them greedy."""
-    return makes_distributions(
-        lambda logits, params: distribution(logits, dataclasses.replace(params, temperature=params.temperature or 1.0))
+    return wraps(
+        sampler,
+        "distribution",
+        lambda distribution: (
+            lambda logits, params: distribution(
+                logits, dataclasses.replace(params, temperature=params.temperature or 1.0)
+            )
+        ),
     )
 
 

@@ -202,7 +202,7 @@ def first_layers() -> float:
 @check("trace", "a layer-skip draft that was given up in the middle leaves nothing to the next one")
 def abandoned_draft() -> float:
     wrong, text = 0, [1, 2, 3, 4, 5]
-    for given_up in range(5):  # two questions per token
+    for given_up in range(3):
         session = TreeSession(_DEEP)
         session.prefill(text[:-1])
         drafter = LayerSkipDrafter(session, _PARAMS, 2)

@@ -10,7 +10,6 @@ import numpy as np
 
 from minispec.contracts import slow_row
 from minispec.errors import InvariantError
-from minispec.model.asks import answer
 from minispec.noise import Address
 from minispec.philox import PhiloxNoise
 from minispec.sampling import Sampler, SamplingParams, _kernels, draw
@@ -85,7 +84,7 @@ def logits_are_read_only() -> float:
     for dtype, options in itertools.product((np.float32, np.float64), ({}, {"top_k": 2}, {"repetition_penalty": 2.0})):
         logits = np.random.default_rng(1).normal(size=(3, 9)).astype(dtype)
         before = logits.copy()
-        answer(Sampler(_params(**options)).chain(logits, [1, 2, 3, 4, 5]))
+        Sampler(_params(**options))(logits, [1, 2, 3, 4, 5])
         changed += not np.array_equal(before, logits)
     return float(changed)
 
@@ -114,8 +113,7 @@ def _long_history():
 @check("value", "penalties and minimum length of a chain's last four rows, after 350 tokens, one token at a time")
 def long_histories() -> float:
     tokens, num_prompt, logits, wanted = _long_history()
-    samplers = [Sampler(_params(**options), num_prompt, frozenset({3})) for options in _PENALTIES]
-    found = [answer(sampler.chain(logits, tokens)) for sampler in samplers]
+    found = [Sampler(_params(**options), num_prompt, frozenset({3}))(logits, tokens) for options in _PENALTIES]
     off = float(np.abs(np.concatenate(found) - wanted).max())
     return off if off > 1e-12 else 0.0
 
@@ -136,8 +134,7 @@ def minimum_length_under_a_form() -> float:
     for allowed, wanted in (((4,), [4]), ((2, 4), [2]), ((1, 2), [1, 2]), ((3, 4), [3, 4]), ((0, 3, 4), [0])):
         ends = frozenset({4}) if allowed == (3, 4) else frozenset({3, 4})
         params = _params(min_tokens=9)
-        sampler = Sampler(params, 1, ends, _Form(*allowed))
-        probs = answer(sampler.chain(np.zeros((1, 5), np.float32), [0, 1]))[0]
+        probs = Sampler(params, 1, ends, _Form(*allowed))(np.zeros((1, 5), np.float32), [0, 1])[0]
         wrong += np.flatnonzero(probs).tolist() != ([3] if allowed == (3, 4) else wanted)
     return float(wrong)
 
