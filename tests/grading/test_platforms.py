@@ -28,7 +28,7 @@ from .example import ASSIGNMENTS, write
 
 ROOT = Path(__file__).resolve().parents[2]
 OWN = b"of this term"
-COURSE = [pytest.param(f"a{i}", marks=pytest.mark.slow if i == 6 else pytest.mark.exhaustive) for i in range(1, 7)]
+COURSE = [pytest.param(f"a{i}", marks=pytest.mark.exhaustive) for i in range(1, 7)]
 SMALL = pytest.param("a0", marks=pytest.mark.slow)
 FORGED = "import minispec.grading.cells as cells\ncells.require = lambda *a: None\n"
 LIMIT_S = 590
