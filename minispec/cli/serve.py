@@ -61,7 +61,7 @@ _MIN_KEY = 16
     type=Memory(),
     default=None,
     show_default="enough for whole contexts",
-    help="Memory for the target's keys and values, such as 64MB.",
+    help="Memory for the target's keys and values, such as 64MB; drafts get as many slots in memory of their own.",
 )
 @option("--max-requests", type=click.IntRange(1), default=16, help="Texts to decode at the same time.")
 @option(
