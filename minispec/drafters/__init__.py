@@ -3,6 +3,7 @@
 from minispec.drafters.base import ChainDrafter, Drafter, MoreTokens
 from minispec.drafters.build import build_drafter, load_draft
 from minispec.drafters.cascade import CascadeDrafter
+from minispec.drafters.forced import ForcedDrafter
 from minispec.drafters.layerskip import LayerSkipDrafter
 from minispec.drafters.model import ModelDrafter
 from minispec.drafters.ngram import NgramDrafter
@@ -20,6 +21,7 @@ __all__ = [
     "ChainDrafter",
     "DraftSpec",
     "Drafter",
+    "ForcedDrafter",
     "LayerSkipDrafter",
     "ModelDrafter",
     "MoreTokens",

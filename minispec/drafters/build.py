@@ -7,9 +7,11 @@ from typing import cast
 
 from minispec.drafters.base import Drafter
 from minispec.drafters.cascade import CascadeDrafter
+from minispec.drafters.forced import ForcedDrafter
 from minispec.drafters.layerskip import LayerSkipDrafter
 from minispec.drafters.model import ModelDrafter
 from minispec.drafters.ngram import NgramDrafter
+from minispec.drafters.none import NoDrafter
 from minispec.drafters.plugins import build_plugin
 from minispec.drafters.selfdraft import SelfDrafter
 from minispec.drafters.spec import MODEL, DraftSpec, parse_draft, tree_shape
@@ -99,6 +101,7 @@ def _build(
         check_vocabularies(model, draft)
         return draft
 
+    inner: Drafter
     match spec.kind:
         case "ngram":
             return NgramDrafter(model.vocab_size, options["n"], options["min_n"])
@@ -113,10 +116,15 @@ def _build(
         case "synthetic":
             return SyntheticDrafter(Session(model), sampler, options["alpha"], options["cost"], coupled=coupled)
         case "cascade":
-            inner: Drafter = NgramDrafter(model.vocab_size, options["n"])
+            inner = NgramDrafter(model.vocab_size, options["n"])
             if options["by"] == "suffix":
                 inner = SuffixDrafter(model.vocab_size)
             return CascadeDrafter(Session(load_model(options["draft"])), sampler, inner, coupled=coupled)
+        case "forced":
+            inner = NoDrafter()
+            if options["draft"] != "none":
+                inner = _build(parse_draft(options["draft"] or DEFAULT_DRAFT), target, sampler, load, coupled=coupled)
+            return ForcedDrafter(inner, sampler, model.vocab_size)
         case "tree":
             shape = tree_shape(options)
             session = TreeSession(load_model(options["draft"]))

@@ -83,6 +83,7 @@ KINDS: Mapping[str, Mapping[str, tuple[Read, Any]]] = {
     "bigram": {"text": (str, ""), "k": (read_number, 1.0)},
     "synthetic": {"alpha": (read_number, 0.8), "cost": (read_number, None)},
     "cascade": {"draft": (str, None), "by": (expect_one_of("ngram", "suffix"), "ngram"), "n": (read_whole, 3)},
+    "forced": {"draft": (str, None)},
     "tree": {
         "draft": (str, None),
         "shape": (_shape, "4x2x1"),
@@ -104,6 +105,7 @@ EXAMPLES = {
     "bigram": "bigram:text=PATH",
     "synthetic": "synthetic:alpha=0.7,cost=0.05",
     "cascade": "cascade:by=ngram,n=3",
+    "forced": "forced:draft=ngram",
     "tree": "tree:shape=4x2x1",
     MODEL: "FOLDER:translate=true",
 }
@@ -169,6 +171,11 @@ def _check(spec: DraftSpec) -> None:
         TokenTable([0], 1, 1, options["k"])
     elif spec.kind == "synthetic":
         check_options(options["alpha"], options["cost"])
+    elif spec.kind == "forced":
+        if options["draft"] is not None and parse_draft(options["draft"]).is_tree:
+            raise OptionError(
+                f"forced: draft is {quote(options['draft'])}; it must be a chain. Try {EXAMPLES['forced']}"
+            )
     elif spec.kind == "tree":
         tree_shape(options)
 

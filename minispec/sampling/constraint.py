@@ -77,6 +77,15 @@ class Constraint:
         bits = np.frombuffer(self._matcher.compute_bitmask(), np.uint8)
         return np.unpackbits(bits, count=self._vocab_size, bitorder="little").astype(np.bool_)
 
+    def find_forced(self, generated: Sequence[int]) -> list[int]:
+        """Return the tokens of the text that must come next, as the tokenizer cuts it; none where there is a choice.
+
+        Other tokens may spell the same text, so that a mask may allow more than the first of these.
+        """
+        if not self._walk(list(generated)):
+            return []
+        return [int(token) for token in self._matcher.compute_ff_tokens()]
+
     def _walk(self, tokens: list[int]) -> bool:
         """Bring the matcher to the state after ``tokens``; return whether there is one."""
         shared = 0

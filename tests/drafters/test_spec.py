@@ -81,6 +81,7 @@ def test_anything_else_is_a_model(text, name, translate):
         ("synthetic:alpha=", "alpha is ''", "alpha=0.7"),
         ("cascade:by=tree", "by is 'tree'", "cascade:by=ngram"),
         ("cascade:n=0", "n is 0", "ngram:n=3"),
+        ("forced:draft=tree", "draft is 'tree'", "forced:draft=ngram"),
         ("tree:shape=4x", "shape is '4x'", "tree:shape=4x2x1"),
         ("tree:shape=4x0", "shape is '4x0'", "tree:shape=4x2x1"),
         ("tree:shape=999x999", "1024 nodes or more", "tree:shape=4x2x1"),
@@ -155,6 +156,9 @@ CASES = [
     ("synthetic:alpha=0.5", "SyntheticDrafter"),
     ("cascade", "CascadeDrafter"),
     ("cascade:by=suffix,draft=x", "CascadeDrafter"),
+    ("forced", "ForcedDrafter"),
+    ("forced:draft=none", "ForcedDrafter"),
+    ("forced:draft=suffix", "ForcedDrafter"),
     ("some/folder", "ModelDrafter"),
 ]
 

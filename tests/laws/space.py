@@ -111,6 +111,7 @@ DRAFTS = {
     "synthetic": "synthetic:alpha=0.6",
     "cascade of n-gram": "cascade:draft=table,n=2",
     "cascade of suffix": "cascade:draft=table,by=suffix",
+    "forced": "forced:draft=table",
     "translated": "foreign:translate=true",
     "layer skip": "layerskip:k=1",
     "self in int8": "self:dtype=int8",

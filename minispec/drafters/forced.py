@@ -1,0 +1,62 @@
+"""What a constraint leaves no choice about is drafted for nothing; elsewhere another drafter proposes.
+
+A JSON schema dictates names, quotes and brackets. The constraint library knows the characters that must come next, and
+cuts them into tokens as the tokenizer would. Engines that *append* them (the jump-forward decoding of SGLang, Zheng et
+al. 2024) skip the model, and change the distribution wherever the model would have cut the same characters in another
+way. Here they are a draft like any other: the target verifies them, and the tokens stay distributed as its own.
+
+Deterministic where it speaks itself: rows are one-hot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from minispec.drafters.base import Drafter, MoreTokens
+from minispec.drafters.copying import copy_draft
+from minispec.model.asks import Asks, ask_for
+from minispec.model.session import Session
+from minispec.noise import Coins
+from minispec.records import Draft
+from minispec.sampling import Sampler
+
+
+class ForcedDrafter:
+    """Proposes the tokens that must come next, or lets another drafter propose where there is a choice.
+
+    Parameters
+    ----------
+    inner : Drafter
+        The other one. It learns of tokens that it did not propose when it is next asked.
+    sampler : Sampler
+        Has the constraint; without one, every draft is the inner drafter's.
+    vocab_size : int
+        V.
+    """
+
+    def __init__(self, inner: Drafter, sampler: Sampler, vocab_size: int) -> None:
+        self.inner = inner
+        self._sampler = sampler
+        self._vocab_size = vocab_size
+
+    @property
+    def session(self) -> Session | None:
+        """The inner drafter's session, if it has one: whoever shares out memory asks for it."""
+        return getattr(self.inner, "session", None)
+
+    def prefill(self, tokens: Sequence[int]) -> Asks[None]:
+        """Let the inner drafter take the prompt in."""
+        yield from ask_for(self.inner.prefill(tokens))
+
+    def propose(self, tokens: Sequence[int], gamma: int, coins: Coins, more: MoreTokens) -> Asks[Draft]:
+        """Draft what is forced, and nothing behind it; or what the inner drafter drafts."""
+        constraint = self._sampler.constraint
+        if constraint is not None:
+            forced = constraint.find_forced(tokens[self._sampler.num_prompt_tokens :])
+            if forced:
+                return copy_draft(forced[:gamma], self._vocab_size, more)
+        return (yield from ask_for(self.inner.propose(tokens, gamma, coins, more)))
+
+    def rollback(self, length: int) -> None:
+        """Set the inner drafter back."""
+        self.inner.rollback(length)
