@@ -1,9 +1,9 @@
 """What a constraint leaves no choice about is drafted for nothing; elsewhere another drafter proposes.
 
-A JSON schema dictates names, quotes and brackets. The constraint library knows the characters that must come next, and
-cuts them into tokens as the tokenizer would. Engines that *append* them (the jump-forward decoding of SGLang, Zheng et
-al. 2024) skip the model, and change the distribution wherever the model would have cut the same characters in another
-way. Here they are a draft like any other: the target verifies them, and the tokens stay distributed as its own.
+A JSON schema dictates names, quotes and brackets. The constraint library knows the tokens that must come next, and its
+masks leave the target no other choice: so they are accepted, whatever the target thinks of them. Engines append them
+without asking (the jump-forward decoding of SGLang, Zheng et al. 2024). Here they are a draft like any other, and the
+loop has no second way to lengthen a text.
 
 Deterministic where it speaks itself: rows are one-hot.
 """

@@ -1,5 +1,8 @@
 """Only text of a given form: a regular expression or a JSON schema, turned into token masks by ``llguidance``.
 
+A mask allows the tokens that some text of the form goes on with. Where all texts go on alike, the library allows a
+single token, the first of the usual cut of what they share (:meth:`Constraint.find_forced`).
+
 The mask of a position is a function of the tokens generated before it, drafted ones included. The library's matcher
 walks one sequence. So each call sets it back to what the prefix shares with the last one, and feeds it the rest; no
 answer depends on earlier questions.
@@ -80,7 +83,8 @@ class Constraint:
     def find_forced(self, generated: Sequence[int]) -> list[int]:
         """Return the tokens of the text that must come next, as the tokenizer cuts it; none where there is a choice.
 
-        Other tokens may spell the same text, so that a mask may allow more than the first of these.
+        A mask allows the first of these and nothing else. A last token that may be the beginning of a longer one is left
+        open.
         """
         if not self._walk(list(generated)):
             return []

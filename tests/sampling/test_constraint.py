@@ -1,4 +1,4 @@
-"""Constraints: a mask allows a token iff some text of the pattern goes on that way."""
+"""Constraints: a mask allows a token iff some text goes on that way; what is dictated has one cut: test_forced.py."""
 
 from __future__ import annotations
 
