@@ -83,8 +83,7 @@ class Constraint:
     def find_forced(self, generated: Sequence[int]) -> list[int]:
         """Return the tokens of the text that must come next, as the tokenizer cuts it; none where there is a choice.
 
-        A mask allows the first of these and nothing else. A last token that may be the beginning of a longer one is left
-        open.
+        A mask allows the first of these and nothing else. A last token that may begin a longer one is left open.
         """
         if not self._walk(list(generated)):
             return []
