@@ -174,10 +174,10 @@ def compatible(case: Case) -> bool:
 CASES = product(AXES, compatible)
 COVERING = covering(CASES, 2)
 
-VARIANTS = frozenset({"1", "3", "temperature", "unigram", "cascade of suffix", "budget"})
+VARIANTS = frozenset({"1", "3", "temperature", "unigram", "cascade of suffix", "forced", "budget"})
 """Levels that another one contains: in the covering array like all others, but not in the full product. (Three drafts
 are two where three tokens are left, one of them the target's; the heuristic begins with one; texts without an
-end-of-text token run into the budget here as well.)"""
+end-of-text token run into the budget here as well; this form forces nothing, ``test_forced.py`` has one that does.)"""
 FULL_PRODUCT = [case for case in CASES if VARIANTS.isdisjoint(case.values())]
 
 
