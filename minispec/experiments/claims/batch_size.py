@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from minispec.analysis.timer import interleave
-from minispec.experiments.batches import CONTEXT, PAIR, UNMEASURED, Group, make_groups, on_card, time_groups, together
+from minispec.experiments.batches import CONTEXT, PAIR, Group, make_groups, on_card, time_groups, together
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Scale, Setting, table
 from minispec.experiments.instruments import DRAFT, TARGET, model
 from minispec.experiments.verdicts import Finding, Interval, inside, tally
@@ -60,7 +60,7 @@ def _last(batches: Sequence[int], curve: Sequence[float]) -> str:
 
 def conclude(figures: Figures) -> Conclusion:
     """Each claimed range judges the interval here and each card's prediction; the tally is the verdict."""
-    measured = figures.get("measured", {})
+    measured = figures["measured"]
     answers = [inside(measured[str(b)]["speedup"], low, high) for b, low, high in CLAIMED if str(b) in measured]
     answers += [
         low <= curve[PREDICTED.index(batch)] <= high
@@ -69,16 +69,8 @@ def conclude(figures: Figures) -> Conclusion:
     ]
     rows = [(name, *(f"{value:.2f}" for value in curve)) for name, curve in figures["predicted"].items()]
     last = {card: _last(PREDICTED, curve) for card, curve in figures["predicted"].items()}
-    found = "Predictions only." + UNMEASURED
-    if measured:
-        last |= {"this machine": _last(list(measured), [each["speedup"][0] for each in measured.values()])}
-        found = (
-            "Goodput of texts decoded together by the engine, greedy, bundled pair, groups of texts as clusters; the "
-            f"draft length is the best of {', '.join(map(str, GAMMAS))} on a group that was not timed:"
-            + table(
-                ("batch", "γ", "times as fast"), [(b, f["gamma"], Interval(*f["speedup"])) for b, f in measured.items()]
-            )
-        )
+    last["this machine"] = _last(list(measured), [each["speedup"][0] for each in measured.values()])
+    timed = [(batch, each["gamma"], Interval(*each["speedup"])) for batch, each in measured.items()]
     return Conclusion(
         "Verification is free while batch × (γ + 1) rows stay below the ridge, the rows at which arithmetic takes as "
         "long as reading the weights. No batch size as such is a threshold: the ridge is a property of the machine "
@@ -86,7 +78,9 @@ def conclude(figures: Figures) -> Conclusion:
         f"{figures['cost_ratio']:.3f} at batch 1), α = {ALPHA}, γ = {GAMMA}, contexts of {CONTEXT} tokens, float16, at "
         "the ceilings of each card's data sheet and as many of them as it takes:"
         + table(("machine", *(f"batch {b}" for b in PREDICTED)), rows),
-        found,
+        "Goodput of texts decoded together by the engine, greedy, bundled pair, groups of texts as clusters; the draft "
+        f"length is the best of {', '.join(map(str, GAMMAS))} on a group that was not timed:"
+        + table(("batch", "γ", "times as fast"), timed),
         Finding(
             tally(answers),
             "It depends on the machine. Last batch of the sweep at which drafts still pay: "
@@ -99,14 +93,15 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw the predictions, and what was measured."""
-    measured = figures.get("measured", {})
-    speedups = [each["speedup"] for each in measured.values()]
-    here = (with_errors("this machine, measured", [int(batch) for batch in measured], speedups),) if measured else ()
+    batches, speedups = zip(
+        *((int(batch), each["speedup"]) for batch, each in figures["measured"].items()), strict=True
+    )
+    here = with_errors("this machine, measured", batches, speedups)
     return Chart(
         f"Speedup by batch (cards: predicted, α {ALPHA}, γ {GAMMA})",
         "sequences decoded together",
         "plain / speculative",
-        (*(Curve(name, PREDICTED, curve, look="dashed") for name, curve in figures["predicted"].items()), *here),
+        (*(Curve(name, PREDICTED, curve, look="dashed") for name, curve in figures["predicted"].items()), here),
         lines=(("plain", 1.0),),
         log_x=True,
     )

@@ -8,7 +8,6 @@ from itertools import product
 
 from minispec.experiments.batches import (
     PAIR,
-    UNMEASURED,
     Group,
     make_groups,
     on_card,
@@ -86,28 +85,20 @@ def conclude(figures: Figures) -> Conclusion:
     whether; the tally is the verdict.
     """
     found = figures["over_none"]
-    order = figures.get("order", {f"{name} over fusion": each for name, each in figures.get("over_fusion", {}).items()})
+    order, card = figures["order"], figures["on_card"]
     singles = [name for name in SINGLE if name in found]
     alone = math.prod(found[name][0] for name in singles)
     every = found[" + ".join(singles)][0]
+    rows = [(name, Interval(*f), f"{card[name]:.1f}" if name in card else "") for name, f in found.items()]
     told = (
         "Greedy decoding of texts of each kind against plain float32 on the plain compiled backend (`numba`, one "
         "loop nest an operation); “fusion” is the `panel` backend, which fuses norms, products and attention, but "
         "also tiles the products, so that its gain is not that of fusion alone, and has the only fast kernels for "
-        "int8, so that “int8” without it is not what int8 can do."
+        f"int8, so that “int8” without it is not what int8 can do. “batch” decodes {figures['batch']} texts together; "
+        "without it the same ones are decoded one by one. Beside, where it needs no kernels: a "
+        f"{PAIR[0]} with a draft of {PAIR[1]} on {CARD} by its data sheet, float16 or int8, batch {BATCH}, "
+        f"α = {ALPHA}, γ = {GAMMA}." + table(("techniques", "times as fast", CARD), rows)
     )
-    card = figures.get("on_card")
-    if card is None:
-        told += table(("techniques", "times as fast"), [(name, Interval(*figure)) for name, figure in found.items()])
-        told += UNMEASURED
-    else:
-        told += (
-            f" “batch” decodes {figures['batch']} texts together; without it the same ones are decoded one by one. "
-            f"Beside, where it needs no kernels: a {PAIR[0]} with a draft of {PAIR[1]} on {CARD} by its data sheet, "
-            f"float16 or int8, batch {BATCH}, α = {ALPHA}, γ = {GAMMA}."
-        )
-        rows = [(name, Interval(*f), f"{card[name]:.1f}" if name in card else "") for name, f in found.items()]
-        told += table(("techniques", "times as fast", CARD), rows)
     return Conclusion(
         "Gains multiply only where they save different things. Speculation saves reads of the weights per token, int8 "
         "bytes per read, fusion launches and traffic of activations, batching reads per sequence: the first and the "

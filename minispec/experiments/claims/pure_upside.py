@@ -8,7 +8,7 @@ from minispec.analysis.roofline.batch import over_batches
 from minispec.analysis.roofline.counts import Storage
 from minispec.analysis.roofline.profiles import get_profile
 from minispec.analysis.roofline.shapes import get_shape
-from minispec.experiments.batches import UNMEASURED, Group, make_groups, time_groups, together
+from minispec.experiments.batches import Group, make_groups, time_groups, together
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Scale, Setting, table
 from minispec.experiments.instruments import CODE_DRAFT, DRAFT, SMALL_DRAFT, model
 from minispec.experiments.instruments import TARGET as HERE
@@ -58,7 +58,7 @@ def measure_batch(batch: int, scale: Scale) -> dict[str, Interval]:
 
 def conclude(figures: Figures) -> Conclusion:
     """Each draft and batch, predicted and timed here, says whether speculation gains; the tally is the verdict."""
-    measured = figures.get("measured", {})
+    measured = figures["measured"]
     answers = [value > 1.0 for f in figures["cases"] for value in f["speedups"]]
     answers += [above(figure, 1.0) for each in measured.values() for figure in each]
     columns = [f"batch {b}" for b in BATCHES]
@@ -67,11 +67,8 @@ def conclude(figures: Figures) -> Conclusion:
         for f in figures["cases"]
     ]
     told = f"Predicted, {TARGET} on {CARD}, γ = {GAMMA}:" + table(("draft", "c", "α", *columns), rows)
-    if measured:
-        told += f"\n\nTimed here, {HERE}, texts of all kinds, groups of texts as clusters, greedy, γ = {GAMMA}:"
-        told += table(("draft", *columns), [(name, *(Interval(*f) for f in each)) for name, each in measured.items()])
-    else:
-        told += UNMEASURED
+    told += f"\n\nTimed here, {HERE}, texts of all kinds, groups of texts as clusters, greedy, γ = {GAMMA}:"
+    told += table(("draft", *columns), [(name, *(Interval(*f) for f in each)) for name, each in measured.items()])
     return Conclusion(
         "At small batches verification is free, and what is left is τ/(1 + γc): more than 1 only if accepted / "
         "drafted is above c. Free arithmetic does not make the draft's reads free, and on a small machine a batch of "
@@ -95,7 +92,7 @@ def chart(figures: Figures) -> Chart:
                 Curve(f"{f['draft']}, α = {f['alpha']}", BATCHES, f["speedups"], look="dashed")
                 for f in figures["cases"]
             ),
-            *(with_errors(f"{name}, here", BATCHES, each) for name, each in figures.get("measured", {}).items()),
+            *(with_errors(f"{name}, here", BATCHES, each) for name, each in figures["measured"].items()),
         ),
         lines=(("plain", 1.0),),
     )
