@@ -21,7 +21,7 @@ TODO, WRONG, RIGHT = "todo", "wrong", "right"
 def normalise(answer: Any) -> Any:
     """Return a prediction as it was meant, however it was typed.
 
-    >>> normalised(" No. "), normalised("70%"), normalised("0.7"), normalised("(10, 128)")
+    >>> normalise(" No. "), normalise("70%"), normalise("0.7"), normalise("(10, 128)")
     ('no', 0.7, 0.7, (10, 128))
     """
     if not isinstance(answer, str):

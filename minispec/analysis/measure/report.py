@@ -83,9 +83,9 @@ def format_figure(figure: Figure, form: str = "{:.2f}", factor: float = 1.0) -> 
 
     Examples
     --------
-    >>> shown(Figure(1.5, 1.25, 1.75), "{:.2f}x")
+    >>> format_figure(Figure(1.5, 1.25, 1.75), "{:.2f}x")
     '1.50x [1.25, 1.75]'
-    >>> shown(Figure(None))
+    >>> format_figure(Figure(None))
     '–'
     """
     if figure.value is None:
