@@ -151,6 +151,12 @@ def test_a_sample_of_the_catalogue_fails_its_check(name):
         assert one.fails in failing(name, one.source, only=one.fails), one.name
 
 
+def test_decoding_without_the_cache_costs_points_and_a_slow_cache_costs_them_once():
+    catalogue = {one.name: one.source for one in overlays("a1", "mutants")}
+    assert list(failing("a1", catalogue["generate_without_cache"])) == ["a1.q7.cost"]
+    assert "a1.q7.cost" not in failing("a1", catalogue["cache_recomputed"])
+
+
 def published(name: str) -> tuple[int, ...]:
     """Return the row of the instructor guide's table."""
     page = (REPOSITORY / "docs" / "instructor-guide.md").read_text(encoding="utf-8")
