@@ -19,7 +19,7 @@ from minispec.grading.manifest import Assignment
 from minispec.grading.observe import FATAL, Failed, Observation, difference, observe, observe_all
 from minispec.grading.subject import LocalSubject, Subject
 
-_ALIKE = 0.6
+_ALIKE = 2 / 3
 """Share of telling cases on which a mistake must agree to be named as likely."""
 _MAX_EXAMPLES, _MAX_REQUESTS = 150, 8_000
 
