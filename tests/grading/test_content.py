@@ -157,6 +157,28 @@ def test_decoding_without_the_cache_costs_points_and_a_slow_cache_costs_them_onc
     assert "a1.q7.cost" not in failing("a1", catalogue["cache_recomputed"])
 
 
+ESTIMATE = """
+def estimate(drafted, accepted):
+    judged = sum(min(a + 1, d) for d, a in zip(drafted, accepted))
+    shares = [a / d for d, a in zip(drafted, accepted) if d]
+    return ({rate} if shares else None), (sum(accepted) / judged if judged else None)
+"""
+
+
+@pytest.mark.parametrize(
+    ("rate", "name"),
+    [
+        ("sum(shares) / len(shares)", "estimate_mean_of_steps"),
+        ("(sum(accepted) + len(accepted)) / sum(drafted)", "estimate_counts_the_bonus"),
+        ("sum(accepted) ** 2 / sum(drafted)", ""),
+    ],
+)
+def test_a_mistake_is_known_by_the_one_figure_it_is_in(rate, name):
+    """The catalogue's have it in both figures. What is wrong in another way stays without a name."""
+    source = load_assignment("a3").solution + ESTIMATE.replace("{rate}", rate)
+    assert named("a3", source, only="a3.q3.estimate") == {"a3.q3.estimate": name}
+
+
 def published(name: str) -> tuple[int, ...]:
     """Return the row of the instructor guide's table."""
     page = (REPOSITORY / "docs" / "instructor-guide.md").read_text(encoding="utf-8")
