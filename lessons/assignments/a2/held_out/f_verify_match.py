@@ -1,7 +1,7 @@
 """Accepts where a token drawn from p equals the draft."""
 
 FAILS = "a2.q4.one"
-MISTAKE = "verify_by_matching"
+MISTAKE = "verify_by_p"
 
 
 def verify(draft_tokens, draft_probs, target_probs, noise):
