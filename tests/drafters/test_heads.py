@@ -212,7 +212,7 @@ def expect(kind: str, folder: str, tokens, drafted) -> list[np.ndarray]:
         return softmax(head.norm(output, "ln_f") @ head.w["lm_head.weight"].T, config["words"])
 
     if kind == "block":
-        x = head.w["places.weight"].copy()
+        x = head.w["place.weight"].copy()
         x[0] += head.linear(embedded[tokens[-1]], "token")
         everything = np.ones((len(x), len(states) + len(x)), bool)
         for i in range(depth):

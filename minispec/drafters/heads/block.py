@@ -47,7 +47,7 @@ class BlockDrafter(ParallelDrafter):
         self._target, self._model, self._config = target, model, config
         self._backend = head.backend
         self._norm, self._fuse, self._token = head.norm("norm"), head.matrix("fuse"), head.matrix("token")
-        self._places = head.array("places.weight")
+        self._places = head.array("place.weight")
         self._blocks = tuple(head.block(i) for i in range(config.num_layers))
         self._ln_f, self._lm_head = head.norm("ln_f"), head.rows("lm_head")
         size, capacity = config.width // config.num_heads, model.n_positions + config.length

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -189,9 +189,15 @@ def compute_fingerprint(model: GPT2) -> str:
 
     They are kept in float32 in every number format, so that a target has one fingerprint whatever format it runs in.
     """
+    weights = model.weights
+    return hash_arrays(model.backend.fetch(array) for array in (weights.ln_f.weight, weights.ln_f.bias, weights.wpe))
+
+
+def hash_arrays(arrays: Iterable[Array]) -> str:
+    """Return a SHA-256 over arrays, in float32."""
     digest = hashlib.sha256()
-    for array in (model.weights.ln_f.weight, model.weights.ln_f.bias, model.weights.wpe):
-        digest.update(np.ascontiguousarray(model.backend.fetch(array), np.float32).tobytes())
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array, np.float32).tobytes())
     return digest.hexdigest()
 
 
@@ -217,7 +223,7 @@ def expected_shapes(config: HeadConfig, target: GPT2) -> Iterator[tuple[str, tup
         yield from norm("norm_state", config.width)
         yield from matrix("state", config.width, config.width)
     else:
-        yield "places.weight", (config.length, config.width)
+        yield "place.weight", (config.length, config.width)
     for i in range(config.num_layers):
         yield from expected_in_block(i, config.width, config.inner)
     yield from norm("ln_f", config.width)
