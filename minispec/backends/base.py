@@ -17,23 +17,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.backends.parts import MLP, Array, Attention, Block, Cache, Features, Feed, Index, Linear, Norm, take_slots
+from minispec.backends.parts import MLP, Array, Attention, Block, Cache, Feed, Index, Linear, Norm, take_slots
 from minispec.backends.whole import Whole
 
-__all__ = [
-    "MLP",
-    "Array",
-    "Attention",
-    "Backend",
-    "Block",
-    "Cache",
-    "Features",
-    "Feed",
-    "Index",
-    "Linear",
-    "Norm",
-    "NumpyBackend",
-]
+__all__ = ["MLP", "Array", "Attention", "Backend", "Block", "Cache", "Feed", "Index", "Linear", "Norm", "NumpyBackend"]
 
 _SQRT_2_OVER_PI = math.sqrt(2.0 / math.pi)
 

@@ -21,13 +21,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.backends.base import Array, Backend, Features, Feed, Index, NumpyBackend
+from minispec.backends.base import Array, Backend, Feed, Index, NumpyBackend
 from minispec.errors import InvariantError
+from minispec.model.features import FeatureKeeper
 
 _ONE_PAGE = np.zeros(1, np.int64)
 
 
-class KVCache:
+class KVCache(FeatureKeeper):
     """Keys and values of every layer for one text.
 
     Parameters
@@ -48,8 +49,6 @@ class KVCache:
         Slots in use, per layer: a self-draft's first layers may run ahead of the rest, and none falls behind it.
     recordings : dict
         The backend's own notes about forwards over this cache.
-    features : Features
-        Hidden states of the same tokens, once somebody reads them: see :meth:`keep_features`.
     """
 
     def __init__(
@@ -68,32 +67,6 @@ class KVCache:
         self.values: Array = self._backend.zeros(shape, dtype)
         self.recordings: dict[Any, Any] = {}
         self.lengths = [0] * n_layer
-        self._features = Features.none()
-
-    @property
-    def features(self) -> Features:
-        """Hidden states that forwards leave here, in the slots of their tokens."""
-        return self._features
-
-    def keep_features(self, layers: Sequence[int]) -> None:
-        """Keep the residual stream after these layers (from 1 on) of every token that is fed from now on."""
-        self._features = add_layers(self._features, layers, self.keys)
-
-    def read_features(self, layers: Sequence[int], first: int, last: int) -> Array:
-        """Return what was kept after some layers, side by side: (last - first, F * C), for slots ``first`` to ``last``.
-
-        Raises
-        ------
-        InvariantError
-            If a slot is not filled, or a layer's output is not kept.
-        """
-        kept = self.features
-        if not 0 <= first <= last <= self.length or not set(layers) <= set(kept.layers.tolist()):
-            raise InvariantError(f"no features of layers {list(layers)} for slots {first} to {last} of {self.length}")
-        slots, size = np.arange(first, last), self.keys.shape[2]
-        pages = self.pages[slots // size]
-        rows = [kept.states[i, pages, slots % size] for i in np.searchsorted(kept.layers, layers)]
-        return np.concatenate(rows, axis=1)
 
     @property
     def capacity(self) -> int:
@@ -211,13 +184,9 @@ class KVCache:
             raise InvariantError(f"cannot keep slots {kept.tolist()} of {self.length}")
         moved = np.flatnonzero(kept != np.arange(len(kept)))  # the others lie where they belong
         sources, targets = (self._number(slots) for slots in (kept[moved], moved))
-        for array in self._arrays():
+        for array in self.arrays():
             self._backend.move(array, sources, targets)
         self.lengths = [len(kept)] * len(self.lengths)
-
-    def _arrays(self) -> list[Array]:
-        """Return what is kept of every slot, each with the slots of all pages as its second and third axis."""
-        return [self.keys, self.values, *([self.features.states] if len(self.features.layers) else [])]
 
     def _number(self, slots: Index) -> Index:
         """Return the numbers of the text's slots among all slots of the memory."""
@@ -228,21 +197,3 @@ class KVCache:
     def _ready(self, first: int, last: int) -> Index:
         """Return the pages, ready to be written from slot ``first`` to before slot ``last``."""
         return self.pages
-
-
-def add_layers(features: Features, layers: Sequence[int], keys: Array) -> Features:
-    """Return features that have room for more layers beside the keys of a cache, (L, B, S, H, D); what is there stays.
-
-    Raises
-    ------
-    InvariantError
-        If there is no such layer.
-    """
-    depth, num_pages, size, num_heads, head_size = keys.shape
-    wanted = sorted({*features.layers.tolist(), *layers})
-    if wanted and not (wanted[0] >= 1 and wanted[-1] <= depth):
-        raise InvariantError(f"cannot keep the output of layers {list(layers)} of {depth}")
-    states = np.zeros((len(wanted), num_pages, size, num_heads * head_size), np.float32)
-    for layer, kept in zip(features.layers, features.states, strict=True):
-        states[wanted.index(layer)] = kept
-    return Features(np.asarray(wanted, np.int64), states)

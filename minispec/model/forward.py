@@ -31,15 +31,10 @@ def forward(weights: Weights, config: GPT2Config, backend: Backend, feed: Feed, 
 
 def compute(weights: Weights, config: GPT2Config, backend: Backend, cache: Cache, feed: Feed) -> Array:
     """Return the logits of a forward; keys and values of its tokens are in the cache then."""
-    run_layers = find_layers(backend, weights.h)
+    run_layers = backend.layers if backend.fuses(weights.h) else functools.partial(layers, backend)
     x = backend.embed(weights.wte, weights.wpe, feed.tokens, feed.positions)  # (T, C)
     x = run_layers(x, weights.h, cache, feed, config.attention_scale, config.activation_function)  # (T, C)
     return backend.linear(x[len(x) - feed.num_logits :], weights.lm_head, norm=weights.ln_f)  # (num_logits, V)
-
-
-def find_layers(backend: Backend, blocks: Sequence[Block]) -> Callable[..., Array]:
-    """Return what runs a stack of layers: the backend in one call if it fuses them, :func:`layers` otherwise."""
-    return backend.layers if backend.fuses(blocks) else functools.partial(layers, backend)
 
 
 def layers(

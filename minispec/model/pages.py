@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from minispec.backends.base import Array, Backend, Features
+from minispec.backends.base import Array, Backend
+from minispec.backends.parts import Features
 from minispec.errors import InvariantError
-from minispec.model.cache import add_layers
+from minispec.model.features import add_layers
 
 PAGE_SIZE = 16
 """Slots per page: a text wastes 7.5 slots on average, and its table is short."""

@@ -36,14 +36,14 @@ def expected_shapes(config: GPT2Config) -> Iterator[tuple[str, tuple[int, ...]]]
     yield "wte.weight", (config.vocab_size, width)
     yield "wpe.weight", (config.n_positions, width)
     for i in range(config.n_layer):
-        yield from expected_in_block(i, width, inner)
+        yield from block_shapes(i, width, inner)
     yield "ln_f.weight", (width,)
     yield "ln_f.bias", (width,)
     if not config.tie_word_embeddings:
         yield "lm_head.weight", (config.vocab_size, width)
 
 
-def expected_in_block(i: int, width: int, inner: int) -> Iterator[tuple[str, tuple[int, ...]]]:
+def block_shapes(i: int, width: int, inner: int) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Yield the same for layer ``i`` of a model of width C and an MLP of width ``inner``."""
     for norm in ("ln_1", "ln_2"):
         yield f"h.{i}.{norm}.weight", (width,)

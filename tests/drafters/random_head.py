@@ -10,7 +10,7 @@ import numpy as np
 from safetensors.numpy import save_file
 
 from minispec.drafters.heads import HeadConfig, compute_fingerprint
-from minispec.drafters.heads.folder import expected_shapes
+from minispec.drafters.heads.config import expected_shapes
 from minispec.model import GPT2
 
 SIZES = {"width": 8, "num_heads": 2, "inner": 12, "num_layers": 2}

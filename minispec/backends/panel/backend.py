@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from minispec.backends import formats, threads
 from minispec.backends.arrays import allocate_aligned, allocate_weights
-from minispec.backends.base import MLP, Array, Attention, Backend, Block, Cache, Features, Feed, Index, Linear, Norm
+from minispec.backends.base import MLP, Array, Attention, Backend, Block, Cache, Feed, Index, Linear, Norm
 from minispec.backends.panel import attention, elements, products, stack
 from minispec.backends.panel.emit import PANEL
 from minispec.backends.panel.isa import ISA
 from minispec.backends.panel.layout import Layout
-from minispec.backends.parts import Tensor
+from minispec.backends.parts import Features, Tensor
 
 _SHORT_FORWARD = 4_000_000  # multiply-adds: a draft of 1.6M parameters decoding, or catching up by a second token
 _NONE_1D = np.zeros(0, np.float32)

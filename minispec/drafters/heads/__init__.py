@@ -5,8 +5,9 @@ all places in one pass. Each is a file; ``folder`` reads what training has writt
 """
 
 from minispec.drafters.heads.block import BlockDrafter
+from minispec.drafters.heads.config import HeadConfig
 from minispec.drafters.heads.eagle import EagleDrafter
-from minispec.drafters.heads.folder import Head, HeadConfig, compute_fingerprint, hash_arrays, load_head
+from minispec.drafters.heads.folder import Head, compute_fingerprint, hash_arrays, load_head
 from minispec.drafters.heads.medusa import MedusaDrafter
 
 __all__ = [

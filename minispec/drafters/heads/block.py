@@ -19,10 +19,8 @@ from typing import cast
 import numpy as np
 
 from minispec.backends.base import Array
-from minispec.drafters.heads.folder import Head, widen
+from minispec.drafters.heads.folder import Head
 from minispec.drafters.heads.parallel import ParallelDrafter
-from minispec.model.cache import KVCache
-from minispec.model.forward import find_layers
 from minispec.model.gpt2 import GPT2
 from minispec.model.session import PREFILL_CHUNK, Session
 from minispec.sampling.sampler import Params
@@ -45,14 +43,10 @@ class BlockDrafter(ParallelDrafter):
         model, config = cast("GPT2", target.model), head.config
         super().__init__(params, model.vocab_size, model.n_positions, config.length, coupled=coupled)
         self._target, self._model, self._config = target, model, config
-        self._backend = head.backend
+        self._backend, self._head = head.backend, head
         self._norm, self._fuse, self._token = head.norm("norm"), head.matrix("fuse"), head.matrix("token")
         self._places = head.array("place.weight")
-        self._blocks = tuple(head.block(i) for i in range(config.num_layers))
-        self._ln_f, self._lm_head = head.norm("ln_f"), head.rows("lm_head")
-        size, capacity = config.width // config.num_heads, model.n_positions + config.length
-        self._scale = size**-0.5
-        self._cache = KVCache(config.num_layers, config.num_heads, size, capacity, backend=self._backend)
+        self._cache = head.new_cache(model.n_positions + config.length)
         target.cache.keep_features(config.layers)
 
     def prefill(self, tokens: Sequence[int]) -> None:
@@ -70,10 +64,7 @@ class BlockDrafter(ParallelDrafter):
         x = self._places.copy()
         x[:1] = self._backend.linear(pending, self._token, residual=x[:1])
         feed = self._cache.feed([0] * count, visible=np.ones((count, known + count), np.bool_))
-        run_layers = find_layers(self._backend, self._blocks)
-        x = run_layers(x, self._blocks, self._cache, feed, lambda layer: self._scale, "gelu_new")
-        logits = self._backend.linear(x[:num_places], self._lm_head, norm=self._ln_f)
-        return widen(logits, self._config, self._model.vocab_size)
+        return self._head.score(self._head.run_layers(x, self._cache, feed)[:num_places])
 
     def rollback(self, length: int) -> None:
         """Keep what was taken in of the first ``length`` tokens."""
@@ -87,6 +78,6 @@ class BlockDrafter(ParallelDrafter):
             features = self._target.cache.read_features(self._config.layers, first, end)
             states = self._backend.linear(features, self._fuse, norm=self._norm)  # (T, d)
             feed = self._cache.feed([0] * (end - first))
-            for i, block in enumerate(self._blocks):
+            for i, block in enumerate(self._head.blocks):
                 self._backend.project(states, block.attn.c_attn, block.ln_1, self._cache, i, feed)
             self._cache.extend(feed)

@@ -21,10 +21,8 @@ from typing import cast
 
 from minispec.backends.base import Array
 from minispec.drafters.base import ChainDrafter, MoreTokens
-from minispec.drafters.heads.folder import Head, widen
+from minispec.drafters.heads.folder import Head
 from minispec.model.asks import Asks
-from minispec.model.cache import KVCache
-from minispec.model.forward import find_layers
 from minispec.model.gpt2 import GPT2
 from minispec.model.session import PREFILL_CHUNK, Session
 from minispec.noise import Coins
@@ -49,14 +47,10 @@ class EagleDrafter(ChainDrafter):
         model, config = cast("GPT2", target.model), head.config
         super().__init__(params, model.vocab_size, model.n_positions, coupled=coupled)
         self._target, self._model, self._config = target, model, config
-        self._backend = head.backend
+        self._backend, self._head = head.backend, head
         self._norm, self._fuse, self._token = head.norm("norm"), head.matrix("fuse"), head.matrix("token")
         self._norm_state, self._from_state = head.norm("norm_state"), head.matrix("state")
-        self._blocks = tuple(head.block(i) for i in range(config.num_layers))
-        self._ln_f, self._lm_head = head.norm("ln_f"), head.rows("lm_head")
-        size = config.width // config.num_heads
-        self._scale = size**-0.5
-        self._cache = KVCache(config.num_layers, config.num_heads, size, model.n_positions, backend=self._backend)
+        self._cache = head.new_cache(model.n_positions)
         self._num_true = 0  # rows fed with the target's own states
         target.cache.keep_features(config.layers)
 
@@ -76,8 +70,7 @@ class EagleDrafter(ChainDrafter):
             self._state = self._catch_up(prefix)
         else:
             self._state = self._feed(prefix[-1:], self._state)
-        logits = self._backend.linear(self._state, self._lm_head, norm=self._ln_f)
-        probs: Probs = self.sampler(widen(logits, self._config, self._model.vocab_size), prefix)[0]
+        probs: Probs = self.sampler(self._head.score(self._state), prefix)[0]
         return probs
 
     def rollback(self, length: int) -> None:
@@ -102,7 +95,6 @@ class EagleDrafter(ChainDrafter):
         backend, feed = self._backend, self._cache.feed(tokens)
         x = backend.linear(self._model.backend.columns(self._model.weights.wte, feed.tokens), self._token)
         x = backend.linear(states, self._from_state, norm=self._norm_state, residual=x)
-        run_layers = find_layers(backend, self._blocks)
-        x = run_layers(x, self._blocks, self._cache, feed, lambda layer: self._scale, "gelu_new")
+        x = self._head.run_layers(x, self._cache, feed)
         self._cache.extend(feed)
         return x

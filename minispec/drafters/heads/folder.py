@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -13,90 +13,22 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from minispec.backends import get_backend
-from minispec.backends.base import Array
-from minispec.drafters.spec import HEADS
-from minispec.errors import ModelFileError, OptionError, quote
+from minispec.backends.base import Array, Feed
+from minispec.drafters.heads.config import HeadConfig, expected_shapes
+from minispec.errors import ModelFileError, OptionError
 from minispec.loading.bundled import verify_checksums
 from minispec.loading.checkpoint import WEIGHTS, read_json
 from minispec.loading.safetensors_file import SafetensorsFile
+from minispec.model.cache import KVCache
+from minispec.model.forward import layers
 from minispec.model.gpt2 import GPT2
 from minispec.model.language_model import LanguageModel
-from minispec.model.weights import Packing, check_shapes, expected_in_block
+from minispec.model.weights import Packing, check_shapes
 
 EPSILON = 1e-5
 """Under the root of a head's layer norms."""
 
-_MAX_SIZE = 1 << 16
 _UNLIKELY = np.float32(-1e30)
-
-
-@dataclass(frozen=True, slots=True)
-class HeadConfig:
-    """What a head is.
-
-    Attributes
-    ----------
-    kind : str
-        One of ``drafters.spec.HEADS``.
-    target, fingerprint : str
-        The name of the target it was trained for, and :func:`compute_fingerprint` of it.
-    layers : tuple of int
-        Whose output it reads, from 1 on.
-    length : int
-        The longest draft it was trained for.
-    width, num_heads, inner, num_layers : int
-        Of its own layers; a medusa has none.
-    words : tuple of int
-        The tokens it drafts; all of the target's if empty.
-    """
-
-    kind: str
-    target: str
-    fingerprint: str
-    layers: tuple[int, ...]
-    length: int
-    width: int = 0
-    num_heads: int = 1
-    inner: int = 0
-    num_layers: int = 0
-    words: tuple[int, ...] = ()
-
-    @classmethod
-    def from_dict(cls, fields: Mapping[str, Any], name: str) -> HeadConfig:
-        """Read a head's ``config.json`` that has been parsed.
-
-        Raises
-        ------
-        ModelFileError
-            If it is not a head's, or a value is missing or out of range.
-        """
-
-        def refuse(key: str, rule: str) -> ModelFileError:
-            return ModelFileError(f"{name}: {key} is {quote(fields.get(key))}; it must be {rule}. Train the head again")
-
-        def is_size(value: Any, least: int = 1) -> bool:
-            return isinstance(value, int) and not isinstance(value, bool) and least <= value < _MAX_SIZE
-
-        if fields.get("kind") not in HEADS:
-            raise refuse("kind", f"one of {', '.join(HEADS)}")
-        for key in ("target", "fingerprint"):
-            if not isinstance(fields.get(key), str):
-                raise refuse(key, "a text")
-        for key, least in (("layers", 1), ("words", 0)):
-            values = fields.get(key)
-            if not isinstance(values, list) or not all(is_size(value, least) for value in values):
-                raise refuse(key, f"a list of whole numbers from {least} on")
-            if sorted(set(values)) != values or (key == "layers" and not values):
-                raise refuse(key, "increasing")
-        sizes = ["length", *([] if fields["kind"] == "medusa" else ["width", "num_heads", "inner", "num_layers"])]
-        for key in sizes:
-            if not is_size(fields.get(key)):
-                raise refuse(key, f"a whole number from 1 to {_MAX_SIZE - 1}")
-        if fields["kind"] != "medusa" and fields["width"] % fields["num_heads"]:
-            raise refuse("width", f"a multiple of num_heads, {fields['num_heads']}")
-        layers, words = tuple(fields["layers"]), tuple(fields["words"])
-        own = {key: fields[key] for key in sizes}
-        return cls(fields["kind"], fields["target"], fields["fingerprint"], layers, words=words, **own)
 
 
 class Head:
@@ -114,8 +46,10 @@ class Head:
     config : HeadConfig
     backend : Backend
         Of the target's kind, and the head's own.
-    array, norm, matrix, rows, block : callable
-        See :class:`minispec.model.weights.Packing`.
+    blocks : tuple of Block
+        Its own layers.
+    array, norm, matrix : callable
+        Return a tensor or a layer norm by its name, or a matrix: see :class:`minispec.model.weights.Packing`.
 
     Raises
     ------
@@ -139,8 +73,37 @@ class Head:
         self.backend = get_backend(target.backend.name)
         packing = Packing(file.read, self.backend, _find_dtype(file), EPSILON)
         self.array, self.norm = functools.cache(packing.array), functools.cache(packing.norm)
-        self.matrix, self.rows = functools.cache(packing.matrix), functools.cache(packing.rows)
-        self.block = functools.cache(packing.block)
+        self.matrix, self._rows = functools.cache(packing.matrix), functools.cache(packing.rows)
+        self.blocks = tuple(packing.block(i) for i in range(self.config.num_layers))
+        self._vocab_size = target.vocab_size
+
+    def new_cache(self, capacity: int) -> KVCache:
+        """Return an empty cache for the head's own layers."""
+        config = self.config
+        size = config.width // config.num_heads
+        return KVCache(config.num_layers, config.num_heads, size, capacity, backend=self.backend)
+
+    def run_layers(self, x: Array, cache: KVCache, feed: Feed) -> Array:
+        """Run the head's own layers over rows of shape (T, d)."""
+        run = self.backend.layers if self.backend.fuses(self.blocks) else functools.partial(layers, self.backend)
+        return run(x, self.blocks, cache, feed, self._scale, "gelu_new")
+
+    def score(self, x: Array) -> Array:
+        """Return logits over all tokens, (T, V), for outputs of the layers; what is none of the head's words gets none.
+
+        Lossless all the same: a draft's row is what its token was drawn from, and rejection sampling makes up for what
+        it lacks. (The number is finite because a constraint may leave none of the words.)
+        """
+        logits = self.backend.linear(x, self._rows("lm_head"), norm=self.norm("ln_f"))
+        if not self.config.words:
+            return logits
+        wide = np.full((len(logits), self._vocab_size), _UNLIKELY)
+        wide[:, self.config.words] = logits
+        return wide
+
+    def _scale(self, layer: int) -> float:
+        """Return what multiplies the attention scores of a layer."""
+        return 1.0 / math.sqrt(self.config.width // self.config.num_heads)
 
     def _check(self, path: Path, kind: str, model: GPT2) -> None:
         config = self.config
@@ -199,48 +162,6 @@ def hash_arrays(arrays: Iterable[Array]) -> str:
     for array in arrays:
         digest.update(np.ascontiguousarray(array, np.float32).tobytes())
     return digest.hexdigest()
-
-
-def expected_shapes(config: HeadConfig, target: GPT2) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Yield the name and shape of every tensor of a head: matrices (inputs, outputs), ``lm_head`` (words, d)."""
-
-    def matrix(name: str, inputs: int, outputs: int) -> Iterator[tuple[str, tuple[int, ...]]]:
-        yield f"{name}.weight", (inputs, outputs)
-        yield f"{name}.bias", (outputs,)
-
-    def norm(name: str, width: int) -> Iterator[tuple[str, tuple[int, ...]]]:
-        yield f"{name}.weight", (width,)
-        yield f"{name}.bias", (width,)
-
-    width, read = target.config.n_embd, len(config.layers) * target.config.n_embd
-    if config.kind == "medusa":
-        yield from matrix("guess", width, config.length * width)
-        return
-    yield from norm("norm", read)
-    yield from matrix("fuse", read, config.width)
-    yield from matrix("token", width, config.width)
-    if config.kind == "eagle":
-        yield from norm("norm_state", config.width)
-        yield from matrix("state", config.width, config.width)
-    else:
-        yield "place.weight", (config.length, config.width)
-    for i in range(config.num_layers):
-        yield from expected_in_block(i, config.width, config.inner)
-    yield from norm("ln_f", config.width)
-    yield "lm_head.weight", (len(config.words) or target.vocab_size, config.width)
-
-
-def widen(logits: Array, config: HeadConfig, vocab_size: int) -> Array:
-    """Return logits over all tokens, (T, V), from those over a head's words; no other token can be drawn.
-
-    Lossless all the same: a draft's row is what its token was drawn from, and rejection sampling makes up for what it
-    lacks. (The number is finite because a constraint may leave none of the words.)
-    """
-    if not config.words:
-        return logits
-    wide = np.full((len(logits), vocab_size), _UNLIKELY)
-    wide[:, config.words] = logits
-    return wide
 
 
 def _find_dtype(file: SafetensorsFile) -> str:
