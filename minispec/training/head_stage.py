@@ -124,8 +124,13 @@ class HeadStage:
             words=tuple(sorted(token for token, _ in common)) if cut else (),
         )
         if own:
-            sizes = {"num_heads": plan.num_heads, "inner": plan.inner, "num_layers": plan.num_layers}
-            self.config = replace(self.config, width=plan.width, **sizes)
+            self.config = replace(
+                self.config,
+                width=plan.width,
+                num_heads=plan.num_heads,
+                inner=plan.inner,
+                num_layers=plan.num_layers,
+            )
         torch.manual_seed(plan.seed)
         num_words = len(self.config.words) or self.target.shape.vocab_size
         self.head: Head = HEADS[plan.kind](self.config, self.target.shape.width, num_words)
