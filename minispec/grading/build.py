@@ -30,7 +30,7 @@ END
 chmod 700 "$root/source" "$root/results"
 export PYTHONPATH="$root/source:/opt/minispec-packages"
 exec "${{PYTHON:-$root/source/venv/bin/python}}" -P -m minispec grade "$root/submission" --assignment {id} \\
-    --assignments "$root/source/assignments" --format gradescope \\
+    --assignments "$root/source/assignments" --format gradescope{times} \\
     --output "$root/results/results.json"
 """
 _SETUP = """#!/usr/bin/env bash
@@ -76,7 +76,7 @@ With minispec installed, the public checks say what is wrong:
 {hidden} more checks are run on what you hand in: full points here are not yet full points there.
 Hand in `{entry}`, and any Python files beside it that it imports. Besides Python's standard library only {packages} is
 installed there. Functions must leave their arguments as they were.
-"""
+{due}"""
 
 
 def build_assignment(assignment: Assignment, output: Path, targets: Sequence[str], secret: bytes) -> list[Path]:
@@ -130,6 +130,7 @@ def student_files(assignment: Assignment) -> Files:
             id=assignment.id,
             hidden=hidden,
             packages=", ".join(assignment.packages),
+            due=f"\nIt is {assignment.due.words}.\n" if assignment.due else "",
         ),
         assignment.entry: assignment.starter,
         f"{home}/assignment.toml": "\n".join(_public_manifest(assignment)) + "\n",
@@ -182,7 +183,11 @@ def _gradescope(assignment: Assignment, folder: Path, secret: bytes) -> Path:
         "output_format": "text",
     }
     files: Files = {
-        "run_autograder": _RUN.format(id=assignment.id, failed=json.dumps(failed)),
+        "run_autograder": _RUN.format(
+            id=assignment.id,
+            failed=json.dumps(failed),
+            times=' --times "$root/submission_metadata.json"' if assignment.due else "",
+        ),
         "setup.sh": _SETUP.format(packages=" ".join(assignment.packages)),
         "requirements.txt": "\n".join(_requirements()) + "\n",
         **_package_files(),
