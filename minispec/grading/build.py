@@ -14,7 +14,7 @@ from minispec.grading.notebooks import nbgrader_notebook, otter_notebook
 from minispec.grading.recorded import record
 
 Files = dict[str, str | bytes]
-TARGETS = ("student", "gradescope", "nbgrader", "otter")
+TARGETS = ("student", "grader", "gradescope", "nbgrader", "otter")
 GRADE_EXTRA = "hypothesis>=6.100"
 """What the extra ``grade`` installs."""
 _DISTRIBUTION = "minispec-decoding"
@@ -103,6 +103,7 @@ def build_assignment(assignment: Assignment, output: Path, targets: Sequence[str
     """
     makers: dict[str, Callable[[Assignment, Path, bytes], Path]] = {
         "student": _student,
+        "grader": _grader,
         "gradescope": _gradescope,
         "nbgrader": _nbgrader,
         "otter": _otter,
@@ -173,6 +174,11 @@ def _public_manifest(assignment: Assignment) -> Iterator[str]:
 
 def _student(assignment: Assignment, folder: Path, _: bytes) -> Path:
     return _write_zip(folder / f"{assignment.id}-student.zip", student_files(assignment))
+
+
+def _grader(assignment: Assignment, folder: Path, secret: bytes) -> Path:
+    """Write what ``minispec grade`` and ``class`` take with ``--assignments``."""
+    return _write_folder(folder / "grader", _grader_files(assignment, secret, "."))
 
 
 def _gradescope(assignment: Assignment, folder: Path, secret: bytes) -> Path:

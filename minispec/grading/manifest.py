@@ -18,6 +18,7 @@ from typing import Any
 
 from minispec.errors import InputError, explain, quote
 from minispec.grading.check import Check
+from minispec.grading.choices import Choices, read_choices
 from minispec.grading.deadline import Deadline, read_deadline
 from minispec.grading.host import load
 
@@ -118,6 +119,7 @@ class Assignment:
     num_left_out: int = 0
     due: Deadline | None = None
     hidden_checks: str = SHOWN[0]
+    choices: Choices | None = None
 
     @property
     def is_bundle(self) -> bool:
@@ -297,6 +299,7 @@ def load_assignment(name: str, folder: Path | None = None) -> Assignment:
             num_left_out=told.get("num_left_out", 0),
             due=read_deadline(told["due"]) if "due" in told else None,
             hidden_checks=told.get("hidden_checks", SHOWN[0]),
+            choices=read_choices(told["variants"]) if "variants" in told else None,
         )
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
