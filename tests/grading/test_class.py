@@ -50,7 +50,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, text in CLASS.items():
         write(home / "room" / name, text)
     (home / "room" / "junk.zip").write_bytes(b"PK\x03\x04 no zip")
-    times = "submission,handed_in\nada_LATE_1_11_a0,2027-03-07T10:00:00+01:00\nbob_2_12_a0.py,2027-03-05T22:58:00Z\n"
+    times = "submission,handed_in\nada_LATE_1_11_a0,2027-03-08T10:00:00+01:00\nbob_2_12_a0.py,2027-03-05T22:58:00Z\n"
     write(home / "times.csv", times)
     options = ("--assignments", home / "assignments", "--times", home / "times.csv", "-o", home / "marks")
     done = call(home / "room", "-a", "a0", *options)
@@ -85,8 +85,8 @@ def test_what_cannot_be_graded_is_named_and_the_others_are_graded(
 def test_the_histogram_counts_marks_after_lateness(folder: Path, reports: list[Report]) -> None:
     assert count_marks(reports) == [2, 0, 0, 0, 3, 0, 0, 0, 0, 1]  # before it is known who was late
     rows = [line.split() for line in (folder / "printed.txt").read_text().splitlines() if "–" in line]
-    assert [int(row[3]) for row in rows] == [2, 0, 0, 0, 3, 0, 0, 0, 0, 1]  # 9 of 10 is in the last tenth, as 10 is
-    assert [len(row[4]) if len(row) > 4 else 0 for row in rows] == [27, 0, 0, 0, 40, 0, 0, 0, 0, 13]
+    assert [int(row[3]) for row in rows] == [2, 0, 0, 0, 3, 0, 0, 0, 1, 0]
+    assert [len(row[4]) if len(row) > 4 else 0 for row in rows] == [27, 0, 0, 0, 40, 0, 0, 0, 13, 0]
 
 
 def test_mistakes_are_counted_once_per_submission_with_whose_they_are(reports: list[Report]) -> None:
@@ -99,11 +99,11 @@ def test_mistakes_are_counted_once_per_submission_with_whose_they_are(reports: l
 
 def test_late_days_cost_what_the_rule_says(folder: Path, marks: dict[str, dict[str, str]]) -> None:
     ada, bob, cy = (marks[name] for name in list(CLASS)[:3])
-    assert (ada["late_days"], ada["deduction"], ada["mark"]) == ("2", "1", "9")
+    assert (ada["late_days"], ada["deduction"], ada["mark"]) == ("3", "2", "8")
     assert (bob["late_days"], bob["deduction"], bob["mark"]) == ("0", "0", "4")
     assert (cy["handed_in"], cy["mark"]) == ("", "4")  # nobody said when
     printed = (folder / "printed.txt").read_text()
-    assert "ada_LATE_1_11_a0.py: handed in 2027-03-07 10:00:00+01:00: 2 days late, 1 points off" in printed
+    assert "ada_LATE_1_11_a0.py: handed in 2027-03-08 10:00:00+01:00: 3 days late, 2 points off" in printed
     assert "cy_3_13_a0.py: when it was handed in is not known" in printed
     assert "bob_2_12_a0.py: handed in" not in printed
 
@@ -117,7 +117,7 @@ def test_gradebooks_hold_whom_their_platform_knows(folder: Path) -> None:
     canvas = list(csv.reader(io.StringIO((folder / "marks" / "canvas.csv").read_text())))
     assert canvas[0] == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "A small example"]
     assert canvas[1] == ["Points Possible", "", "", "", "", "10"]
-    assert [(row[1], row[5]) for row in canvas[2:]] == [("1", "9"), ("2", "4"), ("3", "4"), ("4", "0")]
+    assert [(row[1], row[5]) for row in canvas[2:]] == [("1", "8"), ("2", "4"), ("3", "4"), ("4", "0")]
 
 
 def test_a_folder_that_no_platform_named_makes_no_gradebook(reports: list[Report]) -> None:

@@ -71,6 +71,13 @@ def test_each_window_has_its_least_hash_chosen(hashes: list[int], window: int) -
         assert min(hashes[begin : begin + window]) in [hashes[i] for i in chosen if begin <= i < begin + window]
 
 
+def test_of_equal_hashes_the_rightmost_is_chosen() -> None:
+    """Fewer are chosen so: the next window has the same one."""
+    assert list(choose_by_winnowing([1, 1, 2], 2)) == [1]
+    assert list(choose_by_winnowing([3], 4)) == [0]
+    assert list(choose_by_winnowing([], 4)) == []
+
+
 def test_a_passage_shorter_than_a_run_is_not_found() -> None:
     """The second promise; and of the length that is promised, it is."""
     tokens = [f"f.a{i}" for i in range(40)]  # three tokens each, with what joins them four
@@ -166,6 +173,13 @@ def test_passages_are_where_the_copy_is() -> None:
     assert passage.right[0] in (1, 2, 3)
     assert abs((passage.left[1] - passage.left[0]) - 23) <= 3
     assert passage.left[0] - passage.right[0] in (start - 1, start)
+
+
+def test_code_that_repeats_itself_is_one_passage() -> None:
+    block = "\n".join(invent(2, 12).splitlines()[1:-1])
+    thrice = f"def work(x, y):\n{block}\n{block}\n{block}\n"
+    (pair,) = compare({"left": thrice, "right": thrice}).pairs
+    assert len(pair.passages) == 1
 
 
 def test_the_page_shows_both_and_lets_nothing_of_theirs_be_markup() -> None:

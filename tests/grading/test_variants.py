@@ -267,7 +267,7 @@ def test_a_place_that_cannot_be_found_is_refused_or_right() -> None:
 
 
 def test_two_names_can_be_exchanged() -> None:
-    assert rename_in_code("a(b(1))\n", {"a": "b", "b": "a"}) == "b(a(1))\n"
+    assert rename_in_code("a(long(1))\n", {"a": "long", "long": "a"}) == "long(a(1))\n"
 
 
 def test_english_keeps_its_words() -> None:
