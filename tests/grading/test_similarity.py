@@ -191,6 +191,8 @@ def test_the_page_shows_both_and_lets_nothing_of_theirs_be_markup() -> None:
     assert "&lt;script&gt;alert(1)" in page
     assert page.count("<pre>") == 2
     assert page.count('class="b0"') >= 2 * 35
+    for here, there in (("left", "right"), ("right", "left")):  # each passage leads to itself on the other side
+        assert f'<a id="pair0-{here}0" href="#pair0-{there}0">' in page
     assert "default-src 'none'" in page
     assert f"at least {THRESHOLD:.0%}" in page
     assert "no pair" in to_page("t", compare({"a": invent(1), "b": invent(2)}))

@@ -16,7 +16,7 @@ body {{ background: {PAPER}; color: {INK.light}; font: 1rem/1.5 system-ui, sans-
 td, th {{ padding: 0 1rem .1rem 0; text-align: left }}
 summary {{ cursor: pointer; margin: .5rem 0 }}
 .pair {{ display: grid; grid-template-columns: 1fr 1fr; gap: 1rem }}
-pre {{ margin: 0; overflow-x: auto; border: 1px solid {GRID}; font-size: .8rem }}
+pre {{ margin: 0; overflow: auto; max-height: 85vh; border: 1px solid {GRID}; font-size: .8rem }}
 .n {{ color: {SHADES["grey"].light}; user-select: none }}
 .b0 {{ background: {FILLS["blue"]} }} .b1 {{ background: {FILLS["purple"]} }} .b2 {{ background: {FILLS["green"]} }}
 """
@@ -81,24 +81,34 @@ def _link(name: str, number: int) -> str:
 
 
 def _view(pair: Pair, number: int, similarity: Similarity) -> str:
-    left = _listing(similarity.texts[pair.left], [passage.left for passage in pair.passages])
-    right = _listing(similarity.texts[pair.right], [passage.right for passage in pair.passages])
+    sides = (f"pair{number}-left", f"pair{number}-right")
+    left = _listing(similarity.texts[pair.left], [passage.left for passage in pair.passages], sides)
+    right = _listing(similarity.texts[pair.right], [passage.right for passage in pair.passages], sides[::-1])
     names = f"{html.escape(pair.left)} and {html.escape(pair.right)}"
     return (
-        f'<details id="pair{number}"{" open" if number == 0 else ""}><summary>{pair.share:.0%}: {names}</summary>'
-        f'<div class="pair"><pre>{left}</pre><pre>{right}</pre></div></details>'
+        f"<details{' open' if number == 0 else ''}><summary>{pair.share:.0%}: {names}</summary>"
+        f'<div class="pair" id="pair{number}"><pre>{left}</pre><pre>{right}</pre></div></details>'
     )
 
 
-def _listing(text: str, ranges: Sequence[tuple[int, int]]) -> str:
-    """Return a text with line numbers; lines of a passage have its number and its colour, on both sides the same."""
+def _listing(text: str, ranges: Sequence[tuple[int, int]], sides: tuple[str, str]) -> str:
+    """Return a text with line numbers; the lines of a passage have its colour, on both sides the same.
+
+    Before the first of them stands the passage's number, which leads to the passage on the other side.
+    """
     passages: dict[int, int] = {}
     for number, (first, last) in enumerate(ranges):
         for line in range(first, last + 1):
             passages.setdefault(line, number)
-    return "\n".join(_line(line, i, passages.get(i)) for i, line in enumerate(text.splitlines(), 1))
-
-
-def _line(code: str, number: int, passage: int | None) -> str:
-    mark, colour = ("", "") if passage is None else (str(passage + 1), f' class="b{passage % 3}"')
-    return f'<span class="n">{mark:>3} {number:>4}  </span><span{colour}>{html.escape(code) or " "}</span>'
+    begins = {passage: line for line, passage in sorted(passages.items(), reverse=True)}
+    here, there = sides
+    lines = []
+    for i, code in enumerate(text.splitlines(), 1):
+        passage = passages.get(i)
+        mark, colour = " " * 3, ""
+        if passage is not None:
+            colour = f' class="b{passage % 3}"'
+            if begins[passage] == i:
+                mark = f'<a id="{here}{passage}" href="#{there}{passage}">{passage + 1:>3}</a>'
+        lines.append(f'{mark}<span class="n"> {i:>4}  </span><span{colour}>{html.escape(code) or " "}</span>')
+    return "\n".join(lines)
