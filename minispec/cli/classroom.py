@@ -116,4 +116,4 @@ def _describe_similarity(similarity: Similarity) -> str:
         for pair in similarity.pairs[:_MAX_PAIRS]
     ]
     copies = [f"   same  {', '.join(names)}" for names in similarity.copies]
-    return "\n".join([f"similar: {len(similarity.pairs)} pairs", *pairs, *copies])
+    return "\n".join([f"pairs that are alike: {len(similarity.pairs)}", *pairs, *copies])

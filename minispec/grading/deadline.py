@@ -99,7 +99,7 @@ class Deadline:
         else:
             wanted = max(0, days - self.free_days) * self.penalty_per_day * max_score
             deduction = min(score, round(wanted, 6))  # 30, not 30.000000000000004
-            told = f"{deduction:g} points off" if deduction else "nothing taken off"
+            told = f"minus {deduction:g}" if deduction else "nothing taken off"
         late = f"{count_days(days)} late, {told}" if days else "in time"
         return Lateness(
             handed_in.isoformat(), days, deduction, f"handed in {handed_in.isoformat(' ')}: {late}; {self.words}"

@@ -103,7 +103,7 @@ def test_late_days_cost_what_the_rule_says(folder: Path, marks: dict[str, dict[s
     assert (bob["late_days"], bob["deduction"], bob["mark"]) == ("0", "0", "4")
     assert (cy["handed_in"], cy["mark"]) == ("", "4")  # nobody said when
     printed = (folder / "printed.txt").read_text()
-    assert "ada_LATE_1_11_a0.py: handed in 2027-03-08 10:00:00+01:00: 3 days late, 2 points off" in printed
+    assert "ada_LATE_1_11_a0.py: handed in 2027-03-08 10:00:00+01:00: 3 days late, minus 2" in printed
     assert "cy_3_13_a0.py: when it was handed in is not known" in printed
     assert "bob_2_12_a0.py: handed in" not in printed
 
