@@ -57,14 +57,14 @@ def test_the_recorded_run_has_the_targets_law() -> None:
 def law_after(text: list[int], peak: float, salt: int) -> np.ndarray:
     """A law whose favourite depends on the whole text."""
     law = np.full(5, (1 - peak) / 4)
-    law[hash((tuple(text), salt if len(text) % 4 == 0 else 0)) % 5] = peak
+    law[hash((tuple(text), salt if len(text) % 2 else 0)) % 5] = peak
     return law
 
 
 @pytest.mark.parametrize("gamma", [0, 1, 3])
-@pytest.mark.parametrize("num_tokens", [1, 2, 7])
+@pytest.mark.parametrize("num_tokens", [1, 2, 30])
 def test_the_greedy_run_is_the_targets_own_text(gamma: int, num_tokens: int) -> None:
-    """Whatever the draft; here it is wrong on some texts of every fourth length."""
+    """Whatever the draft; here it is wrong on most texts of odd length."""
     target, draft = (lambda text, salt=salt: law_after(text, 0.6, salt) for salt in (1, 2))
     text = [0]
     for _ in range(num_tokens):
@@ -80,7 +80,7 @@ def test_the_greedy_run_is_the_targets_own_text(gamma: int, num_tokens: int) -> 
 
 def test_a_greedy_round_tells_its_stages_in_order() -> None:
     target, draft = (lambda text, salt=salt: law_after(text, 0.6, salt) for salt in (1, 2))
-    stages = [frame.stage for frame in record_greedy(target, draft, [0], gamma=2, num_tokens=12)]
+    stages = [frame.stage for frame in record_greedy(target, draft, [0], gamma=2, num_tokens=30)]
     told = " ".join(stages)
     assert re.fullmatch(r"((draft ){0,2}(verify accept ){0,2}(replace|bonus) commit ?)+", told)
     assert {"replace", "bonus"} <= set(stages)
