@@ -6,7 +6,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -121,9 +121,16 @@ class HeadStage:
             hash_arrays(p.numpy() for p in (weights.ln_f.weight, weights.ln_f.bias, weights.wpe.weight)),
             tuple(sorted(set(layers))),
             plan.length,
-            *((plan.width, plan.num_heads, plan.inner, plan.num_layers) if own else ()),
             words=tuple(sorted(token for token, _ in common)) if cut else (),
         )
+        if own:
+            self.config = replace(
+                self.config,
+                width=plan.width,
+                num_heads=plan.num_heads,
+                inner=plan.inner,
+                num_layers=plan.num_layers,
+            )
         torch.manual_seed(plan.seed)
         num_words = len(self.config.words) or self.target.shape.vocab_size
         self.head: Head = HEADS[plan.kind](self.config, self.target.shape.width, num_words)
@@ -139,7 +146,7 @@ class HeadStage:
             batch = batches.at(step, plan.num_rows, plan.row_length)
             seen = look(self.target, torch.from_numpy(batch.tokens[:, :-1]), torch.from_numpy(batch.offsets))
             places = self.head.places(seen, torch.Generator().manual_seed(plan.seed * 1_000_003 + step))
-            loss = loss_of(places, self.head.words, plan.fade)
+            loss = loss_of(places, self.head.known, plan.fade)
             optimizer.zero_grad()
             torch.autograd.backward(loss)
             torch.nn.utils.clip_grad_norm_(self.head.parameters(), 1.0)
@@ -159,7 +166,7 @@ class HeadStage:
             parts = torch.split(rows[:, :-1], self.plan.num_rows)
             for number, part in enumerate(parts):
                 places = self.head.places(look(self.target, part, 0), torch.Generator().manual_seed(number))
-                total += np.array(acceptance_of(places, self.head.words)) * len(part)
+                total += np.asarray(acceptance_of(places, self.head.known), np.float64) * len(part)
         return [float(share) for share in total / len(rows)]
 
     def export(self, folder: Path, acceptance: Sequence[float]) -> None:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -64,6 +66,16 @@ class Head(nn.Module):
         `generator` chooses rows where not all are taken.
         """
 
+    @property
+    def blocks(self) -> Sequence[Block]:
+        """Its own layers."""
+        return cast("Sequence[Block]", self.h)
+
+    @property
+    def known(self) -> Tensor:
+        """The tokens it drafts, (W,); empty for all."""
+        return cast("Tensor", self.words)
+
     def fuse_states(self, seen: Seen) -> Tensor:
         """Return ``fuse(norm(features))`` of every token, (B, T, d)."""
         chosen = torch.cat([seen.states[layer - 1] for layer in self.config.layers], dim=-1)
@@ -116,7 +128,7 @@ class Medusa(Head):
         length, count = self.config.length, seen.tokens.shape[1]
         chosen = torch.randint(count - length, (ANCHORS * length,), generator=generator)
         state = seen.final[:, chosen]  # (B, R, C)
-        guesses = functional.gelu(self.guess(state), approximate="tanh").unflatten(-1, (length, -1))
+        guesses = functional.gelu(self.guess(state), approximate="tanh").view(*state.shape[:2], length, -1)
         return [
             (functional.linear(state + guesses[:, :, k], seen.head).flatten(0, 1),
              seen.probs[:, chosen + k + 1].flatten(0, 1))
@@ -141,11 +153,11 @@ class Eagle(Head):
         """
         states = self.fuse_states(seen)[:, :-1]
         tokens, wanted = self.token(seen.embedded[:, 1:]), seen.probs[:, 1:]  # row j: token j + 1, and what follows it
-        passes: list[list[tuple[Tensor, Tensor]]] = [[] for _ in self.h]  # keys and values by layer and pass
+        passes: list[list[tuple[Tensor, Tensor]]] = [[] for _ in self.blocks]  # keys and values by layer and pass
         result = []
         for behind in range(self.config.length):
             x = tokens + self.state(self.norm_state(states))
-            for block, kept in zip(self.h, passes, strict=True):
+            for block, kept in zip(self.blocks, passes, strict=True):
                 query, key, value = split_heads(block, x)
                 kept.append((key, value))
                 x = finish_layer(block, x, attend_along_drafts(query, kept))
@@ -202,18 +214,18 @@ class BlockHead(Head):
         mine = torch.arange(ANCHORS).repeat_interleave(length)
         before = torch.arange(count) < anchors[mine, None]  # (A * length, T)
         mask = torch.cat([before, mine[:, None] == mine], dim=1)
-        for block in self.h:
+        for block in self.blocks:
             _, text_keys, text_values = split_heads(block, states)
             query, keys, values = split_heads(block, x)
             mixed = functional.scaled_dot_product_attention(
                 query, torch.cat([text_keys, keys], dim=2), torch.cat([text_values, values], dim=2), attn_mask=mask
             )
             x = finish_layer(block, x, mixed)
-        logits = self.score(x).unflatten(1, (ANCHORS, length))
+        logits = self.score(x).view(len(x), ANCHORS, length, -1)
         return [(logits[:, :, k].flatten(0, 1), seen.probs[:, anchors + k].flatten(0, 1)) for k in range(length)]
 
 
-HEADS = {"medusa": Medusa, "eagle": Eagle, "block": BlockHead}
+HEADS: Mapping[str, Callable[[HeadConfig, int, int], Head]] = {"medusa": Medusa, "eagle": Eagle, "block": BlockHead}
 
 
 def loss_of(places: list[tuple[Tensor, Tensor]], words: Tensor, fade: float) -> Tensor:
