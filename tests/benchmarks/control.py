@@ -15,11 +15,11 @@ from pathlib import Path
 from minispec.analysis.judge import ADAPTIVE, FIXED, PLAIN, Text, best_fixed, judge
 from minispec.analysis.simulate import CostedModel, CostModel, MisleadingDraft, RememberingModel, SimulatedClock
 from minispec.analysis.timer import interleave
+from minispec.experiments.claims.dictated_tokens import FORMS, build_constraint
 from minispec.generation import stream
 from minispec.loading import load_model
 from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.model import GPT2
-from minispec.sampling import Constraint
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "control.md"
 PROSE = ("Once upon a time there was a little girl who", "The king said to his daughter")
@@ -36,29 +36,6 @@ MORE_PROSE = (
 CHEAP, DEAR = CostModel(draft=0.1), CostModel(draft=0.5)
 MEASURED = CostModel(draft=0.2, row=0.1)  # about what `minispec generate --compare` prints for the pair here
 USELESS = ("5", *ADAPTIVE)
-
-FORMS = {
-    "dates": ("The days:\n", "regex", r"([0-9]{4}-(0[1-9]|1[0-2])-[0-3][0-9]\n){4}"),
-    "choices": (
-        "Answers to the ten questions:\n",
-        "regex",
-        r"([1-9]: (yes, certainly|no, never|perhaps, who knows)\n){8}",
-    ),
-    "a JSON record": (
-        "Tom is a boy of ten years. As JSON: ",
-        "json_schema",
-        '{"type": "object", "properties": {"first_name": {"enum": ["Tom", "Sara", "Jack"]}, "age_in_years": {"type": '
-        '"integer", "minimum": 1, "maximum": 99}, "favourite_animal": {"enum": ["cat", "dog", "horse"]}, "is_happy": '
-        '{"type": "boolean"}}, "required": ["first_name", "age_in_years", "favourite_animal", "is_happy"], '
-        '"additionalProperties": false}',
-    ),
-    "a JSON string": (
-        "What the fox said, as JSON: ",
-        "json_schema",
-        '{"type": "object", "properties": {"said": {"type": "string", "maxLength": 80}}, "required": ["said"], '
-        '"additionalProperties": false}',
-    ),
-}
 
 
 def texts(target: GPT2, temperature: float) -> dict[str, list[Text]]:
@@ -150,7 +127,7 @@ def constraints(target: GPT2, draft: GPT2, seeds: int = 8) -> str:
                     evaluated += run.metrics.num_evaluated_tokens
                     spent += run.metrics.decode_s
                     if options and drafts is draft:
-                        forced += num_forced(target, kind, form, run.token_ids)
+                        forced += num_forced(kind, form, run.token_ids)
                         all_tokens += len(run.token_ids)
                 figures.append((accepted / evaluated if evaluated else 0.0, emitted / steps, emitted / spent))
             (a, b), (c, d), (e, f) = zip(*figures, strict=True)
@@ -161,10 +138,9 @@ def constraints(target: GPT2, draft: GPT2, seeds: int = 8) -> str:
     return "\n".join(lines)
 
 
-def num_forced(target: GPT2, kind: str, form: str, tokens: tuple[int, ...]) -> int:
+def num_forced(kind: str, form: str, tokens: tuple[int, ...]) -> int:
     """Count the tokens whose mask allowed nothing else."""
-    assert target.tokenizer is not None
-    constraint = Constraint(form, kind, target.tokenizer, min(target.eos_token_id), target.vocab_size)
+    constraint = build_constraint(kind, form)
     return sum(int(constraint.mask(tokens[:i]).sum() == 1) for i in range(len(tokens)))
 
 

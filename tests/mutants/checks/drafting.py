@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 
+from minispec.contracts import Enumerator, outcome, total_variation
 from minispec.drafters import (
     CascadeDrafter,
     LayerSkipDrafter,
@@ -22,7 +23,7 @@ from minispec.drafters import (
     synthetic,
 )
 from minispec.drafters.tables import TableDrafter, TokenTable
-from minispec.generation import api
+from minispec.generation import Drafted, Emitted, Verified, api
 from minispec.model import quantize
 from minispec.model.asks import answer, ask_for
 from minispec.model.session import Session
@@ -32,6 +33,7 @@ from minispec.noise import Address, Coins
 from minispec.philox import PhiloxNoise
 from minispec.records import Draft
 from minispec.sampling import SamplingParams
+from tests.laws import forms
 from tests.laws.space import PLAIN, OtherSpelling
 from tests.models import random_gpt2
 
@@ -100,6 +102,57 @@ def copies() -> float:
         for (text, length), wanted in zip(_edits(), _copies()[sizes], strict=True):
             wrong += _propose(drafter, text, 9).tokens != wanted
             drafter.rollback(length)
+    return float(wrong)
+
+
+# ── what a form dictates ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@functools.cache
+def _law_of_the_form():
+    return forms.wanted_law()
+
+
+def _run_forced(inner, **options):
+    """Under the small form, what it dictates is drafted, the rest by another model."""
+    with models_by_name_of(small=inner):
+        return api.stream(
+            forms.PROMPT, target=forms.make_target(), draft="forced:draft=small", regex=forms.REGEX, **PLAIN, **options
+        )
+
+
+@check("law", "the exact law of (ids, text, reason, stop) of a form that dictates tokens, which can be cut in two ways")
+def law_of_forced() -> float:
+    def run(noise):
+        return outcome(
+            _run_forced(TableModel(forms.V, seed=6), noise=noise, gamma=2, max_tokens=forms.MAX_TOKENS).run()
+        )
+
+    return total_variation(Enumerator(run).law(), _law_of_the_form())
+
+
+@check(
+    "cost",
+    "what a form dictates is drafted whole, nothing else without a forward, and it is accepted: against its texts",
+)
+def dictated_tokens() -> float:
+    wrong = 0
+    for gamma, seed in itertools.product((1, 2, 4), range(8)):
+        inner = CountingTarget(forms.V, seed=6)
+        generated, forwards, dictated = "", 0, ""
+        for event in _run_forced(inner, gamma=gamma, seed=seed, max_tokens=forms.MAX_TOKENS):
+            if isinstance(event, Drafted):
+                room = forms.MAX_TOKENS - (event.position - len(forms.PROMPT)) - 1
+                # where "a" comes last, "ab" may be meant: that is left open
+                dictated = forms.find_common(generated).removesuffix("a")[: min(gamma, room)]
+                drafted = b"".join(map(forms.TOKENIZER.token_bytes, event.tokens)).decode()
+                wrong += bool(dictated) and drafted != dictated
+                wrong += (inner.forwards == forwards) != bool(dictated or not room)
+            elif isinstance(event, Verified):
+                wrong += event.num_accepted < len(dictated)
+            elif isinstance(event, Emitted):
+                generated += event.text
+            forwards = inner.forwards
     return float(wrong)
 
 
