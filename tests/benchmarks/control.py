@@ -182,11 +182,43 @@ def clock(target: GPT2, draft: GPT2, repeats: int = 5, tokens: int = 192) -> str
     return "\n".join(lines)
 
 
+def first_token(target: GPT2, draft: GPT2, costs: CostModel = CHEAP) -> str:
+    """Return when the first token comes, and the last of a short and of a long answer, by the prompt's length."""
+    assert target.tokenizer is not None
+    text = target.tokenizer.encode(" ".join(MORE_PROSE))
+    remembering = RememberingModel(target), RememberingModel(draft)
+    lines = ["| prompt | policy | first token | 16 tokens | 128 tokens |", "|---|---|---|---|---|"]
+    for length in (16, 128, 512):
+        prompt = (text * (1 + length // len(text)))[:length]
+        for policy in (PLAIN, "5", "delayed:gamma=5"):
+            seconds = []
+            for tokens in (16, 128):
+                clock = SimulatedClock()
+                run = stream(
+                    prompt,
+                    target=CostedModel(remembering[0], clock, costs.target_cost),
+                    draft=None if policy == PLAIN else CostedModel(remembering[1], clock, costs.draft_cost),
+                    clock=clock,
+                    gamma=policy,
+                    verify="gumbel",
+                    temperature=1.0,
+                    top_p=1.0,
+                    min_tokens=tokens,
+                    max_tokens=tokens,
+                ).run()
+                assert run.metrics.ttft_s is not None
+                seconds += [run.metrics.ttft_s] * (not seconds) + [run.metrics.prefill_s + run.metrics.decode_s]
+            shown = {PLAIN: "plain", "5": "γ = 5", "delayed:gamma=5": "delayed"}[policy]
+            lines.append(f"| {length} | {shown} | {' | '.join(f'{each:.1f}' for each in seconds)} |")
+    return "\n".join(lines)
+
+
 SECTIONS = {
     "greedy": partial(policies, temperature=0.0),
     "prose": prose,
     "sampled": partial(policies, temperature=1.0),
     "constraints": constraints,
+    "first": first_token,
     "clock": clock,
 }
 

@@ -124,6 +124,7 @@ POLICIES = {
     "1": 1,
     "2": 2,
     "3": 3,
+    "delayed": "delayed:gamma=2",
     "heuristic": "heuristic:gamma=1",
     "confidence": "confidence:threshold=0.5,gamma=3",
     "auto": "auto:largest=3",
@@ -174,10 +175,11 @@ def compatible(case: Case) -> bool:
 CASES = product(AXES, compatible)
 COVERING = covering(CASES, 2)
 
-VARIANTS = frozenset({"1", "3", "temperature", "unigram", "cascade of suffix", "forced", "budget"})
+VARIANTS = frozenset({"1", "3", "delayed", "temperature", "unigram", "cascade of suffix", "forced", "budget"})
 """Levels that another one contains: in the covering array like all others, but not in the full product. (Three drafts
-are two where three tokens are left, one of them the target's; the heuristic begins with one; texts without an
-end-of-text token run into the budget here as well; this form forces nothing, ``test_forced.py`` has one that does.)"""
+are two where three tokens are left, one of them the target's; a fallback too begins plainly; the heuristic begins with
+one; texts without an end-of-text token run into the budget here as well; this form forces nothing, ``test_forced.py``
+has one that does.)"""
 FULL_PRODUCT = [case for case in CASES if VARIANTS.isdisjoint(case.values())]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from minispec.control import (
     AutoGamma,
     ConfidenceGamma,
+    DelayedGamma,
     Fallback,
     HeuristicGamma,
     ReplayedGamma,
@@ -12,9 +13,26 @@ from minispec.control import (
     fallback,
     registry,
 )
+from minispec.generation.run import Run
 
 from .tools import change
 
+change(
+    14, "cost of the first token", "a plain first token waits for the drafter", "The drafter reads the prompt first.",
+    Run, "_feed_drafter", " and self._policy.gamma()", "",
+)  # fmt: skip
+change(
+    14, "cost of the first token", "the drafter reads what nobody goes on with", "Also behind the end of the text.",
+    Run, "_feed_drafter", "self._transcript.finish is None", "True",
+)  # fmt: skip
+change(
+    14, "cost of the first token", "a late drafter reads in one forward", "It is left to catch up by itself.",
+    Run, "_tell", "yield from self._feed_drafter()", "yield from ()",
+)  # fmt: skip
+change(
+    14, "cost of the first token", "delayed is not", "It drafts in the first step.",
+    DelayedGamma, "gamma", "if self._has_begun else 0", "",
+)  # fmt: skip
 change(
     14, "heuristic schedule", "one more after a full acceptance", "The schedule goes up by one.",
     HeuristicGamma, "observe", "self._gamma + 2", "self._gamma + 1",
@@ -115,7 +133,7 @@ change(
 )  # fmt: skip
 change(
     14, "fallback schedule", "catching up is held against the draft", "What a pause made it miss counts as its cost.",
-    Fallback, "_measure_catching_up", "if resuming and self._usual_draft_s is not None:", "if False:",
+    Fallback, "_measure_catching_up", "if resuming:", "if False:",
 )  # fmt: skip
 change(
     14, "fallback schedule", "a window is always whole", "However much it has lost, it goes on to its sixteenth step.",
