@@ -14,6 +14,7 @@ from minispec.drafters import (
     LayerSkipDrafter,
     ModelDrafter,
     NgramDrafter,
+    SuffixDrafter,
     SyntheticDrafter,
     TranslatingDrafter,
     TreeDrafter,
@@ -213,6 +214,22 @@ change(
 change(
     13, "copies", "a clone shares its transitions", "A split state and the one it came from grow together.",
     SuffixAutomaton, "_split", "dict(self._next[target])", "self._next[target]",
+)  # fmt: skip
+change(
+    13, "copies beside a corpus", "the corpus comes first", "Its match is copied where the text's own is as long.",
+    SuffixDrafter, "propose", "length_there > length", "length_there >= length",
+)  # fmt: skip
+change(
+    13, "copies beside a corpus", "a match that ended goes on", "A shorter match keeps the length of the longer one.",
+    SuffixAutomaton, "follow", "length = self._length[state]", "pass",
+)  # fmt: skip
+change(
+    13, "copies beside a corpus", "the corpus remembers rejected tokens", "A rollback leaves the place in it.",
+    SuffixDrafter, "rollback", "del self._places[length + 1 :]", "pass",
+)  # fmt: skip
+change(
+    13, "copies beside a corpus", "the corpus repeats the last token", "What is copied begins one token too early.",
+    SuffixAutomaton, "read_on", "self._recent[state] + 1", "self._recent[state]",
 )  # fmt: skip
 change(
     13, "copies of copies", "a copy ends with the text", "The last token is repeated where the text ends.",

@@ -22,6 +22,7 @@ from minispec.drafters import (
     shapes,
     synthetic,
 )
+from minispec.drafters.suffix import index_tokens
 from minispec.drafters.tables import TableDrafter, TokenTable
 from minispec.generation import Drafted, Emitted, Verified, api
 from minispec.model import quantize
@@ -102,6 +103,43 @@ def copies() -> float:
         for (text, length), wanted in zip(_edits(), _copies()[sizes], strict=True):
             wrong += _propose(drafter, text, 9).tokens != wanted
             drafter.rollback(length)
+    return float(wrong)
+
+
+@functools.cache
+def _corpus() -> list[int]:
+    return np.random.default_rng(1).integers(0, 5, 300).tolist()
+
+
+@functools.cache
+def _copies_beside_a_corpus() -> list[tuple[int, ...]]:
+    """The longer of two matches is copied on, the text's own if they are equal: by looking everywhere."""
+    corpus, found = _corpus(), []
+    for text in itertools.chain.from_iterable((text, text[:length]) for text, length in _edits()):
+        own, there = _longest_end(text, text[:-1]), _longest_end(text, corpus)
+        ends = [i + there for i in range(len(corpus) - there + 1) if corpus[i : i + there] == text[len(text) - there :]]
+        copied = corpus[ends[-1] : ends[-1] + 9] if there > own else []
+        found.append(tuple(copied) or _copy(text, 9, _ALL, 1))
+    return found
+
+
+def _longest_end(text: list[int], where: list[int]) -> int:
+    """How many of the last tokens of a text occur somewhere in a row."""
+    size = 0
+    while size < len(text) and any(
+        where[i : i + size + 1] == text[len(text) - size - 1 :] for i in range(len(where) - size)
+    ):
+        size += 1
+    return size
+
+
+@check("trace", "suffix drafts of that text beside a corpus of 300 tokens, against a search of all of both")
+def copies_beside_a_corpus() -> float:
+    drafter, wrong, wanted = SuffixDrafter(5, 1, index_tokens(_corpus())), 0, iter(_copies_beside_a_corpus())
+    for text, length in _edits():
+        wrong += _propose(drafter, text, 9).tokens != next(wanted)
+        drafter.rollback(length)
+        wrong += _propose(drafter, text[:length], 9).tokens != next(wanted)
     return float(wrong)
 
 
