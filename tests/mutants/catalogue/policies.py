@@ -9,7 +9,6 @@ from minispec.control import (
     Fallback,
     HeuristicGamma,
     ReplayedGamma,
-    auto,
     fallback,
     registry,
 )
@@ -97,11 +96,11 @@ change(
 )  # fmt: skip
 change(
     14, "decisions of auto", "the plan forgets the bonus row", "A step of gamma drafts is taken for gamma rows.",
-    AutoGamma, "_plan", "self._target_s(gamma + 1)", "self._target_s(gamma)",
+    AutoGamma, "_plan", "gamma * self._row_s", "(gamma - 1) * self._row_s",
 )  # fmt: skip
 change(
     14, "decisions of auto", "the next token is drafted for nothing", "Another forward is weighed by its row alone.",
-    AutoGamma, "more", "self._draft_s() + self._row_s(drafted + 2)", "self._row_s(drafted + 2)",
+    AutoGamma, "more", "self._draft_s + self._row_s", "self._row_s",
 )  # fmt: skip
 change(
     14, "decisions of auto", "confidence replaces the place", "Acceptance follows the draft's confidence alone.",
@@ -109,7 +108,7 @@ change(
 )  # fmt: skip
 change(
     14, "decisions of auto", "nothing fades", "The oldest observation weighs as much as the last.",
-    auto.Acceptance, "fade", "*= keep\n    self._evaluated *= keep", "*= 1.0",
+    AutoGamma, "observe", "self._by_confidence.fade(self._keep)\n    self._by_place.fade(self._keep)", "",
 )  # fmt: skip
 change(
     14, "fallback schedule", "a draw is a loss", "No margin: a window at plain cost and a little stops drafting.",
