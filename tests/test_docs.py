@@ -17,9 +17,11 @@ from click.testing import CliRunner
 
 from minispec.cli.main import cli
 from minispec.control.fallback import SCOPES
-from minispec.drafters.spec import KINDS, MODEL
+from minispec.drafters.spec import HEADS, KINDS, MODEL
 from minispec.loading import load_model
+from minispec.loading.bundled import DEFAULT_TARGET
 from minispec.verifiers import VERIFIER_NAMES
+from tests.drafters.random_head import write_head
 
 load_once = functools.cache(load_model)  # a loaded model has no state
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -32,8 +34,10 @@ def command_lines(page: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder in which the guide is read: it has a text, and keeps what its commands write."""
+    """The folder in which the guide is read: it has a text and heads, and keeps what its commands write."""
     folder = tmp_path_factory.mktemp("guide")
+    for kind in HEADS:
+        write_head(folder / f"{kind}-head", kind, load_once(DEFAULT_TARGET))
     (folder / "story.txt").write_text("Once upon a time there was a king. " * 50, encoding="utf-8")
     return folder
 

@@ -110,12 +110,44 @@ class Feed:
         return self.pages[np.arange(len(self.slots)), self.slots // size], self.slots % size
 
 
+@dataclass(slots=True)
+class Features:
+    """Hidden states that a forward leaves beside keys and values, for drafts that look inside the target.
+
+    Parameters
+    ----------
+    layers : ndarray of shape (F,)
+        Whose output is kept, from 1 to L, in increasing order; none unless somebody reads them.
+    states : ndarray of shape (F, B, S, C)
+        The residual stream after each of these layers, at the slots of a cache.
+    """
+
+    layers: Index
+    states: Array
+
+    @classmethod
+    def none(cls) -> Features:
+        """Return what is kept where nobody reads."""
+        return cls(np.zeros(0, np.int64), np.zeros((0, 1, 1, 1), np.float32))
+
+    def store(self, layer: int, feed: Feed, x: Array) -> None:
+        """Keep the residual stream after ``layer`` layers, (T, C), at the slots of a feed, if it is to be kept."""
+        for i in np.flatnonzero(self.layers == layer):
+            pages, slots = feed.places(self.states.shape[2])
+            self.states[i, pages, slots] = x
+
+
 class Cache(Protocol):
     """What a backend sees of ``model.cache.KVCache``: keys and values, (L, N, S, H, D), and a place for its notes."""
 
     keys: Array
     values: Array
     recordings: dict[Any, Any]
+
+    @property
+    def features(self) -> Features:
+        """Hidden states that are to be kept beside them."""
+        ...
 
     def store(self, layer: int, feed: Feed, keys: Array, values: Array) -> None:
         """Write keys and values of shape (T, H, D) at the slots of a feed."""

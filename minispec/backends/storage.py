@@ -20,10 +20,13 @@ class Storage:
         The formats :meth:`pack` takes.
     exact_dtypes : tuple of str
         Those in which values that fit them give the bits that the same values give in float32.
+    keeps_features : bool
+        Whether its forwards keep hidden states beside keys and values.
     """
 
     dtypes: tuple[str, ...] = DTYPES
     exact_dtypes: ClassVar[tuple[str, ...]] = ("float32", "float16", "bfloat16")
+    keeps_features: ClassVar[bool] = True
 
     def pack(self, weight: Tensor, bias: Array | None, dtype: str = "float32") -> Linear:
         """Prepare a matrix of shape (K, N) for :meth:`linear`; a missing bias counts as zero.

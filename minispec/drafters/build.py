@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import cast
 
 from minispec.drafters.base import Drafter
 from minispec.drafters.cascade import CascadeDrafter
 from minispec.drafters.forced import ForcedDrafter
+from minispec.drafters.heads import BlockDrafter, EagleDrafter, MedusaDrafter, load_head
 from minispec.drafters.layerskip import LayerSkipDrafter
 from minispec.drafters.model import ModelDrafter
 from minispec.drafters.ngram import NgramDrafter
@@ -33,6 +34,12 @@ _SIBLINGS: dict[str, Siblings] = {
     "with": "with replacement",
     "without": "without replacement",
     "likeliest": "likeliest",
+}
+
+_HEADS: Mapping[str, type[MedusaDrafter | EagleDrafter | BlockDrafter]] = {
+    "medusa": MedusaDrafter,
+    "eagle": EagleDrafter,
+    "block": BlockDrafter,
 }
 
 
@@ -131,6 +138,9 @@ def _build(
             if options["draft"] != "none":
                 inner = _build(parse_draft(options["draft"] or DEFAULT_DRAFT), target, sampler, load, coupled=coupled)
             return ForcedDrafter(inner, sampler, model.vocab_size)
+        case "medusa" | "eagle" | "block":
+            head = load_head(options["head"], spec.kind, model)
+            return _HEADS[spec.kind](target, sampler, head, coupled=coupled)
         case "tree":
             shape = tree_shape(options)
             session = TreeSession(load_model(options["draft"]))

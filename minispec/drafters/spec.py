@@ -84,6 +84,9 @@ KINDS: Mapping[str, Mapping[str, tuple[Read, Any]]] = {
     "synthetic": {"alpha": (read_number, 0.8), "cost": (read_number, None)},
     "cascade": {"draft": (str, None), "by": (expect_one_of("ngram", "suffix"), "ngram"), "n": (read_whole, 3)},
     "forced": {"draft": (str, None)},
+    "medusa": {"head": (str, "")},
+    "eagle": {"head": (str, "")},
+    "block": {"head": (str, "")},
     "tree": {
         "draft": (str, None),
         "shape": (_shape, "4x2x1"),
@@ -96,6 +99,9 @@ KINDS: Mapping[str, Mapping[str, tuple[Read, Any]]] = {
 }
 """The kinds, their keys, how each is read, and its default."""
 
+HEADS = ("medusa", "eagle", "block")
+"""Those that read the target's hidden states: see :mod:`minispec.drafters.heads`."""
+
 EXAMPLES = {
     "ngram": "ngram:n=3",
     "suffix": "suffix",
@@ -106,6 +112,9 @@ EXAMPLES = {
     "synthetic": "synthetic:alpha=0.7,cost=0.05",
     "cascade": "cascade:by=ngram,n=3",
     "forced": "forced:draft=ngram",
+    "medusa": "medusa:head=FOLDER",
+    "eagle": "eagle:head=FOLDER",
+    "block": "block:head=FOLDER",
     "tree": "tree:shape=4x2x1",
     MODEL: "FOLDER:translate=true",
 }
@@ -171,6 +180,12 @@ def _check(spec: DraftSpec) -> None:
         if not options["text"]:
             raise OptionError(f"{spec.kind}: text is missing; it names the file to count. Try {EXAMPLES[spec.kind]}")
         TokenTable([0], 1, 1, options["k"])
+    elif spec.kind in HEADS:
+        if not options["head"]:
+            raise OptionError(
+                f"{spec.kind}: head is missing; it names the folder of a head that was trained for the target. Train "
+                f"one (python -m minispec.training head --help), then try {EXAMPLES[spec.kind]}"
+            )
     elif spec.kind == "synthetic":
         check_options(options["alpha"], options["cost"])
     elif spec.kind == "forced":

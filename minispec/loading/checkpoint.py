@@ -88,7 +88,7 @@ class Checkpoint:
             If they contradict each other.
         """
         shapes = {name: file.shapes[stored] for name, (file, stored) in self._files.items()}
-        check_shapes(shapes, config, str(self._folder))
+        check_shapes(shapes, expected_shapes(config), str(self._folder))
         ignored = []
         for name in sorted(set(shapes) - {name for name, _ in expected_shapes(config)}):
             layer = _LAYER.match(name)

@@ -23,11 +23,12 @@ from numpy.typing import NDArray
 
 from minispec.backends.base import Array, Backend, Feed, Index, NumpyBackend
 from minispec.errors import InvariantError
+from minispec.model.features import FeatureKeeper
 
 _ONE_PAGE = np.zeros(1, np.int64)
 
 
-class KVCache:
+class KVCache(FeatureKeeper):
     """Keys and values of every layer for one text.
 
     Parameters
@@ -183,7 +184,7 @@ class KVCache:
             raise InvariantError(f"cannot keep slots {kept.tolist()} of {self.length}")
         moved = np.flatnonzero(kept != np.arange(len(kept)))  # the others lie where they belong
         sources, targets = (self._number(slots) for slots in (kept[moved], moved))
-        for array in (self.keys, self.values):
+        for array in self.arrays():
             self._backend.move(array, sources, targets)
         self.lengths = [len(kept)] * len(self.lengths)
 

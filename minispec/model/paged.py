@@ -16,6 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from minispec.backends.base import Index
+from minispec.backends.parts import Features
 from minispec.errors import InvariantError
 from minispec.model.cache import KVCache
 from minispec.model.language_model import LanguageModel
@@ -43,6 +44,15 @@ class PagedCache(KVCache):
     def capacity(self) -> int:
         """Longest text, in slots."""
         return self._capacity
+
+    @property
+    def features(self) -> Features:
+        """See :attr:`KVCache.features`; one memory for all texts."""
+        return self._pool.features
+
+    def keep_features(self, layers: Sequence[int]) -> None:
+        """See :meth:`PagePool.keep_features`."""
+        self._pool.keep_features(layers)
 
     @property
     def pages(self) -> Index:
@@ -92,7 +102,7 @@ class PagedCache(KVCache):
     def _copy(self, i: int) -> None:
         """Put a page of our own in the place of a shared one."""
         own, slots = self._pool.take(), np.arange(self._pool.page_size)
-        for array in (self.keys, self.values):
+        for array in self.arrays():
             self._backend.move(array, self._table[i] * len(slots) + slots, own * len(slots) + slots)
         self._pool.give_back(self._table[i])
         self._table[i] = own

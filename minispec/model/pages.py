@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 
 from minispec.backends.base import Array, Backend
+from minispec.backends.parts import Features
 from minispec.errors import InvariantError
+from minispec.model.features import add_layers
 
 PAGE_SIZE = 16
 """Slots per page: a text wastes 7.5 slots on average, and its table is short."""
@@ -47,6 +49,8 @@ class PagePool:
     keys, values : ndarray of shape (L, N, S, H, D)
     recordings : dict
         The backend's notes about forwards over this memory.
+    features : Features
+        Hidden states of the same tokens, once somebody reads them.
     """
 
     def __init__(
@@ -65,6 +69,7 @@ class PagePool:
         self.keys: Array = backend.zeros(shape, dtype)
         self.values: Array = backend.zeros(shape, dtype)
         self.recordings: dict[Any, Any] = {}
+        self.features = Features.none()
         self.clear()
 
     def clear(self) -> None:
@@ -74,6 +79,20 @@ class PagePool:
         self._remembered: dict[int, None] = {}  # free but published, the longest free first
         self._published: dict[bytes, int] = {}
         self._beginnings: dict[int, bytes] = {}  # of each published page, its text up to its end
+        self._lacking: set[int] = set()  # held since before features were kept: not to be published
+
+    def keep_features(self, layers: Sequence[int]) -> None:
+        """Keep the residual stream after these layers (from 1 on) of every token that is fed from now on.
+
+        Pages that were filled before lack them. Nobody takes those up any more: a text would not know that it reads
+        zeros, and drafts other than alone.
+        """
+        if set(layers) <= set(self.features.layers.tolist()):
+            return
+        self.features = add_layers(self.features, layers, self.keys)
+        self._blank += self._remembered
+        self._remembered, self._published, self._beginnings = {}, {}, {}
+        self._lacking = {page for page, count in self._holders.items() if count}
 
     @property
     def num_pages(self) -> int:
@@ -112,6 +131,7 @@ class PagePool:
         else:
             raise OutOfPagesError
         self._holders[page] = 1
+        self._lacking.discard(page)
         return page
 
     def give_back(self, page: int) -> None:
@@ -148,7 +168,8 @@ class PagePool:
         size, text = self.page_size, np.asarray(tokens, np.int64)
         for page, end in zip(pages, range(size, len(text) + 1, size), strict=False):
             beginning = text[:end].tobytes()
-            if page not in self._beginnings and beginning not in self._published:
+            known = page in self._beginnings or page in self._lacking
+            if not known and beginning not in self._published:
                 self._published[beginning] = page
                 self._beginnings[page] = beginning
 

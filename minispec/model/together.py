@@ -114,12 +114,8 @@ class JoinedCaches:
     def __init__(self, caches: Sequence[KVCache], feeds: Sequence[Feed]) -> None:
         self._parts = list(zip(caches, feeds, strict=True))
         memory = caches[0]
-        self.keys, self.values, self.recordings, self.store = (
-            memory.keys,
-            memory.values,
-            memory.recordings,
-            memory.store,
-        )
+        self.keys, self.values, self.features = memory.keys, memory.values, memory.features
+        self.recordings, self.store = memory.recordings, memory.store
 
     def extend(self, feed: Feed) -> None:
         """Count each cache's own part in."""

@@ -17,6 +17,7 @@ from typing import Any
 import click
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
+from minispec.drafters.spec import HEADS as HEAD_KINDS
 from minispec.errors import MinispecError, MissingDependencyError, OptionError
 
 try:
@@ -32,6 +33,7 @@ from minispec.training.checkpoint import require_room
 from minispec.training.checks import check
 from minispec.training.data import pack
 from minispec.training.export import export_model, load_exported
+from minispec.training.head_stage import HeadPlan, HeadStage
 from minispec.training.mixture import read_corpus, word_list
 from minispec.training.recipe import PRESETS, TARGET
 from minispec.training.report import make_report
@@ -140,6 +142,20 @@ def parse_clock(text: str | None, now: datetime) -> float | None:
         raise OptionError(f"--finish-by is {text!r}; it must be a time of day. Try --finish-by 18:30") from error
     moment = now.replace(hour=clock.hour, minute=clock.minute, second=0, microsecond=0)
     return (moment if moment > now else moment + timedelta(days=1)).timestamp()
+
+
+def parse_layers(text: str | None) -> tuple[int, ...]:
+    """Turn ``2,4,8`` into numbers; nothing into none.
+
+    Raises
+    ------
+    OptionError
+        If it is no such list.
+    """
+    try:
+        return () if text is None else tuple(int(part) for part in text.split(","))
+    except ValueError as error:
+        raise OptionError(f"--layers is {text!r}; it must be layers' numbers. Try --layers 2,4,8") from error
 
 
 def describe(tick: Tick) -> str:
@@ -325,6 +341,64 @@ def report_command(preset: str, work: Path, weights: Path, threads: int | None, 
     click.echo(figures_table(report["checks"]))
     click.echo()
     click.echo(bars_table(report["checks"]))
+
+
+@main.command("head")
+@click.argument("kind", type=click.Choice(HEAD_KINDS))
+@click.option(
+    "--target",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    required=True,
+    help="Folder of the target, as exported here or by Hugging Face.",
+)
+@click.option(
+    "--text",
+    "texts",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    multiple=True,
+    required=True,
+    help="A text file to read along; may be repeated. The last twentieth is held out.",
+)
+@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="Folder for the head.")
+@click.option(
+    "--layers", help="Layers to read, such as 2,4,8 [default: a low, a middle and the top one; medusa: the top one]."
+)
+@click.option("--length", type=click.IntRange(1, 64), default=HeadPlan.length, show_default=True, help="Longest draft.")
+@click.option("--width", type=click.IntRange(8), default=HeadPlan.width, show_default=True, help="Width of its layers.")
+@click.option(
+    "--words",
+    type=click.IntRange(0),
+    default=HeadPlan.num_words,
+    show_default=True,
+    help="Likeliest tokens of the text, which it can draft; 0 for all. A medusa drafts all.",
+)
+@click.option("--steps", type=click.IntRange(1), default=HeadPlan.steps, show_default=True)
+@click.option("--seed", type=click.IntRange(0), default=HeadPlan.seed, show_default=True)
+@options("threads")
+def head_command(
+    kind: str,
+    target: Path,
+    texts: tuple[Path, ...],
+    output: Path,
+    layers: str | None,
+    length: int,
+    width: int,
+    words: int,
+    steps: int,
+    seed: int,
+    threads: int | None,
+) -> None:
+    """Train a head that drafts from the target's hidden states."""
+    use_threads(threads)
+    chosen = parse_layers(layers)
+    plan = HeadPlan(kind, chosen, length, width, inner=4 * width, num_words=words, steps=steps, seed=seed)
+    stage = HeadStage(plan, target, texts)
+    for tick in stage.run():
+        click.echo(f"step {tick.step}/{steps} | loss {tick.loss:.3f} | {tick.seconds:.0f} s", err=True)
+    acceptance = stage.measure()
+    stage.export(output, acceptance)
+    click.echo(f"acceptance by place, temperature 1: {' '.join(f'{share:.3f}' for share in acceptance)}")
+    click.echo(f"wrote {output}; try --target {target} --draft {kind}:head={output}")
 
 
 @main.command("all")

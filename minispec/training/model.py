@@ -167,12 +167,17 @@ class GPT2(nn.Module):
         Tensor of shape (B, T, V)
             Logits.
         """
+        return functional.linear(self.ln_f(self.states(tokens, offsets, past)[-1]), self.wte.weight)
+
+    def states(self, tokens: Tensor, offsets: Tensor | int = 0, past: Past | None = None) -> list[Tensor]:
+        """Return the residual stream after each layer, each (B, T, C); parameters are those of :meth:`forward`."""
         positions = torch.arange(tokens.shape[1], device=tokens.device)
         positions = positions + (offsets[:, None] if isinstance(offsets, Tensor) else offsets)  # (T,) or (B, T)
-        x = self.wte(tokens) + self.wpe(positions)
+        x, states = self.wte(tokens) + self.wpe(positions), []
         for layer, block in enumerate(self.h):
             x = block(x, past, layer)
-        return functional.linear(self.ln_f(x), self.wte.weight)
+            states.append(x)
+        return states
 
     @property
     def num_parameters(self) -> int:

@@ -24,6 +24,7 @@ class DeviceBackend(Backend):
 
     dtypes = ("float32", "float16")
     exact_dtypes = ("float32",)  # with half-precision weights go half-precision keys and values
+    keeps_features = False
 
     def __init__(self, cupy: Any, stream: Any) -> None:
         self._cupy = cupy

@@ -15,7 +15,7 @@ from minispec.backends.panel import attention, elements, products, stack
 from minispec.backends.panel.emit import PANEL
 from minispec.backends.panel.isa import ISA
 from minispec.backends.panel.layout import Layout
-from minispec.backends.parts import Tensor
+from minispec.backends.parts import Features, Tensor
 
 _SHORT_FORWARD = 4_000_000  # multiply-adds: a draft of 1.6M parameters decoding, or catching up by a second token
 _NONE_1D = np.zeros(0, np.float32)
@@ -179,6 +179,8 @@ class PanelBackend(Backend):
             elements.ACTIVATIONS[activation],
             cache.keys,
             cache.values,
+            cache.features.layers,
+            cache.features.states,
             feed.pages,
             feed.slots,
             feed.ends,
@@ -219,7 +221,7 @@ class PanelBackend(Backend):
         square, wide = (self.pack(np.ones((2, outputs), np.float32), None, dtype) for outputs in (2, 6))
         block = Block(norm, Attention(wide, square), norm, MLP(square, square))
         kept = np.ones((1, 1, 1, 1, 2), np.float32)
-        cache = SimpleNamespace(keys=kept, values=kept, recordings={})
+        cache = SimpleNamespace(keys=kept, values=kept, features=Features.none(), recordings={})
         feed = Feed(index, index, index[:, None], index, index + 1, None, 1, 1)
         x = self.layers(self.embed(square, kept[0, 0, 0], index, index), (block,), cache, feed, float, "relu")
         self.linear(x, square, norm=norm)

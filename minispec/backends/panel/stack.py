@@ -44,6 +44,14 @@ def _matrix(addresses, num_inputs, num_outputs, empty_panels, scaled):
 
 
 @jit(nogil=True)
+def _keep(x, states, pages, slots):
+    """Write rows of shape (T, C) to their slots of (B, S, C). Oracle: Features.store."""
+    size = states.shape[1]
+    for t in range(x.shape[0]):
+        states[pages[t, slots[t] // size], slots[t] % size] = x[t]
+
+
+@jit(nogil=True)
 def layers(
     x,
     columns,
@@ -58,6 +66,8 @@ def layers(
     activation,
     keys,
     values,
+    feature_layers,
+    features,
     pages,
     slots,
     ends,
@@ -82,6 +92,8 @@ def layers(
         An array of the panels' dtype.
     scaled : bool
         Whether the matrices have scales.
+    feature_layers, features : ndarray of shape (F,), and (F, B, S, C)
+        See :class:`minispec.backends.parts.Features`.
     """
     no_vector, no_matrix, plain = np.empty(0, np.float32), np.empty((0, 0), np.float32), np.int64(0)
     width = x.shape[1]
@@ -103,4 +115,7 @@ def layers(
         )
         panels, scale, bias = _matrix(at[13:16], num_inner, width, empty_panels, scaled)
         x = linear(hidden, no_vector, no_vector, _ZERO, columns, panels, scale, bias, plain, x, width, max_threads)
+        for i in range(feature_layers.shape[0]):
+            if feature_layers[i] == layer + 1:
+                _keep(x, features[i], pages, slots)
     return x

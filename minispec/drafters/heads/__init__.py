@@ -1,0 +1,22 @@
+"""Drafts that look inside the target: small heads on its hidden states, trained for it and of use with no other.
+
+``medusa`` guesses each of the next places by itself, ``eagle`` one token after the other from its own states, ``block``
+all places in one pass. Each is a file; ``folder`` reads what training has written.
+"""
+
+from minispec.drafters.heads.block import BlockDrafter
+from minispec.drafters.heads.config import HeadConfig
+from minispec.drafters.heads.eagle import EagleDrafter
+from minispec.drafters.heads.folder import Head, compute_fingerprint, hash_arrays, load_head
+from minispec.drafters.heads.medusa import MedusaDrafter
+
+__all__ = [
+    "BlockDrafter",
+    "EagleDrafter",
+    "Head",
+    "HeadConfig",
+    "MedusaDrafter",
+    "compute_fingerprint",
+    "hash_arrays",
+    "load_head",
+]

@@ -1,0 +1,409 @@
+"""Heads that look inside the target: lossless with any weights, equal to their formulas, the same after any history.
+
+Whatever a head reads, the text's law is the target's as long as each row is what its token was drawn from. So the law
+says nothing about *what* is read: that is compared with a twin that computes all of it anew, without any cache.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache, partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from minispec.batching import Engine
+from minispec.contracts import Enumerator, outcome, slow_law, total_variation
+from minispec.drafters import build_drafter
+from minispec.drafters.base import allow_all
+from minispec.drafters.heads import load_head
+from minispec.drafters.heads.parallel import ParallelDrafter
+from minispec.errors import InputError, InvariantError
+from minispec.generation import generate, stream
+from minispec.generation.limits import Limits
+from minispec.generation.options import Options
+from minispec.model.asks import answer
+from minispec.model.cache import KVCache
+from minispec.model.pages import PagePool
+from minispec.model.toy import TableModel
+from minispec.model.tree_session import TreeSession
+from minispec.noise import Coins
+from minispec.philox import PhiloxNoise
+from minispec.sampling import Sampler, SamplingParams
+from tests.drafters.random_head import write_head
+from tests.laws.space import EXACT, PROMPT, TOKENIZER, layered_target
+from tests.models import bits, random_gpt2
+
+KINDS = ("medusa", "eagle", "block")
+PLAIN = {"temperature": 1.0, "top_p": 1.0}
+
+
+# ── the law ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@cache
+def tiny_target():
+    return layered_target(eos=True)
+
+
+@pytest.fixture(scope="module")
+def tiny_heads(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """A head of each kind for the law suite's target with layers, and two that know two of its three words."""
+    folder, target = tmp_path_factory.mktemp("tiny"), tiny_target()
+    heads = {kind: write_head(folder / kind, kind, target) for kind in KINDS}
+    cut = {f"{kind} cut": write_head(folder / f"{kind}-cut", kind, target, words=(0, 2)) for kind in KINDS[1:]}
+    return heads | cut
+
+
+PROCESSORS = ({"temperature": 0.0}, {"top_k": 2, "temperature": 1.4}, {"repetition_penalty": 1.7, "min_tokens": 2})
+
+
+def distance(draft: str, verify: str, gamma: int, processors: dict) -> float:
+    target = tiny_target()
+    options = {**PLAIN, **processors, "verify": verify, "gamma": gamma, "max_tokens": 4}
+    law = Enumerator(lambda noise: outcome(stream(PROMPT, target=target, draft=draft, noise=noise, **options).run()))
+    wanted = slow_law(
+        target, Options(**options), PROMPT, Limits(4, target.n_positions, (), target.eos_token_id), TOKENIZER
+    )
+    return total_variation(law.law(), wanted)
+
+
+@pytest.mark.parametrize(("verify", "gamma"), [("rejection", 1), ("rejection", 3), ("block", 2), ("tree", 2)])
+@pytest.mark.parametrize("head", [*KINDS, "eagle cut", "block cut"])
+def test_the_law_is_the_targets(tiny_heads: dict[str, str], head: str, verify: str, gamma: int) -> None:
+    assert distance(f"{head.split()[0]}:head={tiny_heads[head]}", verify, gamma, {}) < EXACT
+
+
+@pytest.mark.parametrize("processors", PROCESSORS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_law_is_the_targets_with_processors(tiny_heads: dict[str, str], kind: str, processors: dict) -> None:
+    assert distance(f"{kind}:head={tiny_heads[kind]}", "rejection", 2, processors) < EXACT
+
+
+def test_a_row_that_the_token_was_not_drawn_from_is_noticed(
+    tiny_heads: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The control: a block whose rows are one place off."""
+
+    def shift(self: ParallelDrafter, *args: object) -> object:
+        draft = yield from original(self, *args)
+        return type(draft)(draft.tokens, np.roll(draft.probs, 1, axis=0))
+
+    original = ParallelDrafter.propose
+    monkeypatch.setattr(ParallelDrafter, "propose", shift)
+    assert distance(f"block:head={tiny_heads['block']}", "rejection", 2, {}) > 1e-3
+
+
+@pytest.mark.parametrize("verify", ["match", "gumbel"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_coupled_rules_write_plain_samplings_text(tiny_heads: dict[str, str], kind: str, verify: str) -> None:
+    target = layered_target(eos=False)
+    head = write_head(Path(tiny_heads[kind]).parent / f"{kind}-coupled", kind, target)
+    for seed in range(20):
+        write = partial(generate, PROMPT, target=target, max_tokens=12, seed=seed, **PLAIN)
+        assert write(draft=f"{kind}:head={head}", verify=verify, gamma=3).token_ids == write(draft=None).token_ids
+
+
+# ── the formulas, computed anew without a cache ─────────────────────────────────────────────────────────────────────
+
+SIZES = {"vocab_size": 23, "n_positions": 200, "n_embd": 12, "n_layer": 3, "n_head": 3}
+WORDS = (0, 3, 4, 9, 11, 20)
+
+
+@cache
+def target_of(backend: str):
+    return random_gpt2(backend, seed=5, **SIZES)
+
+
+@pytest.fixture(scope="module")
+def heads(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    folder = tmp_path_factory.mktemp("heads")
+    words = {"medusa": (), "eagle": WORDS, "block": WORDS}
+    return {kind: write_head(folder / kind, kind, target_of("numba"), words=words[kind], length=4) for kind in KINDS}
+
+
+def norm(x, weight, bias):
+    x = x - x.mean(-1, keepdims=True)
+    return x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-5) * weight + bias
+
+
+def gelu(x):
+    return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
+
+
+class Twin:
+    """All formulas in float64 over whole texts; weights by name, as they are stored."""
+
+    def __init__(self, weights, num_heads):
+        self.w, self.num_heads = {name: np.asarray(value, np.float64) for name, value in weights.items()}, num_heads
+
+    def linear(self, x, name):
+        return x @ self.w[f"{name}.weight"] + self.w[f"{name}.bias"]
+
+    def norm(self, x, name):
+        return norm(x, self.w[f"{name}.weight"], self.w[f"{name}.bias"])
+
+    def layer(self, x, i, before=None, mask=None):
+        """One layer over rows x; keys and values of rows `before` come first. By default row t sees rows 0 to t."""
+        own = self.norm(x, f"h.{i}.ln_1")
+        seen = own if before is None else np.concatenate([self.norm(before, f"h.{i}.ln_1"), own])
+        mask = np.tri(len(x), dtype=bool) if mask is None else mask
+        queries = self.linear(own, f"h.{i}.attn.c_attn")[:, : x.shape[1]]
+        keys, values = np.split(self.linear(seen, f"h.{i}.attn.c_attn")[:, x.shape[1] :], 2, axis=1)
+        mixed = []
+        for q, k, v in zip(*(np.split(a, self.num_heads, axis=1) for a in (queries, keys, values)), strict=True):
+            scores = np.where(mask, q @ k.T / np.sqrt(q.shape[1]), -np.inf)
+            weights = np.exp(scores - scores.max(-1, keepdims=True))
+            mixed.append(weights / weights.sum(-1, keepdims=True) @ v)
+        x = x + self.linear(np.concatenate(mixed, axis=1), f"h.{i}.attn.c_proj")
+        return x + self.linear(gelu(self.linear(self.norm(x, f"h.{i}.ln_2"), f"h.{i}.mlp.c_fc")), f"h.{i}.mlp.c_proj")
+
+
+@cache
+def target_twin():
+    """The target's weights by name, drawn as ``random_gpt2`` draws them."""
+    from minispec.model.weights import expected_shapes
+
+    model, generator, tensors = target_of("numba"), np.random.default_rng(5), {}
+    for name, shape in expected_shapes(model.config):
+        centre, spread = (1.0, 0.2) if "ln_" in name and name.endswith("weight") else (0.0, 1.0 / shape[-1] ** 0.5)
+        tensors[name] = generator.normal(centre, spread, shape).astype(np.float32)
+    return Twin(tensors, model.config.n_head)
+
+
+def features_of(tokens) -> list[np.ndarray]:
+    """The residual stream of a text after each layer, the first entry before all of them."""
+    twin = target_twin()
+    states = [twin.w["wte.weight"][tokens] + twin.w["wpe.weight"][: len(tokens)]]
+    for i in range(SIZES["n_layer"]):
+        states.append(twin.layer(states[-1], i))
+    return states
+
+
+def read_head(folder: str):
+    from safetensors.numpy import load_file
+
+    config = json.loads((Path(folder) / "config.json").read_text())
+    return Twin(load_file(Path(folder) / "model.safetensors"), config["num_heads"]), config
+
+
+def softmax(logits, words):
+    weights = np.exp(logits - logits.max())
+    probs = np.zeros(SIZES["vocab_size"])
+    probs[list(words) or slice(None)] = weights / weights.sum()
+    return probs
+
+
+def expect(kind: str, folder: str, tokens, drafted) -> list[np.ndarray]:
+    """The distribution of each place of a draft, given the tokens before it that were drafted."""
+    head, config = read_head(folder)
+    target, states, depth = target_twin(), features_of(tokens[:-1]), config["num_layers"]
+    if kind == "medusa":
+        state = target.norm(states[-1][-1], "ln_f")
+        guesses = gelu(head.linear(state, "guess")).reshape(-1, len(state)) + state
+        return [softmax(guess @ target.w["wte.weight"].T, ()) for guess in guesses[: len(drafted) + 1]]
+    embedded = target.w["wte.weight"]
+    states = head.linear(head.norm(np.concatenate([states[i] for i in config["layers"]], axis=1), "norm"), "fuse")
+
+    def row(output):
+        return softmax(head.norm(output, "ln_f") @ head.w["lm_head.weight"].T, config["words"])
+
+    if kind == "block":
+        x = head.w["place.weight"].copy()
+        x[0] += head.linear(embedded[tokens[-1]], "token")
+        everything = np.ones((len(x), len(states) + len(x)), bool)
+        for i in range(depth):
+            x = head.layer(x, i, before=states, mask=everything)
+        return [row(output) for output in x[: len(drafted) + 1]]
+    expected, text = [], list(tokens)
+    for token in [*drafted, None]:
+        x = head.linear(embedded[text[1:]], "token") + head.linear(head.norm(states, "norm_state"), "state")
+        for i in range(depth):
+            x = head.layer(x, i)
+        expected.append(row(x[-1]))
+        states, text = np.concatenate([states, x[-1:]]), [*text, token]
+    return expected
+
+
+def new_drafter(kind: str, folder: str, session: TreeSession):
+    sampler = Sampler(SamplingParams(temperature=1.0, top_p=1.0))
+    return build_drafter(f"{kind}:head={folder}", session, sampler, load_model=lambda name: None)
+
+
+def propose(drafter, tokens, gamma: int = 3):
+    return answer(drafter.propose(tokens, gamma, Coins(PhiloxNoise(0), position=len(tokens)), allow_all))
+
+
+def draft_afresh(kind: str, folder: str, tokens, backend: str):
+    session = TreeSession(target_of(backend))
+    drafter = new_drafter(kind, folder, session)
+    session.prefill(tokens[:-1])
+    answer(drafter.prefill(tokens[:-1]))
+    return propose(drafter, tokens)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba", "panel"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_are_those_of_the_formulas(heads: dict[str, str], kind: str, backend: str) -> None:
+    """Over two tokens, and over more than two chunks of a prefill."""
+    for length in (2, 140):
+        tokens = np.random.default_rng(length).integers(0, SIZES["vocab_size"], length).tolist()
+        draft = draft_afresh(kind, heads[kind], tokens, backend)
+        assert len(draft) == 3
+        expected = expect(kind, heads[kind], tokens, draft.tokens)
+        np.testing.assert_allclose(draft.probs, expected[:3], atol=2e-5)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba", "panel"])
+def test_features_are_the_residual_stream(backend: str) -> None:
+    tokens = list(range(20))
+    session = TreeSession(target_of(backend))
+    session.cache.keep_features([1, 3])
+    session.prefill(tokens)
+    found = session.cache.read_features([1, 3], 0, 20)
+    states = features_of(tokens)
+    np.testing.assert_allclose(found, np.concatenate([states[1], states[3]], axis=1), atol=1e-4)
+    assert bits(session.cache.read_features([3], 4, 9)) == bits(np.ascontiguousarray(found[4:9, 12:]))
+
+
+# ── the same after any history ──────────────────────────────────────────────────────────────────────────────────────
+
+STEP = st.tuples(
+    st.lists(st.integers(0, 22), min_size=1, max_size=5),  # committed, as if by a step
+    st.booleans(),  # a draft comes first
+    st.booleans(),  # the target has scored a draft that was rejected
+    st.booleans(),  # as a tree, of which a path is kept
+)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(prompt=st.lists(st.integers(0, 22), min_size=1, max_size=90), steps=st.lists(STEP, min_size=1, max_size=8))
+@settings(max_examples=25)
+def test_a_draft_does_not_depend_on_what_came_before(heads: dict[str, str], kind: str, prompt, steps) -> None:
+    """Rejected drafts, trees, interrupted drafts and lengths of prefills leave no trace, bit for bit."""
+    session = TreeSession(target_of("numba"))
+    drafter, tokens = new_drafter(kind, heads[kind], session), list(prompt)
+    session.prefill(tokens[:-1])
+    answer(drafter.prefill(tokens[:-1]))
+    for committed, drafts, rejected, tree in steps:
+        if drafts:
+            propose(drafter, tokens)
+        pending = tokens[session.length :]
+        if tree:
+            nodes = [committed[0], 7, *committed[1:]]
+            parents = [-1, -1, *(0 if i == 0 else i + 1 for i in range(len(committed) - 1))]
+            session.score_tree(pending, nodes, parents)
+            session.keep([0, *range(2, len(nodes))])
+        else:
+            session.score([*pending, *committed, *([1, 2] if rejected else [])])
+        tokens += [*committed, 5]
+        session.rollback(len(tokens) - 1)
+        drafter.rollback(len(tokens) - 1)
+    found, wanted = propose(drafter, tokens), draft_afresh(kind, heads[kind], tokens, "numba")
+    assert found.tokens == wanted.tokens
+    assert bits(found.probs) == bits(wanted.probs)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_draft_near_the_end_of_the_context_keeps_to_it(heads: dict[str, str], kind: str) -> None:
+    target = target_of("numba")
+    prompt = [3] * (SIZES["n_positions"] - 9)
+    write = partial(generate, prompt, target=target, max_tokens=99, temperature=0.0)
+    plain, made = write(draft=None), write(draft=f"{kind}:head={heads[kind]}", gamma=6)
+    assert (made.token_ids, made.finish_reason) == (plain.token_ids, plain.finish_reason)
+    assert len(made.token_ids) == 9
+
+
+# ── in a batch ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_texts_and_sources_are_those_alone_in_any_company(heads: dict[str, str]) -> None:
+    """Also where a page could be taken up that was filled before anybody read hidden states."""
+    shared = [1, 2, 3, 4] * 6
+    drafts = [None, "ngram", *(f"{kind}:head={heads[kind]}" for kind in KINDS)]
+    requests = [
+        {"prompt": [*shared, seed], "draft": draft, "seed": seed, "max_tokens": 20, "gamma": 3, **PLAIN}
+        for seed, draft in enumerate([*drafts, *drafts])
+    ]
+    alone = [generate(target=target_of("numba"), **request) for request in requests]
+    engine = Engine(target_of("numba"), max_running=3, page_size=4, kv_memory=3 * 15 * 4 * 3 * 2 * 12 * 4)
+    keys = [engine.add(**request) for request in requests]
+    engine.run()
+    for key, expected in zip(keys, alone, strict=True):
+        assert engine.generation(key).token_ids == expected.token_ids
+        assert engine.generation(key).sources == expected.sources
+
+
+def test_a_page_that_lacks_features_is_not_taken_up() -> None:
+    """Neither one that was published before they were kept, nor one that was held then and is published later."""
+    model = target_of("numba")
+    pool = PagePool(3, 3, 4, 6, 4, backend=model.backend)
+    early = pool.take(), pool.take()
+    pool.publish(range(4), early[:1])
+    pool.keep_features([2])
+    assert pool.share(range(8)) == []
+    pool.publish(range(8), early)
+    assert pool.share(range(8)) == []
+    for page in early:
+        pool.give_back(page)
+    assert pool.num_free == 6
+    late = [pool.take() for _ in range(6)]
+    pool.publish(range(8), late[-2:])
+    assert pool.share(range(8)) == late[-2:]
+    pool.keep_features([2])  # kept already: nothing changes
+    assert pool.share(range(4)) == late[-2:-1]
+
+
+# ── bad input ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def change(folder: str, copy: Path, **fields: object) -> str:
+    copy.mkdir()
+    config = json.loads((Path(folder) / "config.json").read_text())
+    (copy / "config.json").write_text(json.dumps({**config, **fields}))
+    (copy / "model.safetensors").write_bytes((Path(folder) / "model.safetensors").read_bytes())
+    return str(copy)
+
+
+BAD = {
+    "kind": ("medusa", "of kind medusa"),
+    "fingerprint": ("0" * 64, "was trained for"),
+    "layers": ([1, 9], "of 3"),
+    "words": ([0, 3, 4, 9, 11, 99], "the target has 23"),
+    "length": (0, "a whole number"),
+    "width": (9, "multiple of num_heads"),
+    "inner": (13, "has shape"),
+    "target": (7, "a text"),
+}
+
+
+@pytest.mark.parametrize("field", BAD)
+def test_a_head_that_does_not_fit_is_refused_in_one_line(heads: dict[str, str], field: str, tmp_path: Path) -> None:
+    value, words = BAD[field]
+    folder = change(heads["eagle"], tmp_path / "copy", **{field: value})
+    with pytest.raises(InputError, match=words) as error:
+        load_head(folder, "eagle", target_of("numba"))
+    assert "\n" not in str(error.value)
+
+
+def test_a_head_needs_a_target_with_hidden_states(heads: dict[str, str]) -> None:
+    with pytest.raises(InputError, match="no hidden states"):
+        load_head(heads["eagle"], "eagle", TableModel(23))
+    with pytest.raises(InputError, match="was trained for random"):
+        load_head(heads["eagle"], "eagle", random_gpt2("numba", seed=6, **SIZES))
+    with pytest.raises(InputError, match="head is missing"):
+        generate([1], target=target_of("numba"), draft="eagle")
+
+
+def test_features_that_are_not_there_are_not_read() -> None:
+    cache_ = KVCache(2, 1, 4, 8)
+    with pytest.raises(InvariantError):
+        cache_.keep_features([0])
+    with pytest.raises(InvariantError):
+        cache_.keep_features([3])
+    cache_.keep_features([1])
+    with pytest.raises(InvariantError):
+        cache_.read_features([1], 0, 1)

@@ -1,0 +1,173 @@
+"""Heads: what is trained is what drafts, and training teaches."""
+# ruff: noqa: E402 - PyTorch is optional: skip before importing what needs it
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from click.testing import CliRunner
+
+from minispec.drafters import build_drafter
+from minispec.drafters.base import allow_all
+from minispec.errors import InputError
+from minispec.generation import generate
+from minispec.loading import load_model
+from minispec.model.asks import answer
+from minispec.model.tree_session import TreeSession
+from minispec.noise import Coins
+from minispec.philox import PhiloxNoise
+from minispec.sampling import SamplingParams
+from minispec.sampling.sampler import make_sampler
+from minispec.training.export import export_model
+from minispec.training.head_stage import HeadPlan, HeadStage, look
+from minispec.training.heads import ANCHORS
+from minispec.training.model import GPT2
+from minispec.training.recipe import TARGET
+from tests.training.toys import VOCAB_SIZE, documents, toy_preset
+
+KINDS = ("medusa", "eagle", "block")
+LENGTH = 3
+PLAN = HeadPlan("eagle", (), LENGTH, width=16, num_heads=2, inner=24, num_layers=2, num_words=100, row_length=24)
+
+
+@pytest.fixture(scope="module")
+def target_folder(packed_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A target far from its initial weights, so that a state or a bias that is lost shows."""
+    torch.manual_seed(0)
+    model = GPT2(replace(toy_preset().shapes[TARGET], num_layers=3))
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.1 * torch.randn_like(parameter))
+    folder = tmp_path_factory.mktemp("target") / "toy-target"
+    export_model(model, packed_folder / "tokenizer.json", folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("text") / "toy.txt"
+    path.write_text("".join(documents(seed) for seed in range(6)), encoding="utf-8")
+    return path
+
+
+def draft(kind: str, head: Path, target: Path, tokens: list[int], gamma: int):
+    """Return the draft behind some tokens; every token of it is a draw."""
+    session = TreeSession(load_model(target))
+    sampler = make_sampler(SamplingParams(temperature=1.0, top_p=1.0))
+    drafter = build_drafter(f"{kind}:head={head}", session, sampler, load_model=load_model)
+    session.prefill(tokens[:-1])
+    answer(drafter.prefill(tokens[:-1]))
+    coins = Coins(PhiloxNoise(len(tokens)), position=len(tokens))
+    return answer(drafter.propose(tokens, gamma, coins, allow_all))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_trained_is_what_drafts(kind: str, target_folder: Path, text: Path, tmp_path: Path) -> None:
+    """The rows of a draft are those that training scores at the same place of the same text."""
+    stage = HeadStage(replace(PLAN, kind=kind), target_folder, [text])
+    with torch.no_grad():
+        for parameter in stage.head.parameters():
+            parameter.copy_((parameter + 0.2 * torch.randn_like(parameter)).half().float())
+    stage.export(tmp_path / kind, [0.0] * LENGTH)
+    tokens = stage.tokens[:40].astype(int).tolist()
+
+    def score(row: list[int]) -> list[torch.Tensor]:
+        with torch.no_grad():
+            seen = look(stage.target, torch.tensor([row]), 0)
+            places = stage.head.places(seen, torch.Generator().manual_seed(1))
+        return [torch.softmax(logits, dim=-1) for logits, _ in places]
+
+    def compare(known: list[int], rows: list[torch.Tensor], drafted) -> None:
+        words = stage.config.words or range(VOCAB_SIZE)
+        for probs, row in zip(drafted.probs, rows, strict=True):
+            expected = np.zeros(VOCAB_SIZE)
+            expected[list(words)] = row.numpy()
+            np.testing.assert_allclose(probs, expected, atol=3e-5)
+
+    generator, count = torch.Generator().manual_seed(1), len(tokens)
+    if kind == "eagle":
+        for known in (2, 20):
+            drafted = draft(kind, tmp_path / kind, target_folder, tokens[:known], LENGTH)
+            places = score([*tokens[:known], *drafted.tokens])
+            compare(tokens[:known], [probs[known - 2] for probs in places], drafted)
+        return
+    if kind == "block":
+        ends = (torch.randint(1, count - LENGTH + 1, (ANCHORS,), generator=generator) + 1).tolist()
+    else:
+        ends = (torch.randint(count - LENGTH, (ANCHORS * LENGTH,), generator=generator) + 2).tolist()
+    places = score(tokens)
+    for number, known in enumerate(ends[:6]):
+        drafted = draft(kind, tmp_path / kind, target_folder, tokens[:known], LENGTH)
+        compare(tokens[:known], [probs[number] for probs in places], drafted)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_training_teaches_and_can_be_repeated(kind: str, target_folder: Path, text: Path) -> None:
+    plan = replace(PLAN, kind=kind, num_words=0, steps=30, num_rows=4, rate=5e-3)
+    losses, acceptance = [], []
+    for _ in range(2):
+        stage = HeadStage(plan, target_folder, [text])
+        before = stage.measure(4)
+        losses.append([tick.loss for tick in stage.run(report_every=5)])
+        acceptance.append(stage.measure(4))
+    assert losses[0] == losses[1]
+    assert losses[0][-1] < losses[0][0]
+    assert acceptance[0] == acceptance[1]
+    assert sum(acceptance[0]) > sum(before)
+
+
+def test_the_command_writes_a_head_that_drafts(toy_command, target_folder: Path, text: Path, tmp_path: Path) -> None:
+    head = tmp_path / "head"
+    options = ["--target", target_folder, "--text", text, "-o", head, "--steps", 4, "--width", 16, "--words", 15]
+    result = CliRunner().invoke(toy_command, ["head", "eagle", *map(str, options)])
+    assert result.exit_code == 0, result.output
+    assert "acceptance by place" in result.output
+    config = json.loads((head / "config.json").read_text())
+    assert config["layers"] == [1, 3]
+    assert len(config["words"]) == 15
+    assert "| 1 | 2 | 3 | 4 | 5 |" in (head / "README.md").read_text()
+    options = {"target": str(target_folder), "temperature": 0.0, "max_tokens": 20}
+    drafted = generate("The fox", draft=f"eagle:head={head}", **options)
+    assert drafted.token_ids == generate("The fox", draft=None, **options).token_ids
+    assert drafted.metrics.num_draft_tokens
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"layers": (0, 2)}, "has layers 1 to 3"),
+        ({"layers": (4,)}, "has layers 1 to 3"),
+        ({"kind": "medusa", "layers": (1,)}, "reads layer 3"),
+        ({"width": 15}, "multiple of 2 heads"),
+        ({"row_length": 4000}, "Give more text"),
+    ],
+)
+def test_what_cannot_be_trained_is_refused_before_any_work(
+    fields: dict, words: str, target_folder: Path, text: Path
+) -> None:
+    with pytest.raises(InputError, match=words) as error:
+        HeadStage(replace(PLAN, **fields), target_folder, [text])
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe\xff", b"<|endoftext|>\n"])
+def test_texts_that_are_none_are_refused(content: bytes, target_folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "bad.txt").write_bytes(content)
+    with pytest.raises(InputError, match="text") as error:
+        HeadStage(PLAN, target_folder, [tmp_path / "bad.txt"])
+    assert "\n" not in str(error.value)
+
+
+def test_layers_that_are_no_numbers_are_refused(toy_command, target_folder: Path, text: Path, tmp_path: Path) -> None:
+    options = ["--target", target_folder, "--text", text, "-o", tmp_path / "head", "--layers", "top"]
+    result = CliRunner().invoke(toy_command, ["head", "eagle", *map(str, options)])
+    assert result.exit_code == 2
+    assert "--layers is 'top'" in result.output
+    assert not (tmp_path / "head").exists()
