@@ -75,8 +75,7 @@ def cost_per_token(
 ) -> float:
     """Decode ``text`` and return its simulated cost per token, in units of a one-row target forward.
 
-    Plain decoding costs 1 by definition. Prefills are left out: they are alike for every policy, but for one that
-    begins plainly, whose drafter reads the prompt within the steps.
+    Plain decoding costs 1 by definition. Prefills are left out: they are alike for every policy.
     """
     clock = SimulatedClock()
     verifier = get_verifier(verify)

@@ -85,14 +85,10 @@ class Fallback:
             self._judge(cost / tokens)
 
     def _measure_catching_up(self, step: Step) -> float:
-        """Return the seconds that the first draft after a pause spent on the text it had missed: a cost paid once.
-
-        The first draft of all has missed the prompt, and what is usual is not known yet: it counts as spent on that.
-        """
-        usual = (self._usual_draft_s or 0.0) * len(step.draft_tokens)
+        """Return the seconds that the first draft after a pause spent on the text it had missed: a cost paid once."""
         resuming, self._resuming = self._resuming, False
-        if resuming:
-            return max(0.0, step.draft_s - usual)
+        if resuming and self._usual_draft_s is not None:
+            return max(0.0, step.draft_s - self._usual_draft_s * len(step.draft_tokens))
         if step.draft_tokens:
             self._usual_draft_s = step.draft_s / len(step.draft_tokens)
         return 0.0

@@ -103,6 +103,7 @@ class Run:
             prompt_tokens, lambda: Stopper(limits, tokenizer, len(prompt_tokens)), self._watch, logprobs=logprobs
         )
         self._prefill_s: float | None = None
+        self._late_prefill_s = 0.0  # of a drafter that was fed behind the first token
         self._other_forwards = 0
         self._num_observed = 0  # steps that the policy has seen
         self._is_drafter_fed = False
@@ -131,6 +132,7 @@ class Run:
             ),
             timed=self._policy.timed,
             prefill_s=self._prefill_s or 0.0,
+            late_prefill_s=self._late_prefill_s,
             options=self._options,
         )
 
@@ -183,8 +185,11 @@ class Run:
         if self._audit:
             audit_step(self._transcript, self.target, self._other_forwards)
         yield from self._report_committed(done)
+        if not self._is_drafter_fed:
+            started = self._clock()
+            yield from self._feed_drafter()
+            self._late_prefill_s += self._clock() - started
         self._watch.start()
-        yield from self._feed_drafter()
 
     def _report_committed(self, step: Step) -> Iterator[Event]:
         """Say of a committed step what has not been said yet."""
@@ -217,8 +222,8 @@ class Run:
             yield Prefilled(len(self._prompt_tokens), self._prefill_s)
 
     def _feed_drafter(self) -> Asks[None]:
-        """Let the drafter take in all committed tokens but the last, unless it has, or the next step drafts nothing."""
-        if not self._is_drafter_fed and self._transcript.finish is None and self._policy.gamma():
+        """Let the drafter take in all committed tokens but the last, unless the next step drafts nothing."""
+        if self._transcript.finish is None and self._policy.gamma():
             yield from ask_for(self.drafter.prefill(self.tokens[:-1]))
             self._is_drafter_fed = True
 

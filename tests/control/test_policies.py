@@ -164,27 +164,8 @@ def test_fallback_takes_a_look_that_drew_nothing_for_a_cost_not_for_plain_decodi
     for index in range(40):
         fallback.observe(step(index, 0.0))  # a copying draft that finds nothing: free, so no reason to stop
     assert fallback.drafting
-    for index in range(6):  # the first of them may have read the prompt
+    for index in range(5):
         fallback.observe(step(index, 0.5))
-    assert not fallback.drafting
-
-
-def test_reading_the_prompt_is_not_held_against_the_first_draft() -> None:
-    """Two plain steps come first, so the drafter reads the prompt in its first draft: 50 plain tokens' time, once."""
-    fallback = Fallback(FixedGamma(3))
-
-    def step(index: int, drafted: int, draft_s: float) -> Step:
-        verdict, tokens = Verdict(drafted, 0, "bonus"), (0,) * (drafted + 1)
-        return Step(index, 0, (0,) * drafted, verdict, tokens, ("accepted",) * len(tokens), draft_s, 1.0, draft_s + 1.0)
-
-    for index in range(2):
-        fallback.observe(step(index, 0, 0.0))
-    fallback.observe(step(2, 3, 50.0))
-    assert fallback.drafting
-    for index in range(3, 40):
-        fallback.observe(step(index, 3, 0.3))
-        assert fallback.drafting
-    fallback.observe(step(40, 3, 50.0))  # the control: later, such a draft is a loss
     assert not fallback.drafting
 
 

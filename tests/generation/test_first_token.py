@@ -47,12 +47,16 @@ def test_the_first_token_comes_as_soon_as_without_speculation(late: str, length:
 
 @pytest.mark.parametrize("late", LATE)
 def test_the_drafter_reads_the_prompt_when_it_is_to_draft(late: str) -> None:
-    run = start(SimulatedClock(), **LATE[late])
+    clock = SimulatedClock()
+    run = start(clock, **LATE[late])
     for event in run:
         if isinstance(event, Emitted):
             break
     assert draft_forwards(run) == 0
     generation = run.run()
+    # Reading it late is prefill, and no step's time: a fallback would take it for the price of a draft.
+    assert generation.metrics.prefill_s + generation.metrics.decode_s == pytest.approx(clock.now)
+    assert generation.metrics.draft_s == pytest.approx(COST.draft * generation.metrics.num_draft_tokens, abs=0.1)
     first = next((step.index for step in generation.steps if step.draft_tokens), None)
     assert first == {"delayed": 1, "fallback": 2, "0": None}[late]
     # the text so far but its last token, chunk by chunk

@@ -132,7 +132,7 @@ change(
 )  # fmt: skip
 change(
     14, "fallback schedule", "catching up is held against the draft", "What a pause made it miss counts as its cost.",
-    Fallback, "_measure_catching_up", "if resuming:", "if False:",
+    Fallback, "_measure_catching_up", "if resuming and self._usual_draft_s is not None:", "if False:",
 )  # fmt: skip
 change(
     14, "fallback schedule", "a window is always whole", "However much it has lost, it goes on to its sixteenth step.",

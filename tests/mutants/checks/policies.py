@@ -167,14 +167,14 @@ def _runs(costs, num_steps: int) -> list[int]:
     """How many steps in a row a fallback pauses (negative) or drafts; ``costs(number)`` is of a speculative step.
 
     A plain step takes a second and emits a token. A speculative one drafts one token, in a tenth of its time, and emits
-    one; the first draft, and one that follows a pause, takes ten seconds more, to catch up.
+    one; the draft that follows a pause takes ten seconds more, to catch up.
     """
     policy, runs, drafted = Fallback(FixedGamma(1)), [], 0
     for _ in range(num_steps):
         drafting = policy.drafting
         if drafting:
             seconds = costs(drafted)
-            late = 10.0 if runs and runs[-1] < 0 else 0.0
+            late = 10.0 if runs and runs[-1] < 0 and drafted else 0.0
             policy.observe(_step(1, 0, 0.1 * seconds + late, seconds + late))
             drafted += 1
         else:
