@@ -12,6 +12,7 @@ import random
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from minispec.errors import InputError, explain, missing
 from minispec.grading.check import Case, Check
@@ -19,8 +20,10 @@ from minispec.grading.manifest import Assignment
 from minispec.grading.observe import FATAL, Failed, Observation, difference, observe, observe_all
 from minispec.grading.subject import LocalSubject, Subject
 
-_ALIKE = 0.6
+_ALIKE = 2 / 3
 """Share of telling cases on which a mistake must agree to be named as likely."""
+_MAX_ENTRIES = 12
+"""Of a result whose entries are looked at one by one."""
 _MAX_EXAMPLES, _MAX_REQUESTS = 150, 8_000
 
 
@@ -135,7 +138,44 @@ def diagnose(reference: Reference, seen: dict[str, list[Observation]], failing: 
         if ranked:
             best = max(ranked, key=lambda entry: entry[:3])
             return Diagnosis(best[3], best[0])
-    return None
+    return _diagnose_by_entries(reference, seen[failing.id], failing)
+
+
+def _diagnose_by_entries(reference: Reference, seen: list[Observation], failing: Check) -> Diagnosis | None:
+    """Find the mistake that gives the same wrong entries of results that have several, if only one mistake does.
+
+    It may have other entries wrong too, in which the submission is right: whoever averages ratios may do it in one of
+    two figures.
+    """
+    known = [mistake for mistake in reference.mistakes() if mistake.fails == failing.id]
+    agreeing = dict.fromkeys((mistake.name for mistake in known), 0)
+    telling = 0
+    for i, right in enumerate(reference.expect(failing)):
+        wrong = _wrong_entries(failing, _at(seen, i), right)
+        if wrong is None:
+            return None
+        telling += bool(wrong)
+        for mistake in known if wrong else ():
+            theirs = _wrong_entries(failing, reference.fingerprint(mistake, failing, i), right) or {}
+            agreeing[mistake.name] += all(
+                key in theirs and difference(failing, entry, theirs[key]) is None for key, entry in wrong.items()
+            )
+    shares = {name: count / telling for name, count in agreeing.items() if telling and count >= _ALIKE * telling}
+    if len(shares) != 1:
+        return None
+    ((name, share),) = shares.items()
+    return Diagnosis(next(mistake for mistake in known if mistake.name == name), min(share, 0.99))
+
+
+def _wrong_entries(check: Check, observed: Observation, right: Observation) -> dict[Any, Any] | None:
+    """Return the wrong entries of a result, by key or place; None of what has no entries, or others than are right."""
+    pair = [dict(enumerate(one)) if isinstance(one, (list, tuple)) else one for one in (observed, right)]
+    if (
+        not all(isinstance(one, dict) and 1 < len(one) <= _MAX_ENTRIES for one in pair)
+        or pair[0].keys() != pair[1].keys()
+    ):
+        return None
+    return {key: entry for key, entry in pair[0].items() if difference(check, entry, pair[1][key]) is not None}
 
 
 def _in_question(mistake: Mistake, check: Check) -> bool:

@@ -250,6 +250,7 @@ class Host:
         self._send = ask
         self._ours = ours
         self._kept: list[Any] = []
+        self._watched: list[tuple[types.ModuleType, str, Any]] = []
 
     def handle(self, request: Tree) -> Tree:
         """Serve one request; whatever the code under test raises becomes an ``error`` reply."""
@@ -271,6 +272,9 @@ class Host:
                 for module in self._modules:
                     setattr(module, name, self._in(tree))
             return None
+        if what == "watch":
+            self._watch(request["parts"])
+            return None
         if what == "next":
             try:
                 return [self._out(next(self._kept[request["handle"]]), request["keep"])]
@@ -289,6 +293,17 @@ class Host:
             if _is_changed(arg, tree):
                 raise ChangedError(f"{request['name']} changed its {name} in place")
         return found
+
+    def _watch(self, parts: list[tuple[str, Tree]]) -> None:
+        """Undo what was watched before; then let calls of these functions tell an oracle first what they are given."""
+        while self._watched:
+            setattr(*self._watched.pop())
+        for name, tree in parts:
+            for module in self._modules:
+                if hasattr(module, name):
+                    function = getattr(module, name)
+                    self._watched.append((module, name, function))
+                    setattr(module, name, _tell_first(self._in(tree), function))
 
     def _find(self, name: str) -> Any:
         for module in reversed(self._modules):
@@ -315,6 +330,16 @@ class Host:
         if answer["is"] == "refusal":
             raise ValueError(answer["message"])
         return self._in(answer["value"])
+
+
+def _tell_first(tell: Callable[[int], Any], function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function; each call tells the size of its first argument."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        tell(sum(np.size(arg) for arg in [*args, *kwargs.values()][:1]))
+        return function(*args, **kwargs)
+
+    return call
 
 
 def _refer(value: Any) -> Tree:

@@ -91,12 +91,13 @@ def enter(wanted: dict[str, Any]) -> tuple[dict[str, bool], str]:
     is_root, parent = os.geteuid() == 0, os.getppid()
     work = wanted["work"]
     linux = sys.platform == "linux" and platform.machine() in _ARCH
+    may_change = is_root and _is_known(wanted["uid"])
     if linux and "namespaces" in layers and _unshare(is_root):
         die_with_parent(parent)  # other credentials make the kernel forget it
-        _furnish(wanted, is_root)
+        _furnish(wanted, owner=wanted["uid"] if may_change else -1)
         _fork_twice(wanted["close"])
         got["namespaces"], work = True, "/work"
-    if is_root and "user" in layers and (got["namespaces"] or _may_read(wanted)):
+    if may_change and "user" in layers and (got["namespaces"] or _may_read(wanted)):
         os.chown(work, wanted["uid"], wanted["uid"])
         os.setgroups([])
         os.setresgid(*[wanted["uid"]] * 3)
@@ -107,8 +108,7 @@ def enter(wanted: dict[str, Any]) -> tuple[dict[str, bool], str]:
         _drop_privileges()
         if "landlock" in layers and not got["namespaces"]:
             got["landlock"] = _landlock(wanted)
-    _limit(wanted, is_own_user=got["user"] or got["namespaces"])
-    got["limits"] = True
+    got["limits"] = _limit(wanted, is_own_user=got["user"] or got["namespaces"])
     if linux and "seccomp" in layers:
         got["seccomp"] = _filter_calls()
     os.chdir(work)
@@ -158,12 +158,11 @@ def _unshare(is_root: bool) -> bool:
     return True
 
 
-def _furnish(wanted: dict[str, Any], is_root: bool) -> None:
+def _furnish(wanted: dict[str, Any], *, owner: int) -> None:
     """Make a root of our own: libraries and packages read-only, one small folder to write to, and go there."""
     root = wanted["root"]
     try:
         _mount(None, "/", None, _REC | _PRIVATE)
-        owner = wanted["uid"] if is_root else _NOBODY
         _mount("tmpfs", root, "tmpfs", _NOSUID | _NODEV, f"size={WORK_MB}m,nr_inodes=2000,mode=755")
         for path in wanted["libraries"]:
             _bind(path, root + path)
@@ -179,7 +178,7 @@ def _furnish(wanted: dict[str, Any], is_root: bool) -> None:
             _bind(device, root + device, read_only=False)
         for folder in ("/work", "/old"):
             os.mkdir(root + folder, 0o700)
-        os.chown(root + "/work", owner if is_root else -1, -1)
+        os.chown(root + "/work", owner, -1)
         os.chdir(root)
         if _libc().syscall(_number(_PIVOT_ROOT), b".", b"old") != 0:
             raise OSError("pivot_root")
@@ -230,6 +229,16 @@ def _wait_for(child: int) -> NoReturn:
             os._exit(code if code >= 0 else 128 - code)
 
 
+def _is_known(uid: int) -> bool:
+    """Whether this system, which may be a container without root's rights outside, has such a user and group."""
+    for name in ("uid_map", "gid_map"):
+        with contextlib.suppress(FileNotFoundError):  # not Linux
+            ranges = [map(int, line.split()) for line in Path(f"/proc/self/{name}").read_text().splitlines()]
+            if not any(first <= uid < first + count for first, _, count in ranges):
+                return False
+    return True
+
+
 def _may_read(wanted: dict[str, Any]) -> bool:
     """Whether another user can reach the libraries."""
     for path in [*wanted["libraries"], *wanted["packages"].values()]:
@@ -275,13 +284,19 @@ def _landlock(wanted: dict[str, Any]) -> bool:
     return done
 
 
-def _limit(wanted: dict[str, Any], *, is_own_user: bool) -> None:
+def _limit(wanted: dict[str, Any], *, is_own_user: bool) -> bool:
+    """Limit what can be; return whether all limits hold. macOS refuses some, and does not mind that of memory."""
+    held = sys.platform != "darwin"
+
     def limit(what: int, soft: int, hard: int | None = None) -> None:
+        nonlocal held
         top = resource.getrlimit(what)[1]
         bound = soft if hard is None else hard
         allowed = bound if top == resource.RLIM_INFINITY else min(bound, top)
-        with contextlib.suppress(OSError, ValueError):  # macOS refuses some
+        try:
             resource.setrlimit(what, (min(soft, allowed), allowed))
+        except (OSError, ValueError):
+            held = False
 
     limit(resource.RLIMIT_AS, wanted["memory_mb"] << 20)
     limit(resource.RLIMIT_CPU, wanted["cpu_s"], wanted["cpu_s"] + 1)
@@ -290,6 +305,7 @@ def _limit(wanted: dict[str, Any], *, is_own_user: bool) -> None:
     limit(resource.RLIMIT_CORE, 0)
     if is_own_user:  # otherwise all processes of this user count
         limit(resource.RLIMIT_NPROC, MAX_THREADS)
+    return held
 
 
 def _filter_calls() -> bool:

@@ -15,7 +15,7 @@ BEST_EFFORT = {
     "user": "the submission runs under the grader's user id: files and processes of that user are in reach",
     "landlock": "files outside the work folder can be read and written as the user id allows",
     "seccomp": "system calls are not filtered: network, programs and signals are open unless another layer bars them",
-    "limits": "memory, files and threads are not limited",
+    "limits": "memory, files and threads are not all limited",
 }
 """What a missing layer leaves open."""
 UNGRADED = "nothing could be graded"

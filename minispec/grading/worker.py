@@ -109,6 +109,7 @@ class Worker:
             self.layers = {name: ready["layers"][name] is True for name in jail.LAYERS}
             self._refuse_unsafe()
             self._deadline = min(time.monotonic() + self._wall_s(), self.until)
+            self._send(dumps({"do": "load"}), self._deadline)
             loaded = self._receive(self._deadline)
             if loaded.get("is") == "error":
                 raise StudentError.from_reply(loaded)

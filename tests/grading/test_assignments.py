@@ -23,8 +23,8 @@ NAMES = sorted(path.parent.name for path in assignments_folder(None).glob("*/ass
 JOBS = os.cpu_count() or 1
 LONGEST, LONG = ("a1", "a2", "a5"), pytest.mark.exhaustive
 """What is run by hand: minutes each. Their catalogues are graded in one process by ``test_content.py``, in CI too."""
-CAUGHT, NAMED = 0.95, 0.70
-"""What is asked for of the held-out wrong submissions, taken together."""
+CAUGHT, NAMED = 0.95, 0.60
+"""What is asked for of an assignment's held-out wrong submissions; `test_content.py` asks for more of all together."""
 
 
 def test_there_are_six() -> None:

@@ -151,6 +151,34 @@ def test_a_sample_of_the_catalogue_fails_its_check(name):
         assert one.fails in failing(name, one.source, only=one.fails), one.name
 
 
+def test_decoding_without_the_cache_costs_points_and_a_slow_cache_costs_them_once():
+    catalogue = {one.name: one.source for one in overlays("a1", "mutants")}
+    assert list(failing("a1", catalogue["generate_without_cache"])) == ["a1.q7.cost"]
+    assert "a1.q7.cost" not in failing("a1", catalogue["cache_recomputed"])
+
+
+ESTIMATE = """
+def estimate(drafted, accepted):
+    judged = sum(min(a + 1, d) for d, a in zip(drafted, accepted))
+    shares = [a / d for d, a in zip(drafted, accepted) if d]
+    return ({rate} if shares else None), (sum(accepted) / judged if judged else None)
+"""
+
+
+@pytest.mark.parametrize(
+    ("rate", "name"),
+    [
+        ("sum(shares) / len(shares)", "estimate_mean_of_steps"),
+        ("(sum(accepted) + len(accepted)) / sum(drafted)", "estimate_counts_the_bonus"),
+        ("sum(accepted) ** 2 / sum(drafted)", ""),
+    ],
+)
+def test_a_mistake_is_known_by_the_one_figure_it_is_in(rate, name):
+    """The catalogue's have it in both figures. What is wrong in another way stays without a name."""
+    source = load_assignment("a3").solution + ESTIMATE.replace("{rate}", rate)
+    assert named("a3", source, only="a3.q3.estimate") == {"a3.q3.estimate": name}
+
+
 def published(name: str) -> tuple[int, ...]:
     """Return the row of the instructor guide's table."""
     page = (REPOSITORY / "docs" / "instructor-guide.md").read_text(encoding="utf-8")
@@ -160,7 +188,7 @@ def published(name: str) -> tuple[int, ...]:
 
 @pytest.mark.parametrize("name", [*FAST, *(pytest.param(name, marks=pytest.mark.slow) for name in ("a1", "a2"))])
 def test_held_out_mistakes_are_caught_and_most_are_named(name):
-    """At least 95 % caught and 70 % of those named; a mistake the catalogue has no name for counts as not named."""
+    """At least 97 % caught and 60 % of those named; a mistake the catalogue has no name for counts as not named."""
     known = overlays(name, "mutants")
     tried = overlays(name, "held_out")
     assert len(tried) >= 15
@@ -169,10 +197,18 @@ def test_held_out_mistakes_are_caught_and_most_are_named(name):
     caught = [(one, mistakes) for one, mistakes in called.values() if mistakes]
     right = [one.name for one, mistakes in caught if one.mistake and one.mistake in mistakes.values()]
     print(f"{name}: {len(caught)} of {len(tried)} caught, {len(right)} of these named")
-    assert len(caught) >= 0.95 * len(tried), sorted(set(called) - {one.name for one, _ in caught})
-    assert len(right) >= 0.7 * len(caught), sorted({one.name for one, _ in caught} - set(right))
+    assert len(caught) >= 0.97 * len(tried), sorted(set(called) - {one.name for one, _ in caught})
+    assert len(right) >= 0.6 * len(caught), sorted({one.name for one, _ in caught} - set(right))
     counts = len(tried), len(caught), len(right), len(known), len(overlays(name, "correct"))
     assert counts == published(name), "the table in docs/instructor-guide.md has other counts"
+
+
+def test_of_all_held_out_mistakes_seventy_percent_are_named():
+    """By the guide's table, whose rows the tests above hold to what they count."""
+    tried, caught, right, _, _ = map(sum, zip(*map(published, ("a1", "a2", "a3", "a4", "a6")), strict=True))
+    assert tried >= 300
+    assert caught >= 0.97 * tried
+    assert right >= 0.7 * tried
 
 
 def test_an_adapter_is_called_instead_of_the_function_it_names():

@@ -174,3 +174,46 @@ def test_only_what_is_lent_can_be_called() -> None:
         LocalSubject(ASKS, "asks").peek(Oracle(Model(), methods=("score",)))
     with pytest.raises(Refusal, match="no method 'secret'"):
         Oracle(Model(), methods=("score",)).answer("secret", [], {})
+
+
+WATCHED = """
+def part(x):
+    return x
+def whole(*parts):
+    return [part(one) for one in parts] + [part(x=[1.0, 2.0])]
+def forge():
+    for cell in part.__closure__:
+        if cell.cell_contents.__class__.__name__ != "function":
+            cell.cell_contents(-100)
+"""
+
+
+def test_what_passes_through_a_function_is_counted_until_the_next_case() -> None:
+    subject = LocalSubject(WATCHED, "watched")
+    counts = subject.watch("part", "missing")
+    assert len(subject.whole(np.ones((2, 3)), 4)) == 3
+    assert counts == {"part": 6 + 1 + 2, "missing": 0}
+    subject.part([])
+    subject.part(np.zeros(5))
+    assert counts == {"part": 14, "missing": 0}
+    subject.forget()
+    subject.whole(1)
+    assert counts == {"part": 14, "missing": 0}
+
+
+def test_a_watched_function_of_ours_is_put_back() -> None:
+    subject = LocalSubject(WATCHED, "watched")
+    subject.replace({"part": Oracle(lambda x: [x, "ours"])})
+    counts = subject.watch("part")
+    assert subject.part(7) == [7, "ours"]
+    subject.forget()
+    assert subject.part(7) == [7, "ours"]
+    assert counts == {"part": 1}
+
+
+def test_a_count_cannot_be_lowered() -> None:
+    subject = LocalSubject(WATCHED, "watched")
+    counts = subject.watch("part")
+    with pytest.raises(StudentError, match="whole numbers from 0 on"):
+        subject.forge()
+    assert counts == {"part": 0}

@@ -104,6 +104,15 @@ def test_what_is_within_reach(shut_in) -> None:
     assert shut_in.attempt(f"{SYSTEM_V} == -1 and __import__('ctypes').get_errno()") == "1"
 
 
+def test_what_passes_through_a_function_of_a_worker_is_counted(shut_in) -> None:
+    counts = shut_in.watch("double")
+    shut_in.double(np.zeros((2, 3)))
+    assert counts == {"double": 6}
+    shut_in.forget()
+    shut_in.double(1)
+    assert counts == {"double": 6}
+
+
 def test_it_learns_nothing_about_where_it_is(shut_in) -> None:
     _, _, names, argv = shut_in.whoami()
     assert argv == [""]

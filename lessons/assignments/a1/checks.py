@@ -363,6 +363,32 @@ def hidden_texts(rng):
     return [text_case(int(seed), int(rng.integers(2, 9))) for seed in rng.choice(CLEAR[6:], 3, replace=False)]
 
 
+def observe_generate_cost(student, case):
+    """How many rows pass through the network more than once, as far as the parts of Q1 to Q3 are called for it.
+
+    What the student's own cache spends on the same text is no fault of this question's.
+    """
+    params, n_head = model_of(case)
+    num_tokens, width, n_layer = len(case["prompt"]) + case["max_tokens"], params["wte"].shape[1], case["n_layer"]
+    row = {"causal_attention": n_layer * width, "layer_norm": (2 * n_layer + 1) * width, "gelu": 4 * n_layer * width}
+    counts = student.watch(*row)
+    tokens = student.generate(params, n_head, case["prompt"], case["max_tokens"])
+    spent = dict(counts)
+    cache = student.keep.new_cache(params, n_head, num_tokens)
+    for fed in [case["prompt"], *([token] for token in tokens)]:
+        student.forward_cached(params, n_head, fed, cache)
+    again = [(spent[name] - max(num_tokens * row[name], counts[name] - spent[name])) / row[name] for name in counts]
+    return {"rows computed again": max(0, *(int(np.ceil(rows)) for rows in again))}
+
+
+def cost_cases():
+    return [text_case(CLEAR[2], 8), text_case(CLEAR[3], 8), text_case(CLEAR[5], 5)]
+
+
+def hidden_cost(rng):
+    return [text_case(int(seed), int(rng.integers(5, 9))) for seed in rng.choice(CLEAR[6:], 2, replace=False)]
+
+
 # q8
 
 
@@ -448,6 +474,7 @@ CHECKS = [
         show=show_script,
     ),
     Check("a1.q7.greedy", observe_generate, cases=text_cases(), hidden=hidden_texts, show=show_model),
+    Check("a1.q7.cost", observe_generate_cost, cases=cost_cases(), hidden=hidden_cost, show=show_model),
     Check("a1.q8.rows", observe_rows, cases=rows_cases(), hidden=hidden_rows),
     Check("a1.q8.bytes", observe_bytes, cases=bytes_cases(), hidden=hidden_bytes),
 ]

@@ -1,4 +1,4 @@
-"""The uncached forward is written out and shares nothing with the cached one; generate uses no cache at all."""
+"""The uncached forward is written out and shares nothing with the cached one."""
 
 
 def forward(params, n_head, tokens):
@@ -19,10 +19,3 @@ def forward(params, n_head, tokens):
         x = hidden @ weight + bias + x
         layer += 1
     return np.dot(layer_norm(x, params["ln_f.weight"], params["ln_f.bias"]), np.transpose(params["wte"]))
-
-
-def generate(params, n_head, prompt, max_tokens):
-    tokens = list(prompt)
-    while len(tokens) < len(prompt) + max_tokens:
-        tokens.append(int(np.argmax(forward(params, n_head, tokens)[-1])))
-    return tokens[len(prompt) :]

@@ -1,4 +1,4 @@
-"""In an exponential race the times are divided by the probabilities: likelier tokens arrive earlier."""
+"""In an exponential race times are divided by the probabilities, and the earliest wins: likelier tokens arrive earlier."""
 
 FAILS = "a2.q3.law"
 

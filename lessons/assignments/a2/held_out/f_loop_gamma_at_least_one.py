@@ -1,0 +1,20 @@
+"""Drafts at least one."""
+
+FAILS = "a2.q6.cost"
+MISTAKE = "cost_room_for_one_drafts_one"
+
+
+def speculative(target, draft, prompt, max_tokens, gamma, noise, eos=None):
+    text = list(prompt)
+    end = len(prompt) + max_tokens
+    while len(text) < end:
+        d, q = propose(draft, text, max(1, min(gamma, end - len(text) - 1)), noise)
+        p = target.score(text[target.length() :] + d)[-len(d) - 1 :]
+        n, t = verify(d, q, p, noise)
+        for x in (d[:n] + [t])[: end - len(text)]:
+            text.append(x)
+            if x == eos:
+                return text[len(prompt) :]
+        target.rollback(len(text) - 1)
+        draft.rollback(len(text) - 1)
+    return text[len(prompt) :]

@@ -1,0 +1,16 @@
+"""Seconds[m]."""
+
+FAILS = "a6.q6.gamma"
+MISTAKE = "gamma_time_per_row"
+
+
+def best_gamma(alphas, seconds, draft_s, largest):
+    best, rate = 0, 0
+    for g in range(largest + 1):
+        m = len(alphas) * (g + 1)
+        if m >= len(seconds):
+            break
+        s = sum(a**k for a in alphas for k in range(g + 1)) / (seconds[m] + g * draft_s)
+        if s > rate:
+            best, rate = g, s
+    return best

@@ -1,0 +1,17 @@
+"""Stops at the first fall."""
+
+FAILS = "a6.q6.gamma"
+MISTAKE = "gamma_stops_at_the_first_loss"
+
+
+def best_gamma(alphas, seconds, draft_s, largest):
+    best, rate = 0, 0
+    for g in range(largest + 1):
+        m = len(alphas) * (g + 1)
+        if m > len(seconds):
+            break
+        s = sum(a**k for a in alphas for k in range(g + 1)) / (seconds[m - 1] + g * draft_s)
+        if s <= rate:
+            break
+        best, rate = g, s
+    return best

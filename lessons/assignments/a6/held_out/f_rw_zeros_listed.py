@@ -1,0 +1,16 @@
+"""Those without rows are listed with 0."""
+
+FAILS = "a6.q3.budget"
+MISTAKE = "rows_zeros_listed"
+
+
+def rows(running, max_rows, chunk):
+    lack = {r["id"]: r["prompt"] + r["made"] - r["fed"] for r in running}
+    plan = {r["id"]: r["gamma"] + 1 for r in running if lack[r["id"]] == 1}
+    left = max_rows - sum(plan.values())
+    for i, k in enumerate(sorted(k for k in lack if lack[k] > 1)):
+        n = max(0, min(chunk, lack[k] - 1, left))
+        n = max(1, n) if i == 0 else n
+        plan[k] = n
+        left -= n
+    return plan
