@@ -14,7 +14,7 @@
 import numpy as np
 
 import minispec
-from minispec.teaching import begin
+from minispec.teaching import Stepper, begin, record_greedy
 from minispec.viz.html import Fates
 from minispec.viz.plots.curves import curves_figure
 from minispec.viz.plots.timeline import timeline_figure
@@ -182,6 +182,30 @@ print(target.tokenizer.decode(fast))
 print(f"{len(fast)} tokens in {rounds} target passes")
 print("the same tokens as without a draft:", fast == plain)
 assert fast == plain
+
+# %% [markdown]
+# **Step through it.** The same loop, moment by moment, on a prompt of yours: the buttons, or the arrow keys after a click on the
+# picture, go back and forth. The bars are each model's probabilities after softmax; the highest one is its favourite. Blue slots
+# are text, pink ones drafts, green ones accepted, grey ones rejected.
+
+
+# %%
+def softmax_of(model):
+    """The law of the next token after a text."""
+
+    def law(text: list[int]) -> np.ndarray:
+        scores = model.logits(text)[-1].astype(np.float64)
+        weights = np.exp(scores - scores.max())
+        return weights / weights.sum()
+
+    return law
+
+
+frames = record_greedy(
+    softmax_of(target), softmax_of(draft), prompt, gamma=4, num_tokens=12
+)
+assert [token for token, _ in frames[-1].slots] == [*prompt, *fast[:12]]
+Stepper(frames, lambda token: target.tokenizer.decode([token]))
 
 # %% [markdown]
 # ## 4.4 · The real engine

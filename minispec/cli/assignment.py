@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import secrets
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -18,7 +21,12 @@ from minispec.grading.classroom import Job
 from minispec.grading.grade import DEFAULT_SECRET
 from minispec.grading.manifest import load_assignment, read_secret
 from minispec.grading.report import Report
+from minispec.grading.variant import make_variant
 from minispec.grading.verify import Finding, check_assignment, summary
+
+variant_option = click.option(
+    "--variant", metavar="NAME", help="Not the assignment itself but its variant of this name, say 2027s."
+)
 
 
 @click.group()
@@ -35,14 +43,26 @@ def assignment() -> None:
     type=click.Path(path_type=Path),
     help="Its bytes decide the hidden cases of every form that grades [default: new ones, drawn now].",
 )
+@variant_option
 @assignments_option
 def build(
-    name: str, output: Path, targets: tuple[str, ...], secret_file: Path | None, assignments: Path | None
+    name: str,
+    output: Path,
+    targets: tuple[str, ...],
+    secret_file: Path | None,
+    variant: str | None,
+    assignments: Path | None,
 ) -> None:
-    """Build the student bundle of assignment NAME, and its Gradescope, nbgrader and otter versions."""
+    """Build the student bundle of assignment NAME, a folder to grade with, and what the platforms take.
+
+    A variant has other names for its functions, other constants and its questions in another order, as far as the
+    assignment lets them vary; the same name always makes the same variant. What is handed in is graded with the folder
+    grader: minispec class DIR -a NAME --assignments OUTPUT/NAME/grader.
+    """
     secret = secrets.token_hex(32).encode() if secret_file is None else read_secret(secret_file)
-    for path in build_assignment(load_assignment(name, assignments), output, targets or TARGETS, secret):
-        click.echo(str(path))
+    with _find_folder(name, variant, assignments) as folder:
+        for path in build_assignment(load_assignment(name, folder), output, targets or TARGETS, secret):
+            click.echo(str(path))
 
 
 @assignment.command()
@@ -51,15 +71,19 @@ def build(
 @click.option(
     "--held-out", type=click.Path(path_type=Path), help="Folder of held-out wrong submissions, to count how many fail."
 )
+@variant_option
 @assignments_option
-def check(name: str, jobs: int | None, held_out: Path | None, assignments: Path | None) -> None:
+def check(name: str, jobs: int | None, held_out: Path | None, variant: str | None, assignments: Path | None) -> None:
     """Grade the starter, the solution, every mistake and every correct variant of assignment NAME.
 
     The starter must gain nothing, the solution and the variants everything, and each mistake must fail its own check
     and be named in the message. Held-out wrong submissions are only counted. The exit code is 2 if a rule is broken.
     """
-    job = Job(name, assignments, DEFAULT_SECRET, jail.LAYERS, examples=False)
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    with (
+        _find_folder(name, variant, assignments) as folder,
+        Progress(console=Console(stderr=True), transient=True) as bar,
+    ):
+        job = Job(name, folder, DEFAULT_SECRET, jail.LAYERS, examples=False)
         task = bar.add_task("grading", total=None)
 
         def progress(count: int, total: int, report: Report) -> None:
@@ -70,6 +94,17 @@ def check(name: str, jobs: int | None, held_out: Path | None, assignments: Path 
     broken = [finding for finding in findings if finding.fault]
     if broken:
         raise InputError(f"{len(broken)} of {len(findings)} break a rule; mend the assignment where it says so above")
+
+
+@contextmanager
+def _find_folder(name: str, variant: str | None, assignments: Path | None) -> Iterator[Path | None]:
+    """Yield the folder of assignments to work with: for a variant, one that is made and removed again."""
+    if variant is None:
+        yield assignments
+        return
+    with tempfile.TemporaryDirectory(prefix="minispec-variant-") as folder:
+        make_variant(load_assignment(name, assignments), variant, Path(folder))
+        yield Path(folder)
 
 
 def _show(findings: list[Finding]) -> None:

@@ -3,89 +3,121 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 from rich.console import Console
 from rich.progress import Progress
 
-from minispec.errors import InputError, OptionError, OutputError
+from minispec.errors import InputError, OutputError
 from minispec.grading import jail
-from minispec.grading.classroom import Job, grade_all, submissions_in
+from minispec.grading.classroom import Job, grade_all
 from minispec.grading.formats import FORMATS, points, render
 from minispec.grading.grade import DEFAULT_SECRET
 from minispec.grading.manifest import Assignment, load_assignment, read_secret
 from minispec.grading.report import Report
+from minispec.grading.times import MTIME, Times, read_times
 
+assignment_option = click.option("--assignment", "-a", required=True, help="The assignment's name, such as a2.")
 assignments_option = click.option(
     "--assignments",
     type=click.Path(path_type=Path),
     help="Folder of assignments [default: lessons/assignments of the checkout].",
 )
-
-
-@click.command()
-@click.argument("submissions", nargs=-1, type=click.Path(path_type=Path), metavar="SUBMISSION...")
-@click.option("--assignment", "-a", required=True, help="The assignment's name, such as a2.")
-@click.option("--class", "folder", type=click.Path(path_type=Path), help="Grade every submission in this folder.")
-@click.option("--format", "form", type=click.Choice(FORMATS), default="terminal", show_default=True)
-@click.option("--output", "-o", type=click.Path(path_type=Path), help="Write the report here instead of stdout.")
-@click.option("--jobs", "-j", type=click.IntRange(1), help="Submissions graded at once [default: one per core].")
-@click.option(
-    "--results",
-    type=click.Path(path_type=Path),
-    help="Keep each submission's report here; one that has a report is not graded again.",
+jobs_option = click.option(
+    "--jobs", "-j", type=click.IntRange(1), help="Submissions graded at once [default: one per core]."
 )
-@click.option(
+secret_option = click.option(
     "--secret-file",
     type=click.Path(path_type=Path),
     help="Draw the hidden cases from the bytes of this file [default: the file 'secret' beside the assignment].",
 )
-@click.option(
+times_option = click.option(
+    "--times",
+    metavar=f"FILE|{MTIME}",
+    help=f"When each was handed in: a CSV or JSON of the platform's, or '{MTIME}' for the files' own times.",
+)
+without_option = click.option(
     "--without",
     type=click.Choice(jail.LAYERS),
     multiple=True,
     help="Go without this layer of isolation, say because the machine lacks it.",
 )
+
+
+@click.command()
+@click.argument("submissions", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="SUBMISSION...")
+@assignment_option
+@click.option("--format", "form", type=click.Choice(FORMATS), default="terminal", show_default=True)
+@click.option("--output", "-o", type=click.Path(path_type=Path), help="Write the report here instead of stdout.")
+@times_option
+@jobs_option
+@secret_option
+@without_option
 @assignments_option
 def grade(
     submissions: tuple[Path, ...],
     assignment: str,
-    folder: Path | None,
     form: str,
     output: Path | None,
+    times: str | None,
     jobs: int | None,
-    results: Path | None,
     secret_file: Path | None,
     without: tuple[str, ...],
     assignments: Path | None,
 ) -> None:
-    """Grade one or more submissions (Python file, notebook, folder or zip), or a whole class.
+    """Grade one or more submissions: a Python file, a notebook, a folder or a zip each.
 
     Each submission runs isolated in a process of its own; this process judges its answers. A wrong answer is not an
-    error: the exit code is 0 whenever there is a report.
+    error: the exit code is 0 whenever there is a report. For a whole class see minispec class.
     """
-    paths = [*submissions, *(submissions_in(folder) if folder else [])]
-    if not paths:
-        raise OptionError("nothing to grade; name a submission, or a folder of them with --class DIR")
-    secret = _secret(secret_file, load_assignment(assignment, assignments), is_class=folder is not None)
-    job = Job(assignment, assignments, secret, tuple(layer for layer in jail.LAYERS if layer not in without))
-    text = render(_grade(job, paths, jobs or os.cpu_count() or 1, results), form)
-    if output is None:
-        click.echo(text, nl=False)
-        return
-    unfinished = output.with_name(f".{output.name}.{os.getpid()}")
-    try:  # whole or not at all, and never through a link that was put there
-        unfinished.write_text(text, encoding="utf-8")
-        os.replace(unfinished, output)
-    except OSError as error:
-        raise OutputError(f"{output} cannot be written: {error.strerror}. Name another file") from None
-
-
-def _grade(job: Job, paths: list[Path], jobs: int, results: Path | None) -> list[Report]:
-    for path in paths:
+    for path in submissions:
         if not os.path.lexists(path):
             raise InputError(f"there is no {path}; name files, folders or zips")
+    found = load_assignment(assignment, assignments)
+    when = choose_times(found, times)
+    job = Job(assignment, assignments, choose_secret(secret_file, found) or DEFAULT_SECRET, choose_layers(without))
+    reports = grade_watched(job, submissions, jobs)
+    judge_lateness(found, submissions, reports, when)
+    text = render(reports, form, found.hidden_checks)
+    if output is None:
+        click.echo(text, nl=False)
+    else:
+        write_whole(output, text)
+
+
+def choose_layers(without: Sequence[str]) -> tuple[str, ...]:
+    """Return the layers of isolation to try."""
+    return tuple(layer for layer in jail.LAYERS if layer not in without)
+
+
+def choose_secret(path: Path | None, assignment: Assignment) -> bytes | None:
+    """Return what decides the hidden cases; None where nobody has chosen it."""
+    if path is not None:
+        return read_secret(path)
+    return os.environ.get("MINISPEC_GRADE_SECRET", "").encode() or assignment.secret
+
+
+def choose_times(assignment: Assignment, source: str | None) -> Times | None:
+    """Return what knows when submissions were handed in; None where nobody was asked to know."""
+    if source is not None and assignment.due is None:
+        raise InputError(f"--times {source}: {assignment.id} is never due; put a table [due] into its assignment.toml")
+    return None if source is None else read_times(source)
+
+
+def judge_lateness(
+    assignment: Assignment, paths: Sequence[Path], reports: Sequence[Report], times: Times | None
+) -> None:
+    """Write into each report how late it was, if that is to be known."""
+    if assignment.due is None or times is None:
+        return
+    for path, report in zip(paths, reports, strict=True):
+        report.late = assignment.due.judge(times(path), score=report.score, max_score=report.max_score)
+
+
+def grade_watched(job: Job, paths: Sequence[Path], jobs: int | None, results: Path | None = None) -> list[Report]:
+    """Grade submissions, with a bar on stderr."""
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("grading", total=len(paths))
 
@@ -93,14 +125,14 @@ def _grade(job: Job, paths: list[Path], jobs: int, results: Path | None) -> list
             told = f"{report.submission}: {points(report.score)} of {points(report.max_score)}"
             bar.update(task, completed=count, description=told)
 
-        return grade_all(job, paths, jobs=jobs, results=results, progress=progress)
+        return grade_all(job, paths, jobs=jobs or os.cpu_count() or 1, results=results, progress=progress)
 
 
-def _secret(path: Path | None, assignment: Assignment, *, is_class: bool) -> bytes:
-    """Return what decides the hidden cases; say so where a class would be graded with what everybody can read."""
-    if path is not None:
-        return read_secret(path)
-    secret = os.environ.get("MINISPEC_GRADE_SECRET", "").encode() or assignment.secret
-    if secret is None and is_class and not assignment.is_bundle:
-        click.echo("the hidden cases are drawn from a secret that is public; choose yours with --secret-file", err=True)
-    return secret or DEFAULT_SECRET
+def write_whole(path: Path, text: str) -> None:
+    """Write a file whole or not at all, and never through a link that was put there."""
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        unfinished.write_text(text, encoding="utf-8")
+        os.replace(unfinished, path)
+    except OSError as error:
+        raise OutputError(f"{path} cannot be written: {error.strerror}. Name another file") from None

@@ -26,6 +26,7 @@ _COMMANDS = (
     "batch",
     "bench",
     "canary",
+    "class",
     "completion",
     "diff",
     "doctor",
@@ -43,7 +44,8 @@ _COMMANDS = (
     "warmup",
     "why",
 )
-"""Each is the command of that name in the module of that name beside this one."""
+_MODULES = {"class": "classroom"}
+"""Each command is the function of its name, in the module of its name; but ``class`` is a word of Python's."""
 
 
 class _Commands(Mapping[str, click.Command]):
@@ -52,7 +54,8 @@ class _Commands(Mapping[str, click.Command]):
     def __getitem__(self, name: str) -> click.Command:
         if name not in _COMMANDS:
             raise KeyError(name)
-        command: click.Command = getattr(importlib.import_module(f"minispec.cli.{name}"), name)
+        module = _MODULES.get(name, name)
+        command: click.Command = getattr(importlib.import_module(f"minispec.cli.{module}"), module)
         return command
 
     def __iter__(self) -> Iterator[str]:

@@ -2,12 +2,13 @@
 
 from minispec.control.auto import AutoGamma
 from minispec.control.fallback import Fallback, recall_fallback
-from minispec.control.gamma import ConfidenceGamma, FixedGamma, GammaPolicy, HeuristicGamma, ReplayedGamma
+from minispec.control.gamma import ConfidenceGamma, DelayedGamma, FixedGamma, GammaPolicy, HeuristicGamma, ReplayedGamma
 from minispec.control.registry import get_policy
 
 __all__ = [
     "AutoGamma",
     "ConfidenceGamma",
+    "DelayedGamma",
     "Fallback",
     "FixedGamma",
     "GammaPolicy",

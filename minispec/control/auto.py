@@ -60,6 +60,10 @@ class AutoGamma:
         self._was_idle = False
         self._draft = _FadingLine(self._keep)
         self._target = _FadingLine(self._keep)
+        # What a step is planned with, in units of T(1) until a first one has been measured.
+        self._first_s, self._row_s = 1.0, _PRIOR_ROW_COST  # T(1), and T(m + 1) - T(m)
+        self._draft_s = _PRIOR_COST_RATIO  # of one forward of the draft
+        self._rate = 1.0  # η*
         self._begin()
 
     def _begin(self) -> None:
@@ -70,6 +74,8 @@ class AutoGamma:
     def gamma(self) -> int:
         """Begin a new draft: nothing if not even one token pays, else at most ``largest``, decided one by one."""
         self._begin()
+        self._first_s, self._row_s = self._target.fit(default_slope=_PRIOR_ROW_COST)
+        self._draft_s = self._draft.mean_ratio(default=_PRIOR_COST_RATIO * self._first_s)
         best, self._rate = self._plan()
         return self._largest if best else 0
 
@@ -79,14 +85,14 @@ class AutoGamma:
         drafted = len(self._confidences)
         confidence = float(probs.max())
         survival = self._survival * self._acceptance(confidence, drafted)
-        if survival <= self._rate * self._row_s(drafted + 1):
+        if survival <= self._rate * self._row_s:
             return 0
         self._confidences.append(confidence)
         self._survival = survival
         if drafted + 1 == self._largest:
             return 1
         then = survival * self._by_place.at(drafted + 1)
-        pays = then > self._rate * (self._draft_s() + self._row_s(drafted + 2))
+        pays = then > self._rate * (self._draft_s + self._row_s)
         return UNLIMITED if pays else 1
 
     def observe(self, step: Step) -> None:
@@ -109,27 +115,14 @@ class AutoGamma:
         odds = self._by_confidence.at(_find_bin(confidence)) / self._by_confidence.mean
         return min(1.0, self._by_place.at(place) * odds)
 
-    def _target_s(self, rows: int) -> float:
-        """T(rows); in units of T(1) until a first step has been measured."""
-        return self._target.at(rows, default_slope=_PRIOR_ROW_COST)
-
-    def _row_s(self, rows: int) -> float:
-        """T(rows + 1) - T(rows)."""
-        return self._target_s(rows + 1) - self._target_s(rows)
-
-    def _draft_s(self) -> float:
-        """Time of one forward of the draft."""
-        return self._draft.mean_ratio(default=_PRIOR_COST_RATIO * self._target_s(1))
-
     def _plan(self) -> tuple[int, float]:
         """Return the best fixed γ at the mean acceptance of each place, and η*, its expected tokens per second."""
-        draft_s = self._draft_s()
         tokens, survival = 1.0, 1.0
-        best, rate = 0, 1.0 / self._target_s(1)
+        best, rate = 0, 1.0 / self._first_s
         for gamma in range(1, self._largest + 1):
             survival *= self._by_place.at(gamma - 1)
             tokens += survival
-            found = tokens / (self._target_s(gamma + 1) + gamma * draft_s)
+            found = tokens / (self._first_s + gamma * self._row_s + gamma * self._draft_s)
             if found > rate:
                 best, rate = gamma, found
         return best, rate
@@ -144,29 +137,34 @@ class Acceptance:
     """
 
     def __init__(self, bins: int) -> None:
-        self._accepted = np.zeros(bins)
-        self._evaluated = np.zeros(bins)
+        # Plain floats, and totals that are carried along: these are asked several times for each drafted token, and a
+        # sum over a small array takes longer than all the rest.
+        self._accepted = [0.0] * bins
+        self._evaluated = [0.0] * bins
+        self._all_accepted = self._all_evaluated = 0.0
 
     def fade(self, keep: float) -> None:
         """Let what was observed count for ``keep`` of what it did."""
-        self._accepted *= keep
-        self._evaluated *= keep
+        self._accepted = [keep * count for count in self._accepted]
+        self._evaluated = [keep * count for count in self._evaluated]
+        self._all_accepted *= keep
+        self._all_evaluated *= keep
 
     def add(self, which: int, accepted: bool) -> None:
         """Take in whether a tested token was accepted."""
         self._accepted[which] += accepted
         self._evaluated[which] += 1.0
+        self._all_accepted += accepted
+        self._all_evaluated += 1.0
 
     @property
     def mean(self) -> float:
         """The rate over all bins."""
-        accepted, evaluated = self._accepted.sum(), self._evaluated.sum()
-        return float((accepted + _PRIOR_WEIGHT * _PRIOR_MEAN) / (evaluated + _PRIOR_WEIGHT))
+        return (self._all_accepted + _PRIOR_WEIGHT * _PRIOR_MEAN) / (self._all_evaluated + _PRIOR_WEIGHT)
 
     def at(self, which: int) -> float:
         """Return the rate of a bin."""
-        accepted, evaluated = self._accepted[which], self._evaluated[which]
-        return float((accepted + _BIN_WEIGHT * self.mean) / (evaluated + _BIN_WEIGHT))
+        return (self._accepted[which] + _BIN_WEIGHT * self.mean) / (self._evaluated[which] + _BIN_WEIGHT)
 
 
 class _FadingLine:
@@ -182,17 +180,17 @@ class _FadingLine:
             self._keep * total + new for total, new in zip(sums, (1.0, x, y, x * x, x * y), strict=True)
         )
 
-    def at(self, x: float, default_slope: float) -> float:
-        """Return y at ``x``; y(1) is 1 before any data, and the slope ``default_slope`` * y(1) until x has varied."""
+    def fit(self, default_slope: float) -> tuple[float, float]:
+        """Return y(1) and b; y(1) is 1 before any data, and b is ``default_slope`` * y(1) until x has varied."""
         if not self._n:
-            return 1.0 + default_slope * (x - 1.0)
+            return 1.0, default_slope
         mean_x, mean_y = self._x / self._n, self._y / self._n
         variance = self._xx / self._n - mean_x * mean_x
         # y(1) = mean_y / (1 + s (mean_x - 1)) where the slope is s times y(1)
         slope = default_slope * mean_y / (1.0 + default_slope * (mean_x - 1.0))
         if variance > 0.05:
             slope = max(0.0, (self._xy / self._n - mean_x * mean_y) / variance)  # more rows never take less time
-        return max(mean_y + slope * (x - mean_x), 0.1 * mean_y)
+        return max(mean_y - slope * (mean_x - 1.0), 0.1 * mean_y), slope
 
     def mean_ratio(self, default: float) -> float:
         """Return sum y / sum x."""

@@ -30,7 +30,7 @@ class GammaPolicy(Protocol):
         ...
 
     def gamma(self) -> int:
-        """Return the largest number of tokens to draft in the next step."""
+        """Return the largest number of tokens to draft in the next step; asked again before it, say the same."""
         ...
 
     def more(self, probs: NDArray[np.float64]) -> int:
@@ -72,6 +72,31 @@ class FixedGamma:
 
     def observe(self, step: Step) -> None:
         """Learn nothing."""
+
+
+class DelayedGamma(FixedGamma):
+    """Nothing in the first step, γ from then on.
+
+    So the first token is a plain draw from the target, and comes as soon as without speculation: before the drafter has
+    read the prompt. It costs the tokens that a draft would have brought with it.
+
+    Parameters
+    ----------
+    gamma : int
+        From the second step on.
+    """
+
+    def __init__(self, gamma: int = 5) -> None:
+        super().__init__(gamma)
+        self._has_begun = False
+
+    def gamma(self) -> int:
+        """Return 0, or γ behind the first step."""
+        return self._gamma if self._has_begun else 0
+
+    def observe(self, step: Step) -> None:
+        """Note that the first step is done."""
+        self._has_begun = True
 
 
 class HeuristicGamma(FixedGamma):

@@ -8,17 +8,26 @@ from pathlib import Path
 from typing import Any
 
 from minispec.control.auto import AutoGamma
-from minispec.control.gamma import ConfidenceGamma, FixedGamma, GammaPolicy, HeuristicGamma, ReplayedGamma
+from minispec.control.gamma import (
+    ConfidenceGamma,
+    DelayedGamma,
+    FixedGamma,
+    GammaPolicy,
+    HeuristicGamma,
+    ReplayedGamma,
+)
 from minispec.errors import OptionError, quote
 from minispec.specs import Read, read_number, read_options, read_whole, split_spec
 
 _KINDS: Mapping[str, Mapping[str, tuple[Read, Any]]] = {
+    "delayed": {"gamma": (read_whole, 5)},
     "heuristic": {"gamma": (read_whole, 5), "largest": (read_whole, 32)},
     "confidence": {"threshold": (read_number, 0.4), "gamma": (read_whole, 16)},
     "auto": {"largest": (read_whole, 16)},
     "replay": {"trace": (str, "")},
 }
 _EXAMPLES = {
+    "delayed": "--gamma delayed:gamma=5",
     "heuristic": "--gamma heuristic",
     "confidence": "--gamma confidence:threshold=0.4",
     "auto": "--gamma auto",
@@ -56,6 +65,8 @@ def get_policy(gamma: int | str | GammaPolicy) -> GammaPolicy:
             ) from None
     options = read_options("gamma", text, kind, rest, _KINDS[kind], _EXAMPLES[kind])
     match kind:
+        case "delayed":
+            return DelayedGamma(**options)
         case "heuristic":
             return HeuristicGamma(**options)
         case "confidence":

@@ -39,7 +39,7 @@ class Drafter(Protocol):
     """
 
     def prefill(self, tokens: Sequence[int]) -> Asks[None] | None:
-        """Take in committed tokens before the clock of the first step starts; with forwards, as a generator of asks."""
+        """Take in committed tokens, before the first draft is asked for; with forwards, as a generator of asks."""
         ...
 
     def propose(self, tokens: Sequence[int], gamma: int, coins: Coins, more: MoreTokens) -> Draft | Asks[Draft]:

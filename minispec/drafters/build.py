@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import cast
 
@@ -16,7 +17,7 @@ from minispec.drafters.none import NoDrafter
 from minispec.drafters.plugins import build_plugin
 from minispec.drafters.selfdraft import SelfDrafter
 from minispec.drafters.spec import MODEL, DraftSpec, parse_draft, tree_shape
-from minispec.drafters.suffix import SuffixDrafter
+from minispec.drafters.suffix import SuffixAutomaton, SuffixDrafter, index_tokens
 from minispec.drafters.synthetic import SyntheticDrafter
 from minispec.drafters.tables import TableDrafter, TokenTable, read_text
 from minispec.drafters.translate import TranslatingDrafter
@@ -27,7 +28,7 @@ from minispec.model.language_model import LanguageModel
 from minispec.model.session import Session
 from minispec.model.tree_session import TreeSession
 from minispec.sampling import Sampler
-from minispec.tokenizer import describe_difference
+from minispec.tokenizer import Tokenizer, describe_difference
 
 _SIBLINGS: dict[str, Siblings] = {
     "with": "with replacement",
@@ -113,7 +114,12 @@ def _build(
         case "ngram":
             return NgramDrafter(model.vocab_size, options["n"], options["min_n"])
         case "suffix":
-            return SuffixDrafter(model.vocab_size, options["min"])
+            corpus = (
+                None
+                if options["corpus"] is None
+                else _index_text(read_text(options["corpus"], "corpus"), _require_tokenizer(spec, model))
+            )
+            return SuffixDrafter(model.vocab_size, options["min"], corpus)
         case "layerskip":
             return LayerSkipDrafter(target, sampler, options["k"], coupled=coupled)
         case "self":
@@ -174,8 +180,17 @@ def check_vocabularies(target: LanguageModel, draft: LanguageModel) -> None:
 
 
 def _table(spec: DraftSpec, model: LanguageModel) -> TokenTable:
-    tokenizer = getattr(model, "tokenizer", None)
-    if tokenizer is None:
-        raise OptionError(f"{spec.kind} counts tokens of a text, and {model.name} has no tokenizer. Try --draft ngram")
-    tokens = tokenizer.encode(read_text(spec.options["text"]))
+    tokens = _require_tokenizer(spec, model).encode(read_text(spec.options["text"]))
     return TokenTable(tokens, model.vocab_size, 1 if spec.kind == "unigram" else 2, spec.options["k"])
+
+
+def _require_tokenizer(spec: DraftSpec, model: LanguageModel) -> Tokenizer:
+    tokenizer: Tokenizer | None = getattr(model, "tokenizer", None)
+    if tokenizer is None:
+        raise OptionError(f"{spec.kind} reads tokens of a text, and {model.name} has no tokenizer. Try --draft ngram")
+    return tokenizer
+
+
+@functools.lru_cache(maxsize=4)  # requests of a batch share it; by its content, so that a file may change
+def _index_text(text: str, tokenizer: Tokenizer) -> SuffixAutomaton:
+    return index_tokens(tokenizer.encode(text))

@@ -76,7 +76,7 @@ _acceptance = expect_match(f"{_NUMBER}(/{_NUMBER})*", "probabilities like 0.6/0.
 
 KINDS: Mapping[str, Mapping[str, tuple[Read, Any]]] = {
     "ngram": {"n": (read_whole, 3), "min_n": (read_whole, 1)},
-    "suffix": {"min": (read_whole, 1)},
+    "suffix": {"min": (read_whole, 1), "corpus": (str, None)},
     "layerskip": {"k": (read_whole, None)},
     "self": {"dtype": (expect_one_of(*ROUNDED_DTYPES), "int8")},
     "unigram": {"text": (str, ""), "k": (read_number, 1.0)},
@@ -172,6 +172,8 @@ def _check(spec: DraftSpec) -> None:
         NgramDrafter(1, options["n"], options.get("min_n", 1))
     elif spec.kind == "suffix":
         SuffixDrafter(1, options["min"])
+        if options["corpus"] == "":
+            raise OptionError("suffix: corpus is empty; it names a text file. Try suffix:corpus=PATH")
     elif spec.kind == "layerskip" and options["k"] is not None and options["k"] < 1:
         raise OptionError(f"layerskip: k is {options['k']}; it must be at least 1. Try layerskip:k=1")
     elif spec.kind in ("unigram", "bigram"):

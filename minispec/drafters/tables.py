@@ -25,8 +25,14 @@ from minispec.records import Probs
 from minispec.sampling.sampler import Params
 
 
-def read_text(path: str | Path) -> str:
-    """Read the text a table is counted from.
+def read_text(path: str | Path, key: str = "text") -> str:
+    """Read the text of a draft that comes from a text.
+
+    Parameters
+    ----------
+    path : str or Path
+    key : str
+        How the draft's option is called.
 
     Raises
     ------
@@ -39,9 +45,9 @@ def read_text(path: str | Path) -> str:
         raise CorpusError(f"{path} is not UTF-8 ({explain(error)}). Convert it, for example with iconv") from None
     except (OSError, RuntimeError, ValueError) as error:
         what = getattr(error, "strerror", None) or explain(error)
-        raise CorpusError(f"{path} cannot be read ({what}). Name a text file: text=PATH") from None
+        raise CorpusError(f"{path} cannot be read ({what}). Name a text file: {key}=PATH") from None
     if not text:
-        raise CorpusError(f"{path} is empty; a table needs some text to count. Name another: text=PATH")
+        raise CorpusError(f"{path} is empty; a draft needs some text to learn from. Name another: {key}=PATH")
     return text
 
 

@@ -35,11 +35,13 @@ NAMES = (
     "modified-attention",
     "model-modification",
     "parallel-drafts",
+    "several-candidates",
     "streaming",
     "retraction",
     "typical-acceptance",
     "domain-acceptance",
     "creative-text",
+    "dictated-tokens",
     "long-context",
     "domain-fine-tuning",
     "data-mix",
@@ -150,7 +152,8 @@ class Experiment:
     claim : str
         What is claimed, in our words.
     seeds : tuple of str
-        The documents that claim it, by their first three digits; see :data:`SEEDS`.
+        The documents that claim it, by their first three digits; see :data:`SEEDS`. None where a paper claims it:
+        ``literature`` names that.
     kind : {"computed", "counted", "timed", "trained"}
     instrument : str
         With what it is measured, and why that is honest.

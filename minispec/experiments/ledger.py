@@ -238,7 +238,7 @@ def _entry(result: Result, plots: str) -> list[str]:
         "",
         f"## {result['title']}",
         "",
-        f"**The claim.** {result['claim']} ({', '.join(f'`{seed}`' for seed in result['seeds'])})",
+        f"**The claim.** {result['claim']} ({', '.join(f'`{seed}`' for seed in result['seeds']) or 'a paper'})",
         "",
         f"**The formula.** {result['formula']}",
         "",

@@ -35,7 +35,7 @@ class Metrics:
         Seconds in the prefill, in drafting, in the target's forwards, in all steps together. The consumer's own time
         between two events is in none of them.
     ttft_s : float or None
-        Time to first token: prefill and first step.
+        Time to first token: first step and what of the prefill comes before it (a drafter may be fed later).
     tpot_s : float or None
         Time per output token after the first: (decode_s - first step) / (num_tokens - tokens of the first step).
     """
@@ -59,8 +59,10 @@ class Metrics:
     tpot_s: float | None
 
     @classmethod
-    def from_steps(cls, steps: Sequence[Step], num_prompt_tokens: int, prefill_s: float) -> Metrics:
-        """Compute the figures of the steps of one generation."""
+    def from_steps(
+        cls, steps: Sequence[Step], num_prompt_tokens: int, prefill_s: float, late_prefill_s: float = 0.0
+    ) -> Metrics:
+        """Compute the figures of the steps of one generation; a late prefill comes behind the first of them."""
         num_tokens = sum(len(step.tokens) for step in steps)
         drafted = sum(len(step.draft_tokens) for step in steps)
         accepted = sum(step.num_accepted for step in steps)
@@ -80,7 +82,7 @@ class Metrics:
             mean_acceptance_length=_divide(num_tokens, len(steps)),
             draft_acceptance_rate=_divide(accepted, drafted),
             alpha=_divide(accepted, evaluated),
-            prefill_s=prefill_s,
+            prefill_s=prefill_s + late_prefill_s,
             draft_s=sum(step.draft_s for step in steps),
             target_s=sum(step.target_s for step in steps),
             decode_s=decode_s,

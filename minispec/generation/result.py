@@ -62,6 +62,7 @@ class Generation:
         guarantee: Guarantee,
         timed: bool,
         prefill_s: float,
+        late_prefill_s: float,
         options: Mapping[str, Any],
     ) -> Generation:
         """Return what has been committed so far; ``timed`` says whether draft lengths follow measured time."""
@@ -75,7 +76,7 @@ class Generation:
             stop=None if finish is None else finish.stop,
             guarantee=guarantee,
             reproducible=is_reproducible(guarantee, timed=timed),
-            metrics=Metrics.from_steps(steps, num_prompt_tokens, prefill_s),
+            metrics=Metrics.from_steps(steps, num_prompt_tokens, prefill_s, late_prefill_s),
             options=options,
             steps=tuple(steps),
             pieces=tuple(piece for pieces in transcript.pieces for piece in pieces),

@@ -25,7 +25,7 @@ from minispec.generation.result import Generation
 from minispec.generation.stopping import Stopper
 from minispec.generation.stopwatch import Stopwatch
 from minispec.generation.transcript import Transcript
-from minispec.model.asks import Ask, ask_for, ask_prefill
+from minispec.model.asks import Ask, Asks, ask_for, ask_prefill
 from minispec.model.tree_session import TreeSession
 from minispec.noise import Noise
 from minispec.records import Draft, Step
@@ -103,8 +103,10 @@ class Run:
             prompt_tokens, lambda: Stopper(limits, tokenizer, len(prompt_tokens)), self._watch, logprobs=logprobs
         )
         self._prefill_s: float | None = None
+        self._late_prefill_s = 0.0  # of a drafter that was fed behind the first token
         self._other_forwards = 0
         self._num_observed = 0  # steps that the policy has seen
+        self._is_drafter_fed = False
         self._deliveries = Deliveries()
 
     @property
@@ -130,6 +132,7 @@ class Run:
             ),
             timed=self._policy.timed,
             prefill_s=self._prefill_s or 0.0,
+            late_prefill_s=self._late_prefill_s,
             options=self._options,
         )
 
@@ -169,7 +172,7 @@ class Run:
                 break
         yield Finished(self.generation)
 
-    def _tell(self, done: Draft | Step) -> Iterator[Event]:
+    def _tell(self, done: Draft | Step) -> Generator[Ask | Event, Array | None, None]:
         """Yield the events of what the loop has done, while the clock stands still."""
         if isinstance(done, Draft):
             self._watch.note_draft()
@@ -182,6 +185,10 @@ class Run:
         if self._audit:
             audit_step(self._transcript, self.target, self._other_forwards)
         yield from self._report_committed(done)
+        if not self._is_drafter_fed:
+            started = self._clock()
+            yield from self._feed_drafter()
+            self._late_prefill_s += self._clock() - started
         self._watch.start()
 
     def _report_committed(self, step: Step) -> Iterator[Event]:
@@ -200,16 +207,25 @@ class Run:
     def _prefill(self) -> Generator[Ask | Event, Array | None, None]:
         """Feed all committed tokens but the last, as far as caches lack them; what must be compiled is compiled before.
 
-        Only the first time is it an event: a run that was left has its tokens in the caches, unless these were cleared.
+        The drafter is fed later if the first step drafts nothing: a first token that is drawn plainly does not wait for
+        it. Only the first time is it an event: a run that was left has its tokens in the caches, unless these were
+        cleared.
         """
         draft_session = getattr(self.drafter, "session", None)
         make_ready([self.target.model, None if draft_session is None else draft_session.model])
         started, known = self._clock(), self.tokens[:-1]
         yield from ask_prefill(self.target, known)
-        yield from ask_for(self.drafter.prefill(known))
+        self._is_drafter_fed = False
+        yield from self._feed_drafter()
         if self._prefill_s is None:
             self._prefill_s = self._clock() - started
             yield Prefilled(len(self._prompt_tokens), self._prefill_s)
+
+    def _feed_drafter(self) -> Asks[None]:
+        """Let the drafter take in all committed tokens but the last, unless the next step drafts nothing."""
+        if self._transcript.finish is None and self._policy.gamma():
+            yield from ask_for(self.drafter.prefill(self.tokens[:-1]))
+            self._is_drafter_fed = True
 
     def _set_back(self) -> None:
         """Make transcript, policy and caches agree on the committed steps, whatever an interruption left behind."""

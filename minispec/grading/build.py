@@ -14,7 +14,7 @@ from minispec.grading.notebooks import nbgrader_notebook, otter_notebook
 from minispec.grading.recorded import record
 
 Files = dict[str, str | bytes]
-TARGETS = ("student", "gradescope", "nbgrader", "otter")
+TARGETS = ("student", "grader", "gradescope", "nbgrader", "otter")
 GRADE_EXTRA = "hypothesis>=6.100"
 """What the extra ``grade`` installs."""
 _DISTRIBUTION = "minispec-decoding"
@@ -30,7 +30,7 @@ END
 chmod 700 "$root/source" "$root/results"
 export PYTHONPATH="$root/source:/opt/minispec-packages"
 exec "${{PYTHON:-$root/source/venv/bin/python}}" -P -m minispec grade "$root/submission" --assignment {id} \\
-    --assignments "$root/source/assignments" --format gradescope \\
+    --assignments "$root/source/assignments" --format gradescope{times} \\
     --output "$root/results/results.json"
 """
 _SETUP = """#!/usr/bin/env bash
@@ -76,7 +76,7 @@ With minispec installed, the public checks say what is wrong:
 {hidden} more checks are run on what you hand in: full points here are not yet full points there.
 Hand in `{entry}`, and any Python files beside it that it imports. Besides Python's standard library only {packages} is
 installed there. Functions must leave their arguments as they were.
-"""
+{due}"""
 
 
 def build_assignment(assignment: Assignment, output: Path, targets: Sequence[str], secret: bytes) -> list[Path]:
@@ -103,6 +103,7 @@ def build_assignment(assignment: Assignment, output: Path, targets: Sequence[str
     """
     makers: dict[str, Callable[[Assignment, Path, bytes], Path]] = {
         "student": _student,
+        "grader": _grader,
         "gradescope": _gradescope,
         "nbgrader": _nbgrader,
         "otter": _otter,
@@ -130,6 +131,7 @@ def student_files(assignment: Assignment) -> Files:
             id=assignment.id,
             hidden=hidden,
             packages=", ".join(assignment.packages),
+            due=f"\nIt is {assignment.due.words}.\n" if assignment.due else "",
         ),
         assignment.entry: assignment.starter,
         f"{home}/assignment.toml": "\n".join(_public_manifest(assignment)) + "\n",
@@ -174,6 +176,11 @@ def _student(assignment: Assignment, folder: Path, _: bytes) -> Path:
     return _write_zip(folder / f"{assignment.id}-student.zip", student_files(assignment))
 
 
+def _grader(assignment: Assignment, folder: Path, secret: bytes) -> Path:
+    """Write what ``minispec grade`` and ``class`` take with ``--assignments``."""
+    return _write_folder(folder / "grader", _grader_files(assignment, secret, "."))
+
+
 def _gradescope(assignment: Assignment, folder: Path, secret: bytes) -> Path:
     """Write the autograder zip: the grader's source, this assignment, and the two scripts Gradescope calls."""
     failed = {
@@ -182,7 +189,11 @@ def _gradescope(assignment: Assignment, folder: Path, secret: bytes) -> Path:
         "output_format": "text",
     }
     files: Files = {
-        "run_autograder": _RUN.format(id=assignment.id, failed=json.dumps(failed)),
+        "run_autograder": _RUN.format(
+            id=assignment.id,
+            failed=json.dumps(failed),
+            times=' --times "$root/submission_metadata.json"' if assignment.due else "",
+        ),
         "setup.sh": _SETUP.format(packages=" ".join(assignment.packages)),
         "requirements.txt": "\n".join(_requirements()) + "\n",
         **_package_files(),

@@ -25,7 +25,7 @@ from pathlib import Path
 from minispec.errors import InputError, InvariantError, OutputError
 from minispec.grading.intake import name_of
 from minispec.grading.manifest import Assignment, Question, load_assignment
-from minispec.grading.report import CheckResult, QuestionResult, Report
+from minispec.grading.report import UNGRADED, CheckResult, QuestionResult, Report
 
 MAX_SECONDS = 60.0
 """Wall clock for one submission."""
@@ -162,7 +162,7 @@ class _Court:
             except _GoneError as gone:
                 self._dismiss()
                 if begun is None and len(report.questions) == 0:
-                    report.notes.append(f"nothing could be graded: in reading this, the grader broke down: {gone}")
+                    report.notes.append(f"{UNGRADED}: in reading this, the grader broke down: {gone}")
                     why = "not run: see the top"
                     report.questions += [_mark_lost(one, why) for one in told.questions]
                 elif len(report.questions) < len(told.questions):
@@ -227,10 +227,10 @@ def submissions_in(folder: Path) -> list[Path]:
         If there is no folder, or nothing in it.
     """
     if not folder.is_dir():
-        raise InputError(f"--class {folder} is no folder; name the folder that holds one submission per entry")
+        raise InputError(f"{folder} is no folder; name the folder that holds one submission per entry")
     found = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
     if not found:
-        raise InputError(f"--class {folder} is empty; put one file, folder or zip per submission in it")
+        raise InputError(f"{folder} is empty; put one file, folder or zip per submission in it")
     return found
 
 
@@ -291,7 +291,7 @@ def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OutputError(f"--results {folder} cannot be made: {error.strerror}. Name another folder") from None
+        raise OutputError(f"{folder} cannot be made: {error.strerror}. Name another folder") from None
 
 
 def _edition(assignment: Assignment, job: Job) -> str:
@@ -313,12 +313,38 @@ def _stamp(path: Path) -> str:
     state = sha256()
     parts = sorted(path.rglob("*")) if path.is_dir() else [path]
     for part in parts[:1000]:
-        told = part.lstat()
-        state.update(f"{str(part)!a} {told.st_size} {told.st_mode}\n".encode())
-        if stat.S_ISREG(told.st_mode):
-            with open(part, "rb") as file:
-                state.update(file.read(_STAMPED))
+        try:
+            told = part.lstat()
+            state.update(f"{str(part)!a} {told.st_size} {told.st_mode}\n".encode())
+            if stat.S_ISREG(told.st_mode):
+                with open(part, "rb") as file:
+                    state.update(file.read(_STAMPED))
+        except OSError as error:  # it cannot be read: its report says so
+            state.update(f"{str(part)!a} {error.errno}\n".encode())
     return state.hexdigest()
+
+
+def read_reports(folder: Path) -> list[Report]:
+    """Read the reports that an earlier grading left in a folder.
+
+    Raises
+    ------
+    InputError
+        If there is none, or one that is no report.
+    """
+    paths = sorted(folder.glob("*.json"))
+    if not paths:
+        raise InputError(
+            f"{folder} holds no reports; name the folder reports/ that an earlier run of minispec class wrote"
+        )
+    return [_read_report(path) for path in paths]
+
+
+def _read_report(path: Path) -> Report:
+    try:
+        return Report.from_dict(json.loads(path.read_text(encoding="utf-8"))["report"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path} is no report of minispec class: {type(error).__name__}. Move it away") from None
 
 
 def _earlier(results: Path, path: Path, edition: str) -> Report | None:
@@ -340,4 +366,4 @@ def _write(results: Path, path: Path, edition: str, report: Report) -> None:
         unfinished.write_text(json.dumps(told, indent=1), encoding="utf-8")
         os.replace(unfinished, place)
     except OSError as error:
-        raise OutputError(f"{place} cannot be written: {error.strerror}. Name another folder with --results") from None
+        raise OutputError(f"{place} cannot be written: {error.strerror}. Name another folder") from None

@@ -16,15 +16,25 @@ _MARK = {"passed": "ok", "failed": "--", "not implemented": "..", "not run": "??
 _INDENT = " " * 7
 
 
-def render(reports: Sequence[Report], form: str) -> str:
-    """Write reports in one of :data:`FORMATS`; those for one submission are written one after the other."""
+def render(reports: Sequence[Report], form: str, hidden_checks: str = "visible") -> str:
+    """Write reports in one of :data:`FORMATS`; those for one submission are written one after the other.
+
+    Parameters
+    ----------
+    reports : sequence of Report
+    form : str
+    hidden_checks : str
+        When Gradescope shows hidden checks, in its words.
+    """
+    if form == "gradescope":
+        return "\n".join(to_gradescope(report, hidden_checks) for report in reports)
     if form == "csv":
         return to_csv(reports)
     if form == "junit":
         return to_junit(reports)
     if form == "json" and len(reports) != 1:
         return json.dumps([report.to_dict() for report in reports], indent=1) + "\n"
-    write = {"terminal": to_terminal, "json": to_json, "gradescope": to_gradescope, "markdown": to_markdown}[form]
+    write = {"terminal": to_terminal, "json": to_json, "markdown": to_markdown}[form]
     return "\n".join(write(report) for report in reports)
 
 
@@ -51,9 +61,20 @@ def to_terminal(report: Report) -> str:
         for check in question.checks:
             lines.append(f"  {_MARK[check.status]}  {points(check.points)}/{points(check.max_points)}  {check.title}")
             lines += [_INDENT + line for line in check.text.splitlines()]
-    lines += ["", f"score {points(report.score)} of {points(report.max_score)}", *_isolation(report)]
+    lines += [
+        "",
+        f"score {points(report.score)} of {points(report.max_score)}",
+        *_say_late(report),
+        *_isolation(report),
+    ]
     lines += [f"{name}: {value:g}" for name, value in report.leaderboard.items()]
     return "\n".join(lines) + "\n"
+
+
+def _say_late(report: Report) -> list[str]:
+    if report.late is None:
+        return []
+    return [report.late.words, f"mark {points(report.mark)} of {points(report.max_score)}"]
 
 
 def _isolation(report: Report) -> list[str]:
@@ -68,6 +89,7 @@ def to_markdown(report: Report) -> str:
         "",
         f"**{points(report.score)} of {points(report.max_score)} points.**",
         "",
+        *[f"- {line}" for line in _say_late(report)],
         *[f"- {note}" for note in report.notes],
         "",
         "| check | | points |",
@@ -83,14 +105,16 @@ def to_markdown(report: Report) -> str:
     return "\n".join([*lines, "", *_isolation(report)]) + "\n"
 
 
-def to_gradescope(report: Report) -> str:
+def to_gradescope(report: Report, hidden_checks: str = "visible") -> str:
     """Write Gradescope's ``results.json``: one test per check. Isolation is told to instructors only.
 
     How long it took is left out: a submission could tell something by it.
     """
-    tests = [_gradescope_test(number, check) for number, check in enumerate(report.checks, 1)]
+    tests = [_gradescope_test(number, check, hidden_checks) for number, check in enumerate(report.checks, 1)]
+    total = {} if report.late is None else {"score": report.mark}  # in the place of the tests' sum
     told = {
-        "output": "\n".join([f"{report.title}, version {report.version}", *report.notes]),
+        **total,
+        "output": "\n".join([f"{report.title}, version {report.version}", *report.notes, *_say_late(report)]),
         "output_format": "text",
         "visibility": "visible",
         "stdout_visibility": "hidden",
@@ -106,7 +130,7 @@ def to_gradescope(report: Report) -> str:
     return json.dumps(told, indent=1) + "\n"
 
 
-def _gradescope_test(number: int, check: CheckResult) -> dict[str, Any]:
+def _gradescope_test(number: int, check: CheckResult, hidden_checks: str) -> dict[str, Any]:
     return {
         "number": str(number),
         "name": f"{check.id}: {check.title}",
@@ -116,7 +140,7 @@ def _gradescope_test(number: int, check: CheckResult) -> dict[str, Any]:
         "output": check.text,
         "output_format": "text",
         "tags": [tag for tag in (check.mistake,) if tag],
-        "visibility": "visible",
+        "visibility": hidden_checks if check.visibility == "hidden" else "visible",
     }
 
 
@@ -143,19 +167,31 @@ def xml_text(text: str) -> str:
 
 
 def to_csv(reports: Sequence[Report]) -> str:
-    """Write a line per submission: points, total, mistakes, notes; for a spreadsheet, so nothing in it is a formula."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
+    """Write a line per submission: points, total, lateness, mark, mistakes, time, notes."""
     ids = list(dict.fromkeys(check.id for report in reports for check in report.checks))
-    writer.writerow(["submission", "score", "max_score", *ids, "mistakes", "notes"])
+    late = ("handed_in", "late_days", "deduction", "mark")
+    rows = [["submission", "score", "max_score", *late, *ids, "mistakes", "seconds", "notes"]]
     for report in reports:
         gained = {check.id: check.points for check in report.checks}
         mistakes = " ".join(dict.fromkeys(check.mistake for check in report.checks if check.mistake))
-        cells = [report.submission, points(report.score), points(report.max_score)]
+        cells = [report.submission, points(report.score), points(report.max_score), *_late_cells(report)]
         cells += [points(gained[name]) if name in gained else "" for name in ids]
-        writer.writerow([_cell(cell) for cell in [*cells, mistakes, "; ".join(report.notes)]])
+        rows.append([*cells, mistakes, f"{report.seconds:.1f}", "; ".join(report.notes)])
+    return write_csv(rows)
+
+
+def _late_cells(report: Report) -> list[str]:
+    if report.late is None:
+        return ["", "", "", points(report.mark)]
+    return [report.late.handed_in, str(report.late.days), points(report.late.deduction), points(report.mark)]
+
+
+def write_csv(rows: Sequence[Sequence[str]]) -> str:
+    """Write cells for a spreadsheet, so nothing in it is a formula; a lone dash is none."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows([[_cell(cell) for cell in row] for row in rows])
     return out.getvalue()
 
 
 def _cell(text: str) -> str:
-    return "'" + text if text[:1] in "=+-@\t\r" and text else text
+    return "'" + text if text[:1] in "=+-@\t\r" and text not in ("", "-") else text

@@ -23,7 +23,7 @@ from minispec.grading.manifest import Assignment, CheckInfo, Question
 from minispec.grading.observe import FATAL, Failed, Observation, difference, observe_all
 from minispec.grading.oracle import Oracle
 from minispec.grading.recorded import reference_for
-from minispec.grading.report import CheckResult, QuestionResult, Report
+from minispec.grading.report import UNGRADED, CheckResult, QuestionResult, Report
 from minispec.grading.subject import StudentError, Subject
 from minispec.grading.worker import Limits, Worker
 
@@ -86,7 +86,7 @@ class Grader:
         try:
             submission = read_submission(path, self.assignment.entry)
         except SubmissionError as error:
-            submission = Submission(name_of(path), notes=[f"nothing could be graded: {error}"])
+            submission = Submission(name_of(path), notes=[f"{UNGRADED}: {error}"])
         run = _Run(self, submission, start, start + seconds, emit)
         if earlier is not None:
             run.resume(earlier)
@@ -297,7 +297,7 @@ class _Run:
         """Say once, at the top, why nothing runs."""
         if failed.kind in ("syntax", "raised", "not installed", "not implemented") and self._broken is None:
             self._broken = failed
-            self._notes.insert(0, f"nothing could be graded: {self._assignment.entry} {failed.words(hidden=False)}")
+            self._notes.insert(0, f"{UNGRADED}: {self._assignment.entry} {failed.words(hidden=False)}")
             if failed.kind == "not installed":
                 self._note_installed()
         return failed

@@ -18,6 +18,8 @@ from typing import Any
 
 from minispec.errors import InputError, explain, quote
 from minispec.grading.check import Check
+from minispec.grading.choices import Choices, read_choices
+from minispec.grading.deadline import Deadline, read_deadline
 from minispec.grading.host import load
 
 RECORDED = "recorded.json"
@@ -25,6 +27,8 @@ RECORDED = "recorded.json"
 SECRET = "secret"
 """Beside an assignment that grades: the file whose bytes decide the hidden cases. It is never handed out."""
 VISIBILITIES = ("public", "hidden")
+SHOWN = ("visible", "hidden", "after_due_date", "after_published")
+"""When Gradescope shows its students the hidden checks' verdicts, in its own words; the first is the default."""
 STUB = 'raise NotImplementedError("write this")'
 """What stands in the starter where a region of the solution was."""
 _DEFAULT_TIMEOUT_S, _DEFAULT_MEMORY_MB = 5.0, 512
@@ -113,6 +117,9 @@ class Assignment:
     packages: tuple[str, ...]
     questions: tuple[Question, ...]
     num_left_out: int = 0
+    due: Deadline | None = None
+    hidden_checks: str = SHOWN[0]
+    choices: Choices | None = None
 
     @property
     def is_bundle(self) -> bool:
@@ -290,7 +297,12 @@ def load_assignment(name: str, folder: Path | None = None) -> Assignment:
             packages=tuple(told["packages"]),
             questions=questions,
             num_left_out=told.get("num_left_out", 0),
+            due=read_deadline(told["due"]) if "due" in told else None,
+            hidden_checks=told.get("hidden_checks", SHOWN[0]),
+            choices=read_choices(told["variants"]) if "variants" in told else None,
         )
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
     except (KeyError, TypeError, AttributeError, tomllib.TOMLDecodeError) as error:
         raise InputError(f"{path} cannot be used: {type(error).__name__} {explain(error)}") from None
     _check_manifest(assignment, path)
@@ -325,6 +337,7 @@ def _check_manifest(assignment: Assignment, path: Path) -> None:
         "ids are unique": len(set(ids)) == len(ids),
         "needs names other checks": all(set(info.needs) <= set(ids) - {info.id} for info in checks),
         f"visibility is one of {', '.join(VISIBILITIES)}": all(info.visibility in VISIBILITIES for info in checks),
+        f"hidden_checks is one of {', '.join(SHOWN)}": assignment.hidden_checks in SHOWN,
         "a check's id is its question's, a dot and a name": all(
             re.fullmatch(re.escape(question.id) + r"\.\w+", info.id)
             for question in assignment.questions

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from minispec.grading.deadline import Lateness
+
 Status = Literal["passed", "failed", "not implemented", "not run"]
 
 BEST_EFFORT = {
@@ -16,6 +18,8 @@ BEST_EFFORT = {
     "limits": "memory, files and threads are not all limited",
 }
 """What a missing layer leaves open."""
+UNGRADED = "nothing could be graded"
+"""How a note begins that says why a submission has no points at all."""
 
 
 @dataclass
@@ -80,6 +84,8 @@ class Report:
     leaderboard : dict of str to float
     seconds : float
         Wall clock; the only entry that differs from run to run.
+    late : Lateness or None
+        None where the assignment has no due date, or nobody has said when this was handed in.
     """
 
     assignment: str
@@ -92,6 +98,7 @@ class Report:
     notes: list[str]
     leaderboard: dict[str, float]
     seconds: float
+    late: Lateness | None = None
 
     @property
     def checks(self) -> list[CheckResult]:
@@ -102,6 +109,16 @@ class Report:
     def score(self) -> float:
         """Points gained."""
         return sum(check.points for check in self.checks)
+
+    @property
+    def mark(self) -> float:
+        """Points gained, less what lateness costs."""
+        return self.score - (self.late.deduction if self.late else 0.0)
+
+    @property
+    def obstacle(self) -> str:
+        """What kept all of it from being graded; empty if nothing did."""
+        return next((note for note in self.notes if note.startswith(UNGRADED)), "")
 
     @property
     def max_score(self) -> float:
@@ -120,7 +137,8 @@ class Report:
 
     def to_dict(self, *, times: bool = True) -> dict[str, Any]:
         """Return everything as JSON values."""
-        told = {"score": self.score, "max_score": self.max_score, **asdict(self), "best_effort": self.best_effort}
+        derived = {"score": self.score, "max_score": self.max_score, "mark": self.mark}
+        told = {**derived, **asdict(self), "best_effort": self.best_effort}
         return told if times else {key: value for key, value in told.items() if key != "seconds"}
 
     def settle(self, needs: Mapping[str, Sequence[str]]) -> Report:
@@ -144,5 +162,7 @@ class Report:
             QuestionResult(q["id"], q["title"], [CheckResult(**check) for check in q["checks"]], q["with_ours"])
             for q in told["questions"]
         ]
-        derived = ("score", "max_score", "best_effort", "questions")
-        return cls(**{key: value for key, value in told.items() if key not in derived}, questions=questions)
+        late = None if told["late"] is None else Lateness(**told["late"])
+        left_out = ("score", "max_score", "mark", "best_effort", "questions", "late")
+        rest = {key: value for key, value in told.items() if key not in left_out}
+        return cls(**rest, questions=questions, late=late)

@@ -14,7 +14,7 @@ from minispec.teaching.compare import difference
 from minispec.teaching.explore import explore
 from minispec.teaching.lesson import Lesson, begin
 from minispec.teaching.steps import Mistake, Prediction, Reply, Step
-from minispec.viz.stepper import Stepper, record
+from minispec.viz.stepper import Stepper, record, record_greedy
 
 __all__ = [
     "Lesson",
@@ -28,5 +28,6 @@ __all__ = [
     "difference",
     "explore",
     "record",
+    "record_greedy",
     "time_all",
 ]

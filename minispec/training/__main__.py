@@ -347,9 +347,8 @@ def report_command(preset: str, work: Path, weights: Path, threads: int | None, 
 @click.argument("kind", type=click.Choice(HEAD_KINDS))
 @click.option(
     "--target",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
     required=True,
-    help="Folder of the target, as exported here or by Hugging Face.",
+    help="The target: a folder, a bundled name or a hub name.",
 )
 @click.option(
     "--text",
@@ -377,7 +376,7 @@ def report_command(preset: str, work: Path, weights: Path, threads: int | None, 
 @options("threads")
 def head_command(
     kind: str,
-    target: Path,
+    target: str,
     texts: tuple[Path, ...],
     output: Path,
     layers: str | None,

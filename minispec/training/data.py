@@ -138,17 +138,20 @@ class Batches:
         Positions the model has.
     seed : int
         Together with the step it determines a batch.
+    end_id : int
+        The token that ends a document.
     """
 
     packed: Mapping[str, np.ndarray]
     mix: Mapping[str, float]
     context: int
     seed: int
+    end_id: int = END_ID
 
     @cached_property
     def beginnings(self) -> dict[str, np.ndarray]:
         """Where documents begin in each text, in order: after every end of text."""
-        return {name: np.flatnonzero(np.asarray(self.packed[name]) == END_ID) + 1 for name in self.mix}
+        return {name: np.flatnonzero(np.asarray(self.packed[name]) == self.end_id) + 1 for name in self.mix}
 
     def at(self, step: int, num_rows: int, length: int) -> Batch:
         """Return batch number `step`, of `num_rows` rows of `length` tokens (and one more to predict).

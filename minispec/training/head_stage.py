@@ -11,16 +11,21 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from tokenizers import Tokenizer
 from torch import Tensor
 from torch.nn import functional
 
 from minispec.drafters.heads import HeadConfig, hash_arrays
 from minispec.errors import CorpusError, OptionError, explain
-from minispec.training.data import Batches, encode, validation_rows
-from minispec.training.export import file_sha256, load_exported, write_weights
+from minispec.loading import load_tokenizer
+from minispec.loading.checkpoint import Checkpoint, read_json
+from minispec.loading.folder import find_folder
+from minispec.model import GPT2Config
+from minispec.model.weights import expected_shapes
+from minispec.tokenizer import Tokenizer
+from minispec.training.data import Batches, validation_rows
+from minispec.training.export import file_sha256, write_weights
 from minispec.training.heads import HEADS, Head, Seen, acceptance_of, loss_of
-from minispec.training.model import GPT2
+from minispec.training.model import GPT2, Shape
 from minispec.training.schedule import new_schedule
 
 #: Share of the text, at its end, that is kept for the report.
@@ -83,8 +88,8 @@ class HeadStage:
     Parameters
     ----------
     plan : HeadPlan
-    target : Path
-        An exported model.
+    target : str or Path
+        The target's folder or name.
     texts : sequence of Path
         Text to read along, UTF-8; documents are separated by lines that hold ``<|endoftext|>`` alone, or files.
 
@@ -94,9 +99,11 @@ class HeadStage:
         Before any work: no model, no text or too little of it, a layer or a width out of range.
     """
 
-    def __init__(self, plan: HeadPlan, target: Path, texts: Sequence[Path]) -> None:
+    def __init__(self, plan: HeadPlan, target: str | Path, texts: Sequence[Path]) -> None:
         self.plan = plan
-        self.target = load_exported(target).requires_grad_(False)
+        folder = find_folder(target)
+        self.target, tokenizer = load_target(folder), load_tokenizer(folder)
+        self._end = tokenizer.encode("<|endoftext|>")[-1]
         depth = self.target.shape.num_layers
         layers = plan.layers or ((depth,) if plan.kind == "medusa" else choose_layers(depth))
         if plan.kind == "medusa" and layers != (depth,):
@@ -105,7 +112,7 @@ class HeadStage:
             raise OptionError(f"--layers is {list(layers)}; {target} has layers 1 to {depth}. Name some of them")
         if plan.width % plan.num_heads:
             raise OptionError(f"--width is {plan.width}; it must be a multiple of {plan.num_heads} heads. Change one")
-        tokens = read_tokens(Tokenizer.from_file(str(target / "tokenizer.json")), texts)
+        tokens = read_tokens(tokenizer, self._end, texts)
         if len(tokens) * HELD_OUT <= plan.row_length + 1:
             least = int((plan.row_length + 1) / HELD_OUT) + 1
             raise CorpusError(f"the texts have {len(tokens)} tokens; a head needs {least} or more. Give more text")
@@ -117,7 +124,7 @@ class HeadStage:
         weights = self.target
         self.config = HeadConfig(
             plan.kind,
-            target.name,
+            folder.name,
             hash_arrays(p.numpy() for p in (weights.ln_f.weight, weights.ln_f.bias, weights.wpe.weight)),
             tuple(sorted(set(layers))),
             plan.length,
@@ -138,7 +145,7 @@ class HeadStage:
     def run(self, report_every: int = 50) -> Iterator[HeadTick]:
         """Train; a batch depends on the seed and the step alone."""
         plan, began = self.plan, time.monotonic()
-        batches = Batches({"text": self.tokens}, {"text": 1.0}, self.target.shape.context, plan.seed)
+        batches = Batches({"text": self.tokens}, {"text": 1.0}, self.target.shape.context, plan.seed, self._end)
         optimizer = torch.optim.AdamW(self.head.parameters(), lr=plan.rate, betas=(0.9, 0.95), weight_decay=0.01)
         schedule = new_schedule(plan.steps, min(20, plan.steps), 0.5)
         losses: list[float] = []
@@ -214,8 +221,35 @@ def look(target: GPT2, tokens: Tensor, offsets: Tensor | int) -> Seen:
         return Seen(tokens, target.wte(tokens), states, final, probs, head)
 
 
-def read_tokens(tokenizer: Tokenizer, paths: Sequence[Path]) -> np.ndarray:
-    """Return the tokens of text files, each document ended by ``<|endoftext|>``.
+def load_target(folder: Path) -> GPT2:
+    """Read a GPT-2 of any origin into PyTorch.
+
+    Raises
+    ------
+    InputError
+        If there is none, or it differs from what :class:`minispec.training.model.GPT2` computes.
+    """
+    config = GPT2Config.from_dict(read_json(folder / "config.json"), str(folder / "config.json"))
+    sizes = (config.vocab_size, config.n_positions, config.n_embd, config.n_layer, config.n_head, config.n_inner)
+    usual = GPT2Config(*sizes)
+    switches = ("activation_function", "layer_norm_epsilon", "scale_attn_weights", "scale_attn_by_inverse_layer_idx")
+    for key in (*switches, "tie_word_embeddings"):
+        if getattr(config, key) != getattr(usual, key):
+            raise OptionError(
+                f"{folder}: {key} is {getattr(config, key)!r}; heads are trained for {getattr(usual, key)!r} alone. "
+                "Give another target"
+            )
+    checkpoint = Checkpoint(folder)
+    checkpoint.check(config)
+    shape = (config.n_layer, config.n_embd, config.n_head, config.n_inner, config.n_positions, config.vocab_size)
+    model = GPT2(Shape(*shape))
+    names = (name for name, _ in expected_shapes(config))
+    model.load_state_dict({name: torch.from_numpy(np.array(checkpoint.read(name), np.float32)) for name in names})
+    return model.requires_grad_(False)
+
+
+def read_tokens(tokenizer: Tokenizer, end: int, paths: Sequence[Path]) -> np.ndarray:
+    """Return the tokens of text files, each document followed by ``end``.
 
     Raises
     ------
@@ -231,4 +265,4 @@ def read_tokens(tokenizer: Tokenizer, paths: Sequence[Path]) -> np.ndarray:
         documents += [part.strip() for part in text.split("<|endoftext|>") if part.strip()]
     if not documents:
         raise CorpusError("the texts are empty; a head is trained along text. Give some with --text")
-    return encode(tokenizer, documents)
+    return np.array([token for text in documents for token in (*tokenizer.encode(text), end)], np.int64)

@@ -151,6 +151,7 @@ class Stage:
         self.inputs = began_with
         self.schedule = Schedule(**state["schedule"])
         self.step, self.tokens = state["step"], state["tokens"]
+        self._halves = state.get("bfloat16", self._halves)  # not measured again: a busy machine would answer otherwise
         self.best, self.stale, self.history = state["best"] or math.inf, state["stale"], state["history"]
 
     def save(self, name: str) -> None:
@@ -161,6 +162,7 @@ class Stage:
             "finished": self.finished,
             "best": self.best if math.isfinite(self.best) else None,
             "stale": self.stale,
+            "bfloat16": self._halves,
             "schedule": asdict(self.schedule),
             "plan": asdict(self.plan),
             "inputs": dict(self.inputs),

@@ -32,7 +32,7 @@ class Frame:
     Parameters
     ----------
     stage : str
-        ``draft``, ``verify``, ``accept``, ``residual``, ``bonus`` or ``commit``.
+        ``draft``, ``verify``, ``accept``, ``residual`` (at temperature 0 ``replace``), ``bonus`` or ``commit``.
     says : str
         What happens, in a sentence.
     slots : sequence of (token, state)
@@ -89,20 +89,18 @@ def record(
         law, stage = target([*text, *drafts]), "bonus"
         for i, (token, q) in enumerate(zip(drafts, rows, strict=True)):
             p = target([*text, *drafts[:i]])
-            waiting = [DRAFTED] * (len(drafts) - i)
-            before = [ACCEPTED] * i
             ratio = min(1.0, float(p[token] / q[token]))
             add(
                 "verify",
                 f"Draft {i + 1}: p/q allows it with probability {ratio:.2f}.",
-                before + waiting,
+                _mark(i, len(drafts)),
                 {"p": p, "q": q},
             )
             u = float(rng.random())
             if u >= ratio:
                 law = np.maximum(p - q, 0.0)
                 law, stage = law / law.sum(), "residual"
-                states = before + [REJECTED] * len(waiting)
+                states = [*[ACCEPTED] * i, *[REJECTED] * (len(drafts) - i)]
                 add(
                     "accept",
                     f"u = {u:.2f} is not below {ratio:.2f}: rejected, and all behind it.",
@@ -114,7 +112,7 @@ def record(
             add(
                 "accept",
                 f"u = {u:.2f} is below {ratio:.2f}: accepted.",
-                [*before, ACCEPTED, *waiting[1:]],
+                _mark(i + 1, len(drafts)),
                 {"p": p, "q": q, "min(p, q)": np.minimum(p, q)},
             )
         says = (
@@ -126,6 +124,64 @@ def record(
         drafts = []
         add("commit", f"The round adds {accepted + 1} tokens; the caches go back to the text.", [], {})
     return frames
+
+
+def record_greedy(
+    target: Callable[[list[int]], Law],
+    draft: Callable[[list[int]], Law],
+    prompt: Sequence[int],
+    *,
+    gamma: int,
+    num_tokens: int,
+) -> list[Frame]:
+    """Run speculative decoding at temperature 0, without caches, and keep every moment.
+
+    Parameters
+    ----------
+    target, draft : callable
+        The law of the next token after a text, shape [V]; its likeliest token is the favourite.
+    prompt : sequence of int
+    gamma, num_tokens : int
+    """
+    frames: list[Frame] = []
+    text, end = list(prompt), len(prompt) + num_tokens
+
+    def add(stage: str, says: str, states: Sequence[str], laws: dict[str, Law]) -> None:
+        behind = zip(drafts, states, strict=True)
+        frames.append(Frame(stage, says, (*((token, COMMITTED) for token in text), *behind), laws))
+
+    while len(text) < end:
+        drafts: list[int] = []
+        for i in range(min(gamma, end - len(text) - 1)):
+            q = draft([*text, *drafts])
+            drafts.append(int(q.argmax()))
+            add("draft", f"Token {i + 1} is the draft's favourite.", [DRAFTED] * len(drafts), {"q": q})
+        accepted, size = 0, len(drafts)
+        while accepted < size:
+            i = accepted
+            p, q = target([*text, *drafts[:i]]), draft([*text, *drafts[:i]])
+            add("verify", f"Is draft {i + 1} the target's favourite too?", _mark(i, size), {"p": p, "q": q})
+            if int(p.argmax()) != drafts[i]:
+                states = [*[ACCEPTED] * i, *[REJECTED] * (size - i)]
+                add("accept", "No: rejected, and all behind it.", states, {"p": p, "q": q})
+                break
+            accepted += 1
+            add("accept", "Yes: it stays.", _mark(accepted, size), {"p": p, "q": q})
+        p = target([*text, *drafts[:accepted]])
+        states = [*[ACCEPTED] * accepted, *[REJECTED] * (size - accepted)]
+        if accepted < size:
+            add("replace", "The target's own favourite takes its place.", states, {"p": p})
+        else:
+            add("bonus", "The last row gives one more token.", states, {"p": p})
+        text += [*drafts[:accepted], int(p.argmax())]
+        drafts = []
+        add("commit", f"The round adds {accepted + 1} tokens; the caches go back to the text.", [], {})
+    return frames
+
+
+def _mark(num_accepted: int, size: int) -> list[str]:
+    """Return the states of drafts of which the first have been accepted and the rest wait."""
+    return [*[ACCEPTED] * num_accepted, *[DRAFTED] * (size - num_accepted)]
 
 
 class Stepper:

@@ -45,7 +45,7 @@ def requests(draw, vocab_size, drafts):
         prompt,
         draw(st.sampled_from(drafts)),
         {
-            "gamma": draw(st.sampled_from([0, 1, 2, 5, "heuristic", "confidence:threshold=0.2"])),
+            "gamma": draw(st.sampled_from([0, 1, 2, 5, "delayed:gamma=3", "heuristic", "confidence:threshold=0.2"])),
             "temperature": draw(st.sampled_from([0.0, 1.0])),
             "top_k": draw(st.sampled_from([0, 3])),
             "repetition_penalty": draw(st.sampled_from([1.0, 1.3])),

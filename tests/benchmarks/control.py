@@ -9,17 +9,23 @@ import argparse
 import re
 import statistics
 import sys
+import time
 from functools import partial
 from pathlib import Path
 
-from minispec.analysis.judge import ADAPTIVE, FIXED, PLAIN, Text, best_fixed, judge
+import numpy as np
+
+from minispec.analysis.judge import ADAPTIVE, FIXED, PLAIN, Text, best_fixed, judge, new_policy
 from minispec.analysis.simulate import CostedModel, CostModel, MisleadingDraft, RememberingModel, SimulatedClock
 from minispec.analysis.timer import interleave
+from minispec.control import FixedGamma
+from minispec.experiments.claims.dictated_tokens import FORMS, build_constraint
 from minispec.generation import stream
 from minispec.loading import load_model
 from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.model import GPT2
-from minispec.sampling import Constraint
+from minispec.records import Step, Verdict
+from tests.control.test_policies import World
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "control.md"
 PROSE = ("Once upon a time there was a little girl who", "The king said to his daughter")
@@ -36,29 +42,6 @@ MORE_PROSE = (
 CHEAP, DEAR = CostModel(draft=0.1), CostModel(draft=0.5)
 MEASURED = CostModel(draft=0.2, row=0.1)  # about what `minispec generate --compare` prints for the pair here
 USELESS = ("5", *ADAPTIVE)
-
-FORMS = {
-    "dates": ("The days:\n", "regex", r"([0-9]{4}-(0[1-9]|1[0-2])-[0-3][0-9]\n){4}"),
-    "choices": (
-        "Answers to the ten questions:\n",
-        "regex",
-        r"([1-9]: (yes, certainly|no, never|perhaps, who knows)\n){8}",
-    ),
-    "a JSON record": (
-        "Tom is a boy of ten years. As JSON: ",
-        "json_schema",
-        '{"type": "object", "properties": {"first_name": {"enum": ["Tom", "Sara", "Jack"]}, "age_in_years": {"type": '
-        '"integer", "minimum": 1, "maximum": 99}, "favourite_animal": {"enum": ["cat", "dog", "horse"]}, "is_happy": '
-        '{"type": "boolean"}}, "required": ["first_name", "age_in_years", "favourite_animal", "is_happy"], '
-        '"additionalProperties": false}',
-    ),
-    "a JSON string": (
-        "What the fox said, as JSON: ",
-        "json_schema",
-        '{"type": "object", "properties": {"said": {"type": "string", "maxLength": 80}}, "required": ["said"], '
-        '"additionalProperties": false}',
-    ),
-}
 
 
 def texts(target: GPT2, temperature: float) -> dict[str, list[Text]]:
@@ -150,7 +133,7 @@ def constraints(target: GPT2, draft: GPT2, seeds: int = 8) -> str:
                     evaluated += run.metrics.num_evaluated_tokens
                     spent += run.metrics.decode_s
                     if options and drafts is draft:
-                        forced += num_forced(target, kind, form, run.token_ids)
+                        forced += num_forced(kind, form, run.token_ids)
                         all_tokens += len(run.token_ids)
                 figures.append((accepted / evaluated if evaluated else 0.0, emitted / steps, emitted / spent))
             (a, b), (c, d), (e, f) = zip(*figures, strict=True)
@@ -161,10 +144,9 @@ def constraints(target: GPT2, draft: GPT2, seeds: int = 8) -> str:
     return "\n".join(lines)
 
 
-def num_forced(target: GPT2, kind: str, form: str, tokens: tuple[int, ...]) -> int:
+def num_forced(kind: str, form: str, tokens: tuple[int, ...]) -> int:
     """Count the tokens whose mask allowed nothing else."""
-    assert target.tokenizer is not None
-    constraint = Constraint(form, kind, target.tokenizer, min(target.eos_token_id), target.vocab_size)
+    constraint = build_constraint(kind, form)
     return sum(int(constraint.mask(tokens[:i]).sum() == 1) for i in range(len(tokens)))
 
 
@@ -206,11 +188,76 @@ def clock(target: GPT2, draft: GPT2, repeats: int = 5, tokens: int = 192) -> str
     return "\n".join(lines)
 
 
+def first_token(target: GPT2, draft: GPT2, costs: CostModel = CHEAP) -> str:
+    """Return when the first token comes, and the last of a short and of a long answer, by the prompt's length."""
+    assert target.tokenizer is not None
+    text = target.tokenizer.encode(" ".join(MORE_PROSE))
+    remembering = RememberingModel(target), RememberingModel(draft)
+    lines = ["| prompt | policy | first token | 16 tokens | 128 tokens |", "|---|---|---|---|---|"]
+    for length in (16, 128, 512):
+        prompt = (text * (1 + length // len(text)))[:length]
+        for policy in (PLAIN, "5", "delayed:gamma=5"):
+            seconds = []
+            for tokens in (16, 128):
+                clock = SimulatedClock()
+                run = stream(
+                    prompt,
+                    target=CostedModel(remembering[0], clock, costs.target_cost),
+                    draft=None if policy == PLAIN else CostedModel(remembering[1], clock, costs.draft_cost),
+                    clock=clock,
+                    gamma=policy,
+                    verify="gumbel",
+                    temperature=1.0,
+                    top_p=1.0,
+                    min_tokens=tokens,
+                    max_tokens=tokens,
+                ).run()
+                assert run.metrics.ttft_s is not None
+                seconds += [run.metrics.ttft_s] * (not seconds) + [run.metrics.prefill_s + run.metrics.decode_s]
+            shown = {PLAIN: "plain", "5": "γ = 5", "delayed:gamma=5": "delayed"}[policy]
+            lines.append(f"| {length} | {shown} | {' | '.join(f'{each:.1f}' for each in seconds)} |")
+    return "\n".join(lines)
+
+
+def thinking(target: GPT2, draft: GPT2, looks: int = 5, steps: int = 500) -> str:
+    """Return the processor time that each policy takes for a step of ``looks`` drafts, and what `auto` loses by it."""
+    row = np.random.default_rng(0).dirichlet(np.ones(target.vocab_size))
+    lines = ["| policy | µs per step | of the best fixed γ | thinking for nothing |", "|---|---|---|---|"]
+    for name in ("5", "heuristic", "confidence", "auto"):
+        seconds = []
+        for _ in range(5):
+            policy, began = new_policy(name), time.process_time()
+            for index in range(steps):
+                policy.gamma()
+                for _ in range(looks):
+                    policy.more(row)
+                accepted = looks if index % 3 else 0
+                verdict, tokens = Verdict(accepted, 0, "plain"), (0,) * (accepted + 1)
+                policy.observe(Step(index, index, (0,) * looks, verdict, tokens, ("accepted",), 5e-4, 1e-3, 2e-3))
+            seconds.append((time.process_time() - began) / steps)
+        kept = [f"{keep_of_best(name, own):.0%}" if name == "auto" else "" for own in (1e3 * min(seconds) / looks, 0.0)]
+        lines.append(f"| {name} | {1e6 * min(seconds):.0f} | {' | '.join(kept)} |")
+    return "\n".join(lines)
+
+
+def keep_of_best(name: str, own_time: float, tokens: int = 128, seeds: int = 12) -> float:
+    """Return best fixed cost / a policy's, over texts of several acceptances, its own time charged in plain steps."""
+    shares = []
+    for alpha in (0.5, 0.65, 0.8):
+        for costs in ((0.1, 0.05), (0.2, 0.05)):
+            free, charged = (World(lambda _, alpha=alpha: alpha, *costs, own_time=own) for own in (0.0, own_time))
+            best = min(statistics.mean(free.run(FixedGamma(g), tokens, s) for s in range(seeds)) for g in range(9))
+            shares.append(best / statistics.mean(charged.run(new_policy(name), tokens, s) for s in range(seeds)))
+    return statistics.mean(shares)
+
+
 SECTIONS = {
     "greedy": partial(policies, temperature=0.0),
     "prose": prose,
     "sampled": partial(policies, temperature=1.0),
     "constraints": constraints,
+    "first": first_token,
+    "thinking": thinking,
     "clock": clock,
 }
 

@@ -4,41 +4,37 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import re
 from itertools import product
 
 import pytest
 
 from minispec.batching import Engine
-from minispec.contracts import Enumerator, finite_language, outcome, slow_law, total_variation
+from minispec.contracts import Enumerator, outcome, total_variation
 from minispec.drafters import ForcedDrafter, NoDrafter
 from minispec.generation import generate, stream
 from minispec.generation.events import Drafted
-from minispec.generation.limits import Limits
-from minispec.generation.options import Options
 from minispec.model.toy import TableModel
 from minispec.philox import PhiloxNoise
 from minispec.sampling import Constraint, Sampler
-from tests.generation.tiny import PLAIN, byte_tokenizer
-from tests.laws.space import EXACT, with_tokenizer
+from tests.generation.tiny import PLAIN
+from tests.laws.forms import (
+    EOS,
+    LANGUAGE,
+    MAX_TOKENS,
+    PROMPT,
+    REGEX,
+    TEXTS,
+    TOKENIZER,
+    VOCABULARY,
+    V,
+    find_common,
+    make_target,
+    wanted_law,
+)
+from tests.laws.space import EXACT
 from tests.models import random_gpt2
 
 pytest.importorskip("llguidance", reason="constraints need the extra `constraints`")
-
-VOCABULARY = [b"a", b"b", b"ab"]
-TOKENIZER, EOS, V = byte_tokenizer(VOCABULARY, ["<|endoftext|>"]), 3, 4
-PROMPT = [0, 1, 0]
-REGEX = "(a|b)abab?"
-TEXTS = [text for n in range(6) for text in map("".join, product("ab", repeat=n)) if re.fullmatch(REGEX, text)]
-
-
-def find_common(beginning: str) -> str:
-    """Return what all texts that begin so go on with: from the list of them, not by the library."""
-    rests = [text.removeprefix(beginning) for text in TEXTS if text.startswith(beginning)]
-    common = rests[0] if rests else ""
-    while any(not rest.startswith(common) for rest in rests):
-        common = common[:-1]
-    return common
 
 
 def test_what_is_forced_is_what_all_texts_go_on_with() -> None:
@@ -60,12 +56,8 @@ def test_nothing_is_forced_behind_the_end_or_outside_the_form(tokens: list[int])
     assert Constraint(REGEX, "regex", TOKENIZER, EOS, V).find_forced(tokens) == []
 
 
-def make_target() -> TableModel:
-    return with_tokenizer(TableModel(V, 64, seed=5, eos_token_id=frozenset({EOS})), TOKENIZER)
-
-
 def new_stream(draft: object, noise: object, **options: object):
-    return stream(PROMPT, target=make_target(), draft=draft, noise=noise, regex=REGEX, max_tokens=6, **options)
+    return stream(PROMPT, target=make_target(), draft=draft, noise=noise, regex=REGEX, max_tokens=MAX_TOKENS, **options)
 
 
 def engine_law(draft: object, **options: object):
@@ -73,26 +65,11 @@ def engine_law(draft: object, **options: object):
     return Enumerator(lambda noise: outcome(new_stream(draft, noise, **settings).run())).law()
 
 
-def wanted_law(allowed):
-    limits = Limits(6, 64, (), frozenset({EOS}))
-    settings = Options(temperature=1.0, top_p=1.0, regex=REGEX, max_tokens=6)
-    return slow_law(make_target(), settings, PROMPT, limits, TOKENIZER, allowed)
-
-
-LANGUAGE = finite_language([text.encode() for text in TEXTS], TOKENIZER, EOS, V)
-
-
-def allow(generated: tuple[int, ...]) -> set[int]:
-    """Allow what some text goes on with; where all go on alike, its letter, unless that may begin the token "ab"."""
-    common = find_common(b"".join(map(TOKENIZER.token_bytes, generated)).decode()).removesuffix("a")
-    return {VOCABULARY.index(common[0].encode())} if common else LANGUAGE(generated)
-
-
 @pytest.mark.parametrize("gamma", [1, 2, 4])
 @pytest.mark.parametrize("draft", ["forced:draft=none", "forced:draft=ngram", "forced:draft=suffix"])
 @pytest.mark.parametrize("verify", ["rejection", "block", "match", "gumbel"])
 def test_the_law_is_the_targets(verify: str, draft: str, gamma: int) -> None:
-    assert total_variation(engine_law(draft, verify=verify, gamma=gamma), wanted_law(allow)) < EXACT
+    assert total_variation(engine_law(draft, verify=verify, gamma=gamma), wanted_law()) < EXACT
 
 
 def test_the_law_beside_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,12 +77,12 @@ def test_the_law_beside_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("minispec.generation.api.load_model", lambda *args, **options: small)
     for verify, gamma in product(("rejection", "block"), (1, 2)):
         found = engine_law("forced:draft=small", verify=verify, gamma=gamma)
-        assert total_variation(found, wanted_law(allow)) < EXACT
+        assert total_variation(found, wanted_law()) < EXACT
 
 
 def test_any_cut_of_what_is_forced_has_another_law() -> None:
     """The control: "ab" may be cut in two ways, and a mask that allowed both would be noticed."""
-    assert total_variation(wanted_law(LANGUAGE), wanted_law(allow)) > 0.1
+    assert total_variation(wanted_law(LANGUAGE), wanted_law()) > 0.1
 
 
 def test_forced_tokens_are_drafted_whole_and_cost_no_draft() -> None:

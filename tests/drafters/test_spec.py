@@ -27,7 +27,8 @@ from .laws import PLAIN, drafted_run, plain_tokens, propose
     [
         ("ngram", "ngram", {"n": 3, "min_n": 1}),
         ("ngram:n=5,min_n=2", "ngram", {"n": 5, "min_n": 2}),
-        ("suffix:min=2", "suffix", {"min": 2}),
+        ("suffix:min=2", "suffix", {"min": 2, "corpus": None}),
+        ("suffix:corpus=a/b.txt", "suffix", {"min": 1, "corpus": "a/b.txt"}),
         ("layerskip", "layerskip", {"k": None}),
         ("layerskip:k=2", "layerskip", {"k": 2}),
         ("self", "self", {"dtype": "int8"}),
@@ -70,6 +71,7 @@ def test_anything_else_is_a_model(text, name, translate):
         ("ngram:n", "'n' is none of its keys", "ngram:n=3"),
         ("ngram:n=3,n=4", "n is given twice", "ngram:n=3"),
         ("suffix:min=0", "min is 0", "suffix:min=1"),
+        ("suffix:corpus=", "corpus is empty", "suffix:corpus=PATH"),
         ("layerskip:k=0", "k is 0", "layerskip:k=1"),
         ("layerskip:k=1.5", "k is '1.5'", "layerskip:k=2"),
         ("self:dtype=int4", "dtype is 'int4'", "self:dtype=int8"),
@@ -149,6 +151,7 @@ def text_file(tmp_path):
 CASES = [
     ("ngram:n=2", "NgramDrafter"),
     ("suffix", "SuffixDrafter"),
+    ("suffix:corpus={}", "SuffixDrafter"),
     ("layerskip:k=1", "LayerSkipDrafter"),
     ("self:dtype=float16", "SelfDrafter"),
     ("unigram:text={}", "TableDrafter"),

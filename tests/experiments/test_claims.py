@@ -16,6 +16,7 @@ QUICK = (
     "tau",
     "half-accepted",
     "parallel-drafts",
+    "several-candidates",
     "streaming",
     "retraction",
     "domain-acceptance",

@@ -241,6 +241,16 @@ def memory(measured: float) -> Plant:
     return plant
 
 
+def dictations(values: Sequence[Value]) -> Plant:
+    """Ten dictated drafts a case: how many are kept, and what they cost."""
+
+    def plant(figures: Figures) -> None:
+        for case, (kept, spent) in zip(figures["cases"], itertools.cycle(values), strict=False):
+            case["forced"] |= {"dictated": 10, "kept": kept, "spent": spent}
+
+    return plant
+
+
 def usable(*values: Value) -> Plant:
     return every("cases", "usable")(values)
 
@@ -294,6 +304,7 @@ PLANTED: dict[str, dict[str, Plant]] = {
     "quantisation-needs": tallied(every("cases", "kept"), share(0.7), share(0.98), unknown_share()),
     "fusion-equivalence": tallied(every("cases", "same_bits"), 96, 3),
     "parallel-drafts": {"false": lambda figures: None, "holds": every("cases", "draft_forwards")([1])},
+    "several-candidates": tallied(every("cases", "gain"), ratio(0.2), sharp(0.0), [0.01, -0.02, 0.04]),
     "streaming": tallied(every("cases", "steps"), share(0.6), share(0.01), unknown_share()),
     "retraction": tallied(every("clients", "share"), share(0.6), sharp(0.001), unknown_share()),
     "typical-acceptance": tallied(every("cases", "alpha"), share(0.75), share(0.5), share(0.7)),
@@ -309,6 +320,7 @@ PLANTED: dict[str, dict[str, Plant]] = {
         "depends": creative(ratio(0.1), share(0.8)), "undecided": creative(ratio(0.1), share(0.61)),
         "at best depends": creative(ratio(-0.1)[::-1], share(0.61)),
     },
+    "dictated-tokens": tallied(dictations, (10, 0), (9, 1)),
     "long-context": {"holds here": put("fall")([ratio(0.1)]), "false": put("fall")([[-0.1, -0.12, -0.08]]),
                      "undecided": put("fall")([[0.02, -0.05, 0.09]])},
     "domain-fine-tuning": tallied(every("starts", "gain"), ratio(0.3), ratio(0.02), vague(0.2)),

@@ -15,7 +15,6 @@ import pytest
 from click.testing import CliRunner
 
 from minispec.cli.assignment import assignment
-from minispec.cli.grade import grade
 from minispec.errors import InputError
 from minispec.grading.build import GRADE_EXTRA, TARGETS, build_assignment, student_files
 from minispec.grading.cells import require
@@ -203,20 +202,6 @@ def test_what_is_built_without_a_secret_has_one_of_its_own(tmp_path: Path) -> No
     assert len(found) == 3
     assert b"of our own" in found
     assert DEFAULT_SECRET not in found
-
-
-def test_a_class_graded_with_the_public_secret_is_told(built: Path, tmp_path: Path) -> None:
-    """With the secret beside the assignment it is not, and the cases are other ones."""
-    write(tmp_path / "class" / "a0.py", example().starter)
-    told = ["--class", str(tmp_path / "class"), "-a", "a0", "--assignments"]
-    said = CliRunner().invoke(grade, [*told, str(ASSIGNMENTS)])
-    assert said.exit_code == 0
-    assert "secret that is public" in said.stderr
-    for more in (
-        [str(built / "nbgrader" / "grader")],
-        [str(ASSIGNMENTS), "--secret-file", str(ASSIGNMENTS / "a0" / "checks.py")],
-    ):
-        assert "secret" not in CliRunner().invoke(grade, told + more).stderr
 
 
 @pytest.mark.parametrize("content", [None, ""])

@@ -106,6 +106,7 @@ DRAFTS = {
     "small window": "window",
     "ngram": "ngram:n=2",
     "suffix": "suffix",
+    "suffix in a corpus": f"suffix:corpus={HERE / 'text.txt'}",
     "unigram": f"unigram:text={HERE / 'text.txt'}",
     "bigram": f"bigram:text={HERE / 'text.txt'}",
     "synthetic": "synthetic:alpha=0.6",
@@ -124,6 +125,7 @@ POLICIES = {
     "1": 1,
     "2": 2,
     "3": 3,
+    "delayed": "delayed:gamma=2",
     "heuristic": "heuristic:gamma=1",
     "confidence": "confidence:threshold=0.5,gamma=3",
     "auto": "auto:largest=3",
@@ -156,7 +158,7 @@ AXES = {
 }
 
 TREES = frozenset(draft for draft in DRAFTS if draft.startswith("tree"))
-DRAW_NOTHING = frozenset({"ngram", "suffix", "translated"})
+DRAW_NOTHING = frozenset({"ngram", "suffix", "suffix in a corpus", "translated"})
 """Drafts that never read the noise of plain sampling, so that a coupled rule can be enumerated with them; the others'
 turn comes in ``test_same_seed.py``."""
 
@@ -174,10 +176,13 @@ def compatible(case: Case) -> bool:
 CASES = product(AXES, compatible)
 COVERING = covering(CASES, 2)
 
-VARIANTS = frozenset({"1", "3", "temperature", "unigram", "cascade of suffix", "forced", "budget"})
+VARIANTS = frozenset(
+    {"1", "3", "delayed", "temperature", "suffix in a corpus", "unigram", "cascade of suffix", "forced", "budget"}
+)
 """Levels that another one contains: in the covering array like all others, but not in the full product. (Three drafts
-are two where three tokens are left, one of them the target's; the heuristic begins with one; texts without an
-end-of-text token run into the budget here as well; this form forces nothing, ``test_forced.py`` has one that does.)"""
+are two where three tokens are left, one of them the target's; a fallback too begins plainly; the heuristic begins with
+one; what a corpus adds is another copy; texts without an end-of-text token run into the budget here as well; this form
+forces nothing, ``test_forced.py`` has one that does.)"""
 FULL_PRODUCT = [case for case in CASES if VARIANTS.isdisjoint(case.values())]
 
 

@@ -57,7 +57,16 @@ def test_every_rule_accepts_and_rejects(verify):
     assert {source for _, row, _ in seen(verify=verify) for source in row} >= {"accepted", "recovered", "bonus"}
 
 
-FIRST_LENGTHS = {"0": {0}, "1": {1}, "2": {2}, "3": {2}, "heuristic": {1}, "replay": {1}, "fallback": {0}}
+FIRST_LENGTHS = {
+    "0": {0},
+    "1": {1},
+    "2": {2},
+    "3": {2},
+    "delayed": {0},
+    "heuristic": {1},
+    "replay": {1},
+    "fallback": {0},
+}
 
 
 @pytest.mark.parametrize("policy", AXES["policy"])

@@ -7,8 +7,9 @@ from collections import Counter
 from itertools import pairwise
 
 import numpy as np
+import pytest
 
-from minispec.viz.stepper import Frame, Stepper, record
+from minispec.viz.stepper import ACCEPTED, REJECTED, Frame, Stepper, record, record_greedy
 
 P = np.array([0.5, 0.3, 0.2])
 Q = np.array([0.2, 0.3, 0.5])
@@ -51,6 +52,38 @@ def test_the_recorded_run_has_the_targets_law() -> None:
     found = np.array([first[token] for token in range(3)]) / 3000
     assert abs(found - P).max() < 5 * np.sqrt(0.25 / 3000)
     assert abs(found - Q).max() > 10 * np.sqrt(0.25 / 3000)
+
+
+def law_after(text: list[int], peak: float, salt: int) -> np.ndarray:
+    """A law whose favourite depends on the whole text."""
+    law = np.full(5, (1 - peak) / 4)
+    law[hash((tuple(text), salt if len(text) % 2 else 0)) % 5] = peak
+    return law
+
+
+@pytest.mark.parametrize("gamma", [0, 1, 3])
+@pytest.mark.parametrize("num_tokens", [1, 2, 30])
+def test_the_greedy_run_is_the_targets_own_text(gamma: int, num_tokens: int) -> None:
+    """Whatever the draft; here it is wrong on most texts of odd length."""
+    target, draft = (lambda text, salt=salt: law_after(text, 0.6, salt) for salt in (1, 2))
+    text = [0]
+    for _ in range(num_tokens):
+        text.append(int(target(text).argmax()))
+    frames = record_greedy(target, draft, [0], gamma=gamma, num_tokens=num_tokens)
+    assert [token for token, _ in frames[-1].slots] == text
+    for frame in frames:
+        for i, (token, state) in enumerate(frame.slots):
+            before = [one for one, _ in frame.slots[:i]]
+            if state == ACCEPTED or (state == REJECTED and frame.slots[i - 1][1] != REJECTED):
+                assert (int(target(before).argmax()) == token) == (state == ACCEPTED)
+
+
+def test_a_greedy_round_tells_its_stages_in_order() -> None:
+    target, draft = (lambda text, salt=salt: law_after(text, 0.6, salt) for salt in (1, 2))
+    stages = [frame.stage for frame in record_greedy(target, draft, [0], gamma=2, num_tokens=30)]
+    told = " ".join(stages)
+    assert re.fullmatch(r"((draft ){0,2}(verify accept ){0,2}(replace|bonus) commit ?)+", told)
+    assert {"replace", "bonus"} <= set(stages)
 
 
 def test_one_frame_is_seen_without_a_script_and_all_have_one_scale() -> None:

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from tokenizers import Tokenizer
 
 from minispec.errors import CheckpointError, OutputError
-from minispec.training import checkpoint
+from minispec.training import checkpoint, trainer
 from minispec.training.data import Batches, load_packed
 from minispec.training.mixture import DOMAINS
 from minispec.training.model import GPT2
@@ -76,6 +76,18 @@ def test_resuming_is_exact(packed_folder, tmp_path):
     take(resumed, 6)
     assert differing(all_tensors(whole), all_tensors(resumed)) == []
     assert resumed.tokens == whole.tokens
+
+
+def test_a_resumed_run_keeps_its_number_format(packed_folder, tmp_path, monkeypatch):
+    """Which format is the faster one is measured once: measured again on a busy machine, it came out otherwise."""
+    monkeypatch.setattr(trainer, "bfloat16_pays", lambda device: True)
+    whole = toy_stage(packed_folder, tmp_path / "whole")
+    take(whole, 6)
+    take(toy_stage(packed_folder, tmp_path / "parts"), 3)
+    monkeypatch.setattr(trainer, "bfloat16_pays", lambda device: False)
+    resumed = toy_stage(packed_folder, tmp_path / "parts")
+    take(resumed, 6)
+    assert differing(all_tensors(whole), all_tensors(resumed)) == []
 
 
 def test_resuming_without_the_optimizer_state_would_differ(packed_folder, tmp_path):

@@ -43,8 +43,8 @@ def conclude(figures: Figures) -> Conclusion:
     return Conclusion(
         "The last row of the prefill is the law of the first token. An engine that draws from it shows the first "
         "token when the prefill ends, with speculation or without. One that drafts first adds the draft's prefill, γ "
-        "draft forwards and a wider target forward. That is a choice of the engine; no speculation makes the first "
-        "token come sooner.",
+        "draft forwards and a wider target forward. That is a choice of the engine (here: `--gamma delayed`); no "
+        "speculation makes the first token come sooner.",
         "Time to first token, plain over speculative (above 1: speculation is sooner):"
         + table(("prompt tokens", "plain / speculative"), rows),
         Finding(

@@ -15,6 +15,7 @@ from . import (  # noqa: F401 - they add to the lists
     equivalent,
     figures,
     formulas,
+    heads,
     kernels,
     loading,
     policies,

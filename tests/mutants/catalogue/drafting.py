@@ -10,9 +10,11 @@ import numpy as np
 
 from minispec.drafters import (
     CascadeDrafter,
+    ForcedDrafter,
     LayerSkipDrafter,
     ModelDrafter,
     NgramDrafter,
+    SuffixDrafter,
     SyntheticDrafter,
     TranslatingDrafter,
     TreeDrafter,
@@ -29,7 +31,7 @@ from minispec.drafters.tables import TokenTable
 from minispec.model import quantize
 from minispec.model.tree_session import TreeSession
 from minispec.records import Draft
-from minispec.sampling import draw, processors
+from minispec.sampling import Constraint, draw, processors
 
 from ..rules import normalise, one_hot, softmax
 from .tools import (
@@ -214,8 +216,52 @@ change(
     SuffixAutomaton, "_split", "dict(self._next[target])", "self._next[target]",
 )  # fmt: skip
 change(
+    13, "copies beside a corpus", "the corpus comes first", "Its match is copied where the text's own is as long.",
+    SuffixDrafter, "propose", "length_there > length", "length_there >= length",
+)  # fmt: skip
+change(
+    13, "copies beside a corpus", "a match that ended goes on", "A shorter match keeps the length of the longer one.",
+    SuffixAutomaton, "follow", "length = self._length[state]", "pass",
+)  # fmt: skip
+change(
+    13, "copies beside a corpus", "the corpus remembers rejected tokens", "A rollback leaves the place in it.",
+    SuffixDrafter, "rollback", "del self._places[length + 1 :]", "pass",
+)  # fmt: skip
+change(
+    13, "copies beside a corpus", "the corpus repeats the last token", "What is copied begins one token too early.",
+    SuffixAutomaton, "read_on", "self._recent[state] + 1", "self._recent[state]",
+)  # fmt: skip
+change(
     13, "copies of copies", "a copy ends with the text", "The last token is repeated where the text ends.",
     copying, "copy_on", "period[i % len(period)]", "period[min(i, len(period) - 1)]",
+)  # fmt: skip
+
+# ── what a form dictates ────────────────────────────────────────────────────────────────────────────────────────────
+
+change(
+    10, "law of forced", "a token beside the dictated one", "Where a form dictates a token, the mask allows more.",
+    Constraint, "mask", "return np.unpackbits(", "return (np.arange(self._vocab_size) == 0) | np.unpackbits(",
+)  # fmt: skip
+change(
+    13, "dictated tokens", "a dictated token is left out", "The draft begins with the second of the dictated tokens.",
+    Constraint, "find_forced", "self._matcher.compute_ff_tokens()]", "self._matcher.compute_ff_tokens()][1:]",
+)  # fmt: skip
+change(
+    13, "dictated tokens", "one of two is called forced", "Where a form leaves a choice, its first token is drafted.",
+    Constraint, "find_forced", "self._matcher.compute_ff_tokens()]",
+    "self._matcher.compute_ff_tokens()] or [int(np.argmax(self.mask(generated)))]",
+)  # fmt: skip
+change(
+    13, "dictated tokens", "a single dictated token is nobody's", "It is left to the other drafter.",
+    ForcedDrafter, "propose", "if forced:", "if len(forced) > 1:",
+)  # fmt: skip
+change(
+    13, "dictated tokens", "the prompt is part of the form", "What is dictated is looked up behind prompt and text.",
+    ForcedDrafter, "propose", "tokens[self._sampler.num_prompt_tokens :]", "tokens",
+)  # fmt: skip
+change(
+    13, "dictated tokens", "dictated tokens know no budget", "They are drafted beyond γ and the room that is left.",
+    ForcedDrafter, "propose", "forced[:gamma]", "forced",
 )  # fmt: skip
 
 # ── how much is drafted ─────────────────────────────────────────────────────────────────────────────────────────────

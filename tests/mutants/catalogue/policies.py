@@ -5,16 +5,33 @@ from __future__ import annotations
 from minispec.control import (
     AutoGamma,
     ConfidenceGamma,
+    DelayedGamma,
     Fallback,
     HeuristicGamma,
     ReplayedGamma,
-    auto,
     fallback,
     registry,
 )
+from minispec.generation.run import Run
 
 from .tools import change
 
+change(
+    14, "cost of the first token", "a plain first token waits for the drafter", "The drafter reads the prompt first.",
+    Run, "_feed_drafter", " and self._policy.gamma()", "",
+)  # fmt: skip
+change(
+    14, "cost of the first token", "the drafter reads what nobody goes on with", "Also behind the end of the text.",
+    Run, "_feed_drafter", "self._transcript.finish is None", "True",
+)  # fmt: skip
+change(
+    14, "cost of the first token", "a late drafter reads in one forward", "It is left to catch up by itself.",
+    Run, "_tell", "yield from self._feed_drafter()", "yield from ()",
+)  # fmt: skip
+change(
+    14, "cost of the first token", "delayed is not", "It drafts in the first step.",
+    DelayedGamma, "gamma", "if self._has_begun else 0", "",
+)  # fmt: skip
 change(
     14, "heuristic schedule", "one more after a full acceptance", "The schedule goes up by one.",
     HeuristicGamma, "observe", "self._gamma + 2", "self._gamma + 1",
@@ -79,11 +96,11 @@ change(
 )  # fmt: skip
 change(
     14, "decisions of auto", "the plan forgets the bonus row", "A step of gamma drafts is taken for gamma rows.",
-    AutoGamma, "_plan", "self._target_s(gamma + 1)", "self._target_s(gamma)",
+    AutoGamma, "_plan", "gamma * self._row_s", "(gamma - 1) * self._row_s",
 )  # fmt: skip
 change(
     14, "decisions of auto", "the next token is drafted for nothing", "Another forward is weighed by its row alone.",
-    AutoGamma, "more", "self._draft_s() + self._row_s(drafted + 2)", "self._row_s(drafted + 2)",
+    AutoGamma, "more", "self._draft_s + self._row_s", "self._row_s",
 )  # fmt: skip
 change(
     14, "decisions of auto", "confidence replaces the place", "Acceptance follows the draft's confidence alone.",
@@ -91,7 +108,7 @@ change(
 )  # fmt: skip
 change(
     14, "decisions of auto", "nothing fades", "The oldest observation weighs as much as the last.",
-    auto.Acceptance, "fade", "*= keep\n    self._evaluated *= keep", "*= 1.0",
+    AutoGamma, "observe", "self._by_confidence.fade(self._keep)\n    self._by_place.fade(self._keep)", "",
 )  # fmt: skip
 change(
     14, "fallback schedule", "a draw is a loss", "No margin: a window at plain cost and a little stops drafting.",

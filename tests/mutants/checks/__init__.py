@@ -13,6 +13,7 @@ from . import (  # noqa: F401 - they add to the list
     engine,
     figures,
     formulas,
+    heads,
     kernels,
     loading,
     policies,

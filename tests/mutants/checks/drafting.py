@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 
+from minispec.contracts import Enumerator, outcome, total_variation
 from minispec.drafters import (
     CascadeDrafter,
     LayerSkipDrafter,
@@ -21,8 +22,9 @@ from minispec.drafters import (
     shapes,
     synthetic,
 )
+from minispec.drafters.suffix import index_tokens
 from minispec.drafters.tables import TableDrafter, TokenTable
-from minispec.generation import api
+from minispec.generation import Drafted, Emitted, Verified, api
 from minispec.model import quantize
 from minispec.model.asks import answer, ask_for
 from minispec.model.session import Session
@@ -32,6 +34,7 @@ from minispec.noise import Address, Coins
 from minispec.philox import PhiloxNoise
 from minispec.records import Draft
 from minispec.sampling import SamplingParams
+from tests.laws import forms
 from tests.laws.space import PLAIN, OtherSpelling
 from tests.models import random_gpt2
 
@@ -100,6 +103,94 @@ def copies() -> float:
         for (text, length), wanted in zip(_edits(), _copies()[sizes], strict=True):
             wrong += _propose(drafter, text, 9).tokens != wanted
             drafter.rollback(length)
+    return float(wrong)
+
+
+@functools.cache
+def _corpus() -> list[int]:
+    return np.random.default_rng(1).integers(0, 5, 300).tolist()
+
+
+@functools.cache
+def _copies_beside_a_corpus() -> list[tuple[int, ...]]:
+    """The longer of two matches is copied on, the text's own if they are equal: by looking everywhere."""
+    corpus, found = _corpus(), []
+    for text in itertools.chain.from_iterable((text, text[:length]) for text, length in _edits()):
+        own, there = _longest_end(text, text[:-1]), _longest_end(text, corpus)
+        ends = [i + there for i in range(len(corpus) - there + 1) if corpus[i : i + there] == text[len(text) - there :]]
+        copied = corpus[ends[-1] : ends[-1] + 9] if there > own else []
+        found.append(tuple(copied) or _copy(text, 9, _ALL, 1))
+    return found
+
+
+def _longest_end(text: list[int], where: list[int]) -> int:
+    """How many of the last tokens of a text occur somewhere in a row."""
+    size = 0
+    while size < len(text) and any(
+        where[i : i + size + 1] == text[len(text) - size - 1 :] for i in range(len(where) - size)
+    ):
+        size += 1
+    return size
+
+
+@check("trace", "suffix drafts of that text beside a corpus of 300 tokens, against a search of all of both")
+def copies_beside_a_corpus() -> float:
+    drafter, wrong, wanted = SuffixDrafter(5, 1, index_tokens(_corpus())), 0, iter(_copies_beside_a_corpus())
+    for text, length in _edits():
+        wrong += _propose(drafter, text, 9).tokens != next(wanted)
+        drafter.rollback(length)
+        wrong += _propose(drafter, text[:length], 9).tokens != next(wanted)
+    return float(wrong)
+
+
+# ── what a form dictates ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@functools.cache
+def _law_of_the_form():
+    return forms.wanted_law()
+
+
+def _run_forced(inner, **options):
+    """Under the small form, what it dictates is drafted, the rest by another model."""
+    with models_by_name_of(small=inner):
+        return api.stream(
+            forms.PROMPT, target=forms.make_target(), draft="forced:draft=small", regex=forms.REGEX, **PLAIN, **options
+        )
+
+
+@check("law", "the exact law of (ids, text, reason, stop) of a form that dictates tokens, which can be cut in two ways")
+def law_of_forced() -> float:
+    def run(noise):
+        return outcome(
+            _run_forced(TableModel(forms.V, seed=6), noise=noise, gamma=2, max_tokens=forms.MAX_TOKENS).run()
+        )
+
+    return total_variation(Enumerator(run).law(), _law_of_the_form())
+
+
+@check(
+    "cost",
+    "what a form dictates is drafted whole, nothing else without a forward, and it is accepted: against its texts",
+)
+def dictated_tokens() -> float:
+    wrong = 0
+    for gamma, seed in itertools.product((1, 2, 4), range(8)):
+        inner = CountingTarget(forms.V, seed=6)
+        generated, forwards, dictated = "", 0, ""
+        for event in _run_forced(inner, gamma=gamma, seed=seed, max_tokens=forms.MAX_TOKENS):
+            if isinstance(event, Drafted):
+                room = forms.MAX_TOKENS - (event.position - len(forms.PROMPT)) - 1
+                # where "a" comes last, "ab" may be meant: that is left open
+                dictated = forms.find_common(generated).removesuffix("a")[: min(gamma, room)]
+                drafted = b"".join(map(forms.TOKENIZER.token_bytes, event.tokens)).decode()
+                wrong += bool(dictated) and drafted != dictated
+                wrong += (inner.forwards == forwards) != bool(dictated or not room)
+            elif isinstance(event, Verified):
+                wrong += event.num_accepted < len(dictated)
+            elif isinstance(event, Emitted):
+                generated += event.text
+            forwards = inner.forwards
     return float(wrong)
 
 

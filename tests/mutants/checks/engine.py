@@ -14,7 +14,7 @@ import numpy as np
 from minispec.contracts import Enumerator, ending, outcome, slow_law, slow_logits, slow_row, total_variation
 from minispec.control import FixedGamma
 from minispec.drafters import ModelDrafter
-from minispec.generation import Drafted, Stream, api
+from minispec.generation import Drafted, Emitted, Stream, api
 from minispec.generation.limits import Limits
 from minispec.generation.options import Options
 from minispec.model.toy import TableModel
@@ -372,6 +372,26 @@ def cost_of_the_draft() -> float:
     draft = CountingTarget(5, seed=2)
     _planned(TableModel(5, seed=1), draft)
     return abs(draft.forwards - (1 + 3 * 4)) + abs(draft.rows - (len(PROMPT) - 1 + 4 + 5 + 4))
+
+
+@check("cost", "a draft model reads a long prompt in chunks, once it is to draft: behind a first token drawn plainly")
+def cost_of_the_first_token() -> float:
+    wrong, prompt = 0, [int(i % 7 == 0) for i in range(150)]
+    for options, chunks in (
+        ({"gamma": "delayed:gamma=2"}, 3),
+        ({"gamma": 2, "fallback": "request"}, 3),
+        ({"gamma": 0}, 0),
+    ):
+        for budget in (1, 9):
+            draft = CountingTarget(5, 512, seed=2)
+            stream = api.stream(
+                prompt, target=TableModel(5, 512, seed=1), draft=draft, max_tokens=budget, **PLAIN, **options
+            )
+            next(event for event in stream if isinstance(event, Emitted))
+            wrong += draft.forwards
+            drafted = stream.run().metrics.num_draft_tokens
+            wrong += draft.forwards != (chunks + drafted if budget > 1 else 0)
+    return float(wrong)
 
 
 @check("cost", "a drafter that is the target yields gamma + 1 tokens per forward, accepted and bonus")

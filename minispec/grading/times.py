@@ -1,0 +1,94 @@
+"""When submissions were handed in: from a file of the learning platform's, or from the files themselves."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from minispec.errors import InputError, explain
+from minispec.grading.student import identify
+
+MTIME = "mtime"
+"""Asks for the files' own times, the latest of a folder's: right only where nothing has touched them since."""
+Times = Callable[[Path], datetime | None]
+"""Takes a submission's path; returns when it was handed in, or None where nobody has said."""
+_FORMS = "a CSV with the columns submission and handed_in, a JSON object of both, or the JSON of Canvas or Gradescope"
+
+
+def read_times(source: str) -> Times:
+    """Return what knows when each submission was handed in.
+
+    Parameters
+    ----------
+    source : str
+        :data:`MTIME`, or a file: a CSV with the columns ``submission`` and ``handed_in``; a JSON object of names and
+        times; the list that Canvas's API returns for an assignment's submissions (``user_id``, ``submitted_at``),
+        looked up by the number in the names that Canvas gives to files; or the ``submission_metadata.json`` that
+        Gradescope lays beside one submission (``created_at``). Times are ISO 8601 with an offset from UTC.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, is none of these, or holds a time without its offset.
+    """
+    if source == MTIME:
+        return _last_change
+    path = Path(source)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"--times {path} cannot be read: {explain(error)}. Name a file, or '{MTIME}'") from None
+    return _read_json(text, path) if path.suffix == ".json" else _look_up(_read_csv(text, path))
+
+
+def _last_change(path: Path) -> datetime | None:
+    parts = [part for part in path.rglob("*") if part.is_file()] if path.is_dir() else [path]
+    try:
+        return max((datetime.fromtimestamp(part.lstat().st_mtime, UTC) for part in parts), default=None)
+    except (OSError, ValueError, OverflowError):  # gone, or of a year that no calendar has
+        return None
+
+
+def _look_up(times: dict[str, datetime]) -> Times:
+    """Look a submission up by its name, with or without its ending."""
+    return lambda path: times.get(path.name, times.get(path.stem))
+
+
+def _read_csv(text: str, path: Path) -> dict[str, datetime]:
+    rows = csv.DictReader(io.StringIO(text))
+    if not {"submission", "handed_in"} <= set(rows.fieldnames or ()):
+        raise InputError(f"--times {path} has no columns submission and handed_in; give {_FORMS}")
+    return {row["submission"]: _read_time(row["handed_in"], path) for row in rows if row["handed_in"]}
+
+
+def _read_json(text: str, path: Path) -> Times:
+    try:
+        told = json.loads(text)
+    except ValueError as error:
+        raise InputError(f"--times {path} is no JSON: {explain(error)}. Give {_FORMS}") from None
+    if isinstance(told, dict) and "created_at" in told:
+        created = _read_time(told["created_at"], path)
+        return lambda _: created
+    if isinstance(told, dict):
+        return _look_up({name: _read_time(time, path) for name, time in told.items()})
+    if isinstance(told, list) and all(
+        isinstance(one, dict) and {"user_id", "submitted_at"} <= set(one) for one in told
+    ):
+        times = {str(one["user_id"]): _read_time(one["submitted_at"], path) for one in told if one["submitted_at"]}
+        return lambda submission: times.get(identify(submission.name).number)
+    raise InputError(f"--times {path} is none of the forms that are known; give {_FORMS}")
+
+
+def _read_time(told: Any, path: Path) -> datetime:
+    try:
+        time = datetime.fromisoformat(told.strip())
+    except (ValueError, AttributeError):
+        time = None
+    if time is None or time.tzinfo is None:
+        raise InputError(f"--times {path} has {told!r}, no time with an offset; write 2027-03-05T23:59:00+01:00")
+    return time

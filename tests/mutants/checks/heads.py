@@ -1,0 +1,124 @@
+"""Drafts that look inside the target: against their formulas, themselves after a history, and themselves alone."""
+
+from __future__ import annotations
+
+import functools
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from minispec.batching import Engine
+from minispec.contracts import Enumerator, outcome, slow_law, total_variation
+from minispec.drafters import Drafter, build_drafter
+from minispec.drafters.base import allow_all
+from minispec.generation import api
+from minispec.generation.limits import Limits
+from minispec.generation.options import Options
+from minispec.model.asks import answer
+from minispec.model.tree_session import TreeSession
+from minispec.noise import Coins
+from minispec.philox import PhiloxNoise
+from minispec.records import Draft
+from minispec.sampling import Sampler, SamplingParams
+from tests.drafters.head_twin import SIZES, WORDS, expect, target_of
+from tests.drafters.random_head import write_head
+from tests.laws.space import PLAIN, PROMPT, TOKENIZER, layered_target
+
+from .base import check
+
+KINDS = ("medusa", "eagle", "block")
+_FOLDER = tempfile.TemporaryDirectory()
+
+
+@functools.cache
+def _head(kind: str) -> str:
+    words = () if kind == "medusa" else WORDS
+    return write_head(Path(_FOLDER.name) / kind, kind, target_of("numba"), words=words, length=4)
+
+
+@functools.cache
+def _small_head(kind: str) -> str:
+    return write_head(Path(_FOLDER.name) / f"{kind}-small", kind, layered_target(eos=False))
+
+
+def _open(kind: str) -> tuple[TreeSession, Drafter]:
+    session = TreeSession(target_of("numba"))
+    sampler = Sampler(SamplingParams(temperature=1.0, top_p=1.0))
+    return session, build_drafter(f"{kind}:head={_head(kind)}", session, sampler, load_model=lambda name: None)
+
+
+def _propose(drafter: Drafter, tokens: list[int]) -> Draft:
+    return answer(drafter.propose(tokens, 3, Coins(PhiloxNoise(0), position=len(tokens)), allow_all))
+
+
+def _start(kind: str, tokens: list[int]) -> tuple[TreeSession, Drafter]:
+    session, drafter = _open(kind)
+    session.prefill(tokens[:-1])
+    answer(drafter.prefill(tokens[:-1]))
+    return session, drafter
+
+
+def _text(length: int) -> list[int]:
+    return np.random.default_rng(length).integers(0, SIZES["vocab_size"], length).tolist()
+
+
+@check("value", "rows of drafts of heads, against their formulas over the whole text")
+def _rows_of_heads() -> float:
+    worst = 0.0
+    for kind in KINDS:
+        tokens = _text(80)
+        draft = _propose(_start(kind, tokens)[1], tokens)
+        wanted = expect(kind, _head(kind), tokens, draft.tokens)
+        wrong = float(np.abs(draft.probs - wanted[: len(draft)]).max())
+        worst = max(worst, wrong if wrong > 1e-4 else 0.0)  # float32 against float64
+    return worst
+
+
+@check("value", "rows of drafts of heads after rejected drafts and a tree, against those of a new drafter")
+def _heads_after_a_history() -> float:
+    wrong = 0
+    for kind in KINDS:
+        tokens = _text(9)
+        session, drafter = _start(kind, tokens)
+        for committed, tree in ([3], False), ([4, 8], True), ([1, 2, 3], True), ([6], False):
+            _propose(drafter, tokens)
+            pending = tokens[session.length :]
+            if tree:
+                session.score_tree(pending, [7, *committed], [-1, -1, *range(1, len(committed))])
+                session.keep(range(1, len(committed) + 1))
+            else:
+                session.score([*pending, *committed, 11, 12])
+            tokens += [*committed, 5]
+            session.rollback(len(tokens) - 1)
+            drafter.rollback(len(tokens) - 1)
+        wrong += int((_propose(drafter, tokens).probs != _propose(_start(kind, tokens)[1], tokens).probs).sum())
+    return float(wrong)
+
+
+@check("law", "the law of texts with drafts of heads, against the target's")
+def _law_of_heads() -> float:
+    target, worst = layered_target(eos=False), 0.0
+    wanted = slow_law(target, Options(**PLAIN), PROMPT, Limits(3, target.n_positions), TOKENIZER)
+    for kind in KINDS:
+        settings = {**PLAIN, "target": target, "draft": f"{kind}:head={_small_head(kind)}", "gamma": 2, "max_tokens": 3}
+        run = functools.partial(api.stream, PROMPT, **settings)
+        law = Enumerator(lambda noise, run=run: outcome(run(noise=noise).run())).law()
+        worst = max(worst, total_variation(law, wanted))
+    return worst
+
+
+@check("seed", "sources of texts that heads draft for, together behind a published beginning, against alone")
+def _heads_together() -> float:
+    beginning, model = _text(12), target_of("numba")
+    requests = [{"prompt": [*beginning, i], "draft": draft, "gamma": 3, "seed": i, "max_tokens": 8, **PLAIN}
+                for i, draft in enumerate([None, *(f"{kind}:head={_head(kind)}" for kind in KINDS)])]  # fmt: skip
+    engine = Engine(model, max_running=1, page_size=4)
+    found = []
+    for request in requests:  # one after the other: the first, without a head, publishes what the others take up
+        number = engine.add(**request)
+        engine.run()
+        found.append(engine.generation(number))
+    alone = [api.generate(target=model, **request) for request in requests]
+    differing = [a.token_ids != b.token_ids or a.sources != b.sources for a, b in zip(found, alone, strict=True)]
+    return sum(differing) / len(differing)
