@@ -27,7 +27,7 @@ change(
 )  # fmt: skip
 change(
     17, "texts in pages", "only keys are copied", "A page of one's own has the values of whoever had it before.",
-    PagedCache, "_copy", "for array in (self.keys, self.values):", "for array in (self.keys,):",
+    PagedCache, "_copy", "for array in self.arrays():", "for array in (self.keys,):",
 )  # fmt: skip
 change(
     17, "texts in pages", "going back keeps its pages", "Pages behind the text are not given back.",

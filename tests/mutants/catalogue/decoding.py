@@ -345,7 +345,7 @@ change(
 )  # fmt: skip
 change(
     7, "kept paths", "values stay where they were", "Of a kept path only the keys are moved.",
-    KVCache, "keep", "for array in (self.keys, self.values):", "for array in (self.keys,):",
+    KVCache, "keep", "for array in self.arrays():", "for array in (self.keys,):",
 )  # fmt: skip
 change(
     7, "kept paths", "the last node stays where it was", "Of a kept path all slots but the last are moved.",

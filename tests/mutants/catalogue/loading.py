@@ -7,6 +7,7 @@ from minispec.loading.checkpoint import Checkpoint
 from minispec.loading.safetensors_file import SafetensorsFile
 from minispec.model import config, forward
 from minispec.model.config import GPT2Config
+from minispec.model.weights import Packing
 
 from .tools import change
 
@@ -16,7 +17,7 @@ change(
 )  # fmt: skip
 change(
     12, "folders", "both norms are the first", "The norm before the MLP is the one before attention.",
-    folder, "build_weights", 'ln_2=norm(f"h.{i}.ln_2")', 'ln_2=norm(f"h.{i}.ln_1")',
+    Packing, "block", 'ln_2=self.norm(f"h.{i}.ln_2")', 'ln_2=self.norm(f"h.{i}.ln_1")',
 )  # fmt: skip
 change(
     12, "folders", "epsilon is the usual one", "The config's layer_norm_epsilon is not read.",

@@ -93,6 +93,11 @@ def _heads_after_a_history() -> float:
             session.rollback(len(tokens) - 1)
             drafter.rollback(len(tokens) - 1)
         wrong += int((_propose(drafter, tokens).probs != _propose(_start(kind, tokens)[1], tokens).probs).sum())
+        session.rollback(6)  # the text itself goes back, and on with other tokens
+        drafter.rollback(6)
+        tokens[6:] = [8, 9]
+        session.score(tokens[6:7])
+        wrong += int((_propose(drafter, tokens).probs != _propose(_start(kind, tokens)[1], tokens).probs).sum())
     return float(wrong)
 
 
