@@ -25,8 +25,7 @@ from minispec.grading.classroom import Job, read_reports, submissions_in
 from minispec.grading.cohort.gradebook import to_canvas, to_moodle
 from minispec.grading.cohort.overview import describe_class
 from minispec.grading.cohort.regrade import find_changes
-from minispec.grading.cohort.side_by_side import to_page
-from minispec.grading.cohort.similarity import Similarity, compare_class
+from minispec.grading.cohort.similarity import Similarity, compare_class, to_page
 from minispec.grading.formats import to_csv
 from minispec.grading.grade import DEFAULT_SECRET
 from minispec.grading.manifest import Assignment, load_assignment

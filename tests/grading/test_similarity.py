@@ -17,8 +17,7 @@ from minispec.grading.cohort.fingerprints import (
     read_tokens,
     take_fingerprints,
 )
-from minispec.grading.cohort.side_by_side import to_page
-from minispec.grading.cohort.similarity import FEW, OURS, THRESHOLD, compare
+from minispec.grading.cohort.similarity import FEW, OURS, THRESHOLD, compare, to_page
 from minispec.grading.manifest import load_assignment
 
 from .example import example

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from itertools import combinations, groupby
 from pathlib import Path
 
-from minispec.grading.cohort.fingerprints import RUN, WINDOW, Fingerprint, take_fingerprints
+from minispec.grading.cohort.fingerprints import FOUND, RUN, WINDOW, Fingerprint, take_fingerprints
 from minispec.grading.intake import SubmissionError, name_of, read_submission
 from minispec.grading.manifest import Assignment
+from minispec.viz.side_by_side import Pair, Passage, lay_side_by_side
 
 THRESHOLD = 0.5
 """Share of the shorter submission's own fingerprints from which on a pair is told."""
@@ -24,37 +25,6 @@ MOST, FEW = 0.5, 5
 OURS = "the published solution"
 _MAX_CHARS = 200_000
 """Read of one submission."""
-
-
-@dataclass(frozen=True)
-class Passage:
-    """Lines that two submissions share, each range from its first to its last line."""
-
-    left: tuple[int, int]
-    right: tuple[int, int]
-
-
-@dataclass(frozen=True)
-class Pair:
-    """Two submissions of which one holds much of the other.
-
-    Parameters
-    ----------
-    left, right : str
-        Names.
-    share : float
-        Of the fingerprints of the one that has fewer.
-    num_shared : int
-        Fingerprints.
-    passages : tuple of Passage
-        The longest first.
-    """
-
-    left: str
-    right: str
-    share: float
-    num_shared: int
-    passages: tuple[Passage, ...]
 
 
 @dataclass(frozen=True)
@@ -214,3 +184,20 @@ def _find_passages(left: Sequence[Fingerprint], right: Sequence[Fingerprint]) ->
 def _span(part: Sequence[tuple[Fingerprint, Fingerprint]]) -> Passage:
     (first, other_first), (last, other_last) = part[0], part[-1]
     return Passage((first.lines[0], last.lines[1]), (other_first.lines[0], other_last.lines[1]))
+
+
+def to_page(title: str, similarity: Similarity) -> str:
+    """Return a page of the pairs, each side by side."""
+    found = similarity.texts, similarity.pairs, similarity.copies
+    return lay_side_by_side(f"{title}: similar submissions", describe_rule(), *found)
+
+
+def describe_rule() -> str:
+    """Return what makes a pair, in words."""
+    return (
+        f"Pairs that share at least {THRESHOLD:.0%} of the fingerprints of the one that has fewer, and at least "
+        f"{FEWEST}. Names, numbers and texts are all alike here, comments left out; a shared passage of {FOUND} "
+        f"tokens is always found, one shorter than {RUN} never. Left out is what was handed out, and what more than "
+        f"{MOST:.0%} of the class (at least {FEW} submissions) has. '{OURS}' is ours, which everybody can read. "
+        "This is a reason to look, not a verdict."
+    )

@@ -1,12 +1,11 @@
-"""Two submissions beside each other, with what they share marked: one page, nothing to load, no script."""
+"""Texts in pairs beside each other, with what they share marked: one page, nothing to load, no script."""
 
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from minispec.grading.cohort.fingerprints import FOUND, RUN
-from minispec.grading.cohort.similarity import FEW, FEWEST, MOST, OURS, THRESHOLD, Pair, Similarity
 from minispec.viz.colours import FILLS, GRID, INK, PAPER, SHADES
 
 MAX_VIEWS = 100
@@ -41,38 +40,66 @@ _PAGE = """<!doctype html>
 """
 
 
-def to_page(title: str, similarity: Similarity) -> str:
+@dataclass(frozen=True)
+class Passage:
+    """Lines that two texts share, each range from its first to its last line."""
+
+    left: tuple[int, int]
+    right: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two texts of which one holds much of the other.
+
+    Parameters
+    ----------
+    left, right : str
+        Names.
+    share : float
+        Of the fingerprints of the one that has fewer.
+    num_shared : int
+        Fingerprints.
+    passages : tuple of Passage
+        The longest first.
+    """
+
+    left: str
+    right: str
+    share: float
+    num_shared: int
+    passages: tuple[Passage, ...]
+
+
+def lay_side_by_side(
+    title: str, rule: str, texts: Mapping[str, str], pairs: Sequence[Pair], copies: Sequence[Sequence[str]]
+) -> str:
     """Return the page: what was compared how, the pairs, and each pair side by side.
 
     Parameters
     ----------
     title : str
-    similarity : Similarity
+    rule : str
+        What makes a pair, in words.
+    texts : mapping of str to str
+        By name.
+    pairs : sequence of Pair
+    copies : sequence of sequence of str
+        Names of texts that are the same but for what the rule leaves out.
     """
-    pairs = similarity.pairs
     rows = "\n".join(
         f"<tr><td>{pair.share:.0%}</td><td>{pair.num_shared}</td><td>{_link(pair.left, i)}</td>"
         f"<td>{_link(pair.right, i)}</td></tr>"
         for i, pair in enumerate(pairs)
     )
-    groups = "".join(f"<li>{html.escape(', '.join(names))}</li>" for names in similarity.copies)
+    groups = "".join(f"<li>{html.escape(', '.join(names))}</li>" for names in copies)
     return _PAGE.format(
-        title=html.escape(f"{title}: similar submissions"),
+        title=html.escape(title),
         style=_STYLE,
-        rule=html.escape(_say_rule()),
+        rule=html.escape(rule),
         copies=f"<p>The same code but for names, numbers and texts:</p><ul>{groups}</ul>" if groups else "",
         rows=rows or '<tr><td colspan="4">no pair</td></tr>',
-        views="\n".join(_view(pair, i, similarity) for i, pair in enumerate(pairs[:MAX_VIEWS])),
-    )
-
-
-def _say_rule() -> str:
-    return (
-        f"Pairs that share at least {THRESHOLD:.0%} of the fingerprints of the one that has fewer, and at least "
-        f"{FEWEST}. Names, numbers and texts are all alike here, comments left out; a shared passage of {FOUND} "
-        f"tokens is always found, one shorter than {RUN} never. Left out is what was handed out, and what more than "
-        f"{MOST:.0%} of the class (at least {FEW} submissions) has. '{OURS}' is ours, which everybody can read. "
-        "This is a reason to look, not a verdict."
+        views="\n".join(_view(pair, i, texts) for i, pair in enumerate(pairs[:MAX_VIEWS])),
     )
 
 
@@ -80,10 +107,10 @@ def _link(name: str, number: int) -> str:
     return f'<a href="#pair{number}">{html.escape(name)}</a>' if number < MAX_VIEWS else html.escape(name)
 
 
-def _view(pair: Pair, number: int, similarity: Similarity) -> str:
+def _view(pair: Pair, number: int, texts: Mapping[str, str]) -> str:
     sides = (f"pair{number}-left", f"pair{number}-right")
-    left = _listing(similarity.texts[pair.left], [passage.left for passage in pair.passages], sides)
-    right = _listing(similarity.texts[pair.right], [passage.right for passage in pair.passages], sides[::-1])
+    left = _listing(texts[pair.left], [passage.left for passage in pair.passages], sides)
+    right = _listing(texts[pair.right], [passage.right for passage in pair.passages], sides[::-1])
     names = f"{html.escape(pair.left)} and {html.escape(pair.right)}"
     return (
         f"<details{' open' if number == 0 else ''}><summary>{pair.share:.0%}: {names}</summary>"
