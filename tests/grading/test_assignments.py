@@ -21,7 +21,7 @@ from .example import ASSIGNMENTS, SECRET, example, with_accept, write
 
 NAMES = sorted(path.parent.name for path in assignments_folder(None).glob("*/assignment.toml"))
 JOBS = os.cpu_count() or 1
-LONGEST, LONG = ("a1", "a2", "a5"), pytest.mark.exhaustive
+LONGEST, LONG = ("a1", "a2", "a3", "a4", "a5"), pytest.mark.exhaustive
 """What is run by hand: minutes each. Their catalogues are graded in one process by ``test_content.py``, in CI too."""
 CAUGHT, NAMED = 0.95, 0.60
 """What is asked for of an assignment's held-out wrong submissions; `test_content.py` asks for more of all together."""
