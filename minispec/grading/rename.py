@@ -39,7 +39,7 @@ def rename_in_code(source: str, names: Names, *, holders: Iterable[str] = (), to
     holders : iterable of str
         Objects whose attributes are these functions: ``student`` in checks, the module in its tests.
     told_to : iterable of str
-        Functions that are given a name as a text.
+        Functions, or methods, that are given a name as a text.
 
     Raises
     ------
@@ -144,7 +144,10 @@ def _root(node: ast.expr) -> str | None:
 
 def _find_texts(tree: ast.AST, names: Names, told_to: set[str]) -> Iterator[_Place]:
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in told_to:
+        if not isinstance(node, ast.Call):
+            continue
+        called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", None)
+        if called in told_to:
             for text in node.args:
                 if isinstance(text, ast.Constant) and isinstance(text.value, str) and text.value in names:
                     yield _Place(text.lineno, text.col_offset + 1, text.value)

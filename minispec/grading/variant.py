@@ -24,7 +24,7 @@ from minispec.grading.manifest import Assignment, load_assignment
 from minispec.grading.rename import find_identifiers, rename_in_code, rename_in_prose
 
 _CATALOGUES = ("mutants", "correct", "held_out")
-_HOLDER, _TELLS = "student", "check"
+_HOLDER, _TOLD = "student", ("check", "watch")
 """What checks call a submission, and the helper to which they tell the name of a function."""
 
 
@@ -132,7 +132,7 @@ def _rewrite(path: Path, assignment: Assignment, variant: Variant) -> str:
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".py":
         try:
-            text = rename_in_code(text, variant.names, holders=(_HOLDER, assignment.module), told_to=(_TELLS,))
+            text = rename_in_code(text, variant.names, holders=(_HOLDER, assignment.module), told_to=_TOLD)
         except InputError as error:
             raise InputError(f"{path.name}: {error}") from None
     elif path.suffix == ".md":

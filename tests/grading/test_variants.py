@@ -253,6 +253,7 @@ def test_a_variant_is_built_and_graded_with_what_was_built(tmp_path: Path) -> No
         ("a.cut = b['cut'] = f(cut=1)\n", "a.cut = b['cut'] = f(cut=1)\n"),
         ("student.cut(1), student.keep.cut(2), a.cut(3)\n", "student.trim(1), student.keep.trim(2), a.cut(3)\n"),
         ("check('a.cut', 'cut', [])\nother('cut')\n", "check('a.cut', 'trim', [])\nother('cut')\n"),
+        ("counts = student.watch('cut', 'b')\n", "counts = student.watch('trim', 'b')\n"),
         ("from a4 import cut\nfrom b import cut as c\n", "from a4 import trim\nfrom b import cut as c\n"),
         ("é = 'é'; y = cut(é)  # `cut` is cut by cut(x)\n", "é = 'é'; y = trim(é)  # `trim` is cut by trim(x)\n"),
         ('def f():\n    """`cut`\n\n    cut(1)"""\n    "x"\n', 'def f():\n    """`trim`\n\n    trim(1)"""\n    "x"\n'),
@@ -261,7 +262,8 @@ def test_a_variant_is_built_and_graded_with_what_was_built(tmp_path: Path) -> No
     ],
 )  # fmt: skip
 def test_a_function_is_renamed_and_what_only_has_its_name_is_not(before: str, after: str) -> None:
-    assert rename_in_code(before, {"cut": "trim"}, holders=("student", "a4"), told_to=("check",)) == after
+    told = "check", "watch"
+    assert rename_in_code(before, {"cut": "trim"}, holders=("student", "a4"), told_to=told) == after
 
 
 def test_a_place_that_cannot_be_found_is_refused_or_right() -> None:

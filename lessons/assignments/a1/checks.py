@@ -370,8 +370,8 @@ def observe_generate_cost(student, case):
     """
     params, n_head = model_of(case)
     num_tokens, width, n_layer = len(case["prompt"]) + case["max_tokens"], params["wte"].shape[1], case["n_layer"]
-    row = {"causal_attention": n_layer * width, "layer_norm": (2 * n_layer + 1) * width, "gelu": 4 * n_layer * width}
-    counts = student.watch(*row)
+    counts = student.watch("causal_attention", "layer_norm", "gelu")
+    row = dict(zip(counts, (n_layer * width, (2 * n_layer + 1) * width, 4 * n_layer * width), strict=True))
     tokens = student.generate(params, n_head, case["prompt"], case["max_tokens"])
     spent = dict(counts)
     cache = student.keep.new_cache(params, n_head, num_tokens)
