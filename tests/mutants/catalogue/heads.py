@@ -7,6 +7,7 @@ from unittest import mock
 import numpy as np
 
 from minispec.drafters.heads import BlockDrafter, EagleDrafter, MedusaDrafter, folder
+from minispec.drafters.heads.eagle import EagleRows
 from minispec.drafters.heads.parallel import ParallelDrafter
 from minispec.model.cache import KVCache
 from minispec.model.features import FeatureKeeper
@@ -82,15 +83,15 @@ def eagle_goes_on_with_the_targets_state():
     """Behind the first token the head is fed the target's last state again, not its own."""
 
     def stay(feed):
-        def feed_again(self, tokens, states):
+        def feed_again(self, tokens, states, parents=None):
             if len(tokens) > 1 or not hasattr(self, "_fed"):
                 self._fed = states[-1:]
-                return feed(self, tokens, states)
-            return feed(self, tokens, self._fed)
+                return feed(self, tokens, states, parents)
+            return feed(self, tokens, self._fed, parents)
 
         return feed_again
 
-    return wraps(EagleDrafter, "_feed", stay)
+    return wraps(EagleRows, "feed", stay)
 
 
 @mutant(4, "rows of heads")
@@ -112,7 +113,7 @@ def eagle_keeps_rows_of_a_rejected_draft():
 
         return not_back
 
-    return wraps(EagleDrafter, "rollback", keep)
+    return wraps(EagleRows, "rollback", keep)
 
 
 @mutant(7, "heads after a history")

@@ -12,18 +12,19 @@ import numpy as np
 from minispec.contracts import Enumerator, outcome, total_variation
 from minispec.drafters import (
     CascadeDrafter,
+    FixedTreeDrafter,
     LayerSkipDrafter,
     ModelDrafter,
+    ModelSource,
     NgramDrafter,
     SuffixDrafter,
     TranslatingDrafter,
-    TreeDrafter,
     copying,
-    shapes,
     synthetic,
 )
 from minispec.drafters.suffix import index_tokens
 from minispec.drafters.tables import TableDrafter, TokenTable
+from minispec.drafters.trees import shapes
 from minispec.generation import Drafted, Emitted, Verified, api
 from minispec.model import quantize
 from minispec.model.asks import answer, ask_for
@@ -225,7 +226,7 @@ def answers_to_a_draft() -> float:
         cascade = CascadeDrafter(Session(TableModel(3, seed=1)), _PARAMS, NgramDrafter(3))
         wrong += len(_propose(cascade, _REPEATING, 4, more)) != length or more.count != asked
     model, more = CountingTarget(3, seed=1), _Asked(1, 0, 1)  # the root has children, the first of them has none
-    tree = TreeDrafter(TreeSession(model), _PARAMS, shapes.fixed_tree((2, 2)), num_slots=64)
+    tree = FixedTreeDrafter(ModelSource(model), _PARAMS, shapes.fixed_tree((2, 2)), num_slots=64)
     return float(wrong + (_propose(tree, [0, 1], 2, more).parents != (-1, -1, 1, 1)) + (model.forwards != 2))
 
 
@@ -241,7 +242,7 @@ def windows() -> float:
             session.prefill(text[:-1])
             drafters.append(LayerSkipDrafter(session, _PARAMS))
         wrong += sum(len(_propose(drafter, text, gamma)) != room for drafter in drafters)
-        tree = TreeDrafter(TreeSession(model), _PARAMS, shapes.fixed_tree((1, 1, 1)), num_slots=64)
+        tree = FixedTreeDrafter(ModelSource(model), _PARAMS, shapes.fixed_tree((1, 1, 1)), num_slots=64)
         wrong += len(_propose(tree, text, gamma)) != max(0, min(gamma, 6 - length))  # nodes have to fit beside the text
     return float(wrong)
 
@@ -373,7 +374,7 @@ def tree_shapes() -> float:
 @check("cost", "a tree's draft model is fed the text once, inner nodes once, and what was accepted of them never again")
 def cost_of_a_tree() -> float:
     model, text = CountingTarget(5, seed=1), [0, 1, 0]
-    drafter = TreeDrafter(TreeSession(model), _PARAMS, shapes.fixed_tree((2, 1)), "likeliest", num_slots=64)
+    drafter = FixedTreeDrafter(ModelSource(model), _PARAMS, shapes.fixed_tree((2, 1)), "likeliest", num_slots=64)
     first = _propose(drafter, text, 2)
     text += [first.tokens[0], first.tokens[2], 4]  # a path and the target's token; the leaf was never fed
     drafter.rollback(len(text) - 1)
