@@ -10,6 +10,7 @@ import numpy as np
 
 from minispec.drafters import (
     CascadeDrafter,
+    DynamicTreeDrafter,
     FixedTreeDrafter,
     ForcedDrafter,
     LayerSkipDrafter,
@@ -189,6 +190,21 @@ def repeated_siblings_are_dropped():
 
     return wraps(FixedTreeDrafter, "propose", make)
 
+
+change(
+    3, "law of growing trees", "drawn nodes are dropped for being unlikely",
+    "The nodes of a tree that grows are ranked by what was drawn, not by what was known before the draw.",
+    DynamicTreeDrafter, "propose", "child.value = value",
+    "child.value = node.value * float(probs[child.path[-1]])",
+)  # fmt: skip
+change(
+    13, "growing trees", "a node counts by itself", "A child is as likely as its token, whatever leads to it.",
+    DynamicTreeDrafter, "propose", "node.value * np.sort(probs)", "np.sort(probs)",
+)  # fmt: skip
+change(
+    13, "growing trees", "what better nodes push out stays", "Nodes that were among the best once are kept.",
+    DynamicTreeDrafter, "propose", "nodes = kept + grown", "nodes = nodes + grown",
+)  # fmt: skip
 
 # ── what is copied ──────────────────────────────────────────────────────────────────────────────────────────────────
 
