@@ -336,8 +336,23 @@ def test_a_head_that_does_not_fit_is_refused_in_one_line(heads: dict[str, str], 
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize("folder", ["missing", "a" * 300, "~nobody-of-this-name/head", "a\0b", __file__])
+def test_a_folder_that_holds_no_head_is_refused_in_one_line(folder: str) -> None:
+    """Also where the file system would not even look."""
+    with pytest.raises(InputError, match=r"^eagle: .* holds no head \(.*\); .* Train one") as error:
+        load_head(folder, "eagle", target_of("numba"))
+    assert "\n" not in str(error.value)
+
+
+def test_words_may_go_beyond_what_a_size_may(tmp_path: Path) -> None:
+    """A vocabulary has no such limit as a width: what training writes for a large one is read again."""
+    target = random_gpt2("numpy", seed=1, vocab_size=70_000, n_positions=4, n_embd=2, n_layer=1, n_head=1)
+    head = write_head(tmp_path, "eagle", target, words=(1, 69_999), layers=(1,))
+    assert load_head(head, "eagle", target).config.words == (1, 69_999)
+
+
 def test_a_head_needs_a_target_with_hidden_states(heads: dict[str, str]) -> None:
-    with pytest.raises(InputError, match="no hidden states"):
+    with pytest.raises(InputError, match="has no hidden states to read"):
         load_head(heads["eagle"], "eagle", TableModel(23))
     with pytest.raises(InputError, match="was trained for random"):
         load_head(heads["eagle"], "eagle", random_gpt2("numba", seed=6, **SIZES))
