@@ -207,14 +207,14 @@ BOX .sides > * {{ flex: 1 1 20em; min-width: 0 }}
 BOX .text {{ white-space: pre-wrap; overflow-wrap: anywhere }}
 BOX svg {{ width: 100%; max-width: 560px; font-size: 11px; fill: currentColor }}
 BOX ol {{ display: flex; flex-wrap: wrap; gap: 2px; list-style: none; margin: 0 0 .4em; padding: 0 }}
-BOX li {{ margin: 0; padding: 0 .2em; width: 4.2em; overflow: hidden; white-space: pre }}
+BOX li {{ margin: 0; padding: 0 .2em; width: 4.2em; height: 2.6em; overflow: hidden; white-space: pre }}
 BOX li, BOX .legend [class] {{ border: 1px solid {_QUIET} }}
-BOX li small {{ display: block; color: {_QUIET} }}
+BOX li small {{ display: block }}
 BOX .committed {{ background: {FILLS["blue"]} }}
 BOX .drafted {{ background: {FILLS["purple"]}; font-style: italic; border-style: dashed !important }}
 BOX .stale {{ color: {_QUIET}; border-style: dotted !important; text-decoration: line-through }}
 BOX .empty {{ border-style: dotted !important }}
-BOX .legend {{ font-size: small; color: {_QUIET} }}
+BOX .legend {{ font-size: small }}
 """
 
 _SCRIPT = """function (box) {

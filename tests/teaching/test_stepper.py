@@ -186,8 +186,24 @@ def test_the_caches_hold_the_text_but_its_last_token_when_a_round_is_over() -> N
             assert list(slots.tokens[: slots.committed]) == text[: slots.committed]
 
 
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_a_cache_holds_what_its_model_has_read_at_that_moment(temperature: float) -> None:
+    """Drafting, the draft model has read all but the token just drawn; the target reads them all at once."""
+    for frame in run(temperature=temperature, max_tokens=20).frames:
+        read = [list(slots.tokens[: slots.length]) for slots in frame.caches]
+        if frame.stage == "draft":
+            assert read[1] == tokens_of(frame)[:-1]
+        elif frame.stage == "verify":
+            assert read[0] == tokens_of(frame)
+
+
+def test_a_slot_is_of_the_text_of_a_draft_stale_or_empty() -> None:
+    slots = Slots("a cache", (5, 6, 7, 8), committed=1, length=3)
+    assert [slots.find_state(slot) for slot in range(5)] == ["committed", "drafted", "drafted", "stale", "empty"]
+
+
 def text_of(tokens) -> str:
-    return "".join("<b c&defghijk"[token] for token in tokens)
+    return "".join(("<b>", "&")[token % 2] for token in tokens)
 
 
 def test_one_frame_is_seen_without_a_script_and_all_have_one_scale() -> None:
@@ -195,8 +211,8 @@ def test_one_frame_is_seen_without_a_script_and_all_have_one_scale() -> None:
     page = stepper._repr_html_()
     assert page.count('<div class="frame"') == len(stepper.frames)
     assert page.count('<div class="frame" hidden>') == len(stepper.frames) - 1
-    assert "&lt;" in page  # tokens are text, whatever they hold
-    assert "<b c" not in page
+    assert "&lt;b&gt;" in page  # tokens are text, whatever they hold
+    assert page.count("<b>") == len(stepper.frames) + sum(len(frame.caches) for frame in stepper.frames)  # our own
     heights = {float(tall) for tall in re.findall(r'height="([\d.]+)" fill="#cc79a7"', page)}
     known = {round(140 * share, 1) for frame in stepper.frames for share in frame.laws.get("q", [])}
     assert heights <= known | {10.0}  # q, never rescaled; 10 is its mark in the legend
