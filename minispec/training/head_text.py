@@ -85,5 +85,5 @@ def write_on(target: GPT2, text: HeadText, end: int, num_tokens: int, row_length
         prompts = torch.from_numpy(beginnings.at(len(rows), ROWS_AT_ONCE, BEGINNING).tokens[:, :BEGINNING])
         written = continue_rows(target, prompts, row_length - BEGINNING, 1.0, seed + len(rows))
         rows += list(written.numpy())
-    written = np.concatenate([part for row in rows for part in (row, np.full(1, end))])
-    return HeadText({"written by the target": written}, text.valid)
+    tokens = np.concatenate([part for row in rows for part in (row, np.full(1, end))])
+    return HeadText({"written by the target": tokens}, text.valid)
