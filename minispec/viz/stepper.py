@@ -206,7 +206,7 @@ BOX .sides {{ display: flex; flex-wrap: wrap; gap: 1em }}
 BOX .sides > * {{ flex: 1 1 20em; min-width: 0 }}
 BOX .text {{ white-space: pre-wrap; overflow-wrap: anywhere }}
 BOX svg {{ width: 100%; max-width: 560px; font-size: 11px; fill: currentColor }}
-BOX ol {{ display: flex; flex-wrap: wrap; gap: 2px; list-style: none; margin: 0 0 .4em; padding: 0 }}
+BOX ol {{ display: flex; flex-wrap: wrap; gap: 2px; list-style: none; margin: 0 0 .4em; padding: 0; font-size: small }}
 BOX li {{ margin: 0; padding: 0 .2em; width: 4.2em; height: 2.6em; overflow: hidden; white-space: pre }}
 BOX li, BOX .legend [class] {{ border: 1px solid {_QUIET} }}
 BOX li small {{ display: block }}
