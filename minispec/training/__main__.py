@@ -33,7 +33,7 @@ from minispec.training.checkpoint import require_room
 from minispec.training.checks import check
 from minispec.training.data import pack
 from minispec.training.export import export_model, load_exported
-from minispec.training.head_stage import HeadPlan, HeadStage
+from minispec.training.head_stage import HeadPlan, HeadStage, make_head_folder
 from minispec.training.mixture import read_corpus, word_list
 from minispec.training.recipe import PRESETS, TARGET
 from minispec.training.report import make_report
@@ -392,6 +392,7 @@ def head_command(
     chosen = parse_layers(layers)
     plan = HeadPlan(kind, chosen, length, width, inner=4 * width, num_words=words, steps=steps, seed=seed)
     stage = HeadStage(plan, target, texts)
+    make_head_folder(output)
     for tick in stage.run():
         click.echo(f"step {tick.step}/{steps} | loss {tick.loss:.3f} | {tick.seconds:.0f} s", err=True)
     acceptance = stage.measure()

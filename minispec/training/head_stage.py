@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from minispec.drafters.heads import HeadConfig, hash_arrays
-from minispec.errors import CorpusError, OptionError, explain
+from minispec.errors import CorpusError, OptionError, OutputError, explain
 from minispec.loading import load_tokenizer
 from minispec.loading.checkpoint import Checkpoint, read_json
 from minispec.loading.folder import find_folder
@@ -49,7 +49,7 @@ class HeadPlan:
     num_words : int
         The likeliest tokens of the text, which it can draft; 0: all.
     steps, num_rows, row_length : int
-        Steps of training, rows of text per step and tokens per row.
+        Steps of training, rows of text per step and tokens per row; at most the target's context.
     rate : float
         Peak learning rate of AdamW.
     fade : float
@@ -100,9 +100,9 @@ class HeadStage:
     """
 
     def __init__(self, plan: HeadPlan, target: str | Path, texts: Sequence[Path]) -> None:
-        self.plan = plan
         folder = find_folder(target)
         self.target, tokenizer = load_target(folder), load_tokenizer(folder)
+        self.plan = plan = replace(plan, row_length=min(plan.row_length, self.target.shape.context))
         self._end = tokenizer.encode("<|endoftext|>")[-1]
         depth = self.target.shape.num_layers
         layers = plan.layers or ((depth,) if plan.kind == "medusa" else choose_layers(depth))
@@ -112,6 +112,11 @@ class HeadStage:
             raise OptionError(f"--layers is {list(layers)}; {target} has layers 1 to {depth}. Name some of them")
         if plan.width % plan.num_heads:
             raise OptionError(f"--width is {plan.width}; it must be a multiple of {plan.num_heads} heads. Change one")
+        if plan.length >= plan.row_length:
+            raise OptionError(
+                f"--length is {plan.length}; a draft must be shorter than a row of text, {plan.row_length} tokens for "
+                f"{target}. Give {plan.row_length - 1} or less"
+            )
         tokens = read_tokens(tokenizer, self._end, texts)
         if len(tokens) * HELD_OUT <= plan.row_length + 1:
             least = int((plan.row_length + 1) / HELD_OUT) + 1
@@ -177,14 +182,23 @@ class HeadStage:
         return [float(share) for share in total / len(rows)]
 
     def export(self, folder: Path, acceptance: Sequence[float]) -> None:
-        """Write the head's folder: weights in float16, config, checksums, and a card."""
-        folder.mkdir(parents=True, exist_ok=True)
+        """Write the head's folder: weights in float16, config, checksums, and a card.
+
+        Raises
+        ------
+        OutputError
+            See :func:`make_head_folder`; or if a file cannot be written.
+        """
+        make_head_folder(folder)
         tensors = {key: value.detach().to(torch.float16).contiguous() for key, value in self.head.state_dict().items()}
-        write_weights(tensors, folder, None)
-        (folder / "config.json").write_text(json.dumps(asdict(self.config), indent=2) + "\n")
-        (folder / "README.md").write_text(self._card(acceptance))
         names = ("config.json", "model.safetensors")
-        (folder / "SHA256SUMS").write_text("".join(f"{file_sha256(folder / name)}  {name}\n" for name in names))
+        try:
+            write_weights(tensors, folder, None)
+            (folder / "config.json").write_text(json.dumps(asdict(self.config), indent=2) + "\n")
+            (folder / "README.md").write_text(self._card(acceptance))
+            (folder / "SHA256SUMS").write_text("".join(f"{file_sha256(folder / name)}  {name}\n" for name in names))
+        except OSError as error:
+            raise OutputError(f"{folder} cannot be written: {error.strerror}. Name another folder") from None
 
     def _card(self, acceptance: Sequence[float]) -> str:
         config, plan = self.config, self.plan
@@ -199,6 +213,24 @@ class HeadStage:
             f"| {' | '.join(str(place + 1) for place in range(config.length))} |\n"
             f"|{'---|' * config.length}\n| {shares} |\n"
         )
+
+
+def make_head_folder(folder: Path) -> None:
+    """Make a folder for a head; one that is there must be empty, or a head's: what it holds will be replaced.
+
+    Raises
+    ------
+    OutputError
+        If it holds something else, or cannot be made.
+    """
+    config = folder / "config.json"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        is_free = not any(folder.iterdir()) or (config.is_file() and read_json(config).get("kind") in HEADS)
+    except OSError as error:
+        raise OutputError(f"{folder} cannot be made: {error.strerror}. Name another folder") from None
+    if not is_free:
+        raise OutputError(f"{folder} holds something else than a head, which would be replaced. Name a new folder")
 
 
 def choose_layers(depth: int) -> tuple[int, ...]:

@@ -146,7 +146,7 @@ def test_the_command_writes_a_head_that_drafts(toy_command, target_folder: Path,
         ({"layers": (4,)}, "has layers 1 to 3"),
         ({"kind": "medusa", "layers": (1,)}, "reads layer 3"),
         ({"width": 15}, "multiple of 2 heads"),
-        ({"row_length": 4000}, "Give more text"),
+        ({"length": 24}, "--length is 24; .* Give 23 or less"),
     ],
 )
 def test_what_cannot_be_trained_is_refused_before_any_work(
@@ -157,7 +157,7 @@ def test_what_cannot_be_trained_is_refused_before_any_work(
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("content", [b"", b"\xff\xfe\xff", b"<|endoftext|>\n"])
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe\xff", b"<|endoftext|>\n", b"The fox is too short.\n"])
 def test_texts_that_are_none_are_refused(content: bytes, target_folder: Path, tmp_path: Path) -> None:
     (tmp_path / "bad.txt").write_bytes(content)
     with pytest.raises(InputError, match="text") as error:
@@ -171,3 +171,43 @@ def test_layers_that_are_no_numbers_are_refused(toy_command, target_folder: Path
     assert result.exit_code == 2
     assert "--layers is 'top'" in result.output
     assert not (tmp_path / "head").exists()
+
+
+def test_a_target_of_a_short_context_gets_a_head(packed_folder: Path, text: Path, tmp_path: Path) -> None:
+    """Rows of text are no longer than what the target can read."""
+    export_model(GPT2(toy_preset(16).shapes[TARGET]), packed_folder / "tokenizer.json", tmp_path)
+    stage = HeadStage(replace(PLAN, row_length=128, steps=1), tmp_path, [text])
+    assert [tick.step for tick in stage.run()] == [1]
+    assert len(stage.measure(4)) == LENGTH
+    with pytest.raises(InputError, match="--length is 16"):
+        HeadStage(replace(PLAN, row_length=128, length=16), tmp_path, [text])
+
+
+@pytest.mark.parametrize("taken", ["a file", "the target", "other files", "below a file"])
+def test_a_head_replaces_nothing_but_a_head(
+    taken: str, toy_command, target_folder: Path, text: Path, tmp_path: Path
+) -> None:
+    """It is refused before the training, and whatever is there stays as it is."""
+    place = tmp_path / "place"
+    if taken == "the target":
+        place = target_folder
+    elif taken == "other files":
+        place.mkdir()
+        (place / "model.safetensors").write_text("mine")
+    else:
+        place.write_text("mine")
+    before = {path: path.read_bytes() for path in [place, *place.glob("*")] if path.is_file()}
+    output = place / "head" if taken == "below a file" else place
+    options = ["--target", target_folder, "--text", text, "-o", output, "--width", 16, "--steps", 1]
+    result = CliRunner().invoke(toy_command, ["head", "eagle", *map(str, options)])
+    assert result.exit_code == 2
+    assert result.output.startswith("error: ")
+    assert result.output.count("\n") == 1
+    assert "step 1/1" not in result.output
+    assert {path: path.read_bytes() for path in [place, *place.glob("*")] if path.is_file()} == before
+
+
+def test_a_head_may_be_trained_again_into_its_folder(target_folder: Path, text: Path, tmp_path: Path) -> None:
+    for kind in KINDS:
+        HeadStage(replace(PLAN, kind=kind), target_folder, [text]).export(tmp_path, [0.0] * LENGTH)
+        assert json.loads((tmp_path / "config.json").read_text())["kind"] == kind
