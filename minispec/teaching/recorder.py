@@ -47,7 +47,7 @@ def record(
     prompt : str or sequence of int
     target : LanguageModel
     draft : str, model or Drafter
-        Whatever drafts chains.
+        What drafts chains, with a model of its own or with none.
     gamma, max_tokens : int
     temperature : float
     seed : int

@@ -210,9 +210,9 @@ def test_one_frame_is_seen_without_a_script_and_all_have_one_scale() -> None:
     stepper = Stepper(run(seed=1).frames, text_of)
     page = stepper._repr_html_()
     assert page.count('<div class="frame"') == len(stepper.frames)
-    assert page.count('<div class="frame" hidden>') == len(stepper.frames) - 1
+    assert len(re.findall(r'<div class="frame"[^>]* hidden>', page)) == len(stepper.frames) - 1
     assert "&lt;b&gt;" in page  # tokens are text, whatever they hold
-    assert page.count("<b>") == len(stepper.frames) + sum(len(frame.caches) for frame in stepper.frames)  # our own
+    assert page.count("<b>") == sum(len(frame.caches) for frame in stepper.frames)  # our own
     heights = {float(tall) for tall in re.findall(r'height="([\d.]+)" fill="#cc79a7"', page)}
     known = {round(140 * share, 1) for frame in stepper.frames for share in frame.laws.get("q", [])}
     assert heights <= known | {10.0}  # q, never rescaled; 10 is its mark in the legend
