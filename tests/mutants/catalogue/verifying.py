@@ -460,14 +460,12 @@ change_rule(
     'Verdict(kept, recovered, "recovered", accept_probs[: kept + 1])',
 )  # fmt: skip
 change_rule(
-    6, "law of traversal", "a child is judged at full rate", "A ratio is clipped by itself, not times its parent's rate.",
+    6, "law of traversal", "a child is judged at full rate", "A ratio is clipped by itself, without its parent's rate.",
     traversal, "survival(here.rate, ", "survival(1.0, ",
 )  # fmt: skip
 change_rule(
-    6, "law of traversal", "a traversal gives up with the first leaf", "The siblings of a failed node are not tried.",
-    traversal, "_miss(path[-1], draft.probs[here.node])",
-    "_miss(path[-1], draft.probs[here.node])\n        path[-1].untried.clear() if len(path) == 2 else None"
-    "\n        path[-1].wanted = target_probs[path[-1].node + 1]",
+    1, "law of traversal", "a failed child is forgotten", "The node goes on as if the child had not been tried.",
+    traversal, "_miss(path[-1], draft.probs[here.node])", "pass",
 )  # fmt: skip
 change(
     1, "law of traversal", "a failed child leaves its parents rate", "What is missing is wanted, as surely as before.",
