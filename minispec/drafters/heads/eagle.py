@@ -60,7 +60,6 @@ class EagleDrafter(ChainDrafter):
 
     def propose(self, tokens: Sequence[int], gamma: int, coins: Coins, more: MoreTokens) -> Asks[Draft]:
         """Draft from the last hidden state on; nothing before the target has fed a token."""
-        self.rollback(len(tokens) - 1)  # also rows of a draft that was interrupted; the last true row is fed again
         return super().propose(tokens, gamma if self._target.length else 0, coins, more)
 
     def next_probs(self, prefix: list[int]) -> Asks[Probs]:
