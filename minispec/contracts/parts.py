@@ -16,10 +16,10 @@ import numpy as np
 from minispec.contracts.enumerator import Enumerator
 from minispec.contracts.laws import Outcome, outcome, target_law, total_variation
 from minispec.control import FixedGamma
-from minispec.drafters import Drafter, ModelDrafter, NgramDrafter, TreeDrafter
+from minispec.drafters import Drafter, FixedTreeDrafter, ModelDrafter, ModelSource, NgramDrafter
 from minispec.drafters.base import allow_all
-from minispec.drafters.shapes import fixed_tree
-from minispec.drafters.tree import Siblings
+from minispec.drafters.trees import Siblings
+from minispec.drafters.trees.shapes import fixed_tree
 from minispec.errors import InvariantError
 from minispec.generation import Stream
 from minispec.generation.limits import Limits
@@ -128,7 +128,7 @@ def _draft_with(model: TableModel, target: TreeSession, sampler: Sampler, *, cou
 
 
 def _draft_tree(siblings: Siblings, target: TreeSession, sampler: Sampler) -> Drafter:
-    return TreeDrafter(TreeSession(_DRAFT), sampler, fixed_tree((2,)), siblings, num_slots=target.cache.capacity)
+    return FixedTreeDrafter(ModelSource(_DRAFT), sampler, fixed_tree((2,)), siblings, num_slots=target.cache.capacity)
 
 
 def _start(new_drafter: NewDrafter | None, verify: Verify, params: SamplingParams, gamma: int, noise: Noise) -> Stream:

@@ -14,16 +14,19 @@ from minispec.drafters.suffix import SuffixDrafter
 from minispec.drafters.synthetic import SyntheticDrafter
 from minispec.drafters.tables import TableDrafter, TokenTable
 from minispec.drafters.translate import TranslatingDrafter
-from minispec.drafters.tree import TreeDrafter
+from minispec.drafters.trees import DynamicTreeDrafter, FixedTreeDrafter, ModelSource
 
 __all__ = [
     "CascadeDrafter",
     "ChainDrafter",
     "DraftSpec",
     "Drafter",
+    "DynamicTreeDrafter",
+    "FixedTreeDrafter",
     "ForcedDrafter",
     "LayerSkipDrafter",
     "ModelDrafter",
+    "ModelSource",
     "MoreTokens",
     "NgramDrafter",
     "NoDrafter",
@@ -33,7 +36,6 @@ __all__ = [
     "TableDrafter",
     "TokenTable",
     "TranslatingDrafter",
-    "TreeDrafter",
     "build_drafter",
     "load_draft",
     "parse_draft",

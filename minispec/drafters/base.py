@@ -79,7 +79,7 @@ class ChainDrafter:
         self.sampler = make_sampler(params)
         self.coupled = coupled
         self._vocab_size = vocab_size
-        self._window = window
+        self.window = window
 
     @abstractmethod
     def next_probs(self, prefix: list[int]) -> Asks[Probs]:
@@ -90,7 +90,7 @@ class ChainDrafter:
         draw = coins.sample if self.coupled else coins.draft
         drafted: list[int] = []
         rows: list[Probs] = []
-        gamma = min(gamma, self._window + 1 - len(tokens))
+        gamma = min(gamma, self.window + 1 - len(tokens))
         while len(drafted) < gamma:
             probs = yield from self.next_probs([*tokens, *drafted])
             gamma = min(gamma, len(drafted) + more(probs))

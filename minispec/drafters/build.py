@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import cast
+from typing import Any, cast
 
 from minispec.drafters.base import Drafter
 from minispec.drafters.cascade import CascadeDrafter
 from minispec.drafters.forced import ForcedDrafter
-from minispec.drafters.heads import BlockDrafter, EagleDrafter, MedusaDrafter, load_head
+from minispec.drafters.heads import BlockDrafter, EagleDrafter, EagleSource, MedusaDrafter, ParallelSource, load_head
 from minispec.drafters.layerskip import LayerSkipDrafter
 from minispec.drafters.model import ModelDrafter
 from minispec.drafters.ngram import NgramDrafter
@@ -21,7 +21,14 @@ from minispec.drafters.suffix import SuffixAutomaton, SuffixDrafter, index_token
 from minispec.drafters.synthetic import SyntheticDrafter
 from minispec.drafters.tables import TableDrafter, TokenTable, read_text
 from minispec.drafters.translate import TranslatingDrafter
-from minispec.drafters.tree import Siblings, TreeDrafter
+from minispec.drafters.trees import (
+    DynamicTreeDrafter,
+    FixedTreeDrafter,
+    ModelSource,
+    Siblings,
+    TreeDrafter,
+    TreeSource,
+)
 from minispec.errors import OptionError, VocabularyError, quote
 from minispec.loading.bundled import DEFAULT_DRAFT
 from minispec.model.language_model import LanguageModel
@@ -36,11 +43,8 @@ _SIBLINGS: dict[str, Siblings] = {
     "likeliest": "likeliest",
 }
 
-_HEADS: Mapping[str, type[MedusaDrafter | EagleDrafter | BlockDrafter]] = {
-    "medusa": MedusaDrafter,
-    "eagle": EagleDrafter,
-    "block": BlockDrafter,
-}
+_PARALLEL: Mapping[str, type[MedusaDrafter | BlockDrafter]] = {"medusa": MedusaDrafter, "block": BlockDrafter}
+_HEADS: Mapping[str, type[MedusaDrafter | EagleDrafter | BlockDrafter]] = {**_PARALLEL, "eagle": EagleDrafter}
 
 
 def load_draft(draft: str, load_model: Callable[[str], LanguageModel]) -> LanguageModel | str:
@@ -142,9 +146,7 @@ def _build(
             head = load_head(options["head"], spec.kind, model)
             return _HEADS[spec.kind](target, sampler, head, coupled=coupled)
         case "tree":
-            shape = tree_shape(options)
-            session = TreeSession(load_model(options["draft"]))
-            return TreeDrafter(session, sampler, shape, _SIBLINGS[options["siblings"]], num_slots=target.cache.capacity)
+            return _build_tree(options, target, sampler, load_model)
     if spec.kind != MODEL:
         return build_plugin(spec.kind, target, sampler, options, coupled=coupled)
     if options["translate"]:
@@ -155,6 +157,33 @@ def _build(
             raise OptionError(f"translate needs two tokenizers, and {lacking} has none. Try --draft ngram")
         return TranslatingDrafter(Session(foreign), sampler.params, theirs, ours, model.vocab_size)
     return ModelDrafter(Session(load_model(spec.name)), sampler, coupled=coupled)
+
+
+def _build_tree(
+    options: Mapping[str, Any], target: TreeSession, sampler: Sampler, load_model: Callable[[str | None], LanguageModel]
+) -> TreeDrafter:
+    """Build the drafter of a tree, over a draft model or over a head of the target."""
+    siblings, num_slots = _SIBLINGS[options["siblings"]], target.cache.capacity
+    shape = tree_shape(options)
+    num_nodes = options["nodes"] - 1 if shape is None else len(shape)
+    if num_nodes >= num_slots:
+        raise OptionError(
+            f"tree: it has {num_nodes + 1} nodes, and {target.model.name} holds {num_slots} tokens. "
+            "Try tree:shape=4x2x1"
+        )
+    source: TreeSource
+    inner = None if options["draft"] is None else parse_draft(options["draft"])
+    if inner is None or inner.kind == MODEL:
+        source = ModelSource(load_model(options["draft"]))
+    else:
+        head = load_head(inner.options["head"], inner.kind, target.model)
+        if inner.kind == "eagle":
+            source = EagleSource(target, head)
+        else:
+            source = ParallelSource(_PARALLEL[inner.kind](target, sampler, head))
+    if shape is None:
+        return DynamicTreeDrafter(source, sampler, num_nodes, siblings, depth=options["depth"], num_slots=num_slots)
+    return FixedTreeDrafter(source, sampler, shape, siblings, num_slots=num_slots)
 
 
 def check_vocabularies(target: LanguageModel, draft: LanguageModel) -> None:

@@ -15,10 +15,10 @@ from typing import Any
 
 from minispec.drafters.ngram import NgramDrafter
 from minispec.drafters.plugins import find_plugin, read_pairs
-from minispec.drafters.shapes import TreeShape, fixed_tree, sequoia_tree
 from minispec.drafters.suffix import SuffixDrafter
 from minispec.drafters.synthetic import check_options
 from minispec.drafters.tables import TokenTable
+from minispec.drafters.trees.shapes import TreeShape, check_size, fixed_tree, sequoia_tree
 from minispec.errors import OptionError, quote
 from minispec.loading.bundled import bundled_folders
 from minispec.model.quantize import ROUNDED_DTYPES
@@ -71,7 +71,7 @@ class DraftSpec:
 
 
 _NUMBER = r"([0-9]+\.?[0-9]*|\.[0-9]+)"
-_shape = expect_match(r"sequoia|[0-9]{1,4}(x[0-9]{1,4})*", "widths like 4x2x1, or sequoia")
+_shape = expect_match(r"sequoia|dynamic|[0-9]{1,4}(x[0-9]{1,4})*", "widths like 4x2x1, sequoia or dynamic")
 _acceptance = expect_match(f"{_NUMBER}(/{_NUMBER})*", "probabilities like 0.6/0.15/0.08")
 
 KINDS: Mapping[str, Mapping[str, tuple[Read, Any]]] = {
@@ -195,10 +195,18 @@ def _check(spec: DraftSpec) -> None:
             )
     elif spec.kind == "tree":
         tree_shape(options)
+        if options["draft"] is not None and parse_draft(options["draft"]).kind not in (MODEL, *HEADS):
+            raise OptionError(
+                f"tree: draft is {quote(options['draft'])}; it must be a model or a head ({', '.join(HEADS)}). Try "
+                f"tree:draft={EXAMPLES['eagle']},shape=dynamic"
+            )
 
 
-def tree_shape(options: Mapping[str, Any]) -> TreeShape:
-    """Return the shape that a tree's options name."""
+def tree_shape(options: Mapping[str, Any]) -> TreeShape | None:
+    """Return the shape that a tree's options name; none is known of one that grows as it is drafted."""
+    if options["shape"] == "dynamic":
+        check_size(options["nodes"], options["depth"])
+        return None
     if options["shape"] != "sequoia":
         return fixed_tree([int(width) for width in options["shape"].split("x")])
     return sequoia_tree(

@@ -128,12 +128,29 @@ class TreeSession(Session):
         start, text = len(self.tokens), len(self.tokens) + len(chain)
         slots = text + len(tree)
         in_chain = np.tri(len(chain), slots, start, dtype=np.bool_)  # token i sees the slots up to its own, start + i
-        in_tree = np.zeros((len(tree), slots), np.bool_)  # a node sees what its parent sees, and itself
-        for node, parent in enumerate(tree):
-            in_tree[node] = in_tree[parent] if parent >= 0 else np.arange(slots) < text
-            in_tree[node, text + node] = True
-        visible = np.concatenate([in_chain, in_tree[len(self._nodes) :]])
+        visible = np.concatenate([in_chain, mask_tree(tree, text)[len(self._nodes) :]])
         return (visible.sum(axis=1) - 1).tolist(), visible  # as many tokens come before as it sees besides itself
+
+
+def mask_tree(parents: Sequence[int], start: int) -> NDArray[np.bool_]:
+    """Return which slots the nodes of a tree see: all before ``start``, their ancestors', and their own.
+
+    Parameters
+    ----------
+    parents : sequence of int, length N
+        Node i lies in slot ``start + i``; -1 is the text before.
+
+    Returns
+    -------
+    ndarray of shape (N, start + N), bool
+    """
+    visible = np.zeros((len(parents), start + len(parents)), np.bool_)
+    visible[:, :start] = True
+    for node, parent in enumerate(parents):
+        if parent >= 0:
+            visible[node] = visible[parent]
+        visible[node, start + node] = True
+    return visible
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,8 @@ candidates      several candidates for one position: the most any rule accepts, 
 =============== ===================================================================================
 
 Two more live where their rules are: :func:`minispec.verifiers.expected_accepted`, the expected length of any rule
-(block verification among them) on laws small enough to enumerate; :func:`minispec.drafters.shapes.sequoia_tree`, the
-tree with the most expected tokens.
+(block verification among them) on laws small enough to enumerate;
+:func:`minispec.drafters.trees.shapes.sequoia_tree`, the tree with the most expected tokens.
 """
 
 from minispec.theory.acceptance import acceptance_probability, alpha_from_rate, draft_acceptance_rate, tau

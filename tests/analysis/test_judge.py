@@ -56,8 +56,8 @@ def test_a_run_costs_what_its_forwards_cost() -> None:
 
 
 def test_a_tree_costs_one_row_per_node() -> None:
-    from minispec.drafters.shapes import fixed_tree
-    from minispec.drafters.tree import TreeDrafter
+    from minispec.drafters import FixedTreeDrafter, ModelSource
+    from minispec.drafters.trees.shapes import fixed_tree
     from minispec.generation.limits import Limits
     from minispec.generation.stream import Stream
     from minispec.philox import PhiloxNoise
@@ -66,8 +66,8 @@ def test_a_tree_costs_one_row_per_node() -> None:
 
     costs, clock = CostModel(draft=0.2, row=0.1), SimulatedClock()
     sampler = Sampler(SamplingParams(1.0))
-    drafter = TreeDrafter(
-        TreeSession(CostedModel(DRAFT, clock, costs.draft_cost)), sampler, fixed_tree([3, 2]), num_slots=64
+    drafter = FixedTreeDrafter(
+        ModelSource(CostedModel(DRAFT, clock, costs.draft_cost)), sampler, fixed_tree([3, 2]), num_slots=64
     )
     target = TreeSession(CostedModel(TARGET, clock, costs.target_cost))
     limits = Limits(30, 64, (), frozenset())

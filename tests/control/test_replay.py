@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from minispec.control import FixedGamma
+from minispec.drafters import FixedTreeDrafter, ModelSource
 from minispec.drafters.base import allow_all
 from minispec.drafters.cascade import CascadeDrafter
 from minispec.drafters.ngram import NgramDrafter
-from minispec.drafters.shapes import fixed_tree
-from minispec.drafters.tree import TreeDrafter
+from minispec.drafters.trees.shapes import fixed_tree
 from minispec.errors import OptionError
 from minispec.generation import Stream, stream
 from minispec.generation.events import Drafted, Event, to_dict
@@ -120,7 +120,7 @@ def test_a_run_with_a_tree_has_no_schedule_to_replay() -> None:
     runs = []
     for seed in (1, 2):
         sampler = Sampler(SamplingParams(1.0))
-        shape = TreeDrafter(TreeSession(DRAFT), sampler, fixed_tree([3, 1]), num_slots=64)
+        shape = FixedTreeDrafter(ModelSource(DRAFT), sampler, fixed_tree([3, 1]), num_slots=64)
         limits = Limits(40, 64, (), frozenset())
         runs.append(
             Stream(PROMPT, TreeSession(TARGET), shape, sampler, PhiloxNoise(3), limits, policy=FixedGamma(5),

@@ -61,20 +61,38 @@ def tiny_heads(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return heads | cut
 
 
+SHAPES = (
+    "shape=2x1",
+    "shape=2x1,siblings=likeliest",
+    "shape=dynamic,nodes=5",
+    "shape=dynamic,nodes=5,siblings=likeliest",
+)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("head", [*KINDS, "eagle cut"])
+def test_the_law_with_trees_is_the_targets(tiny_heads: dict[str, str], head: str, shape: str) -> None:
+    draft = f"tree:draft={head.split()[0]}:head={tiny_heads[head]},{shape}"
+    assert distance(draft, "tree", 2, {}, max_tokens=3) < EXACT
+
+
 PROCESSORS = ({"temperature": 0.0}, {"top_k": 2, "temperature": 1.4}, {"repetition_penalty": 1.7, "min_tokens": 2})
 
 
-def distance(draft: str, verify: str, gamma: int, processors: dict) -> float:
+def distance(draft: str, verify: str, gamma: int, processors: dict, max_tokens: int = 4) -> float:
     target = tiny_target()
-    options = {**PLAIN, **processors, "verify": verify, "gamma": gamma, "max_tokens": 4}
+    options = {**PLAIN, **processors, "verify": verify, "gamma": gamma, "max_tokens": max_tokens}
     law = Enumerator(lambda noise: outcome(stream(PROMPT, target=target, draft=draft, noise=noise, **options).run()))
     wanted = slow_law(
-        target, Options(**options), PROMPT, Limits(4, target.n_positions, (), target.eos_token_id), TOKENIZER
+        target, Options(**options), PROMPT, Limits(max_tokens, target.n_positions, (), target.eos_token_id), TOKENIZER
     )
     return total_variation(law.law(), wanted)
 
 
-@pytest.mark.parametrize(("verify", "gamma"), [("rejection", 1), ("rejection", 3), ("block", 2), ("tree", 2)])
+@pytest.mark.parametrize(
+    ("verify", "gamma"),
+    [("rejection", 1), pytest.param("rejection", 3, marks=pytest.mark.slow), ("block", 2), ("tree", 2)],
+)
 @pytest.mark.parametrize("head", [*KINDS, "eagle cut", "block cut"])
 def test_the_law_is_the_targets(tiny_heads: dict[str, str], head: str, verify: str, gamma: int) -> None:
     assert distance(f"{head.split()[0]}:head={tiny_heads[head]}", verify, gamma, {}) < EXACT
@@ -120,18 +138,19 @@ def heads(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {kind: write_head(folder / kind, kind, target_of("numba"), words=words[kind], length=4) for kind in KINDS}
 
 
-def new_drafter(kind: str, folder: str, session: TreeSession):
+def new_drafter(kind: str, folder: str, session: TreeSession, shape: str = ""):
     sampler = Sampler(SamplingParams(temperature=1.0, top_p=1.0))
-    return build_drafter(f"{kind}:head={folder}", session, sampler, load_model=lambda name: None)
+    draft = f"tree:draft={kind}:head={folder},{shape}" if shape else f"{kind}:head={folder}"
+    return build_drafter(draft, session, sampler, load_model=lambda name: None)
 
 
 def propose(drafter, tokens, gamma: int = 3):
     return answer(drafter.propose(tokens, gamma, Coins(PhiloxNoise(0), position=len(tokens)), allow_all))
 
 
-def draft_afresh(kind: str, folder: str, tokens, backend: str):
+def draft_afresh(kind: str, folder: str, tokens, backend: str, shape: str = ""):
     session = TreeSession(target_of(backend))
-    drafter = new_drafter(kind, folder, session)
+    drafter = new_drafter(kind, folder, session, shape)
     session.prefill(tokens[:-1])
     answer(drafter.prefill(tokens[:-1]))
     return propose(drafter, tokens)
@@ -147,6 +166,21 @@ def test_rows_are_those_of_the_formulas(heads: dict[str, str], kind: str, backen
         assert len(draft) == 3
         expected = expect(kind, heads[kind], tokens, draft.tokens)
         np.testing.assert_allclose(draft.probs, expected[:3], atol=2e-5)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba", "panel"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_along_a_tree_are_those_of_the_formulas(heads: dict[str, str], kind: str, backend: str) -> None:
+    """The first child of each node was drawn from the row behind the path that leads to it."""
+    for length in (2, 140):
+        tokens = np.random.default_rng(length).integers(0, SIZES["vocab_size"], length).tolist()
+        draft = draft_afresh(kind, heads[kind], tokens, backend, "shape=2x2x1")
+        assert len(draft) == 10
+        paths = list(draft.paths())  # behind the text, and behind each node
+        for node in (0, 2, 4, 6, 7, 8, 9):
+            path = paths[draft.parents[node] + 1]
+            expected = expect(kind, heads[kind], tokens, path)[len(path)]
+            np.testing.assert_allclose(draft.probs[node], expected, atol=2e-5)
 
 
 @pytest.mark.parametrize("backend", ["numpy", "numba", "panel"])
@@ -202,13 +236,16 @@ STEP = st.tuples(
 )
 
 
+@pytest.mark.parametrize("shape", ["", "shape=dynamic,nodes=7,siblings=likeliest"])
 @pytest.mark.parametrize("kind", KINDS)
 @given(prompt=st.lists(st.integers(0, 22), min_size=1, max_size=90), steps=st.lists(STEP, min_size=1, max_size=8))
-@settings(max_examples=25)
-def test_a_draft_does_not_depend_on_what_came_before(heads: dict[str, str], kind: str, prompt, steps) -> None:
+@settings(max_examples=15)
+def test_a_draft_does_not_depend_on_what_came_before(
+    heads: dict[str, str], kind: str, shape: str, prompt, steps
+) -> None:
     """Rejected drafts, trees, interrupted drafts and lengths of prefills leave no trace, bit for bit."""
     session = TreeSession(target_of("numba"))
-    drafter, tokens = new_drafter(kind, heads[kind], session), list(prompt)
+    drafter, tokens = new_drafter(kind, heads[kind], session, shape), list(prompt)
     session.prefill(tokens[:-1])
     answer(drafter.prefill(tokens[:-1]))
     for committed, drafts, rejected, tree in steps:
@@ -225,9 +262,12 @@ def test_a_draft_does_not_depend_on_what_came_before(heads: dict[str, str], kind
         tokens += [*committed, 5]
         session.rollback(len(tokens) - 1)
         drafter.rollback(len(tokens) - 1)
-    found, wanted = propose(drafter, tokens), draft_afresh(kind, heads[kind], tokens, "numba")
-    assert found.tokens == wanted.tokens
+    found, wanted = propose(drafter, tokens), draft_afresh(kind, heads[kind], tokens, "numba", shape)
+    assert (found.tokens, found.parents) == (wanted.tokens, wanted.parents)
     assert bits(found.probs) == bits(wanted.probs)
+    again = propose(drafter, tokens)  # as after an interruption, which sets nothing back
+    assert again.tokens == wanted.tokens
+    assert bits(again.probs) == bits(wanted.probs)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -235,9 +275,15 @@ def test_a_draft_near_the_end_of_the_context_keeps_to_it(heads: dict[str, str], 
     target = target_of("numba")
     prompt = [3] * (SIZES["n_positions"] - 9)
     write = partial(generate, prompt, target=target, max_tokens=99, temperature=0.0)
-    plain, made = write(draft=None), write(draft=f"{kind}:head={heads[kind]}", gamma=6)
-    assert (made.token_ids, made.finish_reason) == (plain.token_ids, plain.finish_reason)
-    assert len(made.token_ids) == 9
+    plain, draft = write(draft=None), f"{kind}:head={heads[kind]}"
+    assert len(plain.token_ids) == 9
+    for options in (
+        {"draft": draft, "gamma": 6},
+        {"draft": f"tree:draft={draft},shape=dynamic,siblings=likeliest", "verify": "tree", "gamma": 6},
+        {"draft": f"tree:draft={draft},shape=3x2x2x1", "verify": "tree"},
+    ):
+        made = write(**options)
+        assert (made.token_ids, made.finish_reason) == (plain.token_ids, plain.finish_reason)
 
 
 # ── in a batch ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -247,8 +293,17 @@ def test_texts_and_sources_are_those_alone_in_any_company(heads: dict[str, str])
     """Also where a page could be taken up that was filled before anybody read hidden states."""
     shared = [1, 2, 3, 4] * 6
     drafts = [None, "ngram", *(f"{kind}:head={heads[kind]}" for kind in KINDS)]
+    drafts += [f"tree:draft={draft},shape=dynamic,nodes=6" for draft in drafts[2:]]
     requests = [
-        {"prompt": [*shared, seed], "draft": draft, "seed": seed, "max_tokens": 20, "gamma": 3, **PLAIN}
+        {
+            "prompt": [*shared, seed],
+            "draft": draft,
+            "seed": seed,
+            "max_tokens": 20,
+            "gamma": 3,
+            "verify": "tree",
+            **PLAIN,
+        }
         for seed, draft in enumerate([*drafts, *drafts])
     ]
     alone = [generate(target=target_of("numba"), **request) for request in requests]
@@ -336,6 +391,20 @@ def test_a_head_needs_a_target_with_hidden_states(heads: dict[str, str]) -> None
         load_head(heads["eagle"], "eagle", random_gpt2("numba", seed=6, **SIZES))
     with pytest.raises(InputError, match="head is missing"):
         generate([1], target=target_of("numba"), draft="eagle")
+
+
+def test_a_tree_needs_a_draft_that_can_branch_and_room(heads: dict[str, str]) -> None:
+    write = partial(generate, [1], target=target_of("numba"), verify="tree")
+    with pytest.raises(InputError, match="must be a model or a head"):
+        write(draft="tree:draft=ngram")
+    with pytest.raises(InputError, match="head is missing"):
+        write(draft="tree:draft=eagle")
+    for shape in ("dynamic,nodes=900", "sequoia,nodes=900,acceptance=0.9/0.9/0.9/0.9/0.9", "9x9x9"):
+        with pytest.raises(InputError, match=r"nodes, and random\S* holds 200 tokens"):
+            write(draft=f"tree:draft=eagle:head={heads['eagle']},shape={shape}")
+    for options, words in (("nodes=0", "nodes is 0"), ("depth=0", "depth is 0")):
+        with pytest.raises(InputError, match=words):
+            write(draft=f"tree:draft=eagle:head={heads['eagle']},shape=dynamic,{options}")
 
 
 def test_features_that_are_not_there_are_not_read() -> None:

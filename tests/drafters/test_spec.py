@@ -189,7 +189,7 @@ def test_every_chain_is_built_and_decodes(text, kind, coupled, text_file):
 )
 def test_trees_are_built(text):
     drafter = build(text)
-    assert isinstance(drafter, drafters.TreeDrafter)
+    assert isinstance(drafter, drafters.FixedTreeDrafter)
     assert parse_draft(text).is_tree
     draft = propose(drafter, [1, 2, 3], 9, PhiloxNoise(1))
     assert draft.parents is not None

@@ -13,8 +13,15 @@ from hypothesis import strategies as st
 
 from minispec.contracts import speculative_stream
 from minispec.control import FixedGamma
-from minispec.drafters import CascadeDrafter, LayerSkipDrafter, NgramDrafter, SuffixDrafter, TreeDrafter
-from minispec.drafters.shapes import fixed_tree
+from minispec.drafters import (
+    CascadeDrafter,
+    FixedTreeDrafter,
+    LayerSkipDrafter,
+    ModelSource,
+    NgramDrafter,
+    SuffixDrafter,
+)
+from minispec.drafters.trees.shapes import fixed_tree
 from minispec.generation import Emitted, Finished, Prefilled, Stream, Verified
 from minispec.generation.audit import AuditedSession
 from minispec.generation.deliveries import Deliveries
@@ -201,7 +208,7 @@ def drafting_stream(kind):
     drafter = {
         "ngram": lambda: NgramDrafter(5),
         "suffix": lambda: SuffixDrafter(5),
-        "tree": lambda: TreeDrafter(TreeSession(draft), sampler, fixed_tree([2, 2, 1]), num_slots=64),
+        "tree": lambda: FixedTreeDrafter(ModelSource(draft), sampler, fixed_tree([2, 2, 1]), num_slots=64),
         "cascade": lambda: CascadeDrafter(AuditedSession(draft, "draft"), sampler, NgramDrafter(5)),
         "layerskip": lambda: LayerSkipDrafter(session, sampler, 1),
     }[kind]()

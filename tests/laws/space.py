@@ -119,6 +119,7 @@ DRAFTS = {
     "tree with": "tree:draft=table,shape=2x1,siblings=with",
     "tree without": "tree:draft=table,shape=2x1,siblings=without",
     "tree likeliest": "tree:draft=table,shape=2x1,siblings=likeliest",
+    "tree that grows": "tree:draft=table,shape=dynamic,nodes=4",
 }
 POLICIES = {
     "0": 0,

@@ -6,16 +6,19 @@ all places in one pass. Each is a file; ``folder`` reads what training has writt
 
 from minispec.drafters.heads.block import BlockDrafter
 from minispec.drafters.heads.config import HeadConfig
-from minispec.drafters.heads.eagle import EagleDrafter
+from minispec.drafters.heads.eagle import EagleDrafter, EagleSource
 from minispec.drafters.heads.folder import Head, compute_fingerprint, hash_arrays, load_head
 from minispec.drafters.heads.medusa import MedusaDrafter
+from minispec.drafters.heads.parallel import ParallelSource
 
 __all__ = [
     "BlockDrafter",
     "EagleDrafter",
+    "EagleSource",
     "Head",
     "HeadConfig",
     "MedusaDrafter",
+    "ParallelSource",
     "compute_fingerprint",
     "hash_arrays",
     "load_head",

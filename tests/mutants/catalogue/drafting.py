@@ -10,6 +10,8 @@ import numpy as np
 
 from minispec.drafters import (
     CascadeDrafter,
+    DynamicTreeDrafter,
+    FixedTreeDrafter,
     ForcedDrafter,
     LayerSkipDrafter,
     ModelDrafter,
@@ -17,17 +19,16 @@ from minispec.drafters import (
     SuffixDrafter,
     SyntheticDrafter,
     TranslatingDrafter,
-    TreeDrafter,
     base,
     copying,
     ngram,
-    shapes,
     synthetic,
 )
 from minispec.drafters.layerskip import AskLayers
 from minispec.drafters.suffix import SuffixAutomaton
 from minispec.drafters.synthetic import mix_to_acceptance
 from minispec.drafters.tables import TokenTable
+from minispec.drafters.trees import TreeDrafter, shapes
 from minispec.model import quantize
 from minispec.model.tree_session import TreeSession
 from minispec.records import Draft
@@ -136,10 +137,16 @@ def cascade_drops_the_token_that_corrects_the_inner_draft():
 
 
 def _siblings_report(changed: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Patch:
-    def make(pick):
-        return lambda self, probs, *args: [(token, changed(probs, row)) for token, row in pick(self, probs, *args)]
+    def make(branch):
+        def wrapped(self, node, probs, *args):
+            children = branch(self, node, probs, *args)
+            for child in children:
+                child.probs = changed(probs, child.probs)
+            return children
 
-    return wraps(TreeDrafter, "_pick", make)
+        return wrapped
+
+    return wraps(TreeDrafter, "_branch", make)
 
 
 @mutant(3, "law of tree without")
@@ -181,8 +188,23 @@ def repeated_siblings_are_dropped():
 
         return wrapped
 
-    return wraps(TreeDrafter, "propose", make)
+    return wraps(FixedTreeDrafter, "propose", make)
 
+
+change(
+    3, "law of growing trees", "drawn nodes are dropped for being unlikely",
+    "The nodes of a tree that grows are ranked by what was drawn, not by what was known before the draw.",
+    DynamicTreeDrafter, "propose", "child.value = value",
+    "child.value = node.value * float(probs[child.path[-1]])",
+)  # fmt: skip
+change(
+    13, "growing trees", "a node counts by itself", "A child is as likely as its token, whatever leads to it.",
+    DynamicTreeDrafter, "propose", "node.value * np.sort(probs)", "np.sort(probs)",
+)  # fmt: skip
+change(
+    13, "growing trees", "what better nodes push out stays", "Nodes that were among the best once are kept.",
+    DynamicTreeDrafter, "propose", "nodes = kept + grown", "nodes = nodes + grown",
+)  # fmt: skip
 
 # ── what is copied ──────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -288,7 +310,7 @@ change(
 )  # fmt: skip
 change(
     13, "answers to a draft", "a tree grows against advice", "A node has children although its policy says 0.",
-    TreeDrafter, "propose", "if not more(probs):", "if more(probs) < 0:",
+    FixedTreeDrafter, "propose", "if more(probs):", "if more(probs) >= 0:",
 )  # fmt: skip
 change(
     13, "windows", "the last slot of a window is not used",
@@ -383,5 +405,5 @@ change(
 )  # fmt: skip
 change(
     13, "trees at the end of the context", "a tree is larger than its room", "It is cut one node too late.",
-    TreeDrafter, "propose", "self._num_slots - len(tokens)", "self._num_slots + 1 - len(tokens)",
+    FixedTreeDrafter, "propose", "self._num_slots - len(tokens)", "self._num_slots + 1 - len(tokens)",
 )  # fmt: skip

@@ -6,13 +6,14 @@ from unittest import mock
 
 import numpy as np
 
-from minispec.drafters.heads import BlockDrafter, EagleDrafter, MedusaDrafter, folder
+from minispec.drafters.heads import BlockDrafter, EagleDrafter, EagleSource, MedusaDrafter, ParallelSource, folder
+from minispec.drafters.heads.eagle import EagleRows
 from minispec.drafters.heads.parallel import ParallelDrafter
 from minispec.model.cache import KVCache
 from minispec.model.features import FeatureKeeper
 from minispec.model.pages import PagePool
 
-from .tools import mutant, reports, wraps
+from .tools import change, mutant, reports, wraps
 
 # ── 3: q is not what the token was drawn from ───────────────────────────────────────────────────────────────────────
 
@@ -82,15 +83,30 @@ def eagle_goes_on_with_the_targets_state():
     """Behind the first token the head is fed the target's last state again, not its own."""
 
     def stay(feed):
-        def feed_again(self, tokens, states):
+        def feed_again(self, tokens, states, parents=None):
             if len(tokens) > 1 or not hasattr(self, "_fed"):
                 self._fed = states[-1:]
-                return feed(self, tokens, states)
-            return feed(self, tokens, self._fed)
+                return feed(self, tokens, states, parents)
+            return feed(self, tokens, self._fed, parents)
 
         return feed_again
 
-    return wraps(EagleDrafter, "_feed", stay)
+    return wraps(EagleRows, "feed", stay)
+
+
+change(
+    4, "rows of trees of heads", "a node goes on from its cousins state",
+    "Along a tree a row of the head is fed the output of the row before its parent's.",
+    EagleSource, "grow", "np.asarray(parents) + 1", "np.maximum(parents, 0)",
+)  # fmt: skip
+change(
+    4, "rows of trees of heads", "a node sees its cousins", "Along a tree a row sees all rows that were fed before it.",
+    EagleRows, "feed", "mask_tree(parents, self._num_true)", "mask_tree(range(-1, len(parents) - 1), self._num_true)",
+)  # fmt: skip
+change(
+    4, "rows of trees of heads", "a guess of the level above", "The children of a node have the row that the node had.",
+    ParallelSource, "grow", "1 + (self._levels", "(self._levels",
+)  # fmt: skip
 
 
 @mutant(4, "rows of heads")
@@ -112,7 +128,7 @@ def eagle_keeps_rows_of_a_rejected_draft():
 
         return not_back
 
-    return wraps(EagleDrafter, "rollback", keep)
+    return wraps(EagleRows, "rollback", keep)
 
 
 @mutant(7, "heads after a history")

@@ -9,22 +9,26 @@ import math
 
 import numpy as np
 
-from minispec.contracts import Enumerator, outcome, total_variation
+from minispec.contracts import Enumerator, outcome, slow_law, total_variation
 from minispec.drafters import (
     CascadeDrafter,
+    DynamicTreeDrafter,
+    FixedTreeDrafter,
     LayerSkipDrafter,
     ModelDrafter,
+    ModelSource,
     NgramDrafter,
     SuffixDrafter,
     TranslatingDrafter,
-    TreeDrafter,
     copying,
-    shapes,
     synthetic,
 )
 from minispec.drafters.suffix import index_tokens
 from minispec.drafters.tables import TableDrafter, TokenTable
+from minispec.drafters.trees import shapes
 from minispec.generation import Drafted, Emitted, Verified, api
+from minispec.generation.limits import Limits
+from minispec.generation.options import Options
 from minispec.model import quantize
 from minispec.model.asks import answer, ask_for
 from minispec.model.session import Session
@@ -225,7 +229,7 @@ def answers_to_a_draft() -> float:
         cascade = CascadeDrafter(Session(TableModel(3, seed=1)), _PARAMS, NgramDrafter(3))
         wrong += len(_propose(cascade, _REPEATING, 4, more)) != length or more.count != asked
     model, more = CountingTarget(3, seed=1), _Asked(1, 0, 1)  # the root has children, the first of them has none
-    tree = TreeDrafter(TreeSession(model), _PARAMS, shapes.fixed_tree((2, 2)), num_slots=64)
+    tree = FixedTreeDrafter(ModelSource(model), _PARAMS, shapes.fixed_tree((2, 2)), num_slots=64)
     return float(wrong + (_propose(tree, [0, 1], 2, more).parents != (-1, -1, 1, 1)) + (model.forwards != 2))
 
 
@@ -241,7 +245,7 @@ def windows() -> float:
             session.prefill(text[:-1])
             drafters.append(LayerSkipDrafter(session, _PARAMS))
         wrong += sum(len(_propose(drafter, text, gamma)) != room for drafter in drafters)
-        tree = TreeDrafter(TreeSession(model), _PARAMS, shapes.fixed_tree((1, 1, 1)), num_slots=64)
+        tree = FixedTreeDrafter(ModelSource(model), _PARAMS, shapes.fixed_tree((1, 1, 1)), num_slots=64)
         wrong += len(_propose(tree, text, gamma)) != max(0, min(gamma, 6 - length))  # nodes have to fit beside the text
     return float(wrong)
 
@@ -274,6 +278,7 @@ def tables() -> float:
 
 
 _DEEP = random_gpt2("numba", seed=6, n_layer=3, n_positions=24, vocab_size=11, n_embd=12, n_head=3)
+_LONG = random_gpt2("numba", seed=7, n_layer=2, n_positions=40, vocab_size=11, n_embd=12, n_head=3)
 
 
 @check("value", "layer skip draws from the model that its first layers make, by default the first half of them")
@@ -373,13 +378,46 @@ def tree_shapes() -> float:
 @check("cost", "a tree's draft model is fed the text once, inner nodes once, and what was accepted of them never again")
 def cost_of_a_tree() -> float:
     model, text = CountingTarget(5, seed=1), [0, 1, 0]
-    drafter = TreeDrafter(TreeSession(model), _PARAMS, shapes.fixed_tree((2, 1)), "likeliest", num_slots=64)
+    drafter = FixedTreeDrafter(ModelSource(model), _PARAMS, shapes.fixed_tree((2, 1)), "likeliest", num_slots=64)
     first = _propose(drafter, text, 2)
     text += [first.tokens[0], first.tokens[2], 4]  # a path and the target's token; the leaf was never fed
     drafter.rollback(len(text) - 1)
     second = _propose(drafter, text, 2)
     wrong = (model.forwards, model.rows) != (4, (3 + 2) + (2 + 2)) or first.parents != (-1, -1, 0, 1) != second.parents
     return float(wrong)
+
+
+@check("law", "the law of three tokens of three, drafted by trees of two nodes that grow, against the target's")
+def law_of_growing_trees() -> float:
+    prompt, target, small = (0, 1), TableModel(3, seed=1), TableModel(3, seed=2)
+
+    def run(noise):
+        draft = "tree:draft=small,shape=dynamic,nodes=3"
+        return outcome(
+            api.stream(
+                prompt, target=target, draft=draft, verify="tree", noise=noise, gamma=2, max_tokens=3, **PLAIN
+            ).run()
+        )
+
+    with models_by_name_of(small=small):
+        law = Enumerator(run).law()
+    return total_variation(law, slow_law(target, Options(**PLAIN), prompt, Limits(3, target.n_positions)))
+
+
+@check("value", "the nodes of trees that grow, against the likeliest of all paths")
+def growing_trees() -> float:
+    worst, prompt = 0.0, [0, 1]
+    for seed, count, depth in itertools.product(range(4), (3, 6, 9), (1, 2, 3)):
+        model = TableModel(3, seed=seed)
+        drafter = DynamicTreeDrafter(ModelSource(model), _PARAMS, count, "likeliest", num_slots=64)
+        paths = list(_propose(drafter, prompt, depth).paths())[1:]
+        everything = [path for n in range(1, depth + 1) for path in itertools.product(range(3), repeat=n)]
+        values = {path: math.prod(model.next_probs([*prompt, *path[:i]])[path[i]] for i in range(len(path)))
+                  for path in everything}  # fmt: skip
+        best = sorted(values.values(), reverse=True)[:count]
+        found = sorted((values[path] for path in paths), reverse=True)
+        worst = max(worst, float(len(found) != len(best)), *(abs(a - b) for a, b in zip(found, best, strict=False)))
+    return worst if worst > 1e-6 else 0.0  # logits are float32
 
 
 @functools.cache
@@ -395,8 +433,8 @@ def _text_to_the_end(seed: int) -> tuple[int, ...]:
 @check("trace", "sampled text with trees to the last slot of target and draft, against uncached logits")
 def trees_at_the_end_of_the_context() -> float:
     wrong = 0
-    for seed, shape in itertools.product(range(2), ("2x1", "3x2", "1x2x2")):
-        with models_by_name_of(small=_DEEP):
+    for seed, shape, small in itertools.product(range(2), ("2x1", "3x2", "1x2x2"), (_DEEP, _LONG)):
+        with models_by_name_of(small=small):
             ids = api.stream(
                 [0, 1], target=_DEEP, draft=f"tree:draft=small,shape={shape}", verify="match", gamma=3, seed=seed,
                 max_tokens=99, **PLAIN,

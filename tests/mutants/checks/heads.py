@@ -28,6 +28,7 @@ from tests.laws.space import PLAIN, PROMPT, TOKENIZER, layered_target
 from .base import check
 
 KINDS = ("medusa", "eagle", "block")
+PARAMS = SamplingParams(temperature=1.0, top_p=1.0)
 _FOLDER = tempfile.TemporaryDirectory()
 
 
@@ -44,8 +45,7 @@ def _small_head(kind: str) -> str:
 
 def _open(kind: str) -> tuple[TreeSession, Drafter]:
     session = TreeSession(target_of("numba"))
-    sampler = Sampler(SamplingParams(temperature=1.0, top_p=1.0))
-    return session, build_drafter(f"{kind}:head={_head(kind)}", session, sampler, load_model=lambda name: None)
+    return session, build_drafter(f"{kind}:head={_head(kind)}", session, Sampler(PARAMS), load_model=lambda name: None)
 
 
 def _propose(drafter: Drafter, tokens: list[int]) -> Draft:
@@ -72,6 +72,25 @@ def _rows_of_heads() -> float:
         wanted = expect(kind, _head(kind), tokens, draft.tokens)
         wrong = float(np.abs(draft.probs - wanted[: len(draft)]).max())
         worst = max(worst, wrong if wrong > 1e-4 else 0.0)  # float32 against float64
+    return worst
+
+
+@check("value", "rows of the first children in trees of heads, against their formulas along each path")
+def _rows_of_trees_of_heads() -> float:
+    worst, tokens = 0.0, _text(30)
+    for kind in KINDS:
+        session = TreeSession(target_of("numba"))
+        draft = f"tree:draft={kind}:head={_head(kind)},shape=2x2x1"
+        drafter = build_drafter(draft, session, Sampler(PARAMS), load_model=lambda name: None)
+        session.prefill(tokens[:-1])
+        answer(drafter.prefill(tokens[:-1]))
+        made = _propose(drafter, tokens)
+        paths = list(made.paths())
+        for node in (0, 2, 4, 6, 7, 8, 9):
+            path = paths[made.parents[node] + 1]
+            wanted = expect(kind, _head(kind), tokens, path)[len(path)]
+            wrong = float(np.abs(made.probs[node] - wanted).max())
+            worst = max(worst, wrong if wrong > 1e-4 else 0.0)
     return worst
 
 

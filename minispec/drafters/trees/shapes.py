@@ -129,12 +129,7 @@ def sequoia_tree(acceptance_by_rank: Sequence[float], num_nodes: int, depth: int
     [1.0, 1.6, 1.96, 2.176, 2.326]
     """
     ranks = tuple(float(chance) for chance in acceptance_by_rank)
-    if not 1 <= num_nodes <= MAX_NODES:
-        raise OptionError(
-            f"tree: nodes is {num_nodes}; it must be from 1 to {MAX_NODES}, the root counted. Try nodes=16"
-        )
-    if depth is not None and depth < 1:
-        raise OptionError(f"tree: depth is {depth}; there must be a level below the root. Try depth=4")
+    check_size(num_nodes, depth)
     if not ranks or any(not 0.0 <= b <= a <= 1.0 for a, b in itertools.pairwise((1.0, *ranks))):
         raise OptionError(
             f"tree: acceptance by rank is {'/'.join(map(str, ranks))}; it must be probabilities, none larger than the "
@@ -154,6 +149,22 @@ def sequoia_tree(acceptance_by_rank: Sequence[float], num_nodes: int, depth: int
     paths = sorted((candidate.ranks for candidate in taken), key=lambda path: (len(path), path))  # level order
     index = {(): -1, **{path: i for i, path in enumerate(paths)}}
     return TreeShape(tuple(index[path[:-1]] for path in paths), tuple(path[-1] for path in paths))
+
+
+def check_size(num_nodes: int, depth: int | None) -> None:
+    """Check how many nodes, the root counted, and levels below it a tree may have.
+
+    Raises
+    ------
+    OptionError
+        If a number is out of range.
+    """
+    if not 1 <= num_nodes <= MAX_NODES:
+        raise OptionError(
+            f"tree: nodes is {num_nodes}; it must be from 1 to {MAX_NODES}, the root counted. Try nodes=16"
+        )
+    if depth is not None and depth < 1:
+        raise OptionError(f"tree: depth is {depth}; there must be a level below the root. Try depth=4")
 
 
 class _Candidate(NamedTuple):
