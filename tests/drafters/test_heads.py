@@ -15,7 +15,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from safetensors.numpy import load_file, save_file
 
+from minispec.backends.panel.backend import PanelBackend
 from minispec.batching import Engine
 from minispec.contracts import Enumerator, outcome, slow_law, total_variation
 from minispec.drafters import build_drafter
@@ -23,9 +25,10 @@ from minispec.drafters.base import allow_all
 from minispec.drafters.heads import load_head
 from minispec.drafters.heads.parallel import ParallelDrafter
 from minispec.errors import InputError, InvariantError
-from minispec.generation import generate, stream
+from minispec.generation import Prefilled, generate, ready, stream
 from minispec.generation.limits import Limits
 from minispec.generation.options import Options
+from minispec.loading.checkpoint import WEIGHTS
 from minispec.model.asks import answer
 from minispec.model.cache import KVCache
 from minispec.model.paged import PagedCache
@@ -335,6 +338,23 @@ def test_a_page_that_lacks_features_is_not_taken_up() -> None:
     assert pool.share(range(8)) == late[-2:]
     pool.keep_features([2])  # kept already: nothing changes
     assert pool.share(range(4)) == late[-2:-1]
+
+
+@pytest.mark.parametrize("draft", ["eagle:head={}", "tree:draft=eagle:head={},shape=2x1"])
+def test_a_head_is_compiled_before_the_first_clock(
+    heads: dict[str, str], draft: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the format that it is stored in, which need not be the target's."""
+    copy = change(heads["eagle"], tmp_path / "half")
+    tensors = {name: array.astype(np.float16) for name, array in load_file(Path(copy) / WEIGHTS).items()}
+    save_file(tensors, Path(copy) / WEIGHTS)
+    made_ready = []
+    monkeypatch.setattr(ready, "_ready", set())
+    monkeypatch.setattr(PanelBackend, "warm_up", lambda self, dtype: made_ready.append(dtype))
+    target = target_of("panel")
+    run = stream([1, 2, 3], target=target, draft=draft.format(copy), verify="tree", max_tokens=4)
+    assert isinstance(next(run), Prefilled)
+    assert sorted(made_ready) == ["float16", "float32"]
 
 
 # ── bad input ───────────────────────────────────────────────────────────────────────────────────────────────────────

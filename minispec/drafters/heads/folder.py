@@ -45,8 +45,8 @@ class Head:
     Attributes
     ----------
     config : HeadConfig
-    backend : Backend
-        Of the target's kind, and the head's own.
+    backend, dtype : Backend, str
+        Of the target's kind, and the head's own; the number format of its matrices.
     blocks : tuple of Block
         Its own layers.
     array, norm, matrix : callable
@@ -71,7 +71,8 @@ class Head:
         file = SafetensorsFile(path / WEIGHTS)
         check_shapes(file.shapes, expected_shapes(self.config, target), str(path))
         self.backend = get_backend(target.backend.name)
-        packing = Packing(file.read, self.backend, _find_dtype(file), EPSILON)
+        self.dtype = _find_dtype(file)
+        packing = Packing(file.read, self.backend, self.dtype, EPSILON)
         self.array, self.norm = functools.cache(packing.array), functools.cache(packing.norm)
         self.matrix, self._rows = functools.cache(packing.matrix), functools.cache(packing.rows)
         self.blocks = tuple(packing.block(i) for i in range(self.config.num_layers))
