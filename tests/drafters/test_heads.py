@@ -357,6 +357,23 @@ def test_a_head_is_compiled_before_the_first_clock(
     assert sorted(made_ready) == ["float16", "float32"]
 
 
+def test_a_copy_of_a_page_that_lacks_features_lacks_them_too() -> None:
+    model, text = target_of("numba"), list(range(8))
+    pool = PagePool(3, 3, 4, 8, 4, backend=model.backend)
+    sessions = [TreeSession(model) for _ in range(2)]
+    for session in sessions:
+        session.cache = PagedCache(pool, 20)
+    sessions[0].prefill(text)
+    sessions[0].cache.publish(text)
+    assert sessions[1].cache.adopt(text) == 8
+    sessions[1].tokens = list(text)
+    pool.keep_features([2])
+    sessions[1].rollback(2)  # and on with its own page, half of it from before
+    sessions[1].prefill(text)
+    sessions[1].cache.publish(text)
+    assert pool.share(text) == []
+
+
 # ── bad input ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
