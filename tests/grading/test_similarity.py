@@ -19,7 +19,7 @@ from minispec.grading.cohort.fingerprints import (
     read_tokens,
     take_fingerprints,
 )
-from minispec.grading.cohort.similarity import FEW, OURS, THRESHOLD, compare, compare_class, to_page
+from minispec.grading.cohort.similarity import FEW, FEWEST, OURS, THRESHOLD, compare, compare_class, to_page
 from minispec.grading.manifest import load_assignment
 from minispec.viz import side_by_side
 
@@ -159,7 +159,9 @@ def test_copies_are_told_even_where_most_of_the_class_has_them() -> None:
     found = compare(texts)
     assert found.pairs == []  # nobody's own any more
     assert found.copies == [[f"s{i}" for i in range(6)]]
-    assert compare({"a": "x = 1\n", "b": "y = 2\n"}).copies == []  # too short to tell anything
+    short = "def f(x):\n    return x.sum() + x.mean() * 2 - x.max()\n"
+    assert 0 < len(take_fingerprints(short)) < FEWEST
+    assert compare({"a": short, "b": short.replace("f", "g")}).copies == []  # too short to tell anything
 
 
 def test_right_answers_written_otherwise_are_not_alike() -> None:
