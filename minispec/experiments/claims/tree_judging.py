@@ -145,8 +145,8 @@ EXPERIMENT = Experiment(
     kind="computed",
     instrument="Both rules over all outcomes of their coins, on trees drawn from random laws; tests hold each rule to "
     "the target's law by enumeration, and the first to be never shorter.",
-    literature="Traversal verification (Weng et al. 2025) claims it, and reports acceptance lengths 2.2 % to 5.7 % longer "
-    "over several shapes and tasks.",
+    literature="Traversal verification (Weng et al. 2025) claims it, and reports acceptance lengths 2.2 % to 5.7 % "
+    "longer over several shapes and tasks.",
     thresholds={
         "sufficient": SUFFICIENT,
         "shapes": SHAPES,
