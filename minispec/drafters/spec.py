@@ -195,9 +195,10 @@ def _check(spec: DraftSpec) -> None:
             )
     elif spec.kind == "tree":
         tree_shape(options)
-        if options["draft"] is not None and parse_draft(options["draft"]).kind not in (MODEL, *HEADS):
+        inner = options["draft"]
+        if inner == "none" or (inner is not None and parse_draft(inner).kind not in (MODEL, *HEADS)):
             raise OptionError(
-                f"tree: draft is {quote(options['draft'])}; it must be a model or a head ({', '.join(HEADS)}). Try "
+                f"tree: draft is {quote(inner)}; it must be a model or a head ({', '.join(HEADS)}). Try "
                 f"tree:draft={EXAMPLES['eagle']},shape=dynamic"
             )
 

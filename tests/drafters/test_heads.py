@@ -432,8 +432,9 @@ def test_a_head_needs_a_target_with_hidden_states(heads: dict[str, str]) -> None
 
 def test_a_tree_needs_a_draft_that_can_branch_and_room(heads: dict[str, str]) -> None:
     write = partial(generate, [1], target=target_of("numba"), verify="tree")
-    with pytest.raises(InputError, match="must be a model or a head"):
-        write(draft="tree:draft=ngram")
+    for draft in ("ngram", "none", "tree"):
+        with pytest.raises(InputError, match=f"draft is '{draft}'; it must be a model or a head"):
+            write(draft=f"tree:draft={draft}")
     with pytest.raises(InputError, match="head is missing"):
         write(draft="tree:draft=eagle")
     for shape in ("dynamic,nodes=900", "sequoia,nodes=900,acceptance=0.9/0.9/0.9/0.9/0.9", "9x9x9"):
