@@ -37,8 +37,9 @@ from minispec.model.toy import TableModel
 from minispec.model.tree_session import TreeSession
 from minispec.noise import Coins
 from minispec.philox import PhiloxNoise
-from minispec.sampling import Sampler, SamplingParams
-from tests.drafters.head_twin import SIZES, WORDS, expect, features_of, target_of
+from minispec.sampling import Sampler, SamplingParams, distribution
+from minispec.verifiers.tree import acceptance_probability
+from tests.drafters.head_twin import SIZES, WORDS, expect, features_of, softmax, target_of, target_twin
 from tests.drafters.random_head import write_head
 from tests.laws.space import EXACT, PROMPT, TOKENIZER, layered_target
 from tests.models import bits, random_gpt2
@@ -184,6 +185,48 @@ def test_rows_along_a_tree_are_those_of_the_formulas(heads: dict[str, str], kind
             path = paths[draft.parents[node] + 1]
             expected = expect(kind, heads[kind], tokens, path)[len(path)]
             np.testing.assert_allclose(draft.probs[node], expected, atol=2e-5)
+
+
+CUT = {"temperature": 1.0, "top_p": 1.0, "top_k": 3}
+
+
+def cut(probs: np.ndarray) -> np.ndarray:
+    """What the processors of :data:`CUT` make of a distribution."""
+    with np.errstate(divide="ignore"):
+        return distribution(np.log(probs)[None], SamplingParams(**CUT))[0]
+
+
+def think(kind: str, folder: str, tokens, path=()) -> tuple[np.ndarray, np.ndarray]:
+    """What target and head say behind a path of a draft, in float64 over the whole text."""
+    twin = target_twin()
+    state = twin.norm(features_of([*tokens, *path])[-1][-1], "ln_f")
+    wanted, drafted = softmax(state @ twin.w["wte.weight"].T, ()), expect(kind, folder, tokens, path)[-1]
+    return cut(wanted), cut(drafted)
+
+
+def predict_chain(kind: str, folder: str, tokens) -> float:
+    """The expected tokens kept of two, each given that the one before it was kept."""
+    kept = np.minimum(*think(kind, folder, tokens))
+    return kept.sum() + sum(
+        kept[token] * np.minimum(*think(kind, folder, tokens, (int(token),))).sum() for token in np.flatnonzero(kept)
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_acceptance_is_what_each_place_predicts(heads: dict[str, str], kind: str) -> None:
+    """E[kept] of the engine's first step by enumeration: of a chain of two, and of two candidates for a place."""
+    tokens, draft = [4, 9, 1, 0, 3, 20], f"{kind}:head={heads[kind]}"
+
+    def measure(draft: str, gamma: int) -> float:
+        options = {"target": target_of("numba"), "draft": draft, "verify": "tree", "gamma": gamma, **CUT}
+        start = partial(stream, tokens, max_tokens=gamma + 1, **options)
+        law = Enumerator(lambda noise: start(noise=noise).run().steps[0].num_accepted).law()
+        return sum(kept * prob for kept, prob in law.items())
+
+    assert measure(draft, 2) == pytest.approx(predict_chain(kind, heads[kind], tokens), abs=1e-4)
+    wanted, drafted = think(kind, heads[kind], tokens)
+    one_of_two = acceptance_probability(wanted, [drafted] * 2)
+    assert measure(f"tree:draft={draft},shape=2,siblings=with", 1) == pytest.approx(one_of_two, abs=1e-4)
 
 
 @pytest.mark.parametrize("backend", ["numpy", "numba", "panel"])
