@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minispec.viz.plots import style
@@ -14,6 +14,7 @@ BLUE = style.COLOURS["blue"]
 TREES = st.integers(0, 9).flatmap(lambda count: st.tuples(*(st.integers(-1, i - 1) for i in range(count))))
 
 
+@settings(max_examples=25)
 @given(TREES)
 def test_every_candidate_stands_at_its_level_and_alone(parents: tuple[int, ...]) -> None:
     (axes,) = tree_figure("root", [f"t{i}" for i in range(len(parents))], parents).axes
@@ -31,6 +32,7 @@ def test_every_candidate_stands_at_its_level_and_alone(parents: tuple[int, ...])
     }
 
 
+@settings(max_examples=25)
 @given(TREES)
 def test_edges_of_one_level_do_not_cross(parents: tuple[int, ...]) -> None:
     (axes,) = tree_figure("root", ["t"] * len(parents), parents).axes
