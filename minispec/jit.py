@@ -1,4 +1,7 @@
-"""One way to compile: cached on disk where that is possible, in memory where it is not."""
+"""One way to compile: cached on disk where that is possible, in memory where it is not.
+
+A Python without Numba (a browser's) runs the same functions as they are written: slower, with the same bits.
+"""
 
 from __future__ import annotations
 
@@ -7,22 +10,27 @@ import hashlib
 import logging
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numba
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core.errors import TypingError
-from numba.extending import intrinsic
+
+try:
+    import numba
+except ModuleNotFoundError:
+    numba = None
 
 _log = logging.getLogger(__name__)
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _began = time.time()
 _in_memory: list[str] = []
+
+
+def can_compile() -> bool:
+    """Return whether there is a compiler, and nobody has switched it off."""
+    return numba is not None and not numba.config.DISABLE_JIT
 
 
 def jit(**options: Any) -> Callable[[_Function], _Function]:
@@ -37,7 +45,7 @@ def jit(**options: Any) -> Callable[[_Function], _Function]:
     options.setdefault("error_model", "numpy")
 
     def decorate(function: _Function) -> _Function:
-        if numba.config.DISABLE_JIT:  # NumPy warns of numbers that machine code lets overflow in silence
+        if not can_compile():  # NumPy warns of numbers that machine code lets overflow in silence
             return np.errstate(over="ignore")(function)
         file = Path(function.__code__.co_filename)
         changed = _find_changed(file)
@@ -99,54 +107,6 @@ def _get_change_time(path: Path) -> float:
     except OSError:  # code of a notebook
         return 0.0
     return max(status.st_mtime, status.st_ctime)
-
-
-def address_of(function: Callable[..., Any], *arguments: types.Type) -> int:
-    """Return where a compiled function that returns nothing begins, compiled for some Numba types of arguments.
-
-    Numba compiles a function again within each of its callers, with ``parallel=True`` three times each. What is long to
-    compile and seldom called is compiled once instead, and called :func:`by_address`.
-    """
-    result = function.get_compile_result(types.void(*arguments))  # type: ignore[attr-defined]
-    return int(result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name))
-
-
-def by_address(expected: Callable[[tuple[Any, ...]], Sequence[types.Type]]) -> Any:
-    """Return what calls, in compiled code, the function at an address, ``call(address, arguments)``.
-
-    The function must not raise: its caller could not be told.
-
-    Parameters
-    ----------
-    expected : callable
-        Takes the Numba types of the arguments and returns those that :func:`address_of` was given. Numbers are
-        converted to them; an array of another type is refused when the caller is compiled, with a TypingError.
-    """
-
-    @intrinsic
-    def call(typing, address, arguments):  # type: ignore[no-untyped-def]
-        kinds = [
-            _same_array(given, wanted) if isinstance(wanted, types.Array) else wanted
-            for given, wanted in zip(arguments, expected(tuple(arguments)), strict=True)
-        ]
-
-        def codegen(context, builder, signature, values):  # type: ignore[no-untyped-def]
-            address, packed = values
-            unpacked = [builder.extract_value(packed, i) for i in range(len(kinds))]
-            kind = ir.FunctionType(context.get_value_type(types.void), [context.get_value_type(each) for each in kinds])
-            builder.call(builder.inttoptr(address, kind.as_pointer()), unpacked)
-            return context.get_dummy_value()
-
-        return types.void(types.int64, types.Tuple(kinds)), codegen
-
-    return call
-
-
-def _same_array(given: Any, wanted: types.Array) -> types.Array:
-    """Return the type of an argument, which may be read-only where the one wanted is not."""
-    if not isinstance(given, types.Array) or given.copy(readonly=False) != wanted:
-        raise TypingError(f"an argument is {given}; it must be {wanted}")
-    return given
 
 
 def warn_if_in_memory() -> None:

@@ -11,12 +11,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic, overload
 from numpy.typing import NDArray
 
-from minispec.jit import jit
+from minispec.jit import can_compile, jit
 
 _ROUNDS = 10
 _BUMP0, _BUMP1 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBB67AE8584CAA73B)
@@ -31,21 +28,29 @@ def _multiply(a, b):
     return np.uint64(product >> 64), np.uint64(product & 0xFFFFFFFFFFFFFFFF)
 
 
-@intrinsic
-def _one_instruction(typing, a, b):
-    def codegen(context, builder, signature, args):
-        wide, word = ir.IntType(128), ir.IntType(64)
-        product = builder.mul(*(builder.zext(factor, wide) for factor in args))
-        words = builder.trunc(builder.lshr(product, wide(64)), word), builder.trunc(product, word)
-        return context.make_tuple(builder, signature.return_type, words)
+def _let_numba_multiply() -> None:
+    """Give compiled code the processor's own product, of which neither Numba nor NumPy has the upper word."""
+    from llvmlite import ir
+    from numba import types
+    from numba.extending import intrinsic, overload
 
-    return types.UniTuple(types.uint64, 2)(types.uint64, types.uint64), codegen
+    @intrinsic
+    def one_instruction(typing, a, b):
+        def codegen(context, builder, signature, args):
+            wide, word = ir.IntType(128), ir.IntType(64)
+            product = builder.mul(*(builder.zext(factor, wide) for factor in args))
+            words = builder.trunc(builder.lshr(product, wide(64)), word), builder.trunc(product, word)
+            return context.make_tuple(builder, signature.return_type, words)
+
+        return types.UniTuple(types.uint64, 2)(types.uint64, types.uint64), codegen
+
+    @overload(_multiply)
+    def multiply(a, b):
+        return lambda a, b: one_instruction(a, b)
 
 
-@overload(_multiply)
-def _compiled_multiply(a, b):
-    """Take the processor's own product, of which neither Numba nor NumPy has the upper word."""
-    return lambda a, b: _one_instruction(a, b)
+if can_compile():
+    _let_numba_multiply()
 
 
 @jit(nogil=True)

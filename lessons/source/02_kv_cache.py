@@ -5,7 +5,7 @@
 # memory is called the *KV cache*. Speculative decoding asks one more thing of it: it must be able to **go back**, because
 # drafted tokens that are rejected have already been written into it.
 #
-# About 30 minutes. You need lesson 1.
+# About 32 minutes. You need lesson 1.
 
 # %% [markdown]
 # **If you only have ten minutes:** do 2.2 (who sees whom) and run the cells of 2.4: going back is what speculation asks of a cache.
@@ -14,7 +14,7 @@
 import numpy as np
 
 import minispec
-from minispec.teaching import begin, explore, time_all
+from minispec.teaching import begin, explore, record, time_all
 from minispec.viz.plots.attention import attention_figure
 from minispec.viz.plots.curves import curves_figure
 from minispec.viz.plots.slots import slots_figure
@@ -293,7 +293,7 @@ assert computed == allocated
 # %% [markdown]
 # ## 2.6 · Two caches in step
 #
-# *5 minutes · ●●○*
+# *7 minutes · ●●○*
 #
 # In speculative decoding both models have a cache. The draft runs ahead; then the target decides; then both go back to what was
 # decided. One rule keeps them in step without special cases: **feeding is giving the cache what it lacks**. If the draft's cache
@@ -324,6 +324,35 @@ def lacking(tokens: list[int], in_cache: list[int]) -> tuple[int, list[int]]:
 lesson.check("lacking", lacking)
 
 # %% [markdown]
+# **Step through it.** The real engine on a prompt of yours: the buttons, or the arrow keys after a click on the picture, go back and
+# forth. Watch the slots; what the bars mean is the matter of lessons 4 and 5. Both caches hold the text but its last token, which
+# waits to be fed. The draft runs ahead in its own cache, the target's single forward writes all drafts at once, and at the end
+# of the round both go back. What is struck through is still there; the next round writes over it.
+
+
+# %%
+def run(prompt: str):
+    """Record a short greedy run."""
+    return record(
+        prompt, target=target, draft=model, gamma=3, temperature=0.0, max_tokens=8
+    )
+
+
+explore(run, prompt="Once upon a time there was a little")
+
+# %%
+frames = run("Once upon a time there was a little").frames
+for over in [frame for frame in frames if frame.stage == "commit"]:
+    written = [token for token, _ in over.text]
+    for slots in over.caches:
+        assert list(slots.tokens[: slots.length]) == written[: slots.length]
+        assert slots.length >= len(written) - 2  # the draft's may lack one more
+print("after every round both caches hold the text, but not its last token")
+
+# %% [markdown]
+# After a draft that was accepted whole, the draft's cache lacks *two* tokens: its own last draft was drawn, never fed. That is
+# why feeding is "giving the cache what it lacks", not "feeding the last token".
+#
 # In the code base: `minispec/model/cache.py` and `minispec/model/session.py`.
 
 # %% [markdown]

@@ -14,7 +14,7 @@
 import numpy as np
 
 import minispec
-from minispec.teaching import Stepper, begin, record_greedy
+from minispec.teaching import begin, explore, record
 from minispec.viz.html import Fates
 from minispec.viz.plots.curves import curves_figure
 from minispec.viz.plots.timeline import timeline_figure
@@ -184,28 +184,26 @@ print("the same tokens as without a draft:", fast == plain)
 assert fast == plain
 
 # %% [markdown]
-# **Step through it.** The same loop, moment by moment, on a prompt of yours: the buttons, or the arrow keys after a click on the
-# picture, go back and forth. The bars are each model's probabilities after softmax; the highest one is its favourite. Blue slots
-# are text, pink ones drafts, green ones accepted, grey ones rejected.
+# **Step through it.** The same in the real engine, moment by moment, on a prompt of yours: the buttons, or the arrow keys after a
+# click on the picture, go back and forth. The bars are each model's probabilities after softmax; the highest one is its
+# favourite. Below are the slots of both caches (lesson 2).
 
 
 # %%
-def softmax_of(model):
-    """The law of the next token after a text."""
-
-    def law(text: list[int]) -> np.ndarray:
-        scores = model.logits(text)[-1].astype(np.float64)
-        weights = np.exp(scores - scores.max())
-        return weights / weights.sum()
-
-    return law
+def run(prompt: str):
+    """Record a short greedy run."""
+    return record(
+        prompt, target=target, draft=draft, gamma=4, temperature=0.0, max_tokens=12
+    )
 
 
-frames = record_greedy(
-    softmax_of(target), softmax_of(draft), prompt, gamma=4, num_tokens=12
-)
-assert [token for token, _ in frames[-1].slots] == [*prompt, *fast[:12]]
-Stepper(frames, lambda token: target.tokenizer.decode([token]))
+explore(run, prompt="Once upon a time there was a little girl who")
+
+# %%
+last = run("Once upon a time there was a little girl who").frames[-1]
+same = [token for token, _ in last.text] == [*prompt, *fast[:12]]
+print("the same tokens as your loop's:", same)
+assert same
 
 # %% [markdown]
 # ## 4.4 · The real engine

@@ -13,7 +13,7 @@
 # %%
 import numpy as np
 
-from minispec.teaching import Stepper, begin, explore, record
+from minispec.teaching import begin, explore, record
 from minispec.viz.plots.laws import laws_figure, overlap_figure
 
 lesson = begin("05")
@@ -327,9 +327,9 @@ for name, row in (("row γ", 2), ("row γ − 1", 1)):
 #
 # *4 minutes · ●○○*
 #
-# The pair that comes with minispec, on a prompt of yours. The buttons, or the arrow keys after a click on the picture, go back and
-# forth: the draft draws from q; the target judges one draft after the other; what is rejected is replaced from the residual; the
-# round is added to the text. Blue slots are text, pink ones drafts, green ones accepted, grey ones rejected.
+# The pair that comes with minispec, in the real engine, on a prompt of yours. The buttons, or the arrow keys after a click on the
+# picture, go back and forth: the draft draws from q; the target judges one draft after the other; what is rejected is replaced
+# from the residual; the round is added to the text. The scale of the bars is the same throughout. Another seed throws other coins.
 
 # %%
 import minispec
@@ -337,22 +337,20 @@ import minispec
 target, draft = minispec.load_model("target-17m"), minispec.load_model("draft-1.6m")
 
 
-def next_law(model):
-    """The law of the next token after a text, at temperature 1."""
+def run(prompt: str, seed: int):
+    """Record a short run at temperature 1."""
+    return record(
+        prompt,
+        target=target,
+        draft=draft,
+        gamma=3,
+        temperature=1.0,
+        max_tokens=8,
+        seed=seed,
+    )
 
-    def law(text: list[int]) -> np.ndarray:
-        scores = model.logits(text)[-1].astype(np.float64)
-        weights = np.exp(scores - scores.max())
-        return weights / weights.sum()
 
-    return law
-
-
-prompt = target.tokenizer.encode("Once upon a time there was a little")
-frames = record(
-    next_law(target), next_law(draft), prompt, gamma=3, num_tokens=8, seed=1
-)
-Stepper(frames, lambda token: target.tokenizer.decode([token]))
+explore(run, prompt="Once upon a time there was a little", seed=list(range(10)))
 
 # %% [markdown]
 # ## 5.8 · Play

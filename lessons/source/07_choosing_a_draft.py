@@ -5,7 +5,7 @@
 # are wrong in general: what counts is accepted tokens **per unit of time**. In this lesson you compare the drafts that come
 # with minispec, build a draft of any quality and price, and find where each wins.
 #
-# About 35 minutes. You need lesson 6.
+# About 37 minutes. You need lesson 6.
 
 # %% [markdown]
 # **If you only have ten minutes:** do 7.3 and play with the picture in 7.4: the best draft is not the most accurate one.
@@ -18,7 +18,7 @@ from minispec.analysis.prompts import bundled_prompts
 from minispec.analysis.timer import interleave
 from minispec.drafters.tables import TableDrafter, TokenTable
 from minispec.sampling import SamplingParams
-from minispec.teaching import Times, begin, explore
+from minispec.teaching import Times, begin, explore, record
 from minispec.viz.plots.curves import curves_figure
 from minispec.viz.plots.laws import laws_figure
 
@@ -344,7 +344,7 @@ for alpha in (0.5, 0.9):
 # %% [markdown]
 # ## 7.5 · Drafts without a model
 #
-# *6 minutes · ●●○*
+# *8 minutes · ●●○*
 #
 # The cheapest draft of all looks for the last few tokens earlier in the text and proposes what came after them there. No
 # parameters, nearly no time. When is that any good?
@@ -382,6 +382,30 @@ def propose(tokens: list[int], gamma: int, size: int = 2) -> list[int]:
 
 # %%
 lesson.check("propose", propose)
+
+# %% [markdown]
+# **Step through it.** Four drafts on one text, which may be yours; the slider changes the draft. The draft without a model has no cache
+# and no forward, and often nothing to say. When it speaks, it puts all of q on one token.
+
+
+# %%
+def run(prompt: str, draft: str):
+    """Record a short greedy run with one of the drafts."""
+    return record(
+        prompt,
+        target=target,
+        draft=drafts.get(draft, draft),
+        gamma=4,
+        temperature=0.0,
+        max_tokens=16,
+    )
+
+
+explore(
+    run,
+    prompt="one red hen, two red hens, three red",
+    draft=["draft-0.6m", "draft-1.6m", "ngram", "draft-1.6m-code"],
+)
 
 # %% [markdown]
 # ## 7.6 · Where drafting fails

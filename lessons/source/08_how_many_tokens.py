@@ -5,7 +5,7 @@
 # lesson you write controllers that choose γ as they go, and judge them by a **simulated** clock, so that the verdict is the same
 # on every machine. And you meet the one thing a controller must not look at.
 #
-# About 35 minutes. You need lesson 6.
+# About 37 minutes. You need lesson 6.
 
 # %% [markdown]
 # **If you only have ten minutes:** do 8.2, and look at 8.5: the one thing a controller must not see.
@@ -15,7 +15,7 @@ import numpy as np
 
 import minispec
 from minispec.analysis.prompts import bundled_prompts
-from minispec.teaching import begin, explore
+from minispec.teaching import begin, explore, record
 from minispec.viz.plots.curves import curves_figure
 from minispec.viz.plots.laws import laws_figure
 
@@ -25,7 +25,7 @@ lesson
 # %% [markdown]
 # ## 8.1 · Acceptance is not one number
 #
-# *4 minutes · ●○○*
+# *6 minutes · ●○○*
 #
 # The formulas of lesson 6 say "each draft is accepted with probability α, independently". If that were so, the number of
 # accepted drafts in a round would follow a law that α alone decides, as with a coin that is thrown until it fails. Look at
@@ -63,6 +63,26 @@ for what, k in (("none of the 8 accepted", 0), ("all 8 accepted", 8)):
 # **Look.** Where both ends say "more", easy and hard places come in runs: the draft is right for a while, then wrong for a while.
 # If it knew in advance which kind of place it is at, it could draft 8 tokens here and none there.
 #
+# **Step through it,** on a text of yours. At each place, how many tokens would you have drafted? Count the slots that a round writes
+# and the next one writes over: that was work for nothing.
+
+
+# %%
+def run(prompt: str, gamma: int):
+    """Record a short greedy run."""
+    return record(
+        prompt,
+        target=target,
+        draft=draft,
+        gamma=gamma,
+        temperature=0.0,
+        max_tokens=16,
+    )
+
+
+explore(run, prompt="Once upon a time there was a little", gamma=[1, 2, 4, 8])
+
+# %% [markdown]
 # ## 8.2 · One more token?
 #
 # *7 minutes · ●●○*

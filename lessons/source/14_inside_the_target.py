@@ -2,9 +2,9 @@
 # # 14 · Looking inside the target
 #
 # A draft model reads the text and guesses. The target has read the same text with far more layers, and what they found out is
-# still in its memory when the next draft is due. The drafts that production uses look there: *heads*, small layers on the target's
-# hidden states. In this lesson you train one, by hand, in half a minute; you measure what it is worth to look inside, and what
-# is still missing; and you let it grow trees.
+# at hand when the next draft is due, if only somebody keeps it. The drafts that production uses look there: *heads*, small layers
+# on the target's hidden states. In this lesson you train one by hand, in less than a minute; you measure what it is worth to look
+# inside, and what is still missing; and you let it grow trees.
 #
 # About 50 minutes. You need lessons 5, 6 and 9.
 
@@ -30,11 +30,10 @@ from minispec.analysis.prompts import bundled_prompts
 from minispec.contracts import Enumerator
 from minispec.drafters.heads import HeadConfig, compute_fingerprint
 from minispec.errors import InvariantError
-from minispec.generation.events import Drafted, Finished
 from minispec.noise import Address, Noise
 from minispec.teaching import begin
 from minispec.viz.plots.laws import laws_figure
-from minispec.viz.plots.trees import tree_figure
+from minispec.viz.trees import draw_tree, find_longest
 
 lesson = begin("14")
 target = minispec.load_model("target-17m")
@@ -54,7 +53,7 @@ lesson
 #
 # **Why.** In lesson 1 a row of C numbers ran through the layers, and each layer added to it. After the last layer it is the *hidden
 # state* of its token: normed and multiplied by the output matrix it gives the logits, thousands of numbers from a few hundred. The
-# forward has always thrown it away. Whoever wants to look inside asks for it to be kept.
+# forward throws it away. Whoever wants to look inside asks for it to be kept.
 #
 # The right place is the KV cache. A state belongs to a token as its keys and values do: it is written by the same forward, it is set
 # back by the same rollback, it moves where they move. So `keep_features([layer, …])` tells a cache to keep what leaves these
@@ -126,7 +125,8 @@ print(f"from the state to the logits: largest difference {distance:.1e}")
 assert distance < 1e-2
 
 # %% [markdown]
-# The state holds all that the target says of the next token, so it must know something of the token after that.
+# The state holds all that the target says of the next token. It may know something of the tokens after that, too: on this every head
+# bets.
 #
 # ## 14.2 · Which place a head speaks of
 #
@@ -248,8 +248,8 @@ assert right_place < wrong_place - 0.3
 # *12 minutes · ●●●*
 #
 # **Why.** A draft is good if q is close to p, so make the cross-entropy small, the mean over the rows of
-# $L = -\sum_x p(x) \log q(x)$. Write the head first. What it reads (`seen`) and what it adds to (`state`) are separate, because in 14.4 it will read other
-# things; a Medusa head reads the state.
+# $L = -\sum_x p(x) \log q(x)$. Write the head first. What it reads (`seen`) and what it adds to (`state`) are separate,
+# because in 14.4 it will read other things; a Medusa head reads the state.
 
 
 # %%
@@ -488,15 +488,15 @@ print(
 )
 
 # %% [markdown]
-# Heads are compared with drafts at equal training, and by cost: all our places together take one product of their own. What heads
-# reach that were trained for hours, `python -m minispec.training head` tells (`docs/training.md`).
+# A fair comparison needs equal training, and counts the cost: all our places together take one small product, and no layer.
+# `python -m minispec.training head` trains heads for longer and says what they reach (`docs/training.md`).
 #
 # ## 14.5 · EAGLE feeds itself; a block asks once
 #
 # *6 minutes · ●●○*
 #
 # **Why.** For place 2 a head would like the state of the pending token, and the target has not computed it. EAGLE feeds the head's
-# own output in its place: it was made to look like that state, since the same output matrix reads both.
+# own output in its place, an estimate of that state: the same output matrix reads both.
 #
 # ```text
 #   place 1:   state h₃ of the target,  token 4  ──►  output o₄  ──►  q of token 5, draw it
@@ -551,11 +551,11 @@ print(
 # will be, lets them see the states of the text and one another, and reads all laws from one pass:
 #
 # ```text
-#                 states of the text      the block
-#                 h₁  h₂  h₃  h₄          5   ▢   ▢
-#     token 5     ■   ■   ■   ■           ■   ■   ■   ──►  q of place 1
-#     ▢           ■   ■   ■   ■           ■   ■   ■   ──►  q of place 2
-#     ▢           ■   ■   ■   ■           ■   ■   ■   ──►  q of place 3
+#                 states of the text     the block
+#                 h₁  h₂  h₃             4   ▢   ▢
+#     token 4     ■   ■   ■              ■   ■   ■   ──►  q of place 1
+#     ▢           ■   ■   ■              ■   ■   ■   ──►  q of place 2
+#     ▢           ■   ■   ■              ■   ■   ■   ──►  q of place 3
 # ```
 #
 # No row hides another, and that cheats nobody: no drawn token is among them. As with our heads, place 2 does not know what was drawn
@@ -602,32 +602,37 @@ lesson.check("keep_best", keep_best)
 
 # %%
 keep_best = lesson.working("keep_best", keep_best)
-text = held_out[0]
-at = text["first"]
-rows = np.concatenate(
-    [softmax(guess_logits(*[text["state"][[at]]] * 2, *head, output)) for head in heads]
-)
-paths = sorted(keep_best(rows, 12), key=len)
 decode = target.tokenizer.decode
-print("kept by our heads behind", repr(decode(text["tokens"][: at + 2])[-40:]))
-
-
-def show(token: int) -> str:
-    """Return a token as it is written, with its spaces and line ends."""
-    return repr(decode([token]))
-
-
-tree_figure(
-    show(text["tokens"][at + 1]),
-    [show(path[-1]) for path in paths],
-    [paths.index(path[:-1]) if len(path) > 1 else -1 for path in paths],
-)
+ends = [  # the texts up to the pending token, a text for each state
+    text["tokens"][: j + 2]
+    for text in held_out
+    for j in range(text["first"], len(text["tokens"]) - PLACES)
+]
+laws = [softmax(guess_logits(h_held, h_held, *head, output)) for head in heads]
+trees = {}
+for name, at in {
+    "sure": laws[0].max(axis=1).argmax(),
+    "unsure": laws[0].max(axis=1).argmin(),
+}.items():
+    rows = np.array([law[at] for law in laws])
+    trees[name] = keep_best(rows, 8)
+    print(f"where the heads are {name}, behind {decode(ends[at])[-40:]!r}")
+    for path in sorted(trees[name]):  # a parent, then what hangs on it
+        value = np.prod([row[x] for row, x in zip(rows, path, strict=False)])
+        print(f"  {value:.4f} {'      ' * len(path)}{decode([path[-1]])!r}")
 
 # %% [markdown]
-# Every parent of a kept node is kept, and a guess that the draft is sure of has children before a less likely one has siblings.
-#
-# Now the trap. At temperature 1 the guesses are *drawn*. Someone draws two, and, to save a row, drops the one that the draft holds less
-# likely. What is left is judged against its own q, as always.
+# **Look.** Where the heads are sure the tree goes deep, where they are not it spreads. And the parent of every kept node is kept.
+
+# %%
+depths = {name: np.mean([len(path) for path in kept]) for name, kept in trees.items()}
+assert depths["sure"] > depths["unsure"]
+for kept in trees.values():
+    assert all(path[:-1] in kept for path in kept if len(path) > 1)
+
+# %% [markdown]
+# Now the trap. At temperature 1 the guesses are *drawn*. Someone draws two, and, to save a row, drops the one that the draft
+# holds less likely. What is left is judged against its own q, as always.
 #
 # **Predict.** Is the law of the text still `"right"`, or is it `"wrong"`?
 
@@ -746,40 +751,23 @@ assert lengths["tree"] > lengths["chain"]
 
 # %% [markdown]
 # And at temperature 0 the text is the target's own, token by token, however good or bad the head is. Of all rounds of three texts,
-# the one in which most guesses were accepted (blue):
+# the one in which most guesses were accepted:
 
 # %%
 tree = drafts["tree"] | {"draft": drafts["tree"]["draft"] + ",siblings=likeliest"}
-rounds = []
+options = {"target": target, "temperature": 0.0, "max_tokens": 32}
+events = []
 for prompt in some[:3]:
-    options = {"target": target, "temperature": 0.0, "max_tokens": 32}
+    heard = list(minispec.stream(prompt, **tree, **options))
     plain = minispec.generate(prompt, draft=None, **options)
-    drafted = {}
-    for event in minispec.stream(prompt, **tree, **options):
-        if isinstance(event, Drafted):
-            drafted[event.step] = event
-        elif isinstance(event, Finished):
-            made = event.generation
-    assert made.token_ids == plain.token_ids
-    written = [*target.tokenizer.encode(prompt), *made.token_ids]
-    rounds += [
-        (written[: step.position], step, drafted[step.index])
-        for step in made.steps
-        if step.index in drafted
-    ]
-before, step, shown = max(rounds, key=lambda each: each[1].verdict.num_accepted)
-print("behind", repr(decode(before)[-40:]))
-print("accepted", step.verdict.num_accepted, "then", show(step.verdict.next_token))
-tree_figure(
-    show(before[-1]),
-    [show(token) for token in shown.tokens],
-    shown.parents or range(-1, len(shown.tokens) - 1),
-    step.verdict.accepted,
-)
+    assert heard[-1].generation.token_ids == plain.token_ids
+    events += heard
+draw_tree(*find_longest(events), decode)
 
 # %% [markdown]
 # In the code base: `minispec/model/features.py` keeps the states, `minispec/drafters/heads/` has a file for each of medusa, eagle and
-# block with its formula, `minispec/drafters/trees/` the trees, and `minispec/training/heads.py` trains all three, with PyTorch.
+# block with its formula, `minispec/drafters/trees/` the trees, `minispec/viz/trees.py` draws them (also `minispec generate
+# --show-drafts`), and `minispec/training/heads.py` trains all three heads, with PyTorch.
 #
 # You have reached the end. Go on with the assignments, with the code (`docs/reading.md` is a path of thirteen stops), or with a
 # head that is trained for longer: `python -m minispec.training head` (`docs/training.md`).

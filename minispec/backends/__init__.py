@@ -3,6 +3,7 @@
 ``base.Backend`` is the interface with NumPy reference bodies; ``compiled.NumbaBackend`` overrides what must be fast.
 """
 
+import importlib.util
 import logging
 
 from minispec.backends.base import Backend, Linear, Norm, NumpyBackend
@@ -19,7 +20,7 @@ GPU_BACKENDS = ("cupy", "cupy-blas")
 
 
 def get_backend(name: str) -> Backend:
-    """Return the backend called ``name``.
+    """Return the backend called ``name``; NumPy's, and a warning, for the compiled ones where there is no Numba.
 
     Raises
     ------
@@ -28,6 +29,9 @@ def get_backend(name: str) -> Backend:
     MissingDependencyError
         If it needs CuPy, which is not installed.
     """
+    if name in ("panel", "numba") and importlib.util.find_spec("numba") is None:  # a browser's Python
+        _log.warning("backend %s needs Numba, which is not installed; numpy computes instead", name)
+        name = "numpy"
     if name == "numpy":
         return NumpyBackend()
     if name == "panel":

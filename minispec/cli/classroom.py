@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from minispec.cli.files import write_text
 from minispec.cli.grade import (
     assignment_option,
     assignments_option,
@@ -18,7 +19,6 @@ from minispec.cli.grade import (
     secret_option,
     times_option,
     without_option,
-    write_whole,
 )
 from minispec.errors import OptionError
 from minispec.grading.classroom import Job, read_reports, submissions_in
@@ -75,8 +75,8 @@ def classroom(
     the others are graded.
     """
     paths, found = submissions_in(folder), load_assignment(assignment, assignments)
-    if output.resolve() in [folder.resolve(), *(path.resolve() for path in paths)]:
-        raise OptionError(f"--output {output} is one of the submissions; name a folder outside {folder}")
+    if folder.resolve() in [output.resolve(), *output.resolve().parents]:
+        raise OptionError(f"--output {output} lies among the submissions; name a folder outside {folder}")
     when = choose_times(found, times)
     if found.due is not None and when is None:
         click.echo(f"{found.id} is {found.due.words}: nobody counts as late without --times", err=True)
@@ -95,7 +95,7 @@ def classroom(
         click.echo("\n".join([f"\nchanged since {against}: {len(changes)}", *(f"       {one}" for one in changes)]))
     click.echo()
     for name, text in _make_files(found, reports, similarity).items():
-        write_whole(output / name, text)
+        write_text(output / name, text)
         click.echo(str(output / name))
 
 

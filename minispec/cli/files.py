@@ -43,7 +43,7 @@ def write_text(path: Path, text: str) -> None:
 
 @contextlib.contextmanager
 def open_whole(path: Path) -> Iterator[TextIO]:
-    """Open a text file that appears under its name only when all of it is there.
+    """Open a text file that appears under its name only when all of it is there; it replaces a link, and follows none.
 
     Raises
     ------
@@ -53,7 +53,8 @@ def open_whole(path: Path) -> Iterator[TextIO]:
     check_writable(path)
     partial = path.with_name(f".{path.name}.partial")
     try:
-        with partial.open("w", encoding="utf-8") as file:
+        partial.unlink(missing_ok=True)
+        with partial.open("x", encoding="utf-8") as file:  # never through a link that somebody put there
             yield file
         os.replace(partial, path)
     except OSError as error:

@@ -27,6 +27,7 @@ from minispec.generation.events import Event
 from minispec.generation.trace import to_line
 from minispec.viz.film import READING_SPEED, Scene, at_once, race, reading, scenes
 from minispec.viz.terminal import RaceView, TextView, facts, ground, legend, summary
+from minispec.viz.trees import draw_tree, find_longest
 
 
 @click.command()
@@ -38,7 +39,7 @@ from minispec.viz.terminal import RaceView, TextView, facts, ground, legend, sum
     is_flag=True,
     help="Run plain decoding too, alternating with speculation, and print the speedup.",
 )
-@click.option("--show-drafts", is_flag=True, help="Show rejected drafts, struck through.")
+@click.option("--show-drafts", is_flag=True, help="Show rejected drafts, struck through; of trees, a picture too.")
 @click.option("--slow", is_flag=True, help="Show each step at reading speed: the drafts, the verdict, the correction.")
 @click.option("--race", "racing", is_flag=True, help="Decode plainly too, and show both side by side in slow motion.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout.")
@@ -70,7 +71,8 @@ def generate(
     with _trace_writer(trace) as write:
         pair = Pair.load(options, notes, logprobs=as_json or trace is not None)
         events = pair.start(text)
-        recorded = _record(events, write)
+        seen: list[Event] = []
+        recorded = _record(events, write, seen)
         if not as_json and out.is_terminal and pair.speculates:
             notes.print(legend(ground(), show_drafts=show_drafts or slow or racing))
         try:
@@ -99,6 +101,9 @@ def generate(
     if as_json:
         click.echo(json.dumps(_report(generation, run_costs, comparison, doubts), ensure_ascii=False))
     elif not quiet:
+        if (show_drafts or slow) and (longest := find_longest(seen)) is not None:
+            notes.print(f"The tree of step {longest[0].step + 1}, of which the target kept the longest path:")
+            notes.print(draw_tree(*longest, events.decode, ground()))
         notes.print(summary(facts(generation, run_costs, comparison), notes.width))
         if doubts:
             notes.print(sentence(doubts), markup=False)
@@ -121,9 +126,10 @@ def _costs(events: Stream, simulated: float | None) -> StepCosts | None:
     return costs_of_run(metrics, target_row_seconds(events.target, events.tokens[-1]), simulated)
 
 
-def _record(events: Stream, write: Callable[[str], None] | None) -> Iterator[Event]:
-    """Yield the events and write them down."""
+def _record(events: Stream, write: Callable[[str], None] | None, seen: list[Event]) -> Iterator[Event]:
+    """Yield the events, remember them, and write them down."""
     for event in events:
+        seen.append(event)
         if write is not None:
             write(to_line(event, events.decode))
         yield event

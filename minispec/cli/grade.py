@@ -10,7 +10,8 @@ import click
 from rich.console import Console
 from rich.progress import Progress
 
-from minispec.errors import InputError, OutputError
+from minispec.cli.files import check_writable, write_text
+from minispec.errors import InputError
 from minispec.grading import jail
 from minispec.grading.classroom import Job, grade_all
 from minispec.grading.formats import FORMATS, points, render
@@ -75,6 +76,7 @@ def grade(
     for path in submissions:
         if not os.path.lexists(path):
             raise InputError(f"there is no {path}; name files, folders or zips")
+    check_writable(output)
     found = load_assignment(assignment, assignments)
     when = choose_times(found, times)
     job = Job(assignment, assignments, choose_secret(secret_file, found) or DEFAULT_SECRET, choose_layers(without))
@@ -84,7 +86,7 @@ def grade(
     if output is None:
         click.echo(text, nl=False)
     else:
-        write_whole(output, text)
+        write_text(output, text)
 
 
 def choose_layers(without: Sequence[str]) -> tuple[str, ...]:
@@ -126,13 +128,3 @@ def grade_watched(job: Job, paths: Sequence[Path], jobs: int | None, results: Pa
             bar.update(task, completed=count, description=told)
 
         return grade_all(job, paths, jobs=jobs or os.cpu_count() or 1, results=results, progress=progress)
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file whole or not at all, and never through a link that was put there."""
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        unfinished.write_text(text, encoding="utf-8")
-        os.replace(unfinished, path)
-    except OSError as error:
-        raise OutputError(f"{path} cannot be written: {error.strerror}. Name another file") from None

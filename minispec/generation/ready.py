@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from minispec.backends.base import Backend
+from minispec.drafters.heads import Head
 from minispec.model import GPT2
 from minispec.noise import Address
 from minispec.philox import PhiloxNoise
@@ -33,12 +34,14 @@ def make_ready(models: Iterable[object], notes: Console | None = None) -> None:
     Parameters
     ----------
     models : iterable of object
-        What is no :class:`GPT2` (a table, a kind of draft, or none) has no kernels of its own.
+        What is neither a :class:`GPT2` nor a :class:`Head` (a table, a kind of draft) has no kernels of its own.
     notes : Console, optional
         Shows that this goes on. Without one, a line on stderr says so when it takes longer than a second.
     """
-    lacking = {(model.backend, model.dtype) for model in models if isinstance(model, GPT2)} - _ready
-    if not lacking:
+    from minispec.jit import can_compile  # imports Numba
+
+    lacking = {(model.backend, model.dtype) for model in models if isinstance(model, GPT2 | Head)} - _ready
+    if not lacking or not can_compile():
         return
     with _a_line_if_it_takes_long() if notes is None else notes.status(_COMPILING + " …"), compile_sampling_beside():
         for backend, dtype in lacking:

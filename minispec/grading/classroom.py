@@ -24,7 +24,7 @@ from pathlib import Path
 
 from minispec.errors import InputError, InvariantError, OutputError
 from minispec.grading.intake import name_of
-from minispec.grading.manifest import Assignment, Question, load_assignment
+from minispec.grading.manifest import Assignment, Question, is_there, load_assignment
 from minispec.grading.report import UNGRADED, CheckResult, QuestionResult, Report
 
 MAX_SECONDS = 60.0
@@ -226,9 +226,12 @@ def submissions_in(folder: Path) -> list[Path]:
     InputError
         If there is no folder, or nothing in it.
     """
-    if not folder.is_dir():
+    if not is_there(folder, Path.is_dir):
         raise InputError(f"{folder} is no folder; name the folder that holds one submission per entry")
-    found = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+    try:
+        found = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+    except OSError as error:
+        raise InputError(f"{folder} cannot be read: {error.strerror}. Name another") from None
     if not found:
         raise InputError(f"{folder} is empty; put one file, folder or zip per submission in it")
     return found
@@ -343,7 +346,7 @@ def read_reports(folder: Path) -> list[Report]:
 def _read_report(path: Path) -> Report:
     try:
         return Report.from_dict(json.loads(path.read_text(encoding="utf-8"))["report"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{path} is no report of minispec class: {type(error).__name__}. Move it away") from None
 
 
@@ -353,7 +356,7 @@ def _earlier(results: Path, path: Path, edition: str) -> Report | None:
         if told["edition"] != edition or told["stamp"] != _stamp(path):
             return None
         return Report.from_dict(told["report"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
 

@@ -171,8 +171,10 @@ def _text(path: PurePosixPath, data: bytes, name: str, submission: Submission) -
     try:
         if path.suffix == ".ipynb":
             text, submission.cells[name] = code_of(data.decode("utf-8-sig"))
-            return text
-        text = data.decode("utf-16") if data[:2] in (b"\xff\xfe", b"\xfe\xff") else importlib.util.decode_source(data)
+        elif data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            text = data.decode("utf-16")
+        else:
+            text = importlib.util.decode_source(data)
     except (UnicodeDecodeError, SyntaxError):
         odd = data[: _first_odd(data)].count(b"\n") + 1
         raise SubmissionError(
@@ -180,6 +182,10 @@ def _text(path: PurePosixPath, data: bytes, name: str, submission: Submission) -
         ) from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise SubmissionError(f"the notebook cannot be read: {type(error).__name__} {explain(error)}") from None
+    if half := re.search("[\ud800-\udfff]", text):  # JSON and some encodings can write it; no file could hold it
+        raise SubmissionError(f"{quote(path.name)} holds half a character, {quote(half[0])}; write it anew")
+    if path.suffix == ".ipynb":
+        return text
     lines = text.split("\n")
     for i, line in enumerate(lines[:2]):  # it is UTF-8 from here on, whatever it declares
         lines[i] = re.sub(r"^([ \t\f]*#.*?coding[:=][ \t]*)[-\w.]+", r"\1utf-8", line)

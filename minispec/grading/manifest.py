@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -145,8 +145,14 @@ class Assignment:
 
     @cached_property
     def solution(self) -> str:
-        """Text of the reference solution."""
-        return (self.folder / "solution.py").read_text(encoding="utf-8")
+        """Text of the reference solution.
+
+        Raises
+        ------
+        InputError
+            See :func:`read_code`.
+        """
+        return read_code(self.folder / "solution.py")
 
     @cached_property
     def checks(self) -> dict[str, Check]:
@@ -176,7 +182,7 @@ class Assignment:
         return [self._overlay(path) for path in sorted(folder.glob("*.py"))]
 
     def _overlay(self, path: Path) -> Overlay:
-        text = _read(path)
+        text = read_code(path)
         tree = ast.parse(text)
         told = {
             node.targets[0].id: ast.literal_eval(node.value)
@@ -214,6 +220,22 @@ def read_secret(path: Path) -> bytes:
     if not secret:
         raise InputError(f"the secret {path} is empty; put some random bytes in it")
     return secret
+
+
+def read_code(path: Path) -> str:
+    """Read Python source.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, or is no Python.
+    """
+    text = _read(path)
+    try:
+        ast.parse(text)
+    except (SyntaxError, ValueError) as error:  # a null byte is the latter
+        raise InputError(f"{path} cannot be used: {type(error).__name__}: {explain(error)}. Mend it") from None
+    return text
 
 
 def load_checks(source: str, path: str) -> list[Check]:
@@ -263,12 +285,26 @@ def assignments_folder(given: Path | None) -> Path:
         If there is none.
     """
     folder = given or Path(__file__).resolve().parents[2] / "lessons" / "assignments"
-    if not folder.is_dir():
+    if not is_there(folder, Path.is_dir):
         raise InputError(
             f"there is no folder {folder}; assignments come with the repository, not with the package. "
             "Say where they are with --assignments DIR"
         )
     return folder
+
+
+def is_there(path: Path, is_kind: Callable[[Path], bool]) -> bool:
+    """Return whether something is there and a file, or a folder.
+
+    Raises
+    ------
+    InputError
+        If it is not ours to know, or no file system knows such names.
+    """
+    try:
+        return is_kind(path)
+    except OSError as error:
+        raise InputError(f"{quote(str(path))} cannot be read: {error.strerror}. Name another") from None
 
 
 def load_assignment(name: str, folder: Path | None = None) -> Assignment:
@@ -281,7 +317,7 @@ def load_assignment(name: str, folder: Path | None = None) -> Assignment:
     """
     root = assignments_folder(folder)
     path = root / name / "assignment.toml"
-    if not re.fullmatch(r"\w+", name) or not path.is_file():
+    if not re.fullmatch(r"\w+", name) or not is_there(path, Path.is_file):
         known = ", ".join(sorted(found.parent.name for found in root.glob("*/assignment.toml"))) or "none"
         raise InputError(f"there is no assignment {quote(name)} in {root}; there is: {known}")
     try:
@@ -301,11 +337,11 @@ def load_assignment(name: str, folder: Path | None = None) -> Assignment:
             hidden_checks=told.get("hidden_checks", SHOWN[0]),
             choices=read_choices(told["variants"]) if "variants" in told else None,
         )
+        _check_manifest(assignment)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
-    except (KeyError, TypeError, AttributeError, tomllib.TOMLDecodeError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError) as error:  # no TOML, or an entry of another type
         raise InputError(f"{path} cannot be used: {type(error).__name__} {explain(error)}") from None
-    _check_manifest(assignment, path)
     return assignment
 
 
@@ -324,7 +360,7 @@ def _question(entry: dict[str, Any]) -> Question:
     )
 
 
-def _check_manifest(assignment: Assignment, path: Path) -> None:
+def _check_manifest(assignment: Assignment) -> None:
     """Hold the manifest to its rules."""
     checks = [info for question in assignment.questions for info in question.checks]
     ids, seen = [info.id for info in checks], set[str]()
@@ -350,7 +386,7 @@ def _check_manifest(assignment: Assignment, path: Path) -> None:
         seen.add(question.id)
     for rule, holds in rules.items():
         if not holds:
-            raise InputError(f"{path}: rule broken: {rule}")
+            raise InputError(f"rule broken: {rule}")
 
 
 def _read(path: Path) -> str:

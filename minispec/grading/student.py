@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 MOODLE, CANVAS = "Moodle", "Canvas"
 _NAMES = {
-    MOODLE: re.compile(r"(?P<name>.+)_(?P<number>\d+)_assignsubmission_\w+"),
+    MOODLE: re.compile(r"(?P<name>.+)_(?P<number>\d+)_assignsubmission_.+"),
     CANVAS: re.compile(r"(?P<name>[^_]+)(?:_LATE)?_(?P<number>\d+)_\d+_.+"),
 }
 
@@ -37,6 +37,8 @@ def identify(submission: str) -> Student:
     --------
     >>> identify("Ada Lovelace_1234_assignsubmission_file_")
     Student(platform='Moodle', number='1234', name='Ada Lovelace')
+    >>> identify("Ada Lovelace_1234_assignsubmission_file_a2.py").number
+    '1234'
     >>> identify("lovelaceada_LATE_77_9001_a2.py")
     Student(platform='Canvas', number='77', name='lovelaceada')
     >>> identify("a2.py")

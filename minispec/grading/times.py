@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from minispec.errors import InputError, explain
+from minispec.errors import InputError, explain, quote
 from minispec.grading.student import identify
 
 MTIME = "mtime"
@@ -61,9 +61,12 @@ def _look_up(times: dict[str, datetime]) -> Times:
 
 def _read_csv(text: str, path: Path) -> dict[str, datetime]:
     rows = csv.DictReader(io.StringIO(text))
-    if not {"submission", "handed_in"} <= set(rows.fieldnames or ()):
-        raise InputError(f"--times {path} has no columns submission and handed_in; give {_FORMS}")
-    return {row["submission"]: _read_time(row["handed_in"], path) for row in rows if row["handed_in"]}
+    try:
+        if not {"submission", "handed_in"} <= set(rows.fieldnames or ()):
+            raise InputError(f"--times {path} has no columns submission and handed_in; give {_FORMS}")
+        return {row["submission"]: _read_time(row["handed_in"], path) for row in rows if row["handed_in"]}
+    except csv.Error as error:
+        raise InputError(f"--times {path} is no CSV: {explain(error)}. Give {_FORMS}") from None
 
 
 def _read_json(text: str, path: Path) -> Times:
@@ -90,5 +93,5 @@ def _read_time(told: Any, path: Path) -> datetime:
     except (ValueError, AttributeError):
         time = None
     if time is None or time.tzinfo is None:
-        raise InputError(f"--times {path} has {told!r}, no time with an offset; write 2027-03-05T23:59:00+01:00")
+        raise InputError(f"--times {path} has {quote(told)}, no time with an offset; write 2027-03-05T23:59:00+01:00")
     return time

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from minispec.errors import InputError, quote
-from minispec.grading.manifest import Assignment, load_assignment
+from minispec.grading.manifest import Assignment, load_assignment, read_code
 from minispec.grading.rename import find_identifiers, rename_in_code, rename_in_prose
 
 _CATALOGUES = ("mutants", "correct", "held_out")
@@ -61,8 +61,8 @@ def draw_variant(assignment: Assignment, name: str) -> Variant:
     InputError
         If the name is none, or the assignment's author lets nothing vary.
     """
-    if not re.fullmatch(r"\w{1,40}", name):
-        raise InputError(f"variant {quote(name)} is no name; give letters and digits, such as 2027s")
+    if not re.fullmatch(r"\w{1,40}", name, re.ASCII):
+        raise InputError(f"variant {quote(name)} is no name; give up to 40 letters and digits, such as 2027s")
     if assignment.choices is None:
         raise InputError(f"{assignment.id} has no variants: its assignment.toml has no table [variants]; write one")
     rng = random.Random(sha256(f"{assignment.id} {name}".encode()).digest())
@@ -117,7 +117,7 @@ def _check_names(assignment: Assignment) -> None:
         if name not in written:
             raise InputError(f"[variants.names] {name} is no function of {assignment.id}'s solution.py; name one")
         for path in sorted(assignment.folder.rglob("*.py")):
-            taken = set(choices) & find_identifiers(path.read_text(encoding="utf-8"))
+            taken = set(choices) & find_identifiers(read_code(path))
             if taken:
                 raise InputError(
                     f"[variants.names] {name} = {min(taken)!r} is in use in {path.name}; give another name"
@@ -129,7 +129,7 @@ def _find_functions(source: str) -> list[str]:
 
 
 def _rewrite(path: Path, assignment: Assignment, variant: Variant) -> str:
-    text = path.read_text(encoding="utf-8")
+    text = read_code(path) if path.suffix == ".py" else path.read_text(encoding="utf-8")
     if path.suffix == ".py":
         try:
             text = rename_in_code(text, variant.names, holders=(_HOLDER, assignment.module), told_to=_TOLD)
@@ -162,13 +162,16 @@ def _set_constants(folder: Path, variant: Variant) -> None:
     files = [path for name in ("solution.py", "checks.py", "HANDOUT.md") if (path := folder / name).is_file()]
     texts = {path: path.read_text(encoding="utf-8") for path in files}
     for name, value in variant.constants.items():
-        code = [text for path, text in texts.items() if path.suffix == ".py"]
-        set_to = [found for text in code for found in re.findall(rf"^{re.escape(name)} = (.+)$", text, re.MULTILINE)]
+        setting = re.compile(rf"^{re.escape(name)} = (.+?)(?: +#.*)?$", re.MULTILINE)
+        set_to = [found for path, text in texts.items() if path.suffix == ".py" for found in setting.findall(text)]
         if len(set_to) != 1:
             raise InputError(
                 f"[variants.constants] {name} is set {len(set_to)} times in solution.py and checks.py; set it once"
             )
-        texts = {path: text.replace(f"{name} = {set_to[0]}", f"{name} = {value!r}") for path, text in texts.items()}
+        told = re.escape(f"{name} = {set_to[0]}")
+        said = re.compile(rf"(?<!\w){told}(?!\w|\.\d)")  # not where it is the end of a longer name, nor 50 for 5
+        new = f"{name} = {value!r}".replace("\\", r"\\")
+        texts = {path: said.sub(new, text) for path, text in texts.items()}
     for path, text in texts.items():
         path.write_text(text, encoding="utf-8")
 
@@ -179,7 +182,7 @@ def _order_manifest(text: str, assignment: Assignment, variant: Variant, name: s
     head, *blocks = re.split(r"(?=^\[\[questions\]\]$)", text, flags=re.MULTILINE)
     blocks.sort(key=lambda block: _find_number(r'^id = "\w+\.q(\d+)"', block))
     version = json.dumps(f"{assignment.version}+{name}")
-    head = re.sub(r"^version = .*$", f"version = {version}", head, count=1, flags=re.MULTILINE)
+    head = re.sub(r"^version = .*$", lambda _: f"version = {version}", head, count=1, flags=re.MULTILINE)
     lend = re.compile(r"^given = .*$", re.MULTILINE)
     return lend.sub(lambda found: _rename_texts(found[0], variant.names), head + "".join(blocks))
 

@@ -13,8 +13,9 @@ from minispec.teaching.clock import Times, time_all
 from minispec.teaching.compare import difference
 from minispec.teaching.explore import explore
 from minispec.teaching.lesson import Lesson, begin
+from minispec.teaching.recorder import record
 from minispec.teaching.steps import Mistake, Prediction, Reply, Step
-from minispec.viz.stepper import Stepper, record, record_greedy
+from minispec.viz.stepper import Stepper
 
 __all__ = [
     "Lesson",
@@ -28,6 +29,5 @@ __all__ = [
     "difference",
     "explore",
     "record",
-    "record_greedy",
     "time_all",
 ]

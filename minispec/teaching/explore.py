@@ -1,4 +1,4 @@
-"""A picture one can play with: sliders where a kernel is live, a row of small pictures where not."""
+"""A picture one can play with: sliders and text fields where a kernel is live, small pictures or a record where not."""
 
 from __future__ import annotations
 
@@ -10,39 +10,59 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from minispec.errors import InputError
+from minispec.teaching.lesson import Outcome
+from minispec.teaching.steps import WRONG
 from minispec.viz.html import pictures
 
 STATIC = "MINISPEC_STATIC"
 """Set (to anything) where nobody can move a slider: in tests, and when the site is made."""
 
 
-def explore(plot: Callable[..., Any], /, **choices: Sequence[Any]) -> Any:
+def explore(plot: Callable[..., Any], /, **choices: str | Sequence[Any]) -> Any:
     """Show ``plot`` over the values of its arguments.
 
     Parameters
     ----------
     plot : callable
-        Returns a matplotlib ``Figure``.
-    **choices : sequence
-        The values of each argument of ``plot``; the slider begins in the middle.
+        Returns a matplotlib ``Figure``, or a ``Stepper``. What it refuses as bad input is shown as one line.
+    **choices : str or sequence
+        For each argument of ``plot`` its values, on a slider that begins in the middle; or a text, in a field where
+        one can write another.
 
     Returns
     -------
     object
-        A widget; or something that shows itself as small multiples: the first argument varies, the others keep their
-        middle values.
+        A widget. Where no kernel is live, something that shows itself: small multiples, whose first argument varies
+        while the others keep their text or middle value; where the first is a text, what ``plot`` returns for these.
     """
     if STATIC not in os.environ and importlib.util.find_spec("ipywidgets") is not None:
         widgets: Any = importlib.import_module("ipywidgets")
-        sliders = {
-            name: widgets.SelectionSlider(options=list(values), value=_middle(values), continuous_update=False)
+        controls = {
+            name: widgets.Text(value=values, continuous_update=False, layout={"width": "95%"})
+            if isinstance(values, str)
+            else widgets.SelectionSlider(options=list(values), value=_middle(values), continuous_update=False)
             for name, values in choices.items()
         }
         # Without auto_display a figure that is returned, not drawn by pyplot, is never shown.
-        return widgets.interactive(plot, {"auto_display": True}, **sliders)
+        return widgets.interactive(_say_what_is_wrong(plot), {"auto_display": True}, **controls)
+    middles = {name: _middle(values) for name, values in choices.items()}
     name, values = next(iter(choices.items()))
-    fixed = {other: _middle(each) for other, each in choices.items() if other != name}
-    return SmallMultiples([(f"{name} = {value}", plot(**{name: value}, **fixed)) for value in _few(values)])
+    if isinstance(values, str):
+        return plot(**middles)
+    return SmallMultiples([(f"{name} = {value}", plot(**{**middles, name: value})) for value in _few(values)])
+
+
+def _say_what_is_wrong(plot: Callable[..., Any]) -> Callable[..., Any]:
+    """Return ``plot``, but with a line in place of the picture where a reader has written what it cannot use."""
+
+    def show(**values: Any) -> Any:
+        try:
+            return plot(**values)
+        except InputError as error:
+            return Outcome(WRONG, str(error))
+
+    return show
 
 
 _WIDTH = 4.8
@@ -69,8 +89,8 @@ class SmallMultiples:
         return pictures(cells)
 
 
-def _middle(values: Sequence[Any]) -> Any:
-    return values[len(values) // 2]
+def _middle(values: str | Sequence[Any]) -> Any:
+    return values if isinstance(values, str) else values[len(values) // 2]
 
 
 def _few(values: Sequence[Any], count: int = 4) -> list[Any]:

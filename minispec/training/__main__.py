@@ -10,6 +10,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,8 @@ from minispec.training.checkpoint import require_room
 from minispec.training.checks import check
 from minispec.training.data import pack
 from minispec.training.export import export_model, load_exported
-from minispec.training.head_stage import HeadPlan, HeadStage
+from minispec.training.head_card import HeadPlan, acceptance_table
+from minispec.training.head_stage import HeadStage, make_head_folder
 from minispec.training.mixture import read_corpus, word_list
 from minispec.training.recipe import PRESETS, TARGET
 from minispec.training.report import make_report
@@ -371,6 +373,14 @@ def report_command(preset: str, work: Path, weights: Path, threads: int | None, 
     show_default=True,
     help="Likeliest tokens of the text, which it can draft; 0 for all. A medusa drafts all.",
 )
+@click.option(
+    "--write",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Tokens that the target writes itself, behind beginnings of the texts, to train along; 0: the texts as given.",
+)
+@click.option("--ablate", is_flag=True, help="Train it again without what sets it apart, and put that on its card.")
 @click.option("--steps", type=click.IntRange(1), default=HeadPlan.steps, show_default=True)
 @click.option("--seed", type=click.IntRange(0), default=HeadPlan.seed, show_default=True)
 @options("threads")
@@ -383,20 +393,30 @@ def head_command(
     length: int,
     width: int,
     words: int,
+    write: int,
+    ablate: bool,
     steps: int,
     seed: int,
     threads: int | None,
 ) -> None:
     """Train a head that drafts from the target's hidden states."""
     use_threads(threads)
-    chosen = parse_layers(layers)
-    plan = HeadPlan(kind, chosen, length, width, inner=4 * width, num_words=words, steps=steps, seed=seed)
-    stage = HeadStage(plan, target, texts)
-    for tick in stage.run():
-        click.echo(f"step {tick.step}/{steps} | loss {tick.loss:.3f} | {tick.seconds:.0f} s", err=True)
-    acceptance = stage.measure()
+    plan = HeadPlan(kind, parse_layers(layers), length, width, inner=4 * width, num_words=words, written=write)
+    stage = HeadStage(replace(plan, steps=steps, seed=seed), target, texts)
+    ablations = stage.make_ablations() if ablate else []
+    make_head_folder(output)
+    if write:
+        stage.write()
+        click.echo(f"the target wrote {sum(map(len, stage.text.train.values())):,} tokens", err=True)
+    acceptance = []
+    for variant in [stage, *ablations]:
+        variant.text = stage.text
+        for tick in variant.run():
+            click.echo(f"step {tick.step}/{steps} | loss {tick.loss:.3f} | {tick.seconds:.0f} s", err=True)
+        acceptance += variant.measure()
     stage.export(output, acceptance)
-    click.echo(f"acceptance by place, temperature 1: {' '.join(f'{share:.3f}' for share in acceptance)}")
+    click.echo("acceptance by place, along held-out text:")
+    click.echo(acceptance_table(acceptance))
     click.echo(f"wrote {output}; try --target {target} --draft {kind}:head={output}")
 
 

@@ -54,6 +54,9 @@ class Seen:
 class Head(nn.Module):
     """What the three have in common."""
 
+    sees_states = True
+    """Whether it reads what the target's layers say; zeros otherwise, to tell what they add."""
+
     def __init__(self, config: HeadConfig) -> None:
         super().__init__()
         self.config = config
@@ -79,7 +82,7 @@ class Head(nn.Module):
     def fuse_states(self, seen: Seen) -> Tensor:
         """Return ``fuse(norm(features))`` of every token, (B, T, d)."""
         chosen = torch.cat([seen.states[layer - 1] for layer in self.config.layers], dim=-1)
-        fused: Tensor = self.fuse(self.norm(chosen))
+        fused: Tensor = self.fuse(self.norm(chosen if self.sees_states else torch.zeros_like(chosen)))
         return fused
 
     def score(self, output: Tensor) -> Tensor:
@@ -241,11 +244,15 @@ def loss_of(places: list[tuple[Tensor, Tensor]], words: Tensor, fade: float) -> 
     return total / weight
 
 
-def acceptance_of(places: list[tuple[Tensor, Tensor]], words: Tensor) -> list[float]:
-    """Return ``sum(min(p, q))`` at each place, the mean over its rows: given that all before it are the text's."""
-    found = []
+def acceptance_of(places: list[tuple[Tensor, Tensor]], words: Tensor) -> tuple[list[float], list[float]]:
+    """Return the acceptance at each place, the mean over its rows, given that all before it are the text's.
+
+    At temperature 0, whether both find the same token likeliest; at temperature 1, ``sum(min(p, q))``.
+    """
+    agreed, shared = [], []
     for logits, probs in places:
-        drafted = functional.softmax(logits.float(), dim=-1)
+        drafted, best = functional.softmax(logits.float(), dim=-1), logits.argmax(-1)
         wanted = probs[:, words] if len(words) else probs
-        found.append(float(torch.minimum(wanted, drafted).sum(-1).mean()))
-    return found
+        agreed.append(float(((words[best] if len(words) else best) == probs.argmax(-1)).float().mean()))
+        shared.append(float(torch.minimum(wanted, drafted).sum(-1).mean()))
+    return agreed, shared

@@ -7,7 +7,6 @@ appears. A film is made from events, live or recorded, and shown on a terminal o
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -146,7 +145,7 @@ def _shots(
     own = emitted.pieces[-1:] if emitted.pieces and emitted.pieces[-1].source != "accepted" else ()
     kept = emitted.pieces[: len(emitted.pieces) - len(own)]
     texts = [] if drafted is None else [decode((token,)) for token in drafted.tokens]
-    places = _accepted_places(drafted, verified)
+    places = [] if drafted is None or verified is None else find_path(drafted, verified)
     if [Piece(texts[i], "accepted") for i in places[: len(kept)]] == list(kept):
         kept_shots = [Shot(texts[i], "accepted", beat.drafts_s[i], beat.verdict_s) for i in places[: len(kept)]]
     else:  # characters across tokens, text held back for a stop string: it appears when it is sure
@@ -159,19 +158,21 @@ def _shots(
         yield Shot(piece.text, piece.source, beat.own_s, beat.own_s)
 
 
-def _accepted_places(drafted: Drafted | None, verified: Verified | None) -> list[int]:
-    """Return which drafts were accepted: the first ones of a chain, those of a tree that nobody rejected."""
-    if drafted is None or verified is None:
-        return []
+def find_path(drafted: Drafted, verified: Verified) -> list[int]:
+    """Return which drafted tokens were accepted, in the order of the text: the first ones of a chain, a tree's path.
+
+    Of two paths that read the same, the one that was tried first.
+    """
     if drafted.parents is None:
         return list(range(verified.num_accepted))
-    rejected, places = Counter(verified.rejected), []
-    for i, token in enumerate(drafted.tokens):
-        if rejected[token]:
-            rejected[token] -= 1
-        else:
-            places.append(i)
-    return places
+    paths: list[list[int]] = [[]]
+    for node, parent in enumerate(drafted.parents):
+        paths.append([*paths[parent + 1], node])
+    for path in paths:
+        rest = tuple(token for node, token in enumerate(drafted.tokens) if node not in path)
+        if len(path) == verified.num_accepted and rest == verified.rejected:
+            return path
+    return []
 
 
 @dataclass(frozen=True, slots=True)

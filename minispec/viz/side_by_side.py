@@ -130,12 +130,13 @@ def _listing(text: str, ranges: Sequence[tuple[int, int]], sides: tuple[str, str
     begins = {passage: line for line, passage in sorted(passages.items(), reverse=True)}
     here, there = sides
     lines = []
-    for i, code in enumerate(text.splitlines(), 1):
+    # Lines as Python counts them: a form feed or a separator of Unicode ends none.
+    for i, code in enumerate(text.removesuffix("\n").split("\n"), 1):
         passage = passages.get(i)
         mark, colour = " " * 3, ""
         if passage is not None:
             colour = f' class="b{passage % 3}"'
             if begins[passage] == i:
                 mark = f'<a id="{here}{passage}" href="#{there}{passage}">{passage + 1:>3}</a>'
-        lines.append(f'{mark}<span class="n"> {i:>4}  </span><span{colour}>{html.escape(code) or " "}</span>')
+        lines.append(f'{mark}<span class="n"> {i:>4}  </span><span{colour}>{html.escape(code.rstrip()) or " "}</span>')
     return "\n".join(lines)

@@ -1,28 +1,62 @@
 """Speculative decoding as a picture to step through: draft, verify, accept or replace, commit.
 
 A run is recorded once, as frames; the picture shows one at a time, forwards and backwards, with two buttons or the
-arrow keys. It is one piece of HTML, so that it works in JupyterLab, and in a page without a kernel.
+arrow keys. It is one piece of HTML, so that it works in JupyterLab, and in a page without a kernel. Nothing moves that
+has not changed: the bars' scale is the same in all frames and their tokens in all frames about one place, and a cache
+has as many slots in the first frame as in the last.
 """
 
 from __future__ import annotations
 
 import html
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.viz.colours import FILLS, GRID, INK, PLOT, SHADES
+from minispec.viz.colours import FILLS, GRID, INK, PAPER, PLOT, SHADES, Fate
+from minispec.viz.html import MEANINGS, span, visible
 
 Law = NDArray[np.float64]
 
-COMMITTED, DRAFTED, ACCEPTED, REJECTED = "committed", "drafted", "accepted", "rejected"
 NUM_BARS = 8
-_QUIET = SHADES["grey"].light
+"""Tokens that have bars."""
+
+SHOWN = 8
+"""Tokens of the prompt that are shown; a longer one begins with an ellipsis."""
+
 _COLOURS = {"p": PLOT["blue"], "q": PLOT["purple"], "min(p, q)": PLOT["sky"], "residual": PLOT["orange"]}
-_FILLS = {COMMITTED: FILLS["blue"], DRAFTED: FILLS["purple"], ACCEPTED: FILLS["green"], REJECTED: GRID}
+_QUIET = SHADES["grey"].light
+
+
+@dataclass(frozen=True)
+class Slots:
+    """What the slots of a cache hold at one moment.
+
+    Parameters
+    ----------
+    owner : str
+        The model whose cache it is.
+    tokens : tuple of int
+        What was last written to each slot; those from ``length`` on were rolled back, and are never read.
+    committed : int
+        Slots that hold tokens of the text.
+    length : int
+        Slots that count.
+    """
+
+    owner: str
+    tokens: tuple[int, ...]
+    committed: int
+    length: int
+
+    def find_state(self, slot: int) -> str:
+        """Return ``committed``, ``drafted``, ``stale`` (rolled back) or ``empty``."""
+        if slot < self.length:
+            return "committed" if slot < self.committed else "drafted"
+        return "stale" if slot < len(self.tokens) else "empty"
 
 
 @dataclass(frozen=True)
@@ -32,156 +66,28 @@ class Frame:
     Parameters
     ----------
     stage : str
-        ``draft``, ``verify``, ``accept``, ``residual`` (at temperature 0 ``replace``), ``bonus`` or ``commit``.
+        ``prefill``, ``draft``, ``verify``, ``accept``, ``residual`` (at temperature 0 ``replace``), ``bonus``,
+        ``plain`` or ``commit``.
     says : str
         What happens, in a sentence.
-    slots : sequence of (token, state)
-        The text and the drafts behind it, as they stand in the cache.
+    text : tuple of (token, fate)
+        The text, and behind it what the round has drafted and drawn so far.
+    caches : tuple of Slots
     laws : mapping of a name to a law
-        What is drawn: some of p, q, min(p, q), residual.
+        What is drawn: some of p, q, min(p, q), residual; each of shape (V,).
+    axis : tuple of int
+        The tokens that have bars, from left to right.
+    token : int or None
+        The one that this is about; it is among ``axis``.
     """
 
     stage: str
     says: str
-    slots: tuple[tuple[int, str], ...]
-    laws: dict[str, Law]
-
-
-def record(
-    target: Callable[[list[int]], Law],
-    draft: Callable[[list[int]], Law],
-    prompt: Sequence[int],
-    *,
-    gamma: int,
-    num_tokens: int,
-    seed: int = 0,
-) -> list[Frame]:
-    """Run speculative decoding by rejection sampling, without caches, and keep every moment.
-
-    Parameters
-    ----------
-    target, draft : callable
-        The law of the next token after a text, shape [V].
-    prompt : sequence of int
-    gamma, num_tokens : int
-    seed : int
-    """
-    rng = np.random.default_rng(seed)
-    frames: list[Frame] = []
-    text = list(prompt)
-
-    def draw(law: Law) -> int:
-        return int(rng.choice(len(law), p=law))
-
-    def add(stage: str, says: str, states: Sequence[str], laws: dict[str, Law]) -> None:
-        behind = zip(drafts, states, strict=True)
-        slots = (*((token, COMMITTED) for token in text), *behind)
-        frames.append(Frame(stage, says, slots, laws))
-
-    while len(text) < len(prompt) + num_tokens:
-        drafts: list[int] = []
-        rows: list[Law] = []
-        for i in range(min(gamma, len(prompt) + num_tokens - len(text) - 1)):
-            rows.append(draft([*text, *drafts]))
-            drafts.append(draw(rows[-1]))
-            add("draft", f"The draft draws token {i + 1} from q.", [DRAFTED] * len(drafts), {"q": rows[-1]})
-        accepted = 0
-        law, stage = target([*text, *drafts]), "bonus"
-        for i, (token, q) in enumerate(zip(drafts, rows, strict=True)):
-            p = target([*text, *drafts[:i]])
-            ratio = min(1.0, float(p[token] / q[token]))
-            add(
-                "verify",
-                f"Draft {i + 1}: p/q allows it with probability {ratio:.2f}.",
-                _mark(i, len(drafts)),
-                {"p": p, "q": q},
-            )
-            u = float(rng.random())
-            if u >= ratio:
-                law = np.maximum(p - q, 0.0)
-                law, stage = law / law.sum(), "residual"
-                states = [*[ACCEPTED] * i, *[REJECTED] * (len(drafts) - i)]
-                add(
-                    "accept",
-                    f"u = {u:.2f} is not below {ratio:.2f}: rejected, and all behind it.",
-                    states,
-                    {"p": p, "q": q, "min(p, q)": np.minimum(p, q)},
-                )
-                break
-            accepted += 1
-            add(
-                "accept",
-                f"u = {u:.2f} is below {ratio:.2f}: accepted.",
-                _mark(i + 1, len(drafts)),
-                {"p": p, "q": q, "min(p, q)": np.minimum(p, q)},
-            )
-        says = (
-            "The residual replaces it." if stage == "residual" else "All accepted: the last row gives one more token."
-        )
-        states = [ACCEPTED] * accepted + [REJECTED] * (len(drafts) - accepted)
-        add(stage, says, states, {"residual" if stage == "residual" else "p": law})
-        text += [*drafts[:accepted], draw(law)]
-        drafts = []
-        add("commit", f"The round adds {accepted + 1} tokens; the caches go back to the text.", [], {})
-    return frames
-
-
-def record_greedy(
-    target: Callable[[list[int]], Law],
-    draft: Callable[[list[int]], Law],
-    prompt: Sequence[int],
-    *,
-    gamma: int,
-    num_tokens: int,
-) -> list[Frame]:
-    """Run speculative decoding at temperature 0, without caches, and keep every moment.
-
-    Parameters
-    ----------
-    target, draft : callable
-        The law of the next token after a text, shape [V]; its likeliest token is the favourite.
-    prompt : sequence of int
-    gamma, num_tokens : int
-    """
-    frames: list[Frame] = []
-    text, end = list(prompt), len(prompt) + num_tokens
-
-    def add(stage: str, says: str, states: Sequence[str], laws: dict[str, Law]) -> None:
-        behind = zip(drafts, states, strict=True)
-        frames.append(Frame(stage, says, (*((token, COMMITTED) for token in text), *behind), laws))
-
-    while len(text) < end:
-        drafts: list[int] = []
-        for i in range(min(gamma, end - len(text) - 1)):
-            q = draft([*text, *drafts])
-            drafts.append(int(q.argmax()))
-            add("draft", f"Token {i + 1} is the draft's favourite.", [DRAFTED] * len(drafts), {"q": q})
-        accepted, size = 0, len(drafts)
-        while accepted < size:
-            i = accepted
-            p, q = target([*text, *drafts[:i]]), draft([*text, *drafts[:i]])
-            add("verify", f"Is draft {i + 1} the target's favourite too?", _mark(i, size), {"p": p, "q": q})
-            if int(p.argmax()) != drafts[i]:
-                states = [*[ACCEPTED] * i, *[REJECTED] * (size - i)]
-                add("accept", "No: rejected, and all behind it.", states, {"p": p, "q": q})
-                break
-            accepted += 1
-            add("accept", "Yes: it stays.", _mark(accepted, size), {"p": p, "q": q})
-        p = target([*text, *drafts[:accepted]])
-        states = [*[ACCEPTED] * accepted, *[REJECTED] * (size - accepted)]
-        if accepted < size:
-            add("replace", "The target's own favourite takes its place.", states, {"p": p})
-        else:
-            add("bonus", "The last row gives one more token.", states, {"p": p})
-        text += [*drafts[:accepted], int(p.argmax())]
-        drafts = []
-        add("commit", f"The round adds {accepted + 1} tokens; the caches go back to the text.", [], {})
-    return frames
-
-
-def _mark(num_accepted: int, size: int) -> list[str]:
-    """Return the states of drafts of which the first have been accepted and the rest wait."""
-    return [*[ACCEPTED] * num_accepted, *[DRAFTED] * (size - num_accepted)]
+    text: tuple[tuple[int, Fate], ...]
+    caches: tuple[Slots, ...]
+    laws: dict[str, Law] = field(default_factory=dict)
+    axis: tuple[int, ...] = ()
+    token: int | None = None
 
 
 class Stepper:
@@ -190,73 +96,126 @@ class Stepper:
     Parameters
     ----------
     frames : sequence of Frame
+        At least one; it begins with the prompt.
     decode : callable
-        The text of a token.
+        The text of tokens.
     """
 
-    def __init__(self, frames: Sequence[Frame], decode: Callable[[int], str]) -> None:
-        self._frames = frames
+    def __init__(self, frames: Sequence[Frame], decode: Callable[[Sequence[int]], str]) -> None:
+        self.frames = tuple(frames)
         self._decode = decode
+        names = {name for frame in self.frames for name in frame.laws}
+        self._series = [name for name in _COLOURS if name in names]
+        prompt = sum(fate == "prompt" for _, fate in self.frames[0].text)
+        self._first = prompt - SHOWN if prompt > SHOWN + 1 else 0  # token and slot: where the picture begins
+        self._num_slots = max((len(slots.tokens) for frame in self.frames for slots in frame.caches), default=0)
 
     def __repr__(self) -> str:
-        return f"{len(self._frames)} frames: step through them in a notebook, or on the page"
+        return f"{len(self.frames)} frames: step through them in a notebook, or on the page"
 
     def _repr_html_(self) -> str:
         shown = "".join(
-            f'<div class="frame"{"" if i == 0 else " hidden"}>{self._frame(frame, i)}</div>'
-            for i, frame in enumerate(self._frames)
+            f'<div class="frame"{" hidden" if i else ""}>{self._draw(frame, i)}</div>'
+            for i, frame in enumerate(self.frames)
         )
-        name = "stepper-" + sha256(shown.encode()).hexdigest()[:10]
+        name = "steps-" + sha256(shown.encode()).hexdigest()[:10]
+        sheet = f"<style>{_STYLE.replace('BOX', '#' + name)}</style>"
+        # JupyterLab has shortcuts of its own on the arrow keys; the attribute keeps them out of the box.
         return (
-            f'<div id="{name}" tabindex="0" role="group" aria-label="A run, step by step: arrow keys">'
-            f'<button type="button">◀ back</button> <button type="button">next ▶</button>{shown}</div>'
+            f'<div id="{name}" tabindex="0" role="group" aria-label="A run, step by step: arrow keys" '
+            f'data-lm-suppress-shortcuts="true">{sheet}'
+            f'<button type="button">◀ back</button> <button type="button">next ▶</button>'
+            f'<div aria-live="polite">{shown}</div><p class="legend">{_explain()}</p></div>'
             f"<script>({_SCRIPT})(document.getElementById('{name}'))</script>"
         )
 
-    def _frame(self, frame: Frame, number: int) -> str:
-        tokens = "".join(
-            f'<span style="background:{_FILLS[state]};padding:.1em .3em;margin:1px;display:inline-block;'
-            f"white-space:pre;"
-            f'color:{INK.light}{";text-decoration:line-through" if state == REJECTED else ""}">'
-            f"{html.escape(self._decode(token))}</span>"
-            for token, state in frame.slots
+    def _draw(self, frame: Frame, number: int) -> str:
+        says = f"{number + 1} of {len(self.frames)} · <b>{frame.stage}</b> · {html.escape(frame.says)}"
+        text = "".join(span(visible(self._decode([token])), fate) for token, fate in frame.text[self._first :])
+        dots = "…" if self._first else ""
+        caches = "".join(self._list_slots(slots) for slots in frame.caches)
+        return (
+            f'<p class="says">{says}</p><div class="sides"><div>{self._draw_bars(frame)}</div>'
+            f'<div class="text">{dots}{text}</div></div>{caches}'
         )
-        says = f"{number + 1} of {len(self._frames)} · <b>{frame.stage}</b> · {html.escape(frame.says)}"
-        return f"<p>{says}</p>{self._bars(frame)}<div>{tokens}</div>"
 
-    def _bars(self, frame: Frame) -> str:
-        """Draw the laws over their likeliest tokens; the height of a bar means the same in every frame."""
-        width, height, base = 560, 190, 150
-        parts = [
-            f'<svg viewBox="0 0 {width} {height}" style="max-width:{width}px;width:100%" role="img" '
-            f'aria-label="{html.escape(frame.says)}">'
-        ]
+    def _list_slots(self, slots: Slots) -> str:
+        """List what each slot holds; those before the first that is shown are counted only."""
+        cells = [f"<li>0–{self._first - 1}</li>"] if self._first else []
+        for slot in range(self._first, self._num_slots):
+            held = self._label(slots.tokens[slot], 8) if slot < len(slots.tokens) else " "
+            cells.append(f'<li class="{slots.find_state(slot)}"><small>{slot}</small>{held}</li>')
+        return f"<div><b>{html.escape(slots.owner)}</b>, {slots.length} slots count<ol>{''.join(cells)}</ol></div>"
+
+    def _label(self, token: int, limit: int) -> str:
+        """Return the text of a token on one short line; a space at its beginning can be seen."""
+        text = repr(self._decode([token]))[1:-1].replace(" ", "␣")
+        return html.escape(text if len(text) <= limit else text[: limit - 1] + "…")
+
+    def _draw_bars(self, frame: Frame) -> str:
+        width, height, base, tall = 560, 190, 150, 140
+        parts = [f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{html.escape(self._read_out(frame))}">']
         for share in (0.0, 0.5, 1.0):
-            y = base - 140 * share
+            y = base - tall * share
             parts.append(f'<line x1="30" x2="{width}" y1="{y}" y2="{y}" stroke="{GRID}"/>')
-            parts.append(f'<text x="26" y="{y + 4}" font-size="10" text-anchor="end" fill="{_QUIET}">{share:g}</text>')
-        if frame.laws:
-            highest = np.maximum.reduce(list(frame.laws.values()))
-            chosen = np.argsort(-highest, kind="stable")[:NUM_BARS]
-            step = (width - 40) / NUM_BARS
-            bar = 0.8 * step / len(frame.laws)
-            for i, token in enumerate(chosen):
-                left = 36 + i * step
-                for j, (name, law) in enumerate(frame.laws.items()):
-                    tall = 140 * float(law[token])
-                    parts.append(
-                        f'<rect x="{left + j * bar:.1f}" y="{base - tall:.1f}" width="{bar:.1f}" height="{tall:.1f}" '
-                        f'fill="{_COLOURS[name]}"/>'
-                    )
-                label = html.escape(repr(self._decode(int(token)))[1:-1])
-                parts.append(f'<text x="{left}" y="{base + 14}" font-size="11" fill="currentColor">{label}</text>')
-            for j, name in enumerate(frame.laws):
+            parts.append(f'<text x="26" y="{y + 4}" text-anchor="end" fill="{_QUIET}">{share:g}</text>')
+        step = (width - 40) / NUM_BARS
+        bar = 0.85 * step / max(1, len(self._series))
+        for i, token in enumerate(frame.axis):
+            left = 36 + i * step
+            for name, law in frame.laws.items():
+                high, x = tall * float(law[token]), left + self._series.index(name) * bar
                 parts.append(
-                    f'<rect x="{36 + 110 * j}" y="{height - 14}" width="10" height="10" fill="{_COLOURS[name]}"/>'
-                    f'<text x="{50 + 110 * j}" y="{height - 5}" font-size="11" fill="currentColor">{name}</text>'
+                    f'<rect x="{x:.1f}" y="{base - high:.1f}" width="{bar:.1f}" height="{high:.1f}" '
+                    f'fill="{_COLOURS[name]}"/>'
                 )
+            weight = ' font-weight="bold"' if token == frame.token else ""
+            parts.append(f'<text x="{left:.1f}" y="{base + 14}"{weight}>{self._label(token, 9)}</text>')
+        for j, name in enumerate(self._series):
+            x = 36 + 110 * j
+            parts.append(f'<rect x="{x}" y="{height - 13}" width="10" height="10" fill="{_COLOURS[name]}"/>')
+            parts.append(f'<text x="{x + 14}" y="{height - 4}">{name}</text>')
         return "".join([*parts, "</svg>"])
 
+    def _read_out(self, frame: Frame) -> str:
+        """Say what the bars of the frame's token show, for those who cannot see them."""
+        if frame.token is None or not frame.laws:
+            return "No bars: nothing is drawn or judged here"
+        shares = ", ".join(f"{name} {law[frame.token]:.2f}" for name, law in frame.laws.items())
+        return f"Bars over likely tokens; of {self._decode([frame.token])!r}: {shares}"
+
+
+def _explain() -> str:
+    """Say what the looks of tokens and slots mean."""
+    fates = "; ".join(f"{span(fate, fate)}: {meaning}" for fate, meaning in MEANINGS.items())
+    states = {
+        "committed": "slot of the text",
+        "drafted": "slot of a draft",
+        "stale": "rolled back, still there, never read",
+        "empty": "never written",
+    }
+    slots = "; ".join(f'<span class="{state}">{state}</span>: {meaning}' for state, meaning in states.items())
+    return f"Text: {fates}. Slots: {slots}."
+
+
+_STYLE = f"""
+BOX {{ background: {PAPER}; color: {INK.light}; padding: .5em }}
+BOX p {{ margin: .3em 0 }}
+BOX .says {{ min-height: 3em }}
+BOX .sides {{ display: flex; flex-wrap: wrap; gap: 1em }}
+BOX .sides > * {{ flex: 1 1 20em; min-width: 0 }}
+BOX .text {{ white-space: pre-wrap; overflow-wrap: anywhere }}
+BOX svg {{ width: 100%; max-width: 560px; font-size: 11px; fill: currentColor }}
+BOX ol {{ display: flex; flex-wrap: wrap; gap: 2px; list-style: none; margin: 0 0 .4em; padding: 0 }}
+BOX li {{ margin: 0; padding: 0 .2em; width: 4.2em; height: 2.6em; overflow: hidden; white-space: pre }}
+BOX li, BOX .legend [class] {{ border: 1px solid {_QUIET} }}
+BOX li small {{ display: block }}
+BOX .committed {{ background: {FILLS["blue"]} }}
+BOX .drafted {{ background: {FILLS["purple"]}; font-style: italic; border-style: dashed !important }}
+BOX .stale {{ color: {_QUIET}; border-style: dotted !important; text-decoration: line-through }}
+BOX .empty {{ border-style: dotted !important }}
+BOX .legend {{ font-size: small }}
+"""
 
 _SCRIPT = """function (box) {
   const frames = box.querySelectorAll('.frame'), [back, next] = box.querySelectorAll('button');

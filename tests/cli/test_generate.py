@@ -127,6 +127,15 @@ def test_rejected_drafts_are_shown_and_the_rest_is_the_text(run: Run, target: st
     assert shown == events[-1]["text"]
 
 
+def test_the_tree_of_which_most_was_kept_is_drawn(run: Run, target: str, draft: str) -> None:
+    tree = ("--draft", f"tree:draft={draft},shape=dynamic,nodes=6,siblings=likeliest", "--verify", "tree")
+    arguments = ("generate", "the", "--target", target, *tree, "--max-tokens", "20", "--temperature", "0")
+    shown, plain = run(*arguments, "--show-drafts"), run(*arguments)
+    assert "of which the target kept the longest path" in shown.stderr
+    assert shown.stderr.count("from the target") == 1
+    assert "longest path" not in plain.stderr
+
+
 @pytest.mark.parametrize("seed", [1, 5])
 def test_the_stop_string_ends_the_text_before_itself(run: Run, target: str, draft: str, seed: int) -> None:
     base = ("the", "--target", target, "--draft", draft, "--max-tokens", "60", "--seed", str(seed))

@@ -14,7 +14,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from safetensors.numpy import load_file, save_file
 
+from minispec.backends.panel.backend import PanelBackend
 from minispec.batching import Engine
 from minispec.contracts import Enumerator, outcome, slow_law, total_variation
 from minispec.drafters import build_drafter
@@ -22,9 +24,10 @@ from minispec.drafters.base import allow_all
 from minispec.drafters.heads import load_head
 from minispec.drafters.heads.parallel import ParallelDrafter
 from minispec.errors import InputError, InvariantError
-from minispec.generation import generate, stream
+from minispec.generation import Prefilled, generate, ready, stream
 from minispec.generation.limits import Limits
 from minispec.generation.options import Options
+from minispec.loading.checkpoint import WEIGHTS
 from minispec.model.asks import answer
 from minispec.model.cache import KVCache
 from minispec.model.pages import PagePool
@@ -304,6 +307,23 @@ def test_a_page_that_lacks_features_is_not_taken_up() -> None:
     assert pool.share(range(4)) == late[-2:-1]
 
 
+@pytest.mark.parametrize("draft", ["eagle:head={}", "tree:draft=eagle:head={},shape=2x1"])
+def test_a_head_is_compiled_before_the_first_clock(
+    heads: dict[str, str], draft: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the format that it is stored in, which need not be the target's."""
+    copy = change(heads["eagle"], tmp_path / "half")
+    tensors = {name: array.astype(np.float16) for name, array in load_file(Path(copy) / WEIGHTS).items()}
+    save_file(tensors, Path(copy) / WEIGHTS)
+    made_ready = []
+    monkeypatch.setattr(ready, "_ready", set())
+    monkeypatch.setattr(PanelBackend, "warm_up", lambda self, dtype: made_ready.append(dtype))
+    target = target_of("panel")
+    run = stream([1, 2, 3], target=target, draft=draft.format(copy), verify="tree", max_tokens=4)
+    assert isinstance(next(run), Prefilled)
+    assert sorted(made_ready) == ["float16", "float32"]
+
+
 # ── bad input ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -336,8 +356,23 @@ def test_a_head_that_does_not_fit_is_refused_in_one_line(heads: dict[str, str], 
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize("folder", ["missing", "a" * 300, "~nobody-of-this-name/head", "a\0b", __file__])
+def test_a_folder_that_holds_no_head_is_refused_in_one_line(folder: str) -> None:
+    """Also where the file system would not even look."""
+    with pytest.raises(InputError, match=r"^eagle: .* holds no head \(.*\); .* Train one") as error:
+        load_head(folder, "eagle", target_of("numba"))
+    assert "\n" not in str(error.value)
+
+
+def test_words_may_go_beyond_what_a_size_may(tmp_path: Path) -> None:
+    """A vocabulary has no such limit as a width: what training writes for a large one is read again."""
+    target = random_gpt2("numpy", seed=1, vocab_size=70_000, n_positions=4, n_embd=2, n_layer=1, n_head=1)
+    head = write_head(tmp_path, "eagle", target, words=(1, 69_999), layers=(1,))
+    assert load_head(head, "eagle", target).config.words == (1, 69_999)
+
+
 def test_a_head_needs_a_target_with_hidden_states(heads: dict[str, str]) -> None:
-    with pytest.raises(InputError, match="no hidden states"):
+    with pytest.raises(InputError, match="has no hidden states to read"):
         load_head(heads["eagle"], "eagle", TableModel(23))
     with pytest.raises(InputError, match="was trained for random"):
         load_head(heads["eagle"], "eagle", random_gpt2("numba", seed=6, **SIZES))

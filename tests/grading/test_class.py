@@ -120,6 +120,13 @@ def test_gradebooks_hold_whom_their_platform_knows(folder: Path) -> None:
     assert [(row[1], row[5]) for row in canvas[2:]] == [("1", "8"), ("2", "4"), ("3", "4"), ("4", "0")]
 
 
+def test_a_report_that_is_none_is_refused_by_name(tmp_path: Path) -> None:
+    for content in ("", "[]", '{"report": []}', '{"report": {"late": null}}'):
+        write(tmp_path / "odd.json", content)
+        with pytest.raises(InputError, match=r"odd\.json is no report of minispec class"):
+            read_reports(tmp_path)
+
+
 def test_a_folder_that_no_platform_named_makes_no_gradebook(reports: list[Report]) -> None:
     plain = [Report.from_dict({**report.to_dict(), "submission": "a0.py"}) for report in reports]
     assert to_moodle(plain) is to_canvas(plain) is None
@@ -183,6 +190,7 @@ def test_what_is_written_goes_through_no_link(folder: Path, tmp_path: Path) -> N
     write(tmp_path / "room" / "a0.py", example().starter)
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "marks.csv").symlink_to(write(tmp_path / "mine", "precious"))
+    (tmp_path / "out" / ".marks.csv.partial").symlink_to(tmp_path / "mine")
     call(tmp_path / "room", "-a", "a0", "--assignments", ASSIGNMENTS, "-o", tmp_path / "out")
     assert (tmp_path / "mine").read_text() == "precious"
     assert (tmp_path / "out" / "marks.csv").read_text().startswith("submission,")
@@ -203,11 +211,15 @@ def test_a_class_graded_with_the_public_secret_is_told(folder: Path, tmp_path: P
     ("change", "says"),
     [
         (lambda home: {"folder": home / "none"}, "is no folder"),
-        (lambda home: {"-o": home / "room"}, "is one of the submissions"),
-        (lambda home: {"-o": home / "room" / "bob_2_12_a0.py"}, "is one of the submissions"),
+        (lambda home: {"folder": home / ("x" * 300)}, "cannot be read: File name too long"),
+        (lambda home: {"-o": home / "room"}, "lies among the submissions"),
+        (lambda home: {"-o": home / "room" / "bob_2_12_a0.py"}, "lies among the submissions"),
+        (lambda home: {"-o": home / "room" / "marks"}, "lies among the submissions"),  # it would be one the next time
         (lambda home: {"--against": home}, "holds no reports"),
         (lambda home: {"--times": home / "none.csv"}, "cannot be read"),
         (lambda home: {"--assignments": ASSIGNMENTS}, "a0 is never due"),
+        (lambda home: {"--assignments": home / ("x" * 300)}, "cannot be read: File name too long"),
+        (lambda home: {"-a": "x" * 300}, "cannot be read: File name too long"),
     ],
 )
 def test_bad_input_is_refused_before_anything_is_graded(
@@ -221,3 +233,4 @@ def test_bad_input_is_refused_before_anything_is_graded(
     assert says in str(refused)
     assert "\n" not in str(refused)
     assert not (tmp_path / "out").exists()
+    assert not (folder / "room" / "marks").exists()

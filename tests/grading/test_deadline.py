@@ -136,6 +136,7 @@ def test_the_files_own_times_are_taken_where_they_are_asked_for(tmp_path: Path) 
         ("t.csv", "name,time\na,b\n", "no columns submission and handed_in"),
         ("t.csv", "submission,handed_in\na0.py,2027-03-06 10:00\n", "'2027-03-06 10:00', no time with an offset"),
         ("t.csv", "submission,handed_in\na0.py,Friday\n", "'Friday', no time"),
+        ("t.csv", f"submission,handed_in\n{'x' * 200_000},\n", "is no CSV: field larger than field limit"),
         ("t.json", "{", "is no JSON"),
         ("t.json", "[1]", "none of the forms"),
         ("t.json", '{"a0": 3}', "has 3, no time"),

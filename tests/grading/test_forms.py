@@ -115,6 +115,12 @@ def test_a_right_answer_passes_in_any_form(form: str, grader: Grader, tmp_path: 
         ("a0.py", b"x = 1\n# \xe9\n", "line 2 is not UTF-8 text"),
         ("a0.7z", b"7z\xbc\xaf\x27\x1c", "pack it as a zip"),
         ("a0.ipynb", b"{", "the notebook cannot be read"),
+        ("a0.py", b"# coding: unicode_escape\n# \\ud800\n", r"a0.py' holds half a character, '\\ud800'"),
+        (
+            "a0.ipynb",
+            b'{"cells": [{"cell_type": "code", "metadata": {}, "source": "# \\udc00", "outputs": []}], "nbformat": 4}',
+            r"a0.ipynb' holds half a character, '\\udc00'",
+        ),
         ("notes.txt", b"hello", "is no Python file, notebook, folder, zip or tar"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from itertools import combinations
 
 import pytest
@@ -195,6 +196,18 @@ def test_the_page_shows_both_and_lets_nothing_of_theirs_be_markup() -> None:
     assert "default-src 'none'" in page
     assert f"at least {THRESHOLD:.0%}" in page
     assert "no pair" in to_page("t", compare({"a": invent(1), "b": invent(2)}))
+
+
+def test_the_page_counts_lines_as_python_does() -> None:
+    """Whatever stands in a comment, and however lines end on another system."""
+    lines = ["# \f", "# \u2028 \x1c", "x = 1\r", *invent(4).splitlines()]
+    page = to_page("t", compare({"a": "\n".join(lines) + "\n", "b": invent(4)}))
+    left, right = re.findall(r"<pre>(.*?)</pre>", page, re.DOTALL)
+    assert left.count("\n") + 1 == len(lines)
+    assert right.count("\n") + 1 == len(invent(4).splitlines())
+    assert "\r" not in page
+    marked = [int(line) for line in re.findall(r'"n"> +(\d+)  </span><span class="b0">', left)]
+    assert "def work" in left.split("\n")[marked[0] - 1]
 
 
 def test_the_result_does_not_depend_on_the_order() -> None:

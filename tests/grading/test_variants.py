@@ -237,6 +237,27 @@ def test_a_variant_is_built_and_graded_with_what_was_built(tmp_path: Path) -> No
     assert "secret that is public" not in graded.stderr
 
 
+def test_a_constant_is_set_where_it_is_meant_and_nowhere_else(tmp_path: Path) -> None:
+    """Not in a longer name, nor for a longer number; a comment behind it stays, and prose that says it follows."""
+    shutil.copytree(ASSIGNMENTS / "v0", tmp_path / "v0")
+    code, prose = tmp_path / "v0" / "solution.py", tmp_path / "v0" / "HANDOUT.md"
+    code.write_text(code.read_text().replace("FLOOR = 0.25\n", "FLOOR = 0.25  # of a level\nMAX_FLOOR = 0.25\n"))
+    prose.write_text(prose.read_text() + "\nFLOOR = 0.25, not FLOOR = 0.255; so FLOOR = 0.25.\n")
+    told = load_assignment("v0", tmp_path)
+    floor = draw_variant(told, "2027s").constants["FLOOR"]
+    variant = make_variant(told, "2027s", tmp_path / "out")
+    assert f"\nFLOOR = {floor}  # of a level\nMAX_FLOOR = 0.25\n" in variant.solution
+    handout = (variant.folder / "HANDOUT.md").read_text()
+    assert handout.endswith(f"\nFLOOR = {floor}, not FLOOR = 0.255; so FLOOR = {floor}.\n")
+
+
+def test_a_version_may_hold_any_letters(tmp_path: Path) -> None:
+    shutil.copytree(ASSIGNMENTS / "v0", tmp_path / "v0")
+    path = tmp_path / "v0" / "assignment.toml"
+    path.write_text(path.read_text().replace('version = "1.0.0"', 'version = "1 \u00e9t\u00e9"'), encoding="utf-8")
+    assert make_variant(load_assignment("v0", tmp_path), "t1", tmp_path / "out").version == "1 \u00e9t\u00e9+t1"
+
+
 # Renaming.
 
 
@@ -316,9 +337,28 @@ def test_choices_that_break_a_rule_are_refused(old: str, new: str, says: str, tm
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("broken", ["solution.py", "checks.py", "mutants/spread_unscaled.py"])
+@pytest.mark.parametrize("variant", [(), ("--variant", "t1")], ids=["usual", "variant"])
+def test_code_that_is_no_python_is_refused_in_one_line(broken: str, variant: tuple[str, ...], tmp_path: Path) -> None:
+    shutil.copytree(ASSIGNMENTS / "v0", tmp_path / "v0")
+    with open(tmp_path / "v0" / broken, "a", encoding="utf-8") as file:
+        file.write("\ndef (:\n")
+    for command in ("check", "v0"), ("build", "v0", "-o", tmp_path / "out"):
+        refused = call(*command, *variant, "--assignments", tmp_path).exception
+        assert isinstance(refused, InputError)
+        assert re.search(rf"{Path(broken).name}.* cannot be used: SyntaxError: .* Mend it", str(refused))
+        assert "\n" not in str(refused)
+
+
 @pytest.mark.parametrize(
     ("name", "variant", "says"),
-    [("v0", "../x", "no name; give letters"), ("v0", "", "no name"), ("a0", "x", "a0 has no variants")],
+    [
+        ("v0", "../x", "no name; give up to 40 letters"),
+        ("v0", "", "no name"),
+        ("v0", "sömmer", "no name"),
+        ("v0", "x" * 41, "no name"),
+        ("a0", "x", "a0 has no variants"),
+    ],
 )
 def test_variants_that_cannot_be_are_refused(name: str, variant: str, says: str, tmp_path: Path) -> None:
     refused = call("build", name, "--variant", variant, "-o", tmp_path / "o", "--assignments", ASSIGNMENTS).exception

@@ -27,11 +27,12 @@ class Heard:
     errors: list[str] = field(default_factory=list)
     text: str = ""
     sliders: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """State of each slider that came into being, by the id of its comm."""
+    fields: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """State of each slider and text field that came into being, by the id of its comm."""
 
 
 class Kernel:
-    """A live kernel; the sliders that cells have made are remembered."""
+    """A live kernel."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
@@ -42,7 +43,14 @@ class Kernel:
 
     def move(self, comm_id: str, index: int) -> Heard:
         """Move a slider, as a click in the browser does."""
-        data = {"method": "update", "state": {"index": index}, "buffer_paths": []}
+        return self._set(comm_id, {"index": index})
+
+    def write(self, comm_id: str, text: str) -> Heard:
+        """Write into a text field, as a reader does who ends with Enter."""
+        return self._set(comm_id, {"value": text})
+
+    def _set(self, comm_id: str, state: dict[str, Any]) -> Heard:
+        data = {"method": "update", "state": state, "buffer_paths": []}
         message = self._client.session.msg("comm_msg", {"comm_id": comm_id, "data": data})
         self._client.shell_channel.send(message)
         return self._hear(message["header"]["msg_id"])
@@ -61,16 +69,19 @@ class Kernel:
             match message["msg_type"]:
                 case "display_data" | "execute_result":
                     heard.text += content["data"].get("text/plain", "") + "\n"
+                    page = content["data"].get("text/html", "")
                     if "image/png" in content["data"]:
                         heard.pictures.append(content["data"]["image/png"])
+                    elif 'class="frame"' in page:  # one to step through
+                        heard.pictures.append(page)
                 case "stream":
                     heard.text += content["text"]
                 case "error":
                     heard.errors.append(f"{content['ename']}: {content['evalue']}")
                 case "comm_open":
                     state = content["data"].get("state", {})
-                    if state.get("_model_name") == "SelectionSliderModel":
-                        heard.sliders[content["comm_id"]] = state
+                    kinds = {"SelectionSliderModel": heard.sliders, "TextModel": heard.fields}
+                    kinds.get(state.get("_model_name"), {})[content["comm_id"]] = state
                 case "status":
                     if content["execution_state"] == "idle":
                         return heard
@@ -96,13 +107,23 @@ def surroundings(folder: Path) -> dict[str, Any]:
 
 
 def assert_moves(kernel: Kernel, cell: str) -> Heard:
-    """Run a cell; each slider in it must show a picture before and another after a move."""
+    """Run a cell; each slider and text field in it must show a picture before and another after a move.
+
+    What cannot be a prompt must be refused in one line.
+    """
     heard = kernel.run(cell)
     assert not heard.errors, f"{heard.errors} in\n{cell}"
-    assert not heard.sliders or heard.pictures, "a slider without a picture"
+    assert not (heard.sliders or heard.fields) or heard.pictures, "a slider or a field without a picture"
     for comm_id, state in heard.sliders.items():
         first, last = (kernel.move(comm_id, index) for index in (0, len(state["_options_labels"]) - 1))
         assert not first.errors + last.errors
         assert len(first.pictures) == len(last.pictures) == 1, "no picture after a move"
         assert first.pictures != last.pictures, "the picture did not change"
+    for comm_id in heard.fields:
+        mine, none = (kernel.write(comm_id, text) for text in ("My own words are", ""))
+        assert not mine.errors + none.errors
+        assert len(mine.pictures) == 1, "no picture of one's own prompt"
+        assert mine.pictures != heard.pictures, "the picture did not change"
+        assert not none.pictures
+        assert "✗ the prompt is empty" in none.text
     return heard

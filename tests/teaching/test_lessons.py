@@ -42,18 +42,18 @@ def book_of(files: Files, *, solved: bool) -> Any:
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 @pytest.mark.parametrize("files", everyone(pytest.mark.exhaustive))
 def test_the_solved_lesson_is_complete_in_a_live_kernel(files: Files, tmp_path: Path) -> None:
-    """As JupyterLab runs it: every cell, and every slider in it moved to both ends."""
+    """As JupyterLab runs it: every cell, every slider in it moved to both ends, another prompt in every text field."""
     cells = [cell.source for cell in book_of(files, solved=True).cells if cell.cell_type == "code"]
-    said, sliders = [], 0
+    said, moved = [], 0
     with live_kernel(**surroundings(tmp_path)) as kernel:
         for cell in cells:
             heard = assert_moves(kernel, cell)
             said.append(heard.text)
-            sliders += bool(heard.sliders)
+            moved += bool(heard.sliders or heard.fields)
     everything = "\n".join(said)
     assert "✗" not in everything
     assert re.search(r"✓ all \d+ done\. That was lesson", everything), everything[-300:]
-    assert sliders == sum(bool(re.search("^explore", cell, re.MULTILINE)) for cell in cells)
+    assert moved == sum(bool(re.search("^explore", cell, re.MULTILINE)) for cell in cells)
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")

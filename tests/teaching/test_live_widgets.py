@@ -1,4 +1,4 @@
-"""In a live kernel a slider shows a picture, and another one after it was moved; so do those of the lessons."""
+"""In a live kernel a slider or a text field shows a picture, and another after a move; so do those of the lessons."""
 
 from __future__ import annotations
 
@@ -26,3 +26,28 @@ def test_a_slider_shows_a_picture_before_and_after_a_move(tmp_path: Path) -> Non
     pytest.importorskip("ipywidgets")
     with live_kernel(**surroundings(tmp_path)) as kernel:
         assert len(assert_moves(kernel, CELL).sliders) == 1
+
+
+STEPS = """
+import minispec
+from minispec.teaching import explore, record
+
+target, draft = (minispec.load_model(name, backend="numpy") for name in ("draft-1.6m", "draft-0.6m"))
+
+def run(prompt, gamma):
+    return record(prompt, target=target, draft=draft, gamma=gamma, temperature=0.0, max_tokens=3)
+
+explore(run, prompt="Once upon a time", gamma=[1, 2])
+"""
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+def test_a_prompt_of_ones_own_runs_the_pair_anew(tmp_path: Path) -> None:
+    pytest.importorskip("ipywidgets")
+    with live_kernel(**surroundings(tmp_path)) as kernel:
+        heard = assert_moves(kernel, STEPS)
+        assert len(heard.sliders) == len(heard.fields) == 1
+        (comm_id,) = heard.fields
+        (page,) = kernel.write(comm_id, "The old mill by the river").pictures
+    assert "mill" in page
+    assert "upon" not in page

@@ -25,8 +25,11 @@ from minispec.noise import Coins
 from minispec.philox import PhiloxNoise
 from minispec.sampling import SamplingParams
 from minispec.sampling.sampler import make_sampler
+from minispec.training.data import validation_rows
 from minispec.training.export import export_model
-from minispec.training.head_stage import HeadPlan, HeadStage, look
+from minispec.training.head_card import HeadPlan
+from minispec.training.head_stage import HeadStage, look
+from minispec.training.head_text import BEGINNING
 from minispec.training.heads import ANCHORS
 from minispec.training.model import GPT2
 from minispec.training.recipe import TARGET
@@ -75,8 +78,8 @@ def test_what_is_trained_is_what_drafts(kind: str, target_folder: Path, text: Pa
     with torch.no_grad():
         for parameter in stage.head.parameters():
             parameter.copy_((parameter + 0.2 * torch.randn_like(parameter)).half().float())
-    stage.export(tmp_path / kind, [0.0] * LENGTH)
-    tokens = stage.tokens[:40].astype(int).tolist()
+    stage.export(tmp_path / kind, stage.measure(2))
+    tokens = stage.text.train["toy"][:40].astype(int).tolist()
 
     def score(row: list[int]) -> list[torch.Tensor]:
         with torch.no_grad():
@@ -120,7 +123,8 @@ def test_training_teaches_and_can_be_repeated(kind: str, target_folder: Path, te
     assert losses[0] == losses[1]
     assert losses[0][-1] < losses[0][0]
     assert acceptance[0] == acceptance[1]
-    assert sum(acceptance[0]) > sum(before)
+    for better, worse in zip(acceptance[0], before, strict=True):
+        assert sum(better.shares) > sum(worse.shares)
 
 
 def test_the_command_writes_a_head_that_drafts(toy_command, target_folder: Path, text: Path, tmp_path: Path) -> None:
@@ -132,11 +136,83 @@ def test_the_command_writes_a_head_that_drafts(toy_command, target_folder: Path,
     config = json.loads((head / "config.json").read_text())
     assert config["layers"] == [1, 3]
     assert len(config["words"]) == 15
-    assert "| 1 | 2 | 3 | 4 | 5 |" in (head / "README.md").read_text()
+    assert "| text | temperature | 1 | 2 | 3 | 4 | 5 |" in (head / "README.md").read_text()
     options = {"target": str(target_folder), "temperature": 0.0, "max_tokens": 20}
     drafted = generate("The fox", draft=f"eagle:head={head}", **options)
     assert drafted.token_ids == generate("The fox", draft=None, **options).token_ids
     assert drafted.metrics.num_draft_tokens
+
+
+def test_the_target_writes_what_the_head_is_trained_along(target_folder: Path, text: Path) -> None:
+    """It goes on from the text's own tokens, and a second time writes the same; what is held out stays as given."""
+    stages = [HeadStage(replace(PLAN, written=3000), target_folder, [text]) for _ in range(2)]
+    given = stages[0].text
+    for stage in stages:
+        stage.write()
+    (written,) = stages[0].text.train.values()
+    assert len(written) >= 3000
+    np.testing.assert_array_equal(written, *stages[1].text.train.values())
+    assert stages[0].text.valid is given.valid
+    row = 4 * PLAN.row_length + 1  # and the end of a text
+    source = ",".join(map(str, given.train["toy"].tolist()))
+    for begin in range(0, len(written), row):
+        assert ",".join(map(str, written[begin : begin + BEGINNING].tolist())) in source
+    own, others = (mean_likelihood(stages[0].target, tokens[: 20 * row]) for tokens in (written, given.train["toy"]))
+    assert own > others  # to the target its own text is the likelier one
+
+
+def mean_likelihood(target: GPT2, tokens: np.ndarray) -> torch.Tensor:
+    rows = torch.from_numpy(tokens[: len(tokens) // 97 * 97].reshape(-1, 97))
+    logits = target(rows[:, :-1]).log_softmax(-1)
+    return logits.gather(-1, rows[:, 1:, None]).mean()
+
+
+def test_acceptance_is_that_of_the_definition_in_every_text(target_folder: Path, text: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.txt"
+    other.write_text(documents(9) + documents(10), encoding="utf-8")
+    stage = HeadStage(replace(PLAN, kind="eagle"), target_folder, [text, other])
+    found = stage.measure(2)
+    assert [(each.text, each.temperature) for each in found] == [("toy", 0), ("toy", 1), ("other", 0), ("other", 1)]
+    rows = torch.from_numpy(validation_rows(stage.text.valid["other"], 2, PLAN.row_length))[:, :-1]
+    with torch.no_grad():
+        places = stage.head.places(look(stage.target, rows, 0), torch.Generator())
+    for place, (logits, wanted) in enumerate(places):
+        drafted = np.zeros(wanted.shape)
+        drafted[:, list(stage.config.words)] = logits.softmax(-1).numpy()
+        agreed = drafted.argmax(1) == wanted.numpy().argmax(1)
+        assert found[2].shares[place] == pytest.approx(agreed.mean(), abs=1e-6)
+        assert found[3].shares[place] == pytest.approx(np.minimum(drafted, wanted.numpy()).sum(1).mean(), abs=1e-6)
+
+
+def test_ablations_differ_in_one_thing(target_folder: Path, text: Path) -> None:
+    """Without states nothing of the target reaches the head; without its own, training looks at the first place."""
+    stage = HeadStage(replace(PLAN, kind="eagle", steps=2, num_rows=2), target_folder, [text])
+    blind, first = stage.make_ablations()
+    assert [each.plan.without for each in (blind, first)] == ["states", "own states"]
+    rows = torch.from_numpy(stage.text.train["toy"][None, : PLAN.row_length])
+    seen = look(stage.target, rows, 0)
+    changed = replace(seen, states=[state + 1.0 for state in seen.states])
+    with torch.no_grad():
+        for each, same in ((stage, False), (blind, True), (first, False)):
+            told = [each.head.places(given, torch.Generator())[0][0] for given in (seen, changed)]
+            assert torch.equal(*told) == same
+    for name, parameter in stage.head.named_parameters():
+        assert torch.equal(parameter, dict(first.head.named_parameters())[name])
+    ticks = [list(each.run(report_every=1)) for each in (stage, first)]
+    assert ticks[0] != ticks[1]
+    with pytest.raises(InputError, match="leave --ablate out"):
+        HeadStage(replace(PLAN, kind="medusa"), target_folder, [text]).make_ablations()
+
+
+def test_the_command_puts_ablations_on_the_card(toy_command, target_folder: Path, text: Path, tmp_path: Path) -> None:
+    head = tmp_path / "head"
+    options = ["--target", target_folder, "--text", text, "-o", head, "--steps", 2, "--width", 16, "--words", 15]
+    result = CliRunner().invoke(toy_command, ["head", "block", *map(str, options), "--write", "2000", "--ablate"])
+    assert result.exit_code == 0, result.output
+    card = (head / "README.md").read_text()
+    assert "along 2,000 tokens that the target wrote" in card
+    assert card.count("| toy |") == card.count("| toy, trained without states |") == 2
+    assert card.split("\n\n")[-1].strip() in result.output
 
 
 @pytest.mark.parametrize(
@@ -146,7 +222,7 @@ def test_the_command_writes_a_head_that_drafts(toy_command, target_folder: Path,
         ({"layers": (4,)}, "has layers 1 to 3"),
         ({"kind": "medusa", "layers": (1,)}, "reads layer 3"),
         ({"width": 15}, "multiple of 2 heads"),
-        ({"row_length": 4000}, "Give more text"),
+        ({"length": 24}, "--length is 24; .* Give 23 or less"),
     ],
 )
 def test_what_cannot_be_trained_is_refused_before_any_work(
@@ -157,7 +233,7 @@ def test_what_cannot_be_trained_is_refused_before_any_work(
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("content", [b"", b"\xff\xfe\xff", b"<|endoftext|>\n"])
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe\xff", b"<|endoftext|>\n", b"The fox is too short.\n"])
 def test_texts_that_are_none_are_refused(content: bytes, target_folder: Path, tmp_path: Path) -> None:
     (tmp_path / "bad.txt").write_bytes(content)
     with pytest.raises(InputError, match="text") as error:
@@ -171,3 +247,43 @@ def test_layers_that_are_no_numbers_are_refused(toy_command, target_folder: Path
     assert result.exit_code == 2
     assert "--layers is 'top'" in result.output
     assert not (tmp_path / "head").exists()
+
+
+def test_a_target_of_a_short_context_gets_a_head(packed_folder: Path, text: Path, tmp_path: Path) -> None:
+    """Rows of text are no longer than what the target can read."""
+    export_model(GPT2(toy_preset(16).shapes[TARGET]), packed_folder / "tokenizer.json", tmp_path)
+    stage = HeadStage(replace(PLAN, row_length=128, steps=1), tmp_path, [text])
+    assert [tick.step for tick in stage.run()] == [1]
+    assert [len(each.shares) for each in stage.measure(4)] == [LENGTH] * 2
+    with pytest.raises(InputError, match="--length is 16"):
+        HeadStage(replace(PLAN, row_length=128, length=16), tmp_path, [text])
+
+
+@pytest.mark.parametrize("taken", ["a file", "the target", "other files", "below a file"])
+def test_a_head_replaces_nothing_but_a_head(
+    taken: str, toy_command, target_folder: Path, text: Path, tmp_path: Path
+) -> None:
+    """It is refused before the training, and whatever is there stays as it is."""
+    place = tmp_path / "place"
+    if taken == "the target":
+        place = target_folder
+    elif taken == "other files":
+        place.mkdir()
+        (place / "model.safetensors").write_text("mine")
+    else:
+        place.write_text("mine")
+    before = {path: path.read_bytes() for path in [place, *place.glob("*")] if path.is_file()}
+    output = place / "head" if taken == "below a file" else place
+    options = ["--target", target_folder, "--text", text, "-o", output, "--width", 16, "--steps", 1]
+    result = CliRunner().invoke(toy_command, ["head", "eagle", *map(str, options)])
+    assert result.exit_code == 2
+    assert result.output.startswith("error: ")
+    assert result.output.count("\n") == 1
+    assert "step 1/1" not in result.output
+    assert {path: path.read_bytes() for path in [place, *place.glob("*")] if path.is_file()} == before
+
+
+def test_a_head_may_be_trained_again_into_its_folder(target_folder: Path, text: Path, tmp_path: Path) -> None:
+    for kind in KINDS:
+        HeadStage(replace(PLAN, kind=kind), target_folder, [text]).export(tmp_path, [])
+        assert json.loads((tmp_path / "config.json").read_text())["kind"] == kind

@@ -7,11 +7,12 @@ import functools
 import numpy as np
 from numba import prange, types
 
+from minispec.backends.panel.addresses import address_of, by_address
 from minispec.backends.panel.elements import exp
 from minispec.backends.panel.emit import LANES, SLOTS_AHEAD
 from minispec.backends.panel.products import num_shares
 from minispec.backends.panel.sums import MAX_VECTORS, dot, scores, weighted_sum
-from minispec.jit import address_of, by_address, jit
+from minispec.jit import jit
 
 TOKENS, SLOTS = 16, 16
 """Attention takes a group of 16 tokens through 16 slots at a time, which are 4 KiB of keys of 64 numbers."""

@@ -23,12 +23,13 @@ import functools
 import numpy as np
 from numba import from_dtype, prange, types
 
+from minispec.backends.panel.addresses import address_of, by_address
 from minispec.backends.panel.bits import bits_of, claim, from_bits
 from minispec.backends.panel.dot_tile import multiply
 from minispec.backends.panel.elements import normalise
 from minispec.backends.panel.emit import MAX_ROWS, PANEL
 from minispec.backends.panel.products import MATRIX, VECTOR, find_piece, finish, num_shares
-from minispec.jit import address_of, by_address, jit
+from minispec.jit import jit
 
 _BIAS, _MAX = np.int32(128), np.float32(127.0)
 _ABSOLUTE, _HALF_UNIT, _ONE_BIT = np.int32(0x7FFFFFFF), np.int32(0x7FFF), np.int32(1)

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import llvmlite.binding
-import numba
 
 from minispec.backends.formats import DOT_FEATURES
+from minispec.jit import can_compile
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def list_host_dot_dtypes() -> tuple[str, ...]:
 
 def find_host_isa() -> ISA | None:
     """Return this machine's instruction set; None if it has no tile here or the compiler is switched off."""
-    if numba.config.DISABLE_JIT:
+    if not can_compile():
         return None
     features = llvmlite.binding.get_host_cpu_features()
     return choose_isa(features, llvmlite.binding.get_process_triple().split("-")[0])

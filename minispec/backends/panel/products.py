@@ -11,11 +11,12 @@ import functools
 import numpy as np
 from numba import from_dtype, prange, types
 
+from minispec.backends.panel.addresses import address_of, by_address
 from minispec.backends.panel.bits import claim
 from minispec.backends.panel.elements import activate, normalise
 from minispec.backends.panel.emit import MAX_ROWS, PANEL
 from minispec.backends.panel.tile import AT_ONCE, multiply
-from minispec.jit import address_of, by_address, jit
+from minispec.jit import jit
 
 VECTOR, MATRIX = types.Array(types.float32, 1, "C"), types.Array(types.float32, 2, "C")
 

@@ -43,7 +43,7 @@ class BlockDrafter(ParallelDrafter):
         model, config = cast("GPT2", target.model), head.config
         super().__init__(params, model.vocab_size, model.n_positions, config.length, coupled=coupled)
         self._target, self._model, self._config = target, model, config
-        self._backend, self._head = head.backend, head
+        self._backend, self.head = head.backend, head
         self._norm, self._fuse, self._token = head.norm("norm"), head.matrix("fuse"), head.matrix("token")
         self._places = head.array("place.weight")
         self._cache = head.new_cache(model.n_positions + config.length)
@@ -64,7 +64,7 @@ class BlockDrafter(ParallelDrafter):
         x = self._places.copy()
         x[:1] = self._backend.linear(pending, self._token, residual=x[:1])
         feed = self._cache.feed([0] * count, visible=np.ones((count, known + count), np.bool_))
-        return self._head.score(self._head.run_layers(x, self._cache, feed)[:num_places])
+        return self.head.score(self.head.run_layers(x, self._cache, feed)[:num_places])
 
     def rollback(self, length: int) -> None:
         """Keep what was taken in of the first ``length`` tokens."""
@@ -78,6 +78,6 @@ class BlockDrafter(ParallelDrafter):
             features = self._target.cache.read_features(self._config.layers, first, end)
             states = self._backend.linear(features, self._fuse, norm=self._norm)  # (T, d)
             feed = self._cache.feed([0] * (end - first))
-            for i, block in enumerate(self._head.blocks):
+            for i, block in enumerate(self.head.blocks):
                 self._backend.project(states, block.attn.c_attn, block.ln_1, self._cache, i, feed)
             self._cache.extend(feed)

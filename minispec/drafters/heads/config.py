@@ -58,8 +58,8 @@ class HeadConfig:
         def refuse(key: str, rule: str) -> ModelFileError:
             return ModelFileError(f"{name}: {key} is {quote(fields.get(key))}; it must be {rule}. Train the head again")
 
-        def is_size(value: Any, least: int = 1) -> bool:
-            return isinstance(value, int) and not isinstance(value, bool) and least <= value < _MAX_SIZE
+        def is_whole(value: Any, least: int) -> bool:
+            return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
         if fields.get("kind") not in HEADS:
             raise refuse("kind", f"one of {', '.join(HEADS)}")
@@ -68,13 +68,13 @@ class HeadConfig:
                 raise refuse(key, "a text")
         for key, least in (("layers", 1), ("words", 0)):
             values = fields.get(key)
-            if not isinstance(values, list) or not all(is_size(value, least) for value in values):
+            if not isinstance(values, list) or not all(is_whole(value, least) for value in values):
                 raise refuse(key, f"a list of whole numbers from {least} on")
             if sorted(set(values)) != values or (key == "layers" and not values):
                 raise refuse(key, "increasing")
         sizes = ["length", *([] if fields["kind"] == "medusa" else ["width", "num_heads", "inner", "num_layers"])]
         for key in sizes:
-            if not is_size(fields.get(key)):
+            if not is_whole(fields.get(key), 1) or fields[key] >= _MAX_SIZE:
                 raise refuse(key, f"a whole number from 1 to {_MAX_SIZE - 1}")
         if fields["kind"] != "medusa" and fields["width"] % fields["num_heads"]:
             raise refuse("width", f"a multiple of num_heads, {fields['num_heads']}")

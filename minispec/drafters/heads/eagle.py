@@ -112,7 +112,7 @@ class EagleDrafter(ChainDrafter):
 
     def __init__(self, target: Session, params: Params, head: Head, *, coupled: bool = False) -> None:
         super().__init__(params, target.model.vocab_size, target.model.n_positions, coupled=coupled)
-        self._head, self._rows = head, EagleRows(target, head)
+        self.head, self._rows = head, EagleRows(target, head)
         self._drafting_from = 0
 
     def prefill(self, tokens: Sequence[int]) -> None:
@@ -131,7 +131,7 @@ class EagleDrafter(ChainDrafter):
             self._state = self._rows.begin(prefix)
         else:
             self._state = self._rows.feed(prefix[-1:], self._state)
-        probs: Probs = self.sampler(self._head.score(self._state), prefix)[0]
+        probs: Probs = self.sampler(self.head.score(self._state), prefix)[0]
         return probs
 
     def rollback(self, length: int) -> None:
@@ -150,7 +150,7 @@ class EagleSource:
     """
 
     def __init__(self, target: Session, head: Head) -> None:
-        self._head, self._rows = head, EagleRows(target, head)
+        self.head, self._rows = head, EagleRows(target, head)
         self._num_slots, self._vocab_size = target.model.n_positions, target.model.vocab_size
         self._states, self._parents = np.zeros((0, 0), np.float32), list[int]()
 
@@ -168,7 +168,7 @@ class EagleSource:
         if not self._rows.is_ready:
             return np.zeros((0, self._vocab_size), np.float32)
         self._states, self._parents = self._rows.begin(tokens), []
-        return self._head.score(self._states)
+        return self.head.score(self._states)
 
     def grow(self, nodes: Sequence[int], parents: Sequence[int]) -> Asks[Array]:
         """See :meth:`TreeSource.grow`. It asks for nothing."""
@@ -177,7 +177,7 @@ class EagleSource:
         before = self._states[np.asarray(parents) + 1]  # the first is the root's
         states = self._rows.feed(nodes, before, self._parents)
         self._states = np.concatenate([self._states, states])
-        return self._head.score(states)
+        return self.head.score(states)
 
     def rollback(self, length: int) -> None:
         """Keep the true rows of the first ``length`` tokens."""

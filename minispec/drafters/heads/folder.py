@@ -15,7 +15,7 @@ import numpy as np
 from minispec.backends import get_backend
 from minispec.backends.base import Array, Feed
 from minispec.drafters.heads.config import HeadConfig, expected_shapes
-from minispec.errors import ModelFileError, OptionError
+from minispec.errors import ModelFileError, OptionError, explain, quote
 from minispec.loading.bundled import verify_checksums
 from minispec.loading.checkpoint import WEIGHTS, read_json
 from minispec.loading.safetensors_file import SafetensorsFile
@@ -36,7 +36,8 @@ class Head:
 
     Parameters
     ----------
-    folder : str
+    path : Path
+        Its folder.
     kind : str
         What it must be.
     target : LanguageModel
@@ -44,8 +45,8 @@ class Head:
     Attributes
     ----------
     config : HeadConfig
-    backend : Backend
-        Of the target's kind, and the head's own.
+    backend, dtype : Backend, str
+        Of the target's kind, and the head's own; the number format of its matrices.
     blocks : tuple of Block
         Its own layers.
     array, norm, matrix : callable
@@ -59,19 +60,19 @@ class Head:
         If the folder is no head of this kind, or a file of it is broken.
     """
 
-    def __init__(self, folder: str, kind: str, target: LanguageModel) -> None:
+    def __init__(self, path: Path, kind: str, target: LanguageModel) -> None:
         if not isinstance(target, GPT2):
             raise OptionError(f"{kind}: {target.name} has no hidden states to read. Try --draft ngram")
         if not target.backend.keeps_features:
             raise OptionError(f"{kind}: backend {target.backend.name} keeps no hidden states. Try --backend panel")
-        path = Path(folder).expanduser()
         self.config = HeadConfig.from_dict(read_json(path / "config.json"), str(path / "config.json"))
         self._check(path, kind, target)
         verify_checksums(path)
         file = SafetensorsFile(path / WEIGHTS)
         check_shapes(file.shapes, expected_shapes(self.config, target), str(path))
         self.backend = get_backend(target.backend.name)
-        packing = Packing(file.read, self.backend, _find_dtype(file), EPSILON)
+        self.dtype = _find_dtype(file)
+        packing = Packing(file.read, self.backend, self.dtype, EPSILON)
         self.array, self.norm = functools.cache(packing.array), functools.cache(packing.norm)
         self.matrix, self._rows = functools.cache(packing.matrix), functools.cache(packing.rows)
         self.blocks = tuple(packing.block(i) for i in range(self.config.num_layers))
@@ -135,16 +136,19 @@ def load_head(folder: str, kind: str, target: LanguageModel) -> Head:
     InputError
         See :class:`Head`.
     """
-    files = [Path(folder).expanduser() / name for name in ("config.json", WEIGHTS)]
-    known, key = _read.setdefault(target, {}), (kind, folder, *(_find_age(file) for file in files))
+    try:
+        path = Path(folder).expanduser()
+        ages = [(path / name).stat().st_mtime_ns for name in ("config.json", WEIGHTS)]
+    except (OSError, RuntimeError, ValueError) as error:  # too long for the file system, no such ~user
+        what = getattr(error, "strerror", None) or explain(error)
+        raise ModelFileError(
+            f"{kind}: {quote(folder)} holds no head ({what}); its folder has config.json and {WEIGHTS}. Train one: "
+            f"python -m minispec.training head {kind} --help"
+        ) from None
+    known, key = _read.setdefault(target, {}), (kind, folder, *ages)
     if key not in known:
-        known[key] = Head(folder, kind, target)
+        known[key] = Head(path, kind, target)
     return known[key]
-
-
-def _find_age(path: Path) -> int:
-    """Return when a file was written, in nanoseconds; 0 where there is none, which reading it says better."""
-    return path.stat().st_mtime_ns if path.is_file() else 0
 
 
 def compute_fingerprint(model: GPT2) -> str:

@@ -42,7 +42,7 @@ class MedusaDrafter(ParallelDrafter):
         model, config = cast("GPT2", target.model), head.config
         super().__init__(params, model.vocab_size, model.n_positions, config.length, coupled=coupled)
         self._target, self._model, self._layers = target, model, config.layers
-        self._backend, self._guess = head.backend, head.matrix("guess")
+        self.head, self._backend, self._guess = head, head.backend, head.matrix("guess")
         target.cache.keep_features(config.layers)
 
     def prefill(self, tokens: Sequence[int]) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from minispec.backends.base import Array
 from minispec.drafters.base import ChainDrafter, MoreTokens
+from minispec.drafters.heads.folder import Head
 from minispec.model.asks import Asks
 from minispec.noise import Coins
 from minispec.records import Draft, Probs
@@ -31,6 +32,8 @@ class ParallelDrafter(ChainDrafter):
     coupled : bool
         See :class:`ChainDrafter`.
     """
+
+    head: Head
 
     def __init__(self, params: Params, vocab_size: int, window: int, length: int, *, coupled: bool = False) -> None:
         super().__init__(params, vocab_size, window, coupled=coupled)
@@ -78,6 +81,7 @@ class ParallelSource:
 
     def __init__(self, drafter: ParallelDrafter) -> None:
         self._drafter = drafter
+        self.head = drafter.head
         self._logits: Array = np.zeros((0, 0), np.float32)
         self._levels: list[int] = []
 

@@ -1,0 +1,89 @@
+"""What a head is trained along: given texts, or what the target writes behind their beginnings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from minispec.errors import CorpusError, explain
+from minispec.tokenizer import Tokenizer
+from minispec.training.data import Batches
+from minispec.training.generate import continue_rows
+from minispec.training.model import GPT2
+
+#: Share of each text, at its end, that is kept for the report.
+HELD_OUT = 0.05
+#: Tokens of a given text that the target goes on from; rows it writes at the same time.
+BEGINNING, ROWS_AT_ONCE = 8, 32
+
+
+@dataclass(frozen=True)
+class HeadText:
+    """Tokens by text: what a head is trained along, and what is held out."""
+
+    train: Mapping[str, np.ndarray]
+    valid: Mapping[str, np.ndarray]
+
+    @property
+    def mix(self) -> dict[str, float]:
+        """Each text's share of the tokens to train along."""
+        whole = sum(len(tokens) for tokens in self.train.values())
+        return {name: len(tokens) / whole for name, tokens in self.train.items()}
+
+
+def read_texts(tokenizer: Tokenizer, end: int, paths: Sequence[Path], row_length: int) -> HeadText:
+    """Read text files, each a text of its own; each document is followed by ``end``.
+
+    Raises
+    ------
+    CorpusError
+        If a file cannot be read, is not UTF-8, or its held-out part is no row long.
+    """
+    train: dict[str, np.ndarray] = {}
+    valid: dict[str, np.ndarray] = {}
+    for path in paths:
+        tokens = _read_tokens(tokenizer, end, path)
+        if len(tokens) * HELD_OUT <= row_length + 1:
+            least = int((row_length + 1) / HELD_OUT) + 1
+            raise CorpusError(f"{path} has {len(tokens)} tokens; a head needs {least} or more. Give more text")
+        name = path.stem if path.stem not in train else str(path)
+        held_out = int(len(tokens) * (1.0 - HELD_OUT))
+        train[name], valid[name] = tokens[:held_out], tokens[held_out:]
+    return HeadText(train, valid)
+
+
+def _read_tokens(tokenizer: Tokenizer, end: int, path: Path) -> np.ndarray:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CorpusError(f"{path} cannot be read as UTF-8 text ({explain(error)}). Give text files") from None
+    documents = [part.strip() for part in text.split("<|endoftext|>") if part.strip()]
+    if not documents:
+        raise CorpusError(f"the text {path} is empty; a head is trained along text. Give some with --text")
+    return np.array([token for document in documents for token in (*tokenizer.encode(document), end)], np.int64)
+
+
+def write_on(target: GPT2, text: HeadText, end: int, num_tokens: int, row_length: int, seed: int) -> HeadText:
+    """Let the target write what a head is trained along, at temperature 1, behind beginnings of the texts.
+
+    A head drafts what the target writes, not what others wrote (self-distillation). What is held out stays as given.
+
+    Parameters
+    ----------
+    num_tokens : int
+        The least that it writes.
+    row_length : int
+        Tokens per row, its beginning included.
+    """
+    beginnings = Batches(text.train, text.mix, target.shape.context, seed, end)
+    rows: list[np.ndarray] = []
+    while sum(map(len, rows)) < num_tokens:
+        prompts = torch.from_numpy(beginnings.at(len(rows), ROWS_AT_ONCE, BEGINNING).tokens[:, :BEGINNING])
+        written = continue_rows(target, prompts, row_length - BEGINNING, 1.0, seed + len(rows))
+        rows += list(written.numpy())
+    tokens = np.concatenate([part for row in rows for part in (row, np.full(1, end))])
+    return HeadText({"written by the target": tokens}, text.valid)
