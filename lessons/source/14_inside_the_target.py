@@ -751,7 +751,7 @@ assert lengths["tree"] > lengths["chain"]
 
 # %% [markdown]
 # And at temperature 0 the text is the target's own, token by token, however good or bad the head is. Of all rounds of three texts,
-# the one in which most guesses were accepted:
+# the one in which most guesses were accepted; what was rejected is struck through:
 
 # %%
 tree = drafts["tree"] | {"draft": drafts["tree"]["draft"] + ",siblings=likeliest"}

@@ -79,6 +79,8 @@ def check(name: str, jobs: int | None, held_out: Path | None, variant: str | Non
     The starter must gain nothing, the solution and the variants everything, and each mistake must fail its own check
     and be named in the message. Held-out wrong submissions are only counted. The exit code is 2 if a rule is broken.
     """
+    if held_out is not None and not any(held_out.glob("*.py")):
+        raise InputError(f"--held-out {held_out} holds no Python file; name a folder of wrong submissions")
     with (
         _find_folder(name, variant, assignments) as folder,
         Progress(console=Console(stderr=True), transient=True) as bar,

@@ -36,6 +36,7 @@ NAMES = (
     "model-modification",
     "parallel-drafts",
     "several-candidates",
+    "tree-judging",
     "streaming",
     "retraction",
     "typical-acceptance",

@@ -38,10 +38,12 @@ def make_ready(models: Iterable[object], notes: Console | None = None) -> None:
     notes : Console, optional
         Shows that this goes on. Without one, a line on stderr says so when it takes longer than a second.
     """
+    lacking = {(model.backend, model.dtype) for model in models if isinstance(model, GPT2 | Head)} - _ready
+    if not lacking:
+        return
     from minispec.jit import can_compile  # imports Numba
 
-    lacking = {(model.backend, model.dtype) for model in models if isinstance(model, GPT2 | Head)} - _ready
-    if not lacking or not can_compile():
+    if not can_compile():
         return
     with _a_line_if_it_takes_long() if notes is None else notes.status(_COMPILING + " …"), compile_sampling_beside():
         for backend, dtype in lacking:

@@ -224,7 +224,7 @@ class Run:
 
     def _feed_drafter(self) -> Asks[None]:
         """Let the drafter take in all committed tokens but the last, unless the next step drafts nothing."""
-        if self._transcript.finish is None and self._policy.gamma():
+        if self._transcript.finish is None and self._transcript.room > 1 and self._policy.gamma():
             yield from ask_for(self.drafter.prefill(self.tokens[:-1]))
             self._is_drafter_fed = True
 

@@ -101,7 +101,7 @@ class PagedCache(KVCache):
 
     def _copy(self, i: int) -> None:
         """Put a page of our own in the place of a shared one."""
-        own, slots = self._pool.take(), np.arange(self._pool.page_size)
+        own, slots = self._pool.take_for_copy(self._table[i]), np.arange(self._pool.page_size)
         for array in self.arrays():
             self._backend.move(array, self._table[i] * len(slots) + slots, own * len(slots) + slots)
         self._pool.give_back(self._table[i])

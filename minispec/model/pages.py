@@ -134,6 +134,19 @@ class PagePool:
         self._lacking.discard(page)
         return page
 
+    def take_for_copy(self, page: int) -> int:
+        """Take a free page that another one is to be copied to: what that lacks, the copy lacks too.
+
+        Raises
+        ------
+        OutOfPagesError
+            If there is none.
+        """
+        own = self.take()
+        if page in self._lacking:
+            self._lacking.add(own)
+        return own
+
     def give_back(self, page: int) -> None:
         """Let go of a page; the last holder frees it.
 

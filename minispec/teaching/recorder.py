@@ -40,14 +40,15 @@ def record(
 ) -> Stepper:
     """Run speculative decoding with rejection sampling, and return a picture of it to step through.
 
-    At temperature 0 the bars are the models' probabilities at temperature 1, whose highest is the favourite.
+    At temperature 0 the bars are the models' probabilities at temperature 1, whose highest is the favourite; where no
+    model of the draft's says what was drafted (an n-gram, a cascade), they are what the rule is handed.
 
     Parameters
     ----------
     prompt : str or sequence of int
     target : LanguageModel
     draft : str, model or Drafter
-        Whatever drafts chains.
+        What drafts chains, with a model of its own or with none.
     gamma, max_tokens : int
     temperature : float
     seed : int
@@ -182,12 +183,15 @@ class _Round:
         self._p, self._q = heard.target_probs, heard.draft.probs
         if greedy:  # what the rule was handed is 1 for the favourite and 0 for all others
             self._p = distribution(rows, _AS_IT_IS)
-            self._q = distribution(np.concatenate(draft_rows), _AS_IT_IS) if draft_rows else self._q
+            own = np.concatenate([*draft_rows, rows[:0]])
+            if tuple(own.argmax(axis=1)) == self._drafts:  # else its model says something else than the drafter
+                self._q = distribution(own, _AS_IT_IS)
 
     def tell_draft(self) -> Iterator[Frame]:
         """Yield a frame for each drafted token."""
-        for i in range(len(self._drafts)):
-            says = f"Token {i + 1} is the draft's favourite." if self._greedy else f"Token {i + 1} is drawn from q."
+        for i, token in enumerate(self._drafts):
+            is_favourite = self._greedy and int(self._q[i].argmax()) == token
+            says = f"Token {i + 1} is the draft's favourite." if is_favourite else f"Token {i + 1} is drawn from q."
             yield self._show("draft", says, i, ["q"], self._mark(i + 1, judged=0))
 
     def tell_verdict(self) -> Iterator[Frame]:

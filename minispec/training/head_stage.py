@@ -131,6 +131,7 @@ class HeadStage:
         """Let the target write what the head is trained along."""
         row_length = min(4 * self.plan.row_length, self.target.shape.context)
         self.text = write_on(self.target, self.text, self._end, self.plan.written, row_length, self.plan.seed)
+        self.plan = replace(self.plan, written=sum(map(len, self.text.train.values())))  # whole rows: somewhat more
 
     def run(self, report_every: int = 50) -> Iterator[HeadTick]:
         """Train; a batch depends on the seed and the step alone."""

@@ -6,6 +6,7 @@ rule        emits                                          keeps a draft x with 
 rejection   the target's law                               min(1, p/q)
 block       the target's law                               as a block: longer prefixes than rejection
 tree        the target's law                               min(1, wanted/q), several candidates per position
+traversal   the target's law                               as a tree: what block is to a chain
 kseq        the target's law                               min(1, p/(rho q)), independent candidates
 match       the tokens of plain sampling, seed for seed    p
 gumbel      the tokens of plain sampling, seed for seed    P(both draw x) / q, by shared noise
@@ -16,7 +17,7 @@ typical     LOSSY                                          1 if p > min(epsilon,
 :func:`get_verifier` turns ``--verify NAME[:key=value,...]`` into one of them.
 """
 
-from minispec.verifiers import block, gumbel, kseq, lenient, match, rejection, tree, typical
+from minispec.verifiers import block, gumbel, kseq, lenient, match, rejection, traversal, tree, typical
 from minispec.verifiers.base import Verifier, Verify
 from minispec.verifiers.expected import expected_accepted
 from minispec.verifiers.registry import VERIFIER_NAMES, get_verifier
@@ -33,6 +34,7 @@ __all__ = [
     "lenient",
     "match",
     "rejection",
+    "traversal",
     "tree",
     "typical",
 ]

@@ -7,7 +7,7 @@ from functools import partial
 
 from minispec.errors import OptionError, quote
 from minispec.specs import Read, read_number, read_options, split_spec
-from minispec.verifiers import block, gumbel, kseq, lenient, match, rejection, tree, typical
+from minispec.verifiers import block, gumbel, kseq, lenient, match, rejection, traversal, tree, typical
 from minispec.verifiers.base import Verifier, Verify
 
 _PLAIN = {
@@ -16,6 +16,7 @@ _PLAIN = {
     "gumbel": Verifier("gumbel", gumbel.verify, same_seed=True, coupled=True, survival=gumbel.survival),
     "block": Verifier("block", block.verify, survival=block.survival),
     "tree": Verifier("tree", tree.verify, trees=True, survival=rejection.survival),
+    "traversal": Verifier("traversal", traversal.verify, trees=True, survival=block.survival),
     "kseq": Verifier("kseq", kseq.verify, trees=True, survival=rejection.survival),
 }
 """Rules without options."""

@@ -114,9 +114,10 @@ class Stepper:
         return f"{len(self.frames)} frames: step through them in a notebook, or on the page"
 
     def _repr_html_(self) -> str:
+        says = [f"{i + 1} of {len(self.frames)} · {frame.stage} · {frame.says}" for i, frame in enumerate(self.frames)]
         shown = "".join(
-            f'<div class="frame"{" hidden" if i else ""}>{self._draw(frame, i)}</div>'
-            for i, frame in enumerate(self.frames)
+            f'<div class="frame" data-says="{html.escape(line)}"{" hidden" if i else ""}>{self._draw(frame)}</div>'
+            for i, (frame, line) in enumerate(zip(self.frames, says, strict=True))
         )
         name = "steps-" + sha256(shown.encode()).hexdigest()[:10]
         sheet = f"<style>{_STYLE.replace('BOX', '#' + name)}</style>"
@@ -125,18 +126,17 @@ class Stepper:
             f'<div id="{name}" tabindex="0" role="group" aria-label="A run, step by step: arrow keys" '
             f'data-lm-suppress-shortcuts="true">{sheet}'
             f'<button type="button">◀ back</button> <button type="button">next ▶</button>'
-            f'<div aria-live="polite">{shown}</div><p class="legend">{_explain()}</p></div>'
+            f'<p class="says" aria-live="polite">{html.escape(says[0])}</p>'
+            f'{shown}<p class="legend">{_explain()}</p></div>'
             f"<script>({_SCRIPT})(document.getElementById('{name}'))</script>"
         )
 
-    def _draw(self, frame: Frame, number: int) -> str:
-        says = f"{number + 1} of {len(self.frames)} · <b>{frame.stage}</b> · {html.escape(frame.says)}"
+    def _draw(self, frame: Frame) -> str:
         text = "".join(span(visible(self._decode([token])), fate) for token, fate in frame.text[self._first :])
         dots = "…" if self._first else ""
         caches = "".join(self._list_slots(slots) for slots in frame.caches)
         return (
-            f'<p class="says">{says}</p><div class="sides"><div>{self._draw_bars(frame)}</div>'
-            f'<div class="text">{dots}{text}</div></div>{caches}'
+            f'<div class="sides"><div>{self._draw_bars(frame)}</div><div class="text">{dots}{text}</div></div>{caches}'
         )
 
     def _list_slots(self, slots: Slots) -> str:
@@ -201,12 +201,12 @@ def _explain() -> str:
 _STYLE = f"""
 BOX {{ background: {PAPER}; color: {INK.light}; padding: .5em }}
 BOX p {{ margin: .3em 0 }}
-BOX .says {{ min-height: 3em }}
+BOX .says {{ min-height: 3em; font-weight: bold }}
 BOX .sides {{ display: flex; flex-wrap: wrap; gap: 1em }}
 BOX .sides > * {{ flex: 1 1 20em; min-width: 0 }}
 BOX .text {{ white-space: pre-wrap; overflow-wrap: anywhere }}
 BOX svg {{ width: 100%; max-width: 560px; font-size: 11px; fill: currentColor }}
-BOX ol {{ display: flex; flex-wrap: wrap; gap: 2px; list-style: none; margin: 0 0 .4em; padding: 0 }}
+BOX ol {{ display: flex; flex-wrap: wrap; gap: 2px; list-style: none; margin: 0 0 .4em; padding: 0; font-size: small }}
 BOX li {{ margin: 0; padding: 0 .2em; width: 4.2em; height: 2.6em; overflow: hidden; white-space: pre }}
 BOX li, BOX .legend [class] {{ border: 1px solid {_QUIET} }}
 BOX li small {{ display: block }}
@@ -219,11 +219,13 @@ BOX .legend {{ font-size: small }}
 
 _SCRIPT = """function (box) {
   const frames = box.querySelectorAll('.frame'), [back, next] = box.querySelectorAll('button');
+  const says = box.querySelector('.says');
   let at = 0;
   const go = to => {
     frames[at].hidden = true;
     at = Math.max(0, Math.min(frames.length - 1, to));
     frames[at].hidden = false;
+    says.textContent = frames[at].dataset.says;
   };
   back.onclick = () => go(at - 1);
   next.onclick = () => go(at + 1);

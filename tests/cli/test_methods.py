@@ -36,6 +36,7 @@ def report(run: Run, *arguments: str, **environment: str) -> dict[str, Any]:
         ("block", "bit-exact", "same-distribution"),
         ("tree", "bit-exact", "same-distribution"),
         ("kseq", "bit-exact", "same-distribution"),
+        ("traversal", "bit-exact", "same-distribution"),
         ("lenient:lenience=0.5", "lossy", "lossy"),
         ("typical", "lossy", "lossy"),
     ],

@@ -95,6 +95,7 @@ def test_every_page_can_be_read(site: Path, look: Look) -> None:
             "_generated/lessons/05_rejection_sampling.html",
             ["all 6 done", "<math", "data:image/png", 'alt="Figure in 5.1'],
         ),
+        ("_generated/lessons/02_kv_cache.html", ['class="frame"', "slots count", "ArrowRight"]),
         ("_modules/minispec/model/forward.html", ['<span class="k">def</span>']),
         ("_generated/api/minispec.verifiers.html", ["minispec.verifiers.rejection.residual"]),
         ("claims.html", ["_generated/claims/tau.html", "undecided"]),

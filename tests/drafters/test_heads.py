@@ -7,6 +7,7 @@ says nothing about *what* is read: that is compared with a twin that computes al
 from __future__ import annotations
 
 import json
+import os
 from functools import cache, partial
 from pathlib import Path
 
@@ -30,6 +31,7 @@ from minispec.generation.options import Options
 from minispec.loading.checkpoint import WEIGHTS
 from minispec.model.asks import answer
 from minispec.model.cache import KVCache
+from minispec.model.paged import PagedCache
 from minispec.model.pages import PagePool
 from minispec.model.toy import TableModel
 from minispec.model.tree_session import TreeSession
@@ -196,6 +198,37 @@ def test_features_are_the_residual_stream(backend: str) -> None:
     assert bits(session.cache.read_features([3], 4, 9)) == bits(np.ascontiguousarray(found[4:9, 12:]))
 
 
+@pytest.mark.parametrize("paged", [False, True])
+def test_what_one_head_reads_stays_when_another_one_comes(paged: bool) -> None:
+    """Heads of two kinds in one memory: the second asks for more layers in the middle of the first one's text."""
+    model = target_of("numba")
+    session = TreeSession(model)
+    if paged:
+        session.cache = PagedCache(PagePool(3, 3, 4, 5, 4, backend=model.backend), 20)
+    session.cache.keep_features([3])
+    session.prefill(range(6))
+    before = session.cache.read_features([3], 0, 6)
+    session.cache.keep_features([1])
+    assert bits(session.cache.read_features([3], 0, 6)) == bits(before)
+    session.prefill(range(10))
+    states = features_of(list(range(10)))
+    found = session.cache.read_features([1, 3], 6, 10)
+    np.testing.assert_allclose(found, np.concatenate([states[1], states[3]], axis=1)[6:], atol=1e-4)
+
+
+def test_a_head_that_was_trained_again_is_read_again(tmp_path: Path) -> None:
+    """And one that was not, once only."""
+    target = target_of("numba")
+    folder = write_head(tmp_path, "eagle", target)
+    first = load_head(folder, "eagle", target)
+    assert load_head(folder, "eagle", target) is first
+    write_head(tmp_path, "eagle", target, length=2)
+    later = max(path.stat().st_mtime_ns for path in tmp_path.iterdir()) + 10**9  # where a clock is coarse
+    for path in tmp_path.iterdir():
+        os.utime(path, ns=(later, later))
+    assert load_head(folder, "eagle", target).config.length == 2
+
+
 # ── the same after any history ──────────────────────────────────────────────────────────────────────────────────────
 
 STEP = st.tuples(
@@ -322,6 +355,23 @@ def test_a_head_is_compiled_before_the_first_clock(
     run = stream([1, 2, 3], target=target, draft=draft.format(copy), verify="tree", max_tokens=4)
     assert isinstance(next(run), Prefilled)
     assert sorted(made_ready) == ["float16", "float32"]
+
+
+def test_a_copy_of_a_page_that_lacks_features_lacks_them_too() -> None:
+    model, text = target_of("numba"), list(range(8))
+    pool = PagePool(3, 3, 4, 8, 4, backend=model.backend)
+    sessions = [TreeSession(model) for _ in range(2)]
+    for session in sessions:
+        session.cache = PagedCache(pool, 20)
+    sessions[0].prefill(text)
+    sessions[0].cache.publish(text)
+    assert sessions[1].cache.adopt(text) == 8
+    sessions[1].tokens = list(text)
+    pool.keep_features([2])
+    sessions[1].rollback(2)  # and on with its own page, half of it from before
+    sessions[1].prefill(text)
+    sessions[1].cache.publish(text)
+    assert pool.share(text) == []
 
 
 # ── bad input ───────────────────────────────────────────────────────────────────────────────────────────────────────

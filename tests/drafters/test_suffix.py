@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from itertools import product
 from unittest import mock
 
 import pytest
@@ -129,6 +130,20 @@ def test_an_interruption_in_the_middle_leaves_no_trace():
     ):
         drafter.prefill([2, 0, 1])
     assert propose(drafter, [2, 0, 1], 2).tokens == (2, 0)
+    text, index = [2, 0, 1, 1, 0, 1], index_tokens([0, 1, 2, 0, 2, 2, 1, 0, 0, 1, 2, 1, 2, 0, 0, 1, 1, 0, 2, 2])
+    drafter = SuffixDrafter(3, 1, index)
+    for length, token in product(range(5, -1, -1), range(3)):
+        drafter.prefill(text[:4])
+        with (
+            mock.patch.object(SuffixAutomaton, "follow", side_effect=KeyboardInterrupt),
+            pytest.raises(KeyboardInterrupt),
+        ):
+            drafter.prefill(text[:5])
+        drafter.prefill(text)
+        drafter.rollback(length)
+        changed = [*text[:length], token]
+        assert propose(drafter, changed, 2).tokens == propose(SuffixDrafter(3, 1, index), changed, 2).tokens
+        drafter.rollback(0)
 
 
 def test_a_corpus_too_large_is_refused(monkeypatch):

@@ -17,6 +17,7 @@ QUICK = (
     "half-accepted",
     "parallel-drafts",
     "several-candidates",
+    "tree-judging",
     "streaming",
     "retraction",
     "domain-acceptance",

@@ -305,6 +305,7 @@ PLANTED: dict[str, dict[str, Plant]] = {
     "fusion-equivalence": tallied(every("cases", "same_bits"), 96, 3),
     "parallel-drafts": {"false": lambda figures: None, "holds": every("cases", "draft_forwards")([1])},
     "several-candidates": tallied(every("cases", "gain"), ratio(0.2), sharp(0.0), [0.01, -0.02, 0.04]),
+    "tree-judging": tallied(every("cases", "gain"), ratio(0.2), sharp(0.0), [0.02, -0.01, 0.05]),
     "streaming": tallied(every("cases", "steps"), share(0.6), share(0.01), unknown_share()),
     "retraction": tallied(every("clients", "share"), share(0.6), sharp(0.001), unknown_share()),
     "typical-acceptance": tallied(every("cases", "alpha"), share(0.75), share(0.5), share(0.7)),

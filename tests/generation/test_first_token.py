@@ -65,9 +65,11 @@ def test_the_drafter_reads_the_prompt_when_it_is_to_draft(late: str) -> None:
     assert draft_forwards(run) == (chunks + drafted if first else 0)
 
 
-def test_a_text_that_ends_before_anything_is_drafted_feeds_no_drafter() -> None:
-    run = start(SimulatedClock(), gamma="delayed", max_tokens=1)
-    run.run()
+@pytest.mark.parametrize(("gamma", "num_tokens"), [("delayed", 1), ("delayed", 2), (3, 1)])
+def test_a_text_that_ends_before_anything_is_drafted_feeds_no_drafter(gamma: str | int, num_tokens: int) -> None:
+    """Nor one whose last token comes next: there is no room for a draft beside it."""
+    run = start(SimulatedClock(), gamma=gamma, max_tokens=num_tokens)
+    assert len(run.run().token_ids) == num_tokens
     assert draft_forwards(run) == 0
 
 

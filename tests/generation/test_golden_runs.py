@@ -14,7 +14,7 @@ from minispec.generation import api
 from tests.laws import space
 
 RUNS = Path(__file__).parent.parent / "golden" / "runs.json"
-RULES = ("rejection", "block", "tree", "match", "gumbel", "lenient:lenience=0.5", "typical")
+RULES = ("rejection", "block", "tree", "traversal", "match", "gumbel", "lenient:lenience=0.5", "typical")
 SETTINGS = (
     {"gamma": 4, "seed": 1, "temperature": 1.0, "top_p": 1.0, "max_tokens": 24},
     {"gamma": "heuristic", "seed": 2, "temperature": 0.7, "top_p": 0.9, "repetition_penalty": 1.2, "max_tokens": 9},
@@ -36,7 +36,7 @@ def cases() -> dict[str, tuple[str, str | None, dict]]:
         for draft in space.DRAFTS:
             for number, setting in enumerate(SETTINGS):
                 tree = draft in space.TREES
-                if tree and (rule not in ("tree", "match") or setting["gamma"] == "heuristic"):
+                if tree and (rule not in ("tree", "traversal", "match") or setting["gamma"] == "heuristic"):
                     continue
                 named[f"{rule}, {draft}, {number}"] = (rule, draft, setting)
     return named

@@ -126,6 +126,8 @@ def test_students_try_the_public_checks_in_their_cells(
     with pytest.raises(AssertionError, match=r"min\(1, p/q\)"):
         require(path, "a0", "a0.q1")
     require(path, "a0", "a0.q2.law")
+    with pytest.raises(AssertionError, match=r"^nothing could be graded: the notebook cannot be read"):
+        require(str(write(tmp_path / "a0.ipynb", "{")), "a0", "a0.q1")
     monkeypatch.setenv("MINISPEC_ASSIGNMENTS", str(ASSIGNMENTS))
     with pytest.raises(InputError, match="more than the public checks"):
         require(path, "a0", "a0.q1")

@@ -19,6 +19,7 @@ from minispec.grading.classroom import Job, grade_all, read_reports
 from minispec.grading.cohort.gradebook import to_canvas, to_moodle
 from minispec.grading.cohort.overview import count_marks, count_mistakes, count_unnamed, describe_class
 from minispec.grading.cohort.regrade import find_changes
+from minispec.grading.deadline import Lateness
 from minispec.grading.jail import LAYERS
 from minispec.grading.report import Report
 
@@ -118,6 +119,16 @@ def test_gradebooks_hold_whom_their_platform_knows(folder: Path) -> None:
     assert canvas[0] == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "A small example"]
     assert canvas[1] == ["Points Possible", "", "", "", "", "10"]
     assert [(row[1], row[5]) for row in canvas[2:]] == [("1", "8"), ("2", "4"), ("3", "4"), ("4", "0")]
+
+
+def test_gradebooks_hold_the_mark_and_what_lateness_cost(reports: list[Report]) -> None:
+    (eve,) = [Report.from_dict(one.to_dict()) for one in reports if one.submission.startswith("Eve")]
+    ada = Report.from_dict({**eve.to_dict(), "submission": "ada_1_11_a0.py"})
+    for report in (eve, ada):
+        report.late = Lateness("2027-03-08T10:00:00+01:00", 3, 1.5, "3 days late, minus 1.5")
+    moodle, canvas = (list(csv.reader(io.StringIO(write([eve, ada]) or ""))) for write in (to_moodle, to_canvas))
+    assert moodle[1][2] == canvas[2][5] == "2.5"
+    assert moodle[1][5].endswith("3 days late, minus 1.5.")
 
 
 def test_a_report_that_is_none_is_refused_by_name(tmp_path: Path) -> None:

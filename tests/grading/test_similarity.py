@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from itertools import combinations
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -18,10 +19,11 @@ from minispec.grading.cohort.fingerprints import (
     read_tokens,
     take_fingerprints,
 )
-from minispec.grading.cohort.similarity import FEW, OURS, THRESHOLD, compare, to_page
+from minispec.grading.cohort.similarity import FEW, FEWEST, OURS, THRESHOLD, compare, compare_class, to_page
 from minispec.grading.manifest import load_assignment
+from minispec.viz import side_by_side
 
-from .example import example
+from .example import example, write
 
 ATOMS = [f"f.a{i}(x)" for i in range(40)] + ["x + 1", "[x]", "not x", "x ** 2", "-x", "x @ y", "{x: y}", "(x, y)"]
 
@@ -140,12 +142,26 @@ def test_who_copied_our_solution_is_told_though_all_names_are_others() -> None:
     assert found.copies == []  # ours is no submission
 
 
+def test_a_class_is_compared_with_ours_and_without_what_it_was_given(tmp_path: Path) -> None:
+    """Files as they are handed in: two who wrote nothing, one who copied our solution, and one that cannot be read."""
+    assignment = load_assignment("a2")
+    texts = {"ada.py": assignment.starter, "bob.py": assignment.starter, "cy.py": disguise(assignment.solution)}
+    paths = [write(tmp_path / name, text) for name, text in texts.items()]
+    found = compare_class(assignment, [*paths, write(tmp_path / "dan.zip", "no zip")])
+    assert [(pair.left, pair.right) for pair in found.pairs] == [("cy.py", OURS)]
+    assert found.copies == []
+    assert found.unread == ["dan.zip"]
+    assert set(found.texts) == {*texts, OURS}
+
+
 def test_copies_are_told_even_where_most_of_the_class_has_them() -> None:
     texts = {f"s{i}": invent(3) if i < 6 else invent(i) for i in range(9)}
     found = compare(texts)
     assert found.pairs == []  # nobody's own any more
     assert found.copies == [[f"s{i}" for i in range(6)]]
-    assert compare({"a": "x = 1\n", "b": "y = 2\n"}).copies == []  # too short to tell anything
+    short = "def f(x):\n    return x.sum() + x.mean() * 2 - x.max()\n"
+    assert 0 < len(take_fingerprints(short)) < FEWEST
+    assert compare({"a": short, "b": short.replace("f", "g")}).copies == []  # too short to tell anything
 
 
 def test_right_answers_written_otherwise_are_not_alike() -> None:
@@ -196,6 +212,14 @@ def test_the_page_shows_both_and_lets_nothing_of_theirs_be_markup() -> None:
     assert "default-src 'none'" in page
     assert f"at least {THRESHOLD:.0%}" in page
     assert "no pair" in to_page("t", compare({"a": invent(1), "b": invent(2)}))
+
+
+def test_the_page_lists_all_pairs_and_shows_the_likest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(side_by_side, "MAX_VIEWS", 2)
+    page = to_page("t", compare(dict.fromkeys("abc", invent(4))))
+    assert page.count("<tr><td>100%") == 3
+    assert re.findall(r'href="#(pair\d)"', page) == ["pair0", "pair0", "pair1", "pair1"]
+    assert re.findall(r'class="pair" id="(pair\d)"', page) == ["pair0", "pair1"]
 
 
 def test_the_page_counts_lines_as_python_does() -> None:

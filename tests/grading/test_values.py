@@ -177,7 +177,7 @@ def test_only_what_is_lent_can_be_called() -> None:
 
 
 WATCHED = """
-def part(x):
+def part(x, weight=1):
     return x
 def whole(*parts):
     return [part(one) for one in parts] + [part(x=[1.0, 2.0])]
@@ -195,10 +195,11 @@ def test_what_passes_through_a_function_is_counted_until_the_next_case() -> None
     assert counts == {"part": 6 + 1 + 2, "missing": 0}
     subject.part([])
     subject.part(np.zeros(5))
-    assert counts == {"part": 14, "missing": 0}
+    subject.part(3, np.zeros(50))  # the first argument alone is counted
+    assert counts == {"part": 15, "missing": 0}
     subject.forget()
     subject.whole(1)
-    assert counts == {"part": 14, "missing": 0}
+    assert counts == {"part": 15, "missing": 0}
 
 
 def test_a_watched_function_of_ours_is_put_back() -> None:

@@ -350,6 +350,16 @@ def test_code_that_is_no_python_is_refused_in_one_line(broken: str, variant: tup
         assert "\n" not in str(refused)
 
 
+@pytest.mark.parametrize("held_out", ["none", "solution.py", "empty"])
+def test_held_out_submissions_that_are_none_are_refused(held_out: str, tmp_path: Path) -> None:
+    write(tmp_path / "solution.py", "")
+    (tmp_path / "empty").mkdir()
+    options = ("--assignments", ASSIGNMENTS, "--held-out", tmp_path / held_out)
+    refused = call("check", "v0", *options).exception
+    assert isinstance(refused, InputError)
+    assert "holds no Python file; name a folder" in str(refused)
+
+
 @pytest.mark.parametrize(
     ("name", "variant", "says"),
     [

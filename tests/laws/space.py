@@ -151,7 +151,7 @@ PROCESSORS: dict[str, dict[str, Any]] = {
 STOPS = ("budget", "eos", "stop string", "context")
 
 AXES = {
-    "verify": ("rejection", "block", "tree", "match", "gumbel"),
+    "verify": ("rejection", "block", "tree", "traversal", "match", "gumbel"),
     "draft": tuple(DRAFTS),
     "policy": tuple(POLICIES),
     "processors": tuple(PROCESSORS),
@@ -166,7 +166,7 @@ turn comes in ``test_same_seed.py``."""
 
 def compatible(case: Case) -> bool:
     """Whether the engine accepts the case, and the case can be enumerated."""
-    no_tree = case["verify"] not in ("tree", "match") or case["policy"] in ("auto", "replay", "fallback")
+    no_tree = case["verify"] not in ("tree", "traversal", "match") or case["policy"] in ("auto", "replay", "fallback")
     if case["draft"] in TREES and no_tree:
         return False
     if case["verify"] == "gumbel" and case["draft"] not in DRAW_NOTHING:

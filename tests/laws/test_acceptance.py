@@ -19,7 +19,7 @@ from minispec.verifiers.tree import acceptance_probability as accepts_one_of
 from .space import EXACT, LOADED, PLAIN, PROMPT, models_by_name, table_target
 from .theory import sources_law
 
-RULES = ["rejection", "block", "tree", "match", "lenient:lenience=0.5", "typical:epsilon=0.3,delta=0.6"]
+RULES = ["rejection", "block", "tree", "traversal", "match", "lenient:lenience=0.5", "typical:epsilon=0.3,delta=0.6"]
 PROCESSORS = {"plain": {}, "top-k": {"top_k": 2, "temperature": 0.7}, "penalties": {"presence_penalty": 0.9}}
 
 

@@ -52,7 +52,7 @@ def problems(draw):
     return target, draft, draw(st.integers(0, 2)), options
 
 
-@pytest.mark.parametrize("verify", ["rejection", "block", "tree", "match"])
+@pytest.mark.parametrize("verify", ["rejection", "block", "tree", "traversal", "match"])
 @settings(max_examples=60)
 @given(problem=problems())
 def test_law_is_the_targets(verify, problem):
@@ -79,7 +79,7 @@ def test_text_is_that_of_plain_sampling(verify, problem, seed):
     assert fast.token_ids == plain.token_ids
 
 
-@pytest.mark.parametrize("verify", ["rejection", "block", "tree", "match", "gumbel"])
+@pytest.mark.parametrize("verify", ["rejection", "block", "tree", "traversal", "match", "gumbel"])
 @settings(max_examples=60)
 @given(problem=problems(), seed=st.integers(0, 2**64 - 1))
 def test_nothing_impossible_is_ever_emitted(verify, problem, seed):

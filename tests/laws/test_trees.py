@@ -12,7 +12,7 @@ from .space import EXACT, LOADED, PROMPT, tree_distance
 
 
 @pytest.mark.parametrize("siblings", ["with", "without", "likeliest"])
-@pytest.mark.parametrize("verify", ["tree", "match"])
+@pytest.mark.parametrize("verify", ["tree", "traversal", "match"])
 @pytest.mark.parametrize(
     ("shape", "num_tokens"),
     [

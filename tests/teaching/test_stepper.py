@@ -9,8 +9,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from minispec.drafters import NgramDrafter
+from minispec.drafters.cascade import CascadeDrafter
 from minispec.errors import PromptError
 from minispec.generation import generate
+from minispec.model.session import Session
 from minispec.model.toy import TableModel
 from minispec.sampling import SamplingParams, distribution
 from minispec.teaching import Stepper, record, recorder
@@ -56,6 +59,21 @@ def test_the_text_is_the_engines(temperature: float, gamma: int, draft: TableMod
 def test_a_round_tells_its_stages_in_order(temperature: float, gamma: int, draft: TableModel | str) -> None:
     told = " ".join(frame.stage for frame in run(temperature=temperature, gamma=gamma, draft=draft).frames)
     assert re.fullmatch(rf"prefill ({ROUND})+", told), told
+
+
+@pytest.mark.parametrize("draft", [DRAFT, "ngram", "synthetic:alpha=0.5", "cascade"])
+@pytest.mark.parametrize("gamma", [1, 3, 5])
+def test_a_favourite_that_is_drafted_has_the_highest_bar(draft: TableModel | str, gamma: int) -> None:
+    """Also where the draft's forwards are not one for each token, or not what it draws from."""
+    if draft == "cascade":
+        draft = CascadeDrafter(Session(DRAFT), SamplingParams(temperature=0.0), NgramDrafter(V, 1))
+    frames = run((0, 1, 0, 1, 0), temperature=0.0, gamma=gamma, max_tokens=20, draft=draft).frames
+    drafted = [frame for frame in frames if frame.stage == "draft"]
+    assert drafted
+    for frame in drafted:
+        is_highest = int(frame.laws["q"].argmax()) == frame.text[-1][0]
+        assert is_highest or draft == "synthetic:alpha=0.5"  # which draws at any temperature
+        assert frame.says.endswith("is the draft's favourite." if is_highest else "is drawn from q.")
 
 
 def test_every_stage_occurs() -> None:
@@ -210,9 +228,9 @@ def test_one_frame_is_seen_without_a_script_and_all_have_one_scale() -> None:
     stepper = Stepper(run(seed=1).frames, text_of)
     page = stepper._repr_html_()
     assert page.count('<div class="frame"') == len(stepper.frames)
-    assert page.count('<div class="frame" hidden>') == len(stepper.frames) - 1
+    assert len(re.findall(r'<div class="frame"[^>]* hidden>', page)) == len(stepper.frames) - 1
     assert "&lt;b&gt;" in page  # tokens are text, whatever they hold
-    assert page.count("<b>") == len(stepper.frames) + sum(len(frame.caches) for frame in stepper.frames)  # our own
+    assert page.count("<b>") == sum(len(frame.caches) for frame in stepper.frames)  # our own
     heights = {float(tall) for tall in re.findall(r'height="([\d.]+)" fill="#cc79a7"', page)}
     known = {round(140 * share, 1) for frame in stepper.frames for share in frame.laws.get("q", [])}
     assert heights <= known | {10.0}  # q, never rescaled; 10 is its mark in the legend

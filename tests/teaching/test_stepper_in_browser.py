@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import json
-import re
 import socket
 import subprocess
 import sys
@@ -83,9 +82,11 @@ def two(page: Any, tmp_path: Path) -> tuple[Any, Stepper]:
 
 
 def find_shown(page: Any, which: int = 0) -> str:
-    """Which frame is seen; there must be one."""
-    (shown,) = page.locator('[id^="steps-"]').nth(which).locator(".frame:visible").all()
-    return re.match(r"(\d+) of (\d+)", shown.inner_text())[1]
+    """Which frame is seen; there must be one, and the line above must be its own."""
+    box = page.locator('[id^="steps-"]').nth(which)
+    (shown,) = box.locator(".frame:visible").all()
+    assert box.locator(".says").inner_text() == shown.get_attribute("data-says")
+    return shown.get_attribute("data-says").split()[0]
 
 
 def test_keys_and_buttons_go_back_and_forth(two: tuple[Any, Stepper]) -> None:

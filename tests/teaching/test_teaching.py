@@ -343,6 +343,12 @@ def test_without_a_live_kernel_a_slider_becomes_small_multiples(monkeypatch: pyt
     assert shown._repr_html_().count("<img") == 4
 
 
+def test_without_a_live_frontend_a_text_and_the_middle_values_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(STATIC, "1")
+    shown = explore(lambda prompt, gamma: (prompt, gamma), prompt="Once upon", gamma=[1, 2, 4])
+    assert shown == ("Once upon", 2)
+
+
 def test_copies_are_never_written_over(tmp_path: Path) -> None:
     from minispec.cli.lessons import _copy
     from minispec.teaching.find import lessons

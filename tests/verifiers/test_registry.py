@@ -32,6 +32,7 @@ def test_promises() -> None:
         "block": (True, False, False, False),
         "tree": (True, False, False, True),
         "kseq": (True, False, False, True),
+        "traversal": (True, False, False, True),
         "lenient": (False, False, False, False),
         "typical": (False, False, False, False),
     }
@@ -121,7 +122,7 @@ def test_verdicts_hold_together(name: str, pair: tuple[ChainLaw, ChainLaw, int],
     assert verdict.source == ("plain" if gamma == 0 else "bonus" if verdict.num_accepted == gamma else "recovered")
     assert verdict.path is None
     assert all(0.0 <= prob <= 1.0 for prob in verdict.accept_probs)
-    judged = gamma if name == "block" else min(gamma, verdict.num_accepted + 1)
+    judged = gamma if name in ("block", "traversal") else min(gamma, verdict.num_accepted + 1)
     assert len(verdict.accept_probs) == judged
     assert all(target(tokens[:i])[token] > 0.0 for i, token in enumerate(tokens))
     assert {(at.level, at.position >= exact.POSITION) for at in noise.reads} == {(exact.LEVEL, True)}

@@ -58,7 +58,7 @@ def measure(setting: Setting) -> Figures:
             for way, draft in (("model", DRAFT), ("forced", f"forced:draft={DRAFT}")):
                 seeds = range(setting.scale.prompts if temperature else 1)
                 runs = [_start(name, draft, temperature, seed, setting.scale.tokens) for seed in seeds]
-                case[way] = _count(runs, constraint)
+                case[way] = count_runs(runs, constraint)
             found.append(case)
     return {"cases": found}
 
@@ -79,7 +79,7 @@ def _start(name: str, draft: str, temperature: float, seed: int, tokens: int) ->
     )
 
 
-def _count(runs: list[Stream], constraint: Constraint) -> dict[str, int]:
+def count_runs(runs: list[Stream], constraint: Constraint) -> dict[str, int]:
     """Count the tokens and forwards of runs, and what became of the drafts where the form dictates what comes next."""
     names = ("tokens", "steps", "draft_forwards", "dictated", "kept", "spent")
     total = dict.fromkeys(names, 0)

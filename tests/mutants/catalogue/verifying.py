@@ -19,7 +19,7 @@ from minispec.generation.transcript import Transcript
 from minispec.noise import Coins
 from minispec.records import Draft, Finish, Verdict
 from minispec.sampling import processors, sampler
-from minispec.verifiers import block, expected, gumbel, kseq, lenient, match, rejection, tree, typical
+from minispec.verifiers import block, expected, gumbel, kseq, lenient, match, rejection, traversal, tree, typical
 from tests.laws import peeking
 
 from ..rules import half_normal, make_verify, normalise, one_hot, right_residual, softmax
@@ -458,6 +458,22 @@ change_rule(
     6, "coins of block", "block reports what it kept", "The survivals behind the kept prefix are left out.",
     block, 'Verdict(kept, recovered, "recovered", accept_probs)',
     'Verdict(kept, recovered, "recovered", accept_probs[: kept + 1])',
+)  # fmt: skip
+change_rule(
+    6, "law of traversal", "a child is judged at full rate", "A ratio is clipped by itself, without its parent's rate.",
+    traversal, "survival(here.rate, ", "survival(1.0, ",
+)  # fmt: skip
+change_rule(
+    1, "law of traversal", "a failed child is forgotten", "The node goes on as if the child had not been tried.",
+    traversal, "_miss(path[-1], draft.probs[here.node])", "pass",
+)  # fmt: skip
+change(
+    1, "law of traversal", "a failed child leaves its parents rate", "What is missing is wanted, as surely as before.",
+    traversal, "_miss", "mass / (mass + 1.0 - place.rate)", "place.rate",
+)  # fmt: skip
+change(
+    1, "law of traversal", "a failed child leaves its parents row", "The whole row is wanted again, at a lower rate.",
+    traversal, "_miss", "place.wanted = missing / mass", "pass",
 )  # fmt: skip
 change_rule(
     6, "law of k-seq", "k-seq divides by nothing", "Each candidate is judged as if it were alone.",

@@ -382,15 +382,14 @@ def cost_of_the_first_token() -> float:
         ({"gamma": 2, "fallback": "request"}, 3),
         ({"gamma": 0}, 0),
     ):
-        for budget in (1, 9):
+        for budget, ends in (1, ()), (9, range(5)), (9, ()):
             draft = CountingTarget(5, 512, seed=2)
-            stream = api.stream(
-                prompt, target=TableModel(5, 512, seed=1), draft=draft, max_tokens=budget, **PLAIN, **options
-            )
+            target = TableModel(5, 512, seed=1, eos_token_id=frozenset(ends))
+            stream = api.stream(prompt, target=target, draft=draft, max_tokens=budget, **PLAIN, **options)
             next(event for event in stream if isinstance(event, Emitted))
             wrong += draft.forwards
             drafted = stream.run().metrics.num_draft_tokens
-            wrong += draft.forwards != (chunks + drafted if budget > 1 else 0)
+            wrong += draft.forwards != (0 if budget == 1 or ends else chunks + drafted)
     return float(wrong)
 
 

@@ -100,6 +100,7 @@ _PROMISES = [
     ("rejection", 0.0, False, "same-distribution"), ("block", 1.0, True, "same-distribution"),
     ("match", 1.0, True, "same-seed"), ("match", 1.0, False, "same-distribution"), ("gumbel", 0.5, True, "same-seed"),
     ("lenient", 0.0, True, "lossy"), ("typical", 1.0, True, "lossy"), ("kseq", 1.0, True, "same-distribution"),
+    ("traversal", 1.0, True, "same-distribution"),
 ]  # fmt: skip
 _REPRODUCIBLE = {"bit-exact": True, "same-seed": True, "same-distribution": False, "lossy": False}
 

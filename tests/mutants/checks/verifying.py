@@ -15,6 +15,7 @@ from minispec.records import Draft
 from minispec.verifiers import expected, get_verifier, gumbel, typical
 from tests.laws import space
 from tests.laws.theory import race_lost
+from tests.verifiers import exact
 
 from .base import CHECKS, Check, check
 
@@ -23,6 +24,16 @@ CHECKS["law of k-seq"] = Check(
     "the exact law of two tokens of four, two siblings at each node: tree | k-seq",
     functools.partial(space.tree_distance, "kseq", "2", "with"),
 )
+
+
+@check("law", "the exact law of three tokens of three where a tree of two levels is judged by traversal verification")
+def law_of_traversal() -> float:
+    verify, target, draft = get_verifier("traversal").verify, exact.random_laws(0, 3), exact.random_laws(100, 3)
+    return max(
+        exact.distance(verify, target, exact.tree(draft, (-1, -1, 0, 0, 1), siblings), 3)
+        for siblings in (exact.independent, exact.without_replacement, exact.likeliest)
+    )
+
 
 _P, _Q = np.array([0.5, 0.3, 0.15, 0.05]), np.array([0.2, 0.5, 0.1, 0.2])
 
