@@ -244,8 +244,8 @@ def at_size(billions: float):
 explore(at_size, billions=[1.5, 7, 13, 70])
 
 # %% [markdown]
-# You have reached the end. Go on with the assignments, with the code (`docs/reading.md` is a path of thirteen stops), or with a pair of
-# your own: `minispec plan` and `minispec measure` answer whether speculation pays for it, on your machine.
+# A pair of your own? `minispec plan` and `minispec measure` answer whether speculation pays for it, on your machine. Lesson 14 comes
+# back to this one: its drafts look inside the target.
 
 # %% [markdown]
 # ## References

@@ -544,6 +544,70 @@ WRONG: dict[str, list[str]] = {
         "lambda n, k, us, data, speed: n * k * us * 1e-9 > data / speed / 1e9",
         "lambda n, k, us, data, speed: n * k * us > data / speed",
     ],
+    "14.read_state": [
+        "lambda s, n, w, b: layer_norm(s[n - 1], w, -b)",
+        "lambda s, n, w, b: layer_norm(s[n - 1], b, w)",
+        "lambda s, n, w, b: layer_norm(s, w, b)[-1]",
+        "lambda s, n, w, b: layer_norm(s, w, b)[n - 2]",
+        "lambda s, n, w, b: layer_norm(s[n - 1], w, b)[::-1]",
+        "lambda s, n, w, b: layer_norm(s[n - 1], w, b).tolist()",
+        "lambda s, n, w, b: layer_norm(s[n - 1], w, b, epsilon=0.1)",
+        "lambda s, n, w, b: layer_norm(s[:n].ravel(), np.tile(w, n), np.tile(b, n))[-len(w):]",
+        "lambda s, n, w, b: layer_norm(s[np.flatnonzero(s.any(axis=1))[-1]], w, b)",
+        "lambda s, n, w, b: layer_norm(s[n - 1], w, b)[None]",
+    ],
+    "14.acceptance": [
+        "lambda p, q: float(np.minimum(p, q).sum() / p.shape[1])",
+        "lambda p, q: float(1 - np.minimum(p, q).sum(axis=1).mean())",
+        "lambda p, q: float(np.median(np.minimum(p, q).sum(axis=1)))",
+        "lambda p, q: float(np.sqrt(p * q).sum(axis=1).mean())",
+        "lambda p, q: float(np.minimum(p, q).sum(axis=1).min())",
+        "lambda p, q: (np.minimum(p, q).sum(axis=1).mean(),)",
+        "lambda p, q: round(float(np.minimum(p, q).sum(axis=1).mean()), 2)",
+        "lambda p, q: float(np.abs(p - q).sum() / 2 / len(p))",
+        "lambda p, q: np.minimum(p, q).sum(axis=-1)",
+        "lambda p, q: sum(float(a @ b) for a, b in zip(p, q)) / len(p)",
+    ],
+    "14.guess_logits": [
+        "lambda h, x, W, b, o: (x[:, : h.shape[1]] + gelu(x @ W + b)) @ o.T",
+        "lambda h, x, W, b, o: (h + gelu(x @ W - b)) @ o.T",
+        "lambda h, x, W, b, o: ours(h, x, W, b, o).T",
+        "lambda h, x, W, b, o: ours(h, x, W, b, o) - ours(h, x, W, b, o).max(axis=1, keepdims=True)",
+        "lambda h, x, W, b, o: (h + gelu(gelu(x @ W + b))) @ o.T",
+        "lambda h, x, W, b, o: (h + (x @ W + b) / (1 + np.exp(-1.702 * (x @ W + b)))) @ o.T",
+        "lambda h, x, W, b, o: np.exp(ours(h, x, W, b, o)) / np.exp(ours(h, x, W, b, o)).sum(axis=1, keepdims=True)",
+        "lambda h, x, W, b, o: h @ o.T + gelu(x @ W) @ o.T",
+        "lambda h, x, W, b, o: h @ o.T + x @ W @ o.T + b @ o.T",
+        "lambda h, x, W, b, o: np.log(_q(h, x, W, b, o))",
+    ],
+    "14.gradient": [
+        "lambda h, x, W, b, o, p: (ours(h, x, W, b, o, p)[0], ours(h, x, W, b, o, p)[1].mean())",
+        "lambda h, x, W, b, o, p: (ours(h, x, W, b, o, p)[0], 0 * b)",
+        "lambda h, x, W, b, o, p: (ours(h, x, W, b, o, p)[0], len(p) * ours(h, x, W, b, o, p)[1])",
+        "lambda h, x, W, b, o, p: (len(p) * ours(h, x, W, b, o, p)[0], ours(h, x, W, b, o, p)[1])",
+        "lambda h, x, W, b, o, p: (-ours(h, x, W, b, o, p)[0], ours(h, x, W, b, o, p)[1])",
+        "lambda h, x, W, b, o, p: _slope((_q(h, x, W, b, o) - p) ** 2, x @ W + b, x, o, 1 / len(p))",
+        "lambda h, x, W, b, o, p: _slope(_q(h, x, W, b, o) * (_q(h, x, W, b, o) - p), x @ W + b, x, o, 1 / len(p))",
+        "lambda h, x, W, b, o, p: _slope(p - _q(h, x, W, b, o), x @ W + b, x, o, 1 / len(p))",
+        "lambda h, x, W, b, o, p: _slope((_q(h, x, W, b, o) > 0.5) - p, x @ W + b, x, o, 1 / len(p))",
+        "lambda h, x, W, b, o, p: (ours(h, x, W, b, o, p)[0],)",
+        "lambda h, x, W, b, o, p: _slope(_q(h, x, W, b, o) - p, x @ W + b, x, o, 1.0)",
+        "lambda h, x, W, b, o, p: np.concatenate([part.ravel() for part in ours(h, x, W, b, o, p)])",
+    ],
+    "14.keep_best": [
+        "lambda rows, n: ours(rows, n)[::-1]",
+        "lambda rows, n: ours(rows[1:], n)",
+        "lambda rows, n: [list(path) for path in ours(rows, n)][:1]",
+        "lambda rows, n: ours(rows, n - 1)",
+        "lambda rows, n: ours(rows, n + len(rows))",
+        "lambda rows, n: len(ours(rows, n))",
+        "lambda rows, n: _best_by(rows, n, lambda path, value: value * len(path))",
+        "lambda rows, n: [tuple(int(row.argmax()) for row in rows[:d]) for d in range(1, len(rows) + 1)][:n]",
+        "lambda rows, n: [(int(x),) for x in np.argsort(-rows[0])[:n]]",
+        "lambda rows, n: sorted(ours(rows, n), key=lambda path: (len(path), path))",
+        "lambda rows, n: [path for path in ours(rows, 9999) if len(path) == 1][:n]",
+        "lambda rows, n: [tuple(x + 1 for x in path) for path in ours(rows, n)]",
+    ],
 }
 
 RIGHT: dict[str, list[str]] = {
@@ -555,14 +619,19 @@ RIGHT: dict[str, list[str]] = {
         "lambda x, w, b, epsilon=1e-5: w * (x - x.mean(1)[:, None]) * (x.var(1)[:, None] + epsilon) ** -0.5 + b",
         "lambda x, w, b, epsilon=1e-5: np.stack([(r - r.mean()) / np.sqrt(r.var() + epsilon) * w + b for r in x])",
     ],
-    "01.attention": ["lambda q, k, v: np.stack([softmax(k[: t + 1] @ q[t] / len(q[t]) ** 0.5) @ v[: t + 1] for t in range(len(q))])"],
+    "01.attention": [
+        "lambda q, k, v: np.stack([softmax(k[: t + 1] @ q[t] / len(q[t]) ** 0.5) @ v[: t + 1] for t in range(len(q))])"
+    ],
     "01.softmax": [
         "lambda logits, temperature=1.0: np.exp(logits / temperature - np.logaddexp.reduce(logits / temperature))",
         "lambda logits, temperature=1.0: ours(logits + 5, temperature)",
     ],
     "02.visible": ["lambda n, s: np.tri(n, s, s - n, dtype=bool)", "lambda n, s: np.tri(n, s, s - n, dtype=int)"],
     "02.after": ["lambda operations: np.array(ours(operations))", "lambda operations: tuple(ours(operations))"],
-    "02.cache_bytes": ["lambda l, c, n, b=4: float(n * c * b * l * 2)", "lambda l, c, n, b=4: np.int64(n * c * b * l * 2)"],
+    "02.cache_bytes": [
+        "lambda l, c, n, b=4: float(n * c * b * l * 2)",
+        "lambda l, c, n, b=4: np.int64(n * c * b * l * 2)",
+    ],
     "02.lacking": ["lambda t, c: list(ours(t, c))", "lambda t, c: (np.int64(ours(t, c)[0]), tuple(ours(t, c)[1]))"],
     "03.intensity": ["lambda rows, b: rows / b * 2", "lambda rows, b: np.float32(2 * rows / b)"],
     "03.weights_read": ["lambda n, c, i, v: c * (v + n * (4 * c + 2 * i))"],
@@ -579,26 +648,49 @@ RIGHT: dict[str, list[str]] = {
     "05.residual": ["lambda p, q: np.clip(p - q, 0, 1) / (p - q)[p > q].sum() if (p > q).any() else p"],
     "05.judge": ["lambda p, q, t, ua, un: np.int64(t if ua * q[t] < p[t] else draw(residual(p, q), un))"],
     "05.two_ways": ["lambda p, q: np.stack([np.minimum(p, q), np.maximum(p - q, 0)])"],
-    "06.tau": ["lambda a, g: (1 - a ** (g + 1)) / (1 - a) if a < 1 else g + 1", "lambda a, g: float(np.polyval(np.ones(g + 1), a))"],
+    "06.tau": [
+        "lambda a, g: (1 - a ** (g + 1)) / (1 - a) if a < 1 else g + 1",
+        "lambda a, g: float(np.polyval(np.ones(g + 1), a))",
+    ],
     "06.acceptance_rate": ["lambda a, g: sum(a**k for k in range(1, g + 1)) / g"],
-    "06.alpha_of": ["lambda r, g: float(next(x.real for x in np.roots([*np.ones(g), -r * g]) if abs(x.imag) < 1e-9 and -1e-9 <= x.real <= 1 + 1e-9))"],
+    "06.alpha_of": [
+        "lambda r, g: float(next(x.real for x in np.roots([*np.ones(g), -r * g]) if abs(x.imag) < 1e-9 and -1e-9 <= x.real <= 1 + 1e-9))"
+    ],
     "06.speedup": ["lambda a, g, c, v=1.0: 1 / ((g * c + v) / tau(a, g))"],
-    "06.best_gamma": ["lambda a, c, v=0.0, largest=20: max(range(largest + 1), key=lambda g: speedup(a, g, c, 1 + v * g))"],
+    "06.best_gamma": [
+        "lambda a, c, v=0.0, largest=20: max(range(largest + 1), key=lambda g: speedup(a, g, c, 1 + v * g))"
+    ],
     "06.tokens_law": ["lambda a, g: -np.diff([*(a**k for k in range(g + 1)), 0.0])"],
-    "07.same_vocabulary": ["lambda a, b: 'sizes differ' if len(a) != len(b) else min((t for t in a if b.get(t) != a[t]), key=a.get, default='same')"],
+    "07.same_vocabulary": [
+        "lambda a, b: 'sizes differ' if len(a) != len(b) else min((t for t in a if b.get(t) != a[t]), key=a.get, default='same')"
+    ],
     "07.rank": ["lambda d, v=0.04, largest=12: tuple(ours(d, v, largest))"],
-    "07.with_acceptance": ["lambda p, a: p + (1 - a) / max(np.maximum(p - 1 / len(p), 0).sum(), 1e-300) * (1 / len(p) - p)"],
-    "07.propose": ["lambda t, g, size=2: next((t[i : i + g] for i in range(len(t) - 1, size - 1, -1) if t[i - size : i] == t[-size:]), [])"],
+    "07.with_acceptance": [
+        "lambda p, a: p + (1 - a) / max(np.maximum(p - 1 / len(p), 0).sum(), 1e-300) * (1 / len(p) - p)"
+    ],
+    "07.propose": [
+        "lambda t, g, size=2: next((t[i : i + g] for i in range(len(t) - 1, size - 1, -1) if t[i - size : i] == t[-size:]), [])"
+    ],
     "08.draft_length": ["lambda f, c, row, eta: int(np.argmin([*(np.cumprod(f) > (c + row) * eta), False]))"],
     "08.heuristic": ["lambda h, start=5, largest=20: np.int64(ours([r for r in h if r[0]], start, largest))"],
     "08.simulate": ["lambda f, run, c, row: np.float64(ours(f, tuple(run), c, row))"],
     "08.fallback": ["lambda h, g, worth, window=8, probe=10: float(ours(h, g, worth, window, probe))"],
     "09.match_rate": ["lambda p, q: np.dot(p, q)", "lambda p, q: sum(float(a) * float(b) for a, b in zip(p, q))"],
-    "09.race": ["lambda p, e: int(np.argmax(p / e))", "lambda p, e: np.argmin(e / p)", "lambda p, e: int(np.argmax(np.log(p) - np.log(e)))"],
+    "09.race": [
+        "lambda p, e: int(np.argmax(p / e))",
+        "lambda p, e: np.argmin(e / p)",
+        "lambda p, e: int(np.argmax(np.log(p) - np.log(e)))",
+    ],
     "09.survivals": ["lambda p, q, block: np.array(ours(p, q, block))", "lambda p, q, block: tuple(ours(p, q, block))"],
-    "09.two_guesses": ["lambda p, q: np.minimum(p, q).sum() + np.minimum(np.maximum(p - q, 0), (1 - np.minimum(p, q).sum()) * q).sum()"],
-    "09.lenient_law": ["lambda p, q, l: (a := np.minimum(q, p / l)) + (1 - a.sum()) * np.maximum(p - q, 0) / max(np.maximum(p - q, 0).sum(), 1e-300)"],
-    "10.pack": ["lambda w, n: np.ascontiguousarray(np.pad(w, ((0, 0), (0, -w.shape[1] % n))).reshape(len(w), -1, n).swapaxes(0, 1))"],
+    "09.two_guesses": [
+        "lambda p, q: np.minimum(p, q).sum() + np.minimum(np.maximum(p - q, 0), (1 - np.minimum(p, q).sum()) * q).sum()"
+    ],
+    "09.lenient_law": [
+        "lambda p, q, l: (a := np.minimum(q, p / l)) + (1 - a.sum()) * np.maximum(p - q, 0) / max(np.maximum(p - q, 0).sum(), 1e-300)"
+    ],
+    "10.pack": [
+        "lambda w, n: np.ascontiguousarray(np.pad(w, ((0, 0), (0, -w.shape[1] % n))).reshape(len(w), -1, n).swapaxes(0, 1))"
+    ],
     "10.panel_product": ["lambda x, panels, n: (x @ panels.swapaxes(0, 1).reshape(x.shape[1], -1))[:, :n]"],
     "10.batch_invariant": ["lambda f, x: int(np.array_equal(f(x), np.concatenate([f(r[None]) for r in x])))"],
     "10.quantise": ["lambda w: [*ours(w)]"],
@@ -614,12 +706,39 @@ RIGHT: dict[str, list[str]] = {
         "lambda lengths, shared, size: sum(int(np.ceil(n / size)) for n in lengths) - shared // size * (len(lengths) - 1)",
         "lambda lengths, shared, size: shared // size + sum((n - shared // size * size + size - 1) // size for n in lengths)",
     ],
-    "11.batch_speedup": ["lambda a, g, c, b, r: (sum(a**k for k in range(g + 1)) / (g * c + max(r, b * (g + 1)) / max(r, b)))"],
-    "12.verdict": ["lambda c, m: 'false' if max(c[0], m[0]) > min(c[1], m[1]) else 'holds' if m == (max(c[0], m[0]), min(c[1], m[1])) else 'undecided'"],
+    "11.batch_speedup": [
+        "lambda a, g, c, b, r: (sum(a**k for k in range(g + 1)) / (g * c + max(r, b * (g + 1)) / max(r, b)))"
+    ],
+    "12.verdict": [
+        "lambda c, m: 'false' if max(c[0], m[0]) > min(c[1], m[1]) else 'holds' if m == (max(c[0], m[0]), min(c[1], m[1])) else 'undecided'"
+    ],
     "12.interval": ["lambda p, f, k: np.percentile([np.median([p[i] / f[i] for i in row]) for row in k], [5, 95])"],
     "12.decode_bound": ["lambda n, bits, m, s: 8 * s / n / bits if n * bits <= 8 * m else 0"],
     "12.same_pair": ["lambda a, g, b, h: int(ours(b, h, a, g))"],
     "13.read_log": ["lambda a, d, t: np.array([a / (t - 1), d * (t - 1) / a])"],
-    "13.first_difference": ["lambda a, b: next((i for i in range(max(len(a), len(b))) if a[i : i + 1] != b[i : i + 1]), None)"],
+    "13.first_difference": [
+        "lambda a, b: next((i for i in range(max(len(a), len(b))) if a[i : i + 1] != b[i : i + 1]), None)"
+    ],
     "13.launch_bound": ["lambda n, k, us, data, speed: bool(n * k * us > data / speed / 1e3)"],
-}  # fmt: skip
+    "14.read_state": [
+        "lambda s, n, w, b: layer_norm(s, w, b)[n - 1]",
+        "lambda s, n, w, b: layer_norm(s[:n], w, b)[-1]",
+    ],
+    "14.acceptance": [
+        "lambda p, q: 1 - np.abs(p - q).sum(axis=1).mean() / 2",
+        "lambda p, q: np.minimum(p, q).sum() / len(p)",
+    ],
+    "14.guess_logits": [
+        "lambda h, x, W, b, o: h @ o.T + gelu(b + x @ W) @ o.T",
+        "lambda h, x, W, b, o: (o @ (h + gelu(x @ W + b)).T).T",
+    ],
+    "14.gradient": [
+        "lambda h, x, W, b, o, p: list(ours(h, x, W, b, o, p))",
+        "lambda h, x, W, b, o, p: (da := (_q(h, x, W, b, o) - p) @ o * gelu_slope(x @ W + b), (np.einsum('rd,rc->dc', x, da) / len(p), da.mean(axis=0)))[1]",
+    ],
+    "14.keep_best": [
+        "lambda rows, n: [path for path, _ in sorted(_paths(rows), key=lambda node: (-node[1], len(node[0])))][:n]",
+        "lambda rows, n: [list(path) for path in ours(rows, n)]",
+    ],
+}
+# fmt: skip

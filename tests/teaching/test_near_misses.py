@@ -137,6 +137,14 @@ EQUIVALENT: dict[str, list[tuple[str, str]]] = {
         (r"^return np\.asarray\(.*(> 0|int\))$", "0 and 1 are truth values"),
         (r"999999999|1000000001", "a billionth, which no measurement knows"),
     ],
+    "14.acceptance": [(r"^return np\.minimum\(p, q\)\.sum\(axis=1\)\.mean\(\)$", "NumPy's number is as good")],
+    "14.gradient": [(r"/ len\((state|seen)\)$", "as many rows as p has")],
+    "14.keep_best": [
+        (r"\(\(\), 2\.0\)", "the same factor in every value"),
+        (r"argsort\(-row\)", "of equally likely tokens either may come first"),
+        (r"kind='stable'\)\[:\]", "beyond num_nodes nothing is kept"),
+        (r"\(\(\*path, x\), value", "NumPy's number is as good"),
+    ],
 }
 """What passes and is right, with the reason: a pattern of the line that was changed."""
 
