@@ -82,8 +82,9 @@ def write_on(target: GPT2, text: HeadText, end: int, num_tokens: int, row_length
     beginnings = Batches(text.train, text.mix, target.shape.context, seed, end)
     rows: list[np.ndarray] = []
     while sum(map(len, rows)) < num_tokens:
-        prompts = torch.from_numpy(beginnings.at(len(rows), ROWS_AT_ONCE, BEGINNING).tokens[:, :BEGINNING])
-        written = continue_rows(target, prompts, row_length - BEGINNING, 1.0, seed + len(rows))
+        given = min(BEGINNING, row_length // 2)
+        prompts = torch.from_numpy(beginnings.at(len(rows), ROWS_AT_ONCE, given).tokens[:, :given])
+        written = continue_rows(target, prompts, row_length - given, 1.0, seed + len(rows))
         rows += list(written.numpy())
     tokens = np.concatenate([part for row in rows for part in (row, np.full(1, end))])
     return HeadText({"written by the target": tokens}, text.valid)

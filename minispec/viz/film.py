@@ -170,7 +170,7 @@ def find_path(drafted: Drafted, verified: Verified) -> list[int]:
         paths.append([*paths[parent + 1], node])
     for path in paths:
         rest = tuple(token for node, token in enumerate(drafted.tokens) if node not in path)
-        if len(path) == verified.num_accepted and rest == verified.rejected:
+        if rest == verified.rejected:
             return path
     return []
 
