@@ -315,7 +315,7 @@ change(
 change(
     13, "windows", "the last slot of a window is not used",
     "The draft ends one token early where the draft model's context ends.",
-    base.ChainDrafter, "propose", "self._window + 1 - len(tokens)", "self._window - len(tokens)",
+    base.ChainDrafter, "propose", "self.window + 1 - len(tokens)", "self.window - len(tokens)",
 )  # fmt: skip
 change(
     13, "windows", "a cascade leaves a slot", "It ends one token before its window does.",
