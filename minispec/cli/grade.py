@@ -78,7 +78,7 @@ def grade(
             raise InputError(f"there is no {path}; name files, folders or zips")
     check_writable(output)
     found = load_assignment(assignment, assignments)
-    when = choose_times(found, times)
+    when = choose_times(found, times, len(submissions))
     job = Job(assignment, assignments, choose_secret(secret_file, found) or DEFAULT_SECRET, choose_layers(without))
     reports = grade_watched(job, submissions, jobs)
     judge_lateness(found, submissions, reports, when)
@@ -101,11 +101,11 @@ def choose_secret(path: Path | None, assignment: Assignment) -> bytes | None:
     return os.environ.get("MINISPEC_GRADE_SECRET", "").encode() or assignment.secret
 
 
-def choose_times(assignment: Assignment, source: str | None) -> Times | None:
-    """Return what knows when submissions were handed in; None where nobody was asked to know."""
+def choose_times(assignment: Assignment, source: str | None, num_submissions: int) -> Times | None:
+    """Return what knows when so many submissions were handed in; None where nobody was asked to know."""
     if source is not None and assignment.due is None:
         raise InputError(f"--times {source}: {assignment.id} is never due; put a table [due] into its assignment.toml")
-    return None if source is None else read_times(source)
+    return None if source is None else read_times(source, num_submissions)
 
 
 def judge_lateness(

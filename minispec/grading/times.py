@@ -20,7 +20,7 @@ Times = Callable[[Path], datetime | None]
 _FORMS = "a CSV with the columns submission and handed_in, a JSON object of both, or the JSON of Canvas or Gradescope"
 
 
-def read_times(source: str) -> Times:
+def read_times(source: str, num_submissions: int = 1) -> Times:
     """Return what knows when each submission was handed in.
 
     Parameters
@@ -30,11 +30,14 @@ def read_times(source: str) -> Times:
         times; the list that Canvas's API returns for an assignment's submissions (``user_id``, ``submitted_at``),
         looked up by the number in the names that Canvas gives to files; or the ``submission_metadata.json`` that
         Gradescope lays beside one submission (``created_at``). Times are ISO 8601 with an offset from UTC.
+    num_submissions : int
+        How many it is to tell the times of.
 
     Raises
     ------
     InputError
-        If it cannot be read, is none of these, or holds a time without its offset.
+        If it cannot be read, is none of these, holds a time without its offset, or tells of one submission alone where
+        there are more.
     """
     if source == MTIME:
         return _last_change
@@ -43,7 +46,7 @@ def read_times(source: str) -> Times:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"--times {path} cannot be read: {explain(error)}. Name a file, or '{MTIME}'") from None
-    return _read_json(text, path) if path.suffix == ".json" else _look_up(_read_csv(text, path))
+    return _read_json(text, path, num_submissions) if path.suffix == ".json" else _look_up(_read_csv(text, path))
 
 
 def _last_change(path: Path) -> datetime | None:
@@ -69,12 +72,14 @@ def _read_csv(text: str, path: Path) -> dict[str, datetime]:
         raise InputError(f"--times {path} is no CSV: {explain(error)}. Give {_FORMS}") from None
 
 
-def _read_json(text: str, path: Path) -> Times:
+def _read_json(text: str, path: Path, num_submissions: int) -> Times:
     try:
         told = json.loads(text)
     except ValueError as error:
         raise InputError(f"--times {path} is no JSON: {explain(error)}. Give {_FORMS}") from None
     if isinstance(told, dict) and "created_at" in told:
+        if num_submissions > 1:
+            raise InputError(f"--times {path} is of one submission, and there are {num_submissions}; give {_FORMS}")
         created = _read_time(told["created_at"], path)
         return lambda _: created
     if isinstance(told, dict):

@@ -119,6 +119,12 @@ def test_times_are_read_as_platforms_write_them(form: str, tmp_path: Path) -> No
     assert others == [None] * 3 or form == "submission_metadata.json"  # which lies beside one submission only
 
 
+def test_the_time_of_one_submission_is_not_everybodys(tmp_path: Path) -> None:
+    form = str(write(tmp_path / "submission_metadata.json", FORMS["submission_metadata.json"]))
+    with pytest.raises(InputError, match=r"is of one submission, and there are 2; give"):
+        read_times(form, 2)
+
+
 def test_the_files_own_times_are_taken_where_they_are_asked_for(tmp_path: Path) -> None:
     """The latest of a folder's; a link that leads nowhere has a time of its own."""
     for name, when in (("a.py", 1000), ("b/c.py", 3000), ("b/d.py", 2000)):
