@@ -13,7 +13,7 @@ PREDICTIONS = [
         "One row per token, one column per channel: [T, C].",
         [
             Reply((8192, 128), "That is the whole table; only the rows of our tokens are taken."),
-            Reply((9, 128), 'Count the tokens in the printed list, not the words: "Once" is two tokens.'),
+            Reply((9, 128), "Count the tokens in the printed list, not the words: the full stop is a token, too."),
             Reply((128, 10), "Tokens are rows, channels are columns."),
             Reply((20, 128), "The embeddings are added, not put one after the other."),
             Reply((10, 256), "The embeddings are added, not put side by side."),

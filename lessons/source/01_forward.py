@@ -39,7 +39,7 @@ weights = {
         bundled_folders()["draft-1.6m"] / "model.safetensors"
     ).items()
 }
-tokens = model.tokenizer.encode("Once upon a time there was a little fox")
+tokens = model.tokenizer.encode("One day a little fox went to the river.")
 print(tokens, [model.tokenizer.decode([token]) for token in tokens])
 for name in (
     "wte.weight",

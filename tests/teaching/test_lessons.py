@@ -12,6 +12,7 @@ import nbclient
 import nbformat
 import pytest
 
+from minispec.loading import load_model
 from minispec.teaching import notebooks as books
 from minispec.teaching.explore import STATIC
 from minispec.teaching.find import ROOTS, SOLUTIONS, Files, lessons, unpack
@@ -113,6 +114,18 @@ def test_every_mistake_is_wrong_and_named(files: Files) -> None:
             kind, message = step.judge(mistake.function)
             assert kind == "wrong", f"{step.name}: {mistake.message}"
             assert message.startswith(mistake.message), f"{step.name}: {mistake.message}\nwas taken for: {message}"
+
+
+def test_lesson_1_predicts_the_shape_of_its_own_text() -> None:
+    """The one answer that a new vocabulary would change; the words are fewer than the tokens, which is the point."""
+    lesson = next(files for files in ALL if files.number == "01")
+    text = re.search(r'tokens = model\.tokenizer\.encode\("(.+)"\)', lesson.source.read_text(encoding="utf-8"))
+    shape = next(one for one in lesson.checks().PREDICTIONS if one.name == "shape")
+    model = load_model("draft-1.6m", backend="numpy")
+    assert text
+    assert model.tokenizer is not None
+    assert shape.answer == (len(model.tokenizer.encode(text[1])), model.config.n_embd)
+    assert shape.judge((len(text[1].split()), model.config.n_embd))[0] == "wrong"
 
 
 def test_learners_notebooks_hold_no_solution() -> None:
