@@ -31,7 +31,7 @@ def feed_rows(cache, tokens, rows, **options):
         for row in sorted(set(rows))
     ]
     order = np.argsort(np.argsort(rows, kind="stable"))  # from row after row to the order asked for
-    names = ("tokens", "positions", "rows", "slots", "ends")
+    names = ("tokens", "positions", "pages", "slots", "ends")
     joined = {name: np.concatenate([getattr(part, name) for part in parts])[order] for name in names}
     spans = {row: span for part in parts for row, span in part.spans.items()}
     return dataclasses.replace(parts[0], **joined, num_logits=sum(part.num_logits for part in parts), spans=spans)

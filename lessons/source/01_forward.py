@@ -363,10 +363,10 @@ assert greedy.endswith(theirs.text)
 # %% [markdown]
 # ## References
 #
-# - Vaswani et al., *Attention Is All You Need*, 2017: attention, `sqrt(D)`, the causal mask.
-# - Radford et al., *Language Models are Unsupervised Multitask Learners*, 2019: GPT-2, the layout used here.
-# - Ba, Kiros and Hinton, *Layer Normalization*, 2016.
-# - Hendrycks and Gimpel, *Gaussian Error Linear Units*, 2016.
+# - Vaswani et al., *Attention Is All You Need*, NeurIPS 2017 (arXiv 1706.03762): attention, `sqrt(D)`, the causal mask.
+# - Radford et al., *Language Models are Unsupervised Multitask Learners*, OpenAI, 2019: GPT-2, the layout used here.
+# - Ba, Kiros and Hinton, *Layer Normalization*, 2016 (arXiv 1607.06450).
+# - Hendrycks and Gimpel, *Gaussian Error Linear Units (GELUs)*, 2016 (arXiv 1606.08415).
 
 # %%
 lesson.progress()

@@ -329,9 +329,9 @@ lesson.check("lacking", lacking)
 # %% [markdown]
 # ## References
 #
-# - Shazeer, *Fast Transformer Decoding: One Write-Head is All You Need*, 2019: what the cache costs in memory traffic.
-# - Pope et al., *Efficiently Scaling Transformer Inference*, 2022: the cache in large systems.
-# - Kwon et al., *Efficient Memory Management for Large Language Model Serving with PagedAttention*, 2023: a cache in pages.
+# - Shazeer, *Fast Transformer Decoding: One Write-Head is All You Need*, 2019 (arXiv 1911.02150): what the cache costs in memory traffic.
+# - Pope et al., *Efficiently Scaling Transformer Inference*, MLSys 2023 (arXiv 2211.05102): the cache in large systems.
+# - Kwon et al., *Efficient Memory Management for Large Language Model Serving with PagedAttention*, SOSP 2023 (arXiv 2309.06180): a cache in pages.
 
 # %%
 lesson.progress()

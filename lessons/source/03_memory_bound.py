@@ -292,9 +292,9 @@ explore(tokens_per_second, billions=[0.124, 1.5, 7, 70])
 # %% [markdown]
 # ## References
 #
-# - Williams, Waterman and Patterson, *Roofline: An Insightful Visual Performance Model*, 2009.
-# - Shazeer, *Fast Transformer Decoding: One Write-Head is All You Need*, 2019.
-# - Leviathan, Kalman and Matias, *Fast Inference from Transformers via Speculative Decoding*, 2023: section 1 says why spare arithmetic is there.
+# - Williams, Waterman and Patterson, *Roofline: An Insightful Visual Performance Model for Multicore Architectures*, Communications of the ACM, 2009.
+# - Shazeer, *Fast Transformer Decoding: One Write-Head is All You Need*, 2019 (arXiv 1911.02150).
+# - Leviathan, Kalman and Matias, *Fast Inference from Transformers via Speculative Decoding*, ICML 2023 (arXiv 2211.17192): section 1 says why spare arithmetic is there.
 
 # %%
 lesson.progress()

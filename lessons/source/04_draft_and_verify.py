@@ -322,9 +322,9 @@ assert same
 # %% [markdown]
 # ## References
 #
-# - Stern, Shazeer and Uszkoreit, *Blockwise Parallel Decoding for Deep Autoregressive Models*, 2018: draft and verify, greedily.
-# - Xia et al., *Speculative Decoding: Exploiting Speculative Execution for Accelerating Seq2seq Generation*, 2022.
-# - Leviathan, Kalman and Matias, *Fast Inference from Transformers via Speculative Decoding*, 2023.
+# - Stern, Shazeer and Uszkoreit, *Blockwise Parallel Decoding for Deep Autoregressive Models*, NeurIPS 2018 (arXiv 1811.03115): draft and verify, greedily.
+# - Xia et al., *Speculative Decoding: Exploiting Speculative Execution for Accelerating Seq2seq Generation*, 2022; Findings of EMNLP 2023 (arXiv 2203.16487).
+# - Leviathan, Kalman and Matias, *Fast Inference from Transformers via Speculative Decoding*, ICML 2023 (arXiv 2211.17192).
 
 # %%
 lesson.progress()

@@ -382,9 +382,9 @@ explore(drafts, sharpness=[0.0, 0.25, 0.5, 0.75, 1.0])
 # %% [markdown]
 # ## References
 #
-# - Leviathan, Kalman and Matias, *Fast Inference from Transformers via Speculative Decoding*, 2023: the rule, and this proof in appendix A.1.
-# - Chen et al., *Accelerating Large Language Model Decoding with Speculative Sampling*, 2023: the same rule, found independently.
-# - von Neumann, *Various Techniques Used in Connection with Random Digits*, 1951: rejection sampling.
+# - Leviathan, Kalman and Matias, *Fast Inference from Transformers via Speculative Decoding*, ICML 2023 (arXiv 2211.17192): the rule, this proof in appendix A.1, and in A.2 what sets it apart from rejection sampling as textbooks have it.
+# - Chen et al., *Accelerating Large Language Model Decoding with Speculative Sampling*, 2023 (arXiv 2302.01318): the same rule, found independently.
+# - von Neumann, *Various Techniques Used in Connection with Random Digits*, National Bureau of Standards, Applied Mathematics Series 12, 1951: rejection sampling.
 
 # %%
 lesson.progress()

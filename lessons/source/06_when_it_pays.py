@@ -366,8 +366,8 @@ laws_figure({f"α = {a}": tokens_law(a, 5) for a in (0.5, 0.8, 0.95)}, labels)
 # %% [markdown]
 # ## References
 #
-# - Leviathan, Kalman and Matias, *Fast Inference from Transformers via Speculative Decoding*, 2023: τ is equation 1, the speedup theorem 3.8.
-# - Chen et al., *Accelerating Large Language Model Decoding with Speculative Sampling*, 2023: measured acceptance by position.
+# - Leviathan, Kalman and Matias, *Fast Inference from Transformers via Speculative Decoding*, ICML 2023 (arXiv 2211.17192): τ is equation 1, the speedup theorem 3.8.
+# - Chen et al., *Accelerating Large Language Model Decoding with Speculative Sampling*, 2023 (arXiv 2302.01318): figure 1 has what longer drafts did to the accepted share and to the speed.
 
 # %%
 lesson.progress()

@@ -430,9 +430,9 @@ assert gains["code"] < gains["stories"]
 # %% [markdown]
 # ## References
 #
-# - Yan, Agarwal and Venkataraman, *Decoding Speculative Decoding*, 2024: latency of the draft against its accuracy.
-# - Zhou et al., *DistillSpec: Improving Speculative Decoding via Knowledge Distillation*, 2023: making a draft agree with its target.
-# - Saxena, *Prompt Lookup Decoding*, 2023: the draft of 7.5.
+# - Yan, Agarwal and Venkataraman, *Decoding Speculative Decoding*, NAACL 2025 (arXiv 2402.01528): latency of the draft against its accuracy.
+# - Zhou et al., *DistillSpec: Improving Speculative Decoding via Knowledge Distillation*, ICLR 2024 (arXiv 2310.08461): making a draft agree with its target.
+# - Saxena, *Prompt Lookup Decoding*, 2023 (github.com/apoorvumang/prompt-lookup-decoding): the draft of 7.5.
 
 # %%
 lesson.progress()

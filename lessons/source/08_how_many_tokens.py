@@ -130,8 +130,8 @@ explore(lengths, c=[0.01, 0.05, 0.1, 0.3])
 #
 # *5 minutes · ●○○*
 #
-# **Why.** The simplest adaptive rule, used in a well-known library: if the whole draft was accepted, draft two more next time; else
-# one fewer, but at least one.
+# **Why.** The simplest adaptive rule is the one that Hugging Face transformers began with: if the whole draft was accepted, draft
+# two more next time; else one fewer, but at least one.
 
 
 # %%
@@ -357,9 +357,9 @@ assert saved > simulate(lambda h: 4, hopeless, 0.15, 0.03)
 # %% [markdown]
 # ## References
 #
-# - Huang et al., *SpecDec++: Boosting Speculative Decoding via Adaptive Candidate Lengths*, 2024: stop when one more does not pay.
-# - Mamou et al., *Dynamic Speculation Lookahead Accelerates Speculative Decoding of Large Language Models*, 2024.
-# - Gante, *Assisted Generation: a new direction toward low-latency text generation*, 2023: the rule of 8.3.
+# - Huang, Guo and Wang, *SpecDec++: Boosting Speculative Decoding via Adaptive Candidate Lengths*, COLM 2025 (arXiv 2405.19715): stop when one more does not pay.
+# - Mamou et al., *Dynamic Speculation Lookahead Accelerates Speculative Decoding of Large Language Models*, 2024 (arXiv 2405.04304).
+# - Gante, *Assisted Generation: a new direction toward low-latency text generation*, 2023 (huggingface.co/blog/assisted-generation): the rule of 8.3.
 
 # %%
 lesson.progress()

@@ -390,11 +390,10 @@ for options in (
 # %% [markdown]
 # ## References
 #
-# - Daliri, Musco and Suresh, *Coupling without Communication and Drafter-Invariant Speculative Decoding*, 2024: the race with shared noise.
-# - Sun et al., *Block Verification Accelerates Speculative Decoding*, 2024.
-# - Miao et al., *SpecInfer: Accelerating Generative LLM Serving with Tree-based Speculative Inference and Verification*, 2023.
-# - Chen et al., *Sequoia: Scalable, Robust, and Hardware-aware Speculative Decoding*, 2024: which tree to draft.
-# - Leviathan, Kalman and Matias, *Fast Inference from Transformers via Speculative Decoding*, 2023: lenience is in appendix A.5.
+# - Daliri, Musco and Suresh, *Coupling without Communication and Drafter-Invariant Speculative Decoding*, 2024 (arXiv 2408.07978): the race with shared noise.
+# - Sun et al., *Block Verification Accelerates Speculative Decoding*, ICLR 2025 (arXiv 2403.10444).
+# - Miao et al., *SpecInfer: Accelerating Large Language Model Serving with Tree-based Speculative Inference and Verification*, ASPLOS 2024 (arXiv 2305.09781).
+# - Leviathan, Kalman and Matias, *Fast Inference from Transformers via Speculative Decoding*, ICML 2023 (arXiv 2211.17192): lenience is in appendix A.5.
 
 # %%
 lesson.progress()

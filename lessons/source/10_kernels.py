@@ -387,10 +387,10 @@ curves_figure(
 # %% [markdown]
 # ## References
 #
-# - Lam, Pitrou and Seibert, *Numba: A LLVM-based Python JIT Compiler*, 2015.
-# - Goto and van de Geijn, *Anatomy of High-Performance Matrix Multiplication*, 2008: panels.
-# - Goldberg, *What Every Computer Scientist Should Know About Floating-Point Arithmetic*, 1991.
-# - Dettmers et al., *LLM.int8(): 8-bit Matrix Multiplication for Transformers at Scale*, 2022: a scale for each column.
+# - Lam, Pitrou and Seibert, *Numba: A LLVM-based Python JIT Compiler*, LLVM-HPC 2015.
+# - Goto and van de Geijn, *Anatomy of High-Performance Matrix Multiplication*, ACM Transactions on Mathematical Software, 2008: panels.
+# - Goldberg, *What Every Computer Scientist Should Know About Floating-Point Arithmetic*, ACM Computing Surveys, 1991.
+# - Dettmers et al., *LLM.int8(): 8-bit Matrix Multiplication for Transformers at Scale*, NeurIPS 2022 (arXiv 2208.07339): a scale for each column.
 
 # %%
 lesson.progress()

@@ -297,9 +297,9 @@ for ridge in (64, 300):
 # %% [markdown]
 # ## References
 #
-# - Yu et al., *Orca: A Distributed Serving System for Transformer-Based Generative Models*, 2022: batches that change at every step.
-# - Liu et al., *Optimizing Speculative Decoding for Serving Large Language Models Using Goodput*, 2024: less drafting under load.
-# - Pike and Thompson, *Hello World, or Καλημέρα κόσμε, or こんにちは 世界*, 1993: UTF-8.
+# - Yu et al., *Orca: A Distributed Serving System for Transformer-Based Generative Models*, OSDI 2022: batches that change at every step.
+# - Liu et al., *Optimizing Speculative Decoding for Serving Large Language Models Using Goodput*, 2024 (arXiv 2406.14066): less drafting under load.
+# - Pike and Thompson, *Hello World or Καλημέρα κόσμε or こんにちは 世界*, USENIX Winter Conference 1993: UTF-8.
 
 # %%
 lesson.progress()

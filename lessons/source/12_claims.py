@@ -2,8 +2,8 @@
 # # 12 · The claims of the field, tested
 #
 # "Two to three times faster, with identical output." "An acceptance of 0.6 is enough." "It is free." You will meet such sentences
-# wherever you read about speculative decoding. In this lesson you put six of them to the test, say where each comes from, and
-# learn to say *undecided* when a measurement does not decide.
+# wherever you read about speculative decoding. In this lesson you put six of them to the test, and learn to say *undecided* when
+# a measurement does not decide. They are put in our words; `docs/claims.md` names the documents they come from.
 #
 # About 35 minutes. You need lessons 3, 6 and 9.
 
@@ -105,7 +105,7 @@ interval = lesson.working("interval", interval)
 #
 # *4 minutes · ●○○*
 #
-# A rule of thumb that is often repeated. Equation 1 of Leviathan et al. (2023) gives the expectation.
+# A rule of thumb. Equation 1 of Leviathan et al. (2023) gives the expectation.
 #
 # **Predict.** Holds or false? `"holds"` or `"false"` (say "about" means within 5 %)
 
@@ -133,7 +133,7 @@ print(
 #
 # *6 minutes · ●●○*
 #
-# Leviathan et al. (2023) write in their abstract: *"we demonstrate it on T5-XXL and show a 2X-3X acceleration compared to the
+# Leviathan et al. (2023) write in their abstract: *"We demonstrate it on T5-XXL and show a 2X-3X acceleration compared to the
 # standard T5X implementation, with identical outputs"*. Chen et al. (2023) report 2 to 2.5 times for Chinchilla. The claim as it
 # is repeated leaves out the model, the hardware, the texts and the temperature.
 #
@@ -214,7 +214,7 @@ explore(harm, v=[1.0, 1.2, 1.5, 2.0])
 #
 # *5 minutes · ●○○*
 #
-# **Why.** Said of quantised models in many a blog post. Some claims need no machine, only arithmetic: does the model fit, and how fast can its weights be read?
+# **Why.** Said of quantised models. Some claims need no machine, only arithmetic: does the model fit, and how fast can its weights be read?
 
 
 # %%
@@ -321,16 +321,16 @@ def same_pair(rate_one: float, gamma_one: int, rate_two: float, gamma_two: int) 
 lesson.check("same_pair", same_pair)
 
 # %% [markdown]
-# In the code base: `minispec experiment list` has some thirty claims, each with a file that states it, a measurement, a plot and a
+# In the code base: `minispec experiment list` has more than forty claims, each with a file that states it, a measurement, a plot and a
 # verdict by rule; `docs/claims.md` is the ledger of what came out.
 
 # %% [markdown]
 # ## References
 #
-# - Leviathan, Kalman and Matias, *Fast Inference from Transformers via Speculative Decoding*, 2023: 2 to 3 times, with T5-XXL.
-# - Chen et al., *Accelerating Large Language Model Decoding with Speculative Sampling*, 2023: 2 to 2.5 times, with Chinchilla.
-# - Efron, *Bootstrap Methods: Another Look at the Jackknife*, 1979.
-# - Kalibera and Jones, *Rigorous Benchmarking in Reasonable Time*, 2013.
+# - Leviathan, Kalman and Matias, *Fast Inference from Transformers via Speculative Decoding*, ICML 2023 (arXiv 2211.17192): 2 to 3 times, with T5-XXL.
+# - Chen et al., *Accelerating Large Language Model Decoding with Speculative Sampling*, 2023 (arXiv 2302.01318): 2 to 2.5 times, with Chinchilla.
+# - Efron, *Bootstrap Methods: Another Look at the Jackknife*, The Annals of Statistics, 1979.
+# - Kalibera and Jones, *Rigorous Benchmarking in Reasonable Time*, ISMM 2013.
 
 # %%
 lesson.progress()

@@ -81,8 +81,8 @@ print(ours.text)
 #
 # *5 minutes · ●●○*
 #
-# **Why.** A log line says: *"Mean acceptance length: 2.90, Accepted: 190 tokens, Drafted: 400 tokens, Avg draft acceptance rate:
-# 47.5 %"*. Which of our symbols is which?
+# **Why.** A log line of vLLM, shortened: *"Mean acceptance length: 2.90, … Accepted: 190 tokens, Drafted: 400 tokens, … Avg Draft
+# acceptance rate: 47.5%"*. Which of our symbols is which?
 #
 # **Wrong first.** "The acceptance rate is α, so τ = 1 + 0.475 + 0.475² + …":
 
@@ -250,9 +250,9 @@ explore(at_size, billions=[1.5, 7, 13, 70])
 # %% [markdown]
 # ## References
 #
-# - Wolf et al., *Transformers: State-of-the-Art Natural Language Processing*, 2020.
-# - Kwon et al., *Efficient Memory Management for Large Language Model Serving with PagedAttention*, 2023: vLLM.
-# - Spector and Re, *Accelerating LLM Inference with Staged Speculative Decoding*, 2023: trees on a GPU.
+# - Wolf et al., *Transformers: State-of-the-Art Natural Language Processing*, EMNLP 2020, demonstrations (arXiv 1910.03771).
+# - Kwon et al., *Efficient Memory Management for Large Language Model Serving with PagedAttention*, SOSP 2023 (arXiv 2309.06180): vLLM.
+# - Spector and Ré, *Accelerating LLM Inference with Staged Speculative Decoding*, 2023 (arXiv 2308.04623): trees of drafts for a single reader.
 
 # %%
 lesson.progress()

@@ -116,20 +116,21 @@ def _dot(a, b):
 
 
 @jit(parallel=True, fastmath={"contract"}, nogil=True)
-def attention(queries, keys, values, rows, ends, visible, has_mask, scale):
-    """Attend from each (token, head) to its row's slots, in slot order. Oracle: Backend.attention."""
+def attention(queries, keys, values, pages, ends, visible, has_mask, scale):
+    """Attend from each (token, head) to its text's slots, in slot order. Oracle: Backend.attention."""
     num_tokens, num_heads, head_size = queries.shape
+    size = keys.shape[1]
     out = np.empty_like(queries)
     for task in prange(num_tokens * num_heads):
         t, h = task // num_heads, task % num_heads
-        row, end = rows[t], ends[t]
+        end = ends[t]
         scores = np.empty(end, np.float32)
         largest = np.float32(-np.inf)
         for s in range(end):
             if has_mask and not visible[t, s]:
                 scores[s] = -np.inf
             else:
-                scores[s] = _dot(queries[t, h], keys[row, s, h]) * scale
+                scores[s] = _dot(queries[t, h], keys[pages[t, s // size], s % size, h]) * scale
                 largest = max(largest, scores[s])
         total = np.float32(0.0)
         sums = np.zeros(head_size, np.float32)
@@ -137,8 +138,9 @@ def attention(queries, keys, values, rows, ends, visible, has_mask, scale):
             if scores[s] > -np.inf:  # an invisible slot may hold anything, so it is skipped, not weighted by 0
                 weight = np.float32(math.exp(scores[s] - largest))
                 total += weight
+                page, slot = pages[t, s // size], s % size
                 for d in range(head_size):
-                    sums[d] += weight * values[row, s, h, d]
+                    sums[d] += weight * values[page, slot, h, d]
         for d in range(head_size):
             out[t, h, d] = sums[d] / total
     return out

@@ -222,7 +222,7 @@ def linear(
 
 
 @jit(nogil=True)
-def split(qkv, keys, values, rows, slots):
+def split(qkv, keys, values, pages, slots):
     """Return the queries of qkv, (T, 3C), as (T, H, D); put its keys and values into (B, S, H, D).
 
     Oracle: Backend.project.
@@ -230,13 +230,13 @@ def split(qkv, keys, values, rows, slots):
     num_tokens, (num_heads, size) = qkv.shape[0], keys.shape[2:]
     queries = np.empty((num_tokens, num_heads, size), np.float32)
     for t in range(num_tokens):
-        row, slot = rows[t], slots[t]
+        page, slot = pages[t, slots[t] // keys.shape[1]], slots[t] % keys.shape[1]
         for h in range(num_heads):
             for d in range(size):
                 c = h * size + d
                 queries[t, h, d] = qkv[t, c]
-                keys[row, slot, h, d] = qkv[t, num_heads * size + c]
-                values[row, slot, h, d] = qkv[t, 2 * num_heads * size + c]
+                keys[page, slot, h, d] = qkv[t, num_heads * size + c]
+                values[page, slot, h, d] = qkv[t, 2 * num_heads * size + c]
     return queries
 
 
@@ -262,21 +262,20 @@ def _find_largest(values):
 
 
 @jit(nogil=True)
-def _list_slots(row, end, visible, t, stride, firsts):
+def _list_slots(pages, size, end, visible, t, stride, firsts):
     """List where the slots that token t sees begin in a head's keys or values; return how many they are."""
-    if not visible.size:
-        for s in range(end):
-            firsts[s] = row + s * stride
-        return end
-    count = np.int64(0)  # an invisible slot may hold anything, so it is left out, not weighted by 0
-    for s in range(end):
-        firsts[count] = row + s * stride
-        count += np.int64(visible[t, s])
+    count = np.int64(0)
+    for start in range(0, end, size):
+        first = pages[t, start // size] * size - start
+        for s in range(start, min(start + size, end)):
+            firsts[count] = (first + s) * stride
+            # an invisible slot may hold anything, so it is left out, not weighted by 0
+            count += np.int64(visible[t, s]) if visible.size else np.int64(1)
     return count
 
 
 @jit(nogil=True)
-def _attend(queries, keys, values, rows, ends, visible, scale, out, first_task, last_task):
+def _attend(queries, keys, values, pages, ends, visible, scale, out, first_task, last_task):
     """Attend for some (head, token) pairs, numbered h * T + t.
 
     A group of tokens finishes a stretch of slots, head after head, before it begins the next stretch. So keys and
@@ -284,10 +283,12 @@ def _attend(queries, keys, values, rows, ends, visible, scale, out, first_task, 
     cache.
     """
     num_tokens, num_heads, size = queries.shape
-    capacity, stride = keys.shape[1], num_heads * size
+    stride, last_slot = num_heads * size, np.int64(0)
+    for end in ends:
+        last_slot = max(last_slot, end)
     most = min(num_tokens, TOKENS)
-    firsts, counts = np.empty((most, capacity + SLOTS_AHEAD), np.int64), np.empty(most, np.int64)
-    ones = np.ones(capacity, np.float32)
+    firsts, counts = np.empty((most, last_slot + SLOTS_AHEAD), np.int64), np.empty(most, np.int64)
+    ones = np.ones(last_slot, np.float32)
     in_registers = size % LANES == 0 and size // LANES <= MAX_VECTORS
     first_head, last_head = first_task // num_tokens, -(-last_task // num_tokens)
     for group in range(0, num_tokens, TOKENS):
@@ -295,7 +296,7 @@ def _attend(queries, keys, values, rows, ends, visible, scale, out, first_task, 
         longest = np.int64(0)
         for i in range(tokens):
             t = group + i
-            counts[i] = _list_slots(rows[t] * capacity * stride, ends[t], visible, t, stride, firsts[i])
+            counts[i] = _list_slots(pages, keys.shape[1], ends[t], visible, t, stride, firsts[i])
             longest = max(longest, counts[i])
         together = max(1, min(last_head - first_head, SCORES // max(1, tokens * longest)))
         weights = np.empty((together, tokens, longest), np.float32)
@@ -357,11 +358,12 @@ def _add_up(counts):
 
 
 _HEADS, _CACHE, _INDEX = (types.Array(*kind, "C") for kind in ((_F32, 3), (_F32, 4), (types.int64, 1)))
+_BLOCKS = types.Array(types.int64, 2, "C")
 _ATTEND_TYPES = (
     _HEADS,
     _CACHE,
     _CACHE,
-    _INDEX,
+    _BLOCKS,
     _INDEX,
     types.Array(types.bool_, 2, "C"),
     _F32,
@@ -379,8 +381,8 @@ def attend_at():
 
 
 @jit(parallel=True, nogil=True)
-def attention(attend, queries, keys, values, rows, ends, visible, scale, max_threads):
-    """Attend from each (token, head) to its row's slots, in slot order. Oracle: Backend.attention.
+def attention(attend, queries, keys, values, pages, ends, visible, scale, max_threads):
+    """Attend from each (token, head) to its text's slots, in slot order. Oracle: Backend.attention.
 
     ``attend`` is the address of :func:`_attend`. An empty ``visible`` stands for none.
     """
@@ -389,11 +391,11 @@ def attention(attend, queries, keys, values, rows, ends, visible, scale, max_thr
     tasks = num_tokens * num_heads
     threads = num_shares(2 * num_heads * size * _add_up(ends), tasks, max_threads)
     if threads == 1:
-        call_attend(attend, (queries, keys, values, rows, ends, visible, scale, out, np.int64(0), tasks))
+        call_attend(attend, (queries, keys, values, pages, ends, visible, scale, out, np.int64(0), tasks))
     else:
         for i in prange(threads):
             first, last = i * tasks // threads, (i + 1) * tasks // threads
-            call_attend(attend, (queries, keys, values, rows, ends, visible, scale, out, first, last))
+            call_attend(attend, (queries, keys, values, pages, ends, visible, scale, out, first, last))
     return out
 
 
@@ -441,7 +443,7 @@ def layers(
     activation,
     keys,
     values,
-    rows,
+    pages,
     slots,
     ends,
     visible,
@@ -473,8 +475,8 @@ def layers(
         norm, shift = _vector(at[0], width), _vector(at[1], width)
         panels, scale, bias = _matrix(at[4:7], width, 3 * width, empty_panels, scaled)
         qkv = linear(x, norm, shift, epsilon[0], columns, panels, scale, bias, plain, no_matrix, 3 * width, max_threads)
-        queries = split(qkv, keys[layer], values[layer], rows, slots)
-        heads = attention(attend, queries, keys[layer], values[layer], rows, ends, visible, scales[layer], max_threads)
+        queries = split(qkv, keys[layer], values[layer], pages, slots)
+        heads = attention(attend, queries, keys[layer], values[layer], pages, ends, visible, scales[layer], max_threads)
         panels, scale, bias = _matrix(at[7:10], width, width, empty_panels, scaled)
         heads = heads.reshape(x.shape)
         x = linear(heads, no_vector, no_vector, _ZERO, columns, panels, scale, bias, plain, x, width, max_threads)

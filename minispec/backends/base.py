@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.backends.parts import MLP, Array, Attention, Block, Cache, Feed, Index, Linear, Norm
+from minispec.backends.parts import MLP, Array, Attention, Block, Cache, Feed, Index, Linear, Norm, take_slots
 from minispec.backends.storage import Storage
 
 __all__ = ["MLP", "Array", "Attention", "Backend", "Block", "Cache", "Feed", "Index", "Linear", "Norm", "NumpyBackend"]
@@ -27,8 +27,8 @@ _SQRT_2_OVER_PI = math.sqrt(2.0 / math.pi)
 class Backend(Storage):
     """The operation set, with reference bodies.
 
-    Shapes: T rows (tokens), C channels, H heads, D head size, K inputs and N outputs of a matrix, B cache rows,
-    S cache slots, V vocabulary. Activations are float32 and C-contiguous.
+    Shapes: T rows (tokens), C channels, H heads, D head size, K inputs and N outputs of a matrix, V vocabulary; a cache
+    of B pages of S slots each, M of which hold a text. Activations are float32 and C-contiguous.
 
     A backend overrides what it does better: :meth:`matmul`, :meth:`layer_norm`, :meth:`activation` and
     :meth:`attention` one by one, :meth:`linear` if it fuses them, or :meth:`layers` as a whole.
@@ -121,23 +121,23 @@ class Backend(Storage):
         queries: Array,
         keys: Array,
         values: Array,
-        rows: Index,
+        pages: Index,
         ends: Index,
         visible: NDArray[np.bool_] | None,
         scale: float,
     ) -> Array:
-        """Attend from each token to the slots of its cache row.
+        """Attend from each token to the slots of its text.
 
         Parameters
         ----------
         queries : ndarray of shape (T, H, D)
         keys, values : ndarray of shape (B, S, H, D)
             One layer of the cache; the new tokens' own keys and values are already in it.
-        rows : ndarray of shape (T,)
-            The cache row of each token.
+        pages : ndarray of shape (T, M)
+            The pages of each token's text, in order: slot s is slot ``s % S`` of page ``pages[t, s // S]``.
         ends : ndarray of shape (T,)
-            Token t sees slots 0..ends[t]-1 of its row.
-        visible : ndarray of shape (T, S) or None
+            Token t sees slots 0..ends[t]-1.
+        visible : ndarray of shape (T, M * S or less) or None
             If given, token t sees of those slots only the ones marked True (a tree's ancestors).
         scale : float
             Multiplies the scores before the softmax.
@@ -147,13 +147,14 @@ class Backend(Storage):
         ndarray of shape (T, H, D)
         """
         out = np.empty_like(queries)
-        for t, (row, end) in enumerate(zip(rows, ends, strict=True)):
-            scores = np.einsum("hd,shd->hs", queries[t], keys[row, :end]) * np.float32(scale)  # (H, S)
+        for t, end in enumerate(ends):
+            seen_keys, seen_values = (take_slots(kept, pages[t], end) for kept in (keys, values))  # (end, H, D)
+            scores = np.einsum("hd,shd->hs", queries[t], seen_keys) * np.float32(scale)  # (H, end)
             if visible is not None:
                 scores = np.where(visible[t, :end], scores, np.float32(-np.inf))
             weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
             weights /= weights.sum(axis=-1, keepdims=True)
-            out[t] = np.einsum("hs,shd->hd", weights, values[row, :end])
+            out[t] = np.einsum("hs,shd->hd", weights, seen_values)
         return out
 
     def fuses(self, blocks: Sequence[Block]) -> bool:

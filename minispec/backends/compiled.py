@@ -64,7 +64,7 @@ class NumbaBackend(Backend):
         queries: Array,
         keys: Array,
         values: Array,
-        rows: Index,
+        pages: Index,
         ends: Index,
         visible: NDArray[np.bool_] | None,
         scale: float,
@@ -73,7 +73,7 @@ class NumbaBackend(Backend):
         # One memory layout, one compiled body: another layout would be other machine code, and maybe other bits.
         mask = _NO_MASK if visible is None else np.ascontiguousarray(visible)
         return threads.runnable(_kernels.attention)(
-            queries, keys, values, rows, ends, mask, visible is not None, np.float32(scale)
+            queries, keys, values, pages, ends, mask, visible is not None, np.float32(scale)
         )
 
     def run(self, compute: Callable[[Cache, Feed], Array], cache: Cache, feed: Feed) -> Array:
@@ -89,7 +89,7 @@ class NumbaBackend(Backend):
         self.activation(x, "gelu_new")
         self.activation(x, "gelu")
         cache = np.ones((1, 2, 2, 2), np.float32)
-        self.attention(x.reshape(1, 2, 2), cache, cache, index, index + 1, None, 1.0)
+        self.attention(x.reshape(1, 2, 2), cache, cache, index[:, None], index + 1, None, 1.0)
 
 
 def describe() -> dict[str, str]:

@@ -152,14 +152,14 @@ class PanelBackend(Backend):
     def project(self, x: Array, matrix: Linear, norm: Norm, cache: Cache, layer: int, feed: Feed) -> Array:
         """See :meth:`Backend.project`."""
         qkv = self.linear(x, matrix, norm=norm)
-        return _panel.split(qkv, cache.keys[layer], cache.values[layer], feed.rows, feed.slots)
+        return _panel.split(qkv, cache.keys[layer], cache.values[layer], feed.pages, feed.slots)
 
     def attention(
         self,
         queries: Array,
         keys: Array,
         values: Array,
-        rows: Index,
+        pages: Index,
         ends: Index,
         visible: NDArray[np.bool_] | None,
         scale: float,
@@ -171,7 +171,7 @@ class PanelBackend(Backend):
             queries,
             keys,
             values,
-            rows,
+            pages,
             ends,
             mask,
             np.float32(scale),
@@ -209,7 +209,7 @@ class PanelBackend(Backend):
             _panel.ACTIVATIONS[activation],
             cache.keys,
             cache.values,
-            feed.rows,
+            feed.pages,
             feed.slots,
             feed.ends,
             _NO_MASK if feed.visible is None else np.ascontiguousarray(feed.visible),
@@ -250,6 +250,6 @@ class PanelBackend(Backend):
         block = Block(norm, Attention(wide, square), norm, MLP(square, square))
         kept = np.ones((1, 1, 1, 1, 2), np.float32)
         cache = SimpleNamespace(keys=kept, values=kept, recordings={})
-        feed = Feed(index, index, index, index, index + 1, None, 1, 1)
+        feed = Feed(index, index, index[:, None], index, index + 1, None, 1, 1)
         x = self.layers(self.embed(square, kept[0, 0, 0], index, index), (block,), cache, feed, float, "relu")
         self.linear(x, square, norm=norm)

@@ -70,14 +70,16 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """What one forward is fed: its tokens, and where each belongs; all arrays of shape (T,) but the mask.
+    """What one forward is fed: its tokens, and where each belongs; arrays of shape (T,) unless another one is given.
 
     Parameters
     ----------
     tokens, positions : ndarray
         Token ids, and their places in the text.
-    rows, slots : ndarray
-        Where in the cache each token's key and value go.
+    pages : ndarray of shape (T, M)
+        The pages of the cache that hold each token's text, in the text's order.
+    slots : ndarray
+        Which slot of those pages each token's key and value go to.
     ends, visible : ndarray
         What each token attends to: see :meth:`Backend.attention`.
     num_layers : int
@@ -90,7 +92,7 @@ class Feed:
 
     tokens: Index
     positions: Index
-    rows: Index
+    pages: Index
     slots: Index
     ends: Index
     visible: NDArray[np.bool_] | None
@@ -98,9 +100,13 @@ class Feed:
     num_logits: int
     spans: dict[int, tuple[int, int]] = field(default_factory=dict)
 
+    def places(self, size: int) -> tuple[Index, Index]:
+        """Return, for pages of ``size`` slots, the page that each token goes to, and which of its slots."""
+        return self.pages[np.arange(len(self.slots)), self.slots // size], self.slots % size
+
 
 class Cache(Protocol):
-    """What a backend sees of ``model.cache.KVCache``: keys and values, (L, B, S, H, D), and a place for its notes."""
+    """What a backend sees of ``model.cache.KVCache``: keys and values, (L, N, S, H, D), and a place for its notes."""
 
     keys: Array
     values: Array
@@ -109,3 +115,12 @@ class Cache(Protocol):
     def store(self, layer: int, feed: Feed, keys: Array, values: Array) -> None:
         """Write keys and values of shape (T, H, D) at the slots of a feed."""
         ...
+
+
+def take_slots(kept: Array, pages: Index, end: int) -> Array:
+    """Return the first ``end`` slots of a text, (end, H, D), from keys or values of shape (B, S, H, D)."""
+    size = kept.shape[1]
+    if end <= size:
+        return kept[pages[0], :end]
+    text: Array = kept[pages[: -(-end // size)]].reshape(-1, *kept.shape[2:])
+    return text[:end]

@@ -54,9 +54,10 @@ class Storage:
         """Return keys or values of a new cache, for weights kept in ``dtype``; the reference keeps all in float32."""
         return np.zeros(shape, np.float32)
 
-    def compact(self, array: Array, row: int, slots: Index) -> None:
-        """Move these slots of one row of keys or values, (L, B, S, H, D), to the front, in every layer."""
-        array[:, row, : len(slots)] = array[:, row, slots]
+    def move(self, array: Array, sources: Index, targets: Index) -> None:
+        """Copy slots of keys or values, (L, B, S, H, D), in every layer; slot s of page b has number b * S + s."""
+        slots = array.reshape(len(array), -1, *array.shape[3:])
+        slots[:, targets] = slots[:, sources]
 
     def free_bytes(self) -> int | None:
         """Return how much memory is left where this backend computes, if it can tell."""

@@ -42,7 +42,10 @@ class WaitPolicy:
 
     def observe(self, now: float, waited: float, worked: float) -> None:
         """Take in a forward: when it ended, and how long its thread waited and worked, in seconds."""
-        with self._lock:
+        # Not "with": an interruption between taking the lock and entering the body would lock the next forward out.
+        if not self._lock.acquire(blocking=False):
+            return
+        try:
             if self._resume is not None:
                 if now >= self._rest_ends:
                     self._resume()
@@ -54,6 +57,8 @@ class WaitPolicy:
                 self._rest_s = _FIRST_REST_S if went_well else min(2.0 * self._rest_s, _LONGEST_REST_S)
                 self._rest_ends = now + self._rest_s
                 self._resume = self._rest()
+        finally:
+            self._lock.release()
 
 
 def libgomp() -> ctypes.CDLL | None:

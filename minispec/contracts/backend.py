@@ -58,17 +58,25 @@ def operations(num_rows: int, seed: int = 0) -> Iterator[tuple[str, Operation]]:
     tokens, positions = generator.integers(0, 9, num_rows), np.arange(num_rows)[::-1].copy()
     yield "embed", lambda backend, rows: backend.embed(backend.pack(wte, None), wpe, tokens[rows], positions[rows])
     queries, keys, values = normal(num_rows, 3, 5), normal(2, num_rows, 3, 5), normal(2, num_rows, 3, 5)
-    cache_rows, ends = generator.integers(0, 2, num_rows), np.arange(1, num_rows + 1)
+    pages, ends = generator.integers(0, 2, (num_rows, 1)), np.arange(1, num_rows + 1)
     yield (
         "attention",
-        lambda backend, rows: backend.attention(queries[rows], keys, values, cache_rows[rows], ends[rows], None, 0.5),
+        lambda backend, rows: backend.attention(queries[rows], keys, values, pages[rows], ends[rows], None, 0.5),
     )
     visible = generator.random((num_rows, num_rows)) < 0.5
     visible[np.arange(num_rows), np.arange(num_rows)] = True
+    several = np.array([[1, 2, 0], [3, 0, 2]])[generator.integers(0, 2, num_rows)]
+    more_keys, more_values = normal(4, num_rows, 3, 5), normal(4, num_rows, 3, 5)
+    yield (
+        "attention over several pages",
+        lambda backend, rows: backend.attention(
+            queries[rows], more_keys, more_values, several[rows], 2 * ends[rows], None, 0.5
+        ),
+    )
     yield (
         "attention with a mask",
         lambda backend, rows: backend.attention(
-            queries[rows], keys, values, cache_rows[rows], ends[rows], visible[rows], 0.5
+            queries[rows], keys, values, pages[rows], ends[rows], visible[rows], 0.5
         ),
     )
 
@@ -178,9 +186,9 @@ def check_layers(backend: Backend, seed: int = 0) -> None:
         ([0, 0], [3, 4], 3, True),
         ([1], [2], 2, False),
     ]:
-        row_index, slot_index = np.array(rows), np.array(slots)
+        pages, slot_index = np.array(rows)[:, None], np.array(slots)
         visible = np.tri(len(rows), 12, slots[0], dtype=bool) if masked else None
-        feed = Feed(slot_index, slot_index, row_index, slot_index, slot_index + 1, visible, num_layers, 0)
+        feed = Feed(slot_index, slot_index, pages, slot_index, slot_index + 1, visible, num_layers, 0)
         x = normal(len(rows), 24)
 
         def whole(run: Callable[..., Array], cache: KVCache, x: Array = x, feed: Feed = feed) -> Array:

@@ -23,7 +23,7 @@ from minispec.drafters.tree import Siblings
 from minispec.errors import InvariantError
 from minispec.generation import Stream
 from minispec.generation.stopping import Limits
-from minispec.model.session import Session, answer, ask_for
+from minispec.model.session import Session, answer
 from minispec.model.toy import TableModel
 from minispec.model.tree_session import TreeSession
 from minispec.noise import Coins, Noise, PhiloxNoise
@@ -177,12 +177,12 @@ def _make(new_drafter: NewDrafter, params: SamplingParams) -> Drafter:
     session = TreeSession(_TARGET)
     session.prefill(_PROMPT[:-1])
     drafter = new_drafter(session, Sampler(params, len(_PROMPT), _TARGET.eos_token_id))
-    drafter.prefill(_PROMPT[:-1])
+    answer(drafter.prefill(_PROMPT[:-1]))
     return drafter
 
 
 def _propose(drafter: Drafter, tokens: tuple[int, ...], gamma: int) -> Draft:
-    return answer(ask_for(drafter.propose(tokens, gamma, Coins(PhiloxNoise(0), position=len(tokens)), allow_all)))
+    return answer(drafter.propose(tokens, gamma, Coins(PhiloxNoise(0), position=len(tokens)), allow_all))
 
 
 def _require_exact(distance: float, what: str, params: SamplingParams, gamma: int) -> None:

@@ -42,8 +42,8 @@ class Drafter(Protocol):
     of a one-row forward of the target.
     """
 
-    def prefill(self, tokens: Sequence[int]) -> None:
-        """Take in a prompt of committed tokens before the clock of the first step starts."""
+    def prefill(self, tokens: Sequence[int]) -> Asks[None] | None:
+        """Take in committed tokens before the clock of the first step starts; with forwards, as a generator of asks."""
         ...
 
     def propose(self, tokens: Sequence[int], gamma: int, coins: Coins, more: MoreTokens) -> Draft | Asks[Draft]:

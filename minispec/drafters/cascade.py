@@ -52,11 +52,11 @@ class CascadeDrafter:
         self._sampler = make_sampler(params)
         self._coupled = coupled
 
-    def prefill(self, tokens: Sequence[int]) -> None:
+    def prefill(self, tokens: Sequence[int]) -> Asks[None]:
         """Feed the prompt to both."""
         if self.session.model.n_positions >= len(tokens):
-            self.session.prefill(tokens)
-            self.inner.prefill(tokens)
+            yield from self.session.ask_prefill(tokens)
+            yield from ask_for(self.inner.prefill(tokens))
 
     def propose(self, tokens: Sequence[int], gamma: int, coins: Coins, more: MoreTokens) -> Asks[Draft]:
         """Draft up to ``gamma`` tokens of the draft model in as few of its forwards as the inner drafter manages."""

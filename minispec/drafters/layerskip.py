@@ -1,8 +1,8 @@
 """The target's own first k layers draft for it: no second model, no second cache.
 
-Source: early-exit self-speculation, as in Draft & Verify (Zhang et al. 2023) and LayerSkip (Elhoushi et al. 2024). The
-exit is the target's final norm and head, applied after layer k. A model that was not trained for it exits badly, and
-the acceptance rate says so; the text is the target's either way.
+Source: self-speculation. Draft & Verify (Zhang et al. 2023) leaves out layers in the middle; LayerSkip (Elhoushi et al.
+2024) exits early, as is done here: the target's final norm and head are applied after layer k. A model that was not
+trained for it exits badly, and the acceptance rate says so; the text is the target's either way.
 
 **Sharing the cache.** Keys and values of the first k layers depend on the tokens alone, so where the target's cache
 holds the text, the draft's is there already: drafting feeds the pending token and the drafts to k layers, whose
@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from minispec.backends.base import Array
+from minispec.backends.base import Array, Feed
 from minispec.drafters.base import ChainDrafter, MoreTokens, Params
 from minispec.errors import OptionError
 from minispec.model.forward import forward
@@ -90,7 +90,13 @@ class AskLayers(Ask):
 
     def answer(self) -> Array:
         """Run a forward for this ask alone."""
-        model, cache = self.session.model, self.session.cache
+        model = self.session.model
         assert isinstance(model, GPT2)
-        feed = cache.feed(self.tokens, num_layers=self.k, num_logits=self.num_logits)
-        return forward(model.weights, model.config, model.backend, feed, cache)
+        return forward(model.weights, model.config, model.backend, self.feed(), self.session.cache)
+
+    def feed(self) -> Feed:
+        """Return what that forward would be fed."""
+        return self.session.cache.feed(self.tokens, num_layers=self.k, num_logits=self.num_logits)
+
+    def note(self, logits: Array) -> None:
+        """Leave the session's tokens as they are."""

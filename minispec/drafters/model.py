@@ -33,10 +33,10 @@ class ModelDrafter(ChainDrafter):
         super().__init__(params, session.model.vocab_size, session.model.n_positions, coupled=coupled)
         self.session = session
 
-    def prefill(self, tokens: Sequence[int]) -> None:
+    def prefill(self, tokens: Sequence[int]) -> Asks[None]:
         """Feed the prompt, unless it leaves the draft model no room to draft at all."""
         if self.session.model.n_positions >= len(tokens):
-            self.session.prefill(tokens)
+            yield from self.session.ask_prefill(tokens)
 
     def next_probs(self, prefix: list[int]) -> Asks[Probs]:
         """Feed what the cache lacks: one token, or two after a full acceptance."""

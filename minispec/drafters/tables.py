@@ -1,4 +1,4 @@
-"""Unigram and bigram tables counted from a text: the weak drafts of Leviathan et al. 2023 (section 4.1).
+"""Unigram and bigram tables counted from a text: the weak drafts of Leviathan et al. 2023 (sections 3.6, 4.2).
 
 They cost next to nothing and are right now and then; a bigram accepted 20 % of the time already pays there. Counts are
 smoothed so that every token has a probability: with k pseudo-counts spread by a prior u,

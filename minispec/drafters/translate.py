@@ -70,11 +70,11 @@ class TranslatingDrafter:
         """The draft model's session."""
         return self._drafter.session
 
-    def prefill(self, tokens: Sequence[int]) -> None:
+    def prefill(self, tokens: Sequence[int]) -> Asks[None]:
         """Feed the draft model the prompt in its own tokens."""
         text = self._text(tokens)
         if text is not None:
-            self._drafter.prefill(self._draft_tokenizer.encode(text)[:-1])
+            yield from self._drafter.prefill(self._draft_tokenizer.encode(text)[:-1])
 
     def propose(self, tokens: Sequence[int], gamma: int, coins: Coins, more: MoreTokens) -> Asks[Draft]:
         """Draft ``gamma`` tokens of the draft model and propose at most ``gamma`` tokens of their text."""

@@ -56,10 +56,10 @@ class TreeDrafter:
         self._sampler = make_sampler(params)
         self._num_slots = min(num_slots, session.cache.capacity)
 
-    def prefill(self, tokens: Sequence[int]) -> None:
+    def prefill(self, tokens: Sequence[int]) -> Asks[None]:
         """Feed the prompt, unless it leaves the draft model no room to draft at all."""
         if self.session.model.n_positions >= len(tokens):
-            self.session.prefill(tokens)
+            yield from self.session.ask_prefill(tokens)
 
     def propose(self, tokens: Sequence[int], gamma: int, coins: Coins, more: MoreTokens) -> Asks[Draft]:
         """Draft the shape, at most ``gamma`` levels of it and no more nodes than fit; chosen by lengths alone.

@@ -35,35 +35,33 @@ class AuditedSession(TreeSession):
         super().__init__(model)
         self.role = role
 
-    def score(self, tokens: Sequence[int], num_logits: int | None = None) -> Array:
-        """Score, then compare each row with an uncached forward of its prefix.
+    def note(self, tokens: Sequence[int], logits: Array) -> None:
+        """Count tokens in, and compare each row of logits with an uncached forward of its prefix.
 
         Raises
         ------
         InvariantError
             At the first row that differs.
         """
-        logits = super().score(tokens, num_logits)
+        super().note(tokens, logits)
         text = self.tokens
         fresh = self.model.forward(text, self.model.new_cache(capacity=len(text)), len(logits))
         self._compare(logits, fresh, [len(text) - len(logits) + i for i in range(len(logits))])
-        return logits
 
-    def score_tree(self, chain: Sequence[int], nodes: Sequence[int], parents: Sequence[int]) -> Array:
-        """Score a tree, then compare each node with an uncached forward of its own path.
+    def note_tree(self, chain: Sequence[int], nodes: Sequence[int], parents: Sequence[int], logits: Array) -> None:
+        """Count a tree in, and compare each of its rows with an uncached forward of the node's own path.
 
         Raises
         ------
         InvariantError
             At the first row that differs.
         """
-        logits = super().score_tree(chain, nodes, parents)
+        super().note_tree(chain, nodes, parents, logits)
         paths: list[list[int]] = [list(self.tokens)]
         for token, parent in zip(nodes, parents, strict=True):
             paths.append([*paths[parent + 1], token])
         fresh = [self.model.forward(path, self.model.new_cache(capacity=len(path)), 1)[0] for path in paths]
         self._compare(logits, np.asarray(fresh), [len(path) - 1 for path in paths])
-        return logits
 
     def _compare(self, cached: Array, fresh: Array, positions: Sequence[int]) -> None:
         for ours, theirs, position in zip(cached, fresh, positions, strict=True):

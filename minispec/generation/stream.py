@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from minispec.backends.base import Array
 from minispec.control import FixedGamma, GammaPolicy
 from minispec.drafters import Drafter, NoDrafter
 from minispec.generation.audit import audit_step
@@ -20,7 +21,7 @@ from minispec.generation.result import Generation
 from minispec.generation.stopping import Limits, Stopper
 from minispec.generation.stopwatch import Stopwatch
 from minispec.generation.transcript import Transcript
-from minispec.model.session import Ask
+from minispec.model.session import Ask, ask_for
 from minispec.model.tree_session import TreeSession
 from minispec.noise import Noise
 from minispec.records import Draft, Step
@@ -106,7 +107,7 @@ class Stream:
         self._handed_out: Event | None = None  # the last event
         self._num_verified = self._num_delivered = 0  # steps whose Verified, Emitted event reached the consumer
         self._finished_delivered = False
-        self._events: Iterator[Event] | None = None
+        self._work: Generator[Ask | Event, Array | None, None] | None = None
 
     def __iter__(self) -> Iterator[Event]:
         return self
@@ -115,17 +116,33 @@ class Stream:
         self._note_delivery()
         if self._finished_delivered:
             raise StopIteration
-        if self._events is None:
-            self._events = self._run()
         try:
-            self._handed_out = next(self._events)
-            if isinstance(self._handed_out, Finished):
-                self._events = None  # suspended, it would hold this object in a cycle, and with it both caches
-            return self._handed_out
+            happened = self.advance()
+            while isinstance(happened, Ask):
+                happened = self.advance(happened.answer())
+            self._handed_out = happened
+            return happened
         except BaseException:
             self._handed_out = None  # nothing was: what was due comes again
             self.close()  # a generator that has raised is dead; the next call starts a new one
             raise
+
+    def advance(self, logits: Array | None = None) -> Ask | Event:
+        """Go on to the next event, or to the next logits that the run needs.
+
+        Whoever calls this instead of iterating answers the asks: with a forward for each, or with one for many runs.
+
+        Parameters
+        ----------
+        logits : ndarray, optional
+            The answer to the ask that came last; without one, the run goes on from an event, or begins.
+        """
+        if self._work is None:
+            self._work = self._run()
+        happened = next(self._work) if logits is None else self._work.send(logits)
+        if isinstance(happened, Finished):
+            self._work = None  # suspended, it would hold this object in a cycle, and with it both caches
+        return happened
 
     def _note_delivery(self) -> None:
         """Count the last event as delivered: the consumer has come back for the next."""
@@ -138,7 +155,7 @@ class Stream:
 
     def close(self) -> None:
         """Leave the run and set the caches back to the committed tokens; iterating again goes on from there."""
-        self._events = None
+        self._work = None
         self._set_back()
 
     @property
@@ -181,11 +198,10 @@ class Stream:
             pass
         return self.generation
 
-    def _run(self) -> Iterator[Event]:
+    def _run(self) -> Generator[Ask | Event, Array | None, None]:
         self._set_back()
         transcript = self._transcript
-        if self._prefill_s is None:
-            yield self._prefill()
+        yield from self._prefill()
         for step in transcript.steps[self._num_delivered :]:
             yield from self._report_committed(step)
         self._other_forwards = self.target.num_forwards - len(transcript.steps)  # the prefill's and interrupted steps'
@@ -201,14 +217,14 @@ class Stream:
         self._watch.start()
         asked = next(loop, None)
         while asked is not None:
-            logits = _NO_LOGITS
+            logits = None
             if isinstance(asked, Ask):
-                logits = asked.answer()
+                logits = yield asked
                 self._watch.note_forward()
             else:
                 yield from self._tell(asked)
             try:
-                asked = loop.send(logits)
+                asked = loop.send(_NO_LOGITS if logits is None else logits)
             except StopIteration:
                 break
         yield Finished(self.generation)
@@ -261,15 +277,19 @@ class Stream:
         for step in self._transcript.take_unobserved():
             self._policy.observe(step)
 
-    def _prefill(self) -> Prefilled:
-        """Feed the prompt but for its last token to target and drafter; what must be compiled is compiled before."""
+    def _prefill(self) -> Generator[Ask | Event, Array | None, None]:
+        """Feed all committed tokens but the last, as far as caches lack them; what must be compiled is compiled before.
+
+        Only the first time is it an event: a run that was left has its tokens in the caches, unless these were cleared.
+        """
         draft_session = getattr(self.drafter, "session", None)
         make_ready([self.target.model, None if draft_session is None else draft_session.model])
-        started = self._clock()
-        self.target.prefill(self._prompt_tokens[:-1])
-        self.drafter.prefill(self._prompt_tokens[:-1])
-        self._prefill_s = self._clock() - started
-        return Prefilled(len(self._prompt_tokens), self._prefill_s)
+        started, known = self._clock(), self.tokens[:-1]
+        yield from self.target.ask_prefill(known)
+        yield from ask_for(self.drafter.prefill(known))
+        if self._prefill_s is None:
+            self._prefill_s = self._clock() - started
+            yield Prefilled(len(self._prompt_tokens), self._prefill_s)
 
     def _set_back(self) -> None:
         """Make transcript, policy and caches agree on the committed steps, whatever an interruption left behind."""

@@ -43,6 +43,7 @@ class KVCache:
     Attributes
     ----------
     keys, values : ndarray of shape (L, B, S, H, D)
+        A row is one page of S slots here; :class:`minispec.model.paged.PagedCache` cuts it into small ones.
     lengths : ndarray of shape (L, B), int64
         Slots in use, per layer: a self-draft's first layers may run ahead of the rest.
     recordings : dict
@@ -120,7 +121,7 @@ class KVCache:
         return Feed(
             tokens=np.asarray(tokens, np.int64),
             positions=slots if positions is None else np.asarray(positions, np.int64),
-            rows=np.full(count, row),
+            pages=self._pages(row, first, last)[None].repeat(count, axis=0),
             slots=slots,
             ends=slots + 1 if visible is None else np.full(count, last),
             visible=visible,
@@ -131,8 +132,9 @@ class KVCache:
 
     def store(self, layer: int, feed: Feed, keys: Array, values: Array) -> None:
         """Write keys and values of shape (T, H, D) at the slots of a feed."""
-        self.keys[layer, feed.rows, feed.slots] = keys
-        self.values[layer, feed.rows, feed.slots] = values
+        pages, slots = feed.places(self.keys.shape[2])
+        self.keys[layer, pages, slots] = keys
+        self.values[layer, pages, slots] = values
 
     def extend(self, feed: Feed) -> None:
         """Count a feed in: every layer that ran has written its slots.
@@ -172,6 +174,18 @@ class KVCache:
         kept = np.asarray(slots, np.int64)
         if np.any(np.diff(kept) <= 0) or (len(kept) and (kept[0] < 0 or kept[-1] >= self.length(row))):
             raise InvariantError(f"cannot keep slots {kept.tolist()} of {self.length(row)}")
-        self._backend.compact(self.keys, row, kept)
-        self._backend.compact(self.values, row, kept)
+        moved = np.flatnonzero(kept != np.arange(len(kept)))  # the others lie where they belong
+        sources, targets = (self._number(row, slots) for slots in (kept[moved], moved))
+        for array in (self.keys, self.values):
+            self._backend.move(array, sources, targets)
         self.lengths[:, row] = len(kept)
+
+    def _number(self, row: int, slots: Index) -> Index:
+        """Return the numbers of a row's slots among all slots of the cache."""
+        pages, size = self._pages(row, 0, 0), self.keys.shape[2]
+        numbers: Index = pages[slots // size] * size + slots % size
+        return numbers
+
+    def _pages(self, row: int, first: int, last: int) -> Index:
+        """Return the pages of a row, in order, ready to be written from slot ``first`` to before ``last``."""
+        return np.array([row])

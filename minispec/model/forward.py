@@ -70,7 +70,7 @@ def layers(
     for i, block in enumerate(blocks[: feed.num_layers]):
         # x = x + attention(norm(x))
         queries = backend.project(x, block.attn.c_attn, block.ln_1, cache, i, feed)  # (T, H, D); the rest is cached
-        seen = cache.keys[i], cache.values[i], feed.rows, feed.ends, feed.visible
+        seen = cache.keys[i], cache.values[i], feed.pages, feed.ends, feed.visible
         heads = backend.attention(queries, *seen, scale(i))  # (T, H, D)
         x = linear(heads.reshape(x.shape), block.attn.c_proj, residual=x)  # (T, C)
 

@@ -11,11 +11,11 @@ Next: `model/cache.py`, where keys and values lie.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from minispec.backends.base import Array
+from minispec.backends.base import Array, Feed
 from minispec.errors import InvariantError
 from minispec.model.language_model import LanguageModel
 
@@ -60,9 +60,18 @@ class Session:
         """
         self._forget_rest()
         logits = self.model.forward(tokens, self.cache, num_logits)
+        self.note(tokens, logits)
+        return logits
+
+    def feed(self, tokens: Sequence[int], num_logits: int | None = None) -> Feed:
+        """Return what the forward of :meth:`score` is fed, for one who runs it together with others'."""
+        self._forget_rest()
+        return self.cache.feed(tokens, num_logits=num_logits)
+
+    def note(self, tokens: Sequence[int], logits: Array) -> None:
+        """Count in what a forward was fed, once all of its keys and values are in the cache."""
         self.tokens = [*self.tokens, *tokens]
         self.num_forwards += 1
-        return logits
 
     def prefill(self, tokens: Sequence[int], progress: Callable[[int], None] | None = None) -> None:
         """Feed a prompt chunk by chunk, logits unused.
@@ -79,7 +88,7 @@ class Session:
             if progress is not None:
                 progress(self.length)
 
-    def ask_prefill(self, tokens: Sequence[int]) -> Iterator[Ask]:
+    def ask_prefill(self, tokens: Sequence[int]) -> Asks[None]:
         """Ask for the forwards of :meth:`prefill`, one after the other; their answers are empty."""
         self.rollback(count_shared(self.tokens, tokens))
         for start in range(self.length, len(tokens), PREFILL_CHUNK):
@@ -122,6 +131,14 @@ class Ask:
         """Run a forward for this ask alone."""
         return self.session.score(self.tokens, self.num_logits)
 
+    def feed(self) -> Feed:
+        """Return what that forward would be fed: see :func:`minispec.model.together.answer_together`."""
+        return self.session.feed(self.tokens, self.num_logits)
+
+    def note(self, logits: Array) -> None:
+        """Tell the session that its tokens were fed."""
+        self.session.note(self.tokens, logits)
+
 
 T = TypeVar("T")
 Asks = Generator[Ask, Array, T]
@@ -135,8 +152,10 @@ def ask_for(work: Asks[T] | T) -> Asks[T]:
     return work
 
 
-def answer(work: Asks[T]) -> T:
-    """Answer every ask of some work with a forward of its own, and return the result."""
+def answer(work: Asks[T] | T) -> T:
+    """Answer every ask of some work with a forward of its own, and return the result; see :func:`ask_for`."""
+    if not isinstance(work, Generator):
+        return work
     try:
         ask = next(work)
         while True:

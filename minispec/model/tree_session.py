@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from minispec.backends.base import Array
+from minispec.backends.base import Array, Feed
 from minispec.errors import InvariantError
 from minispec.model.language_model import LanguageModel
 from minispec.model.session import Ask, Session
@@ -57,13 +58,22 @@ class TreeSession(Session):
         """
         if not chain:
             raise InvariantError("a tree hangs on the token whose logits it answers; feed at least that one")
-        self._forget_rest()
-        return self._feed(chain, nodes, parents, 1 + len(nodes))
+        return self._score_nodes(chain, nodes, parents)
 
     def grow_tree(self, nodes: Sequence[int], parents: Sequence[int]) -> Array:
         """Add nodes to the pending tree; ``parents`` counts all of its nodes. Logits after each, shape (N, V)."""
-        self.cache.rollback(len(self.tokens) + len(self._nodes))  # an interrupted forward may have left more
-        return self._feed((), nodes, parents, len(nodes))
+        return self._score_nodes((), nodes, parents)
+
+    def feed_tree(self, chain: Sequence[int], nodes: Sequence[int], parents: Sequence[int]) -> Feed:
+        """Return what the forward of :meth:`score_tree`, or without a chain of :meth:`grow_tree`, is fed."""
+        positions, visible = self._place(chain, nodes, parents)
+        num_logits = len(nodes) + bool(chain)
+        return self.cache.feed([*chain, *nodes], positions=positions, visible=visible, num_logits=num_logits)
+
+    def note_tree(self, chain: Sequence[int], nodes: Sequence[int], parents: Sequence[int], logits: Array) -> None:
+        """Count in what :meth:`feed_tree` was asked for, once it is all in the cache."""
+        self.note(chain, logits[: bool(chain)])
+        self._nodes, self._parents = [*self._nodes, *nodes], [*self._parents, *parents]
 
     def keep(self, path: Sequence[int]) -> None:
         """Commit a path of the pending tree, root first, and forget its other nodes.
@@ -97,7 +107,20 @@ class TreeSession(Session):
             path.append(child)
         return path
 
-    def _feed(self, chain: Sequence[int], nodes: Sequence[int], parents: Sequence[int], num_logits: int) -> Array:
+    def _score_nodes(self, chain: Sequence[int], nodes: Sequence[int], parents: Sequence[int]) -> Array:
+        positions, visible = self._place(chain, nodes, parents)
+        fed, num_logits = [*chain, *nodes], len(nodes) + bool(chain)
+        logits = self.model.forward(fed, self.cache, num_logits, positions=positions, visible=visible)
+        self.note_tree(chain, nodes, parents, logits)
+        return logits
+
+    def _place(
+        self, chain: Sequence[int], nodes: Sequence[int], parents: Sequence[int]
+    ) -> tuple[list[int], NDArray[np.bool_]]:
+        """Set the cache back to what counts, and return the position of each token, and which slots it sees."""
+        if chain:
+            self._forget_rest()
+        self.cache.rollback(len(self.tokens) + len(self._nodes))  # an interrupted forward may have left more
         tree = [*self._parents, *parents]
         if any(not -1 <= parent < node for node, parent in enumerate(tree)):
             raise InvariantError(f"parents {tree} do not come before their children")
@@ -109,12 +132,7 @@ class TreeSession(Session):
             in_tree[node] = in_tree[parent] if parent >= 0 else np.arange(slots) < text
             in_tree[node, text + node] = True
         visible = np.concatenate([in_chain, in_tree[len(self._nodes) :]])
-        positions = (visible.sum(axis=1) - 1).tolist()  # as many tokens come before as it sees besides itself
-        logits = self.model.forward([*chain, *nodes], self.cache, num_logits, positions=positions, visible=visible)
-        self.tokens = [*self.tokens, *chain]
-        self._nodes, self._parents = [*self._nodes, *nodes], tree
-        self.num_forwards += 1
-        return logits
+        return (visible.sum(axis=1) - 1).tolist(), visible  # as many tokens come before as it sees besides itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,3 +156,11 @@ class AskTree(Ask):
         if not self.tokens:
             return self.session.grow_tree(self.nodes, self.parents)
         return self.session.score_tree(self.tokens, self.nodes, self.parents)
+
+    def feed(self) -> Feed:
+        """Return what that forward would be fed."""
+        return self.session.feed_tree(self.tokens, self.nodes, self.parents)
+
+    def note(self, logits: Array) -> None:
+        """Tell the session that its nodes were fed."""
+        self.session.note_tree(self.tokens, self.nodes, self.parents, logits)

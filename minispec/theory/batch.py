@@ -109,7 +109,7 @@ def read_cost_ratio(
     -----
     c(S) = (W_d + B S k_d) / (W_t + B S k_t): from W_d / W_t without a context to k_d / k_t, which is larger, as caches
     differ less than weights. So a constant c is wrong for long contexts and large batches; a draft with a cache of
-    bounded length (Chen et al. 2024, "MagicDec") keeps B S k_d from growing.
+    bounded length (Sadhukhan et al. 2025, "MagicDec") keeps B S k_d from growing.
 
     Examples
     --------

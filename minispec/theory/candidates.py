@@ -73,7 +73,7 @@ def k_seq_divisor(target_probs: Row, draft_probs: Row, num_candidates: int) -> f
 
     Notes
     -----
-    Sun et al. 2023, "SpecTr", algorithm 2: 1 - (1 - b)**K = rho b with b = sum min(p / rho, q), the acceptance of one
+    Sun et al. 2023, "SpecTr", K-SEQ: 1 - (1 - b)**K = rho b with b = sum min(p / rho, q), the acceptance of one
     candidate. Then x is accepted with probability min(p / rho, q)(x) (1 - (1 - b)**K) / b = min(p, rho q)(x) <= p(x),
     as an exact rule must have it, and what is missing is drawn from p - min(p, rho q). The left side falls in rho, the
     right side = sum min(p, rho q) rises; the left is not below the right at 1 and not above it at K.

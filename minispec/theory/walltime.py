@@ -91,7 +91,7 @@ def ahead_speedup(gamma: int, cost_ratio: float, verify_cost: VerifyCost, usable
     cost_ratio, verify_cost
         c and v, as in :func:`step_cost`; draft and target do not slow each other down.
     usable : float
-        u: the probability that the draft made ahead is of use. Of one made for the likeliest outcome (all accepted, and
+        h: the probability that the draft made ahead is of use. Of one made for the likeliest outcome (all accepted, and
         the target's own token guessed) about alpha**(gamma + 1); drafts for more outcomes (speculative speculative
         decoding) raise it.
 
@@ -104,13 +104,13 @@ def ahead_speedup(gamma: int, cost_ratio: float, verify_cost: VerifyCost, usable
 
     Examples
     --------
-    >>> [round(ahead_speedup(gamma, 0.5, 1.0, u), 2) for gamma, u in ((1, 0.625), (3, 0.409))]
+    >>> [round(ahead_speedup(gamma, 0.5, 1.0, h), 2) for gamma, h in ((1, 0.625), (3, 0.409))]
     [1.26, 1.09]
     """
     usable = _checks.probability("usable", usable, "it is the share of drafts made ahead that are of use")
     alone = step_cost(_checks.drafts(gamma, low=1), cost_ratio, verify_cost)
     together = max(step_cost(gamma, 0.0, verify_cost), (gamma + 1) * cost_ratio)
-    # (gamma c + v) / (u max(v, (gamma + 1) c) + (1 - u)(gamma c + v))
+    # (gamma c + v) / (h max(v, (gamma + 1) c) + (1 - h)(gamma c + v))
     cost = usable * together + (1.0 - usable) * alone
     return alone / _checks.above_zero("the cost of a step", cost, "a verifying forward takes time: verify cost 1")
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import functional
 from torch.optim import AdamW, Muon, Optimizer
 
 from minispec.errors import CheckpointError
@@ -108,6 +109,7 @@ class Stage:
     stale: int = field(init=False, default=0)
     history: list[dict[str, Any]] = field(init=False, default_factory=list)
     stop_requested: bool = field(init=False, default=False)
+    _halves: bool = field(init=False)
 
     def __post_init__(self) -> None:
         """Build models and optimizers, fresh or from the last checkpoint."""
@@ -120,6 +122,7 @@ class Stage:
             self.optimizers[name] = build_optimizers(model, self.plan)
             self.names.update({parameter: key for key, parameter in model.named_parameters()})
         self.schedule = new_schedule(self.plan.steps, self.plan.warmup, self.plan.flat_share)
+        self._halves = bfloat16_pays(self.device)
         # weights, Adam's two moments and as much again while an old checkpoint is replaced, twice (last and best)
         num_bytes = sum(4 * model.num_parameters for model in self.models.values())
         if (self.folder / "last").exists():
@@ -242,11 +245,11 @@ class Stage:
         rows, places = torch.from_numpy(tokens).to(self.device), torch.from_numpy(offsets).to(self.device)
         teacher_logits = None
         if self.teacher is not None:
-            with torch.no_grad(), torch.autocast(self.device, dtype=torch.bfloat16):
+            with torch.no_grad(), self._autocast():
                 teacher_logits = self.teacher(rows[:, :-1], places)
         losses, scale = {}, self.schedule.scale(self.step)
         for name, model in self.models.items():
-            with torch.autocast(self.device, dtype=torch.bfloat16):
+            with self._autocast():
                 loss = compute(model, rows, places, teacher_logits, self.plan.kl_weight)
             torch.autograd.backward(loss)
             torch.nn.utils.clip_grad_norm_(model.parameters(), self.plan.clip)
@@ -257,6 +260,9 @@ class Stage:
                 optimizer.zero_grad()
             losses[name] = loss.item()
         return losses
+
+    def _autocast(self) -> torch.autocast:
+        return torch.autocast(self.device, dtype=torch.bfloat16, enabled=self._halves)
 
     def _keep_best(self) -> dict[str, dict[str, float]]:
         validation = self.validate()
@@ -283,6 +289,21 @@ def build_optimizers(model: GPT2, plan: Plan) -> list[Optimizer]:
         for group in optimizer.param_groups:
             group["peak_lr"] = group["lr"]
     return [muon, adamw]
+
+
+def bfloat16_pays(device: str) -> bool:
+    """Return whether this machine multiplies faster in bfloat16 than in float32; some processors only can, slowly."""
+    if device != "cpu":
+        return True
+    x, weight = torch.ones(2048, 512), torch.ones(1024, 512)
+    seconds: dict[torch.dtype, float] = {}
+    for _ in range(5):  # the least of a few, in turn: whatever else runs here only adds to them
+        for dtype in (torch.float32, torch.bfloat16):
+            a, b = x.to(dtype), weight.to(dtype)
+            started = time.perf_counter()
+            functional.linear(a, b)
+            seconds[dtype] = min(seconds.get(dtype, math.inf), time.perf_counter() - started)
+    return seconds[torch.bfloat16] < seconds[torch.float32]
 
 
 def mean_loss(model: GPT2, rows: Tensor, device: str, rows_at_once: int = 8) -> float:

@@ -1,6 +1,6 @@
 """K-SEQ: several independent candidates for one position, all judged alike.
 
-Source: Sun et al. 2023, "SpecTr", algorithm 2. K candidates were drawn from q, independently. Each in turn is accepted
+Source: Sun et al. 2023, "SpecTr". K candidates were drawn from q, independently. Each in turn is accepted
 with probability min(1, p / (rho q)), and if none is, the token is drawn from what is missing,
 
     normalise(max(p - rho q, 0)).

@@ -261,7 +261,7 @@ class Slow(NumpyBackend):
         self.now += 0 if activation is None else 1e-9 * matrix.num_outputs
         return x
 
-    def attention(self, queries, keys, values, rows, ends, visible, scale):
+    def attention(self, queries, keys, values, pages, ends, visible, scale):
         self.now += 1e-6 + 1e-9 * int(ends.sum()) * keys[0, 0].nbytes
         return queries
 

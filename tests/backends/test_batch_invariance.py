@@ -33,7 +33,7 @@ def row_dependent_operations(backend: Backend, num_rows: int, seed: int = 0, dty
     norm = Norm(normal(seed + 4, K), normal(seed + 5, K), 1e-5)
     queries, keys, values = normal(seed, num_rows, H, D), normal(seed + 6, 2, S, H, D), normal(seed + 7, 2, S, H, D)
     generator = np.random.default_rng(seed)
-    cache_rows, ends = generator.integers(0, 2, num_rows), generator.integers(1, S + 1, num_rows)
+    pages, ends = generator.integers(0, 2, (num_rows, 1)), generator.integers(1, S + 1, num_rows)
     visible = generator.random((num_rows, S)) < 0.5
     visible[:, 0] = True
     operations = {
@@ -44,10 +44,8 @@ def row_dependent_operations(backend: Backend, num_rows: int, seed: int = 0, dty
         "gelu_new": lambda i: backend.activation(wide[i], "gelu_new"),
         "gelu": lambda i: backend.activation(wide[i], "gelu"),
         "relu": lambda i: backend.activation(wide[i], "relu"),
-        "attention": lambda i: backend.attention(queries[i], keys, values, cache_rows[i], ends[i], None, 0.2),
-        "tree attention": lambda i: backend.attention(
-            queries[i], keys, values, cache_rows[i], ends[i], visible[i], 0.2
-        ),
+        "attention": lambda i: backend.attention(queries[i], keys, values, pages[i], ends[i], None, 0.2),
+        "tree attention": lambda i: backend.attention(queries[i], keys, values, pages[i], ends[i], visible[i], 0.2),
     }
     return [
         name

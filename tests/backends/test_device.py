@@ -193,8 +193,8 @@ class TestRecordings:
         """Negative control: a backend that uploads, or allocates from the common pool, in a recording is found out."""
 
         class Uploads(CupyBackend):
-            def attention(self, queries, keys, values, rows, ends, visible, scale):
-                return super().attention(queries, keys, values, rows, ends, visible, scale) + self.place(np.zeros(1))
+            def attention(self, queries, keys, values, pages, ends, visible, scale):
+                return super().attention(queries, keys, values, pages, ends, visible, scale) + self.place(np.zeros(1))
 
         class CommonPool(CupyBackend):
             def _empty(self, *shape):
@@ -262,7 +262,7 @@ def check(backend):
     queries, cache = np.ones((1, 1, 4), np.float32), np.full((1, 3, 1, 4), np.nan, np.float32)
     cache[0, 0] = cache[0, 2] = 1.0
     mask, index = np.array([[True, False, True]]), np.zeros(1, np.int64)
-    assert np.isfinite(from_host(backend).attention(queries, cache, cache, index, index + 3, mask, 1.0)).all()
+    assert np.isfinite(from_host(backend).attention(queries, cache, cache, index[:, None], index + 3, mask, 1.0)).all()
 
 
 def test_the_right_kernels_pass_the_check(build):

@@ -84,19 +84,21 @@ def test_activation_at_the_ends(name):
 
 @st.composite
 def attentions(draw):
-    """Inputs of ``attention``: T tokens of B rows of S slots, with or without a mask that shows each at least one."""
+    """Inputs of ``attention``: T tokens, each with M of B pages of S slots; a mask, if any, shows each at least one."""
     generator = np.random.default_rng(draw(seeds))
-    T, B, S = draw(st.integers(0, 9)), draw(st.integers(1, 3)), draw(st.integers(1, 40))
+    T, M, S = draw(st.integers(0, 9)), draw(st.integers(1, 4)), draw(st.integers(1, 20))
+    B = M + draw(st.integers(0, 3))
     H, D = draw(st.integers(1, 4)), draw(st.integers(1, 20))
-    ends = generator.integers(1, S + 1, T)
+    pages = np.array([generator.permutation(B)[:M] for _ in range(T)], np.int64).reshape(T, M)
+    ends = generator.integers(1, M * S + 1, T)
     visible = None
     if draw(st.booleans()):
-        visible = generator.random((T, S)) < 0.5
+        visible = generator.random((T, M * S)) < 0.5
         visible[np.arange(T), ends - 1] = True
     queries, keys, values = (
         generator.normal(size=shape).astype(np.float32) for shape in ((T, H, D), (B, S, H, D), (B, S, H, D))
     )
-    return queries, keys, values, generator.integers(0, B, T), ends, visible, draw(st.sampled_from([1.0, D**-0.5]))
+    return queries, keys, values, pages, ends, visible, draw(st.sampled_from([1.0, D**-0.5]))
 
 
 @small
@@ -111,16 +113,17 @@ def test_attention(inputs):
 @given(attentions())
 def test_attention_never_reads_what_it_must_not_see(inputs):
     """Slots past ``ends``, other rows' slots and masked slots may hold anything, even NaN: the bits do not change."""
-    queries, keys, values, rows_of, ends, visible, scale = inputs
+    queries, keys, values, pages, ends, visible, scale = inputs
     clean = NUMBA.attention(*inputs)
     for t in range(len(queries)):
+        shown = np.arange(pages.shape[1] * keys.shape[1]) < ends[t]
         seen = np.zeros(keys.shape[:2], bool)
-        seen[rows_of[t], : ends[t]] = True if visible is None else visible[t, : ends[t]]
+        seen[pages[t]] = (shown if visible is None else shown & visible[t]).reshape(-1, keys.shape[1])
         dirty_keys, dirty_values = keys.copy(), values.copy()
         dirty_keys[~seen], dirty_values[~seen] = np.nan, np.nan
         one = slice(t, t + 1)
         mask = None if visible is None else visible[one]
-        found = NUMBA.attention(queries[one], dirty_keys, dirty_values, rows_of[one], ends[one], mask, scale)
+        found = NUMBA.attention(queries[one], dirty_keys, dirty_values, pages[one], ends[one], mask, scale)
         assert found.tobytes() == clean[one].tobytes()
 
 
@@ -128,11 +131,11 @@ def test_attention_with_equal_scores_is_the_mean():
     """A case one can compute by hand, so that both bodies cannot be wrong alike."""
     values = np.array([1.0, 2.0, 6.0, 99.0], np.float32).reshape(1, 4, 1, 1)
     keys, queries = np.zeros_like(values), np.ones((1, 1, 1), np.float32)
-    row, end = np.array([0]), np.array([3])
+    pages, end = np.array([[0]]), np.array([3])
     mask = np.array([[True, False, True, True]])
     for backend in (NUMBA, NUMPY):
-        assert backend.attention(queries, keys, values, row, end, None, 1.0).item() == pytest.approx(3.0, rel=1e-6)
-        assert backend.attention(queries, keys, values, row, end, mask, 1.0).item() == pytest.approx(3.5, rel=1e-6)
+        assert backend.attention(queries, keys, values, pages, end, None, 1.0).item() == pytest.approx(3.0, rel=1e-6)
+        assert backend.attention(queries, keys, values, pages, end, mask, 1.0).item() == pytest.approx(3.5, rel=1e-6)
 
 
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="this is that run")

@@ -125,19 +125,19 @@ def test_attention_has_the_bits_of_its_tokens_one_by_one(num_tokens, size):
     generator = np.random.default_rng(num_tokens)
     keys, values = (generator.standard_normal((2, 200, 3, size), np.float32) for _ in range(2))
     queries = generator.standard_normal((num_tokens, 3, size), np.float32)
-    rows, ends = generator.integers(0, 2, num_tokens), generator.integers(1, 200, num_tokens)
+    pages, ends = generator.integers(0, 2, (num_tokens, 1)), generator.integers(1, 200, num_tokens)
     visible = generator.random((num_tokens, 200)) < 0.5
     visible[:, 0] = True
     backend = get_backend("panel")
     backend._num_weights = 10**9  # so many that attention is shared among the threads
     for mask in (None, visible):
-        together = backend.attention(queries, keys, values, rows, ends, mask, 0.3)
+        together = backend.attention(queries, keys, values, pages, ends, mask, 0.3)
         for t in range(num_tokens):
             of_t = None if mask is None else mask[t : t + 1]
-            alone = backend.attention(queries[t : t + 1], keys, values, rows[t : t + 1], ends[t : t + 1], of_t, 0.3)
+            alone = backend.attention(queries[t : t + 1], keys, values, pages[t : t + 1], ends[t : t + 1], of_t, 0.3)
             assert bits(together[t : t + 1]) == bits(alone)
         np.testing.assert_allclose(
-            together, Backend.attention(backend, queries, keys, values, rows, ends, mask, 0.3), rtol=2e-5, atol=2e-6
+            together, Backend.attention(backend, queries, keys, values, pages, ends, mask, 0.3), rtol=2e-5, atol=2e-6
         )
 
 

@@ -52,13 +52,13 @@ class ForgetsTheResidual(NumpyBackend):
 
 
 class IgnoresTheMask(NumpyBackend):
-    def attention(self, queries, keys, values, rows, ends, visible, scale):
-        return super().attention(queries, keys, values, rows, ends, None, scale)
+    def attention(self, queries, keys, values, pages, ends, visible, scale):
+        return super().attention(queries, keys, values, pages, ends, None, scale)
 
 
 class ReadsTheWrongRow(NumpyBackend):
-    def attention(self, queries, keys, values, rows, ends, visible, scale):
-        return super().attention(queries, keys, values, 0 * rows, ends, visible, scale)
+    def attention(self, queries, keys, values, pages, ends, visible, scale):
+        return super().attention(queries, keys, values, 0 * pages, ends, visible, scale)
 
 
 class DoublePrecision(NumpyBackend):

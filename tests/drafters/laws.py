@@ -12,7 +12,7 @@ from minispec.control import FixedGamma
 from minispec.drafters.base import allow_all
 from minispec.generation import Stream
 from minispec.generation.stopping import Limits
-from minispec.model.session import answer, ask_for
+from minispec.model.session import answer
 from minispec.model.tree_session import TreeSession
 from minispec.noise import Coins, PhiloxNoise
 from minispec.sampling import Sampler, SamplingParams, distribution
@@ -25,9 +25,9 @@ EXACT = 1e-12  # products of a few dozen float64 factors, each with a relative e
 
 def propose(drafter, tokens, gamma, noise=None, *, step=0, more=allow_all):
     noise = AuditedNoise(PhiloxNoise(7)) if noise is None else noise
-    drafter.prefill(tokens[:-1])
+    answer(drafter.prefill(tokens[:-1]))
     coins = Coins(noise, position=len(tokens), step=step)
-    return answer(ask_for(drafter.propose(list(tokens), gamma, coins, more)))
+    return answer(drafter.propose(list(tokens), gamma, coins, more))
 
 
 def while_true(condition):

@@ -65,7 +65,7 @@ def test_the_window_is_used_to_the_last_slot_and_no_further(num_tokens):
     """All but the last drafted token must fit: with a window of 5 and n tokens, 5 - n + 1 drafts."""
     drafter = ModelDrafter(Session(TableModel(3, 5, seed=1)), PLAIN)
     tokens = [0] * num_tokens
-    drafter.prefill(tokens[:-1])
+    answer(drafter.prefill(tokens[:-1]))
     draft = propose(drafter, tokens, 9, PhiloxNoise(0))
     assert len(draft) == max(0, 6 - num_tokens)
     assert draft.probs.shape == (len(draft), 3)
@@ -73,7 +73,7 @@ def test_the_window_is_used_to_the_last_slot_and_no_further(num_tokens):
 
 def test_a_prompt_longer_than_the_window_is_not_fed():
     model = Counted(TableModel(3, 5, seed=1))
-    ModelDrafter(Session(model), PLAIN).prefill([0] * 6)
+    answer(ModelDrafter(Session(model), PLAIN).prefill([0] * 6))
     assert model.num_fed == 0
 
 

@@ -255,7 +255,7 @@ def decode(noise, target, drafter, params, prompt, num_tokens, gamma):
     """Decode with trees: draft, score, judge, keep the accepted path, go on."""
     session, tokens, step = TreeSession(target), list(prompt), 0
     session.prefill(prompt[:-1])
-    drafter.prefill(prompt[:-1])
+    answer(drafter.prefill(prompt[:-1]))
     end = len(prompt) + num_tokens
     while len(tokens) < end:
         coins = Coins(noise, position=len(tokens), step=step)

@@ -10,7 +10,7 @@ import pytest
 from minispec.contracts import Enumerator, slow_logits, slow_row, total_variation
 from minispec.drafters.base import allow_all
 from minispec.generation.options import Options
-from minispec.model.session import answer, ask_for
+from minispec.model.session import answer
 from minispec.noise import Coins
 from minispec.verifiers import lenient, typical
 
@@ -50,9 +50,9 @@ def one_position(case, target):
     def first_row(noise):
         stream = new_stream(case, target, noise)
         stream.target.prefill(PROMPT[:-1])
-        stream.drafter.prefill(PROMPT[:-1])
+        answer(stream.drafter.prefill(PROMPT[:-1]))
         coins = Coins(noise, position=len(PROMPT))
-        return tuple(answer(ask_for(stream.drafter.propose(PROMPT, 1, coins, allow_all))).probs[0])
+        return tuple(answer(stream.drafter.propose(PROMPT, 1, coins, allow_all)).probs[0])
 
     with models_by_name():
         rows = Enumerator(first_row).law()

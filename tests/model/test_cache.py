@@ -35,7 +35,7 @@ class CacheMachine(RuleBasedStateMachine):
         """Write at a feed's slots; what a layer has in use there it now holds instead. Return the numbers."""
         numbers, block = self.stamps(len(feed.tokens))
         self.cache.store(layer, feed, block, -block)
-        for row, slot, number in zip(feed.rows.tolist(), feed.slots.tolist(), numbers, strict=True):
+        for row, slot, number in zip(feed.pages[:, 0].tolist(), feed.slots.tolist(), numbers, strict=True):
             if slot < len(self.slots[layer][row]):
                 self.slots[layer][row][slot] = number
         return numbers
@@ -45,7 +45,7 @@ class CacheMachine(RuleBasedStateMachine):
         written = [self.store(layer, feed) for layer in range(feed.num_layers)]
         self.cache.extend(feed)
         for layer, numbers in enumerate(written):
-            for row, slot, number in zip(feed.rows.tolist(), feed.slots.tolist(), numbers, strict=True):
+            for row, slot, number in zip(feed.pages[:, 0].tolist(), feed.slots.tolist(), numbers, strict=True):
                 if slot >= len(self.slots[layer][row]):
                     self.slots[layer][row].append(number)
 
@@ -57,7 +57,7 @@ class CacheMachine(RuleBasedStateMachine):
         wanted = data.draw(st.none() | st.integers(0, count))
         feed = self.cache.feed(list(range(count)), row, num_layers=depth, num_logits=wanted)
         assert feed.tokens.tolist() == list(range(count))
-        assert feed.rows.tolist() == [row] * count
+        assert feed.pages[:, 0].tolist() == [row] * count
         assert feed.slots.tolist() == feed.positions.tolist() == list(range(first, first + count))
         assert feed.ends.tolist() == list(range(first + 1, first + count + 1))
         assert feed.visible is None

@@ -150,8 +150,21 @@ def test_a_lesson_says_how_long_and_how_hard_it_is_and_where_it_comes_from(files
     assert f"(notebooks/{files.notebook.name}) | {total} |" in (files.root / "README.md").read_text(encoding="utf-8")
     assert text.count("**If you only have ten minutes:**") == 1
     assert "wrong first" in text.lower()
-    references = text.split("## References\n", 1)[1]
-    assert len(re.findall(r"^- .+, \d{4}[.:]", references, re.MULTILINE)) >= 2
+    assert 2 <= len(references(files)) <= 4
+    for line in references(files):
+        assert re.match(r"[^*]+, \*[^*]+\*, .*\b(19|20)\d\d\b", line), f"authors, *title*, where and when: {line}"
+
+
+def references(files: Files) -> list[str]:
+    last = files.source.read_text(encoding="utf-8").split("# ## References\n")[1]
+    return re.findall(r"^# - (.+)$", last, re.MULTILINE)
+
+
+def test_a_number_of_arxiv_belongs_to_one_title() -> None:
+    lines = [line for files in ALL for line in references(files)]
+    numbered = {re.findall(r"\*([^*]+)\*.*arXiv (\d{4}\.\d{5})", line)[0] for line in lines if "arXiv" in line}
+    titles, numbers = zip(*numbered, strict=True)
+    assert len(numbered) == len(set(titles)) == len(set(numbers)) > 15
 
 
 @pytest.mark.parametrize("files", ALL, ids=name)

@@ -134,9 +134,9 @@ def cost_timers(
     noise, params = PhiloxNoise(0), SamplingParams(1.0, top_p=0.95)
     sampler = Sampler(params)
     drafter = ModelDrafter(draft.session(), sampler)
-    drafter.prefill(text[:-1])
+    answer(drafter.prefill(text[:-1]))
     prefilled, sampled = target.session(), target.session()
-    sampled.prefill(text[:-1])
+    answer(sampled.prefill(text[:-1]))
     logits = sampled.score(text[-1:])
     steps = iter(range(10**9))
 

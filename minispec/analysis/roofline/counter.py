@@ -148,13 +148,15 @@ class TimingBackend(PassingBackend):
         queries: Array,
         keys: Array,
         values: Array,
-        rows: Index,
+        pages: Index,
         ends: Index,
         visible: NDArray[np.bool_] | None,
         scale: float,
     ) -> Array:
         """See :meth:`Backend.attention`."""
-        return self._timed("attention", lambda: self.inner.attention(queries, keys, values, rows, ends, visible, scale))
+        return self._timed(
+            "attention", lambda: self.inner.attention(queries, keys, values, pages, ends, visible, scale)
+        )
 
 
 class RegionCounter(PassingBackend):
@@ -193,14 +195,14 @@ class RegionCounter(PassingBackend):
         queries: Array,
         keys: Array,
         values: Array,
-        rows: Index,
+        pages: Index,
         ends: Index,
         visible: NDArray[np.bool_] | None,
         scale: float,
     ) -> Array:
         """See :meth:`Backend.attention`."""
         self.regions += self.inner.attention_shares(queries, ends) > 1
-        return self.inner.attention(queries, keys, values, rows, ends, visible, scale)
+        return self.inner.attention(queries, keys, values, pages, ends, visible, scale)
 
 
 class CountingBackend(PassingBackend):
@@ -283,16 +285,16 @@ class CountingBackend(PassingBackend):
         queries: Array,
         keys: Array,
         values: Array,
-        rows: Index,
+        pages: Index,
         ends: Index,
         visible: NDArray[np.bool_] | None,
         scale: float,
     ) -> Array:
-        """See :meth:`Backend.attention`; a row's keys and values count once, up to the last slot a token sees."""
-        out = self.inner.attention(queries, keys, values, rows, ends, visible, scale)
+        """See :meth:`Backend.attention`; a text's keys and values count once, up to the last slot a token sees."""
+        out = self.inner.attention(queries, keys, values, pages, ends, visible, scale)
         _, num_heads, head_size = queries.shape
         slots = int(ends.sum())
-        read = sum(int(ends[rows == row].max()) for row in np.unique(rows)) * keys[0, 0].nbytes
+        read = sum(int(ends[pages[:, 0] == first].max()) for first in np.unique(pages[:, 0])) * keys[0, 0].nbytes
         self.add(
             Part(
                 "attn.scores", flops=num_heads * slots * (2 * head_size + counts.SCORE_OPERATIONS),

@@ -101,11 +101,11 @@ def kernel_timers(
 
     def timers(m: int) -> dict[str, Callable[[], float]]:
         x, few, one = normal(m, inputs), normal(m, _FEW), normal(m, 1)
-        queries, row_index, ends = normal(m, heads, size), np.zeros(m, np.int64), context + 1 + np.arange(m)
+        queries, pages, ends = normal(m, heads, size), np.zeros((m, 1), np.int64), context + 1 + np.arange(m)
         scores, firsts = heads * int(ends.sum() - m), np.ones_like(ends)
 
         def attend(i: int, ends: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> object:
-            return backend.attention(queries, keys[i], values[i], row_index, ends, None, 1.0)
+            return backend.attention(queries, keys[i], values[i], pages, ends, None, 1.0)
 
         return {
             "matrix": per_operation(

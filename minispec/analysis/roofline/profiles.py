@@ -34,7 +34,7 @@ PROFILES: dict[str, Machine] = {
         _machine("l4", 300, 24, 121, 30.3, "NVIDIA L4 data sheet; half of the rate printed with sparsity"),
         _machine("rtx3090", 936, 24, 71, 35.6, "NVIDIA GA102 white paper; float16 with float32 accumulation"),
         _machine("rtx4090", 1008, 24, 165.2, 82.6, "NVIDIA Ada white paper; float16 with float32 accumulation"),
-        _machine("tpu-v4", 1228, 32, 275, 275, "Google Cloud TPU v4 page; bfloat16 products, also for float32"),
+        _machine("tpu-v4", 1200, 32, 275, 275, "Google Cloud TPU v4 page; bfloat16 products, also for float32"),
         _machine("m2-max", 400, 96, 13.6, 13.6, "Apple: 400 GB/s, 96 GB; 38 GPU cores, rate as widely reported"),
         _machine(
             "ddr5-desktop", 89.6, 64, 2.3, 2.3,

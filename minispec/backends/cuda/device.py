@@ -44,11 +44,11 @@ class DeviceBackend(Backend):
         with self.stream:
             return self._allocating(lambda: self._cupy.zeros(shape, dtype))
 
-    def compact(self, array: Any, row: int, slots: Index) -> None:
-        """See :meth:`Backend.compact`."""
+    def move(self, array: Any, sources: Index, targets: Index) -> None:
+        """See :meth:`Backend.move`."""
         with self.stream:
-            of_row = array[:, row]
-            of_row[:, : len(slots)] = of_row[:, self._cupy.asarray(slots)]
+            slots = array.reshape(len(array), -1, *array.shape[3:])
+            slots[:, self._cupy.asarray(targets)] = slots[:, self._cupy.asarray(sources)]
 
     def free_bytes(self) -> int:
         """See :meth:`Backend.free_bytes`."""

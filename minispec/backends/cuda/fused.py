@@ -111,7 +111,9 @@ class CupyBackend(DeviceBackend):
     ) -> Any:
         """See :meth:`Backend.linear`."""
         y = self._empty(len(x), matrix.num_outputs)
-        self._launch_linear(x, matrix, norm, activation, residual, y, (NULL, NULL, NULL, NULL, np.int32(0)))
+        self._launch_linear(
+            x, matrix, norm, activation, residual, y, (NULL, NULL, NULL, NULL, np.int32(0), np.int32(0))
+        )
         return y
 
     def matmul(self, x: Any, matrix: Linear) -> Any:
@@ -120,26 +122,26 @@ class CupyBackend(DeviceBackend):
 
     def project(self, x: Any, matrix: Linear, norm: Norm, cache: Cache, layer: int, feed: Feed) -> Any:
         """See :meth:`Backend.project`; keys and values go from the product straight into the cache."""
-        _, _, capacity, num_heads, head_size = cache.keys.shape
+        _, _, size, num_heads, head_size = cache.keys.shape
         queries = self._empty(len(x), num_heads, head_size)
-        rows, slots = self._indices(feed.rows), self._indices(feed.slots)
-        places = (cache.keys[layer], cache.values[layer], rows, slots, np.int32(capacity))
+        pages, slots = self._indices(feed.pages), self._indices(feed.slots)
+        places = (cache.keys[layer], cache.values[layer], pages, slots, np.int32(pages.shape[1]), np.int32(size))
         self._launch_linear(x, matrix, norm, None, None, queries, places)
         return queries
 
-    def attention(self, queries: Any, keys: Any, values: Any, rows: Any, ends: Any, visible: Any, scale: float) -> Any:
-        """See :meth:`Backend.attention`; here ``visible`` has a column for every slot of the cache."""
+    def attention(self, queries: Any, keys: Any, values: Any, pages: Any, ends: Any, visible: Any, scale: float) -> Any:
+        """See :meth:`Backend.attention`; here ``visible`` has a column for every slot of the pages."""
         num_tokens, num_heads, head_size = queries.shape
         if head_size > MAX_HEAD_SIZE:
             raise OptionError(f"a head has {head_size} numbers; backend cupy takes {MAX_HEAD_SIZE}. Try cupy-blas")
-        capacity = keys.shape[1]
-        num_splits, num_groups = -(-capacity // SPLIT), -(-num_tokens // ROWS)
+        num_pages, size = pages.shape[1], keys.shape[1]
+        num_splits, num_groups = -(-num_pages * size // SPLIT), -(-num_tokens // ROWS)
         out = self._empty(*queries.shape)
         self._launch(
-            "attention", keys.dtype, (num_splits, num_heads, num_groups), queries, keys, values, self._indices(rows),
+            "attention", keys.dtype, (num_splits, num_heads, num_groups), queries, keys, values, self._indices(pages),
             self._indices(ends), NULL if visible is None else self._indices(visible, np.uint8), np.float32(scale),
             self._empty(num_tokens, num_heads, num_splits, 2 + head_size), self._zero_counters(num_groups * num_heads),
-            out, np.int32(num_tokens), np.int32(num_heads), np.int32(head_size), np.int32(capacity),
+            out, np.int32(num_tokens), np.int32(num_heads), np.int32(head_size), np.int32(num_pages), np.int32(size),
             np.int32(num_splits),
         )  # fmt: skip
         return out
@@ -168,7 +170,7 @@ class CupyBackend(DeviceBackend):
     def _run(self, compute: Callable[[Cache, Feed], Any], cache: Cache, feed: Feed) -> Array:
         """Launch a shape that is new one by one, record it when it comes again, and replay it from then on."""
         num_tokens = len(feed.tokens)
-        shape = (num_tokens, feed.num_layers, feed.num_logits, feed.visible is None)
+        shape = (num_tokens, feed.pages.shape[1], feed.num_layers, feed.num_logits, feed.visible is None)
         if not self._record or num_tokens > MAX_RECORDED_ROWS or shape not in cache.recordings:
             cache.recordings[shape] = None
             buffer = FeedBuffer(self._cupy, feed, cache.keys.shape[2])

@@ -163,12 +163,16 @@ __device__ __forceinline__ void multiply(const uint4* weights, uint4 a[DEPTH], c
 }
 #endif
 
+// Where slot `slot` of a text lies, counted in slots from the beginning of the cache.
+__device__ size_t find(const int* pages, int size, int slot) { return (size_t)pages[slot / size] * size + slot % size; }
+
 // y = activation(norm(x) W + bias) + residual. Block (i, j): rows 8 i to 8 i + 7, outputs 16 j to 16 j + 15; its warps
-// share the inputs. With `keys`, the second and third of the outputs go to slots[t] of row cache_rows[t] of the cache.
+// share the inputs. With `keys`, the second and third of the outputs go to slot slots[t] of the text whose pages are
+// pages[num_pages t] and so on, each of `size` slots.
 extern "C" __global__ void __launch_bounds__(256, 1)
 linear(const stored* weight, const float* bias, const float* x, const float* norm_weight, const float* norm_bias,
        float epsilon, int activation, const float* residual, float* y, stored* keys, stored* values,
-       const int* cache_rows, const int* slots, int capacity, int num_rows, int num_inputs, int num_outputs) {
+       const int* pages, const int* slots, int num_pages, int size, int num_rows, int num_inputs, int num_outputs) {
   __shared__ float partial[WARPS][OUTPUTS][ROWS];
   __shared__ float mean[ROWS];
   __shared__ float scale[ROWS];
@@ -212,16 +216,17 @@ linear(const stored* weight, const float* bias, const float* x, const float* nor
     return;
   }
   const int width = num_outputs / 3, part = n / width, c = n % width;
-  const size_t place = ((size_t)cache_rows[t] * capacity + slots[t]) * width + c;
+  const size_t place = find(pages + (size_t)t * num_pages, size, slots[t]) * width + c;
   if (part == 0) y[(size_t)t * width + c] = total;
   if (part == 1) keys[place] = store(total);
   if (part == 2) values[place] = store(total);
 }
 
-// What one warp finds in 64 slots of one head: the largest score, the sum of weights relative to it, and the weighted
-// sum of values, as 2 + head_size numbers.
-__device__ void attend(const float* query, const stored* keys, const stored* values, int num_slots, size_t stride,
-                       const unsigned char* visible, float factor, int head_size, float* found) {
+// What one warp finds in slots `start` to `end` (64 at most) of one head of a text: the largest score, the sum of weights
+// relative to it, and the weighted sum of values, as 2 + head_size numbers.
+__device__ void attend(const float* query, const stored* keys, const stored* values, const int* pages, int size,
+                       int start, int end, size_t stride, const unsigned char* visible, float factor, int head_size,
+                       float* found) {
   const int lane = threadIdx.x % WARP;
   float q[MAX_PARTS], sums[MAX_PARTS], scores[SPLIT / WARP];
 #pragma unroll
@@ -235,12 +240,13 @@ __device__ void attend(const float* query, const stored* keys, const stored* val
     scores[half] = LOWEST;
 #pragma unroll 4
     for (int j = 0; j < WARP; ++j) {
-      const int slot = half * WARP + j;
-      if (slot >= num_slots || (visible && !visible[slot])) continue;
+      const int slot = start + half * WARP + j;
+      if (slot >= end || (visible && !visible[slot])) continue;
+      const stored* key = keys + find(pages, size, slot) * stride;
       float product = 0.0f;
 #pragma unroll
       for (int i = 0; i < MAX_PARTS; ++i)
-        if (i * WARP + lane < head_size) product = fmaf(q[i], load(keys[slot * stride + i * WARP + lane]), product);
+        if (i * WARP + lane < head_size) product = fmaf(q[i], load(key[i * WARP + lane]), product);
       product = warp_sum(product) * factor;
       if (lane == j) scores[half] = product;
     }
@@ -254,12 +260,13 @@ __device__ void attend(const float* query, const stored* keys, const stored* val
   for (int half = 0; half < SPLIT / WARP; ++half)
 #pragma unroll 4
     for (int j = 0; j < WARP; ++j) {
-      const int slot = half * WARP + j;
+      const int slot = start + half * WARP + j;
       const float weight = __shfl_sync(ALL, weights[half], j);
-      if (slot >= num_slots || weight == 0.0f) continue;  // an invisible slot may hold anything, even NaN
+      if (slot >= end || weight == 0.0f) continue;  // an invisible slot may hold anything, even NaN
+      const stored* value = values + find(pages, size, slot) * stride;
 #pragma unroll
       for (int i = 0; i < MAX_PARTS; ++i)
-        if (i * WARP + lane < head_size) sums[i] = fmaf(weight, load(values[slot * stride + i * WARP + lane]), sums[i]);
+        if (i * WARP + lane < head_size) sums[i] = fmaf(weight, load(value[i * WARP + lane]), sums[i]);
     }
   const float total = warp_sum(weights[0] + weights[1]);
   if (lane == 0) {
@@ -274,9 +281,9 @@ __device__ void attend(const float* query, const stored* keys, const stored* val
 // Block (split, head, group): 64 slots, one head, 8 tokens, a warp each. Splits begin at multiples of 64, so their number
 // never changes a sum. The block that finishes last joins the splits of its head and tokens, in order.
 extern "C" __global__ void __launch_bounds__(256, 1)
-attention(const float* queries, const stored* keys, const stored* values, const int* rows, const int* ends,
+attention(const float* queries, const stored* keys, const stored* values, const int* pages, const int* ends,
           const unsigned char* visible, float factor, float* partials, unsigned* arrived, float* out, int num_tokens,
-          int num_heads, int head_size, int capacity, int num_splits) {
+          int num_heads, int head_size, int num_pages, int size, int num_splits) {
   const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
   const int split = blockIdx.x, head = blockIdx.y, group = blockIdx.z, t = group * ROWS + warp;
   int longest = 0;
@@ -287,10 +294,10 @@ attention(const float* queries, const stored* keys, const stored* values, const 
   float* found = partials + ((size_t)t * num_heads + head) * num_splits * width;
   if (split * SPLIT < end) {
     const size_t stride = (size_t)num_heads * head_size;
-    const size_t start = ((size_t)rows[t] * capacity + split * SPLIT) * stride + (size_t)head * head_size;
-    attend(queries + ((size_t)t * num_heads + head) * head_size, keys + start, values + start,
-           min(SPLIT, end - split * SPLIT), stride, visible ? visible + (size_t)t * capacity + split * SPLIT : nullptr,
-           factor, head_size, found + split * width);
+    const int start = split * SPLIT;
+    attend(queries + ((size_t)t * num_heads + head) * head_size, keys + head * head_size, values + head * head_size,
+           pages + (size_t)t * num_pages, size, start, min(start + SPLIT, end), stride,
+           visible ? visible + (size_t)t * num_pages * size : nullptr, factor, head_size, found + split * width);
   }
 
   __shared__ bool last;

@@ -1,7 +1,7 @@
 """A forward recorded as a CUDA graph, and the buffers that it reads its feed from.
 
 A graph replays launches with the arguments they had. So whatever changes from one forward to the next lies in memory at
-a fixed address: token ids, positions, rows, slots, ends, and the mask of a tree.
+a fixed address: token ids, positions, slots, ends, pages, and the mask of a tree.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ import numpy as np
 
 from minispec.backends.base import Cache, Feed
 
-_INDICES = ("tokens", "positions", "rows", "slots", "ends")
+_INDICES = ("tokens", "positions", "slots", "ends")
 
 
 class FeedBuffer:
-    """A feed's arrays on the card, in two pieces: one upload each.
+    """A feed's arrays on the card, in three pieces: one upload each.
 
     Parameters
     ----------
     cupy : module
     feed : Feed
         Its sizes, and the numbers of layers and logits, are those of every feed that will be filled in.
-    num_slots : int
-        Of the cache, S; a mask has a column for each.
+    size : int
+        Slots of a page, S; a mask has a column for each slot of a text's pages.
 
     Attributes
     ----------
@@ -34,16 +34,19 @@ class FeedBuffer:
         The same with arrays on the card: int32, and uint8 of shape (T, S) for the mask.
     """
 
-    def __init__(self, cupy: Any, feed: Feed, num_slots: int) -> None:
+    def __init__(self, cupy: Any, feed: Feed, size: int) -> None:
         num_tokens = len(feed.tokens)
         self._indices = cupy.empty((len(_INDICES), num_tokens), np.int32)
-        self._mask = None if feed.visible is None else cupy.empty((num_tokens, num_slots), np.uint8)
+        self._pages = cupy.empty(feed.pages.shape, np.int32)
+        columns = feed.pages.shape[1] * size
+        self._mask = None if feed.visible is None else cupy.empty((num_tokens, columns), np.uint8)
         views = {name: self._indices[i] for i, name in enumerate(_INDICES)}
-        self.feed = dataclasses.replace(feed, visible=self._mask, **views)
+        self.feed = dataclasses.replace(feed, pages=self._pages, visible=self._mask, **views)
 
     def fill(self, feed: Feed, stream: Any) -> None:
         """Upload another feed of the same sizes."""
         self._indices.set(np.stack([getattr(feed, name) for name in _INDICES]).astype(np.int32), stream=stream)
+        self._pages.set(feed.pages.astype(np.int32), stream=stream)
         if self._mask is not None and feed.visible is not None:
             mask = np.zeros(self._mask.shape, np.uint8)
             seen = feed.visible[:, : mask.shape[1]]

@@ -67,19 +67,20 @@ class CupyBlasBackend(DeviceBackend):
     def project(self, x: Any, matrix: Linear, norm: Norm, cache: Cache, layer: int, feed: Feed) -> Any:
         """See :meth:`Backend.project`."""
         qkv = self.linear(x, matrix, norm=norm).reshape(len(x), 3, *cache.keys.shape[-2:])
-        rows, slots = self._upload(feed.rows), self._upload(feed.slots)
-        cache.keys[layer][rows, slots] = qkv[:, 1].astype(cache.keys.dtype)
-        cache.values[layer][rows, slots] = qkv[:, 2].astype(cache.values.dtype)
+        pages, slots = (self._upload(part) for part in feed.places(cache.keys.shape[2]))
+        cache.keys[layer][pages, slots] = qkv[:, 1].astype(cache.keys.dtype)
+        cache.values[layer][pages, slots] = qkv[:, 2].astype(cache.values.dtype)
         return qkv[:, 0]
 
     def attention(
-        self, queries: Any, keys: Any, values: Any, rows: Index, ends: Index, visible: Any, scale: float
+        self, queries: Any, keys: Any, values: Any, pages: Index, ends: Index, visible: Any, scale: float
     ) -> Any:
         """See :meth:`Backend.attention`."""
         seen = None if visible is None else self._upload(visible)
         out = self._cupy.empty(queries.shape, np.float32)
-        for t, (row, end) in enumerate(zip(rows.tolist(), ends.tolist(), strict=True)):
+        for t, end in enumerate(ends.tolist()):
             one, mask = slice(t, t + 1), None if seen is None else seen[t : t + 1]
-            key, value = (part[row : row + 1, :end].astype(np.float32) for part in (keys, values))
-            out[one] = super().attention(queries[one], key, value, np.zeros(1, int), np.array([end]), mask, scale)
+            of_text = self._upload(pages[t])
+            key, value = (part[of_text].reshape(1, -1, *part.shape[2:]).astype(np.float32) for part in (keys, values))
+            out[one] = super().attention(queries[one], key, value, np.zeros((1, 1), int), np.array([end]), mask, scale)
         return out

@@ -119,7 +119,7 @@ EXPERIMENT = Experiment(
     kind="timed",
     instrument="Predicted from data sheets with two perfect ceilings; and from the time of forwards over many "
     "rows here.",
-    literature="EAGLE-3 (Li et al. 2025) reports 1.38x at batch 64 in SGLang; MagicDec (Chen et al. 2024) up to "
+    literature="EAGLE-3 (Li et al. 2025) reports 1.38x at batch 64 in SGLang; MagicDec (Sadhukhan et al. 2025) up to "
     "2.51x at batches of 32 to 256 with long contexts; Liu et al. 2026, “Performance or Illusion?”, gains "
     "that shrink with the batch from 1 to 128 on an H100.",
     thresholds={"claimed": CLAIMED, "cards": CARDS, "pair": PAIR, "alpha": ALPHA, "gamma": GAMMA, "context": CONTEXT},

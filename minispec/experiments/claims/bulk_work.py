@@ -61,7 +61,7 @@ EXPERIMENT = Experiment(
     kind="computed",
     instrument="The roofline of one card with two perfect ceilings, a draft that copies and one that is a model.",
     literature="vLLM's blog (2024): copying from the input gains 2.8x on summaries at one request a second, and "
-    "speculation loses at many. MagicDec (Chen et al. 2024): up to 2.51x at batches of 32 to 256 with "
+    "speculation loses at many. MagicDec (Sadhukhan et al. 2025): up to 2.51x at batches of 32 to 256 with "
     "long contexts.",
     thresholds={"plain": PLAIN, "batches": BATCHES, "drafts": DRAFTS},
     measure=measure,

@@ -72,7 +72,7 @@ EXPERIMENT = Experiment(
     kind="computed",
     instrument="Data sheets with two perfect ceilings, pairs of published shapes at one acceptance.",
     literature="Leviathan et al. 2023: a GPT-like target of 97M with a draft of 6M has α = 0.88. EAGLE-3 (Li et al. "
-    "2025) reports 4.4x for 8B, 5.5x for 13B targets.",
+    "2025) reports 4.4x for 8B, 5.5x for 13B and 4.1x for 70B targets.",
     thresholds={"clear": CLEAR, "large": 60, "alpha": ALPHA, "gamma": GAMMA},
     measure=measure,
     conclude=conclude,

@@ -81,8 +81,8 @@ EXPERIMENT = Experiment(
     kind="counted",
     instrument="Texts the target sampled up to nearly its window of 1024 tokens, scored by two drafts. Both saw "
     "long rows only in the last eighth of their training.",
-    literature="MagicDec (Chen et al. 2024) drafts with a short cache for long contexts and gains more there, with the "
-    "draft's cost as the reason; on acceptance none known.",
+    literature="MagicDec (Sadhukhan et al. 2025) drafts with a short cache for long contexts and gains more there, "
+    "with the draft's cost as the reason; on acceptance none known.",
     thresholds={"clear": 0.0, "parts": PARTS, "draft": DRAFT},
     measure=measure,
     conclude=conclude,

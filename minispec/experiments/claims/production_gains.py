@@ -64,7 +64,7 @@ EXPERIMENT = Experiment(
     seeds=("003",),
     kind="computed",
     instrument="None: the systems are not public. The formula says what their gains would need.",
-    literature="Leviathan et al. 2023 report 2x to 3.4x on T5-XXL for the small draft; arXiv 2508.08192 (Meta, 2025) "
+    literature="Leviathan et al. 2023 report 2.3x to 3.4x on T5-XXL for the small draft; arXiv 2508.08192 (Meta, 2025) "
     "1.4x to 2.0x for Llama at large batches in production. Neither is the system that is claimed.",
     thresholds={"costs": COSTS, "gammas": GAMMAS},
     measure=measure,

@@ -80,8 +80,8 @@ EXPERIMENT = Experiment(
     kind="counted",
     instrument="The same pair and prompts under four exact rules; only how often drafts are accepted can differ.",
     literature="Leviathan et al. 2023, theorem 3.5: Σ min(p, q). Daliri, Musco and Suresh 2024: coupled samples "
-    "agree with at least (1 − TV)/(1 + TV). Sun et al. 2024: block verification accepts 7 to 10 % more "
-    "tokens.",
+    "agree with at least (1 − TV)/(1 + TV). Sun et al. 2024: block verification makes 7 to 10 % more "
+    "tokens a step.",
     thresholds={"clear": 0.0, "temperature": 1.0},
     measure=measure,
     conclude=conclude,

@@ -104,7 +104,7 @@ EXPERIMENT = Experiment(
     kind="timed",
     instrument="Drafts of the bundled target from nothing (copying) to half of it (its own first layers), timed "
     "in turns.",
-    literature="Leviathan et al. 2023 recommend about two orders of magnitude; their best draft for an 11B T5 has 77M "
+    literature="Leviathan et al. 2023 found about two orders of magnitude best; their best draft for an 11B T5 has 77M "
     "(1/143), the worst of three 800M (1/14). Chen et al. 2023 use 4B for 70B (1/17.5), Yan et al. 2024 796M "
     "for 65B (1/82).",
     thresholds={"low": LOW, "high": HIGH, "gain": 1.0, "gamma": GAMMA},
