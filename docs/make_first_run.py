@@ -27,7 +27,7 @@ def run(arguments: str) -> str:
     words = shlex.split(arguments)
     done = subprocess.run(
         [sys.executable, "-m", "minispec", *words],
-        capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": "100"},
+        capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": "102"},
     )  # fmt: skip
     shown = f"{words[1]}{done.stdout.rstrip()}\n{done.stderr.rstrip()}"
     return "\n".join(line.rstrip() for line in shown.splitlines())
