@@ -87,16 +87,16 @@ prompts = {
 }
 
 
-def measure(draft, domain: str, gamma: int = 4, temperature: float = 0.0):
+def measure(draft, domain: str, temperature: float = 0.0, max_tokens: int = 64):
     """Return alpha over the domain's prompts: accepted / looked at."""
     made = [
         minispec.generate(
             prompt,
             target=target,
             draft=draft,
-            gamma=gamma,
+            gamma=4,
             temperature=temperature,
-            max_tokens=64,
+            max_tokens=max_tokens,
         ).metrics
         for prompt in prompts[domain]
     ]
@@ -124,9 +124,20 @@ for domain, general, special in zip(
     gain = special - general
     verdict = "no difference" if abs(gain) < 0.01 else "better" if gain > 0 else "worse"
     print(f"{domain:10} draft-1.6m {general:.3f}, code draft {special:.3f}: {verdict}")
-assert (
-    alphas["draft-1.6m-code"][0] < alphas["draft-1.6m"][0]
-)  # stories: your prediction
+
+# %% [markdown]
+# These texts are greedy, and greedy text repeats itself: what comes again is easy to draft, whoever drafts it. So your prediction is
+# judged on sampled text, and on twice as much of it.
+
+# %%
+pair = ("draft-1.6m", "draft-1.6m-code")
+sampled = {
+    name: measure(drafts[name], "stories", temperature=1.0, max_tokens=128)
+    for name in pair
+}
+for name, alpha in sampled.items():
+    print(f"sampled stories, {name:16} {alpha:.3f}")
+assert sampled["draft-1.6m-code"] < sampled["draft-1.6m"]
 
 # %% [markdown]
 # What a draft gains on one domain it may lose on another: it has only so many parameters.
