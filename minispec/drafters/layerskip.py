@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from minispec.backends.base import Array, Feed
 from minispec.drafters.base import ChainDrafter, MoreTokens, Params
 from minispec.errors import OptionError
-from minispec.model.forward import forward
 from minispec.model.gpt2 import GPT2
 from minispec.model.session import Ask, Asks, Session
 from minispec.noise import Coins
@@ -90,9 +89,7 @@ class AskLayers(Ask):
 
     def answer(self) -> Array:
         """Run a forward for this ask alone."""
-        model = self.session.model
-        assert isinstance(model, GPT2)
-        return forward(model.weights, model.config, model.backend, self.feed(), self.session.cache)
+        return self.session.model.run(self.feed(), self.session.cache)
 
     def feed(self) -> Feed:
         """Return what that forward would be fed."""

@@ -12,7 +12,8 @@ from __future__ import annotations
 import functools
 import inspect
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import ParamSpec
 
 from minispec.backends import BACKENDS
@@ -134,42 +135,75 @@ def stream(
         check_together(draft, options)
     model = load_model(target, backend, dtype) if isinstance(target, str) else target
     backend = find_setting(model, "backend", backend)  # a loaded target decides for the draft as well
+    return open_stream(
+        prompt,
+        model,
+        draft,
+        options,
+        load=lambda name: load_model(name, backend, draft_dtype or dtype),
+        noise=noise,
+        clock=clock,
+        asked={"backend": backend, "dtype": dtype, "draft_dtype": draft_dtype or dtype},
+    )
+
+
+def open_stream(
+    prompt: str | Sequence[int],
+    model: LanguageModel,
+    draft: str | LanguageModel | Drafter | None,
+    options: Options,
+    *,
+    load: Callable[[str], LanguageModel],
+    noise: Noise | None = None,
+    clock: Callable[[], float] = time.perf_counter,
+    asked: Mapping[str, str] = MappingProxyType({}),
+) -> Stream:
+    """Put the parts of a run together: what :func:`stream` does once options are checked and the target is loaded.
+
+    Parameters
+    ----------
+    prompt : str or sequence of int
+    model : LanguageModel
+        The target.
+    draft : str, model, Drafter or None
+    options : Options
+    load : callable
+        Maps the name of a draft model to the model.
+    noise, clock
+        See :func:`stream`.
+    asked : mapping
+        Number formats and backend asked for, to be recorded where a model does not know its own.
+    """
     prompt_tokens = encode_prompt(prompt, model)
-    verifier, policy = get_verifier(verify), get_policy(gamma)
-    session = AuditedSession(model) if audit else TreeSession(model)
+    verifier, policy = get_verifier(options.verify), get_policy(options.gamma)
+    session = AuditedSession(model) if options.audit else TreeSession(model)
     sampler = Sampler(options, len(prompt_tokens), model.eos_token_id, build_constraint(options, model))
     drafter = None
     if draft is not None:
-        drafter = build_drafter(
-            draft,
-            session,
-            sampler,
-            coupled=verifier.coupled,
-            load_model=lambda name: load_model(name, backend, draft_dtype or dtype),
-        )
+        drafter = build_drafter(draft, session, sampler, coupled=verifier.coupled, load_model=load)
     draft_name = draft if draft is None or isinstance(draft, str) else getattr(draft, "name", type(draft).__name__)
-    if fallback != "off" and draft_name is not None:
-        policy = recall_fallback(fallback, policy, (model.name, draft_name), model)
+    if options.fallback != "off" and draft_name is not None:
+        policy = recall_fallback(options.fallback, policy, (model.name, draft_name), model)
     return Stream(
         prompt_tokens,
         session,
         drafter,
         sampler,
-        PhiloxNoise(seed) if noise is None else noise,
-        Limits(max_tokens, model.n_positions, options.stop, model.eos_token_id),
+        PhiloxNoise(options.seed) if noise is None else noise,
+        Limits(options.max_tokens, model.n_positions, options.stop, model.eos_token_id),
         policy=policy,
         tokenizer=getattr(model, "tokenizer", None),
         verifier=verifier,
-        logprobs=logprobs,
-        audit=audit,
+        logprobs=options.logprobs,
+        audit=options.audit,
         clock=clock,
         prompt=prompt if isinstance(prompt, str) else "",
         options={
             "target": model.name,
             "draft": draft_name,
-            "backend": backend,
-            "dtype": find_setting(model, "dtype", dtype),
-            "draft_dtype": find_setting(draft_model(drafter), "dtype", draft_dtype or dtype),
+            "backend": find_setting(model, "backend", asked.get("backend", "")),
+            "dtype": find_setting(model, "dtype", asked.get("dtype", "")),
+            "draft_dtype": find_setting(draft_model(drafter), "dtype", asked.get("draft_dtype", "")),
             **options.to_dict(),
         },
     )

@@ -113,18 +113,15 @@ class Stream:
         return self
 
     def __next__(self) -> Event:
-        self._note_delivery()
-        if self._finished_delivered:
-            raise StopIteration
         try:
             happened = self.advance()
             while isinstance(happened, Ask):
                 happened = self.advance(happened.answer())
-            self._handed_out = happened
             return happened
+        except StopIteration:  # the end of the run, which nothing has interrupted
+            raise
         except BaseException:
-            self._handed_out = None  # nothing was: what was due comes again
-            self.close()  # a generator that has raised is dead; the next call starts a new one
+            self.close(delivered=False)  # a generator that has raised is dead; the next call starts a new one
             raise
 
     def advance(self, logits: Array | None = None) -> Ask | Event:
@@ -137,11 +134,15 @@ class Stream:
         logits : ndarray, optional
             The answer to the ask that came last; without one, the run goes on from an event, or begins.
         """
+        self._note_delivery()
+        if self._finished_delivered:
+            raise StopIteration
         if self._work is None:
             self._work = self._run()
         happened = next(self._work) if logits is None else self._work.send(logits)
         if isinstance(happened, Finished):
             self._work = None  # suspended, it would hold this object in a cycle, and with it both caches
+        self._handed_out = None if isinstance(happened, Ask) else happened
         return happened
 
     def _note_delivery(self) -> None:
@@ -153,10 +154,23 @@ class Stream:
         if isinstance(self._handed_out, Finished):
             self._finished_delivered = True
 
-    def close(self) -> None:
-        """Leave the run and set the caches back to the committed tokens; iterating again goes on from there."""
+    def close(self, *, delivered: bool = True) -> None:
+        """Leave the run and set the caches back to the committed tokens; iterating again goes on from there.
+
+        Parameters
+        ----------
+        delivered : bool
+            Whether the last event reached its reader; if it did not, it comes again.
+        """
+        if not delivered:
+            self._handed_out = None
         self._work = None
         self._set_back()
+
+    @property
+    def last_event(self) -> Event | None:
+        """The event that was handed out last, until the next call asks for another."""
+        return self._handed_out
 
     @property
     def tokens(self) -> tuple[int, ...]:

@@ -77,6 +77,17 @@ class KVCache:
         """Return how many slots of ``row`` every layer has filled."""
         return int(self.lengths[:, row].min())
 
+    def pages(self, row: int = 0) -> Index:
+        """Return the pages that the text of ``row`` lies in, in order."""
+        return np.array([row])
+
+    def adopt(self, tokens: Sequence[int]) -> int:
+        """Take up what other texts that begin like ``tokens`` left to share, and return how many tokens that is."""
+        return 0
+
+    def publish(self, tokens: Sequence[int]) -> None:
+        """Let other texts share what this cache holds of ``tokens``, which must be verified; here nobody does."""
+
     def feed(
         self,
         tokens: Sequence[int],
@@ -121,7 +132,7 @@ class KVCache:
         return Feed(
             tokens=np.asarray(tokens, np.int64),
             positions=slots if positions is None else np.asarray(positions, np.int64),
-            pages=self._pages(row, first, last)[None].repeat(count, axis=0),
+            pages=self._ready(row, first, last)[None].repeat(count, axis=0),
             slots=slots,
             ends=slots + 1 if visible is None else np.full(count, last),
             visible=visible,
@@ -182,10 +193,10 @@ class KVCache:
 
     def _number(self, row: int, slots: Index) -> Index:
         """Return the numbers of a row's slots among all slots of the cache."""
-        pages, size = self._pages(row, 0, 0), self.keys.shape[2]
+        pages, size = self.pages(row), self.keys.shape[2]
         numbers: Index = pages[slots // size] * size + slots % size
         return numbers
 
-    def _pages(self, row: int, first: int, last: int) -> Index:
-        """Return the pages of a row, in order, ready to be written from slot ``first`` to before ``last``."""
-        return np.array([row])
+    def _ready(self, row: int, first: int, last: int) -> Index:
+        """Return the pages of a row, ready to be written from slot ``first`` to before slot ``last``."""
+        return self.pages(row)

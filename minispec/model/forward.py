@@ -12,12 +12,12 @@ import functools
 from collections.abc import Callable, Sequence
 
 from minispec.backends.base import Array, Backend, Block, Cache, Feed
-from minispec.model.cache import KVCache
 from minispec.model.config import GPT2Config
+from minispec.model.language_model import FedCache
 from minispec.model.weights import Weights
 
 
-def forward(weights: Weights, config: GPT2Config, backend: Backend, feed: Feed, cache: KVCache) -> Array:
+def forward(weights: Weights, config: GPT2Config, backend: Backend, feed: Feed, cache: FedCache) -> Array:
     """Feed tokens to a cache and return the logits after the last of them.
 
     Returns

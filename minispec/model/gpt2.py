@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.backends.base import Array, Backend
+from minispec.backends.base import Array, Backend, Feed
 from minispec.errors import OptionError, PromptError
 from minispec.model.cache import KVCache
 from minispec.model.config import GPT2Config
 from minispec.model.forward import forward
+from minispec.model.language_model import FedCache
+from minispec.model.paged import PAGE_SIZE, PagedCache, PagePool
 from minispec.model.session import Session
 from minispec.model.weights import Weights, num_parameters
 from minispec.tokenizer import Tokenizer
@@ -34,6 +36,8 @@ class GPT2:
         The folder's tokenizer, if it has one.
     dtype : str
         The number format of the weights in memory.
+    pool : PagePool or None
+        Where its caches lie; by default each has memory of its own.
     """
 
     name: str
@@ -42,6 +46,7 @@ class GPT2:
     backend: Backend
     tokenizer: Tokenizer | None = None
     dtype: str = "float32"
+    pool: PagePool | None = None
 
     @property
     def vocab_size(self) -> int:
@@ -71,6 +76,8 @@ class GPT2:
     def new_cache(self, rows: int = 1, capacity: int | None = None) -> KVCache:
         """Return an empty cache, by default for the whole context."""
         config = self.config
+        if self.pool is not None and rows == 1 and capacity is None:
+            return PagedCache(self.pool, config.n_positions)
         return KVCache(
             config.n_layer,
             config.n_head,
@@ -91,8 +98,17 @@ class GPT2:
         visible: NDArray[np.bool_] | None = None,
     ) -> Array:
         """Feed ``tokens`` to row 0 of ``cache``; see :meth:`minispec.model.cache.KVCache.feed`."""
-        feed = cache.feed(tokens, positions=positions, visible=visible, num_logits=num_logits)
+        return self.run(cache.feed(tokens, positions=positions, visible=visible, num_logits=num_logits), cache)
+
+    def run(self, feed: Feed, cache: FedCache) -> Array:
+        """Run the forward of a feed, and count it in."""
         return forward(self.weights, self.config, self.backend, feed, cache)
+
+    def paged(self, num_pages: int, page_size: int = PAGE_SIZE) -> GPT2:
+        """Return this model with caches that share a pool of pages."""
+        config = self.config
+        sizes = config.n_layer, config.n_head, config.head_size, num_pages, page_size
+        return replace(self, pool=PagePool(*sizes, backend=self.backend, dtype=self.dtype))
 
     def session(self) -> Session:
         """Return a new session: an empty cache and the tokens it has seen."""

@@ -8,8 +8,16 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.backends.base import Array
+from minispec.backends.base import Array, Cache, Feed
 from minispec.model.cache import KVCache
+
+
+class FedCache(Cache, Protocol):
+    """A cache, or several with one memory, that a forward fills."""
+
+    def extend(self, feed: Feed) -> None:
+        """Count a feed in: every layer that ran has written its slots."""
+        ...
 
 
 class LanguageModel(Protocol):
@@ -57,4 +65,8 @@ class LanguageModel(Protocol):
 
         ``positions`` of shape (T,) and ``visible`` of shape (T, S) are for trees; without them the tokens are a chain.
         """
+        ...
+
+    def run(self, feed: Feed, cache: FedCache) -> Array:
+        """Run the forward of a feed, and count it in; logits of shape (num_logits, V)."""
         ...

@@ -7,6 +7,7 @@ weights, and the panel backend reads the small format (``backends.formats``).
 from __future__ import annotations
 
 import dataclasses
+from weakref import WeakKeyDictionary
 
 from minispec.backends.base import MLP, Attention, Block, Linear
 from minispec.errors import OptionError
@@ -15,9 +16,11 @@ from minispec.model.gpt2 import GPT2
 ROUNDED_DTYPES = ("float16", "bfloat16", "int8")
 """Formats that round a float32 model."""
 
+_rounded: WeakKeyDictionary[GPT2, dict[str, GPT2]] = WeakKeyDictionary()
+
 
 def round_model(model: GPT2, dtype: str) -> GPT2:
-    """Return ``model`` with its matrices packed again in ``dtype``: a model of its own, for a session of its own.
+    """Return ``model`` with its matrices packed again in ``dtype``: a model of its own, made once for each target.
 
     As when loading, the matrices and the token embedding are rounded; norms, biases and positions stay float32.
 
@@ -26,6 +29,9 @@ def round_model(model: GPT2, dtype: str) -> GPT2:
     OptionError
         If there is no such format, or the backend lacks it.
     """
+    made = _rounded.setdefault(model, {})
+    if dtype in made:
+        return made[dtype]
     backend = model.backend
     if dtype not in backend.dtypes:
         raise OptionError(
@@ -48,5 +54,9 @@ def round_model(model: GPT2, dtype: str) -> GPT2:
     )
     wte = matrix(weights.wte)
     lm_head = wte if weights.lm_head is weights.wte else matrix(weights.lm_head)
-    rounded = dataclasses.replace(weights, wte=wte, h=blocks, lm_head=lm_head)
-    return dataclasses.replace(model, name=f"{model.name} in {dtype}", weights=rounded, dtype=dtype)
+    packed = dataclasses.replace(weights, wte=wte, h=blocks, lm_head=lm_head)
+    rounded = dataclasses.replace(model, name=f"{model.name} in {dtype}", weights=packed, dtype=dtype, pool=None)
+    if model.pool is not None:  # pages of its own: their contents would be wrong for the target
+        rounded = rounded.paged(model.pool.num_pages, model.pool.page_size)
+    made[dtype] = rounded
+    return rounded

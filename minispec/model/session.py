@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TypeVar, overload
 
 from minispec.backends.base import Array, Feed
 from minispec.errors import InvariantError
@@ -91,6 +91,8 @@ class Session:
     def ask_prefill(self, tokens: Sequence[int]) -> Asks[None]:
         """Ask for the forwards of :meth:`prefill`, one after the other; their answers are empty."""
         self.rollback(count_shared(self.tokens, tokens))
+        if not self.tokens:
+            self.tokens = list(tokens[: self.cache.adopt(tokens)])
         for start in range(self.length, len(tokens), PREFILL_CHUNK):
             yield Ask(self, tokens[start : start + PREFILL_CHUNK], num_logits=0)
 
@@ -152,6 +154,10 @@ def ask_for(work: Asks[T] | T) -> Asks[T]:
     return work
 
 
+@overload
+def answer(work: Asks[T]) -> T: ...
+@overload
+def answer(work: T) -> T: ...
 def answer(work: Asks[T] | T) -> T:
     """Answer every ask of some work with a forward of its own, and return the result; see :func:`ask_for`."""
     if not isinstance(work, Generator):

@@ -8,14 +8,18 @@ really holds, not on what the caller believes it holds.
 
 from __future__ import annotations
 
+import copy
 import zlib
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.backends.base import Array
+from minispec.backends.base import Array, Feed, NumpyBackend
+from minispec.backends.parts import take_slots
 from minispec.model.cache import KVCache
+from minispec.model.language_model import FedCache
+from minispec.model.paged import PAGE_SIZE, PagedCache, PagePool
 from minispec.model.session import Session
 
 
@@ -35,6 +39,7 @@ class TableModel:
     """
 
     batch_invariant = True
+    pool: PagePool | None = None
 
     def __init__(
         self,
@@ -64,7 +69,15 @@ class TableModel:
 
     def new_cache(self, rows: int = 1, capacity: int | None = None) -> KVCache:
         """Return a cache of one layer and one head: a slot's key is its token, its value the token's position."""
+        if self.pool is not None and rows == 1 and capacity is None:
+            return PagedCache(self.pool, self.n_positions)
         return KVCache(1, 1, 1, capacity or self.n_positions, rows)
+
+    def paged(self, num_pages: int, page_size: int = PAGE_SIZE) -> TableModel:
+        """Return this model with caches that share a pool of pages."""
+        model = copy.copy(self)
+        model.pool = PagePool(1, 1, 1, num_pages, page_size, backend=NumpyBackend())
+        return model
 
     def session(self) -> Session:
         """Return a new session."""
@@ -79,20 +92,26 @@ class TableModel:
         positions: Sequence[int] | None = None,
         visible: NDArray[np.bool_] | None = None,
     ) -> Array:
-        """Write ``tokens`` into the cache and return the log probabilities after each prefix it then holds.
+        """Write ``tokens`` into the cache and return the log probabilities after each prefix it then holds."""
+        return self.run(cache.feed(tokens, positions=positions, visible=visible, num_logits=num_logits), cache)
+
+    def run(self, feed: Feed, cache: FedCache) -> Array:
+        """Run the forward of a feed, and count it in.
 
         A node of a tree reads the slots it sees, in order of their positions: its ancestors, if the mask is right.
         """
-        feed = cache.feed(tokens, positions=positions, visible=visible, num_logits=num_logits)
         token, position = (part.astype(np.float32)[:, None, None] for part in (feed.tokens, feed.positions))
         cache.store(0, feed, token, position)
         cache.extend(feed)
-        seen, places = (kept[0, 0, : cache.length(), 0, 0].astype(int) for kept in (cache.keys, cache.values))
-        prefixes = [seen[:end] for end in feed.ends]
-        if visible is not None:
-            order = np.argsort(places, kind="stable")
-            prefixes = [seen[order[mask[order]]] for mask in visible[:, : len(seen)]]
-        wanted = prefixes[len(tokens) - feed.num_logits :]
-        with np.errstate(divide="ignore"):
-            rows = [np.log(self.next_probs(prefix.tolist())) for prefix in wanted]
+        rows = []
+        for t in range(len(feed.tokens) - feed.num_logits, len(feed.tokens)):
+            seen, places = (
+                take_slots(kept[0], feed.pages[t], feed.ends[t])[:, 0, 0].astype(int)
+                for kept in (cache.keys, cache.values)
+            )
+            if feed.visible is not None:
+                order = np.argsort(places, kind="stable")
+                seen = seen[order[feed.visible[t, : len(seen)][order]]]
+            with np.errstate(divide="ignore"):
+                rows.append(np.log(self.next_probs(seen.tolist())))
         return np.asarray(rows, np.float32).reshape(len(rows), self.vocab_size)

@@ -136,7 +136,7 @@ def cost_timers(
     drafter = ModelDrafter(draft.session(), sampler)
     answer(drafter.prefill(text[:-1]))
     prefilled, sampled = target.session(), target.session()
-    answer(sampled.prefill(text[:-1]))
+    sampled.prefill(text[:-1])
     logits = sampled.score(text[-1:])
     steps = iter(range(10**9))
 

@@ -1,0 +1,62 @@
+"""The Python surface: many prompts in, their generations out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from minispec.batching.engine import Engine
+from minispec.drafters import Drafter
+from minispec.generation.result import Generation
+from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
+from minispec.model.language_model import LanguageModel
+
+
+def generate_many(
+    prompts: Sequence[str | Sequence[int]],
+    *,
+    target: str | LanguageModel = DEFAULT_TARGET,
+    draft: str | LanguageModel | Drafter | None = DEFAULT_DRAFT,
+    seed: int = 0,
+    concurrency: int = 16,
+    kv_memory: int | None = None,
+    **options: Any,
+) -> list[Generation]:
+    """Generate from many prompts at once; each result is that of :func:`minispec.generate` for its prompt alone.
+
+    Parameters
+    ----------
+    prompts : sequence of str or of sequence of int
+        Texts, or token ids.
+    target, draft : str or model
+        See :func:`minispec.stream`.
+    seed : int
+        Of the first prompt; the next one has the next seed.
+    concurrency : int
+        Prompts that are decoded at the same time.
+    kv_memory : int, optional
+        Bytes for the target's keys and values; by default enough for ``concurrency`` whole contexts.
+    **options
+        See :class:`minispec.generation.options.Options`.
+
+    Returns
+    -------
+    list of Generation
+        In the order of the prompts.
+
+    Raises
+    ------
+    InputError
+        Before anything is generated, if a prompt, a model or an option cannot be used.
+
+    Examples
+    --------
+    >>> from minispec.model.toy import TableModel
+    >>> models = {"target": TableModel(4), "draft": TableModel(4, seed=1)}
+    >>> [len(each.token_ids) for each in generate_many([[0], [1, 2]], max_tokens=3, **models)]
+    [3, 3]
+    """
+    engine = Engine(target, max_running=concurrency, kv_memory=kv_memory)
+    for i, prompt in enumerate(prompts):
+        engine.add(prompt, draft=draft, seed=seed + i, **options)
+    return engine.run()

@@ -1,0 +1,447 @@
+"""The promise: a request's text, sources and end are the same bit for bit alone, and in any company."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from unittest import mock
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from minispec import generate
+from minispec.batching import Engine, generate_many
+from minispec.batching import engine as engine_module
+from minispec.contracts import Enumerator, outcome, slow_law, total_variation
+from minispec.errors import InvariantError, OptionError
+from minispec.generation import Emitted, Finished, Verified, api
+from minispec.generation.stopping import Limits
+from minispec.model.toy import TableModel
+from minispec.sampling import SamplingParams
+from minispec.verifiers import get_verifier
+from minispec.verifiers.registry import VERIFIER_NAMES
+from tests.models import random_gpt2
+
+CONTEXT = 48
+TARGET = random_gpt2("panel", n_positions=CONTEXT, eos_token_id=5, vocab_size=23)
+DRAFT = random_gpt2("panel", seed=1, n_layer=1, n_positions=CONTEXT, vocab_size=23)
+TABLES = TableModel(5, CONTEXT, seed=1, eos_token_id=frozenset({3})), TableModel(5, CONTEXT, seed=2)
+
+
+def slot_bytes(model):
+    cache = model.new_cache(capacity=1)
+    return cache.keys.nbytes + cache.values.nbytes
+
+
+@st.composite
+def requests(draw, vocab_size, drafts):
+    prompt = draw(st.lists(st.integers(0, min(2, vocab_size - 1)), min_size=1, max_size=20))
+    return (
+        prompt,
+        draw(st.sampled_from(drafts)),
+        {
+            "gamma": draw(st.sampled_from([0, 1, 2, 5, "heuristic", "confidence:threshold=0.2"])),
+            "temperature": draw(st.sampled_from([0.0, 1.0])),
+            "top_k": draw(st.sampled_from([0, 3])),
+            "repetition_penalty": draw(st.sampled_from([1.0, 1.3])),
+            "max_tokens": draw(st.integers(1, 14)),
+            "seed": draw(st.integers(0, 3)),
+            "verify": draw(st.sampled_from(["rejection", "match", "gumbel", "block"])),
+        },
+    )
+
+
+def alone(target, prompt, draft, options):
+    return generate(prompt, target=target, draft=draft, **options)
+
+
+def essence(generation):
+    return generation.token_ids, generation.sources, generation.finish_reason, generation.stop
+
+
+def tellings(events):
+    """What a reader is told of a request, but for times."""
+    told = []
+    for event in events:
+        if isinstance(event, Emitted):
+            told.append(("emitted", event.step, event.token_ids, event.sources))
+        if isinstance(event, Verified):
+            told.append(("verified", event.step, event.num_accepted, event.next_token))
+        if isinstance(event, Finished):
+            told.append(("finished",))
+    return told
+
+
+def check_memory(engine):
+    """All pages are free again, in every pool."""
+    for model in engine._shared.values():
+        assert model.pool.num_free == model.pool.num_pages
+
+
+class Flaky:
+    """Ctrl-C in the n-th forward of a batch, before or after it."""
+
+    def __init__(self, answer):
+        self.answer, self.left, self.after = answer, 0, False
+
+    def __call__(self, asks):
+        self.left -= 1
+        if self.left == 0 and not self.after:
+            raise KeyboardInterrupt
+        answers = self.answer(asks)
+        if self.left == 0:
+            raise KeyboardInterrupt
+        return answers
+
+
+actions = st.sampled_from(["add", "add", "step", "step", "step", "cancel", "interrupt"])
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    data=st.data(),
+    tables=st.booleans(),
+    plan=st.lists(actions, max_size=30),
+    max_running=st.integers(1, 4),
+    page_size=st.sampled_from([1, 4, 7, CONTEXT]),
+    slots=st.integers(CONTEXT, 3 * CONTEXT),
+    max_rows=st.sampled_from([1, 16, 256]),
+)
+def test_any_company_any_order(data, tables, plan, max_running, page_size, slots, max_rows):
+    """Joins, leaves, cancellations, preemptions and Ctrl-C of the whole, in any order."""
+    target, draft = TABLES if tables else (TARGET, DRAFT)
+    drafts = [draft, None, "ngram", "suffix"] + ([] if tables else ["layerskip", "self:dtype=int8"])
+    memory = slot_bytes(target) * -(-slots // page_size) * page_size
+    engine = Engine(target, max_running=max_running, page_size=page_size, kv_memory=memory, max_rows=max_rows)
+    asked, told, cancelled = {}, {}, {}
+
+    def step():
+        for number, event in engine.step():
+            told[number].append(event)
+
+    flaky = Flaky(engine_module.answer_together)
+    with mock.patch.object(engine_module, "answer_together", flaky):
+        for action in plan:
+            if action == "add":
+                prompt, drafter, options = data.draw(requests(target.vocab_size, drafts))
+                number = engine.add(prompt, draft=drafter, **options)
+                asked[number], told[number] = (prompt, drafter, options), []
+            elif action == "cancel" and set(asked) - set(cancelled) - set(engine._ended):
+                number = data.draw(st.sampled_from(sorted(set(asked) - set(cancelled) - set(engine._ended))))
+                cancelled[number] = engine.cancel(number)
+            elif action == "interrupt":
+                flaky.left, flaky.after = data.draw(st.integers(1, 4)), data.draw(st.booleans())
+                try:
+                    step()
+                except KeyboardInterrupt:
+                    check_memory(engine)
+                flaky.left = 0
+            else:
+                step()
+        while not engine.is_idle:
+            step()
+    for number, (prompt, drafter, options) in asked.items():
+        wanted = alone(target, prompt, drafter, options)
+        found = engine.generation(number)
+        if number in cancelled:
+            assert found.token_ids == wanted.token_ids[: len(found.token_ids)]
+            assert found.sources == wanted.sources[: len(found.sources)]
+            continue
+        assert essence(found) == essence(wanted), (options, drafter)
+        emitted = [token for event in told[number] if isinstance(event, Emitted) for token in event.token_ids]
+        assert tuple(emitted) == wanted.token_ids
+        assert sum(isinstance(event, Finished) for event in told[number]) == 1
+    check_memory(engine)
+
+
+TREE = "tree:shape=2x1,draft=small"
+
+
+@pytest.mark.parametrize("rule", [*VERIFIER_NAMES, "typical:epsilon=0.3"])
+def test_every_rule_beside_every_draft(rule):
+    """One batch of all drafts that the rule can judge, each with another seed, length, γ; every second one audited."""
+    verifier = get_verifier(rule)
+    drafts = [DRAFT, None, "ngram", "suffix", "layerskip", "self:dtype=int8", "cascade:draft=small"]
+    if not verifier.coupled:
+        drafts.append("synthetic:alpha=0.6")
+    if rule == "tree":
+        drafts.append(TREE)
+    loading = {"return_value": DRAFT}
+    with mock.patch.object(engine_module, "load_model", **loading), mock.patch.object(api, "load_model", **loading):
+        engine = Engine(TARGET, max_running=4, page_size=4, kv_memory=slot_bytes(TARGET) * 4 * 30)
+        asked = []
+        for i, draft in enumerate(drafts):
+            gamma = 1 + i % 4
+            options = {"verify": rule, "seed": i, "max_tokens": 6 + i, "gamma": gamma, "audit": i % 2 == 0}
+            asked.append(alone(TARGET, [1, 2, 3, 1, 2], draft, options))
+            engine.add([1, 2, 3, 1, 2], draft=draft, **options)
+        found = engine.run()
+    assert [essence(each) for each in found] == [essence(wanted) for wanted in asked]
+    check_memory(engine)
+
+
+def enumerated(noise, *, company, kv_slots=CONTEXT * 3):
+    """The text of one request, whose noise is enumerated, beside another with noise of its own."""
+    target, draft = LAW_MODELS
+    engine = Engine(target, max_running=2, page_size=2, kv_memory=slot_bytes(target) * kv_slots)
+    if company == "before":
+        engine.add([1, 0, 2], draft=draft, gamma=1, seed=3, max_tokens=4)
+    number = engine.add([0], draft=draft, gamma=2, max_tokens=3, noise=noise)
+    if company == "after":
+        engine.step()
+        engine.add([1, 0, 2], draft=draft, gamma=3, seed=5, max_tokens=4)
+    engine.run()
+    return outcome(engine.generation(number))
+
+
+LAW_MODELS = TableModel(3, 16, seed=4, eos_token_id=frozenset({2})), TableModel(3, 16, seed=7)
+
+
+@pytest.mark.parametrize("company", ["before", "after"])
+def test_the_law_of_a_row_beside_another_is_the_targets(company):
+    """By enumeration of every coin of one of two requests, with two rows in each forward."""
+    target, _ = LAW_MODELS
+    limits = Limits(3, target.n_positions, (), target.eos_token_id)
+    wanted = slow_law(target, SamplingParams(), [0], limits)
+    found = Enumerator(lambda noise: enumerated(noise, company=company)).law()
+    assert total_variation(found, wanted) < 1e-12
+
+
+def test_the_law_of_both_rows_together_is_a_product():
+    """Two requests whose coins are all enumerated: what one emits says nothing about the other."""
+    target, draft = LAW_MODELS
+    limits = Limits(1, target.n_positions, (), target.eos_token_id)
+    rows = [slow_law(target, SamplingParams(), [start], limits) for start in (0, 1)]
+
+    class Half:
+        """One request's questions, told apart from the other's by a level of their own."""
+
+        def __init__(self, noise, level):
+            self.noise, self.level = noise, level
+
+        def bernoulli(self, prob, at):
+            return self.noise.bernoulli(prob, at._replace(level=self.level))
+
+        def categorical(self, probs, at):
+            return self.noise.categorical(probs, at._replace(level=self.level))
+
+    def both(noise):
+        engine = Engine(target, max_running=2, page_size=2)
+        for start in (0, 1):
+            engine.add([start], draft=draft, gamma=1, max_tokens=1, noise=Half(noise, 7 + start))
+        return tuple(generation.token_ids for generation in engine.run())
+
+    found = Enumerator(both).law()
+    wanted = {}
+    for one, p in rows[0].items():
+        for other, q in rows[1].items():
+            key = one.token_ids, other.token_ids
+            wanted[key] = wanted.get(key, 0.0) + p * q
+    assert total_variation(found, wanted) < 1e-12
+
+
+@pytest.mark.skipif(sys.gettrace() is not None, reason="a tracer (coverage, a debugger) is at work already")
+def test_ctrl_c_at_every_line_loses_nothing_and_tells_nothing_twice():
+    def new_engine():
+        engine = Engine(TABLES[0], max_running=2, page_size=2, kv_memory=slot_bytes(TABLES[0]) * CONTEXT)
+        for seed in range(3):
+            engine.add([0, 1, 2, 0], draft=TABLES[1], gamma=2, max_tokens=5, seed=seed)
+        return engine
+
+    def run(engine, events, line_number):
+        seen = 0
+
+        def trace(frame, event, arg):
+            nonlocal seen
+            if not str(frame.f_globals.get("__name__")).startswith("minispec."):
+                return None
+            if event == "line":
+                seen += 1
+                if seen == line_number:
+                    sys.settrace(None)
+                    raise KeyboardInterrupt
+            return trace
+
+        sys.settrace(trace)
+        try:
+            for told in engine:
+                events.append(told)
+        except KeyboardInterrupt:
+            return True
+        finally:
+            sys.settrace(None)
+        return False
+
+    def by_request(events):
+        return [tellings(event for number, event in events if number == wanted) for wanted in range(3)]
+
+    events = []
+    engine = new_engine()
+    assert not run(engine, events, 0)
+    told, texts = by_request(events), [essence(engine.generation(i)) for i in range(3)]
+    line_number, interrupted = 0, 0
+    while True:
+        line_number += 97
+        engine, events = new_engine(), []
+        if not run(engine, events, line_number):
+            break
+        interrupted += 1
+        events += list(engine)
+        assert [essence(engine.generation(i)) for i in range(3)] == texts, line_number
+        assert by_request(events) == told, line_number
+        check_memory(engine)
+    assert interrupted > 50
+
+
+def test_generate_many_is_generate_for_each():
+    prompts = [[1, 2, 3], [4], [1, 2, 3]]
+    found = generate_many(prompts, target=TARGET, draft=DRAFT, seed=7, max_tokens=9, concurrency=2)
+    wanted = [alone(TARGET, prompt, DRAFT, {"seed": 7 + i, "max_tokens": 9}) for i, prompt in enumerate(prompts)]
+    assert [essence(each) for each in found] == [essence(each) for each in wanted]
+
+
+def test_texts_that_begin_alike_share_pages_and_forwards():
+    """A prompt that has been fed is not fed again, as far as whole pages go."""
+    engine = Engine(TARGET, page_size=4)
+    prompt = [i % 23 for i in range(30)]
+    engine.add(prompt, draft=None, max_tokens=1)
+    engine.run()
+    fed = engine.num_rows
+    engine.add([*prompt, 7], draft=None, max_tokens=1, seed=1)
+    assert engine.run()[1].token_ids == alone(TARGET, [*prompt, 7], None, {"max_tokens": 1, "seed": 1}).token_ids
+    assert fed == 30
+    assert engine.num_rows - fed == 31 - 28
+
+
+class TestRefusals:
+    def test_a_budget_without_a_page(self):
+        with pytest.raises(OptionError, match="kv_memory is 100 bytes; one page of 16 slots"):
+            Engine(TARGET, kv_memory=100)
+
+    def test_a_budget_too_small_for_one_request(self):
+        engine = Engine(TARGET, kv_memory=slot_bytes(TARGET) * 16)
+        with pytest.raises(OptionError, match=r"may need 2 pages of 16 slots.*holds 1"):
+            engine.add([1] * 10, draft=DRAFT, max_tokens=10)
+
+    def test_a_request_that_turns_out_too_large(self):
+        """Two sessions of one model in one pool: known only when they are fed."""
+        engine = Engine(TARGET, kv_memory=slot_bytes(TARGET) * 32)
+        engine.add([1] * 20, draft="synthetic:alpha=0.5", max_tokens=10)
+        with pytest.raises(OptionError, match="request 0 needs more than the 2 pages"):
+            engine.run()
+
+    @pytest.mark.parametrize("name", ["max_running", "page_size", "max_rows"])
+    def test_counts_below_one(self, name):
+        with pytest.raises(OptionError, match=f"{name} is 0; it must be at least 1"):
+            Engine(TARGET, **{name: 0})
+
+    def test_unknown_options(self):
+        with pytest.raises(TypeError, match="gama"):
+            Engine(TARGET).add([1], draft=None, gama=3)
+
+
+# ── what would be noticed ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def num_differences():
+    """Count the texts that a crowded batch changes: little memory, many departures, a text that begins like another."""
+    prompts = [[1, 2, 3, 4, 5, 6, 7], [4], [1, 2, 3, 4, 5, 6, 7, 8], [2, 3, 4, 5, 6, 7, 1, 9], [9, 9, 1]]
+    engine, wanted = Engine(TARGET, max_running=3, page_size=2, kv_memory=slot_bytes(TARGET) * 36), []
+    for i, prompt in enumerate(prompts):
+        options = {"seed": i, "max_tokens": 4 + 5 * i, "gamma": 1 + i}
+        engine.add(prompt, draft=DRAFT, **options)
+        wanted.append(generate(prompt, target=TARGET, draft=DRAFT, **options))
+    found = engine.run()
+    assert engine.num_preemptions > 0
+    return sum(essence(ours) != essence(theirs) for ours, theirs in zip(found, wanted, strict=True))
+
+
+def answers_are_swapped_after_a_departure():
+    """Rows that are equally long change places in the first batch that is smaller than the one before."""
+    right, before = engine_module.answer_together, [0]
+
+    def wrong(asks):
+        answers = right(asks)
+        shrunk, before[0] = len(asks) < before[0], len(asks)
+        return answers[::-1] if shrunk and len({answer.shape for answer in answers}) == 1 else answers
+
+    return mock.patch.object(engine_module, "answer_together", wrong)
+
+
+def a_beginning_is_published_under_another_text():
+    """Pages are found by a text whose keys and values they do not hold."""
+
+    def publish(self, run):
+        committed = run.stream.tokens
+        for session in run.sessions:
+            session.cache.publish([*committed[1:7], committed[0]])
+
+    return mock.patch.object(Engine, "_publish", publish)
+
+
+def a_preempted_request_loses_its_first_step():
+    """It goes on without what its first step emitted."""
+    right = Engine._make_room
+
+    def wrong(self):
+        victim = right(self)
+        del victim.stream._transcript.steps[:1]
+        return victim
+
+    return mock.patch.object(Engine, "_make_room", wrong)
+
+
+def a_preempted_requests_pages_are_taken_while_it_runs():
+    """Its pages are given back, and it believes that they still hold its text."""
+    right = Engine._leave
+
+    def wrong(self, run):
+        kept = [list(session.tokens) for session in run.sessions]
+        right(self, run)
+        if run.stream.generation.finish_reason != "interrupted":
+            return
+        for session, tokens in zip(run.sessions, kept, strict=True):
+            held = session.cache
+            feed = held.feed(tokens)  # pages of others, or blank ones
+            held.extend(feed)
+            session.tokens = tokens
+
+    return mock.patch.object(Engine, "_leave", wrong)
+
+
+def everyone_has_the_first_ones_noise():
+    right = Engine.add
+    return mock.patch.object(
+        Engine, "add", lambda self, prompt, **options: right(self, prompt, **{**options, "seed": 0})
+    )
+
+
+def everyone_has_his_neighbours_gamma():
+    right = Engine.add
+
+    def wrong(self, prompt, **options):
+        return right(self, prompt, **{**options, "gamma": options["gamma"] + 1})
+
+    return mock.patch.object(Engine, "add", wrong)
+
+
+def test_a_crowded_batch_changes_nothing():
+    assert num_differences() == 0
+
+
+@pytest.mark.parametrize(
+    "mistake",
+    [
+        answers_are_swapped_after_a_departure,
+        a_beginning_is_published_under_another_text,
+        a_preempted_request_loses_its_first_step,
+        a_preempted_requests_pages_are_taken_while_it_runs,
+        everyone_has_the_first_ones_noise,
+        everyone_has_his_neighbours_gamma,
+    ],
+    ids=lambda mistake: mistake.__name__.replace("_", " "),
+)
+def test_a_mistake_is_noticed(mistake):
+    with mistake(), contextlib.suppress(InvariantError, OptionError):  # which notices it sooner still
+        assert num_differences() > 0
