@@ -20,7 +20,7 @@ TIMES = ("time to first token", "time per output token")
 
 def picture(**options: object) -> str:
     """Run and return the picture."""
-    run = stream(PROMPT, seed=2, max_tokens=72, **options)  # type: ignore[arg-type]  # the caller's models
+    run = stream(PROMPT, seed=2, max_tokens=128, **options)  # type: ignore[arg-type]  # the caller's models
     events: list[Event] = list(run)
     film = Film.of(scenes(events, run.decode, at_once))
     text = styled_text([(PROMPT, "prompt"), *film.at(film.length_s)], "dark")

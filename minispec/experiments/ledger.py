@@ -209,8 +209,8 @@ def report(results: Iterable[Result], plots: str = "claims") -> str:
             "verdict, with its thresholds, is written into `rules.json` before the run. An interval behind a figure is "
             "a 95 % confidence interval with whole texts as clusters, for all figures of a verdict together; of a "
             "forward it is that of the median round, of training seeds their range. Entries marked *to be renewed* "
-            "have older ones, for each figure by itself, of times over rounds only. `minispec experiment coverage` "
-            "says which entry judges which sentence of the documents.",
+            "have older ones, for each figure by itself, of times over rounds only, and of an earlier pair. `minispec "
+            "experiment coverage` says which entry judges which sentence of the documents.",
             "",
             *words,
             "",
@@ -224,8 +224,9 @@ def report(results: Iterable[Result], plots: str = "claims") -> str:
 
 
 RENEW = (
-    "*To be renewed:* these figures were measured before their rule was written down and by earlier instruments; "
-    "`minispec experiment run` with its name measures them again."
+    "*To be renewed:* these figures were measured before their rule was written down, by earlier instruments and, "
+    "where the bundled pair is in them, with the models and prompts before these; `minispec experiment run` with its "
+    "name measures them again."
 )
 
 

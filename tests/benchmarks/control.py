@@ -28,14 +28,20 @@ from minispec.records import Step, Verdict
 from tests.control.test_policies import World
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "control.md"
-PROSE = ("Once upon a time there was a little girl who", "The king said to his daughter")
-CODE = ("import os\n\n\nclass Stack:\n    def __init__(self):\n", "class Node:\n    def")
-QUESTIONS = ("Tom has 5 apples and buys 3 more. How many apples does he have?", "Sara earns $10 an hour. She works")
+PROSE = ("Once upon a time there was a little girl who", "One day, Tom and his mom went to the park.")
+CODE = (
+    'def largest(values):\n    """Return the largest of some values."""\n',
+    'def merge(left, right):\n    """Merge two sorted lists into one."""\n',
+)
+QUESTIONS = (
+    "Question: Tom has 5 apples. He buys 3 more apples. How many apples does he have now?\nAnswer:",
+    "Question: There are 6 boxes. Each of the boxes holds 4 pens. How many pens are there in all?\nAnswer:",
+)
 MORE_PROSE = (
     "Once upon a time",
-    "The king said to his daughter",
-    "In the middle of the forest there stood",
-    "It was a dark night, and the wind",
+    "One day, Tom and his mom went to the park.",
+    "In the middle of the forest there stood a little house.",
+    "It was a dark night, and Lily could not sleep.",
     '"Who are you?" asked the fox.',
     "The little boat went down the river",
 )

@@ -17,15 +17,23 @@ from minispec.model.session import Session
 LONGEST, NUM_TOKENS = 8, 240
 PUBLIC = {
     "prose": ["Once upon a time there was a little girl who"],
-    "code": ["import os\n\n\nclass Stack:\n    def __init__(self):\n"],
-    "questions": ["Tom has 5 apples and buys 3 more. How many apples does he have?"],
-    "changing": ["The king said to his daughter", "\n\nclass Node:\n    def"],
+    "code": ['def largest(values):\n    """Return the largest of some values."""\n'],
+    "questions": ["Question: Tom has 5 apples. He buys 3 more apples. How many apples does he have now?\nAnswer:"],
+    "changing": [
+        "One day, Tom and his mom went to the park.",
+        '\n\ndef merge(left, right):\n    """Merge two sorted lists into one."""\n',
+    ],
 }
 HIDDEN = {
-    "prose": ["In the middle of the forest there stood"],
-    "code": ["def main(argv):\n    parser ="],
-    "questions": ["Sara earns $10 an hour. She works"],
-    "changing": ["class Queue:\n    def", "\n\nThe little boat went down the river"],
+    "prose": ["Lily had a red ball that she loved very much."],
+    "code": ['def count_words(text):\n    """Count how often each word occurs."""\n'],
+    "questions": [
+        "Question: There are 6 boxes. Each of the boxes holds 4 pens. How many pens are there in all?\nAnswer:"
+    ],
+    "changing": [
+        'def is_even(number):\n    """Return True if a number is even."""\n',
+        "\n\nThe little boat went down the river",
+    ],
 }
 
 
