@@ -23,17 +23,17 @@ def by_name(mutant: Mutant) -> str:
 
 
 LONG = ("law of forced", "law of growing trees")
-"""Half a minute with a mistake in place, which makes the tree of all draws larger."""
+"""Checks that take a minute with a mistake in place: it makes the tree of all draws larger."""
 
 
 def by_length(mutants: list[Mutant]) -> list[Any]:
-    """Mark as slow what enumerates, but for the first mistake of each check: so each check is seen to notice one."""
+    """Leave to hand what enumerates, but for the first mistake of each check: so each check is seen to notice one."""
     shown, marked = set(LONG), []
     for mutant in mutants:
         enumerates = CHECKS[mutant.killed_by].kind in ("law", "sources")
-        slow = enumerates and mutant.killed_by in shown
+        by_hand = enumerates and mutant.killed_by in shown
         shown.add(mutant.killed_by)
-        marked.append(pytest.param(mutant, id=mutant.name, marks=pytest.mark.slow if slow else ()))
+        marked.append(pytest.param(mutant, id=mutant.name, marks=pytest.mark.exhaustive if by_hand else ()))
     return marked
 
 
