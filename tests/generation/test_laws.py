@@ -189,8 +189,13 @@ def test_greedy_law_is_one_text():
     assert law == {tuple(prefix[2:]): 1.0}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("vocab_size", "num_tokens", "gamma"), [(3, 4, 3), (2, 6, 3), (4, 4, 2), (3, 5, 2)])
+@pytest.mark.parametrize(
+    ("vocab_size", "num_tokens", "gamma"),
+    [
+        *(pytest.param(*tree, marks=pytest.mark.slow) for tree in [(3, 4, 3), (2, 6, 3)]),
+        *(pytest.param(*tree, marks=pytest.mark.exhaustive) for tree in [(4, 4, 2), (3, 5, 2)]),
+    ],
+)
 def test_law_is_the_targets_on_larger_trees(vocab_size, num_tokens, gamma):
     for seed in range(3):
         target, draft = TableModel(vocab_size, seed=2 * seed), TableModel(vocab_size, seed=2 * seed + 1)

@@ -59,7 +59,7 @@ def large(verify):
     ("verify", "gamma"),
     [
         *itertools.product(RULES, [0, 1, 2]),
-        *(pytest.param(verify, 3, marks=large(verify)) for verify in RULES),
+        *(pytest.param(verify, 3, marks=pytest.mark.exhaustive) for verify in RULES),
     ],
 )
 def test_accepted_drafts_of_a_step(verify, gamma, processors):

@@ -25,7 +25,9 @@ def test_law_is_the_targets(verify, shape, num_tokens, siblings):
     assert tree_distance(verify, shape, siblings, num_tokens) < EXACT
 
 
-@pytest.mark.parametrize(("shape", "num_tokens"), [("2", 2), ("3", 2), pytest.param("2x1", 3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("shape", "num_tokens"), [("2", 2), ("3", 2), pytest.param("2x1", 3, marks=pytest.mark.exhaustive)]
+)
 def test_law_of_k_seq_is_the_targets(shape, num_tokens):
     assert tree_distance("kseq", shape, "with", num_tokens) < EXACT
 

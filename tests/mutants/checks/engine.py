@@ -40,7 +40,7 @@ LAWS = {
     "law of block": {"verify": "block"},
     "law of match": {"verify": "match"},
     "law of n-gram": {"draft": "ngram"},
-    "law of translation": {"draft": "translated"},
+    "law of translation": {"draft": "translated", "policy": "1"},
     "law of synthetic": {"draft": "synthetic"},
     "law of cascade": {"draft": "cascade of n-gram", "stop": "eos"},
     "law of layer skip": {"draft": "layer skip"},
