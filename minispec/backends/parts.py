@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, fields, replace
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,6 +108,15 @@ class Feed:
     def places(self, size: int) -> tuple[Index, Index]:
         """Return, for pages of ``size`` slots, the page that each token goes to, and which of its slots."""
         return self.pages[np.arange(len(self.slots)), self.slots // size], self.slots % size
+
+    def take(self, rows: Index) -> Self:
+        """Return the feed with these tokens alone, in this order; how many logits are wanted stays as it is."""
+        return replace(self, **{name: array[rows] for name, array in self.arrays().items()})
+
+    def arrays(self) -> dict[str, Any]:
+        """Return by their names the fields that hold something of each token."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
 
 
 @dataclass(slots=True)

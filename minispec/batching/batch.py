@@ -1,8 +1,8 @@
 """A batch: the requests that decode together, and the step that they take.
 
-Drafts grow first, token by token, with one forward of a draft model for all who ask it. Then the target answers
-everyone with one forward: each has a draft, an acceptance and a length of its own. Requests join and leave between
-steps (Yu et al. 2022, "Orca").
+Drafts grow first, token by token, with one forward of a draft model, or a head, for all who ask it. Then the target
+answers everyone with one forward: each has a draft, an acceptance and a length of its own. Requests join and leave
+between steps (Yu et al. 2022, "Orca").
 """
 
 from __future__ import annotations

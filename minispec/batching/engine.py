@@ -40,8 +40,8 @@ class Engine:
     max_running : int
         Requests that run at the same time; others wait.
     kv_memory : int, optional
-        Bytes for keys and values of the target; by default enough for ``max_running`` whole contexts. Draft models have
-        as many pages, which come on top.
+        Bytes for keys and values of the target; by default enough for ``max_running`` whole contexts. Draft models and
+        heads have as many pages, which come on top.
     page_size : int
         Slots per page. With ``n_positions`` of them, each request has its whole context set aside.
     max_rows : int

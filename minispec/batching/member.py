@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from minispec.drafters.heads import HeadSession
 from minispec.drafters.layerskip import AskLayers
 from minispec.generation.stream import Stream
 from minispec.model.asks import Ask
@@ -47,7 +48,11 @@ class Member:
             session.rollback(0)
 
     def publish(self) -> None:
-        """Let others that begin alike share what the caches hold of the committed text."""
+        """Let others that begin alike share what the caches hold of the committed text.
+
+        But for the rows of a head: one may depend on the token behind its own, and costs little to compute again.
+        """
         committed = self.stream.tokens
         for session in self.sessions:
-            session.cache.publish(committed[: count_shared(session.tokens, committed)])
+            if not isinstance(session, HeadSession):
+                session.cache.publish(committed[: count_shared(session.tokens, committed)])

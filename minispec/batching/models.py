@@ -89,7 +89,7 @@ class SharedModels:
     @property
     def all_free(self) -> bool:
         """Whether nobody holds a page of any model."""
-        return all(model.pool is None or model.pool.num_free == model.pool.num_pages for model in self._shared.values())
+        return all(model.pool is None or model.pool.all_free for model in self._shared.values())
 
     def share(self, model: LanguageModel) -> PagedModel:
         """Return a model whose caches share pages, the same for all who give this one.

@@ -213,7 +213,7 @@ class Run:
         """
         draft_session = getattr(self.drafter, "session", None)
         draft_model = None if draft_session is None else draft_session.model
-        make_ready([self.target.model, draft_model, getattr(self.drafter, "head", None)])
+        make_ready([self.target.model, draft_model])
         started, known = self._clock(), self.tokens[:-1]
         yield from ask_prefill(self.target, known)
         self._is_drafter_fed = False

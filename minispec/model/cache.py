@@ -125,13 +125,13 @@ class KVCache(FeatureKeeper):
             raise InvariantError(f"{count} tokens need slot {last - 1} of a cache of {self.capacity}")
         if visible is not None and (visible.shape[0] != count or visible.shape[1] < last):
             raise InvariantError(f"the mask has shape {visible.shape}; it must cover {count} tokens, all {last} slots")
-        slots = np.arange(first, last)
+        slots, table = np.arange(first, last), self._ready(first, last)[None]
         return Feed(
             tokens=np.asarray(tokens, np.int64),
             positions=slots if positions is None else np.asarray(positions, np.int64),
-            pages=self._ready(first, last)[None].repeat(count, axis=0),
+            pages=table if count == 1 else table.repeat(count, axis=0),
             slots=slots,
-            ends=slots + 1 if visible is None else np.full(count, last),
+            ends=np.arange(first + 1, last + 1) if visible is None else np.full(count, last),
             visible=visible,
             num_layers=depth,
             num_logits=wanted,

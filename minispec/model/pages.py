@@ -51,6 +51,8 @@ class PagePool:
         The backend's notes about forwards over this memory.
     features : Features
         Hidden states of the same tokens, once somebody reads them.
+    beside : list of PagePool
+        Pools that hold more of the same texts, for a head of the model.
     """
 
     def __init__(
@@ -70,10 +72,19 @@ class PagePool:
         self.values: Array = backend.zeros(shape, dtype)
         self.recordings: dict[Any, Any] = {}
         self.features = Features.none()
+        self.beside: list[PagePool] = []
         self.clear()
+
+    def open_beside(self, n_layer: int, n_head: int, head_size: int, num_more: int) -> PagePool:
+        """Return a new pool with as many pages as this one, and some more; it is cleared with this one."""
+        num_pages = self.num_pages + num_more
+        self.beside.append(PagePool(n_layer, n_head, head_size, num_pages, self.page_size, backend=self.backend))
+        return self.beside[-1]
 
     def clear(self) -> None:
         """Free every page, whoever held it, and forget what was published: nobody may use the pages he had."""
+        for pool in self.beside:
+            pool.clear()
         self._holders: Counter[int] = Counter()
         self._blank = list(range(self.num_pages))[::-1]
         self._remembered: dict[int, None] = {}  # free but published, the longest free first
@@ -108,6 +119,11 @@ class PagePool:
     def num_free(self) -> int:
         """Pages that nobody holds."""
         return len(self._blank) + len(self._remembered)
+
+    @property
+    def all_free(self) -> bool:
+        """Whether nobody holds a page, here or beside."""
+        return self.num_free == self.num_pages and all(pool.all_free for pool in self.beside)
 
     @property
     def num_bytes(self) -> int:

@@ -7,8 +7,9 @@ batch-invariant; and the weights are read once.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -56,43 +57,24 @@ def join(feeds: Sequence[Feed]) -> Feed:
     """Return one feed of all tokens: first those whose logits nobody wants, then the others, feed after feed."""
     if len(feeds) == 1:
         return feeds[0]
-    ends = np.concatenate([feed.ends for feed in feeds])
-    visible = None
     if any(feed.visible is not None for feed in feeds):  # a tree among them: everyone says what it sees
-        visible = _stack([np.arange(ends.max()) < feed.ends[:, None] if feed.visible is None else feed.visible
-                          for feed in feeds])  # fmt: skip
-    joined = dataclasses.replace(
-        feeds[0],
-        tokens=np.concatenate([feed.tokens for feed in feeds]),
-        positions=np.concatenate([feed.positions for feed in feeds]),
-        pages=_stack([feed.pages for feed in feeds]),
-        slots=np.concatenate([feed.slots for feed in feeds]),
-        ends=ends,
-        visible=visible,
-        num_logits=sum(feed.num_logits for feed in feeds),
-        span=(0, 0),
-    )
+        last = max(feed.ends.max() for feed in feeds)
+        feeds = [replace(feed, visible=np.arange(last) < feed.ends[:, None]) if feed.visible is None else feed
+                 for feed in feeds]  # fmt: skip
+    arrays = [feed.arrays() for feed in feeds]
+    stacked: dict[str, Any] = {name: _stack([each[name] for each in arrays]) for name in arrays[0]}
+    joined = replace(feeds[0], **stacked, num_logits=sum(feed.num_logits for feed in feeds), span=(0, 0))
     # All are wanted in a step without prompts, which is nearly every step: nothing is moved then.
-    return joined if joined.num_logits == len(joined.tokens) else _move_wanted_last(joined, feeds)
-
-
-def _move_wanted_last(joined: Feed, feeds: Sequence[Feed]) -> Feed:
-    """Move the tokens whose logits are wanted behind the others."""
+    if joined.num_logits == len(joined.tokens):
+        return joined
     wanted = np.concatenate([np.arange(len(feed.tokens)) >= len(feed.tokens) - feed.num_logits for feed in feeds])
-    order = np.argsort(wanted, kind="stable")
-    return dataclasses.replace(
-        joined,
-        tokens=joined.tokens[order],
-        positions=joined.positions[order],
-        pages=joined.pages[order],
-        slots=joined.slots[order],
-        ends=joined.ends[order],
-        visible=None if joined.visible is None else joined.visible[order],
-    )
+    return joined.take(np.argsort(wanted, kind="stable"))
 
 
 def _stack(parts: Sequence[np.ndarray]) -> np.ndarray:
-    """Put matrices of different widths on top of each other, with zeros to their right."""
+    """Put arrays behind one another; the rows of matrices of different widths get zeros to their right."""
+    if len({part.shape[1:] for part in parts}) == 1:
+        return np.concatenate(parts)
     stacked = np.zeros((sum(len(part) for part in parts), max(part.shape[1] for part in parts)), parts[0].dtype)
     first = 0
     for part in parts:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
 from unittest import mock
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -17,13 +22,17 @@ from minispec.batching import models as models_module
 from minispec.batching.batch import Batch
 from minispec.batching.member import Member
 from minispec.contracts import Enumerator, outcome, slow_law, total_variation
+from minispec.drafters.heads import Head
+from minispec.drafters.heads.feed import HeadFeed
 from minispec.errors import InvariantError, OptionError
 from minispec.generation import Emitted, Finished, Verified, api
 from minispec.generation.limits import Limits
+from minispec.model import together
 from minispec.model.toy import TableModel
 from minispec.sampling import SamplingParams
 from minispec.verifiers import get_verifier
 from minispec.verifiers.registry import VERIFIER_NAMES
+from tests.drafters.random_head import write_head
 from tests.interrupting import run_with_interrupt_at
 from tests.models import random_gpt2
 
@@ -31,6 +40,15 @@ CONTEXT = 48
 TARGET = random_gpt2("panel", n_positions=CONTEXT, eos_token_id=5, vocab_size=23)
 DRAFT = random_gpt2("panel", seed=1, n_layer=1, n_positions=CONTEXT, vocab_size=23)
 TABLES = TableModel(5, CONTEXT, seed=1, eos_token_id=frozenset({3})), TableModel(5, CONTEXT, seed=2)
+
+
+HEADS = tempfile.TemporaryDirectory()
+
+
+@functools.cache
+def name_head(kind, length=3):
+    """A head of the target with random weights."""
+    return f"{kind}:head={write_head(Path(HEADS.name) / f'{kind}-{length}', kind, TARGET, length=length)}"
 
 
 def slot_bytes(model):
@@ -62,6 +80,11 @@ def alone(target, prompt, draft, options):
 
 def essence(generation):
     return generation.token_ids, generation.sources, generation.finish_reason, generation.stop
+
+
+def drafting(generation):
+    """What was drafted, and how likely each draft was to be kept: its p and its q, to the bit."""
+    return [(step.draft_tokens, step.verdict.accept_probs) for step in generation.steps]
 
 
 def tellings(events):
@@ -128,7 +151,9 @@ def test_ten_thousand_companies(**company):
 def check_company(*, data, tables, plan, max_running, page_size, slots, max_rows):
     """Each request's text, sources, end and events are those it has alone, and no page is lost."""
     target, draft = TABLES if tables else (TARGET, DRAFT)
-    drafts = [draft, None, "ngram", "suffix"] + ([] if tables else ["layerskip", "self:dtype=int8"])
+    drafts = [draft, None, "ngram", "suffix"]
+    if not tables:
+        drafts += ["layerskip", "self:dtype=int8", *map(name_head, ("medusa", "eagle", "block"))]
     memory = slot_bytes(target) * -(-slots // page_size) * page_size
     engine = Engine(target, max_running=max_running, page_size=page_size, kv_memory=memory, max_rows=max_rows)
     asked, told, cancelled = {}, {}, {}
@@ -166,6 +191,7 @@ def check_company(*, data, tables, plan, max_running, page_size, slots, max_rows
             assert found.sources == wanted.sources[: len(found.sources)]
             continue
         assert essence(found) == essence(wanted), (options, drafter)
+        assert drafting(found) == drafting(wanted), (options, drafter)
         emitted = [token for event in told[number] if isinstance(event, Emitted) for token in event.token_ids]
         assert tuple(emitted) == wanted.token_ids
         assert sum(isinstance(event, Finished) for event in told[number]) == 1
@@ -180,10 +206,11 @@ def test_every_rule_beside_every_draft(rule):
     """One batch of all drafts that the rule can judge, each with another seed, length, γ; every second one audited."""
     verifier = get_verifier(rule)
     drafts = [DRAFT, None, "ngram", "suffix", "layerskip", "self:dtype=int8", "cascade:draft=small"]
+    drafts += map(name_head, ("medusa", "eagle", "block"))
     if not verifier.coupled:
         drafts.append("synthetic:alpha=0.6")
     if rule == "tree":
-        drafts.append(TREE)
+        drafts += [TREE, f"tree:shape=2x1,draft={name_head('eagle')}", f"tree:shape=2x1,draft={name_head('block')}"]
     loading = {"return_value": DRAFT}
     with mock.patch.object(models_module, "load_model", **loading), mock.patch.object(api, "load_model", **loading):
         engine = Engine(TARGET, max_running=4, page_size=4, kv_memory=slot_bytes(TARGET) * 4 * 30)
@@ -195,6 +222,7 @@ def test_every_rule_beside_every_draft(rule):
             engine.add([1, 2, 3, 1, 2], draft=draft, **options)
         found = engine.run()
     assert [essence(each) for each in found] == [essence(wanted) for wanted in asked]
+    assert [drafting(each) for each in found] == [drafting(wanted) for wanted in asked]
     check_memory(engine)
 
 
@@ -259,12 +287,21 @@ def test_the_law_of_both_rows_together_is_a_product():
 
 
 @pytest.mark.skipif(sys.gettrace() is not None, reason="a tracer (coverage, a debugger) is at work already")
-@pytest.mark.parametrize("stride", [97, pytest.param(1, marks=pytest.mark.exhaustive)])
-def test_ctrl_c_at_any_line_loses_nothing_and_tells_nothing_twice(stride):
+@pytest.mark.parametrize(
+    ("draft", "stride"),
+    [
+        ("model", 97),
+        ("heads", 397),
+        *(pytest.param(draft, 1, marks=pytest.mark.exhaustive) for draft in ("model", "heads")),
+    ],
+)
+def test_ctrl_c_at_any_line_loses_nothing_and_tells_nothing_twice(draft, stride):
     def new_engine():
-        engine = Engine(TABLES[0], max_running=2, page_size=2, kv_memory=slot_bytes(TABLES[0]) * CONTEXT)
-        for seed in range(3):
-            engine.add([0, 1, 2, 0], draft=TABLES[1], gamma=2, max_tokens=5, seed=seed)
+        target = TABLES[0] if draft == "model" else TARGET
+        drafts = [TABLES[1]] * 3 if draft == "model" else map(name_head, ("eagle", "block", "eagle"))
+        engine = Engine(target, max_running=2, page_size=2, kv_memory=slot_bytes(target) * CONTEXT)
+        for seed, each in enumerate(drafts):
+            engine.add([0, 1, 2, 0], draft=each, gamma=2, max_tokens=5, seed=seed)
         return engine
 
     def by_request(events):
@@ -285,7 +322,7 @@ def test_ctrl_c_at_any_line_loses_nothing_and_tells_nothing_twice(stride):
         assert [essence(engine.generation(i)) for i in range(3)] == texts, line_number
         assert by_request(events) == told, line_number
         check_memory(engine)
-    assert interrupted > 50
+    assert interrupted > 25
 
 
 def test_pages_are_promised_once():
@@ -308,6 +345,48 @@ def test_who_cannot_outgrow_his_page_waits_for_no_second_one():
     assert engine.running == (0, 1, 2)
     engine.run()
     assert engine.num_preemptions == 0
+
+
+@pytest.mark.parametrize(("kind", "forwards"), [("medusa", 1), ("eagle", 3), ("block", 1)])
+def test_requests_with_one_head_share_its_forwards(kind, forwards):
+    """As many forwards a step as for one text, with the rows of all."""
+    engine, num_requests = Engine(TARGET, page_size=4), 5
+    for seed in range(num_requests):
+        engine.add([1, 2, 3 + seed], draft=name_head(kind), gamma=3, max_tokens=40, seed=seed)
+    ran, run = [], Head.run
+
+    def count(head, feed, cache):
+        ran.append(feed.num_logits)
+        return run(head, feed, cache)
+
+    with mock.patch.object(Head, "run", count):
+        for _ in range(3):
+            engine.step()  # prompts
+        for _ in range(3):
+            ran.clear()
+            engine.step()
+            assert ran == [num_requests * 3 // forwards] * forwards
+    assert len(engine.running) == num_requests
+
+
+def test_a_head_alone_finds_room_wherever_the_target_does():
+    """The places of a block need slots behind a text that fills the context."""
+    prompt, options = [3] * (CONTEXT - 6), {"gamma": 3, "max_tokens": 20, "draft": name_head("block", 16)}
+    engine = Engine(TARGET, max_running=1, page_size=4)
+    engine.add(prompt, **options)
+    assert essence(engine.run()[0]) == essence(generate(prompt, target=TARGET, **options))
+    check_memory(engine)
+
+
+@pytest.mark.parametrize("kind", ["eagle", "block"])
+def test_texts_that_begin_alike_share_no_rows_of_a_head(kind):
+    """A row of eagle reads two tokens: behind another first token, one that stands on the same tokens is another."""
+    engine, prompts = Engine(TARGET, page_size=4), [[3] * 12, [5, *[3] * 12], [3] * 12]
+    for i, prompt in enumerate(prompts):  # one after the other: each finds what those before have published
+        options = {"gamma": 3, "max_tokens": 12, "seed": i, "draft": name_head(kind)}
+        number = engine.add(prompt, **options)
+        engine.run()
+        assert drafting(engine.generation(number)) == drafting(generate(prompt, target=TARGET, **options))
 
 
 def test_generate_many_is_generate_for_each():
@@ -360,17 +439,20 @@ class TestRefusals:
 # ── what would be noticed ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-def num_differences():
-    """Count the texts that a crowded batch changes: little memory, many departures, a text that begins like another."""
+def num_differences(draft=DRAFT):
+    """Count the texts and drafts that a crowded batch changes: little memory, many departures, the same beginning."""
     prompts = [[1, 2, 3, 4, 5, 6, 7], [4], [1, 2, 3, 4, 5, 6, 7, 8], [2, 3, 4, 5, 6, 7, 1, 9], [9, 9, 1]]
     engine, wanted = Engine(TARGET, max_running=3, page_size=2, kv_memory=slot_bytes(TARGET) * 36), []
     for i, prompt in enumerate(prompts):
         options = {"seed": i, "max_tokens": 4 + 5 * i, "gamma": 1 + i}
-        engine.add(prompt, draft=DRAFT, **options)
-        wanted.append(generate(prompt, target=TARGET, draft=DRAFT, **options))
+        engine.add(prompt, draft=draft, **options)
+        wanted.append(generate(prompt, target=TARGET, draft=draft, **options))
     found = engine.run()
     assert engine.num_preemptions > 0
-    return sum(essence(ours) != essence(theirs) for ours, theirs in zip(found, wanted, strict=True))
+    return sum(
+        essence(ours) != essence(theirs) or drafting(ours) != drafting(theirs)
+        for ours, theirs in zip(found, wanted, strict=True)
+    )
 
 
 def answers_are_swapped_after_a_departure():
@@ -461,3 +543,22 @@ def test_a_crowded_batch_changes_nothing():
 def test_a_mistake_is_noticed(mistake):
     with mistake(), contextlib.suppress(InvariantError, OptionError):  # which notices it sooner still
         assert num_differences() > 0
+
+
+@pytest.mark.parametrize("field", ["features", "origins", "pages"])
+@pytest.mark.parametrize("kind", ["medusa", "eagle", "block"])
+def test_a_row_of_a_head_that_is_given_anothers_is_noticed(kind, field):
+    """Requests that share a head's forwards, each with what a row of the one before it was given."""
+    assert num_differences(name_head(kind)) == 0
+    if (kind, field) == ("medusa", "pages"):
+        return  # it has no cache to look at
+
+    def wrong(feeds):
+        joined = join(feeds)
+        if len(feeds) == 1 or not isinstance(joined, HeadFeed):
+            return joined
+        return replace(joined, **{field: np.roll(getattr(joined, field), 1, axis=0)})
+
+    join = together.join
+    with mock.patch.object(together, "join", wrong):
+        assert num_differences(name_head(kind)) > 0

@@ -132,6 +132,19 @@ def new_pool(num_pages=4):
     return PagePool(1, 1, 1, num_pages, 2, backend=NumpyBackend())
 
 
+def test_a_pool_beside_another_is_cleared_with_it():
+    """And its pages count: a head of the model holds rows for the same texts."""
+    pool = PagePool(2, 1, 4, 6, 4, backend=NumpyBackend())
+    beside = pool.open_beside(1, 2, 3, num_more=2)
+    assert beside.keys.shape == (1, 8, 4, 2, 3)
+    beside.take()
+    assert (pool.num_free, beside.num_free, pool.all_free) == (6, 7, False)
+    pool.clear()
+    assert (beside.num_free, pool.all_free) == (8, True)
+    pool.take()
+    assert not pool.all_free
+
+
 def test_a_page_that_is_shared_is_copied_before_it_is_written_to():
     pool = new_pool()
     first, second = PagedCache(pool, 8), PagedCache(pool, 8)

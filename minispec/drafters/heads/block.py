@@ -14,16 +14,71 @@ A row of the draft knows the committed text and nothing that was drawn, so each 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from dataclasses import replace
 
 import numpy as np
 
-from minispec.backends.base import Array
+from minispec.backends.base import Array, Cache
+from minispec.drafters.heads.feed import FROM_TARGET, HeadFeed
 from minispec.drafters.heads.folder import Head
 from minispec.drafters.heads.parallel import ParallelDrafter
-from minispec.model.gpt2 import GPT2
-from minispec.model.session import PREFILL_CHUNK, Session
+from minispec.drafters.heads.session import HeadSession
+from minispec.model.asks import Ask, Asks, ask_prefill
+from minispec.model.session import Session
 from minispec.sampling.sampler import Params
+
+
+class BlockHead(Head):
+    """The formula above, for rows of any texts together."""
+
+    kind = "block"
+
+    def compute(self, cache: Cache, feed: HeadFeed) -> Array:
+        """See :meth:`Head.compute`: first what the target has fed, then the places, which look at it."""
+        known, places = np.flatnonzero(feed.origins == FROM_TARGET), np.flatnonzero(feed.origins != FROM_TARGET)
+        if len(known):
+            self._take_in(cache, feed.take(known))
+        return self._guess(cache, feed.take(places))
+
+    def _take_in(self, cache: Cache, feed: HeadFeed) -> None:
+        """Put keys and values of hidden states into every layer."""
+        states = self.backend.linear(feed.features, self.matrix("fuse"), norm=self.norm("norm"))  # (T, d)
+        for i, block in enumerate(self.blocks):
+            self.backend.project(states, block.attn.c_attn, block.ln_1, cache, i, feed)
+
+    def _guess(self, cache: Cache, feed: HeadFeed) -> Array:
+        """Return the logits of the places that are wanted, the last of each text's."""
+        x = self.array("place.weight")[feed.origins]  # (T, d)
+        begins = feed.origins == 0
+        x[begins] = self.backend.linear(self.embed(feed.tokens[begins]), self.matrix("token"), residual=x[begins])
+        x = self.run_layers(x, cache, feed) if len(x) else x
+        return self.score(x[len(x) - feed.num_logits :])
+
+
+class BlockSession(HeadSession):
+    """Rows for what the target has fed, and behind them rows for the places of a draft, which do not stay."""
+
+    def feed(self, tokens: Sequence[int], num_logits: int | None = None) -> HeadFeed:
+        """See :meth:`Session.feed`: if logits are wanted, the last tokens are places, and the first of those wanted.
+
+        All places are fed even where fewer are wanted, because each sees the others.
+        """
+        feed = super().feed(tokens, num_logits)
+        first, last = feed.span
+        num_known = len(tokens) - self._count_places(feed.num_logits)
+        known, places = np.arange(num_known), np.arange(len(tokens) - num_known)
+        features = self.read_features(first, first + num_known)
+        features = np.concatenate([features, np.zeros((len(places), features.shape[1]), np.float32)])
+        origins = np.concatenate([np.full(num_known, FROM_TARGET), places])
+        feed = HeadFeed.extend(replace(feed, ends=np.full(len(tokens), last)), features, origins)
+        return feed.take(np.concatenate([known, num_known + np.roll(places, -feed.num_logits)]))  # the wanted last
+
+    def note(self, tokens: Sequence[int], logits: Array) -> None:
+        """Count what the target has fed, and not the places."""
+        super().note(tokens[: len(tokens) - self._count_places(len(logits))], logits)
+
+    def _count_places(self, num_logits: int) -> int:
+        return self.head.config.length if num_logits else 0
 
 
 class BlockDrafter(ParallelDrafter):
@@ -40,44 +95,13 @@ class BlockDrafter(ParallelDrafter):
     """
 
     def __init__(self, target: Session, params: Params, head: Head, *, coupled: bool = False) -> None:
-        model, config = cast("GPT2", target.model), head.config
-        super().__init__(params, model.vocab_size, model.n_positions, config.length, coupled=coupled)
-        self._target, self._model, self._config = target, model, config
-        self._backend, self.head = head.backend, head
-        self._norm, self._fuse, self._token = head.norm("norm"), head.matrix("fuse"), head.matrix("token")
-        self._places = head.array("place.weight")
-        self._cache = head.new_cache(model.n_positions + config.length)
-        target.cache.keep_features(config.layers)
+        super().__init__(BlockSession(target, head), params, coupled=coupled)
 
-    def prefill(self, tokens: Sequence[int]) -> None:
+    def prefill(self, tokens: Sequence[int]) -> Asks[None]:
         """Put the hidden states of the prompt into the cache."""
-        self._take_in()
+        yield from ask_prefill(self.session, tokens)
 
-    def guess(self, tokens: Sequence[int], num_places: int) -> Array:
-        """See :meth:`ParallelDrafter.guess`; the rows leave the cache as it was.
-
-        All places are computed even where fewer are wanted, because each sees the others.
-        """
-        self._take_in()
-        known, count = self._cache.length, self._config.length
-        pending = self._model.backend.columns(self._model.weights.wte, np.asarray(tokens[-1:], np.int64))
-        x = self._places.copy()
-        x[:1] = self._backend.linear(pending, self._token, residual=x[:1])
-        feed = self._cache.feed([0] * count, visible=np.ones((count, known + count), np.bool_))
-        return self.head.score(self.head.run_layers(x, self._cache, feed)[:num_places])
-
-    def rollback(self, length: int) -> None:
-        """Keep what was taken in of the first ``length`` tokens."""
-        self._cache.rollback(length)
-
-    def _take_in(self) -> None:
-        """Put keys and values of the hidden states that the target has and the cache lacks into every layer."""
-        while self._cache.length < self._target.length:
-            first = self._cache.length
-            end = min(first + PREFILL_CHUNK, self._target.length)
-            features = self._target.cache.read_features(self._config.layers, first, end)
-            states = self._backend.linear(features, self._fuse, norm=self._norm)  # (T, d)
-            feed = self._cache.feed([0] * (end - first))
-            for i, block in enumerate(self.head.blocks):
-                self._backend.project(states, block.attn.c_attn, block.ln_1, self._cache, i, feed)
-            self._cache.extend(feed)
+    def guess(self, tokens: Sequence[int], num_places: int) -> Asks[Array]:
+        """See :meth:`ParallelDrafter.guess`: the pending token is the first place, and nobody knows the others."""
+        unknown = [0] * (self.length - 1)
+        return (yield Ask(self.session, [*tokens[self.session.length :], *unknown], num_logits=num_places))

@@ -13,30 +13,55 @@ both:
 The layer has keys and values of its own. Rows that were fed with the head's own states are set back after each draft,
 and fed again with the target's once it has them.
 
-Along a tree, a node's row goes on from the output of its parent's row and sees its ancestors alone.
+The cache keeps the outputs too, as a target's cache keeps hidden states for its heads. Along a tree, a node's row goes
+on from the output of its parent's row and sees its ancestors alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
 import numpy as np
 
-from minispec.backends.base import Array
+from minispec.backends.base import Array, Cache
 from minispec.drafters.base import ChainDrafter, MoreTokens
+from minispec.drafters.heads.feed import FROM_TARGET, HeadFeed
 from minispec.drafters.heads.folder import Head
-from minispec.model.asks import Asks
-from minispec.model.gpt2 import GPT2
-from minispec.model.session import PREFILL_CHUNK, Session
-from minispec.model.tree_session import mask_tree
+from minispec.drafters.heads.session import HeadSession
+from minispec.model.asks import Ask, Asks, ask_prefill
+from minispec.model.session import Session
+from minispec.model.tree_session import AskTree
 from minispec.noise import Coins
 from minispec.records import Draft, Probs
 from minispec.sampling.sampler import Params
 
 
-class EagleRows:
-    """The rows of a head: what it is fed, and what comes out.
+class EagleHead(Head):
+    """The formula above, for rows of any texts together."""
+
+    kind = "eagle"
+
+    def compute(self, cache: Cache, feed: HeadFeed) -> Array:
+        """See :meth:`Head.compute`."""
+        x = self.backend.linear(self.embed(feed.tokens), self.matrix("token"))
+        states = self._find_states(cache, feed)
+        x = self.backend.linear(states, self.matrix("state"), norm=self.norm("norm_state"), residual=x)
+        x = self.run_layers(x, cache, feed)
+        return self.score(x[len(x) - feed.num_logits :])
+
+    def _find_states(self, cache: Cache, feed: HeadFeed) -> Array:
+        """Return g of each row, (T, d): from the target's hidden states, or the output of the row it goes on from."""
+        outputs, fed = cache.features.states[-1], feed.origins == FROM_TARGET
+        size = outputs.shape[1]
+        pages = feed.pages[np.arange(len(fed)), feed.origins // size]
+        states: Array = outputs[pages, feed.origins % size]
+        if fed.any():
+            states[fed] = self.backend.linear(feed.features[fed], self.matrix("fuse"), norm=self.norm("norm"))
+        return states
+
+
+class EagleSession(HeadSession):
+    """The rows of a text: row j stands on token j + 1, which is the one that the session counts.
 
     Parameters
     ----------
@@ -46,55 +71,44 @@ class EagleRows:
     """
 
     def __init__(self, target: Session, head: Head) -> None:
-        self._target, self._head, self._config = target, head, head.config
-        self._model, self._backend = cast("GPT2", target.model), head.backend
-        self._norm, self._fuse, self._token = head.norm("norm"), head.matrix("fuse"), head.matrix("token")
-        self._norm_state, self._from_state = head.norm("norm_state"), head.matrix("state")
-        self._cache = head.new_cache(self._model.n_positions)
-        self._num_true = 0  # rows fed with the target's own states
-        target.cache.keep_features(self._config.layers)
+        super().__init__(target, head)
+        self.cache.keep_features([head.config.num_layers])
 
     @property
     def is_ready(self) -> bool:
         """Whether the target has fed a token, and there is a state to begin with."""
-        return self._target.length > 0
+        return self.target.length > 0
 
-    def rollback(self, length: int) -> None:
-        """Keep the true rows of the first ``length`` tokens: each row stands on the token after its own."""
-        self._num_true = min(self._num_true, max(length - 1, 0))
-        self._cache.rollback(self._num_true)
+    def go_back(self, length: int) -> None:
+        """Keep the rows of the first ``length`` tokens of a text."""
+        self.rollback(max(length - 1, 0))
 
-    def catch_up(self, tokens: Sequence[int]) -> Array:
-        """Feed all rows whose hidden states the target has and whose next token is known; return the last output."""
-        output = self._backend.zeros((1, self._config.width))
-        last = min(self._target.length, len(tokens) - 1)
-        while self._num_true < last:
-            first, end = self._num_true, min(self._num_true + PREFILL_CHUNK, last)
-            features = self._target.cache.read_features(self._config.layers, first, end)  # (T, F * C)
-            states = self._backend.linear(features, self._fuse, norm=self._norm)
-            output = self.feed(tokens[first + 1 : end + 1], states)[-1:]
-            self._num_true = end
-        return output
+    def ask_next(self, tokens: Sequence[int]) -> Asks[Array]:
+        """Ask for what comes behind ``tokens``: feed the rows that are lacking."""
+        return (yield Ask(self, tokens[self.length + 1 :], num_logits=1))
 
-    def begin(self, tokens: Sequence[int]) -> Array:
-        """Set back what a draft has left, and return the output of the last true row, (1, d)."""
-        self.rollback(len(tokens) - 1)  # the last true row is fed again
-        return self.catch_up(tokens)
+    def feed(self, tokens: Sequence[int], num_logits: int | None = None) -> HeadFeed:
+        """See :meth:`Session.feed`: rows over what the target has fed, or behind that one over the row before it."""
+        feed = super().feed(tokens, num_logits)
+        first, last = feed.span
+        if last <= self.target.length:
+            return HeadFeed.extend(feed, self.read_features(first, last), [FROM_TARGET] * len(tokens))
+        return HeadFeed.extend(feed, _no_features(tokens), feed.slots - 1)
 
-    def feed(self, tokens: Sequence[int], states: Array, parents: Sequence[int] | None = None) -> Array:
-        """Feed rows, (T, d): each a token, and the state of the token before it.
+    def feed_tree(self, chain: Sequence[int], nodes: Sequence[int], parents: Sequence[int]) -> HeadFeed:
+        """See :meth:`TreeSession.feed_tree`; the chain is fed before."""
+        feed = super().feed_tree(chain, nodes, parents)
+        return HeadFeed.extend(feed, _no_features(nodes), self.length + np.asarray(parents))
 
-        Where ``parents`` are given, of all nodes so far, the rows are the last nodes of a tree behind the true ones.
-        """
-        backend, visible = self._backend, None
-        if parents is not None:
-            visible = mask_tree(parents, self._num_true)[-len(tokens) :]
-        feed = self._cache.feed(tokens, visible=visible)
-        x = backend.linear(self._model.backend.columns(self._model.weights.wte, feed.tokens), self._token)
-        x = backend.linear(states, self._from_state, norm=self._norm_state, residual=x)
-        x = self._head.run_layers(x, self._cache, feed)
-        self._cache.extend(feed)
-        return x
+    def grow_tree(self, nodes: Sequence[int], parents: Sequence[int]) -> Array:
+        """See :meth:`TreeSession.grow_tree`."""
+        logits = self.head.run(self.feed_tree((), nodes, parents), self.cache)
+        self.note_tree((), nodes, parents, logits)
+        return logits
+
+
+def _no_features(tokens: Sequence[int]) -> Array:
+    return np.zeros((len(tokens), 0), np.float32)
 
 
 class EagleDrafter(ChainDrafter):
@@ -112,31 +126,28 @@ class EagleDrafter(ChainDrafter):
 
     def __init__(self, target: Session, params: Params, head: Head, *, coupled: bool = False) -> None:
         super().__init__(params, target.model.vocab_size, target.model.n_positions, coupled=coupled)
-        self.head, self._rows = head, EagleRows(target, head)
-        self._drafting_from = 0
+        self.session = EagleSession(target, head)
 
-    def prefill(self, tokens: Sequence[int]) -> None:
+    def prefill(self, tokens: Sequence[int]) -> Asks[None]:
         """Feed the rows of the prompt, whose hidden states the target has left."""
-        self._rows.catch_up(tokens)
+        yield from ask_prefill(self.session, tokens[1:])
 
     def propose(self, tokens: Sequence[int], gamma: int, coins: Coins, more: MoreTokens) -> Asks[Draft]:
         """Draft from the last hidden state on; nothing before the target has fed a token."""
-        self._drafting_from = len(tokens)
-        return super().propose(tokens, gamma if self._rows.is_ready else 0, coins, more)
+        self.rollback(len(tokens) - 1)  # the last true row is fed again
+        draft = yield from super().propose(tokens, gamma if self.session.is_ready else 0, coins, more)
+        self.rollback(len(tokens))
+        return draft
 
     def next_probs(self, prefix: list[int]) -> Asks[Probs]:
-        """Feed the rows that the head lacks: first true ones, then one with its own state. It asks for nothing."""
-        yield from ()
-        if len(prefix) == self._drafting_from:
-            self._state = self._rows.begin(prefix)
-        else:
-            self._state = self._rows.feed(prefix[-1:], self._state)
-        probs: Probs = self.sampler(self.head.score(self._state), prefix)[0]
+        """Feed the rows that the head lacks: first true ones, then one with its own state."""
+        logits = yield from self.session.ask_next(prefix)
+        probs: Probs = self.sampler(logits, prefix)[0]
         return probs
 
     def rollback(self, length: int) -> None:
-        """Keep the true rows of the first ``length`` tokens."""
-        self._rows.rollback(length)
+        """Keep the rows of the first ``length`` tokens."""
+        self.session.go_back(length)
 
 
 class EagleSource:
@@ -150,35 +161,28 @@ class EagleSource:
     """
 
     def __init__(self, target: Session, head: Head) -> None:
-        self.head, self._rows = head, EagleRows(target, head)
+        self.session = EagleSession(target, head)
         self._num_slots, self._vocab_size = target.model.n_positions, target.model.vocab_size
-        self._states, self._parents = np.zeros((0, 0), np.float32), list[int]()
 
-    def prefill(self, tokens: Sequence[int]) -> None:
+    def prefill(self, tokens: Sequence[int]) -> Asks[None]:
         """Feed the rows of the prompt, whose hidden states the target has left."""
-        self._rows.catch_up(tokens)
+        yield from ask_prefill(self.session, tokens[1:])
 
     def find_room(self, length: int) -> tuple[int, int]:
         """See :meth:`TreeSource.find_room`: a row for each token of the text but the first, and one for each node."""
         return self._num_slots + 1 - length, self._num_slots + 1 - length
 
     def begin(self, tokens: Sequence[int]) -> Asks[Array]:
-        """See :meth:`TreeSource.begin`; nothing before the target has fed a token. It asks for nothing."""
-        yield from ()
-        if not self._rows.is_ready:
+        """See :meth:`TreeSource.begin`; nothing before the target has fed a token."""
+        if not self.session.is_ready:
             return np.zeros((0, self._vocab_size), np.float32)
-        self._states, self._parents = self._rows.begin(tokens), []
-        return self.head.score(self._states)
+        self.rollback(len(tokens) - 1)  # the last true row is fed again
+        return (yield from self.session.ask_next(tokens))
 
     def grow(self, nodes: Sequence[int], parents: Sequence[int]) -> Asks[Array]:
-        """See :meth:`TreeSource.grow`. It asks for nothing."""
-        yield from ()
-        self._parents += parents
-        before = self._states[np.asarray(parents) + 1]  # the first is the root's
-        states = self._rows.feed(nodes, before, self._parents)
-        self._states = np.concatenate([self._states, states])
-        return self.head.score(states)
+        """See :meth:`TreeSource.grow`."""
+        return (yield AskTree(self.session, (), num_logits=len(nodes), nodes=nodes, parents=parents))
 
     def rollback(self, length: int) -> None:
-        """Keep the true rows of the first ``length`` tokens."""
-        self._rows.rollback(length)
+        """Keep the rows of the first ``length`` tokens; those of nodes were counted as none."""
+        self.session.go_back(length)

@@ -1,28 +1,31 @@
-"""A head's folder: ``config.json`` says what it is and for which target, ``model.safetensors`` holds its weights."""
+"""A head, as its folder has it: ``config.json`` says what it is and for whom, ``model.safetensors`` has its weights."""
 
 from __future__ import annotations
 
 import functools
 import hashlib
 import math
-from collections.abc import Iterable
+from abc import abstractmethod
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
-from weakref import WeakKeyDictionary
+from typing import ClassVar, cast
 
 import numpy as np
 
 from minispec.backends import get_backend
-from minispec.backends.base import Array, Feed
+from minispec.backends.base import Array, Cache, Feed, Index
 from minispec.drafters.heads.config import HeadConfig, expected_shapes
-from minispec.errors import ModelFileError, OptionError, explain, quote
+from minispec.drafters.heads.feed import HeadFeed
+from minispec.errors import ModelFileError, OptionError
 from minispec.loading.bundled import verify_checksums
 from minispec.loading.checkpoint import WEIGHTS, read_json
 from minispec.loading.safetensors_file import SafetensorsFile
 from minispec.model.cache import KVCache
 from minispec.model.forward import layers
 from minispec.model.gpt2 import GPT2
-from minispec.model.language_model import LanguageModel
+from minispec.model.language_model import FedCache, LanguageModel
+from minispec.model.paged import PagedCache
+from minispec.model.pages import PagePool
 from minispec.model.weights import Packing, check_shapes
 
 EPSILON = 1e-5
@@ -32,18 +35,19 @@ _UNLIKELY = np.float32(-1e30)
 
 
 class Head:
-    """A head that was read for a target; what it hands out is packed once, for all drafters of that target.
+    """A head that was read for a target, once for all drafters of that target; its subclass knows the formula.
 
     Parameters
     ----------
     path : Path
         Its folder.
-    kind : str
-        What it must be.
     target : LanguageModel
+        If its caches share pages, the head's do too.
 
     Attributes
     ----------
+    kind : str
+        What its folder must say that it is.
     config : HeadConfig
     backend, dtype : Backend, str
         Of the target's kind, and the head's own; the number format of its matrices.
@@ -60,13 +64,16 @@ class Head:
         If the folder is no head of this kind, or a file of it is broken.
     """
 
-    def __init__(self, path: Path, kind: str, target: LanguageModel) -> None:
+    kind: ClassVar[str]
+
+    def __init__(self, path: Path, target: LanguageModel) -> None:
+        kind = self.kind
         if not isinstance(target, GPT2):
             raise OptionError(f"{kind}: {target.name} has no hidden states to read. Try --draft ngram")
         if not target.backend.keeps_features:
             raise OptionError(f"{kind}: backend {target.backend.name} keeps no hidden states. Try --backend panel")
         self.config = HeadConfig.from_dict(read_json(path / "config.json"), str(path / "config.json"))
-        self._check(path, kind, target)
+        self._check(path, target)
         verify_checksums(path)
         file = SafetensorsFile(path / WEIGHTS)
         check_shapes(file.shapes, expected_shapes(self.config, target), str(path))
@@ -76,15 +83,31 @@ class Head:
         self.array, self.norm = functools.cache(packing.array), functools.cache(packing.norm)
         self.matrix, self._rows = functools.cache(packing.matrix), functools.cache(packing.rows)
         self.blocks = tuple(packing.block(i) for i in range(self.config.num_layers))
-        self._vocab_size = target.vocab_size
+        self.target_weights, self.target_backend = target.weights, target.backend
+        self._vocab_size, self._num_slots = target.vocab_size, target.n_positions + self.config.length
+        self._pool = None if target.pool is None else self._open_pool(target.pool, target.n_positions)
 
-    def new_cache(self, capacity: int) -> KVCache:
-        """Return an empty cache for the head's own layers."""
-        config = self.config
-        size = config.width // config.num_heads
-        return KVCache(config.num_layers, config.num_heads, size, capacity, backend=self.backend)
+    def new_cache(self) -> KVCache:
+        """Return an empty cache for rows of a text and, behind them, those of a draft."""
+        if self._pool is not None:
+            return PagedCache(self._pool, self._num_slots)
+        return KVCache(*self._sizes, self._num_slots, backend=self.backend)
 
-    def run_layers(self, x: Array, cache: KVCache, feed: Feed) -> Array:
+    def run(self, feed: Feed, cache: FedCache) -> Array:
+        """Run the forward of a feed, and count it in; logits of shape (num_logits, V)."""
+        logits = self.backend.run(cast("Callable[[Cache, Feed], Array]", self.compute), cache, feed)
+        cache.extend(feed)
+        return logits
+
+    @abstractmethod
+    def compute(self, cache: Cache, feed: HeadFeed) -> Array:
+        """Return the logits of a forward, (num_logits, V)."""
+
+    def embed(self, tokens: Index) -> Array:
+        """Return the target's embeddings of tokens, (T, C)."""
+        return self.target_backend.columns(self.target_weights.wte, tokens)
+
+    def run_layers(self, x: Array, cache: Cache, feed: Feed) -> Array:
         """Run the head's own layers over rows of shape (T, d)."""
         run = self.backend.layers if self.backend.fuses(self.blocks) else functools.partial(layers, self.backend)
         return run(x, self.blocks, cache, feed, self._scale, "gelu_new")
@@ -102,12 +125,23 @@ class Head:
         wide[:, self.config.words] = logits
         return wide
 
+    @property
+    def _sizes(self) -> tuple[int, int, int]:
+        """Layers, heads and head size of a cache; one layer without width for a head that has none."""
+        config = self.config
+        return max(config.num_layers, 1), config.num_heads, config.width // config.num_heads
+
+    def _open_pool(self, pages: PagePool, num_positions: int) -> PagePool:
+        """Return a pool beside the target's, with more pages for the rows of a draft behind as many whole texts."""
+        num_texts = -(-pages.num_pages * pages.page_size // num_positions)
+        return pages.open_beside(*self._sizes, num_more=num_texts * -(-self.config.length // pages.page_size))
+
     def _scale(self, layer: int) -> float:
         """Return what multiplies the attention scores of a layer."""
         return 1.0 / math.sqrt(self.config.width // self.config.num_heads)
 
-    def _check(self, path: Path, kind: str, model: GPT2) -> None:
-        config = self.config
+    def _check(self, path: Path, model: GPT2) -> None:
+        config, kind = self.config, self.kind
         if config.kind != kind:
             raise OptionError(f"{kind}: head {path} is of kind {config.kind}. Try {config.kind}:head={path}")
         if config.fingerprint != compute_fingerprint(model):
@@ -123,32 +157,6 @@ class Head:
             raise ModelFileError(
                 f"{path}: words go up to {config.words[-1]}, the target has {model.vocab_size}. Train the head again"
             )
-
-
-_read: WeakKeyDictionary[LanguageModel, dict[tuple[Any, ...], Head]] = WeakKeyDictionary()
-
-
-def load_head(folder: str, kind: str, target: LanguageModel) -> Head:
-    """Return the head of a folder, read once for all drafters of a target, and again where its files have changed.
-
-    Raises
-    ------
-    InputError
-        See :class:`Head`.
-    """
-    try:
-        path = Path(folder).expanduser()
-        ages = [(path / name).stat().st_mtime_ns for name in ("config.json", WEIGHTS)]
-    except (OSError, RuntimeError, ValueError) as error:  # too long for the file system, no such ~user
-        what = getattr(error, "strerror", None) or explain(error)
-        raise ModelFileError(
-            f"{kind}: {quote(folder)} holds no head ({what}); its folder has config.json and {WEIGHTS}. Train one: "
-            f"python -m minispec.training head {kind} --help"
-        ) from None
-    known, key = _read.setdefault(target, {}), (kind, folder, *ages)
-    if key not in known:
-        known[key] = Head(path, kind, target)
-    return known[key]
 
 
 def compute_fingerprint(model: GPT2) -> str:

@@ -15,14 +15,46 @@ knows which that was: guess k speaks of the k-th place behind it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
-from minispec.backends.base import Array
+import numpy as np
+
+from minispec.backends.base import Array, Cache
+from minispec.drafters.heads.feed import HeadFeed
 from minispec.drafters.heads.folder import Head
 from minispec.drafters.heads.parallel import ParallelDrafter
-from minispec.model.gpt2 import GPT2
+from minispec.drafters.heads.session import HeadSession
+from minispec.model.asks import Ask, Asks
 from minispec.model.session import Session
 from minispec.sampling.sampler import Params
+
+
+class MedusaHead(Head):
+    """The formula above, for places of any texts together."""
+
+    kind = "medusa"
+
+    def compute(self, cache: Cache, feed: HeadFeed) -> Array:
+        """See :meth:`Head.compute`; it has no layers, and leaves nothing in the cache."""
+        weights, backend = self.target_weights, self.target_backend
+        begins = feed.origins == 0  # the first place of each text; those behind it have the same state
+        states = backend.layer_norm(feed.features[begins], weights.ln_f)  # (texts, C)
+        guesses = self.backend.linear(states, self.matrix("guess"), activation="gelu_new")
+        text = np.cumsum(begins) - 1
+        guessed = guesses.reshape(len(states), self.config.length, -1)[text, feed.origins]  # (T, C)
+        return backend.linear(states[text] + guessed, weights.lm_head)
+
+
+class MedusaSession(HeadSession):
+    """Rows for the places of a draft, of which none stays."""
+
+    def feed(self, tokens: Sequence[int], num_logits: int | None = None) -> HeadFeed:
+        """See :meth:`Session.feed`: a row for each place, the tokens unread."""
+        state = self.read_features(self.target.length - 1, self.target.length)  # (1, C)
+        return HeadFeed.extend(super().feed(tokens, num_logits), state.repeat(len(tokens), axis=0), range(len(tokens)))
+
+    def note(self, tokens: Sequence[int], logits: Array) -> None:
+        """Count the forward and no tokens."""
+        super().note((), logits)
 
 
 class MedusaDrafter(ParallelDrafter):
@@ -39,24 +71,13 @@ class MedusaDrafter(ParallelDrafter):
     """
 
     def __init__(self, target: Session, params: Params, head: Head, *, coupled: bool = False) -> None:
-        model, config = cast("GPT2", target.model), head.config
-        super().__init__(params, model.vocab_size, model.n_positions, config.length, coupled=coupled)
-        self._target, self._model, self._layers = target, model, config.layers
-        self.head, self._backend, self._guess = head, head.backend, head.matrix("guess")
-        target.cache.keep_features(config.layers)
+        super().__init__(MedusaSession(target, head), params, coupled=coupled)
 
     def prefill(self, tokens: Sequence[int]) -> None:
         """Nothing to do: the target's forwards leave what is needed."""
 
-    def guess(self, tokens: Sequence[int], num_places: int) -> Array:
+    def guess(self, tokens: Sequence[int], num_places: int) -> Asks[Array]:
         """See :meth:`ParallelDrafter.guess`; none before the target has fed a token."""
-        fed, weights = self._target.length, self._model.weights
-        if not fed:
-            return self._logits[:0]
-        state = self._target.cache.read_features(self._layers, fed - 1, fed)  # (1, C)
-        state = self._model.backend.layer_norm(state, weights.ln_f)
-        guessed = self._backend.linear(state, self._guess, activation="gelu_new").reshape(-1, state.shape[1])
-        return self._model.backend.linear(state + guessed[:num_places], weights.lm_head)
-
-    def rollback(self, length: int) -> None:
-        """Nothing to do: the target goes back itself."""
+        if not self.session.target.length:
+            return self.no_logits
+        return (yield Ask(self.session, [0] * num_places, num_logits=num_places))

@@ -9,7 +9,7 @@ import numpy as np
 
 from minispec.backends.base import Array
 from minispec.drafters.base import ChainDrafter, MoreTokens
-from minispec.drafters.heads.folder import Head
+from minispec.drafters.heads.session import HeadSession
 from minispec.model.asks import Asks
 from minispec.noise import Coins
 from minispec.records import Draft, Probs
@@ -24,41 +24,42 @@ class ParallelDrafter(ChainDrafter):
 
     Parameters
     ----------
+    session : HeadSession
     params : SamplingParams or Sampler
-    vocab_size, window : int
-        See :class:`ChainDrafter`.
-    length : int
-        Places it can guess.
     coupled : bool
         See :class:`ChainDrafter`.
+
+    Attributes
+    ----------
+    length : int
+        Places it can guess.
     """
 
-    head: Head
-
-    def __init__(self, params: Params, vocab_size: int, window: int, length: int, *, coupled: bool = False) -> None:
-        super().__init__(params, vocab_size, window, coupled=coupled)
-        self.length = length
-        self._logits: Array = np.zeros((0, vocab_size), np.float32)
-        self._first = 0
+    def __init__(self, session: HeadSession, params: Params, *, coupled: bool = False) -> None:
+        model = session.target.model
+        super().__init__(params, model.vocab_size, model.n_positions, coupled=coupled)
+        self.session, self.length = session, session.head.config.length
+        self.no_logits: Array = np.zeros((0, model.vocab_size), np.float32)
+        self._logits, self._first = self.no_logits, 0
 
     @abstractmethod
-    def prefill(self, tokens: Sequence[int]) -> None:
+    def prefill(self, tokens: Sequence[int]) -> Asks[None] | None:
         """Take in the prompt."""
 
     @abstractmethod
-    def rollback(self, length: int) -> None:
-        """Forget whatever lies beyond the first ``length`` tokens."""
-
-    @abstractmethod
-    def guess(self, tokens: Sequence[int], num_places: int) -> Array:
+    def guess(self, tokens: Sequence[int], num_places: int) -> Asks[Array]:
         """Return the logits of the next places after the committed ``tokens``, (num_places, V); fewer if it cannot."""
+
+    def rollback(self, length: int) -> None:
+        """Keep the rows of the first ``length`` tokens."""
+        self.session.rollback(length)
 
     def propose(self, tokens: Sequence[int], gamma: int, coins: Coins, more: MoreTokens) -> Asks[Draft]:
         """Draft up to ``gamma`` tokens, and no more than there are places."""
         gamma = min(gamma, self.length)
         self._first = len(tokens)
-        self._logits = self.guess(tokens, gamma) if gamma > 0 else self._logits[:0]
-        return super().propose(tokens, min(gamma, len(self._logits)), coins, more)
+        self._logits = (yield from self.guess(tokens, gamma)) if gamma > 0 else self.no_logits
+        return (yield from super().propose(tokens, min(gamma, len(self._logits)), coins, more))
 
     def next_probs(self, prefix: list[int]) -> Asks[Probs]:
         """Return the row of the place after ``prefix``; it asks for nothing."""
@@ -80,8 +81,7 @@ class ParallelSource:
     """
 
     def __init__(self, drafter: ParallelDrafter) -> None:
-        self._drafter = drafter
-        self.head = drafter.head
+        self._drafter, self.session = drafter, drafter.session
         self._logits: Array = np.zeros((0, 0), np.float32)
         self._levels: list[int] = []
 
@@ -94,9 +94,8 @@ class ParallelSource:
         return min(self._drafter.length, self._drafter.window + 1 - length), self._drafter.window
 
     def begin(self, tokens: Sequence[int]) -> Asks[Array]:
-        """See :meth:`TreeSource.begin`. It asks for nothing."""
-        yield from ()
-        self._logits, self._levels = self._drafter.guess(tokens, self._drafter.length), []
+        """See :meth:`TreeSource.begin`."""
+        self._logits, self._levels = (yield from self._drafter.guess(tokens, self._drafter.length)), []
         return self._logits[:1]
 
     def grow(self, nodes: Sequence[int], parents: Sequence[int]) -> Asks[Array]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
@@ -112,13 +112,8 @@ class TreeDrafter:
 
     @property
     def session(self) -> Session | None:
-        """The draft model's session, where there is one."""
+        """The session of the draft model or of the head, where there is one."""
         return getattr(self.source, "session", None)
-
-    @property
-    def head(self) -> Any:
-        """The target's head, where there is one."""
-        return getattr(self.source, "head", None)
 
     def prefill(self, tokens: Sequence[int]) -> Asks[None] | None:
         """Take in the prompt."""

@@ -40,11 +40,11 @@ change(
 )  # fmt: skip
 change(
     17, "answers together", "answers come in the order of models", "Rows that nobody wants stand between the others.",
-    together, "_move_wanted_last", "np.argsort(wanted, kind=\"stable\")", "np.arange(len(wanted))",
+    together, "join", "np.argsort(wanted, kind=\"stable\")", "np.arange(len(wanted))",
 )  # fmt: skip
 change(
     17, "answers together", "a tree hides the others texts", "Beside a tree a chain sees its new tokens alone.",
-    together, "join", "np.arange(ends.max()) < feed.ends[:, None]", "np.eye(ends.max(), dtype=bool)[feed.ends - 1]",
+    together, "join", "np.arange(last) < feed.ends[:, None]", "np.eye(last, dtype=bool)[feed.ends - 1]",
 )  # fmt: skip
 change(
     17, "requests together", "everyone is told of the first feed", "Only the first text's cache is lengthened.",

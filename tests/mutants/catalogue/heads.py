@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from unittest import mock
 
 import numpy as np
 
-from minispec.drafters.heads import BlockDrafter, EagleDrafter, EagleSource, MedusaDrafter, ParallelSource, folder
-from minispec.drafters.heads.eagle import EagleRows
+from minispec.drafters.heads import EagleDrafter, ParallelSource, folder
+from minispec.drafters.heads.block import BlockSession
+from minispec.drafters.heads.eagle import EagleSession
+from minispec.drafters.heads.medusa import MedusaHead
 from minispec.drafters.heads.parallel import ParallelDrafter
-from minispec.model.cache import KVCache
+from minispec.model import together
 from minispec.model.features import FeatureKeeper
 from minispec.model.pages import PagePool
 
@@ -54,55 +57,40 @@ def features_of_another_layer():
         read(self, layers, first, last), 1, axis=1))  # fmt: skip
 
 
-@mutant(4, "rows of heads")
-def a_medusa_guesses_without_the_state():
-    """The guess leaves out h in h + gelu(h W + b)."""
-
-    def forget(guess):
-        def without(self, tokens, num_places):
-            backend = self._model.backend
-            state = self._target.cache.read_features(self._layers, self._target.length - 1, self._target.length)
-            state = backend.layer_norm(state, self._model.weights.ln_f)
-            guessed = self._backend.linear(state, self._guess, activation="gelu_new").reshape(-1, state.shape[1])
-            return backend.linear(guessed[:num_places], self._model.weights.lm_head)
-
-        return without
-
-    return wraps(MedusaDrafter, "guess", forget)
-
-
-@mutant(4, "rows of heads")
-def a_block_sees_only_what_comes_before():
-    """The places of a block attend as a causal model does."""
-    return wraps(KVCache, "feed", lambda feed: lambda self, tokens, *, visible=None, **options: feed(
-        self, tokens, visible=None, **options))  # fmt: skip
-
-
-@mutant(4, "rows of heads")
-def eagle_goes_on_with_the_targets_state():
-    """Behind the first token the head is fed the target's last state again, not its own."""
-
-    def stay(feed):
-        def feed_again(self, tokens, states, parents=None):
-            if len(tokens) > 1 or not hasattr(self, "_fed"):
-                self._fed = states[-1:]
-                return feed(self, tokens, states, parents)
-            return feed(self, tokens, self._fed, parents)
-
-        return feed_again
-
-    return wraps(EagleRows, "feed", stay)
-
-
+change(
+    4, "rows of heads", "a medusa guesses without the state", "The guess leaves out h in h + gelu(h W + b).",
+    MedusaHead, "compute", "states[text] + guessed", "guessed",
+)  # fmt: skip
+change(
+    4, "rows of heads", "a block sees only what comes before", "The places of a block attend as a causal model does.",
+    BlockSession, "feed", "np.full(len(tokens), last)", "feed.ends",
+)  # fmt: skip
+change(
+    4, "rows of heads", "eagle goes on with the targets state",
+    "Behind the first token the head goes on from its last row over a state of the target, not from the row before.",
+    EagleSession, "feed", "feed.slots - 1", "[self.target.length - 1] * len(tokens)",
+)  # fmt: skip
 change(
     4, "rows of trees of heads", "a node goes on from its cousins state",
     "Along a tree a row of the head is fed the output of the row before its parent's.",
-    EagleSource, "grow", "np.asarray(parents) + 1", "np.maximum(parents, 0)",
+    EagleSession, "feed_tree", "np.asarray(parents)", "np.maximum(np.asarray(parents) - 1, -1)",
 )  # fmt: skip
-change(
-    4, "rows of trees of heads", "a node sees its cousins", "Along a tree a row sees all rows that were fed before it.",
-    EagleRows, "feed", "mask_tree(parents, self._num_true)", "mask_tree(range(-1, len(parents) - 1), self._num_true)",
-)  # fmt: skip
+
+
+@mutant(4, "rows of trees of heads")
+def a_node_sees_its_cousins():
+    """Along a tree a row sees all rows that were fed before it."""
+
+    def see(feed_tree):
+        def see_all(self, chain, nodes, parents):
+            feed = feed_tree(self, chain, nodes, parents)
+            return replace(feed, visible=None, ends=feed.slots + 1)
+
+        return see_all
+
+    return wraps(EagleSession, "feed_tree", see)
+
+
 change(
     4, "rows of trees of heads", "a guess of the level above", "The children of a node have the row that the node had.",
     ParallelSource, "grow", "1 + (self._levels", "(self._levels",
@@ -118,23 +106,17 @@ def a_cut_vocabulary_keeps_mass_outside():
 # ── 7: cache and rollback ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-@mutant(7, "heads after a history")
-def eagle_keeps_rows_of_a_rejected_draft():
-    """Rows fed with the head's own states stay when the draft is rejected."""
-
-    def keep(rollback):
-        def not_back(self, length):
-            self._num_true = self._cache.length
-
-        return not_back
-
-    return wraps(EagleRows, "rollback", keep)
+change(
+    7, "heads after a history", "eagle keeps rows of a rejected draft",
+    "Rows fed with the head's own states stay when the draft is rejected.",
+    EagleDrafter, "propose", "self.rollback(len(tokens))\n", "pass\n",
+)  # fmt: skip
 
 
 @mutant(7, "heads after a history")
 def a_block_keeps_states_of_rejected_tokens():
     """What was taken in stays when the text goes back."""
-    return wraps(BlockDrafter, "rollback", lambda rollback: lambda self, length: None)
+    return wraps(ParallelDrafter, "rollback", lambda rollback: lambda self, length: None)
 
 
 @mutant(7, "heads after a history")
@@ -157,3 +139,33 @@ def pages_without_features_are_taken_up():
         return go_on
 
     return wraps(PagePool, "keep_features", remember)
+
+
+def _swap(field: str):
+    """Let each request of a joint forward have a field of its neighbour's rows."""
+
+    def make(join):
+        def join_wrong(feeds):
+            if not hasattr(feeds[0], "origins"):
+                return join(feeds)
+            widths = {getattr(feed, field).shape for feed in feeds}
+            others = [*feeds[1:], feeds[0]] if len(widths) == 1 else feeds
+            return join(
+                [replace(feed, **{field: getattr(other, field)}) for feed, other in zip(feeds, others, strict=True)]
+            )
+
+        return join_wrong
+
+    return wraps(together, "join", make)
+
+
+@mutant(17, "heads in one forward")
+def a_row_has_its_neighbours_features():
+    """Where heads of several texts run in one forward, each reads the hidden states of another text."""
+    return _swap("features")
+
+
+@mutant(17, "heads in one forward")
+def a_row_has_its_neighbours_pages():
+    """Where heads of several texts run in one forward, each attends to the rows of another text."""
+    return _swap("pages")

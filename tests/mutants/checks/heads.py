@@ -146,3 +146,19 @@ def _heads_together() -> float:
     alone = [api.generate(target=model, **request) for request in requests]
     differing = [a.token_ids != b.token_ids or a.sources != b.sources for a, b in zip(found, alone, strict=True)]
     return sum(differing) / len(differing)
+
+
+@check("seed", "texts and sources of requests that share the forwards of a head, against alone")
+def _heads_in_one_forward() -> float:
+    model, wrong, num_requests = target_of("numba"), 0, 4
+    for kind in KINDS:
+        draft = f"{kind}:head={_head(kind)}"
+        requests = [{"prompt": _text(9 + i), "draft": draft, "gamma": 3, "seed": i, "max_tokens": 12, **PLAIN}
+                    for i in range(num_requests)]  # fmt: skip
+        engine = Engine(model, max_running=num_requests, page_size=4)
+        numbers = [engine.add(**request) for request in requests]
+        engine.run()
+        for number, request in zip(numbers, requests, strict=True):
+            found, alone = engine.generation(number), api.generate(target=model, **request)
+            wrong += (found.token_ids, found.sources) != (alone.token_ids, alone.sources)
+    return wrong / (num_requests * len(KINDS))
