@@ -91,6 +91,14 @@ def options(*names: str) -> Callable[[Command], Command]:
         "compile": click.option(
             "--compile/--no-compile", "compiled", default=None, help="Override the preset's torch.compile."
         ),
+        "init": click.option(
+            "--init",
+            type=click.Path(path_type=Path, exists=True, file_okay=False),
+            help="Start the stage's models from the exported ones in this folder, with the usual warm-up.",
+        ),
+        "new_vocabulary": click.option(
+            "--new-vocabulary", is_flag=True, help="Carry the weights of --init over from another vocabulary."
+        ),
         "max_shard_mb": click.option(
             "--max-shard-mb",
             type=click.FloatRange(min=0, min_open=True),
@@ -250,13 +258,7 @@ def pack_command(corpus: Path, code: Path | None, work: Path) -> None:
 
 @main.command()
 @click.argument("stage", type=click.Choice(("target", "drafts")))
-@options("preset", "work", "max_minutes", "finish_by", "threads", "compile")
-@click.option(
-    "--init",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="Start the target from this exported folder, with the usual warm-up, instead of fresh weights.",
-)
-@click.option("--new-vocabulary", is_flag=True, help="Carry the weights of --init over from another vocabulary.")
+@options("preset", "work", "max_minutes", "finish_by", "threads", "compile", "init", "new_vocabulary")
 def train(
     stage: str,
     preset: str,
@@ -269,8 +271,6 @@ def train(
     new_vocabulary: bool,
 ) -> None:
     """Train a stage on text alone: the target, or the drafts."""
-    if init is not None and stage != "target":
-        raise OptionError(f"--init is given with stage {stage}; only the target starts from exported weights. Drop it")
     use_threads(threads)
     stop_at = None if max_minutes is None else time.time() + 60 * max_minutes
     workshop = Workshop(PRESETS[preset], work)
@@ -279,7 +279,7 @@ def train(
 
 @main.command()
 @click.argument("stage", type=click.Choice(("distilled", "control", "code")))
-@options("preset", "work", "max_minutes", "finish_by", "threads", "compile")
+@options("preset", "work", "max_minutes", "finish_by", "threads", "compile", "init", "new_vocabulary")
 def distill(
     stage: str,
     preset: str,
@@ -288,11 +288,14 @@ def distill(
     finish_by: str | None,
     threads: int | None,
     compiled: bool | None,
+    init: Path | None,
+    new_vocabulary: bool,
 ) -> None:
-    """Train a stage that starts from the drafts."""
+    """Train a stage that starts from the drafts, or from what --init gives."""
     use_threads(threads)
     stop_at = None if max_minutes is None else time.time() + 60 * max_minutes
-    run_stage(Workshop(PRESETS[preset], work), stage, compiled, parse_clock(finish_by, datetime.now()), stop_at)
+    workshop = Workshop(PRESETS[preset], work)
+    run_stage(workshop, stage, compiled, parse_clock(finish_by, datetime.now()), stop_at, init, new_vocabulary)
 
 
 @main.command()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -74,10 +74,20 @@ def data_section(corpus: Mapping[str, Any], record: Mapping[str, Any]) -> str:
     )
 
 
+def stages_behind(report: Mapping[str, Any], stage: str, name: str) -> Iterator[tuple[str, str]]:
+    """Yield the stages that made a model, the last one first, each with the model's name there."""
+    while True:
+        yield stage, name
+        origin = MEMBERS[stage][name]
+        if origin is None or report["stages"][stage]["init"][name]:
+            return
+        stage, name = origin
+
+
 def history(report: Mapping[str, Any], name: str) -> str:
     """Say which stages made the model, with their tokens."""
-    lines, stage, member = [], BUNDLED[name], name
-    while True:
+    lines = []
+    for stage, member in stages_behind(report, BUNDLED[name], name):
         record = report["stages"][stage]
         if record["kl_weight"]:
             loss = f"{record['kl_weight']:g} KL(target ‖ draft) + {1 - record['kl_weight']:g} cross-entropy"
@@ -85,24 +95,18 @@ def history(report: Mapping[str, Any], name: str) -> str:
             loss = "cross-entropy"
         only = ", on code only" if set(record["mix"]) <= set(DOMAINS["code"]) else ""
         lines.append(f"stage `{stage}`: {record['tokens']:,} tokens in {record['steps']:,} steps, {loss}{only}")
-        origin = MEMBERS[stage][member]
-        if origin is None:
-            if record["init"]:
-                lines.append(
-                    f"weights from before (SHA-256 `{record['init'][:12]}`), given with `--init`; `NOTICE` names what "
-                    "they had read, which is not in the table below"
-                )
-            break
-        stage, member = origin
+        if given := record["init"][member]:
+            lines.append(
+                f"weights from before (SHA-256 `{given[:12]}`), given with `--init`; `NOTICE` names what they had "
+                "read, which is not in the table below"
+            )
     return "\n".join(f"{number}. {line}" for number, line in enumerate(reversed(lines), 1))
 
 
 def is_from_scratch(report: Mapping[str, Any], name: str) -> bool:
     """Whether no stage behind a model began with weights that were given (``--init``)."""
-    stage, member = BUNDLED[name], name
-    while (origin := MEMBERS[stage][member]) is not None:
-        stage, member = origin
-    return not report["stages"][stage]["init"]
+    behind = stages_behind(report, BUNDLED[name], name)
+    return not any(report["stages"][stage]["init"][member] for stage, member in behind)
 
 
 def agreement_table(agreement: Mapping[str, Any], names: Iterable[str]) -> str:
@@ -163,12 +167,11 @@ def bars_table(figures: Mapping[str, Sequence[float | None]]) -> str:
 
 def distillation_gain(report: Mapping[str, Any]) -> str:
     """Compare the distilled draft with what it started from and with its twin trained without a teacher."""
-    agreement, stages = report["agreement"], report["stages"]
-    lines = []
+    agreement, lines = report["agreement"], []
     for stage in ("drafts", "control", "distilled"):
         name = DRAFT if stage == "distilled" else f"{DRAFT} ({stage})"
         if name in agreement:
-            tokens = stages["drafts"]["tokens"] + (stages[stage]["tokens"] if stage != "drafts" else 0)
+            tokens = sum(report["stages"][past]["tokens"] for past, _ in stages_behind(report, stage, DRAFT))
             lines.append(
                 [name, f"{tokens / 1e6:.1f}M", *(f"{mean_alpha(agreement[name], key).value:.3f}" for key in ("0", "1"))]
             )
@@ -264,7 +267,7 @@ def card(report: Mapping[str, Any], name: str) -> str:
         f"length) at γ = {gamma}; plain decoding has 1, the most possible is {gamma + 1}.\n\n"
         + agreement_table(agreement, drafts),
     ]
-    if name == DRAFT:
+    if name == DRAFT and "control" in report["stages"]:
         sections.append("## What distillation gained\n\n" + distillation_gain(report))
     sections += [
         "## Samples\n\n" + samples_section(report["samples"][name], report["sample_tokens"]),

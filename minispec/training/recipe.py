@@ -120,8 +120,8 @@ PRESETS: Mapping[str, Preset] = {
         "cpu",
         target=Plan(steps=6000, num_rows=32, length=256, long_steps=150, flat_share=0.8, patience=30),
         drafts=Plan(steps=3000, num_rows=32, length=256, long_steps=150, seed=21),
-        distilled=Plan(steps=3000, num_rows=32, length=256, long_steps=150),
-        code_steps=400,
+        distilled=Plan(steps=12000, num_rows=8, length=256, long_steps=300, validate_every=400),
+        code_steps=1600,
     ),
     # One large GPU: ten passes over the stories for the target, twice as many in all for the drafts.
     "gpu": _preset(

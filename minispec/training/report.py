@@ -21,7 +21,7 @@ from minispec.training.measure import agreement, mean_alpha
 from minispec.training.mixture import DOMAINS
 from minispec.training.model import GPT2
 from minispec.training.recipe import DRAFT, TARGET
-from minispec.training.stages import BUNDLED, STAGES, Workshop
+from minispec.training.stages import BUNDLED, MEMBERS, STAGES, Workshop
 from minispec.training.sums import held_out_sums
 
 GAMMA = 5
@@ -41,7 +41,7 @@ def stage_record(workshop: Workshop, stage: str) -> dict[str, Any] | None:
     manifest = json.loads((workshop.packed / "manifest.json").read_text())
     mix = last["plan"]["mix"]
     return {
-        "init": last.get("inputs", {}).get("init"),
+        "init": {name: last.get("inputs", {}).get(f"init {name}") for name in MEMBERS[stage]},
         "steps": best["step"],
         "tokens": best["tokens"],
         "finished": last["finished"],

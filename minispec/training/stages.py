@@ -136,7 +136,7 @@ class Workshop:
         compiled : bool, optional
             Overrides the preset.
         init : Path, optional
-            Exported folder of the stage's one model to start from, instead of fresh weights.
+            Folder of exported models to start from, each by its name there, instead of what the stage starts from.
         new_vocabulary : bool
             Whether those weights may have another vocabulary, from which they are then carried over.
 
@@ -151,12 +151,12 @@ class Workshop:
             plan = replace(plan, steps=checkpoint.read_state(self.folder("distilled") / "last")["step"])
         start_from, inputs = {}, self.inputs(plan)
         for member, origin in MEMBERS[name].items():
-            if origin is not None:
+            if init is not None:
+                start_from[member] = self.initial(member, init / member, new_vocabulary)
+                inputs[f"init {member}"] = weights_sha256(init / member)
+            elif origin is not None:
                 self._require_finished(origin[0], name)
                 start_from[member] = self.load(*origin)
-            elif init is not None:
-                start_from[member] = self.initial(member, init, new_vocabulary)
-                inputs["init"] = weights_sha256(init)
         teacher = None
         if plan.kl_weight > 0:
             self._require_finished("target", name)

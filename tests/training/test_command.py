@@ -21,7 +21,7 @@ from minispec.training.__main__ import parse_clock
 from minispec.training.export import export_model
 from minispec.training.model import GPT2
 from minispec.training.recipe import DRAFT, TARGET
-from minispec.training.stages import BUNDLED
+from minispec.training.stages import BUNDLED, MEMBERS
 from tests.training.toys import toy_preset
 
 #: Checks of a few texts and tokens.
@@ -121,13 +121,13 @@ def test_starting_from_exported_weights(spoil, message, toy_command, packed_fold
     shutil.rmtree(work / "toy", ignore_errors=True)
     shape = toy_preset().shapes[TARGET]
     model = GPT2(replace(shape, width=48) if spoil == "shape" else shape)
-    export_model(model, work / "tokenizer.json", given)
+    export_model(model, work / "tokenizer.json", given / TARGET)
     if spoil == "vocabulary":
-        (given / "tokenizer.json").write_text((given / "tokenizer.json").read_text() + "\n")
+        (given / TARGET / "tokenizer.json").write_text((given / TARGET / "tokenizer.json").read_text() + "\n")
     elif spoil == "weights":
-        (given / "model.safetensors").write_bytes(b"short")
+        (given / TARGET / "model.safetensors").write_bytes(b"short")
     elif spoil == "empty":
-        (given / "config.json").unlink()
+        (given / TARGET / "config.json").unlink()
     arguments = ["train", "target", "--work", str(work), "--init", str(given)]
     result = CliRunner().invoke(toy_command, [*arguments, "--max-minutes", "0.00001"])
     if message is not None:
@@ -139,10 +139,10 @@ def test_starting_from_exported_weights(spoil, message, toy_command, packed_fold
         return
     assert result.exit_code == 0, result.stderr
     begun = load_file(work / "toy" / "target" / "last" / f"{TARGET}.safetensors")
-    exported = load_file(given / "model.safetensors")
+    exported = load_file(given / TARGET / "model.safetensors")
     assert all(torch.equal(begun[key].half(), exported[f"transformer.{key}"]) for key in begun)  # no step was taken yet
-    export_model(GPT2(shape), work / "tokenizer.json", given)  # other weights: this is not the run that began here
-    assert "began with another init" in CliRunner().invoke(toy_command, arguments).stderr
+    export_model(GPT2(shape), work / "tokenizer.json", given / TARGET)  # another run than that
+    assert "began with another init target-17m" in CliRunner().invoke(toy_command, arguments).stderr
     assert CliRunner().invoke(toy_command, arguments[:4]).exit_code == 0  # without --init it simply goes on
 
 
@@ -150,18 +150,30 @@ def test_another_vocabulary_is_taken_when_asked_for(toy_command, packed_folder, 
     work, given = tmp_path / "work", tmp_path / "given"
     shutil.copytree(packed_folder, work)
     shutil.rmtree(work / "toy", ignore_errors=True)
-    export_model(GPT2(toy_preset().shapes[TARGET]), work / "tokenizer.json", given)
-    (given / "tokenizer.json").write_text((given / "tokenizer.json").read_text() + "\n")
+    export_model(GPT2(toy_preset().shapes[TARGET]), work / "tokenizer.json", given / TARGET)
+    (given / TARGET / "tokenizer.json").write_text((given / TARGET / "tokenizer.json").read_text() + "\n")
     arguments = ["train", "target", "--work", str(work), "--init", str(given), "--new-vocabulary"]
     result = CliRunner().invoke(toy_command, [*arguments, "--max-minutes", "0.00001"])
     assert result.exit_code == 0, result.stderr
     assert (work / "toy" / "target" / "last").exists()
 
 
-def test_only_the_target_starts_from_exported_weights(toy_command, tmp_path):
-    result = CliRunner().invoke(toy_command, ["train", "drafts", "--work", str(tmp_path), "--init", str(tmp_path)])
-    assert result.exit_code == 2
-    assert "--init is given with stage drafts" in result.stderr
+def test_a_stage_may_start_from_given_weights_instead_of_the_stage_before(toy_command, packed_folder, tmp_path):
+    work, given = tmp_path / "work", tmp_path / "given"
+    shutil.copytree(packed_folder, work)
+    shutil.rmtree(work / "toy", ignore_errors=True)
+    models = {name: GPT2(toy_preset().shapes[name]) for name in MEMBERS["control"]}
+    for name, model in models.items():
+        export_model(model, work / "tokenizer.json", given / name)
+    (work / "toy" / "distilled" / "last").mkdir(parents=True)
+    (work / "toy" / "distilled" / "last" / "state.json").write_text('{"step": 1, "finished": true}')
+    arguments = ["distill", "control", "--work", str(work), "--max-minutes", "0.00001"]
+    assert "starts from one" in CliRunner().invoke(toy_command, arguments).stderr  # there is no stage drafts
+    result = CliRunner().invoke(toy_command, [*arguments, "--init", str(given)])
+    assert result.exit_code == 0, result.stderr
+    for name, model in models.items():
+        begun = load_file(work / "toy" / "control" / "last" / f"{name}.safetensors")
+        assert torch.equal(begun["wte.weight"].half(), model.wte.weight.half())
 
 
 def test_other_text_than_a_run_began_with_is_one_line(toy_command, packed_folder, tmp_path):
