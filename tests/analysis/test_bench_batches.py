@@ -131,7 +131,7 @@ def test_the_clock_stops_when_the_first_text_ends(told) -> None:
 def test_only_while_all_texts_are_decoded_is_timed(pair: tuple[str, str], told) -> None:
     """A draft that is sometimes wrong: texts end after different numbers of steps; the first stops the clock."""
     target, _, clock = told
-    prompts = make_prompts(target, bundled_prompts(), 4, 5)
+    prompts = make_prompts(target, bundled_prompts(), 4, 8)
     done = decode_together(target, load_model(pair[0], dtype="int8"), prompts, 2, 24, clock=clock)
     lengths = [[len(step.tokens) for step in each.steps] for each in done.generations]
     first = min(map(len, lengths))

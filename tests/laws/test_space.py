@@ -35,6 +35,8 @@ def seen(**levels):
     case = {**MIDDLE, **levels}
     if case["draft"] in TREES:
         case["verify"] = "tree"
+    if case["draft"] in ("tree with", "tree without"):
+        case["policy"] = "1"  # all draws of two levels of siblings take a minute
     target = target_of(case)
 
     def run(noise):
