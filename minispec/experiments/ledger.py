@@ -223,11 +223,24 @@ def report(results: Iterable[Result], plots: str = "claims") -> str:
     )
 
 
+PAIR_SINCE = "2026-11-23T07:00:00Z"
+"""Since when the bundled models are what they are."""
 RENEW = (
     "*To be renewed:* these figures were measured before their rule was written down, by earlier instruments and, "
     "where the bundled pair is in them, with the models and prompts before these; `minispec experiment run` with its "
     "name measures them again."
 )
+RENEW_PAIR = (
+    "*To be renewed* where the bundled pair is in them: these figures are those of the models and prompts before "
+    "these; `minispec experiment run` with its name measures them again."
+)
+
+
+def _age(result: Result) -> list[str]:
+    """Say what in an entry is older than its rule or than the bundled models."""
+    if not result["rule"]:
+        return ["", RENEW]
+    return ["", RENEW_PAIR] if result["kind"] != "computed" and result["date"] < PAIR_SINCE else []
 
 
 def _entry(result: Result, plots: str) -> list[str]:
@@ -250,7 +263,7 @@ def _entry(result: Result, plots: str) -> list[str]:
         f"**Verdict: {result['verdict']}.** {result['because']}",
         "",
         f"**In print.** {result['literature']}",
-        *([] if result["rule"] else ["", RENEW]),
+        *_age(result),
         "",
         f"![{result['title']}]({plots}/{result['name']}.svg)",
         "",
