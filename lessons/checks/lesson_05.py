@@ -16,7 +16,7 @@ PREDICTIONS = [
         "What both laws have is accepted: min(0.5, 0.2) + min(0.3, 0.3) + min(0.2, 0.5) = 0.7.",
         [
             Reply(lambda a: a > 1, "A probability is at most 1."),
-            Reply(0.38, "That is Σ p·q, the chance that two independent draws agree; the rule accepts far more often."),
+            Reply(0.29, "That is Σ p·q, the chance that two independent draws agree; the rule accepts far more often."),
             Reply(0.3, "That is the total variation between p and q: what is *rejected*."),
         ],
         tolerance=0.01,

@@ -10,7 +10,7 @@ PREDICTIONS = [
     Prediction(
         "domain",
         "less",
-        "Code was the last thing it was taught, and it forgot a little of how stories go.",
+        "Code was the last thing it was taught, and it forgot some of how stories go.",
         choices=("more", "less", "same"),
         replies=[
             Reply("same", "The size is the same; what it was taught last is not."),
@@ -20,7 +20,7 @@ PREDICTIONS = [
     Prediction(
         "which",
         "B",
-        "A: at most 1.9/1.44 = 1.32 (γ = 1). B: above 2 for γ around 4. A third of the price of a target step is too much.",
+        "A: at most 4.10/2.76 = 1.48 (γ = 4). B: 2.77/1.36 = 2.04 (γ = 4). Two fifths of a target step for each draft is too much.",
         [Reply("A", "More accurate, yes. But each drafted token costs 0.4 of a target step.")],
         choices=("A", "B"),
     ),

@@ -85,6 +85,14 @@ def _no_floor(history, start=5, largest=20):
     return gamma
 
 
+def _bounded_at_the_end(history, start=5, largest=20):
+    gamma = start
+    for drafted, accepted in history:
+        if drafted:
+            gamma += 2 if accepted == drafted else -1
+    return max(1, min(gamma, largest))
+
+
 def _no_ceiling(history, start=5, largest=20):
     return heuristic(history, start, 10**9)
 
@@ -153,6 +161,10 @@ def _mean_of_rates(history, gamma, worth, window=8, probe=10):
     return 1 if len(idle) == probe - 1 and all(d == 0 for d, _ in idle) else 0
 
 
+def _divided_by_gamma(history, gamma, worth, window=8, probe=10):
+    return fallback([(d and gamma, a) for d, a in history], gamma, worth, window, probe)
+
+
 def _worth_exclusive(history, gamma, worth, window=8, probe=10):
     return fallback(history, gamma, worth + 1e-9, window, probe)
 
@@ -213,9 +225,12 @@ STEPS = [
             ([(5, 5), (0, 0), (7, 7)],),
             ([(5, 3), (4, 4)], 5, 5),
             ([(2, 2), (4, 1)], 2),
+            ([*[(5, 0)] * 9, (1, 1)],),
+            ([*[(5, 5)] * 12, (20, 3)],),
         ],
         heuristic,
         [
+            Mistake("Keep γ between 1 and `largest` after *every* round, not only at the end.", _bounded_at_the_end),
             Mistake("Two more after a success, one fewer after a failure.", _one_more),
             Mistake("A round in which nothing was accepted counts, too: one fewer.",
                     lambda h, start=5, largest=20: heuristic([(d, a) for d, a in h if a], start, largest)),
@@ -270,12 +285,14 @@ STEPS = [
             ([*[(4, 1)] * 8], 4, 0.2),
             ([*BAD, (0, 0), (0, 0)], 4, 0.2, 8, 3),
             ([*BAD, (0, 0), (0, 0), (0, 0)], 4, 0.2, 8, 5),
+            ([(4, 0), (1, 1)], 4, 0.2),
         ],
         fallback,
         [
             Mistake("You never probe, so you never learn that the text has become easy.", _never_probes),
             Mistake("One rate over all rounds together, not the mean of the rates: a draft of one counts less.",
                     _mean_of_rates),
+            Mistake("Divide by what these rounds drafted: a probe drafts one token, not `gamma`.", _divided_by_gamma),
             Mistake("Only the last `window` rounds that drafted count: the text may have changed.", _all_history),
             Mistake("A rate of exactly `worth` is good enough: >=.", _worth_exclusive),
             Mistake("Probe after probe − 1 idle rounds, one earlier.",

@@ -5,7 +5,7 @@
 # memory is called the *KV cache*. Speculative decoding asks one more thing of it: it must be able to **go back**, because
 # drafted tokens that are rejected have already been written into it.
 #
-# About 32 minutes. You need lesson 1.
+# About 35 minutes. You need lesson 1.
 
 # %% [markdown]
 # **If you only have ten minutes:** do 2.2 (who sees whom) and run the cells of 2.4: going back is what speculation asks of a cache.
@@ -14,8 +14,10 @@
 from itertools import pairwise
 
 import numpy as np
+from safetensors.numpy import load_file
 
 import minispec
+from minispec.loading.bundled import bundled_folders
 from minispec.teaching import begin, explore, record, time_all
 from minispec.viz.plots.attention import attention_figure
 from minispec.viz.plots.curves import curves_figure
@@ -133,7 +135,7 @@ explore(picture, num_new=[1, 2, 4, 6])
 # %% [markdown]
 # ## 2.3 · A cache in your own forward
 #
-# *6 minutes · ●●○*
+# *9 minutes · ●●○*
 #
 # **Why.** Here is attention with a memory, with your mask in it: `remember` writes the new keys and values behind the old
 # ones, `attend` lets only the new tokens ask. Eight tokens in blocks of 5, 1 and 2 must give the rows that all eight at once
@@ -175,6 +177,95 @@ whole.remember(keys, values)
 same = np.allclose(np.concatenate(rows), whole.attend(queries))
 print("in blocks of 5, 1 and 2 the same rows as all at once:", same)
 assert same
+
+# %% [markdown]
+# And now the forward of lesson 1, with such a memory for each head of each layer. Two lines are new: positions begin where the
+# memory ends, and instead of `attention` it says `remember` and `attend`.
+
+# %%
+weights = {
+    name.removeprefix("transformer."): np.asarray(array, np.float32)
+    for name, array in load_file(
+        bundled_folders()["draft-1.6m"] / "model.safetensors"
+    ).items()
+}
+
+
+def gelu(x: np.ndarray) -> np.ndarray:
+    """As in lesson 1."""
+    return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
+
+
+def norm(name: str, x: np.ndarray) -> np.ndarray:
+    """Layer norm, as in lesson 1."""
+    spread = np.sqrt(x.var(axis=-1, keepdims=True) + 1e-5)
+    x = (x - x.mean(axis=-1, keepdims=True)) / spread
+    return x * weights[f"{name}.weight"] + weights[f"{name}.bias"]
+
+
+def linear(name: str, x: np.ndarray) -> np.ndarray:
+    """A product with a weight matrix, and its bias."""
+    return x @ weights[f"{name}.weight"] + weights[f"{name}.bias"]
+
+
+def forward(new: list[int], memories: list[list[Memory]]) -> np.ndarray:
+    """Feed new tokens only; return the scores, [V], after the last of them."""
+    start = memories[0][0].length
+    positions = weights["wpe.weight"][start : start + len(new)]
+    x = weights["wte.weight"][new] + positions
+    for i, heads in enumerate(memories):
+        qkv = np.split(linear(f"h.{i}.attn.c_attn", norm(f"h.{i}.ln_1", x)), 3, axis=-1)
+        mixed = []
+        for memory, q, k, v in zip(
+            heads, *(np.split(part, len(heads), axis=-1) for part in qkv), strict=True
+        ):
+            memory.remember(k, v)
+            mixed.append(memory.attend(q))
+        x = x + linear(f"h.{i}.attn.c_proj", np.concatenate(mixed, axis=-1))
+        inner = gelu(linear(f"h.{i}.mlp.c_fc", norm(f"h.{i}.ln_2", x)))
+        x = x + linear(f"h.{i}.mlp.c_proj", inner)
+    return norm("ln_f", x)[-1] @ weights["wte.weight"].T
+
+
+# %% [markdown]
+# It writes. The prompt is fed once; from then on each forward gets *one* token, the one that was written last. Drawn is what the
+# memories hold after each forward; the red line is their length.
+
+# %%
+prompt, num_tokens = "Once upon a time there was", 6
+num_layers, num_heads = model.config.n_layer, model.config.n_head
+size = model.config.n_embd // num_heads
+memories = [[Memory(64, size) for _ in range(num_heads)] for _ in range(num_layers)]
+new = model.tokenizer.encode(prompt)
+fed, moments, written = [], [], []
+for _ in range(num_tokens):
+    scores = forward(new, memories)
+    fed += new
+    slots = [model.tokenizer.decode([token]) for token in fed]
+    moments.append((f"{len(new)} new", slots, memories[0][0].length))
+    new = [int(np.argmax(scores))]
+    written += new
+print(prompt + model.tokenizer.decode(written))
+slots_figure(moments)
+
+# %%
+theirs = minispec.generate(
+    prompt, target=model, draft=None, temperature=0.0, max_tokens=num_tokens
+)
+num_prompt = len(fed) - num_tokens + 1
+again = sum(num_prompt + i for i in range(num_tokens))
+print(f"tokens fed: {len(fed)} with the memory, {again} if all were read again")
+print("the same text as minispec's:", written == list(theirs.token_ids))
+assert written == list(theirs.token_ids)
+assert {memory.length for heads in memories for memory in heads} == {len(fed)}
+
+# %% [markdown]
+# **Look.** Each forward after the first writes one slot. The token that was written last is in no memory yet: it is what the next
+# forward is fed.
+
+# %%
+assert [length for _, _, length in moments] == list(range(num_prompt, len(fed) + 1))
+assert len(fed) == num_prompt + len(written) - 1
 
 # %% [markdown]
 # ## 2.4 · Going back is setting a length

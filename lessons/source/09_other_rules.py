@@ -15,6 +15,7 @@ import numpy as np
 
 import minispec
 from minispec.teaching import begin, explore
+from minispec.viz.plots.attention import attention_figure
 from minispec.viz.plots.curves import curves_figure
 from minispec.viz.plots.laws import laws_figure
 
@@ -55,7 +56,6 @@ match_rate = lesson.working("match_rate", match_rate)
 # ## 9.2 · The race: share the noise
 #
 # *8 minutes · ●●○*
-#
 #
 # **Why.** Draw by a *race*: token x arrives at time $E_x / p_x$, with $E_x$ exponential; the first one wins. That has exactly the
 # law p, and here is why. $E_x/p_x > t$ means $E_x > p_x t$, which has probability $e^{-p_x t}$; so token x arrives at rate $p_x$.
@@ -249,6 +249,21 @@ assert distance < 1e-12
 #
 # One pass reads all seven tokens. Each of them sees the prompt and its own ancestors, no cousins: a mask as in lesson 2, with
 # branches.
+
+# %%
+words = ["the", "cat", "dog", "slept", "sat", "barked", "ran"]
+parents = [None, 0, 0, 1, 1, 2, 2]
+sees = np.eye(7)
+for token, parent in enumerate(parents):
+    if parent is not None:
+        sees[token] += sees[parent]  # whom its parent sees, and itself
+depths = [1 + (parent is not None) + (parent in (1, 2)) for parent in parents]
+assert sees.sum(axis=1).tolist() == depths
+attention_figure(sees, words)
+
+# %% [markdown]
+# **Look.** Each row is a path from the beginning to a token. "sat" sees "cat" and "the"; it does not see "slept", although that one
+# stands before it in the pass.
 
 
 # %%

@@ -665,8 +665,12 @@ explore(over_batches, ridge=[8, 64, 300])
 for ridge in (64, 300):
     one = {g: batch_speedup(0.8, g, 0.05, 1, ridge) for g in (1, 2, 4, 8)}
     many = {g: batch_speedup(0.8, g, 0.05, 512, ridge) for g in (1, 2, 4, 8)}
+    losing = {  # the first of these batches that is slower than without drafts
+        g: next(b for b in batches if batch_speedup(0.8, g, 0.05, b, ridge) < 1)
+        for g in (1, 2, 4, 8)
+    }
     assert max(one, key=one.get) == 8
-    assert min(many, key=many.get) == 8
+    assert losing[8] == min(losing.values())
     assert max(many.values()) < 1
 
 # %% [markdown]

@@ -3,7 +3,8 @@
 #
 # "Two to three times faster, with identical output." "An acceptance of 0.6 is enough." "It is free." You will meet such sentences
 # wherever you read about speculative decoding. In this lesson you put six of them to the test, and learn to say *undecided* when
-# a measurement does not decide. They are put in our words; `docs/claims.md` names the documents they come from.
+# a measurement does not decide. Each is in the ledger, `docs/claims.md`, with the documents that make it and the papers that know
+# better; `cite` prints what stands there.
 #
 # About 35 minutes. You need lessons 3, 6 and 9.
 
@@ -16,12 +17,25 @@ import numpy as np
 import minispec
 from minispec.analysis.prompts import bundled_prompts
 from minispec.analysis.timer import interleave
+from minispec.experiments.framework import get_experiment
 from minispec.teaching import Times, begin, explore
 from minispec.viz.plots.curves import curves_figure
 
 lesson = begin("12")
 target, draft = minispec.load_model("target-17m"), minispec.load_model("draft-1.6m")
 target.backend.warm_up()
+
+
+def cite(name: str) -> None:
+    """Print a claim as the ledger puts it, where it is made, and what is in print."""
+    entry = get_experiment(name)
+    print(f"{entry.title}\n  claimed: {entry.claim}")
+    print(
+        f"  by {len(entry.seeds)} of the ledger's documents: {', '.join(entry.seeds)}"
+    )
+    print(f"  in print: {entry.literature}")
+
+
 lesson
 
 # %% [markdown]
@@ -113,6 +127,7 @@ interval = lesson.working("interval", interval)
 lesson.predict("tau", "false")
 
 # %%
+cite("tau")
 tau = sum(0.8**k for k in range(6))
 made = minispec.generate(
     "Once upon a time",
@@ -136,7 +151,11 @@ print(
 # Leviathan et al. (2023) write in their abstract: *"We demonstrate it on T5-XXL and show a 2X-3X acceleration compared to the
 # standard T5X implementation, with identical outputs"*. Chen et al. (2023) report 2 to 2.5 times for Chinchilla. The claim as it
 # is repeated leaves out the model, the hardware, the texts and the temperature.
-#
+
+# %%
+cite("two-to-three-times")
+
+# %% [markdown]
 # Measured here, now: plain and speculative in turns, on three kinds of text, greedy and sampled. First check that the comparison is
 # like for like: at temperature 0 both must give the same tokens.
 
@@ -189,6 +208,9 @@ for temperature in (0.0, 1.0):
 # al. 2023, section 3.3), and say so; the sentence without the condition is what travels. You know v(m) from lesson 3. What does it take for the sentence to be
 # harmless? If v is 1.3 and not 1, the speedup falls by that factor, whatever the draft.
 
+# %%
+cite("verification-cost")
+
 
 # %%
 def harm(v: float):
@@ -214,7 +236,10 @@ explore(harm, v=[1.0, 1.2, 1.5, 2.0])
 #
 # *5 minutes · ●○○*
 #
-# **Why.** Said of quantised models. Some claims need no machine, only arithmetic: does the model fit, and how fast can its weights be read?
+# **Why.** Some claims need no machine, only arithmetic: does the model fit, and how fast can its weights be read?
+
+# %%
+cite("seventy-billion")
 
 
 # %%
@@ -261,6 +286,8 @@ lesson.predict("bits", 4)
 # %%
 from minispec.theory import response_speedup
 
+cite("short-responses")
+
 lengths = [1, 2, 4, 8, 12, 16, 20, 40, 80, 160]
 curves_figure(
     [float(np.log2(n)) for n in lengths],
@@ -289,6 +316,9 @@ for a in (0.5, 0.7, 0.9):
 # *6 minutes · ●●○*
 #
 # **Why.** Two systems report "acceptance 60 %" and "acceptance 75 %". Which one is faster? You cannot know: the figure depends on γ.
+
+# %%
+cite("worksheet")
 
 
 # %%

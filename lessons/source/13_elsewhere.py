@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 13 · Optional: the same pair elsewhere, and the GPU
 #
-# You know speculative decoding from the inside now. In this last lesson you translate: what are the same knobs called in Hugging Face
+# You know speculative decoding from the inside now. In this lesson you translate: what are the same knobs called in Hugging Face
 # transformers, vLLM and llama.cpp, which of their figures mean what, and what changes on a GPU. Nothing here needs those packages;
 # cells that could use them say so and go on without.
 #

@@ -4,8 +4,11 @@ An author of assignments writes :class:`Check` objects; see ``docs/grader.md``. 
 which the student's code never enters; a worker process runs that code and returns values.
 """
 
-from minispec.grading.check import Check, Close
+from minispec.grading.check import Check, Close, with_drawn
 from minispec.grading.oracle import Oracle, Refusal, Uniforms, exact_law
 from minispec.grading.subject import LocalSubject, StudentError, Subject
 
-__all__ = ["Check", "Close", "LocalSubject", "Oracle", "Refusal", "StudentError", "Subject", "Uniforms", "exact_law"]
+__all__ = [
+    "Check", "Close", "LocalSubject", "Oracle", "Refusal", "StudentError", "Subject", "Uniforms", "exact_law",
+    "with_drawn",
+]  # fmt: skip

@@ -73,7 +73,7 @@ With minispec installed, the public checks say what is wrong:
 
     minispec grade {entry} --assignment {id} --assignments checks
 
-{hidden} more checks are run on what you hand in: full points here are not yet full points there.
+What you hand in has to pass {hidden} more: full points here are not yet full points there.
 Hand in `{entry}`, and any Python files beside it that it imports. Besides Python's standard library only {packages} is
 installed there. Functions must leave their arguments as they were.
 {due}"""
@@ -173,7 +173,9 @@ def _public_manifest(assignment: Assignment) -> Iterator[str]:
 
 
 def _student(assignment: Assignment, folder: Path, _: bytes) -> Path:
-    return _write_zip(folder / f"{assignment.id}-student.zip", student_files(assignment))
+    """Write the student's zip; all is in a folder of its own, so that unpacking strews nothing about."""
+    files = {f"{assignment.id}/{name}": text for name, text in student_files(assignment).items()}
+    return _write_zip(folder / f"{assignment.id}-student.zip", files)
 
 
 def _grader(assignment: Assignment, folder: Path, secret: bytes) -> Path:

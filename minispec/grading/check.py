@@ -180,6 +180,19 @@ def show_case(case: Case) -> str:
     return ", ".join(f"{name} = {show_value(value)}" for name, value in case.items())
 
 
+def with_drawn(cases: Sequence[Case], draw: Callable[[np.random.Generator], Sequence[Case]]) -> list[Case]:
+    """Return fixed cases and, behind them, twelve of the kind that is drawn for each submission, always the same.
+
+    Cases that were thought of tell the mistakes apart that were thought of. On drawn ones two different mistakes hardly
+    ever agree, so a name means more.
+    """
+    rng = np.random.default_rng(0)
+    drawn: list[Case] = []
+    while len(drawn) < 12:
+        drawn += draw(rng)
+    return [*cases, *drawn[:12]]
+
+
 @dataclass(frozen=True)
 class Check:
     """One thing a submission must do.
@@ -203,6 +216,11 @@ class Check:
         Writes a case for the report.
     leaderboard : callable, optional
         Takes the observation of the first case; returns named figures.
+    explain : callable, optional
+        Takes the fixed cases, what was observed and what was expected of them; returns a name and a sentence that is
+        true of what was observed, where no mistake of the catalogue is, or None.
+    after : tuple of str
+        Checks that must be right for ``explain`` to be asked: what is wrong there may be the reason here.
     secret : bool
         Whether the hidden cases are made of something no student may see, so that a report tells nothing of them, as
         of a hidden check. Otherwise they are numbers that serve one submission only.
@@ -216,4 +234,6 @@ class Check:
     same: Same = Close()
     show: Callable[[Case], str] = show_case
     leaderboard: Callable[[Any], dict[str, float]] | None = None
+    explain: Callable[[Sequence[Case], Sequence[Any], Sequence[Any]], tuple[str, str] | None] | None = None
+    after: tuple[str, ...] = ()
     secret: bool = False

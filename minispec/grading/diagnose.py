@@ -20,8 +20,16 @@ from minispec.grading.manifest import Assignment
 from minispec.grading.observe import FATAL, Failed, Observation, difference, observe, observe_all
 from minispec.grading.subject import LocalSubject, Subject
 
-_ALIKE = 2 / 3
+_ALIKE = 3 / 4
 """Share of telling cases on which a mistake must agree to be named as likely."""
+CHANGED = "changes_its_arguments"
+_CHANGED_WORDS = (
+    "You change what your function is given: x -= ..., x[...] = ... and list.append change the caller's own. "
+    "Work on a copy, or make a new value."
+)
+"""The one mistake that needs no catalogue: the worker has seen it happen."""
+_RIVAL = 1.0 - 2.0 * (1.0 - _ALIKE)
+"""Below it a mistake is no rival of a likely one."""
 _MAX_ENTRIES = 12
 """Of a result whose entries are looked at one by one."""
 _MAX_EXAMPLES, _MAX_REQUESTS = 150, 8_000
@@ -114,7 +122,8 @@ def diagnose(reference: Reference, seen: dict[str, list[Observation]], failing: 
     ----------
     reference : Reference
     seen : dict
-        What the submission gave on the fixed cases of the question's checks, by check.
+        What the submission gave on the fixed cases, by check: of all checks of the question, and of as many others as
+        have been run.
     failing : Check
         The check to explain; if no mistake explains the whole question, it is looked at alone.
 
@@ -122,49 +131,140 @@ def diagnose(reference: Reference, seen: dict[str, list[Observation]], failing: 
     -------
     Diagnosis or None
     """
-    checks = [reference.assignment.checks[name] for name in seen]
+    checks = [reference.assignment.checks[name] for name in seen if _question(name) == _question(failing.id)]
     expected = reference.expect(failing)
     first = next((i for i, right in enumerate(expected) if difference(failing, _at(seen[failing.id], i), right)), None)
     if first is None:  # only hidden cases are wrong
         return None
     ours = _at(seen[failing.id], first)
-    alike = [m for m in reference.mistakes() if not difference(failing, ours, reference.fingerprint(m, failing, first))]
+    if isinstance(ours, Failed) and ours.kind == "changed":
+        return Diagnosis(Mistake(CHANGED, _CHANGED_WORDS, failing.id, None), 1.0)
+    alike = [
+        mistake
+        for mistake in reference.mistakes()
+        if not difference(failing, ours, reference.fingerprint(mistake, failing, first))
+        and _agreement(reference, mistake, seen, [failing]) >= _RIVAL
+        and not _is_contradicted(reference, mistake, seen, failing)
+    ]
     for considered in (checks, [failing]):
-        ranked = [
-            (agreement, mistake.fails == failing.id, _in_question(mistake, failing), mistake)
-            for mistake in alike
-            if (agreement := _agreement(reference, mistake, seen, considered)) >= _ALIKE
+        agreements = {mistake: _agreement(reference, mistake, seen, considered) for mistake in alike}
+        best = _choose(agreements, failing)
+        if best is not None:
+            return Diagnosis(best, agreements[best])
+    return _diagnose_by_entries(reference, seen[failing.id], failing) or _diagnose_by_laws(reference, seen, failing)
+
+
+def _diagnose_by_laws(reference: Reference, seen: dict[str, list[Observation]], failing: Check) -> Diagnosis | None:
+    """Say what is true of the observations, where the check can tell; never of what may be wrong for another reason."""
+    if failing.explain is None or any(isinstance(one, Failed) for one in seen[failing.id]):
+        return None
+    for name in failing.after:
+        check = reference.assignment.checks[name]
+        pairs = enumerate(reference.expect(check))
+        if name not in seen or any(difference(check, _at(seen[name], i), right) for i, right in pairs):
+            return None
+    try:
+        told = failing.explain(failing.cases, seen[failing.id], reference.expect(failing))
+    except Exception:  # it met something that it was not made for
+        return None
+    return Diagnosis(Mistake(*told, failing.id, None), 1.0) if told else None
+
+
+def _choose(agreements: dict[Mistake, float], failing: Check) -> Mistake | None:
+    """Return the mistake that agrees everywhere, or the likely one: if it agrees often, and no other nearly as often.
+
+    On whole numbers and short lists mistakes agree by chance. Where one of them is likely and the next one is half as
+    likely, neither is named.
+    """
+
+    def rank(mistake: Mistake) -> tuple[float, bool, bool]:
+        return agreements[mistake], mistake.fails == failing.id, _question(mistake.fails) == _question(failing.id)
+
+    if not agreements:
+        return None
+    first, *others = sorted(agreements, key=rank, reverse=True)
+    if agreements[first] < _ALIKE:
+        return None
+    rivals = [1.0 - agreements[other] for other in others]
+    if agreements[first] == 1.0:
+        return None if others and rank(others[0]) == rank(first) else first
+    return first if all(missed >= 2 * (1.0 - agreements[first]) for missed in rivals) else None
+
+
+def _is_contradicted(
+    reference: Reference, mistake: Mistake, seen: dict[str, list[Observation]], failing: Check
+) -> bool:
+    """Whether the mistake would show in another check of the question, or in its own one, and does not.
+
+    Where the submission has a second mistake, the other checks go wrong in ways that this one does not explain; that
+    contradicts nothing, as long as they do where this one is wrong.
+    """
+    others = {name for name in seen if _question(name) == _question(failing.id)}
+    others |= {mistake.fails} & seen.keys()
+    for name in others - {failing.id}:
+        check = reference.assignment.checks[name]
+        agreeing = [
+            _is_alike(check, _at(seen[name], i), theirs)
+            for i, right in enumerate(reference.expect(check))
+            if difference(check, theirs := reference.fingerprint(mistake, check, i), right)
         ]
-        if ranked:
-            best = max(ranked, key=lambda entry: entry[:3])
-            return Diagnosis(best[3], best[0])
-    return _diagnose_by_entries(reference, seen[failing.id], failing)
+        if agreeing.count(False) > (1.0 - _ALIKE) * len(agreeing):
+            return True
+    return False
+
+
+def _is_alike(check: Check, ours: Observation, theirs: Observation) -> bool | None:
+    """Whether two observations are the same; None of exceptions of one type: the words depend on the code."""
+    if difference(check, ours, theirs) is None:
+        return True
+    raised = all(isinstance(one, Failed) and one.kind == "raised" for one in (ours, theirs))
+    return None if raised and ours.type_name == theirs.type_name else False
 
 
 def _diagnose_by_entries(reference: Reference, seen: list[Observation], failing: Check) -> Diagnosis | None:
     """Find the mistake that gives the same wrong entries of results that have several, if only one mistake does.
 
-    It may have other entries wrong too, in which the submission is right: whoever averages ratios may do it in one of
-    two figures.
+    It may have other entries wrong too, which the submission always has right: whoever averages ratios may do it in one
+    of two figures. If none explains all of the submission's wrong entries, the first figure that one explains has its
+    name.
     """
-    known = [mistake for mistake in reference.mistakes() if mistake.fails == failing.id]
-    agreeing = dict.fromkeys((mistake.name for mistake in known), 0)
-    telling = 0
-    for i, right in enumerate(reference.expect(failing)):
-        wrong = _wrong_entries(failing, _at(seen, i), right)
-        if wrong is None:
-            return None
-        telling += bool(wrong)
-        for mistake in known if wrong else ():
-            theirs = _wrong_entries(failing, reference.fingerprint(mistake, failing, i), right) or {}
-            agreeing[mistake.name] += all(
-                key in theirs and difference(failing, entry, theirs[key]) is None for key, entry in wrong.items()
-            )
-    shares = {name: count / telling for name, count in agreeing.items() if telling and count >= _ALIKE * telling}
-    if len(shares) != 1:
+    expected = reference.expect(failing)
+    wrong = [_wrong_entries(failing, _at(seen, i), right) for i, right in enumerate(expected)]
+    if any(one is None for one in wrong):
         return None
-    ((name, share),) = shares.items()
-    return Diagnosis(next(mistake for mistake in known if mistake.name == name), min(share, 0.99))
+    entries = list(dict.fromkeys(key for one in wrong for key in one or ()))
+    figures = [key for key in entries if all(isinstance(one[key], (int, float)) for one in wrong if one and key in one)]
+    for some in (entries, *([key] for key in figures)):
+        ours = [{key: entry for key, entry in (one or {}).items() if key in some} for one in wrong]
+        shares = {
+            mistake: share
+            for mistake in reference.mistakes()
+            if mistake.fails == failing.id
+            and (share := _agreement_of_entries(reference, mistake, ours, failing, some)) >= _ALIKE
+        }
+        if len(shares) == 1:
+            ((mistake, share),) = shares.items()
+            return Diagnosis(mistake, min(share, 0.99))
+    return None
+
+
+def _agreement_of_entries(
+    reference: Reference, mistake: Mistake, ours: list[dict[Any, Any]], check: Check, entries: Sequence[Any]
+) -> float:
+    """Share of cases in which some entries are wrong alike, of those in which either has one of them wrong."""
+    telling = agreeing = 0
+    for i, right in enumerate(reference.expect(check)):
+        theirs = _wrong_entries(check, reference.fingerprint(mistake, check, i), right)
+        if theirs is None:
+            return 0.0
+        theirs = {key: entry for key, entry in theirs.items() if key in entries}
+        telling += bool(ours[i] or theirs)
+        agreeing += (
+            bool(theirs)
+            and ours[i].keys() == theirs.keys()
+            and all(difference(check, entry, theirs[key]) is None for key, entry in ours[i].items())
+        )
+    return agreeing / telling if telling else 0.0
 
 
 def _wrong_entries(check: Check, observed: Observation, right: Observation) -> dict[Any, Any] | None:
@@ -178,24 +278,22 @@ def _wrong_entries(check: Check, observed: Observation, right: Observation) -> d
     return {key: entry for key, entry in pair[0].items() if difference(check, entry, pair[1][key]) is not None}
 
 
-def _in_question(mistake: Mistake, check: Check) -> bool:
-    return mistake.fails.rpartition(".")[0] == check.id.rpartition(".")[0]
+def _question(check_id: str) -> str:
+    return check_id.rpartition(".")[0]
 
 
 def _agreement(
     reference: Reference, mistake: Mistake, seen: dict[str, list[Observation]], checks: Sequence[Check]
 ) -> float:
     """Share of cases on which both are alike, of those on which either differs from the solution."""
-    telling = agreeing = 0
-    for check in checks:
-        right = reference.expect(check)
-        for i in range(len(check.cases)):
-            ours = _at(seen[check.id], i)
-            theirs, expected = reference.fingerprint(mistake, check, i), right[i]
-            if difference(check, ours, expected) or difference(check, theirs, expected):
-                telling += 1
-                agreeing += difference(check, ours, theirs) is None
-    return agreeing / telling if telling else 0.0
+    told = [
+        _is_alike(check, ours, theirs)
+        for check in checks
+        for i, right in enumerate(reference.expect(check))
+        for ours, theirs in [(_at(seen[check.id], i), reference.fingerprint(mistake, check, i))]
+        if difference(check, ours, right) or difference(check, theirs, right)
+    ]
+    return told.count(True) / (len(told) - told.count(None)) if any(told) else 0.0
 
 
 def _at(seen: list[Observation], i: int) -> Observation:

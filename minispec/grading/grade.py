@@ -153,7 +153,7 @@ class _Run:
     def report(self) -> Report:
         """Return what there is so far."""
         count = self._assignment.num_left_out
-        about_hidden = [f"these are the public checks; {count} more are run on what is handed in"] if count else []
+        about_hidden = [f"these are the public checks; what is handed in has to pass {count} more"] if count else []
         return Report(
             assignment=self._assignment.id,
             title=self._assignment.title,
@@ -346,7 +346,9 @@ class _Run:
             if told and observed.kind in FATAL:
                 result.example = f"It was here: {check.show(case)}"
             return
-        found = diagnose(self._reference, {name: one.fixed for name, one in judged.seen.items() if one.fixed}, check)
+        parts = [*(other for other in self._judged if not other.ours), judged]
+        seen = {name: one.fixed for part in parts for name, one in part.seen.items() if one.fixed}
+        found = diagnose(self._reference, seen, check)
         if found is not None:
             result.mistake, result.explanation = found.mistake.name, found.words
         smallest = self._search(judged, check)

@@ -182,6 +182,8 @@ def _text(path: PurePosixPath, data: bytes, name: str, submission: Submission) -
         ) from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise SubmissionError(f"the notebook cannot be read: {type(error).__name__} {explain(error)}") from None
+    if path.suffix == ".ipynb" and not submission.cells[name]:
+        raise SubmissionError(f"{quote(path.name)} has no code cell, tests aside; write the functions into one")
     if half := re.search("[\ud800-\udfff]", text):  # JSON and some encodings can write it; no file could hold it
         raise SubmissionError(f"{quote(path.name)} holds half a character, {quote(half[0])}; write it anew")
     if path.suffix == ".ipynb":

@@ -92,7 +92,9 @@ class Overlay:
     fails : str
         The check that must fail because of it.
     mistake : str or None
-        Of a held-out submission: the catalogue's name for it.
+        Of a held-out submission: the name that is right for it.
+    also : tuple of str
+        Of a held-out submission: other names that are true of it.
     source : str
         The whole module.
     """
@@ -101,6 +103,7 @@ class Overlay:
     what: str
     fails: str
     mistake: str | None
+    also: tuple[str, ...]
     source: str
 
 
@@ -119,6 +122,7 @@ class Assignment:
     num_left_out: int = 0
     due: Deadline | None = None
     hidden_checks: str = SHOWN[0]
+    points_by_hand: float = 0.0
     choices: Choices | None = None
 
     @property
@@ -189,10 +193,11 @@ class Assignment:
             for node in tree.body
             if isinstance(node, ast.Assign)
             and isinstance(node.targets[0], ast.Name)
-            and node.targets[0].id in ("FAILS", "MISTAKE")
+            and node.targets[0].id in ("FAILS", "MISTAKE", "ALSO")
         }
         what = " ".join((ast.get_docstring(tree) or "").split())
-        return Overlay(path.stem, what, told.get("FAILS", ""), told.get("MISTAKE"), self.solution + "\n\n" + text)
+        source = self.solution + "\n\n" + text
+        return Overlay(path.stem, what, told.get("FAILS", ""), told.get("MISTAKE"), told.get("ALSO", ()), source)
 
     @property
     def needs(self) -> dict[str, tuple[str, ...]]:
@@ -335,6 +340,7 @@ def load_assignment(name: str, folder: Path | None = None) -> Assignment:
             num_left_out=told.get("num_left_out", 0),
             due=read_deadline(told["due"]) if "due" in told else None,
             hidden_checks=told.get("hidden_checks", SHOWN[0]),
+            points_by_hand=float(told.get("points_by_hand", 0.0)),
             choices=read_choices(told["variants"]) if "variants" in told else None,
         )
         _check_manifest(assignment)
@@ -373,6 +379,7 @@ def _check_manifest(assignment: Assignment) -> None:
         "ids are unique": len(set(ids)) == len(ids),
         "needs names other checks": all(set(info.needs) <= set(ids) - {info.id} for info in checks),
         f"visibility is one of {', '.join(VISIBILITIES)}": all(info.visibility in VISIBILITIES for info in checks),
+        "points_by_hand is not negative": assignment.points_by_hand >= 0,
         f"hidden_checks is one of {', '.join(SHOWN)}": assignment.hidden_checks in SHOWN,
         "a check's id is its question's, a dot and a name": all(
             re.fullmatch(re.escape(question.id) + r"\.\w+", info.id)

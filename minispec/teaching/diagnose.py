@@ -240,7 +240,7 @@ def _find_ignored(
     alike: Callable[[Any, Any], bool],
 ) -> str | None:
     """Name an argument on which the right answer depends and the attempt does not, if there is one."""
-    cases = cases[:_MAX_CASES]  # every one is tried with the arguments of every other
+    cases = cases[:: -(-len(cases) // _MAX_CASES)]  # tried with each other's arguments; the first few are too alike
     ignored = []
     for i in range(max(len(case) for case in cases)):
         matters = False

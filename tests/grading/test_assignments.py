@@ -5,7 +5,9 @@ Slow: each grades hundreds of submissions.
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import time
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from minispec.grading.classroom import Job, grade_all, submissions_in
 from minispec.grading.grade import DEFAULT_SECRET
 from minispec.grading.jail import LAYERS
 from minispec.grading.manifest import assignments_folder, load_assignment
+from minispec.grading.notebooks import nbgrader_notebook, otter_notebook, split_answers
 from minispec.grading.verify import check_assignment, summary
 
 from .example import ASSIGNMENTS, SECRET, example, with_accept, write
@@ -53,6 +56,36 @@ def test_an_assignment_keeps_the_rules(name: str) -> None:
     count, caught, named = summary(findings).get("held_out", (0, 0, 0))
     assert caught >= CAUGHT * count
     assert named >= NAMED * count
+
+
+def test_the_rubrics_points_have_a_place_in_the_notebooks() -> None:
+    """What a person marks has a cell under nbgrader and otter, with the points of the manifest and the rubric."""
+    given = {}
+    for name in NAMES:
+        assignment = load_assignment(name)
+        rubric = (assignment.folder / "RUBRIC.md").read_text(encoding="utf-8")
+        told = re.match(r"# .*\((\d+) points, besides", rubric)
+        given[name] = assignment.points_by_hand
+        assert assignment.points_by_hand == (float(told[1]) if told else 0)
+        cells = json.loads(nbgrader_notebook(assignment))["cells"]
+        roles = [cell["metadata"]["nbgrader"] for cell in cells if cell["id"] == "by-hand"]
+        assert [(one["points"], one["grade"], one["solution"]) for one in roles] == [
+            (points, True, True) for points in [assignment.points_by_hand] if points
+        ]
+        otter = otter_notebook(assignment, "requirements.txt", [], [])
+        assert ("manual" in otter) == bool(roles)
+    assert given == {"a1": 0, "a2": 0, "a3": 20, "a4": 10, "a5": 30, "a6": 10}
+
+
+def test_a_notebook_has_a_cell_for_each_question() -> None:
+    """Nothing of the solution is lost or said twice; only A5 asks for a single function."""
+    for name in NAMES:
+        assignment = load_assignment(name)
+        pieces = split_answers(assignment.solution)
+        lines = [line for piece in pieces.values() for line in piece.splitlines() if line]
+        assert lines == [line for line in assignment.solution.splitlines() if line]
+        numbers = [] if name == "a5" else list(range(1, len(assignment.questions) + 1))
+        assert list(pieces) == [0, *numbers], name
 
 
 @pytest.mark.parametrize("size", [pytest.param(60, marks=pytest.mark.slow), pytest.param(300, marks=LONG)])

@@ -145,6 +145,14 @@ def test_every_mistake_of_the_catalogue_fails_its_check_and_is_called_by_its_nam
     assert {mistake: called for mistake, called in wrong.items() if called != mistake} == {}
 
 
+@pytest.mark.parametrize("name", ALL)
+def test_every_mistake_of_the_catalogue_says_a_sentence(name):
+    """One had been cut to "p - q"."""
+    catalogue = overlays(name, "mutants")
+    assert [one.name for one in catalogue if len(one.what.split()) < 3 or not one.what.endswith((".", ")"))] == []
+    assert [one.name for one in catalogue if one.mistake is not None] == []  # that is for what is held out
+
+
 @pytest.mark.parametrize("name", ["a1", "a2"])
 def test_a_sample_of_the_catalogue_fails_its_check(name):
     for one in overlays(name, "mutants")[::8]:
@@ -203,12 +211,12 @@ def test_held_out_mistakes_are_caught_and_most_are_named(name):
     assert counts == published(name), "the table in docs/instructor-guide.md has other counts"
 
 
-def test_of_all_held_out_mistakes_seventy_percent_are_named():
+def test_of_all_held_out_mistakes_three_quarters_are_named():
     """By the guide's table, whose rows the tests above hold to what they count."""
     tried, caught, right, _, _ = map(sum, zip(*map(published, ("a1", "a2", "a3", "a4", "a6")), strict=True))
     assert tried >= 300
     assert caught >= 0.97 * tried
-    assert right >= 0.7 * tried
+    assert right >= 0.75 * tried
 
 
 def test_an_adapter_is_called_instead_of_the_function_it_names():

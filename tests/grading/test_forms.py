@@ -121,6 +121,7 @@ def test_a_right_answer_passes_in_any_form(form: str, grader: Grader, tmp_path: 
             b'{"cells": [{"cell_type": "code", "metadata": {}, "source": "# \\udc00", "outputs": []}], "nbformat": 4}',
             r"a0.ipynb' holds half a character, '\\udc00'",
         ),
+        ("a0.ipynb", b'{"cells": [], "nbformat": 4}', "^'a0.ipynb' has no code cell"),
         ("notes.txt", b"hello", "is no Python file, notebook, folder, zip or tar"),
     ],
 )

@@ -60,11 +60,13 @@ def submissions(assignment: Assignment) -> dict[str, str]:
 
 
 def with_answers(path: Path, code: str, to: Path) -> Path:
-    """Hand in the notebook at ``path`` as a student does: with the answers written into its cell."""
+    """Hand in the notebook at ``path`` as a student does: with answers, here all in the first cell for them."""
     told = json.loads(path.read_text(encoding="utf-8"))
-    (cell,) = [cell for cell in told["cells"] if cell["cell_type"] == "code" and "def " in "".join(cell["source"])]
-    assert "raise NotImplementedError" in "".join(cell["source"])
-    cell["source"] = code
+    cells = [cell for cell in told["cells"] if cell["cell_type"] == "code" and "def " in "".join(cell["source"])]
+    assert "raise NotImplementedError" in "".join(cells[0]["source"])
+    for cell in cells:
+        cell["source"] = ""
+    cells[0]["source"] = code
     to.parent.mkdir(parents=True, exist_ok=True)
     return write(to, json.dumps(told))
 
@@ -101,7 +103,10 @@ def nbgrader_points(course: Path) -> dict[str, dict[str, float]]:
         (assignment,) = book.assignments
         return {
             one.student.id: {
-                grade.name.removeprefix("test-"): grade.auto_score for sheet in one.notebooks for grade in sheet.grades
+                grade.name.removeprefix("test-"): grade.auto_score
+                for sheet in one.notebooks
+                for grade in sheet.grades
+                if grade.name != "by-hand"
             }
             for one in book.assignment_submissions(assignment.name)
         }

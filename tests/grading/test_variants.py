@@ -220,7 +220,7 @@ def test_a_variant_is_built_and_graded_with_what_was_built(tmp_path: Path) -> No
     options = ("--variant", "2027s", "--assignments", ASSIGNMENTS, "-o", tmp_path / "out", "--secret-file", key)
     done = call("build", "v0", *options, "--for", "student", "--for", "grader")
     assert done.exit_code == 0, done.exception
-    starter = zipfile.ZipFile(tmp_path / "out" / "v0" / "v0-student.zip").read("v0.py").decode()
+    starter = zipfile.ZipFile(tmp_path / "out" / "v0" / "v0-student.zip").read("v0/v0.py").decode()
     drawn = draw_variant(usual("v0"), "2027s")
     assert all(f"def {new}(" in starter for new in drawn.names.values())
     assert f"FLOOR = {drawn.constants['FLOOR']}" in starter

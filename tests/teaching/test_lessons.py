@@ -187,3 +187,13 @@ def test_code_needs_no_sideways_scrolling(files: Files) -> None:
 def test_files_that_a_lesson_names_are_there(files: Files) -> None:
     named = re.findall(r"`((?:minispec|docs|weights)/[\w./]*)`", files.source.read_text(encoding="utf-8"))
     assert [path for path in named if not (ROOTS[0].parent / path).exists()] == []
+
+
+def test_what_is_said_of_lesson_5s_two_laws_is_so() -> None:
+    """A reply once gave Σ p² the name of Σ p·q."""
+    checks = next(files for files in ALL if files.number == "05").checks()
+    asked = next(one for one in checks.PREDICTIONS if one.name == "acceptance")
+    apart = abs(checks.P - checks.Q).sum() / 2
+    assert asked.answer == pytest.approx(1 - apart)
+    assert "Σ p·q" in asked.judge(float(checks.P @ checks.Q))[1]
+    assert "total variation" in asked.judge(float(apart))[1]

@@ -17,6 +17,7 @@ import pytest
 from minispec.teaching import Step
 from minispec.teaching import notebooks as books
 from minispec.teaching.find import Files, lessons
+from tests.teaching.fresh_misses import FRESH, RIGHT_AFTER_ALL
 from tests.teaching.mutation import compiled, mutants
 from tests.teaching.near_misses import RIGHT, WRONG
 
@@ -206,7 +207,35 @@ def test_what_people_write_is_judged_rightly(files: Files) -> None:
     assert np.mean(found) > NAMED
 
 
+def test_of_a_fresh_set_nearly_all_are_caught_and_half_are_named() -> None:
+    """What it was at first contact says ``fresh_misses``; an error is no name."""
+    told: list[str] = []
+    passed: list[str] = []
+    for key, step, surroundings in (one for files in ALL for one in steps(files)):
+        for answer in FRESH[key]:
+            is_whole = answer.startswith("\ndef ")
+            attempt = compiled(answer, step.name, surroundings) if is_whole else eval(answer, surroundings)
+            kind, message = step.judge(attempt)
+            if kind == "right":
+                passed.append(key)
+            else:
+                told.append(message)
+    assert passed == sorted(RIGHT_AFTER_ALL)
+    named = sum(is_named(message) and not re.match(r"\w+Error", message) for message in told)
+    print(f"{len(told)} caught, {named} named")
+    assert len(told) >= 300
+    assert named > NAMED * len(told)
+
+
 def test_every_step_has_near_misses() -> None:
     keys = {key for files in ALL for key, _, _ in steps(files)}
-    assert set(WRONG) == set(RIGHT) == keys
+    assert set(WRONG) == set(RIGHT) == set(FRESH) == keys
     assert set(EQUIVALENT) <= keys
+
+
+def test_no_argument_is_called_ignored_because_the_first_cases_are_alike() -> None:
+    """The ratio upside down depends on both probabilities; in the first eight cases one cannot see it."""
+    lesson = next(files for files in ALL if files.number == "05")
+    step = next(one for _, one, _ in steps(lesson) if one.name == "accept")
+    _, message = step.judge(lambda p, q, u: u < min(1.0, q / p) if p else False)
+    assert "does not depend" not in message

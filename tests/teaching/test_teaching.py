@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minispec.errors import InvariantError, OptionError
-from minispec.teaching import Lesson, Mistake, Prediction, Reply, Step, difference, explore
+from minispec.teaching import Lesson, Mistake, Prediction, Reply, Step, Times, difference, explore, time_all
 from minispec.teaching import notebooks as books
 from minispec.teaching.explore import STATIC
 
@@ -255,6 +255,30 @@ def test_the_rest_of_a_lesson_runs_with_ours_while_theirs_is_wrong() -> None:
     assert mine.working("residual", unnormalised) is residual
     right = lambda p, q: residual(p, q)  # noqa: E731
     assert mine.working("residual", right) is right
+
+
+@pytest.mark.parametrize(
+    ("seconds", "possible", "words"),
+    [
+        ([1.0, 1.1, 1.2, 1.1], True, "twice as fast"),
+        ([1.0, 1.0, 1.0, 1.0, 9.0], True, "twice as fast"),  # one outlier, and the middle half is quiet
+        ([1.0, 1.0, 2.0, 2.0], True, "Busy machine, run again: the times of `b` vary by 67%"),
+        ([1.0, 1.1, 1.2, 1.1], False, "these figures cannot be right together"),
+    ],
+)
+def test_a_busy_machine_concludes_nothing(seconds: list[float], possible: bool, words: str) -> None:
+    outcome = Times({"a": [1.0] * 4, "b": seconds}).conclude("twice as fast", possible=possible)
+    assert words in repr(outcome)
+    assert bool(outcome) == (words == "twice as fast")
+    assert ("twice as fast" in repr(outcome)) == bool(outcome)
+
+
+def test_candidates_take_turns_and_their_first_call_is_left_out() -> None:
+    called: list[str] = []
+    times = time_all({name: (lambda name=name: called.append(name)) for name in "ab"}, rounds=5)
+    assert called[:2] == ["a", "b"]
+    assert [len(times.seconds[name]) for name in "ab"] == [5, 5]
+    assert all({*called[i : i + 2]} == {"a", "b"} for i in range(2, 12, 2))
 
 
 def test_a_misspelt_step_is_said() -> None:

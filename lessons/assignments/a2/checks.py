@@ -9,7 +9,7 @@ Only `sample` is sampled, on 5000 vectors of uniforms: a right law of up to 26 t
 
 import numpy as np
 
-from minispec.grading import Check, Oracle, Refusal, exact_law
+from minispec.grading import Check, Oracle, Refusal, exact_law, with_drawn
 from minispec.model.toy import TableModel
 
 # q1
@@ -558,7 +558,7 @@ def hidden_costs(rng):
 
 
 CHECKS = [
-    Check("a2.q1.accept", observe_accept, cases=accept_cases(), hidden=hidden_accept),
+    Check("a2.q1.accept", observe_accept, cases=with_drawn(accept_cases(), hidden_accept), hidden=hidden_accept),
     Check("a2.q1.never", observe_accept, cases=never_cases(), hidden=hidden_never),
     Check("a2.q2.residual", observe_residual, cases=residual_cases(), hidden=hidden_residual, search=search_residual),
     Check("a2.q2.equal", observe_residual, cases=equal_cases(), hidden=hidden_equal),
@@ -571,6 +571,6 @@ CHECKS = [
     Check("a2.q5.law", observe_propose, cases=propose_cases(), hidden=hidden_propose, show=show_propose),
     Check("a2.q5.cost", observe_propose_cost, cases=propose_cases(), hidden=hidden_propose_cost, show=show_propose),
     Check("a2.q6.law", observe_text, cases=law_cases(), hidden=hidden_laws, search=search_laws, show=show_law),
-    Check("a2.q6.ends", observe_end, cases=end_cases(), hidden=hidden_ends, show=show_count),
+    Check("a2.q6.ends", observe_end, cases=with_drawn(end_cases(), hidden_ends), hidden=hidden_ends, show=show_count),
     Check("a2.q6.cost", observe_cost, cases=cost_cases(), hidden=hidden_costs, show=show_count),
 ]

@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from minispec.grading import Check
+from minispec.grading import Check, with_drawn
 
 RATIOS = ("mean_acceptance_length", "draft_acceptance_rate", "alpha")
 POSITIONS = "num_accepted_tokens_per_pos"
@@ -40,6 +40,7 @@ ROOMS = rooms(
     (4, 8, 100, 3, 12),
     (0, 0, 9, 1, 16),
     (4, 2, 5, 3, 8),
+    (20, 3, 100, 10, 24),
 )
 
 
@@ -74,6 +75,7 @@ BLOCKS = blocks(
     ([5, 7, 2], 8, 10, [2]),
     ([5, 0, 7], 1, 10, [0]),
     ([5, 3, 2], 1, 10, [2, 3]),
+    ([5, 3, 4], 1, 10, [2, 3]),
     ([5, 7], 0, 10, []),
     ([7, 5, 9, 8], 0, 1, [5]),
 )
@@ -81,7 +83,10 @@ BLOCKS = blocks(
 
 def hidden_blocks(rng):
     return blocks(
-        *((rng.integers(0, 6, 4).tolist(), int(rng.integers(0, 5)), 6, [int(rng.integers(0, 6))]) for _ in range(4))
+        *(
+            (rng.integers(0, 6, 4).tolist(), int(rng.integers(0, 5)), 6, rng.integers(0, 6, 2).tolist())
+            for _ in range(4)
+        )
     )
 
 
@@ -361,18 +366,41 @@ def hidden_screens(rng):
 
 
 CHECKS = [
-    check("a4.q1.room", "num_drafts", ROOMS, hidden=hidden_rooms, search=search_rooms),
-    check("a4.q2.block", "commit", BLOCKS, hidden=hidden_blocks, search=search_blocks),
-    check("a4.q3.cut", "cut", TEXTS, hidden=hidden_texts, search=search_texts),
-    check("a4.q4.piece", "release", PIECES, hidden=hidden_pieces),
+    check("a4.q1.room", "num_drafts", with_drawn(ROOMS, hidden_rooms), hidden=hidden_rooms, search=search_rooms),
+    check("a4.q2.block", "commit", with_drawn(BLOCKS, hidden_blocks), hidden=hidden_blocks, search=search_blocks),
+    check("a4.q3.cut", "cut", with_drawn(TEXTS, hidden_texts), hidden=hidden_texts, search=search_texts),
+    check("a4.q4.piece", "release", with_drawn(PIECES, hidden_pieces), hidden=hidden_pieces),
     Check(
-        "a4.q4.stream", observe_stream, cases=STREAMS, hidden=hidden_streams, search=search_streams, show=show_stream
+        "a4.q4.stream",
+        observe_stream,
+        cases=with_drawn(STREAMS, hidden_streams),
+        hidden=hidden_streams,
+        search=search_streams,
+        show=show_stream,
     ),
-    Check("a4.q5.characters", observe_decoding, cases=DECODINGS, hidden=hidden_decodings),
-    Check("a4.q6.counts", figures(COUNTS), cases=RUNS, hidden=hidden_metrics, search=search_metrics),
-    Check("a4.q6.ratios", figures(RATIOS), cases=RUNS, hidden=hidden_metrics, search=search_metrics),
-    Check("a4.q6.positions", figures((POSITIONS,)), cases=RUNS, hidden=hidden_metrics, search=search_metrics),
-    check("a4.q7.latency", "latency", LATENCIES, hidden=hidden_latencies),
-    check("a4.q8.compare", "compare", COMPARISONS, hidden=hidden_comparisons),
-    check("a4.q9.retracted", "retracted", SCREENS, hidden=hidden_screens),
+    Check("a4.q5.characters", observe_decoding, cases=with_drawn(DECODINGS, hidden_decodings), hidden=hidden_decodings),
+    Check(
+        "a4.q6.counts",
+        figures(COUNTS),
+        cases=with_drawn(RUNS, hidden_metrics),
+        hidden=hidden_metrics,
+        search=search_metrics,
+    ),
+    Check(
+        "a4.q6.ratios",
+        figures(RATIOS),
+        cases=with_drawn(RUNS, hidden_metrics),
+        hidden=hidden_metrics,
+        search=search_metrics,
+    ),
+    Check(
+        "a4.q6.positions",
+        figures((POSITIONS,)),
+        cases=with_drawn(RUNS, hidden_metrics),
+        hidden=hidden_metrics,
+        search=search_metrics,
+    ),
+    check("a4.q7.latency", "latency", with_drawn(LATENCIES, hidden_latencies), hidden=hidden_latencies),
+    check("a4.q8.compare", "compare", with_drawn(COMPARISONS, hidden_comparisons), hidden=hidden_comparisons),
+    check("a4.q9.retracted", "retracted", with_drawn(SCREENS, hidden_screens), hidden=hidden_screens),
 ]

@@ -6,7 +6,7 @@ drafts of each step are accepted. So the same scheduler always gives the same ru
 
 import copy
 
-from minispec.grading import Check
+from minispec.grading import Check, with_drawn
 
 MAX_STEPS = 120
 
@@ -500,13 +500,46 @@ def hidden_paces(rng):
 
 CHECKS = [
     check("a6.q1.pages", "pages", SLOTS, hidden=hidden_slots),
-    check("a6.q2.order", "admit", ORDERS, hidden=hidden_orders, search=search_admissions),
-    check("a6.q2.memory", "admit", MEMORIES, hidden=hidden_memories, search=search_admissions),
-    check("a6.q3.budget", "rows", BUDGETS, hidden=hidden_loads(again=False, full=False), search=search_loads),
-    check("a6.q3.starved", "rows", STARVED, hidden=hidden_loads(again=False, full=True), search=search_loads),
-    check("a6.q3.again", "rows", AGAIN, hidden=hidden_loads(again=True, full=False), search=search_loads),
-    check("a6.q4.preempt", "preempt", PRESSURES, hidden=hidden_pressures, search=search_pressures),
-    check("a6.q5.plan", "schedule", STATES, hidden=hidden_states, search=search_states),
-    Check("a6.q5.run", observe_run, cases=RUNS, hidden=hidden_runs, search=search_runs, show=show_run),
-    check("a6.q6.gamma", "best_gamma", PACES, hidden=hidden_paces),
+    check("a6.q2.order", "admit", with_drawn(ORDERS, hidden_orders), hidden=hidden_orders, search=search_admissions),
+    check(
+        "a6.q2.memory", "admit", with_drawn(MEMORIES, hidden_memories), hidden=hidden_memories, search=search_admissions
+    ),
+    check(
+        "a6.q3.budget",
+        "rows",
+        with_drawn(BUDGETS, hidden_loads(again=False, full=False)),
+        hidden=hidden_loads(again=False, full=False),
+        search=search_loads,
+    ),
+    check(
+        "a6.q3.starved",
+        "rows",
+        with_drawn(STARVED, hidden_loads(again=False, full=True)),
+        hidden=hidden_loads(again=False, full=True),
+        search=search_loads,
+    ),
+    check(
+        "a6.q3.again",
+        "rows",
+        with_drawn(AGAIN, hidden_loads(again=True, full=False)),
+        hidden=hidden_loads(again=True, full=False),
+        search=search_loads,
+    ),
+    check(
+        "a6.q4.preempt",
+        "preempt",
+        with_drawn(PRESSURES, hidden_pressures),
+        hidden=hidden_pressures,
+        search=search_pressures,
+    ),
+    check("a6.q5.plan", "schedule", with_drawn(STATES, hidden_states), hidden=hidden_states, search=search_states),
+    Check(
+        "a6.q5.run",
+        observe_run,
+        cases=with_drawn(RUNS, hidden_runs),
+        hidden=hidden_runs,
+        search=search_runs,
+        show=show_run,
+    ),
+    check("a6.q6.gamma", "best_gamma", with_drawn(PACES, hidden_paces), hidden=hidden_paces),
 ]

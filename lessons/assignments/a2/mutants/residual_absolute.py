@@ -1,7 +1,6 @@
-"""p - q"""
+"""You take |p - q|; where q is larger there is nothing left to draw: max(p - q, 0)."""
 
 FAILS = "a2.q2.residual"
-MISTAKE = "You take"
 
 
 def residual(p, q):
