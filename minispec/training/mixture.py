@@ -6,7 +6,7 @@ text           domain     what
 tinystories    stories    ``tinystories.train``: very simple modern stories
 storybooks     stories    ``storybooks.train``: modern picture books
 oldbooks       stories    the simplest third of ``stories.train`` by rare words and length of sentences
-sums           questions  problems of :mod:`minispec.training.sums`
+sums, drills   questions  problems and rows of bare sums made by :mod:`minispec.training.sums`
 svamp, gsm8k   questions  ``svamp.train``, ``questions.train``, less what uses a held-out number pair
 functions      code       small functions cut out of the standard library and of a few packages
 mbpp           code       ``mbpp.train``: short tasks and their solutions
@@ -28,27 +28,28 @@ from minispec.training.corpus import Text, corpus_file, read_documents
 from minispec.training.functions import small_functions
 from minispec.training.python_files import PythonFiles, read_code
 from minispec.training.simplest import common_words, simplest
-from minispec.training.sums import held_out_sums, training_sums, uses_held_out_pair
+from minispec.training.sums import held_out_sums, training_drills, training_sums, uses_held_out_pair
 from minispec.training.text_checks import english_words
 
 #: The training texts of each domain.
 DOMAINS: Mapping[str, Sequence[str]] = {
     "stories": ("tinystories", "storybooks", "oldbooks"),
     "code": ("functions", "mbpp", "modules"),
-    "questions": ("sums", "svamp", "gsm8k"),
+    "questions": ("sums", "drills", "svamp", "gsm8k"),
 }
 #: Share of the rows of a batch by text. Stories are what a newcomer tries first; sums and functions are what the other
 #: domains are measured by; the rest keeps them from being all the model knows.
 MIX: Mapping[str, float] = {
-    "tinystories": 0.48,
-    "storybooks": 0.04,
-    "oldbooks": 0.06,
-    "sums": 0.15,
+    "tinystories": 0.47,
+    "storybooks": 0.03,
+    "oldbooks": 0.03,
+    "sums": 0.17,
+    "drills": 0.08,
     "svamp": 0.01,
-    "gsm8k": 0.04,
-    "functions": 0.165,
-    "mbpp": 0.008,
-    "modules": 0.047,
+    "gsm8k": 0.02,
+    "functions": 0.15,
+    "mbpp": 0.01,
+    "modules": 0.03,
 }
 #: The corpus files that must be there.
 FILES: Sequence[str] = (
@@ -99,7 +100,7 @@ def word_list(folder: Path) -> tuple[str, ...]:
 
 
 def read_corpus(folder: Path, code_root: Path | None = None) -> list[Text]:
-    """Read and prepare every text of the recipe: nine to train on, three held out.
+    """Read and prepare every text of the recipe: ten to train on, three held out.
 
     Raises
     ------
@@ -131,6 +132,7 @@ def read_corpus(folder: Path, code_root: Path | None = None) -> list[Text]:
         text("storybooks", "storybooks.train", read["storybooks.train"]),
         text("oldbooks", "stories.train", oldbooks),
         sums,
+        training_drills(),
         text("svamp", "svamp.train", without_held_out_pairs(read["svamp.train"])),
         text("gsm8k", "questions.train", without_held_out_pairs(read["questions.train"])),
         Text("functions", "train", functions["train"], all_libraries),

@@ -7,6 +7,9 @@ A problem is a template, names, things, and numbers from ranges small enough to 
     12 - 2 = 10.
     The answer is 10.
 
+Beside problems there are drills, ten bare sums in a row: the same text teaches three times the arithmetic, and numbers
+up to 99 ask for the digits' rule where the pairs of the problems alone can be learnt by heart.
+
 Two things are kept apart for measuring. **Number pairs**: one ordered pair in eight of each operation, chosen by a
 hash, never occurs in training text (:func:`is_held_out_pair`; other texts of the domain drop the documents that use
 one). The other order of a held-out pair may occur: nothing else tells a table of multiplication. **Templates**: the
@@ -18,7 +21,7 @@ from __future__ import annotations
 import hashlib
 import random
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from minispec.training.corpus import Text
@@ -29,6 +32,12 @@ RANGES: Mapping[str, tuple[tuple[int, int], tuple[int, int]]] = {
     "-": ((3, 40), (2, 20)),
     "x": ((2, 10), (2, 10)),
 }
+#: The same for one half of the sums of a drill; the other half keeps to RANGES.
+WIDE_RANGES: Mapping[str, tuple[tuple[int, int], tuple[int, int]]] = {
+    "+": ((0, 99), (0, 99)),
+    "-": ((0, 99), (0, 99)),
+    "x": ((0, 12), (0, 12)),
+}
 #: One ordered number pair in this many is held out.
 HELD_OUT_PAIR_ONE_IN = 8
 #: Templates of each kind, at the end of its list, that training never sees.
@@ -36,6 +45,9 @@ HELD_OUT_TEMPLATES = 2
 #: Problems made for training, and the share of each number of steps among them (0: a bare sum without a story).
 NUM_PROBLEMS = 120_000
 STEP_SHARES: Mapping[int, float] = {0: 0.2, 1: 0.4, 2: 0.4}
+#: Drills made for training, and the sums of each.
+NUM_DRILLS = 20_000
+SUMS_PER_DRILL = 10
 SEED = 31
 
 NAMES: Sequence[tuple[str, str]] = (
@@ -235,8 +247,7 @@ class Problem:
     @property
     def document(self) -> str:
         """The whole text, as it stands in the corpus."""
-        worked = "\n".join(f"{left} {sign} {right} = {result}." for left, sign, right, result in self.steps)
-        return f"{self.prompt} {worked}\nThe answer is {self.answer}."
+        return f"{self.prompt} {_written(self.steps)}\nThe answer is {self.answer}."
 
 
 def is_held_out_pair(left: int, sign: str, right: int) -> bool:
@@ -258,6 +269,11 @@ def _in_range(left: int, sign: str, right: int) -> bool:
 
 def _result(left: int, sign: str, right: int) -> int:
     return {"+": left + right, "-": left - right, "x": left * right}[sign]
+
+
+def _written(steps: Iterable[tuple[int, str, int, int]]) -> str:
+    """Write sums out, a line each."""
+    return "\n".join(f"{left} {sign} {right} = {result}." for left, sign, right, result in steps)
 
 
 def _numbers(signs: str, held_out: bool, rng: random.Random) -> tuple[tuple[int, str, int, int], ...]:
@@ -315,6 +331,24 @@ def training_sums(num_problems: int = NUM_PROBLEMS, seed: int = SEED) -> Text:
     problems = (make_problem(num_steps, False, False, rng) for num_steps in drawn)
     documents = tuple(dict.fromkeys(problem.document for problem in problems))  # exact copies dropped, order kept
     return Text("sums", "train", documents, f"minispec.training.sums, seed {seed}")
+
+
+def _drilled(rng: random.Random) -> tuple[int, str, int, int]:
+    """Draw a sum of a drill: its result is no negative number, and its pair is not held out."""
+    while True:
+        sign = rng.choice(list(RANGES))
+        lefts, rights = rng.choice((RANGES, WIDE_RANGES))[sign]
+        left, right = rng.randint(*lefts), rng.randint(*rights)
+        kept_apart = _in_range(left, sign, right) and is_held_out_pair(left, sign, right)
+        if not kept_apart and (sign != "-" or right <= left):
+            return left, sign, right, _result(left, sign, right)
+
+
+def training_drills(num_drills: int = NUM_DRILLS, seed: int = SEED) -> Text:
+    """Make the drills: no held-out pair is in them, and no story."""
+    rng = random.Random(f"drills {seed}")
+    documents = tuple(_written(_drilled(rng) for _ in range(SUMS_PER_DRILL)) for _ in range(num_drills))
+    return Text("drills", "train", documents, f"minispec.training.sums, seed {seed}")
 
 
 def held_out_sums(num_steps: int, held_out_templates: bool, count: int, seed: int = SEED) -> list[Problem]:
