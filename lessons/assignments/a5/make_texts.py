@@ -50,13 +50,14 @@ def written(target, tokens, count):
 
 
 def proposed(draft, tokens, start):
-    """Yield, for each place from ``start`` on, the draft's next tokens and their probabilities."""
-    session = Session(draft)
+    """Yield, for each place from ``start`` on, the draft's next tokens and their probabilities, without an end."""
+    session, forbidden = Session(draft), list(draft.eos_token_id)
     for place in range(start, len(tokens)):
         session.rollback(place - 1)
         pending, guesses, sure = tokens[session.length : place], [], []
         for _ in range(LONGEST):
             logits = session.score(pending, 1)[0].astype(float)
+            logits[forbidden] = -np.inf
             probs = np.exp(logits - logits.max())
             pending = [int(np.argmax(probs))]
             guesses += pending
