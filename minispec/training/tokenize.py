@@ -15,12 +15,13 @@ from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, train
 from minispec.training.corpus import END_OF_TEXT, Text
 
 #: Share of the documents of each text the tokenizer sees, chosen by a hash. Texts that fill the same pages with other
-#: numbers (sums) or other matters (old books) get little, so that the words are those of simple stories and functions.
+#: numbers (sums, drills) or other matters (old books) get little: the words are to be those of stories and functions.
 SHARES = {
     "tinystories": 1.0,
     "storybooks": 1.0,
     "oldbooks": 0.1,
     "sums": 0.05,
+    "drills": 0.0,
     "svamp": 1.0,
     "gsm8k": 0.5,
     "functions": 1.0,

@@ -10,19 +10,24 @@ from minispec.model.toy import TableModel
 
 from .space import EXACT, LOADED, PROMPT, tree_distance
 
+SIBLINGS = ["with", "without", "likeliest"]
 
-@pytest.mark.parametrize("siblings", ["with", "without", "likeliest"])
+
+@pytest.mark.parametrize("siblings", SIBLINGS)
 @pytest.mark.parametrize("verify", ["tree", "traversal", "match"])
+@pytest.mark.parametrize("shape", ["2", "3"])
+def test_law_is_the_targets(verify, shape, siblings):
+    assert tree_distance(verify, shape, siblings, 2) < EXACT
+
+
+@pytest.mark.parametrize("siblings", SIBLINGS)
 @pytest.mark.parametrize(
-    ("shape", "num_tokens"),
-    [
-        ("2", 2),
-        ("3", 2),
-        pytest.param("1x2", 3, marks=pytest.mark.slow),
-    ],
-)
-def test_law_is_the_targets(verify, shape, num_tokens, siblings):
-    assert tree_distance(verify, shape, siblings, num_tokens) < EXACT
+    "verify",
+    [*(pytest.param(each, marks=pytest.mark.slow) for each in ("tree", "traversal")),
+     pytest.param("match", marks=pytest.mark.exhaustive)],
+)  # fmt: skip
+def test_law_is_the_targets_with_siblings_below(verify, siblings):
+    assert tree_distance(verify, "1x2", siblings, 3) < EXACT
 
 
 @pytest.mark.parametrize(
@@ -32,9 +37,11 @@ def test_law_of_k_seq_is_the_targets(shape, num_tokens):
     assert tree_distance("kseq", shape, "with", num_tokens) < EXACT
 
 
-@pytest.mark.parametrize("siblings", ["with", "without", "likeliest"])
 @pytest.mark.parametrize(
-    "verify", [pytest.param("tree", marks=pytest.mark.slow), pytest.param("match", marks=pytest.mark.exhaustive)]
+    ("verify", "siblings"),
+    [pytest.param("tree", "with", marks=pytest.mark.slow)]
+    + [pytest.param("tree", siblings, marks=pytest.mark.exhaustive) for siblings in ("without", "likeliest")]
+    + [pytest.param("match", siblings, marks=pytest.mark.exhaustive) for siblings in SIBLINGS],
 )
 def test_law_is_the_targets_with_a_child_each(verify, siblings):
     assert tree_distance(verify, "2x1", siblings, 3) < EXACT

@@ -63,10 +63,11 @@ def code_folder(tmp_path_factory) -> Path:
 def few_sums():
     """The generator makes as many problems as a toy needs."""
     from minispec.training import mixture
-    from minispec.training.sums import training_sums
+    from minispec.training.sums import training_drills, training_sums
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(mixture, "training_sums", lambda: training_sums(200))
+        patch.setattr(mixture, "training_drills", lambda: training_drills(60))
         patch.setattr(mixture, "HELD_OUT_SUMS", 4)
         yield
 

@@ -109,7 +109,7 @@ def test_nothing_trained_on_works_out_a_held_out_pair(corpus_folder, code_folder
         (folder / f"{name}.train.txt").write_text(f"Answer: {held_out}.\n{END_OF_TEXT}\nAnswer: {kept}.\n")
     texts = {text.name: text.documents for text in read_corpus(folder, code_folder) if text.split == "train"}
     assert texts["svamp"] == texts["gsm8k"] == (f"Answer: {kept}.",)
-    assert not any(map(uses_held_out_pair, texts["sums"]))
+    assert not any(map(uses_held_out_pair, (*texts["sums"], *texts["drills"])))
 
 
 def test_packing_again_leaves_a_running_training_its_tokens(packed_folder, corpus_folder, code_folder, tmp_path):

@@ -11,9 +11,11 @@ from minispec.training.sums import (
     HELD_OUT_TEMPLATES,
     KINDS,
     RANGES,
+    SUMS_PER_DRILL,
     held_out_sums,
     is_held_out_pair,
     make_problem,
+    training_drills,
     training_sums,
     uses_held_out_pair,
 )
@@ -36,6 +38,20 @@ def test_every_step_is_right_and_leads_to_the_next(documents):
             assert result in (None, left)
             result = found
         assert last == f"The answer is {result}."
+
+
+def test_drills_are_right_and_show_every_trained_pair_and_no_held_out_one():
+    drills = training_drills(1500, seed=5).documents
+    seen = set()
+    for line in "\n".join(drills).split("\n"):
+        left, sign, right, found = re.fullmatch(r"(\d+) ([-+x]) (\d+) = (\d+)\.", line).groups()
+        assert int(found) == eval(f"{left}{sign.replace('x', '*')}{right}")
+        seen.add((int(left), sign, int(right)))
+    assert {drill.count("\n") for drill in drills} == {SUMS_PER_DRILL - 1}
+    assert not any(map(uses_held_out_pair, drills))
+    multiplied = {(a, "x", b) for a in range(2, 11) for b in range(2, 11)}
+    assert {pair for pair in multiplied if not is_held_out_pair(*pair)} == multiplied & seen
+    assert any(left > 90 and right > 40 for left, sign, right in seen if sign == "+")  # the wide half
 
 
 def test_the_numbers_of_the_answer_stand_in_the_question(documents):
@@ -107,6 +123,7 @@ def test_stars_and_longer_chains_are_read_too():
 def test_a_seed_repeats_and_another_does_not():
     assert training_sums(50, seed=1) == training_sums(50, seed=1)
     assert training_sums(50, seed=1) != training_sums(50, seed=2)
+    assert training_drills(5, seed=1) == training_drills(5, seed=1) != training_drills(5, seed=2)
     assert held_out_sums(1, True, 10) == held_out_sums(1, True, 10)
     assert held_out_sums(1, True, 10) == held_out_sums(1, True, 20)[:10]
 
