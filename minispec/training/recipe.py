@@ -113,12 +113,12 @@ def _preset(
 
 
 PRESETS: Mapping[str, Preset] = {
-    # Two cores, as background work. Short rows; long ones only at the end. The target's rate stays flat for long, so
-    # that a run may be brought to its end (`--finish-by`) wherever it is.
+    # Two cores, as background work. Short rows; long ones only at the end. The target's rate falls for most of the run,
+    # which a given number of tokens is used best by; where the end moves (`--finish-by`), it falls on from where it is.
     "cpu": _preset(
         "cpu",
         "cpu",
-        target=Plan(steps=6000, num_rows=32, length=256, long_steps=150, flat_share=0.8, patience=30),
+        target=Plan(steps=6000, num_rows=32, length=256, long_steps=150, flat_share=0.3, patience=30),
         drafts=Plan(steps=3000, num_rows=32, length=256, long_steps=150, seed=21),
         distilled=Plan(steps=12000, num_rows=8, length=256, long_steps=300, validate_every=400),
         code_steps=1600,
