@@ -217,9 +217,10 @@ def limits(report: Mapping[str, Any], name: str) -> str:
     ]
     if report["preset"] == "cpu":
         ratio = tokens / report["parameters"][TARGET]
+        before = "" if is_from_scratch(report, TARGET) else ", besides what the weights it began with had read"
         short = (
             f"**Trained on two CPU cores, far from convergence**: the target saw {tokens / 1e6:.1f}M tokens, "
-            f"{ratio:.1f} per parameter."
+            f"{ratio:.1f} per parameter{before}."
         )
         lines = [short, *lines]
     else:
