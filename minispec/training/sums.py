@@ -247,7 +247,7 @@ class Problem:
     @property
     def document(self) -> str:
         """The whole text, as it stands in the corpus."""
-        return f"{self.prompt} {_written(self.steps)}\nThe answer is {self.answer}."
+        return f"{self.prompt} {_write_out(self.steps)}\nThe answer is {self.answer}."
 
 
 def is_held_out_pair(left: int, sign: str, right: int) -> bool:
@@ -271,7 +271,7 @@ def _result(left: int, sign: str, right: int) -> int:
     return {"+": left + right, "-": left - right, "x": left * right}[sign]
 
 
-def _written(steps: Iterable[tuple[int, str, int, int]]) -> str:
+def _write_out(steps: Iterable[tuple[int, str, int, int]]) -> str:
     """Write sums out, a line each."""
     return "\n".join(f"{left} {sign} {right} = {result}." for left, sign, right, result in steps)
 
@@ -333,7 +333,7 @@ def training_sums(num_problems: int = NUM_PROBLEMS, seed: int = SEED) -> Text:
     return Text("sums", "train", documents, f"minispec.training.sums, seed {seed}")
 
 
-def _drilled(rng: random.Random) -> tuple[int, str, int, int]:
+def _draw_for_drill(rng: random.Random) -> tuple[int, str, int, int]:
     """Draw a sum of a drill: its result is no negative number, and its pair is not held out."""
     while True:
         sign = rng.choice(list(RANGES))
@@ -347,7 +347,7 @@ def _drilled(rng: random.Random) -> tuple[int, str, int, int]:
 def training_drills(num_drills: int = NUM_DRILLS, seed: int = SEED) -> Text:
     """Make the drills: no held-out pair is in them, and no story."""
     rng = random.Random(f"drills {seed}")
-    documents = tuple(_written(_drilled(rng) for _ in range(SUMS_PER_DRILL)) for _ in range(num_drills))
+    documents = tuple(_write_out(_draw_for_drill(rng) for _ in range(SUMS_PER_DRILL)) for _ in range(num_drills))
     return Text("drills", "train", documents, f"minispec.training.sums, seed {seed}")
 
 
