@@ -178,6 +178,18 @@ def lengths_table(lengths: Mapping[tuple[str, str], Sequence[float]]) -> str:
     return "\n".join(lines)
 
 
+def shares_table(all_times: Mapping[str, Any], names: Sequence[str]) -> str:
+    columns = list(itertools.product(all_times, TIMED))
+    lines = [
+        f"| drafting {GAMMA} tokens / a one-row forward | {' | '.join(', '.join(each) for each in columns)} |",
+        "|---" * (1 + len(columns)) + "|",
+    ]
+    for name in names:
+        cells = (show(drafting_shares(all_times[dtype], sampling, name)) for dtype, sampling in columns)
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def times_table(times: Mapping[tuple[str, str], Turns], dtype: str) -> str:
     names = [name for name in times[GREEDY, DOMAINS[0]] if name != PLAIN]
     lines = [f"| target in {dtype}: times plain decoding | {' | '.join(names)} |", "|---" * (1 + len(names)) + "|"]
@@ -217,8 +229,9 @@ def bars(kind: str, lengths: Mapping[tuple[str, str], Sequence[float]], all_time
 def tables(kind: str, lengths: Mapping[tuple[str, str], Sequence[float]], all_times: Mapping[str, Any]) -> str:
     """Return everything the page says in figures."""
     judged = "\n".join(["| figure | bar | reached | |", "|---|---|---|---|", *bars(kind, lengths, all_times)])
-    parts = [judged, lengths_table(lengths), *(times_table(times, dtype) for dtype, times in all_times.items())]
-    return "\n\n".join(parts)
+    shares = shares_table(all_times, [name_chain(draft, GAMMA) for draft in (DEFAULT_DRAFT, kind)])
+    gains = [times_table(times, dtype) for dtype, times in all_times.items()]
+    return "\n\n".join([judged, lengths_table(lengths), shares, *gains])
 
 
 def main() -> None:
