@@ -16,6 +16,8 @@ import minispec
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+MOST_WEIGHTS = 45_000_000
+"""Bytes, cards and tokenizers included."""
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
@@ -34,7 +36,7 @@ def test_every_python_that_ci_tries_is_declared() -> None:
 
 def test_nobody_is_told_to_install_the_name_on_the_index() -> None:
     assert PROJECT["name"] != "minispec"
-    for path in [ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("weights/*/README.md")]:
+    for path in [ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("weights/**/README.md")]:
         assert not re.search(r"pip install (-\S+ )*'?minispec\b(?!-)", path.read_text(encoding="utf-8")), path
 
 
@@ -61,6 +63,11 @@ def test_the_first_command_is_the_same_everywhere_and_what_it_printed_is_shown()
     assert shown
     assert shown[1].startswith(prompt)
     assert len(re.findall(r"\d\.\d\dx[,.]", shown[0])) == int(shown[2])
+
+
+def test_all_weights_together_are_small() -> None:
+    """Whoever clones the repository or installs the wheel gets them all."""
+    assert sum(path.stat().st_size for path in (ROOT / "weights").rglob("*") if path.is_file()) < MOST_WEIGHTS
 
 
 def test_importing_minispec_is_light() -> None:
@@ -99,7 +106,11 @@ def test_a_wheel_alone_gives_a_working_command(tmp_path: Path) -> None:
         assert f"{lessons}/notebooks/{source.stem}.ipynb" in names
         assert f"{lessons}/checks/lesson_{source.stem[:2]}.py" in names
     assert "minispec/analysis/prompts.jsonl" in names
-    assert [name for name in names if name.endswith("tokenizer.json")] == ["minispec/_bundled/weights/tokenizer.json"]
+    weights = "minispec/_bundled/weights"
+    assert [name for name in names if name.endswith("tokenizer.json")] == [f"{weights}/tokenizer.json"]
+    for path in (ROOT / "weights").rglob("*"):  # models, and the heads in their folders
+        if path.is_file() and path.name != "tokenizer.json":
+            assert f"{weights}/{path.relative_to(ROOT / 'weights').as_posix()}" in names
     call(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", "again", str(sdist(tmp_path)))
     (again,) = (tmp_path / "again").glob("*.whl")
     assert sorted(zipfile.ZipFile(again).namelist()) == sorted(names)  # the source distribution lacks nothing

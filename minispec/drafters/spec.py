@@ -84,9 +84,9 @@ KINDS: Mapping[str, Mapping[str, tuple[Read, Any]]] = {
     "synthetic": {"alpha": (read_number, 0.8), "cost": (read_number, None)},
     "cascade": {"draft": (str, None), "by": (expect_one_of("ngram", "suffix"), "ngram"), "n": (read_whole, 3)},
     "forced": {"draft": (str, None)},
-    "medusa": {"head": (str, "")},
-    "eagle": {"head": (str, "")},
-    "block": {"head": (str, "")},
+    "medusa": {"head": (str, None)},
+    "eagle": {"head": (str, None)},
+    "block": {"head": (str, None)},
     "tree": {
         "draft": (str, None),
         "shape": (_shape, "4x2x1"),
@@ -168,8 +168,15 @@ def _refuse_misspelt(name: str) -> None:
 def _check(spec: DraftSpec) -> None:
     """Refuse values out of range before any model is loaded, by building what needs no model."""
     options = spec.options
-    if spec.kind in ("ngram", "cascade"):
-        NgramDrafter(1, options["n"], options.get("min_n", 1))
+    if spec.kind == "ngram":
+        NgramDrafter(1, options["n"], options["min_n"])
+    elif spec.kind == "cascade":
+        NgramDrafter(1, options["n"])
+        if options["draft"] is not None and parse_draft(options["draft"]).kind != MODEL:
+            raise OptionError(
+                f"cascade: draft is {quote(options['draft'])}; it must be a model, which judges the n-gram's tokens in "
+                "one forward. Try cascade:draft=draft-1.6m"
+            )
     elif spec.kind == "suffix":
         SuffixDrafter(1, options["min"])
         if options["corpus"] == "":
@@ -181,10 +188,10 @@ def _check(spec: DraftSpec) -> None:
             raise OptionError(f"{spec.kind}: text is missing; it names the file to count. Try {EXAMPLES[spec.kind]}")
         TokenTable([0], 1, 1, options["k"])
     elif spec.kind in HEADS:
-        if not options["head"]:
+        if options["head"] == "":
             raise OptionError(
-                f"{spec.kind}: head is missing; it names the folder of a head that was trained for the target. Train "
-                f"one (python -m minispec.training head --help), then try {EXAMPLES[spec.kind]}"
+                f"{spec.kind}: head is empty; it names the folder of a head that was trained for the target. Try "
+                f"{EXAMPLES[spec.kind]}, or {spec.kind} alone for the one that comes with the target"
             )
     elif spec.kind == "synthetic":
         check_options(options["alpha"], options["cost"])

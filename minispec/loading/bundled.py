@@ -69,7 +69,7 @@ def bundled_models() -> list[BundledModel]:
     models = []
     for name, folder in bundled_folders().items():
         config = GPT2Config.from_dict(read_json(folder / "config.json"), str(folder / "config.json"))
-        card = _front_matter(folder / "README.md")
+        card = read_front_matter(folder / "README.md")
         models.append(
             BundledModel(
                 name=name,
@@ -119,8 +119,8 @@ def verify_checksums(folder: Path) -> None:
             )
 
 
-def _front_matter(card: Path) -> dict[str, str]:
-    """Read the ``key: value`` lines between the two ``---`` of a model card; none if there is no card."""
+def read_front_matter(card: Path) -> dict[str, str]:
+    """Return the ``key: value`` lines between the two ``---`` of a model card; none if there is no card."""
     if not card.is_file():
         return {}
     _, _, rest = card.read_text(encoding="utf-8", errors="replace").partition("---")

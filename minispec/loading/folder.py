@@ -95,7 +95,7 @@ def load_model(folder_or_name: str | Path, backend: str = BACKENDS[0], dtype: st
             weights = build_weights(checkpoint.read, config, runner, dtype)
         finally:
             verified.result()  # a file that has changed is the reason for whatever else is wrong with it
-    return GPT2(str(folder_or_name), config, weights, runner, tokenizer, dtype)
+    return GPT2(str(folder_or_name), config, weights, runner, tokenizer, dtype, folder=folder.resolve())
 
 
 def check_tokenizer(tokenizer: Tokenizer, config: GPT2Config, folder: Path) -> None:

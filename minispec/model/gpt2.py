@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,8 @@ class GPT2:
         The number format of the weights in memory.
     pool : PagePool or None
         Where its caches lie; by default each has memory of its own.
+    folder : Path or None
+        Where its files lie, and heads that were trained for it; None for a model made in memory.
     """
 
     name: str
@@ -48,6 +51,7 @@ class GPT2:
     tokenizer: Tokenizer | None = None
     dtype: str = "float32"
     pool: PagePool | None = None
+    folder: Path | None = None
 
     @property
     def vocab_size(self) -> int:

@@ -20,6 +20,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from minispec.drafters.spec import HEADS as HEAD_KINDS
 from minispec.errors import MinispecError, MissingDependencyError, OptionError
+from minispec.loading.folder import find_folder
 
 try:
     import tokenizers
@@ -34,7 +35,7 @@ from minispec.training.checkpoint import require_room
 from minispec.training.checks import check
 from minispec.training.data import pack
 from minispec.training.export import export_model, load_exported
-from minispec.training.head_card import HeadPlan, acceptance_table
+from minispec.training.head_card import RATES, HeadPlan, acceptance_table
 from minispec.training.head_stage import HeadStage, make_head_folder
 from minispec.training.mixture import read_corpus, word_list
 from minispec.training.recipe import PRESETS, TARGET
@@ -363,7 +364,13 @@ def report_command(preset: str, work: Path, weights: Path, threads: int | None, 
     required=True,
     help="A text file to read along; may be repeated. The last twentieth is held out.",
 )
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="Folder for the head.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="Folder for the head; as TARGET/KIND, in the target's own folder, it is what `--draft KIND` takes.",
+)
 @click.option(
     "--layers", help="Layers to read, such as 2,4,8 [default: a low, a middle and the top one; medusa: the top one]."
 )
@@ -405,7 +412,7 @@ def head_command(
     """Train a head that drafts from the target's hidden states."""
     use_threads(threads)
     plan = HeadPlan(kind, parse_layers(layers), length, width, inner=4 * width, num_words=words, written=write)
-    stage = HeadStage(replace(plan, steps=steps, seed=seed), target, texts)
+    stage = HeadStage(replace(plan, steps=steps, rate=RATES[kind], seed=seed), target, texts)
     ablations = stage.make_ablations() if ablate else []
     make_head_folder(output)
     if write:
@@ -420,7 +427,8 @@ def head_command(
     stage.export(output, acceptance)
     click.echo("acceptance by place, along held-out text:")
     click.echo(acceptance_table(acceptance))
-    click.echo(f"wrote {output}; try --target {target} --draft {kind}:head={output}")
+    own = output.resolve() == (find_folder(target) / kind).resolve()
+    click.echo(f"wrote {output}; try --target {target} --draft {kind if own else f'{kind}:head={output}'}")
 
 
 @main.command("all")

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from minispec.drafters.heads import HeadConfig
+
+#: Peak learning rate by kind.
+RATES: Mapping[str, float] = {"medusa": 2e-3, "eagle": 5e-3, "block": 2e-3}
+_COST = re.compile(r"^(cost_per_token|cost_measured_on): .*\n", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -89,17 +94,36 @@ def acceptance_table(acceptance: Sequence[Acceptance]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def write_card(plan: HeadPlan, config: HeadConfig, share: float, acceptance: Sequence[Acceptance]) -> str:
+def write_card(
+    plan: HeadPlan, config: HeadConfig, num_parameters: int, share: float, acceptance: Sequence[Acceptance]
+) -> str:
     """Return the card of a head whose parameters are so large a share of the target's."""
-    layers, words = ", ".join(map(str, config.layers)), len(config.words) or "all"
-    along = f"{plan.written:,} tokens that the target wrote" if plan.written else "given text"
+    layers, words = ", ".join(map(str, config.layers)), f"{len(config.words):,}" if config.words else "all"
+    texts = ", ".join(dict.fromkeys(each.text for each in acceptance))
+    along = f"{plan.written:,} tokens that the target wrote behind beginnings of" if plan.written else "the given text:"
     read = "a drafted token" if config.kind == "eagle" else "a draft"
     return (
-        f"# A {config.kind} head for {config.target}\n\n"
-        f"It reads the output of layers {layers} and drafts {words} words. Its parameters, {share:.1%} of the "
-        f"target's, are read for {read}.\n\n"
-        f"Trained for {plan.steps} steps of {plan.num_rows} x {plan.row_length} tokens along {along}, "
-        f"seed {plan.seed}.\n\n"
+        f"---\nkind: {config.kind}\ntarget: {config.target}\n---\n"
+        f"# {'An' if config.kind[0] in 'aeiou' else 'A'} {config.kind} head for {config.target}\n\n"
+        f"It belongs to the target with the fingerprint `{config.fingerprint}` and to no other: it reads the output of "
+        f"that target's layers {layers}, and drafts {words} words, up to {config.length} tokens at a time as it was "
+        f"trained. Its {num_parameters:,} parameters, {share:.1%} of the target's, are kept in float16 and read for "
+        f"{read}. `python -m tests.benchmarks.heads --write` puts `cost_per_token` above: the time of a drafted token, "
+        "its draw included, as a share of a one-row forward of the target.\n\n"
+        f"Trained by `python -m minispec.training head {config.kind}` for {plan.steps:,} steps of {plan.num_rows} x "
+        f"{plan.row_length} tokens along {along} {texts}; AdamW, peak rate {plan.rate:g}, seed {plan.seed}.\n\n"
         "Acceptance by place along held-out text, given that all places before it are the text's:\n\n"
         f"{acceptance_table(acceptance)}"
     )
+
+
+def put_cost(card: str, share: float, machine: str) -> str:
+    r"""Return a card that says what a drafted token costs, measured on a machine, as a share of a target's forward.
+
+    Examples
+    --------
+    >>> put_cost("---\nkind: eagle\n---\n# A head\n", 0.05, "a machine").splitlines()[1:3]
+    ['cost_per_token: 0.050', 'cost_measured_on: "a machine"']
+    """
+    opening, _, rest = _COST.sub("", card).partition("\n")
+    return f'{opening}\ncost_per_token: {share:.3f}\ncost_measured_on: "{machine}"\n{rest}'

@@ -106,6 +106,7 @@ class HeadStage:
         num_words = len(self.config.words) or self.target.shape.vocab_size
         head: Head = HEADS[self.plan.kind](self.config, self.target.shape.width, num_words)
         head.sees_states = self.plan.without != "states"
+        head.begin_with(self.target)
         return head
 
     def make_ablations(self) -> list[HeadStage]:
@@ -179,13 +180,14 @@ class HeadStage:
             See :func:`make_head_folder`; or if a file cannot be written.
         """
         make_head_folder(folder)
-        share = sum(p.numel() for p in self.head.parameters()) / self.target.num_parameters
+        count = sum(p.numel() for p in self.head.parameters())
         tensors = {key: value.detach().to(torch.float16).contiguous() for key, value in self.head.state_dict().items()}
+        card = write_card(self.plan, self.config, count, count / self.target.num_parameters, acceptance)
         names = ("config.json", "model.safetensors")
         try:
             write_weights(tensors, folder, None)
             (folder / "config.json").write_text(json.dumps(asdict(self.config), indent=2) + "\n")
-            (folder / "README.md").write_text(write_card(self.plan, self.config, share, acceptance))
+            (folder / "README.md").write_text(card)
             (folder / "SHA256SUMS").write_text("".join(f"{file_sha256(folder / name)}  {name}\n" for name in names))
         except OSError as error:
             raise OutputError(f"{folder} cannot be written: {error.strerror}. Name another folder") from None

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from minispec.drafters.heads import HeadConfig
-from minispec.training.model import Block, Conv1D, Shape
+from minispec.training.model import GPT2, Block, Conv1D, Shape
 
 #: Blocks drafted per row of text in a step of training, and rows of a medusa.
 ANCHORS = 8
@@ -61,6 +61,9 @@ class Head(nn.Module):
         super().__init__()
         self.config = config
         self.register_buffer("words", torch.tensor(config.words, dtype=torch.int64), persistent=False)
+
+    def begin_with(self, target: GPT2) -> None:
+        """Begin with what the target's weights say already, if the kind can."""
 
     @abstractmethod
     def places(self, seen: Seen, generator: torch.Generator) -> list[tuple[Tensor, Tensor]]:
@@ -147,6 +150,22 @@ class Eagle(Head):
         self._add_layers(width, num_words)
         self.norm_state = nn.LayerNorm(config.width, eps=1e-5)
         self.state = Conv1D(config.width, config.width, 0.02)
+
+    @torch.no_grad()
+    def begin_with(self, target: GPT2) -> None:
+        """Begin with the target's own output matrix, cut to the head's width.
+
+        Its rows for the head's words are E = U S V^T. The head scores with the first d columns of U sqrt(S), and reads
+        tokens and the highest state through those of V sqrt(S): so what it says of a state that it has read is what
+        the target says there, as near as d columns can say it.
+        """
+        rows = target.wte.weight[self.known] if len(self.known) else target.wte.weight
+        left, sizes, right = torch.linalg.svd(rows, full_matrices=False)  # (W, K), (K,), (K, C)
+        kept, roots = min(self.config.width, len(sizes)), sizes.sqrt()
+        self.lm_head.weight[:, :kept] = (left * roots)[:, :kept]
+        self.token.weight[:, :kept] = read = (right.T * roots)[:, :kept]
+        self.fuse.weight[-len(read) :, :kept] = target.ln_f.weight[:, None] * read
+        nn.init.eye_(self.state.weight)
 
     def places(self, seen: Seen, generator: torch.Generator) -> list[tuple[Tensor, Tensor]]:
         """See :meth:`Head.places`: a pass for each place, fed with the outputs of the pass before.

@@ -12,7 +12,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -148,15 +148,14 @@ def speculation(results: Mapping[str, Shape]) -> str:
     return "\n".join(lines)
 
 
-def machine(rounds: int) -> str:
-    """Name the machine and the versions."""
+def machine(rounds: int, peers: Sequence[str] = ("llama-cpp-python", "ctranslate2", "transformers", "torch")) -> str:
+    """Name the machine and the versions, also of packages that are raced against."""
     doctor = subprocess.run(
         [sys.executable, "-m", "minispec", "doctor", "--json"], capture_output=True, text=True, check=True, cwd=ROOT
     )
     facts = json.loads(doctor.stdout)
     kept = {key: facts[key] for key in ("cpu", "threads", "numpy", "numba") if key in facts}
-    peers = {name: version(name) for name in ("llama-cpp-python", "ctranslate2", "transformers", "torch")}
-    described = "; ".join(f"{key} {value}" for key, value in {**kept, **peers}.items())
+    described = "; ".join(f"{key} {value}" for key, value in (kept | {name: version(name) for name in peers}).items())
     return f"{described}; {rounds} rounds, medians of the rounds' ratios."
 
 

@@ -22,7 +22,7 @@ def write_head(folder: Path, kind: str, target: GPT2, *, seed: int = 0, length: 
     sizes = {"layers": (depth,)} if kind == "medusa" else {"layers": (1, depth), "words": tuple(words), **SIZES}
     config = HeadConfig(kind, target.name, compute_fingerprint(target), **{"length": length, **sizes, **fields})
     generator, tensors = np.random.default_rng(seed), {}
-    for name, shape in expected_shapes(config, target):
+    for name, shape in expected_shapes(config, target.config):
         centre = 1.0 if "norm" in name or "ln_" in name else 0.0
         spread = 0.2 if centre else 2.0 / shape[0] ** 0.5
         tensors[name] = generator.normal(centre, spread, shape).astype(np.float32)

@@ -469,7 +469,7 @@ def test_a_head_needs_a_target_with_hidden_states(heads: dict[str, str]) -> None
         load_head(heads["eagle"], "eagle", TableModel(23))
     with pytest.raises(InputError, match="was trained for random"):
         load_head(heads["eagle"], "eagle", random_gpt2("numba", seed=6, **SIZES))
-    with pytest.raises(InputError, match="head is missing"):
+    with pytest.raises(InputError, match="no eagle head comes with random"):
         generate([1], target=target_of("numba"), draft="eagle")
 
 
@@ -478,7 +478,7 @@ def test_a_tree_needs_a_draft_that_can_branch_and_room(heads: dict[str, str]) ->
     for draft in ("ngram", "none", "tree"):
         with pytest.raises(InputError, match=f"draft is '{draft}'; it must be a model or a head"):
             write(draft=f"tree:draft={draft}")
-    with pytest.raises(InputError, match="head is missing"):
+    with pytest.raises(InputError, match="no eagle head comes with random"):
         write(draft="tree:draft=eagle")
     for shape in ("dynamic,nodes=900", "sequoia,nodes=900,acceptance=0.9/0.9/0.9/0.9/0.9", "9x9x9"):
         with pytest.raises(InputError, match=r"nodes, and random\S* holds 200 tokens"):

@@ -36,6 +36,8 @@ from .laws import PLAIN, drafted_run, plain_tokens, propose
         ("bigram:text=some dir/a=b.txt,k=0.5", "bigram", {"text": "some dir/a=b.txt", "k": 0.5}),
         ("synthetic:alpha=0.7,cost=0.05", "synthetic", {"alpha": 0.7, "cost": 0.05}),
         ("cascade:draft=some/folder,by=suffix", "cascade", {"draft": "some/folder", "by": "suffix", "n": 3}),
+        ("eagle", "eagle", {"head": None}),
+        ("block:head=some/folder", "block", {"head": "some/folder"}),
     ],
 )
 def test_kinds_and_options(text, kind, options):
@@ -83,6 +85,8 @@ def test_anything_else_is_a_model(text, name, translate):
         ("synthetic:alpha=", "alpha is ''", "alpha=0.7"),
         ("cascade:by=tree", "by is 'tree'", "cascade:by=ngram"),
         ("cascade:n=0", "n is 0", "ngram:n=3"),
+        ("cascade:draft=ngram", "draft is 'ngram'", "cascade:draft=draft-1.6m"),
+        ("eagle:head=", "head is empty", "eagle:head=FOLDER"),
         ("forced:draft=tree", "draft is 'tree'", "forced:draft=ngram"),
         ("tree:shape=4x", "shape is '4x'", "tree:shape=4x2x1"),
         ("tree:shape=4x0", "shape is '4x0'", "tree:shape=4x2x1"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -34,7 +35,7 @@ from minispec.training.export import export_model
 from minispec.training.head_card import HeadPlan
 from minispec.training.head_stage import HeadStage, look
 from minispec.training.head_text import BEGINNING
-from minispec.training.heads import ANCHORS, loss_of
+from minispec.training.heads import ANCHORS, HEADS, loss_of
 from minispec.training.model import GPT2
 from minispec.training.recipe import TARGET
 from tests.training.toys import VOCAB_SIZE, documents, toy_preset
@@ -161,6 +162,23 @@ def test_a_head_drafts_the_likeliest_words_and_rows_begin_as_documents_do(target
     assert made(*made.call_args.args, **made.call_args.kwargs).end_id == 77
 
 
+def test_an_eagle_begins_with_what_the_target_says(target_folder: Path, text: Path) -> None:
+    """The truncated SVD is the target's own output matrix where the head is wide enough, and better than chance."""
+    stage = HeadStage(replace(PLAN, width=32, num_heads=4, inner=48, num_words=0), target_folder, [text])
+    begun, rows, gain = stage.head, stage.target.wte.weight, stage.target.ln_f.weight
+    with torch.no_grad():
+        np.testing.assert_allclose(begun.lm_head.weight @ begun.token.weight.T, rows, atol=1e-5)
+        np.testing.assert_allclose(begun.lm_head.weight @ begun.fuse.weight[-32:].T, rows * gain, atol=1e-5)
+
+    def first_loss(head: torch.nn.Module) -> float:
+        tokens = torch.from_numpy(np.stack([stage.text.train["toy"][i : i + 24] for i in range(0, 960, 24)]))
+        with torch.no_grad():
+            return float(loss_of(head.places(look(stage.target, tokens, 0), torch.Generator()), head.known, 0.8))
+
+    with mock.patch.object(HEADS["eagle"], "begin_with"):
+        assert first_loss(begun) < first_loss(stage._make_head())
+
+
 def test_the_command_writes_a_head_that_drafts(toy_command, target_folder: Path, text: Path, tmp_path: Path) -> None:
     head = tmp_path / "head"
     options = ["--target", target_folder, "--text", text, "-o", head, "--steps", 4, "--width", 16, "--words", 15]
@@ -170,10 +188,27 @@ def test_the_command_writes_a_head_that_drafts(toy_command, target_folder: Path,
     config = json.loads((head / "config.json").read_text())
     assert config["layers"] == [1, 3]
     assert len(config["words"]) == 15
-    assert "| text | temperature | 1 | 2 | 3 | 4 | 5 |" in (head / "README.md").read_text()
+    card = (head / "README.md").read_text()
+    assert "| text | temperature | 1 | 2 | 3 | 4 | 5 |" in card
+    for told in (config["fingerprint"], "toy-target", "drafts 15 words", "4 steps", "given text: toy", "rate 0.005"):
+        assert told in card
     options = {"target": str(target_folder), "temperature": 0.0, "max_tokens": 20}
     drafted = generate("The fox", draft=f"eagle:head={head}", **options)
     assert drafted.token_ids == generate("The fox", draft=None, **options).token_ids
+    assert drafted.metrics.num_draft_tokens
+
+
+def test_a_head_in_its_targets_folder_is_taken_without_a_name(
+    toy_command, target_folder: Path, text: Path, tmp_path: Path
+) -> None:
+    """Which stays a model's folder, with checksums of its own."""
+    target = tmp_path / "target"
+    shutil.copytree(target_folder, target)
+    options = ["--target", target, "--text", text, "-o", target / "eagle", "--steps", 1, "--width", 8, "--words", 15]
+    result = CliRunner().invoke(toy_command, ["head", "eagle", *map(str, options)])
+    assert result.exit_code == 0, result.output
+    assert result.output.endswith("--draft eagle\n")
+    drafted = generate("The fox", target=str(target), draft="eagle", max_tokens=10)
     assert drafted.metrics.num_draft_tokens
 
 

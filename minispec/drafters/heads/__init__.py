@@ -9,7 +9,7 @@ from minispec.drafters.heads.block import BlockDrafter
 from minispec.drafters.heads.config import HeadConfig
 from minispec.drafters.heads.eagle import EagleDrafter, EagleSource
 from minispec.drafters.heads.folder import Head, compute_fingerprint, hash_arrays
-from minispec.drafters.heads.load import load_head
+from minispec.drafters.heads.load import find_heads, load_head
 from minispec.drafters.heads.medusa import MedusaDrafter
 from minispec.drafters.heads.parallel import ParallelSource
 from minispec.drafters.heads.session import HeadSession
@@ -24,6 +24,7 @@ __all__ = [
     "MedusaDrafter",
     "ParallelSource",
     "compute_fingerprint",
+    "find_heads",
     "hash_arrays",
     "load_head",
 ]

@@ -8,7 +8,7 @@ from typing import Any
 
 from minispec.drafters.spec import HEADS
 from minispec.errors import ModelFileError, quote
-from minispec.model.gpt2 import GPT2
+from minispec.model.config import GPT2Config
 from minispec.model.weights import block_shapes
 
 _MAX_SIZE = 1 << 16
@@ -83,7 +83,7 @@ class HeadConfig:
         return cls(fields["kind"], fields["target"], fields["fingerprint"], layers, words=words, **own)
 
 
-def expected_shapes(config: HeadConfig, target: GPT2) -> Iterator[tuple[str, tuple[int, ...]]]:
+def expected_shapes(config: HeadConfig, target: GPT2Config) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Yield the name and shape of every tensor of a head: matrices (inputs, outputs), ``lm_head`` (words, d)."""
 
     def matrix(name: str, inputs: int, outputs: int) -> Iterator[tuple[str, tuple[int, ...]]]:
@@ -94,7 +94,7 @@ def expected_shapes(config: HeadConfig, target: GPT2) -> Iterator[tuple[str, tup
         yield f"{name}.weight", (width,)
         yield f"{name}.bias", (width,)
 
-    width, read = target.config.n_embd, len(config.layers) * target.config.n_embd
+    width, read = target.n_embd, len(config.layers) * target.n_embd
     if config.kind == "medusa":
         yield from matrix("guess", width, config.length * width)
         return

@@ -23,7 +23,7 @@ from minispec.loading.safetensors_file import SafetensorsFile
 from minispec.model.cache import KVCache
 from minispec.model.forward import layers
 from minispec.model.gpt2 import GPT2
-from minispec.model.language_model import FedCache, LanguageModel
+from minispec.model.language_model import FedCache
 from minispec.model.paged import PagedCache
 from minispec.model.pages import PagePool
 from minispec.model.weights import Packing, check_shapes
@@ -41,8 +41,8 @@ class Head:
     ----------
     path : Path
         Its folder.
-    target : LanguageModel
-        If its caches share pages, the head's do too.
+    target : GPT2
+        On a backend that keeps hidden states. If its caches share pages, the head's do too.
 
     Attributes
     ----------
@@ -59,24 +59,19 @@ class Head:
     Raises
     ------
     OptionError
-        If the target has no hidden states to read, or the head belongs to another one.
+        If the head belongs to another target, or is of another kind.
     ModelFileError
         If the folder is no head of this kind, or a file of it is broken.
     """
 
     kind: ClassVar[str]
 
-    def __init__(self, path: Path, target: LanguageModel) -> None:
-        kind = self.kind
-        if not isinstance(target, GPT2):
-            raise OptionError(f"{kind}: {target.name} has no hidden states to read. Try --draft ngram")
-        if not target.backend.keeps_features:
-            raise OptionError(f"{kind}: backend {target.backend.name} keeps no hidden states. Try --backend panel")
+    def __init__(self, path: Path, target: GPT2) -> None:
         self.config = HeadConfig.from_dict(read_json(path / "config.json"), str(path / "config.json"))
         self._check(path, target)
         verify_checksums(path)
         file = SafetensorsFile(path / WEIGHTS)
-        check_shapes(file.shapes, expected_shapes(self.config, target), str(path))
+        check_shapes(file.shapes, expected_shapes(self.config, target.config), str(path))
         self.backend = get_backend(target.backend.name)
         self.dtype = _find_dtype(file)
         packing = Packing(file.read, self.backend, self.dtype, EPSILON)

@@ -1,4 +1,4 @@
-"""Heads by their folders: each is read once for a target."""
+"""Heads by their folders, or those that lie in the target's own; each is read once for a target."""
 
 from __future__ import annotations
 
@@ -11,22 +11,34 @@ from minispec.drafters.heads.block import BlockHead
 from minispec.drafters.heads.eagle import EagleHead
 from minispec.drafters.heads.folder import Head
 from minispec.drafters.heads.medusa import MedusaHead
-from minispec.errors import ModelFileError, explain, quote
+from minispec.drafters.spec import EXAMPLES
+from minispec.errors import ModelFileError, OptionError, explain, quote
 from minispec.loading.checkpoint import WEIGHTS
+from minispec.model.gpt2 import GPT2
 from minispec.model.language_model import LanguageModel
 
 _KINDS: Mapping[str, type[Head]] = {kind.kind: kind for kind in (MedusaHead, EagleHead, BlockHead)}
 _read: WeakKeyDictionary[LanguageModel, dict[tuple[Any, ...], Head]] = WeakKeyDictionary()
 
 
-def load_head(folder: str, kind: str, target: LanguageModel) -> Head:
+def load_head(folder: str | None, kind: str, target: LanguageModel) -> Head:
     """Return the head of a folder, read once for all drafters of a target, and again where its files have changed.
+
+    Parameters
+    ----------
+    folder : str or None
+        None: the head of this kind that lies in the target's own folder.
+    kind : str
+    target : LanguageModel
 
     Raises
     ------
     InputError
-        See :class:`Head`.
+        If the target has no hidden states to read, or no such head; and see :class:`Head`.
     """
+    model = _require_states(kind, target)
+    if folder is None:
+        folder = _find_own(kind, model)
     try:
         path = Path(folder).expanduser()
         ages = [(path / name).stat().st_mtime_ns for name in ("config.json", WEIGHTS)]
@@ -36,7 +48,33 @@ def load_head(folder: str, kind: str, target: LanguageModel) -> Head:
             f"{kind}: {quote(folder)} holds no head ({what}); its folder has config.json and {WEIGHTS}. Train one: "
             f"python -m minispec.training head {kind} --help"
         ) from None
-    known, key = _read.setdefault(target, {}), (kind, folder, *ages)
+    known, key = _read.setdefault(model, {}), (kind, folder, *ages)
     if key not in known:
-        known[key] = _KINDS[kind](path, target)
+        known[key] = _KINDS[kind](path, model)
     return known[key]
+
+
+def find_heads(folder: Path | None) -> dict[str, Path]:
+    """Return the folders of the heads in a target's folder, by kind: each is called after its kind."""
+    if folder is None:
+        return {}
+    return {kind: folder / kind for kind in _KINDS if (folder / kind / "config.json").is_file()}
+
+
+def _find_own(kind: str, target: GPT2) -> str:
+    heads = find_heads(target.folder)
+    if kind not in heads:
+        others = f"its heads are {', '.join(heads)}" if heads else "it has no head of any kind"
+        raise OptionError(
+            f"{kind}: no {kind} head comes with {target.name}; {others}. Train one (python -m minispec.training head "
+            f"{kind} --target {target.name} --help), then try {EXAMPLES[kind]}"
+        )
+    return str(heads[kind])
+
+
+def _require_states(kind: str, target: LanguageModel) -> GPT2:
+    if not isinstance(target, GPT2):
+        raise OptionError(f"{kind}: {target.name} has no hidden states to read. Try --draft ngram")
+    if not target.backend.keeps_features:
+        raise OptionError(f"{kind}: backend {target.backend.name} keeps no hidden states. Try --backend panel")
+    return target

@@ -1,0 +1,266 @@
+"""What a bundled head gains: ``python -m tests.benchmarks.heads [--kind eagle] [--rounds 5] [--write]``.
+
+Beside plain decoding and the default draft, which all take turns. With ``--write`` the tables also replace what stands
+in docs/performance.md between their markers, and the head's card says what a drafted token costs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import math
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from minispec.analysis.prompts import bundled_prompts
+from minispec.analysis.timer import interleave
+from minispec.drafters import load_draft
+from minispec.drafters.heads import find_heads
+from minispec.drafters.spec import HEADS
+from minispec.generation import stream
+from minispec.loading import load_model
+from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
+from minispec.model import GPT2
+from minispec.training.head_card import put_cost
+from tests.benchmarks.performance import machine, put
+
+DOMAINS = ("stories", "code", "questions")
+GREEDY, SAMPLED, OPEN = "T = 0", "T = 1, top-p 0.95", "T = 1"
+SAMPLING: Mapping[str, Mapping[str, float]] = {
+    GREEDY: {"temperature": 0.0},
+    SAMPLED: {"temperature": 1.0, "top_p": 0.95},
+    OPEN: {"temperature": 1.0, "top_p": 1.0},
+}
+TIMED = (GREEDY, SAMPLED)
+BARS = {("float32", GREEDY): 2.6, ("float32", SAMPLED): 2.3, ("float16", GREEDY): 2.3, ("float16", SAMPLED): 2.0}
+"""End to end over plain decoding, by the target's number format."""
+PLAIN, TREE, GAMMA = "plain", "tree", 5
+MEAN = "geometric mean"
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What one turn took: texts behind all prompts of a domain.
+
+    Attributes
+    ----------
+    token_s : float
+        Seconds per token, prompts left out.
+    draft_s, target_s : float
+        Median seconds of drafting `GAMMA` tokens, and of a target's forward; nan if there was none.
+    length : float
+        Tokens per target forward.
+    texts : list of list of int
+    """
+
+    token_s: float
+    draft_s: float
+    target_s: float
+    length: float
+    texts: list[list[int]]
+
+
+Turns = Mapping[str, Sequence[Spent]]
+"""The turns of each contender, a round each."""
+
+
+def contenders(kind: str, sampling: str) -> dict[str, dict[str, Any]]:
+    """Return who takes turns, with options of ``stream``."""
+    chains = itertools.chain(itertools.product((DEFAULT_DRAFT,), (3, GAMMA)), itertools.product((kind,), (3, GAMMA, 7)))
+    siblings = "likeliest" if sampling == GREEDY else "without"
+    return {
+        PLAIN: {"draft": None},
+        **{name_chain(draft, gamma): {"draft": draft, "gamma": gamma} for draft, gamma in chains},
+        TREE: {"draft": f"tree:draft={kind},shape=dynamic,siblings={siblings}", "verify": "tree"},
+    }
+
+
+def name_chain(draft: str, gamma: int) -> str:
+    return f"{draft}, γ = {gamma}"
+
+
+def decode(target: GPT2, draft: Any, domain: str, sampling: str, tokens: int, **options: Any) -> Spent:
+    """Continue every prompt of a domain once."""
+    prompts = [prompt.text for prompt in bundled_prompts() if prompt.domain == domain]
+    runs = [
+        stream(prompt, target=target, draft=draft, max_tokens=tokens, seed=1, **SAMPLING[sampling], **options).run()
+        for prompt in prompts
+    ]
+    steps = [step for run in runs for step in run.steps]
+    full = [step.draft_s for step in steps if len(step.draft_tokens) == GAMMA]
+    count = sum(len(step.tokens) for step in steps)
+    return Spent(
+        token_s=sum(step.step_s for step in steps) / count,
+        draft_s=statistics.median(full) if full else math.nan,
+        target_s=statistics.median(step.target_s for step in steps),
+        length=count / len(steps),
+        texts=[list(run.token_ids) for run in runs],
+    )
+
+
+def measure_lengths(target: GPT2, drafts: Mapping[str, Any], tokens: int) -> dict[tuple[str, str], list[float]]:
+    """Return tokens per target forward at γ = 5 by draft and sampling, one for each domain."""
+    return {
+        (name, sampling): [decode(target, draft, domain, sampling, tokens, gamma=GAMMA).length for domain in DOMAINS]
+        for name, draft in drafts.items()
+        for sampling in SAMPLING
+    }
+
+
+def measure_times(target: GPT2, kind: str, draft: GPT2 | str, rounds: int, tokens: int) -> dict[tuple[str, str], Turns]:
+    """Return the turns by sampling and domain.
+
+    Raises
+    ------
+    SystemExit
+        If greedy text is not plain decoding's.
+    """
+    found: dict[tuple[str, str], Turns] = {}
+    for sampling, domain in itertools.product(TIMED, DOMAINS):
+        runs = {}
+        for name, options in contenders(kind, sampling).items():
+            model = draft if options["draft"] == DEFAULT_DRAFT else options["draft"]
+            runs[name] = partial(
+                decode, target, domain=domain, sampling=sampling, tokens=tokens, **options | {"draft": model}
+            )
+            runs[name]()  # once for nothing: caches, thread pools
+        turns = interleave(runs, rounds)
+        if sampling == GREEDY and any(
+            spent.texts != turns[PLAIN][0].texts for each in turns.values() for spent in each
+        ):
+            raise SystemExit(f"{domain}: speculative and plain greedy text differ")
+        found[sampling, domain] = turns
+    return found
+
+
+def speedups(times: Mapping[tuple[str, str], Turns], sampling: str, name: str) -> dict[str, list[float]]:
+    """Return plain seconds over a contender's, one for each round: of each domain, and their geometric mean."""
+    found = {
+        domain: [
+            plain.token_s / other.token_s
+            for plain, other in zip(times[sampling, domain][PLAIN], times[sampling, domain][name], strict=True)
+        ]
+        for domain in DOMAINS
+    }
+    return {**found, MEAN: [statistics.geometric_mean(each) for each in zip(*found.values(), strict=True)]}
+
+
+def drafting_shares(times: Mapping[tuple[str, str], Turns], sampling: str, name: str) -> list[float]:
+    """Return the time of drafting `GAMMA` tokens over that of a plain forward, one for each round and domain."""
+    return [
+        other.draft_s / plain.target_s
+        for domain in DOMAINS
+        for plain, other in zip(times[sampling, domain][PLAIN], times[sampling, domain][name], strict=True)
+    ]
+
+
+def best_chain(times: Mapping[tuple[str, str], Turns], sampling: str, draft: str) -> str:
+    """Return the draft's chain with the best geometric mean."""
+    chains = [name for name in times[sampling, DOMAINS[0]] if name.startswith(f"{draft},")]
+    return max(chains, key=lambda name: statistics.median(speedups(times, sampling, name)[MEAN]))
+
+
+def show(values: Sequence[float]) -> str:
+    return f"{statistics.median(values):.2f} ({min(values):.2f} … {max(values):.2f})"
+
+
+def lengths_table(lengths: Mapping[tuple[str, str], Sequence[float]]) -> str:
+    lines = [
+        f"| tokens per target forward, γ = {GAMMA} | {' | '.join(DOMAINS)} | mean |",
+        "|---" * (2 + len(DOMAINS)) + "|",
+    ]
+    for (draft, sampling), row in lengths.items():
+        cells = " | ".join(f"{length:.2f}" for length in (*row, statistics.mean(row)))
+        lines.append(f"| {draft}, {sampling} | {cells} |")
+    return "\n".join(lines)
+
+
+def shares_table(all_times: Mapping[str, Any], names: Sequence[str]) -> str:
+    columns = list(itertools.product(all_times, TIMED))
+    lines = [
+        f"| drafting {GAMMA} tokens / a one-row forward | {' | '.join(', '.join(each) for each in columns)} |",
+        "|---" * (1 + len(columns)) + "|",
+    ]
+    for name in names:
+        cells = (show(drafting_shares(all_times[dtype], sampling, name)) for dtype, sampling in columns)
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def times_table(times: Mapping[tuple[str, str], Turns], dtype: str) -> str:
+    names = [name for name in times[GREEDY, DOMAINS[0]] if name != PLAIN]
+    lines = [f"| target in {dtype}: times plain decoding | {' | '.join(names)} |", "|---" * (1 + len(names)) + "|"]
+    for sampling in TIMED:
+        columns = [speedups(times, sampling, name) for name in names]
+        lines += [
+            f"| {sampling}, {row} | {' | '.join(show(column[row]) for column in columns)} |" for row in (*DOMAINS, MEAN)
+        ]
+    return "\n".join(lines)
+
+
+def bars(kind: str, lengths: Mapping[tuple[str, str], Sequence[float]], all_times: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a line for each bar: the figure, the bar, what was reached."""
+
+    def line(figure: str, bar: float, reached: float, shown: str, at_most: bool = False) -> str:
+        verdict = "reached" if (reached <= bar if at_most else reached >= bar) else "**missed**"
+        return f"| {figure} | {'≤' if at_most else '≥'} {bar:g} | {shown} | {verdict} |"
+
+    more = statistics.mean(lengths[kind, OPEN]) - statistics.mean(lengths[DEFAULT_DRAFT, OPEN])
+    yield line(f"tokens per target forward at γ = {GAMMA}, {OPEN}, more than {DEFAULT_DRAFT}", 0.5, more, f"{more:.2f}")
+    for dtype, times in all_times.items():
+        for sampling in TIMED:
+            shares = drafting_shares(times, sampling, name_chain(kind, GAMMA))
+            figure = f"drafting {GAMMA} tokens / a one-row forward, {dtype}, {sampling}"
+            yield line(figure, 0.3, statistics.median(shares), show(shares), at_most=True)
+    for dtype, times in all_times.items():
+        for sampling in TIMED:
+            chain = best_chain(times, sampling, kind)
+            chosen = {name: speedups(times, sampling, name)[MEAN] for name in (chain, TREE)}
+            best = max(chosen, key=lambda name: statistics.median(chosen[name]))
+            reached = statistics.median(chosen[best])
+            yield line(f"{dtype}, {sampling}, {best}", BARS[dtype, sampling], reached, show(chosen[best]))
+            ratios = [ours / theirs for ours, theirs in zip(chosen[TREE], chosen[chain], strict=True)]
+            yield line(f"{dtype}, {sampling}, tree / {chain}", 1, statistics.median(ratios), show(ratios))
+
+
+def tables(kind: str, lengths: Mapping[tuple[str, str], Sequence[float]], all_times: Mapping[str, Any]) -> str:
+    """Return everything the page says in figures."""
+    judged = "\n".join(["| figure | bar | reached | |", "|---|---|---|---|", *bars(kind, lengths, all_times)])
+    shares = shares_table(all_times, [name_chain(draft, GAMMA) for draft in (DEFAULT_DRAFT, kind)])
+    gains = [times_table(times, dtype) for dtype, times in all_times.items()]
+    return "\n\n".join([judged, lengths_table(lengths), shares, *gains])
+
+
+def main() -> None:
+    """Measure, print, write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kind", choices=HEADS, default="eagle")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--tokens", type=int, default=48, help="at most, behind each prompt")
+    parser.add_argument(
+        "--write", action="store_true", help="put the tables into docs/performance.md, the cost into the card"
+    )
+    asked = parser.parse_args()
+    draft = load_draft(DEFAULT_DRAFT, load_model)
+    targets = {dtype: load_model(DEFAULT_TARGET, dtype=dtype) for dtype in ("float32", "float16")}
+    for target in targets.values():
+        target.backend.warm_up(target.dtype)
+    lengths = measure_lengths(targets["float16"], {DEFAULT_DRAFT: draft, asked.kind: asked.kind}, asked.tokens)
+    all_times = {
+        dtype: measure_times(target, asked.kind, draft, asked.rounds, asked.tokens) for dtype, target in targets.items()
+    }
+    where, found = machine(asked.rounds, peers=()), tables(asked.kind, lengths, all_times)
+    print(f"{where}\n\n{found}")
+    if asked.write:
+        put("heads", f"{where}\n\n{found}")
+        card = find_heads(targets["float32"].folder)[asked.kind] / "README.md"
+        shares = drafting_shares(all_times["float32"], SAMPLED, name_chain(asked.kind, GAMMA))
+        told = put_cost(card.read_text(encoding="utf-8"), statistics.median(shares) / GAMMA, where)
+        card.write_text(told, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""The page's section on heads: figures are taken within a round, and a bar that is missed reads so."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import pytest
+
+from tests.benchmarks import heads
+from tests.benchmarks.heads import DOMAINS, GREEDY, PLAIN, SAMPLED, TIMED, TREE, Spent
+
+KIND, DRAFT = "eagle", heads.DEFAULT_DRAFT
+DRIFT = (1.0, 3.0, 2.0)
+"""The machine's speed by round, which no ratio may show."""
+
+
+def turns(speedup: float, drafting: float = 0.25) -> list[Spent]:
+    return [Spent(drift / speedup, drafting * drift, drift, 2.0, [[1]]) for drift in DRIFT]
+
+
+def planted(**better: float) -> dict[str, Any]:
+    """Return times in which every contender gains a factor of 3, the tree one of 3.3."""
+    names = dict.fromkeys(heads.contenders(KIND, GREEDY), 3.0) | {PLAIN: 1.0, TREE: 3.3} | better
+    times = {
+        (sampling, domain): {n: turns(s) for n, s in names.items()} for sampling, domain in product(TIMED, DOMAINS)
+    }
+    return {"float32": times, "float16": times}
+
+
+LENGTHS = {
+    (draft, sampling): [length] * 3
+    for (draft, length), sampling in product(((DRAFT, 2.0), (KIND, 3.0)), heads.SAMPLING)
+}
+
+
+def missed(all_times: dict[str, Any], lengths: Any = LENGTHS) -> list[str]:
+    return [line for line in heads.tables(KIND, lengths, all_times).splitlines() if "missed" in line]
+
+
+def test_every_bar_reached_reads_so() -> None:
+    assert missed(planted()) == []
+    table = heads.tables(KIND, LENGTHS, planted())
+    assert table.count("| reached |\n") == 1 + 4 + 2 * 4
+    assert "| T = 0, stories | 3.00 (3.00 … 3.00) |" in table
+    assert f"| {KIND}, γ = 5 | {' | '.join(['0.25 (0.25 … 0.25)'] * 4)} |" in table
+    assert f"| {KIND}, T = 1 | 3.00 | 3.00 | 3.00 | 3.00 |" in table
+
+
+def test_each_figure_below_its_bar_is_named() -> None:
+    close = {**LENGTHS, (KIND, heads.OPEN): [2.4] * 3}
+    (line,) = missed(planted(), close)
+    assert "more than draft-1.6m | ≥ 0.5 | 0.40 | **missed**" in line
+    behind = missed(planted(**{TREE: 2.9}))
+    assert len(behind) == 4
+    assert all("tree / eagle, γ = 3 | ≥ 1 | 0.97" in line for line in behind)
+    slow = dict.fromkeys(heads.contenders(KIND, GREEDY), 2.1) | {PLAIN: 1.0}
+    assert [line.split(" | ")[0] for line in missed(planted(**slow))] == [
+        f"| {dtype}, {sampling}, eagle, γ = 3" for dtype, sampling in
+        (("float32", GREEDY), ("float32", SAMPLED), ("float16", GREEDY))
+    ]  # fmt: skip
+    dear = planted()
+    for domain in DOMAINS:
+        dear["float32"][GREEDY, domain][f"{KIND}, γ = 5"] = turns(3.0, drafting=0.31)
+    assert ["drafting 5 tokens" in line for line in missed(dear)] == [True] * 2  # both formats share the planted times
+
+
+def test_a_mean_over_domains_is_geometric() -> None:
+    times = planted()["float32"]
+    for domain, speedup in zip(DOMAINS, (1.0, 2.0, 4.0), strict=True):
+        times[SAMPLED, domain][TREE] = turns(speedup)
+    assert heads.speedups(times, SAMPLED, TREE)[heads.MEAN] == pytest.approx([2.0] * 3)
+    assert heads.drafting_shares(times, SAMPLED, TREE) == pytest.approx([0.25] * 9)
+
+
+def test_the_best_chain_is_one_of_the_drafts_own() -> None:
+    times = planted(**{f"{DRAFT}, γ = 3": 9.0, f"{KIND}, γ = 7": 3.1})["float32"]
+    assert heads.best_chain(times, GREEDY, KIND) == f"{KIND}, γ = 7"
+    assert heads.best_chain(times, GREEDY, DRAFT) == f"{DRAFT}, γ = 3"
