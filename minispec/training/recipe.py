@@ -31,8 +31,8 @@ class Plan:
         Steps, unless a deadline or early stopping ends the stage before.
     num_rows, length : int
         A batch: rows, and tokens per row.
-    long_steps : int
-        Steps at the end whose rows are as long as the context (and as many fewer).
+    long_every : int
+        Every so many steps the rows are as long as the context (and as many fewer); 0: never.
     mix : mapping of str to float
         Share of rows per text.
     kl_weight : float
@@ -50,7 +50,7 @@ class Plan:
     validate_every, patience : int
         Steps between validations; validations without a new best after which the stage stops.
     validation_rows : int
-        Held-out rows per domain.
+        Held-out rows of `length` per domain; as many tokens are read in rows as long as the context.
     seed : int
         Of the initial weights and the order of the data.
     """
@@ -58,7 +58,7 @@ class Plan:
     steps: int
     num_rows: int
     length: int
-    long_steps: int = 0
+    long_every: int = 0
     mix: Mapping[str, float] = field(default_factory=lambda: dict(MIX))
     kl_weight: float = 0.0
     muon_lr: float = 5e-3
@@ -113,14 +113,15 @@ def _preset(
 
 
 PRESETS: Mapping[str, Preset] = {
-    # Two cores, as background work. Short rows; long ones only at the end. The target's rate falls for most of the run,
+    # Two cores, as background work. Short rows, and long ones throughout: a model that reads these at the end only has by
+    # then learnt to see nothing beyond a short row, and has to unlearn it at a rate near zero. The target's rate falls for most of the run,
     # which a given number of tokens is used best by; where the end moves (`--finish-by`), it falls on from where it is.
     "cpu": _preset(
         "cpu",
         "cpu",
-        target=Plan(steps=6000, num_rows=32, length=256, long_steps=150, flat_share=0.3, patience=30),
-        drafts=Plan(steps=3000, num_rows=32, length=256, long_steps=150, seed=21),
-        distilled=Plan(steps=12000, num_rows=8, length=256, long_steps=300, validate_every=400),
+        target=Plan(steps=6000, num_rows=32, length=256, long_every=4, flat_share=0.3, patience=30),
+        drafts=Plan(steps=3000, num_rows=32, length=256, long_every=4, seed=21),
+        distilled=Plan(steps=12000, num_rows=8, length=256, long_every=4, validate_every=400),
         code_steps=1600,
     ),
     # One large GPU: ten passes over the stories for the target, twice as many in all for the drafts.

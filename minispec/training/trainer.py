@@ -183,18 +183,19 @@ class Stage:
         return self.step >= self.schedule.end or self.stale >= self.plan.patience
 
     def _rows(self) -> tuple[int, int]:
-        """Rows and length of the next batch: as many tokens, in longer rows near the end."""
+        """Rows and length of the next batch: as many tokens, now and then in rows as long as the context."""
         plan, context = self.plan, self.context
-        if self.step >= self.schedule.end - plan.long_steps:
+        if plan.long_every and (self.step + 1) % plan.long_every == 0:
             return max(1, plan.num_rows * plan.length // context), context
         return plan.num_rows, plan.length
 
     def validate(self) -> dict[str, dict[str, float]]:
-        """Return the held-out cross-entropy of each model on each held-out text."""
+        """Return the held-out cross-entropy of each model on each held-out text, in rows as long as the context."""
         result: dict[str, dict[str, float]] = {name: {} for name in self.models}
+        num_rows = max(1, self.plan.validation_rows * self.plan.length // self.context)
         with torch.inference_mode():
             for domain, tokens in self.valid.items():
-                rows = torch.from_numpy(validation_rows(tokens, self.plan.validation_rows, self.plan.length))
+                rows = torch.from_numpy(validation_rows(tokens, num_rows, self.context))
                 for name, model in self.models.items():
                     result[name][domain] = mean_loss(model, rows, self.device)
         return result
@@ -214,7 +215,7 @@ class Stage:
             Steps between ticks.
         """
         plan, mix = self.plan, Batches(self.packed, self.plan.mix, self.context, self.plan.seed)
-        compute: Callable[..., Tensor] = torch.compile(loss_of) if self.compiled else loss_of
+        compute: Callable[..., Tensor] = torch.compile(loss_of, dynamic=False) if self.compiled else loss_of
         saved_at, moments = time.time(), deque[float](maxlen=60)
         losses: dict[str, list[float]] = {name: [] for name in self.models}
         while not (self.finished or self.stop_requested or (stop_at is not None and time.time() >= stop_at)):

@@ -40,7 +40,7 @@ def toy_preset(context: int = 256) -> Preset:
         return Shape(layers, width, 2, 2 * width, context, VOCAB_SIZE)
 
     plan = Plan(
-        steps=12, num_rows=8, length=16, long_steps=3, warmup=2, validate_every=6, validation_rows=2, adamw_lr=1e-2
+        steps=12, num_rows=8, length=16, long_every=4, warmup=2, validate_every=6, validation_rows=2, adamw_lr=1e-2
     )
     distilled = replace(plan, kl_weight=0.8, seed=3)
     return Preset(
