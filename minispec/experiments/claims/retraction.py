@@ -200,8 +200,8 @@ EXPERIMENT = Experiment(
     seeds=("000",),
     kind="counted",
     instrument="The bundled pair on held-out prompts; who looks on is simulated on a clock of plain steps. The reader "
-    "sees all texts, the editor the code, the voice the prose; it says a word when it is whole and the one before is said. "
-    "(A first run held the voice to one word in a hundred, and could not decide; now one bar holds for all.)",
+    "sees all texts, the editor the code, the voice the prose; it says a word when it is whole and the one before is "
+    "said. (A first run held the voice to one word in a hundred, and could not decide; now one bar holds for all.)",
     literature="None known: the papers bind the committed text.",
     thresholds={
         "often": OFTEN,
