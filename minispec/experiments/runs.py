@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from minispec.analysis.prompts import OWN, Prompt, parse_prompts
 from minispec.batching import Engine
 from minispec.experiments.framework import Scale
-from minispec.generation import Generation, stream
+from minispec.generation import Finished, Generation, stream
 from minispec.loading import load_model
 from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.model import GPT2
@@ -182,8 +182,12 @@ def decode_texts(
     engine, given = Engine(model(TARGET)), _options(num_tokens, options)
     for i in range(len(texts) * seeds):
         engine.add(texts[i // seeds], seed=first_seed + i, **given)
-    runs = [Run.read(texts[i // seeds], made) for i, made in enumerate(engine.run())]
-    return tuple(tuple(runs[i * seeds : (i + 1) * seeds]) for i in range(len(texts)))
+    runs: dict[int, Run] = {}
+    for number, event in engine:
+        if isinstance(event, Finished):  # and forget it: the steps of a long list of long texts take much memory
+            runs[number] = Run.read(texts[number // seeds], engine.generation(number))
+            engine.forget(number)
+    return tuple(tuple(runs[i * seeds + k] for k in range(seeds)) for i in range(len(texts)))
 
 
 def decode_all(domain: str, scale: Scale, num_tokens: int | None = None, **options: Any) -> Texts:

@@ -19,10 +19,10 @@ GAMMA, CLAIMED = 5, (0.55, 0.60)
 
 def measure(setting: Setting) -> Figures:
     """Decode with synthetic drafts of every alpha; charge each run with every cost; find where it breaks even."""
-    runs = {a: synthetic(a, GAMMA, setting.scale) for a in ALPHAS}
+    texts = {a: synthetic(a, GAMMA, setting.scale) for a in ALPHAS}
     found = []
     for c, v in COSTS:
-        speedups = [estimate_speedup(runs[a], c, flat(v)).value for a in ALPHAS]
+        speedups = [estimate_speedup(texts[a], c, flat(v)).value for a in ALPHAS]
         found.append(
             {
                 "c": c,

@@ -17,8 +17,9 @@ def measure(setting: Setting) -> Figures:
     found = []
     for temperature in TEMPERATURES:
         for domain in DOMAINS:
-            runs = decode_all(domain, setting.scale, temperature=temperature)
-            found.append({"temperature": temperature, "domain": domain, "alpha": alpha(runs, of=6), "rate": rate(runs)})
+            texts = decode_all(domain, setting.scale, temperature=temperature)
+            case = {"temperature": temperature, "domain": domain}
+            found.append(case | {"alpha": alpha(texts, of=6), "rate": rate(texts)})
     return {"cases": found}
 
 

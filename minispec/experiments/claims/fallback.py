@@ -53,8 +53,9 @@ def conclude(figures: Figures) -> Conclusion:
     return Conclusion(
         "With α = 0 a step costs γc + v and yields one token. No policy avoids all of it: finding out takes some "
         "drafts.",
-        f"Simulated cost per token over {figures['tokens']} tokens of code at temperature 1 (plain decoding is 1), "
-        "rule gumbel, v(m) = 1 + 0.05(m − 1):" + table(("draft and costs", *POLICIES), rows),
+        f"Simulated cost per token over {figures['tokens']} tokens each of {figures.get('texts', 2)} texts of code at "
+        "temperature 1 (plain decoding is 1), rule gumbel, v(m) = 1 + 0.05(m − 1):"
+        + table(("draft and costs", *POLICIES), rows),
         Finding(
             "holds here" if needed and works else "false",
             "Without a fallback a useless draft costs "

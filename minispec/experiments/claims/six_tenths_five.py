@@ -18,8 +18,8 @@ def measure(setting: Setting) -> Figures:
     alphas = {"alpha": 0.6, "rate": round(alpha_from_rate(0.6, GAMMA), 4)}
     found: dict[str, list[Interval]] = {}
     for name, a in alphas.items():
-        runs = synthetic(a, GAMMA, setting.scale)
-        found[name] = [estimate_speedup(runs, c, flat(v), of=2 * len(COSTS)) for c, v in COSTS]
+        texts = synthetic(a, GAMMA, setting.scale)
+        found[name] = [estimate_speedup(texts, c, flat(v), of=2 * len(COSTS)) for c, v in COSTS]
     return {
         "costs": COSTS,
         "alphas": alphas,

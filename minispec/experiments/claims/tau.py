@@ -21,12 +21,12 @@ def measure(setting: Setting) -> Figures:
     rng = np.random.default_rng(0)
     hits = rng.random((setting.scale.rounds, GAMMA)) < ALPHA
     tokens = 1 + np.cumprod(hits, axis=1).sum(axis=1)
-    runs = synthetic(ALPHA, GAMMA, setting.scale)
+    texts = synthetic(ALPHA, GAMMA, setting.scale)
     return {
         "formula": tau(ALPHA, GAMMA),
         "simulated": ratio(tokens, np.ones(len(tokens))),
-        "engine": tokens_per_step(runs),
-        "engine_steps": sum(count(runs, "num_steps")),
+        "engine": tokens_per_step(texts),
+        "engine_steps": sum(count(texts, "num_steps")),
         "by_gamma": [tau(ALPHA, gamma) for gamma in range(13)],
         "alpha_for_claim": float(next(a for a in np.arange(0.8, 1.0, 0.001) if tau(a, GAMMA) >= CLAIMED)),
     }

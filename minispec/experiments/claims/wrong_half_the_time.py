@@ -18,8 +18,8 @@ def measure(setting: Setting) -> Figures:
     found = []
     for c, v in COSTS:
         gamma = max(1, best_gamma(0.5, c, v).gamma)
-        runs = synthetic(0.5, gamma, setting.scale)
-        speedup = estimate_speedup(runs, c, flat(v), of=len(COSTS))
+        texts = synthetic(0.5, gamma, setting.scale)
+        speedup = estimate_speedup(texts, c, flat(v), of=len(COSTS))
         found.append({"c": c, "v": v, "gamma": gamma, "formula": best_gamma(0.5, c, v).speedup, "speedup": speedup})
     return {"costs": found}
 
