@@ -256,15 +256,15 @@ def _power(result: Result) -> list[str]:
     """Say how fine a difference the texts of an entry can show."""
     if not result["half_widths"]:
         return []
-    low, high = result["half_widths"]
-    prompts, seeds = result["scale"]["prompts"], result["scale"].get("seeds", 1)  # once there was one
-    return [
-        "",
-        f"**How fine.** {prompts} prompts of a kind"
-        + (f", {seeds} seeds each where tokens are drawn" * (seeds > 1))
-        + f": the intervals that decide are ±{low:.2g} to ±{high:.2g}, and a smaller distance from a threshold is not "
-        "seen.",
-    ]
+    low, high = (f"±{value:.2g}" for value in result["half_widths"])
+    deciding = (
+        f"the interval that decides is {low}" if low == high else f"the intervals that decide are {low} to {high}"
+    )
+    scale, texts = result["scale"], ""
+    if "seeds" in scale:  # else it is from before each experiment decoded as many prompts
+        texts = f"{scale['prompts']} prompts of a kind, {scale['seeds']} seeds each where tokens are drawn: "
+    sentence = f"{texts}{deciding}; a smaller distance from a threshold is not seen."
+    return ["", f"**How fine.** {sentence[0].upper()}{sentence[1:]}"]
 
 
 def _entry(result: Result, plots: str) -> list[str]:

@@ -140,6 +140,7 @@ def conclude(figures: Figures) -> Conclusion:
             f"({min(SPEEDS):g} tokens a second: {slow}) does it say what is taken back; the longer it "
             "waits the less, and nothing once it waits as long as a step.",
         ),
+        [f["share"] for f in figures["clients"]],
     )
 
 
