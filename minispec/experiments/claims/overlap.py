@@ -34,7 +34,8 @@ def measure(setting: Setting) -> Figures:
 
 def _find_usable(run: Run, count: int) -> NDArray[np.bool_]:
     """Return of which steps with so many drafts all were accepted."""
-    return run.accepted[run.drafted == count] == count
+    usable: NDArray[np.bool_] = run.accepted[run.drafted == count] == count
+    return usable
 
 
 def _gains(figures: Figures) -> list[list[Interval]]:
