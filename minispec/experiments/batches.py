@@ -20,7 +20,9 @@ from minispec.analysis.roofline.profiles import get_profile
 from minispec.analysis.roofline.shapes import get_shape
 from minispec.analysis.timer import interleave
 from minispec.batching import Engine
-from minispec.experiments.instruments import of_each_kind, to_interval
+from minispec.experiments.framework import FULL
+from minispec.experiments.instruments import to_interval
+from minispec.experiments.runs import of_each_kind
 from minispec.experiments.verdicts import Interval
 from minispec.model import GPT2
 
@@ -36,11 +38,11 @@ UNMEASURED = (
 
 
 def make_groups(count: int, size: int) -> list[list[tuple[int, ...]]]:
-    """Return ``count`` groups of ``size`` prompts of one length: bundled ones of all kinds, drawn and joined.
+    """Return ``count`` groups of ``size`` prompts of one length: held-out ones of all kinds, drawn and joined.
 
     They are the same in every run, and in no run are two of them the same.
     """
-    parts, rng = of_each_kind(8), np.random.default_rng(0)
+    parts, rng = of_each_kind(FULL.prompts), np.random.default_rng(0)
 
     texts: dict[tuple[int, ...], None] = {}
     while len(texts) < count * size:

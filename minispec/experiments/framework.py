@@ -82,7 +82,11 @@ class Scale:
     Attributes
     ----------
     prompts : int
-        Per domain, at most eight come with minispec.
+        Per domain of experiments that count, at most a hundred come with minispec.
+    seeds : int
+        Of each of them where tokens are drawn; greedy texts need one.
+    timed : int
+        Prompts per domain, or groups of them, of experiments that measure time.
     tokens : int
         Generated per prompt.
     repeats : int
@@ -95,7 +99,9 @@ class Scale:
         Tokens of a long text.
     """
 
-    prompts: int = 8
+    prompts: int = 100
+    seeds: int = 3
+    timed: int = 10
     tokens: int = 128
     repeats: int = 9
     text_rounds: int = 3
@@ -104,7 +110,7 @@ class Scale:
 
 
 FULL = Scale()
-TINY = Scale(prompts=2, tokens=12, repeats=2, text_rounds=1, rounds=2_000, long=48)
+TINY = Scale(prompts=2, seeds=2, timed=2, tokens=12, repeats=2, text_rounds=1, rounds=2_000, long=48)
 """For tests: everything runs, nothing is worth reading."""
 
 
@@ -134,11 +140,14 @@ class Conclusion(NamedTuple):
     measured : str
         What was measured; may end in a table.
     verdict : Finding
+    judged : sequence of intervals
+        Those that the verdict reads; their widths say how fine a difference the texts can show.
     """
 
     formula: str
     measured: str
     verdict: Finding
+    judged: Sequence[Sequence[float]] = ()
 
 
 @dataclass(frozen=True)

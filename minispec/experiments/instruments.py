@@ -1,14 +1,13 @@
-"""What the experiments measure with: the bundled pair, prompts by domain, counts with intervals, simulated costs."""
+"""What the experiments measure with: counts with intervals over texts, charged costs, timings in turns."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from minispec.analysis.intervals import (
     Figure,
@@ -19,62 +18,17 @@ from minispec.analysis.intervals import (
     share_of_texts,
     simultaneous,
 )
-from minispec.analysis.prompts import bundled_prompts
 from minispec.analysis.roofline.prediction import forward_timers
 from minispec.analysis.step_costs import StepCosts, Totals, step_costs
 from minispec.analysis.timer import interleave
+from minispec.experiments.runs import TARGET, Run, Texts, decode, model
 from minispec.experiments.verdicts import Interval
-from minispec.generation import Generation, stream
 from minispec.generation.metrics import Metrics
-from minispec.loading import load_model
-from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.model import GPT2
 from minispec.sampling import SamplingParams
 from minispec.sampling.draw import distribution
 
 Row = NDArray[np.float64]
-
-TARGET, DRAFT, SMALL_DRAFT, CODE_DRAFT = DEFAULT_TARGET, DEFAULT_DRAFT, "draft-0.6m", "draft-1.6m-code"
-DOMAINS = ("stories", "code", "questions")
-
-
-@functools.cache
-def model(name: str, dtype: str = "float32") -> GPT2:
-    """Return a model, loaded once and compiled."""
-    loaded = load_model(name, dtype=dtype)
-    loaded.backend.warm_up()
-    return loaded
-
-
-@functools.cache
-def prompts(domain: str, count: int) -> tuple[tuple[int, ...], ...]:
-    """Return the first ``count`` bundled prompts of a domain, as tokens of the target."""
-    tokenizer = model(TARGET).tokenizer
-    assert tokenizer is not None  # the bundled models have one
-    texts = [prompt.text for prompt in bundled_prompts() if prompt.domain == domain]
-    return tuple(tuple(tokenizer.encode(text)) for text in texts[:count])
-
-
-def decode(prompt: Sequence[int], num_tokens: int, **options: Any) -> Generation:
-    """Generate exactly ``num_tokens`` tokens with the bundled pair, unless told otherwise, without nucleus."""
-    given = {
-        "target": model(TARGET),
-        "draft": DRAFT,
-        "top_p": 1.0,
-        "temperature": 1.0,
-        "min_tokens": num_tokens,
-        "max_tokens": num_tokens,
-        **options,
-    }
-    if given["draft"] in (DRAFT, SMALL_DRAFT, CODE_DRAFT):
-        given["draft"] = model(given["draft"])
-    return stream(prompt, **given).run()
-
-
-@functools.cache  # experiments that count look at the same runs; what is timed never comes from here
-def decode_all(domain: str, count: int, num_tokens: int, **options: Any) -> tuple[Generation, ...]:
-    """Decode a domain's prompts, each with a seed of its own."""
-    return tuple(decode(prompt, num_tokens, seed=i, **options) for i, prompt in enumerate(prompts(domain, count)))
 
 
 def to_interval(figure: Figure) -> Interval:
@@ -85,45 +39,52 @@ def to_interval(figure: Figure) -> Interval:
     return Interval(figure.value, figure.low, figure.high)
 
 
-def alpha(runs: Iterable[Generation], of: int = 1) -> Interval:
-    """Return accepted / evaluated over all runs, whole runs as clusters; ``of`` so many that one verdict reads."""
-    metrics = [run.metrics for run in runs]
-    accepted, evaluated = [m.num_accepted_tokens for m in metrics], [m.num_evaluated_tokens for m in metrics]
+def count(texts: Iterable[Iterable[Run | Metrics]], name: str) -> list[int]:
+    """Return, of each text, a count over all its runs; ``name`` is that of :class:`Metrics`."""
+    return [sum(getattr(run, name) for run in runs) for runs in texts]
+
+
+def alpha(texts: Sequence[Sequence[Run | Metrics]], of: int = 1) -> Interval:
+    """Return accepted / evaluated over all runs, texts as clusters; ``of`` so many that one verdict reads."""
+    accepted, evaluated = (count(texts, f"num_{kind}_tokens") for kind in ("accepted", "evaluated"))
     return to_interval(share_of_texts(accepted, evaluated, simultaneous(of)))
 
 
-def average_clusters(clusters: Sequence[Sequence[float]], of: int = 1) -> Interval:
+def average_clusters(clusters: Sequence[ArrayLike], of: int = 1) -> Interval:
     """Return the mean of values in [0, 1] whose clusters are independent; ``of`` so many that one verdict reads."""
-    return to_interval(
-        share_of_texts([sum(each) for each in clusters], [len(each) for each in clusters], simultaneous(of))
-    )
+    sums, sizes = _sums(clusters)
+    return to_interval(share_of_texts(sums, sizes, simultaneous(of)))
 
 
-def compare_clusters(first: Sequence[Sequence[float]], second: Sequence[Sequence[float]], of: int = 1) -> Interval:
+def compare_clusters(first: Sequence[ArrayLike], second: Sequence[ArrayLike], of: int = 1) -> Interval:
     """Return the mean of the first values less that of the second; cluster i of both is of text i."""
-    sums = [([sum(each) for each in values], [len(each) for each in values]) for values in (first, second)]
-    return to_interval(difference_of_ratios(sums[0], sums[1], simultaneous(of)))
+    return to_interval(difference_of_ratios(_sums(first), _sums(second), simultaneous(of)))
 
 
-def rate(runs: Iterable[Generation]) -> float:
+def _sums(clusters: Sequence[ArrayLike]) -> tuple[list[float], list[int]]:
+    """Return the sum and the number of the values of each cluster."""
+    values = [np.asarray(each) for each in clusters]
+    return [float(each.sum()) for each in values], [each.size for each in values]
+
+
+def rate(texts: Sequence[Sequence[Run]]) -> float:
     """Return accepted / drafted over all runs."""
-    metrics = [run.metrics for run in runs]
-    return _sum(metrics, "num_accepted_tokens") / max(1, _sum(metrics, "num_draft_tokens"))
+    return sum(count(texts, "num_accepted_tokens")) / max(1, sum(count(texts, "num_draft_tokens")))
 
 
-def tokens_per_step(runs: Iterable[Generation]) -> float:
+def tokens_per_step(texts: Sequence[Sequence[Run]]) -> float:
     """Return tokens / target forwards over all runs."""
-    metrics = [run.metrics for run in runs]
-    return _sum(metrics, "num_tokens") / _sum(metrics, "num_steps")
+    return sum(count(texts, "num_tokens")) / sum(count(texts, "num_steps"))
 
 
-def _sum(metrics: Iterable[Metrics], name: str) -> int:
-    return sum(getattr(one, name) for one in metrics)
+def join(texts: Texts, read: Callable[[Run], ArrayLike]) -> list[Row]:
+    """Return, of each text, what is read of its runs, joined into one cluster."""
+    return [np.concatenate([np.asarray(read(run), np.float64) for run in runs]) for runs in texts]
 
 
-def charge_steps(run: Generation, c: float, v: Callable[[int], float]) -> list[float]:
+def charge_steps(run: Run, c: float, v: Callable[[int], float]) -> list[float]:
     """Return what each step would cost, in plain steps: g c + v(g + 1) of g drafts."""
-    return [len(step.draft_tokens) * c + v(len(step.draft_tokens) + 1) for step in run.steps]
+    return [g * c + v(g + 1) for g in run.drafted.tolist()]
 
 
 def flat(v: float) -> Callable[[int], float]:
@@ -134,13 +95,13 @@ def flat(v: float) -> Callable[[int], float]:
 _FREE = flat(1.0)
 
 
-def estimate_speedup(runs: Sequence[Generation], c: float, v: Callable[[int], float] = _FREE, of: int = 1) -> Interval:
+def estimate_speedup(texts: Texts, c: float, v: Callable[[int], float] = _FREE, of: int = 1) -> Interval:
     """Return tokens over charged cost: the speedup on a machine with these costs; plain decoding costs 1 a token.
 
-    Whole runs are clusters; ``of`` so many that one verdict reads.
+    Texts are clusters; ``of`` so many that one verdict reads.
     """
-    costs = [sum(charge_steps(run, c, v)) for run in runs]
-    return to_interval(ratio([run.metrics.num_tokens for run in runs], costs, simultaneous(of)))
+    costs = [sum(sum(charge_steps(run, c, v)) for run in runs) for runs in texts]
+    return to_interval(ratio(count(texts, "num_tokens"), costs, simultaneous(of)))
 
 
 @dataclass(frozen=True)
@@ -188,7 +149,7 @@ def time_texts(
 
     def candidate(name: str, i: int) -> Callable[[], float]:
         def once() -> float:
-            made = decode(texts[i], num_tokens, **ways[name]).metrics
+            made = decode(texts[i], num_tokens, seed=i, **ways[name]).metrics
             metrics[name][i].append(made)
             return made.decode_s
 
@@ -196,11 +157,6 @@ def time_texts(
 
     interleave({f"{i} {name}": candidate(name, i) for i in range(len(texts)) for name in ways}, rounds)
     return Timings(metrics)
-
-
-def of_each_kind(count: int) -> list[tuple[int, ...]]:
-    """Return ``count`` prompts of every domain."""
-    return [prompt for domain in DOMAINS for prompt in prompts(domain, count)]
 
 
 def round_ratios(times: Mapping[str, list[float]], base: str, other: str, of: int = 1) -> Interval:
@@ -213,14 +169,6 @@ def verify_curve(target: GPT2, rows: Sequence[int], context: int, repeats: int, 
     timers = forward_timers(target, [1, *rows], context)
     times = interleave({str(count): timer for count, timer in timers.items()}, repeats)
     return {count: round_ratios(times, str(count), "1", of) for count in rows}
-
-
-def synthetic(acceptance: float, gamma: int, count: int, num_tokens: int) -> tuple[Generation, ...]:
-    """Decode with a draft that is accepted with one probability at every position: the formulas' assumption made true.
-
-    ``SyntheticDrafter`` mixes noise into the target's own distribution. What it costs is charged afterwards.
-    """
-    return decode_all("stories", count, num_tokens, draft=f"synthetic:alpha={acceptance}", gamma=gamma)
 
 
 def overlaps(draft: GPT2, tokens: Sequence[int], start: int, temperature: float = 1.0) -> tuple[Row, Row]:

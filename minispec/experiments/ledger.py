@@ -14,7 +14,7 @@ from typing import Any
 from minispec import __version__
 from minispec.analysis.roofline.machine import describe_cpu
 from minispec.errors import InputError, OutputError, explain
-from minispec.experiments.framework import NAMES, Conclusion, Experiment, Kind, Setting, get_experiment
+from minispec.experiments.framework import FULL, NAMES, Conclusion, Experiment, Kind, Setting, get_experiment
 from minispec.experiments.seal import check, register, rule_of, seal
 from minispec.experiments.verdicts import MEANINGS, Finding
 from minispec.viz.plots import style
@@ -87,11 +87,13 @@ def judge(experiment: Experiment, figures: Mapping[str, Any]) -> dict[str, Any]:
     """Return what follows from the figures: a pure function of them."""
     conclusion: Conclusion = experiment.conclude(figures)
     verdict: Finding = conclusion.verdict
+    half_widths = [0.5 * (high - low) for _, low, high in conclusion.judged]
     return {
         "formula": conclusion.formula,
         "measured": conclusion.measured,
         "verdict": verdict.word,
         "because": verdict.because,
+        "half_widths": round_figures([min(half_widths), max(half_widths)]) if half_widths else None,
     }
 
 
@@ -208,9 +210,16 @@ def report(results: Iterable[Result], plots: str = "claims") -> str:
             f"`docs/{plots}/`, which hold every figure and are made by `minispec experiment run`. The rule of each "
             "verdict, with its thresholds, is written into `rules.json` before the run. An interval behind a figure is "
             "a 95 % confidence interval with whole texts as clusters, for all figures of a verdict together; of a "
-            "forward it is that of the median round, of training seeds their range. Entries marked *to be renewed* "
-            "have older ones, for each figure by itself, of times over rounds only, and of an earlier pair. `minispec "
-            "experiment coverage` says which entry judges which sentence of the documents.",
+            "forward it is that of the median round, of training seeds their range.",
+            "",
+            f"Entries that count decode {FULL.prompts} held-out prompts of each kind, {FULL.seeds} seeds each where "
+            "tokens are drawn, and a prompt with all its runs is one cluster: more seeds make its own mean sharper, "
+            "only more prompts stand for other texts. Where intervals decide, the entry says how fine a difference "
+            f"they can show. Texts are timed on {FULL.timed} prompts of each kind. `python -m minispec.training "
+            "prompts` drew them from what the recipe holds out (`minispec/experiments/prompts.jsonl`). Entries marked "
+            "*to be renewed* have fewer prompts and an earlier pair; some have intervals for each figure by itself, of "
+            "times over rounds only. `minispec experiment coverage` says which entry judges which sentence of the "
+            "documents.",
             "",
             *words,
             "",
@@ -223,8 +232,8 @@ def report(results: Iterable[Result], plots: str = "claims") -> str:
     )
 
 
-PAIR_SINCE = "2026-11-23T11:45:00Z"
-"""Since when the bundled models are what they are."""
+PAIR_SINCE = "2026-11-23T15:00:00Z"
+"""Since when the bundled models and the held-out prompts are what they are."""
 RENEW = (
     "*To be renewed:* these figures were measured before their rule was written down, by earlier instruments and, "
     "where the bundled pair is in them, with the models and prompts before these; `minispec experiment run` with its "
@@ -243,6 +252,21 @@ def _age(result: Result) -> list[str]:
     return ["", RENEW_PAIR] if result["kind"] != "computed" and result["date"] < PAIR_SINCE else []
 
 
+def _power(result: Result) -> list[str]:
+    """Say how fine a difference the texts of an entry can show."""
+    if not result["half_widths"]:
+        return []
+    low, high = (f"±{value:.2g}" for value in result["half_widths"])
+    deciding = (
+        f"the interval that decides is {low}" if low == high else f"the intervals that decide are {low} to {high}"
+    )
+    scale, texts = result["scale"], ""
+    if "seeds" in scale:  # else it is from before each experiment decoded as many prompts
+        texts = f"{scale['prompts']} prompts of a kind, {scale['seeds']} seeds each where tokens are drawn: "
+    sentence = f"{texts}{deciding}; a smaller distance from a threshold is not seen."
+    return ["", f"**How fine.** {sentence[0].upper()}{sentence[1:]}"]
+
+
 def _entry(result: Result, plots: str) -> list[str]:
     facts = result["machine"]
     versions = ", ".join(f"{name} {facts[name]}" for name in ("python", "minispec", *_LIBRARIES) if name in facts)
@@ -259,6 +283,7 @@ def _entry(result: Result, plots: str) -> list[str]:
         f"**The test.** {result['instrument']}",
         "",
         f"**Found.** {result['measured']}",
+        *_power(result),
         "",
         f"**Verdict: {result['verdict']}.** {result['because']}",
         "",

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from minispec.experiments.runs import Turn
 from minispec.records import Step
 
 WORD = re.compile(r"\S+(?=\s)")
@@ -57,13 +58,15 @@ class Showing:
         return sum(self.verdict - time for time in self.times[: self.kept])
 
 
-def watch(prompt: str, steps: Iterable[Step], decode: Callable[[Sequence[int]], str], c: float) -> Iterator[Showing]:
+def watch(
+    prompt: str, steps: Iterable[Step | Turn], decode: Callable[[Sequence[int]], str], c: float
+) -> Iterator[Showing]:
     """Yield what is shown of a run whose drafts are chains.
 
     Parameters
     ----------
     prompt : str
-    steps : iterable of Step
+    steps : iterable of Step or Turn
     decode : callable
         Token ids to text.
     c : float

@@ -38,6 +38,7 @@ from minispec.training.export import export_model, load_exported
 from minispec.training.head_card import RATES, HeadPlan, acceptance_table
 from minispec.training.head_stage import HeadStage, make_head_folder
 from minispec.training.mixture import read_corpus, word_list
+from minispec.training.prompts import draw_prompts, write_prompts
 from minispec.training.recipe import PRESETS, TARGET
 from minispec.training.report import make_report
 from minispec.training.stages import BUNDLED, STAGES, Workshop
@@ -255,6 +256,16 @@ def pack_command(corpus: Path, code: Path | None, work: Path) -> None:
     tokenizer = tokenizers.Tokenizer.from_file(str(work / "tokenizer.json"))
     manifest = pack(tokenizer, texts, word_list(corpus), work / "packed")
     click.echo(json.dumps(manifest, indent=2))
+
+
+@main.command("prompts")
+@options("corpus", "code")
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), required=True, help="File to write.")
+def prompts_command(corpus: Path, code: Path | None, output: Path) -> None:
+    """Draw the held-out prompts of the experiments that count."""
+    lines = draw_prompts(corpus, code)
+    write_prompts(lines, output)
+    click.echo(f"wrote {len(lines)} prompts to {output}")
 
 
 @main.command()

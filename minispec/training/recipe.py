@@ -113,9 +113,9 @@ def _preset(
 
 
 PRESETS: Mapping[str, Preset] = {
-    # Two cores, as background work. Short rows, and long ones throughout: a model that reads these at the end only has by
-    # then learnt to see nothing beyond a short row, and has to unlearn it at a rate near zero. The target's rate falls for most of the run,
-    # which a given number of tokens is used best by; where the end moves (`--finish-by`), it falls on from where it is.
+    # Two cores, as background work. Short rows, and long ones throughout: a model that meets these at the end only has
+    # learnt by then to see nothing behind a short row. The target's rate falls for most of the run, which uses a given
+    # number of tokens best; where the end moves (`--finish-by`), it falls on from where it is.
     "cpu": _preset(
         "cpu",
         "cpu",

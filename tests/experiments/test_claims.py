@@ -40,7 +40,7 @@ def test_it_runs_and_its_conclusion_follows_from_what_is_kept(name: str, tmp_pat
     kept = json.loads(json.dumps(result, allow_nan=False))
     assert kept == result
     assert judge(experiment, kept["figures"]) == {
-        key: result[key] for key in ("formula", "measured", "verdict", "because")
+        key: result[key] for key in ("formula", "measured", "verdict", "because", "half_widths")
     }
     assert isinstance(experiment.chart(kept["figures"]), Chart)
     assert result["claim"] in report([kept])

@@ -89,3 +89,38 @@ def test_a_broken_result_is_named(content: str, tmp_path: Path) -> None:
 def test_results_are_json_as_we_write_it(result: dict) -> None:
     text = (DOCS / "claims" / f"{result['name']}.json").read_text(encoding="utf-8")
     assert text == json.dumps(result, indent=1, ensure_ascii=False) + "\n"
+
+
+def test_an_entry_says_how_fine_a_difference_its_texts_can_show() -> None:
+    result = copy.deepcopy(next(result for result in RESULTS if result["name"] == "streaming"))
+    for case in result["figures"]["cases"]:
+        case["steps"] = [0.6, 0.58, 0.62]
+    result["figures"]["cases"][2]["steps"] = [0.6, 0.5, 0.66]
+    result |= {"scale": {"prompts": 100, "seeds": 3}, **judge(get_experiment("streaming"), result["figures"])}
+    assert result["half_widths"] == [0.02, 0.08]
+    assert "100 prompts of a kind, 3 seeds each where tokens are drawn: " in report([result])
+    assert "the intervals that decide are ±0.02 to ±0.08;" in report([result])
+    assert "**How fine.** The interval that decides is ±0.02;" in report(
+        [result | {"half_widths": [0.02, 0.02], "scale": {"prompts": 8}}]
+    ), "an old result does not say how many prompts each experiment decoded"
+    tau = next(result for result in RESULTS if result["name"] == "tau")
+    assert judge(get_experiment("tau"), tau["figures"])["half_widths"] is None
+    assert "How fine" not in report([tau])
+
+
+def test_every_counted_verdict_that_reads_intervals_names_them() -> None:
+    """All but those that compare bits, laws or counts, or medians without an interval."""
+    without = {result["name"] for result in RESULTS if result["kind"] == "counted" and not result["half_widths"]}
+    assert without == {
+        "alpha-threshold",
+        "maximum",
+        "identical-output",
+        "modified-attention",
+        "model-modification",
+        "parallel-drafts",
+        "dictated-tokens",
+        "tail-latency",
+        "fallback",
+        "two-models-memory",
+        "fusion-equivalence",
+    }

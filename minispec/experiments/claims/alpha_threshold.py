@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.instruments import estimate_speedup, flat, synthetic
+from minispec.experiments.instruments import estimate_speedup, flat
+from minispec.experiments.runs import synthetic
 from minispec.experiments.verdicts import Finding, tally
 from minispec.theory import alpha_for_speedup, tau
 from minispec.viz.plots.claims import Chart, Curve
@@ -18,11 +19,10 @@ GAMMA, CLAIMED = 5, (0.55, 0.60)
 
 def measure(setting: Setting) -> Figures:
     """Decode with synthetic drafts of every alpha; charge each run with every cost; find where it breaks even."""
-    scale = setting.scale
-    runs = {a: synthetic(a, GAMMA, scale.prompts, scale.tokens) for a in ALPHAS}
+    texts = {a: synthetic(a, GAMMA, setting.scale) for a in ALPHAS}
     found = []
     for c, v in COSTS:
-        speedups = [estimate_speedup(runs[a], c, flat(v)).value for a in ALPHAS]
+        speedups = [estimate_speedup(texts[a], c, flat(v)).value for a in ALPHAS]
         found.append(
             {
                 "c": c,

@@ -10,7 +10,7 @@ from typing import Any
 from minispec.analysis.timer import interleave
 from minispec.experiments.batches import CONTEXT, PAIR, Group, make_groups, on_card, time_groups, together
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Scale, Setting, table
-from minispec.experiments.instruments import DRAFT, TARGET, model
+from minispec.experiments.runs import DRAFT, TARGET, model
 from minispec.experiments.verdicts import Finding, Interval, inside, tally
 from minispec.viz.plots.claims import Chart, Curve, with_errors
 
@@ -42,7 +42,7 @@ def measure_batch(batch: int, scale: Scale) -> dict[str, Any]:
     def way(gamma: int) -> Callable[[Group], float]:
         return lambda group: together(target, draft, group, gamma, tokens)
 
-    *groups, first = make_groups(scale.prompts + 1, batch)
+    *groups, first = make_groups(scale.timed + 1, batch)
     way(GAMMA)(first)
     searched = interleave({str(gamma): partial(way(gamma), first) for gamma in GAMMAS}, scale.text_rounds)
     gamma = int(min(searched, key=lambda name: statistics.median(searched[name])))

@@ -7,17 +7,8 @@ from itertools import pairwise
 import numpy as np
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.instruments import (
-    DOMAINS,
-    DRAFT,
-    alpha,
-    average_clusters,
-    compare_clusters,
-    decode_all,
-    model,
-    overlaps,
-    prompts,
-)
+from minispec.experiments.instruments import Row, alpha, average_clusters, compare_clusters, overlaps
+from minispec.experiments.runs import DOMAINS, DRAFT, decode_all, model
 from minispec.experiments.verdicts import Finding, Interval, above, spell, tally
 from minispec.viz.plots.claims import Chart, with_errors
 
@@ -29,19 +20,18 @@ def measure(setting: Setting) -> Figures:
     """Relate acceptance at each position of sampled text to the target's entropy there, and to the temperature."""
     scale = setting.scale
     found = []
-    bins: list[list[list[float]]] = [[] for _ in EDGES[1:]]
+    bins: list[list[Row]] = [[] for _ in EDGES[1:]]
     for domain in DOMAINS:
-        thirds: list[list[list[float]]] = [[], [], []]
-        for prompt, run in zip(
-            prompts(domain, scale.prompts), decode_all(domain, scale.prompts, scale.tokens, draft=None), strict=True
-        ):
-            beta, entropy = overlaps(model(DRAFT), [*prompt, *run.token_ids], len(prompt))
+        thirds: list[list[Row]] = [[], [], []]
+        for runs in decode_all(domain, scale, draft=None):
+            scored = [overlaps(model(DRAFT), run.text, len(run.prompt)) for run in runs]
+            beta, entropy = (np.concatenate(values) for values in zip(*scored, strict=True))
             for third, part in zip(thirds, np.array_split(np.argsort(entropy, kind="stable"), 3), strict=True):
-                third.append(beta[part].tolist())
+                third.append(beta[part])
             for i, of_bin in enumerate(bins):
-                of_bin.append(beta[(entropy >= EDGES[i]) & (entropy < EDGES[i + 1])].tolist())
+                of_bin.append(beta[(entropy >= EDGES[i]) & (entropy < EDGES[i + 1])])
         fall = compare_clusters(thirds[0], thirds[2], of=len(DOMAINS))
-        whole = [[value for third in thirds for value in third[i]] for i in range(len(thirds[0]))]
+        whole = [np.concatenate(parts) for parts in zip(*thirds, strict=True)]
         found.append(
             {
                 "domain": domain,
@@ -51,8 +41,7 @@ def measure(setting: Setting) -> Figures:
             }
         )
     by_temperature = [
-        alpha([r for d in DOMAINS for r in decode_all(d, scale.prompts, scale.tokens, temperature=t)])
-        for t in TEMPERATURES
+        alpha([runs for d in DOMAINS for runs in decode_all(d, scale, temperature=t)]) for t in TEMPERATURES
     ]
     return {"domains": found, "bins": [average_clusters(of_bin) for of_bin in bins], "by_temperature": by_temperature}
 
@@ -88,6 +77,7 @@ def conclude(figures: Figures) -> Conclusion:
             + ", ".join(f"{name} {kind.value:.2f}" for name, kind in kinds.items())
             + ". It is not the label of a text that counts but how sure the target is, position by position.",
         ),
+        [*(f["fall"] for f in figures["domains"]), *kinds.values()],
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from minispec.drafters import ForcedDrafter, ModelDrafter
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.instruments import DRAFT, TARGET, model
+from minispec.experiments.runs import DRAFT, TARGET, model
 from minispec.experiments.verdicts import Finding, spell, tally
 from minispec.generation import Drafted, Stream, Verified, stream
 from minispec.sampling import Constraint

@@ -10,16 +10,8 @@ from typing import Any
 import numpy as np
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.instruments import (
-    CODE_DRAFT,
-    DRAFT,
-    SMALL_DRAFT,
-    alpha,
-    decode,
-    model,
-    of_each_kind,
-    time_texts,
-)
+from minispec.experiments.instruments import alpha, time_texts
+from minispec.experiments.runs import CODE_DRAFT, DRAFT, SMALL_DRAFT, Run, decode_texts, model, of_each_kind
 from minispec.experiments.verdicts import Finding, Interval, above, tally
 from minispec.model.cache import KVCache
 from minispec.model.language_model import LanguageModel
@@ -75,19 +67,18 @@ def measure(setting: Setting) -> Figures:
         f"{DRAFT}, noise 0.5": Altered(model(DRAFT), noise=0.5),
         f"{DRAFT}, noise 1.5": Altered(model(DRAFT), noise=1.5),
     }
-    texts, tokens = of_each_kind(scale.prompts), scale.tokens // 2
+    texts, tokens = of_each_kind(scale.timed), scale.tokens // 2
     ways = {name: {"draft": draft, "gamma": GAMMA} for name, draft in drafts.items()}
     times = time_texts({"plain": {"draft": None}, **ways}, texts, tokens, scale.text_rounds)
-    written = [(len(text), [*text, *decode(text, scale.tokens, draft=None).token_ids]) for text in texts]
+    written = [runs[0] for runs in decode_texts(texts, scale.tokens, draft=None)]
     found: list[dict[str, Any]] = []
     for name, draft in drafts.items():
-        made = [decode(text, tokens, draft=draft, gamma=GAMMA, seed=i) for i, text in enumerate(texts)]
         costs = times.costs("plain", name)
         found.append(
             {
                 "draft": name,
                 "perplexity": _perplexity(draft, written),
-                "alpha": alpha(made),
+                "alpha": alpha(times.metrics[name]),
                 "c": costs.cost_ratio,
                 "v": costs.verify_cost + costs.overhead,
                 "speedup": times.faster("plain", name, len(drafts)),
@@ -96,10 +87,11 @@ def measure(setting: Setting) -> Figures:
     return {"drafts": found, "faster_over_better": times.faster(DRAFT, SMALL_DRAFT)}
 
 
-def _perplexity(draft: LanguageModel, written: Sequence[tuple[int, list[int]]]) -> float:
+def _perplexity(draft: LanguageModel, written: Sequence[Run]) -> float:
     """Return exp of the mean cross-entropy of a draft on what the target wrote."""
     losses: list[float] = []
-    for start, tokens in written:
+    for run in written:
+        start, tokens = len(run.prompt), run.text
         logits = draft.forward(tokens[:-1], draft.new_cache(capacity=len(tokens)))[start - 1 :]
         probs = distribution(logits, SamplingParams(temperature=1.0, top_p=1.0))
         losses += (-np.log(np.maximum(probs[np.arange(len(probs)), tokens[start:]], 1e-300))).tolist()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from minispec.analysis.judge import Text, judge
 from minispec.analysis.simulate import CostModel, MisleadingDraft, RememberingModel
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.instruments import DRAFT, TARGET, model, prompts
+from minispec.experiments.runs import DRAFT, TARGET, model, prompts
 from minispec.experiments.verdicts import Finding
 from minispec.viz.plots.claims import Chart, Curve
 
@@ -17,19 +19,25 @@ SLACK = 1.05
 def measure(setting: Setting) -> Figures:
     """Judge policies by simulated cost with a draft that is wrong and does not know it, and with the bundled one."""
     tokens = min(512, 4 * setting.scale.tokens)
-    texts = [Text([prompts("code", 1)[0]], tokens, 1.0, seed) for seed in range(2)]
+    found = [_judge(Text([prompt], tokens, 1.0, i)) for i, prompt in enumerate(prompts("code", setting.scale.prompts))]
+    return {
+        "tokens": tokens,
+        "texts": len(found),
+        "costs": {case: {p: float(np.mean([each[case][p] for each in found])) for p in POLICIES} for case in found[0]},
+    }
+
+
+def _judge(text: Text) -> dict[str, dict[str, float]]:
+    """Return the cost per token of one text by case and policy; its logits are computed once, and then forgotten."""
     target = RememberingModel(model(TARGET))
     drafts = {
         "useless draft": RememberingModel(MisleadingDraft(model(DRAFT))),
         "bundled draft": RememberingModel(model(DRAFT)),
     }
     return {
-        "tokens": tokens,
-        "costs": {
-            f"{name}, {costs}": judge(target, draft, texts, cost_model, POLICIES)
-            for name, draft in drafts.items()
-            for costs, cost_model in COSTS.items()
-        },
+        f"{name}, {costs}": judge(target, draft, [text], cost_model, POLICIES)
+        for name, draft in drafts.items()
+        for costs, cost_model in COSTS.items()
     }
 
 
@@ -45,9 +53,9 @@ def conclude(figures: Figures) -> Conclusion:
     return Conclusion(
         "With α = 0 a step costs γc + v and yields one token. No policy avoids all of it: finding out takes some "
         "drafts.",
-        f"Simulated cost per token over {figures['tokens']} tokens of code at temperature 1 (plain decoding is 1), "
-        "rule "
-        "gumbel, v(m) = 1 + 0.05(m − 1):" + table(("draft and costs", *POLICIES), rows),
+        f"Simulated cost per token over {figures['tokens']} tokens each of {figures.get('texts', 2)} texts of code at "
+        "temperature 1 (plain decoding is 1), rule gumbel, v(m) = 1 + 0.05(m − 1):"
+        + table(("draft and costs", *POLICIES), rows),
         Finding(
             "holds here" if needed and works else "false",
             "Without a fallback a useless draft costs "

@@ -6,7 +6,8 @@ from typing import Any
 
 from minispec.analysis.intervals import paired_ratio, simultaneous
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.instruments import DOMAINS, prompts, time_texts, to_interval
+from minispec.experiments.instruments import time_texts, to_interval
+from minispec.experiments.runs import DOMAINS, of_each_kind
 from minispec.experiments.verdicts import Finding, Interval, above, spell, tally
 from minispec.viz.plots.claims import Chart, with_errors
 
@@ -17,14 +18,12 @@ GAMMA = 5
 def measure(setting: Setting) -> Figures:
     """Time prefill and first step for prompts of several lengths, plain and speculative in turns."""
     scale = setting.scale
-    text = [token for domain in DOMAINS for prompt in prompts(domain, 8) for token in prompt]
+    text = [token for prompt in of_each_kind(scale.timed) for token in prompt]
+    num_texts = len(DOMAINS) * scale.timed
     lengths = LENGTHS if scale.long > 100 else LENGTHS[:1]
     found = []
     for length in lengths:
-        turned = [
-            text[i * len(text) // scale.prompts :] + text[: i * len(text) // scale.prompts]
-            for i in range(scale.prompts)
-        ]
+        turned = [text[i * len(text) // num_texts :] + text[: i * len(text) // num_texts] for i in range(num_texts)]
         texts = [(one * (1 + length // len(one)))[:length] for one in turned]
         ways: dict[str, dict[str, Any]] = {
             "plain": {"draft": None, "temperature": 0.0},

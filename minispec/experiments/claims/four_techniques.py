@@ -16,7 +16,7 @@ from minispec.experiments.batches import (
     together,
 )
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.instruments import DRAFT, TARGET
+from minispec.experiments.runs import DRAFT, TARGET
 from minispec.experiments.verdicts import Finding, Interval, above, tally
 from minispec.loading import load_model
 from minispec.viz.plots.claims import Chart, with_errors
@@ -54,7 +54,7 @@ def measure(setting: Setting) -> Figures:
         return lambda group: decode(target, draft, group, GAMMA * speculation, tokens)
 
     ways = {_name(*corner): way(*corner) for corner in CORNERS}
-    times = time_groups(ways, make_groups(scale.prompts, size), scale.text_rounds)
+    times = time_groups(ways, make_groups(scale.timed, size), scale.text_rounds)
     return {
         "over_none": {name: times.faster("none", name) for name in ways},
         "order": {f"{high} over {low}": times.faster(low, high, len(ORDER)) for high, low in ORDER},

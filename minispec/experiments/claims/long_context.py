@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.instruments import (
-    DOMAINS,
-    DRAFT,
-    SMALL_DRAFT,
-    average_clusters,
-    compare_clusters,
-    decode_all,
-    model,
-    overlaps,
-    prompts,
-)
+from minispec.experiments.instruments import Row, average_clusters, compare_clusters, overlaps
+from minispec.experiments.runs import DOMAINS, DRAFT, SMALL_DRAFT, decode_all, model
 from minispec.experiments.verdicts import Finding, Interval, above
 from minispec.viz.plots.claims import Chart, with_errors
 
@@ -23,15 +16,13 @@ PARTS = 6
 def measure(setting: Setting) -> Figures:
     """Let the target write to the end of its window; look at acceptance in sixths of the text."""
     scale = setting.scale
-    parts: dict[str, list[list[list[float]]]] = {name: [[] for _ in range(PARTS)] for name in (DRAFT, SMALL_DRAFT)}
+    parts: dict[str, list[list[Row]]] = {name: [[] for _ in range(PARTS)] for name in (DRAFT, SMALL_DRAFT)}
     for domain in DOMAINS:
-        count = max(1, scale.prompts // 2)
-        texts = decode_all(domain, count, scale.long, draft=None)
-        for prompt, run in zip(prompts(domain, count), texts, strict=True):
+        for runs in decode_all(domain, scale, scale.long, draft=None):
             for name, collected in parts.items():
-                beta, _ = overlaps(model(name), [*prompt, *run.token_ids], len(prompt))
-                for i in range(PARTS):
-                    collected[i].append(beta[i * len(beta) // PARTS : (i + 1) * len(beta) // PARTS].tolist())
+                scored = [np.array_split(overlaps(model(name), run.text, len(run.prompt))[0], PARTS) for run in runs]
+                for part, of_runs in zip(collected, zip(*scored, strict=True), strict=True):
+                    part.append(np.concatenate(of_runs))
     return {
         "tokens": scale.long,
         "drafts": {name: [average_clusters(part) for part in made] for name, made in parts.items()},
@@ -63,6 +54,7 @@ def conclude(figures: Figures) -> Conclusion:
             f"{-fall.low:+.3f}) within a window of 1024 tokens. “Very long” contexts, beyond what a draft was trained "
             "on, would need models with windows of tens of thousands of tokens.",
         ),
+        [fall],
     )
 
 

@@ -3,15 +3,8 @@
 from __future__ import annotations
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.instruments import (
-    TARGET,
-    decode,
-    estimate_speedup,
-    model,
-    prompts,
-    synthetic,
-    tokens_per_step,
-)
+from minispec.experiments.instruments import estimate_speedup, tokens_per_step
+from minispec.experiments.runs import TARGET, decode_texts, model, prompts, synthetic
 from minispec.experiments.verdicts import Finding
 from minispec.theory import tau
 from minispec.viz.plots.claims import Chart, Curve
@@ -21,25 +14,24 @@ GAMMAS = (1, 3, 5, 10)
 
 def measure(setting: Setting) -> Figures:
     """Let the target draft for itself (alpha 1), and synthetic drafts of alpha 0.95 and 0.8."""
-    scale = setting.scale
+    scale, text = setting.scale, prompts("stories", 1)
     found = []
     for gamma in GAMMAS:
         steps = max(1, scale.tokens // (gamma + 1))
         own = [
-            decode(prompts("stories", 1)[0], steps * (gamma + 1), draft=model(TARGET), gamma=gamma, temperature=t)
-            for t in (0.0, 1.0)
+            decode_texts(text, steps * (gamma + 1), draft=model(TARGET), gamma=gamma, temperature=t) for t in (0.0, 1.0)
         ]
-        others = {a: synthetic(a, gamma, min(4, scale.prompts), scale.tokens) for a in (0.8, 0.95)}
-        everything = [*own, *others[0.8], *others[0.95]]
+        others = {a: synthetic(a, gamma, scale) for a in (0.8, 0.95)}
+        every = [run for texts in (*own, *others.values()) for runs in texts for run in runs]
         found.append(
             {
                 "gamma": gamma,
-                "self": [tokens_per_step([run]) for run in own],
-                "self_charged": estimate_speedup(own, 1.0).value,
+                "self": [tokens_per_step(texts) for texts in own],
+                "self_charged": estimate_speedup([runs for texts in own for runs in texts], 1.0).value,
                 "0.8": tokens_per_step(others[0.8]),
                 "0.95": tokens_per_step(others[0.95]),
                 "formula_0.8": tau(0.8, gamma),
-                "most_in_a_step": max(len(step.tokens) for run in everything for step in run.steps),
+                "most_in_a_step": max(int(run.emitted.max()) for run in every),
             }
         )
     return {"by_gamma": found}

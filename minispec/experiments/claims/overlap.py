@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.instruments import DOMAINS, average_clusters, decode_all
+from minispec.experiments.instruments import Row, average_clusters, join
+from minispec.experiments.runs import DOMAINS, Run, decode_all
 from minispec.experiments.verdicts import Finding, Interval, above, tally
 from minispec.theory import ahead_speedup
 from minispec.viz.plots.claims import Chart, with_errors
@@ -17,16 +23,19 @@ def measure(setting: Setting) -> Figures:
     """Count how often a draft made ahead would have been usable: all accepted, and the next token guessed as well."""
     found = []
     for gamma in GAMMAS:
-        usable = []
+        usable: list[Row] = []
         for domain in DOMAINS:
             # gamma + 1 drafts: the last one is the draft's guess of what the target adds after gamma acceptances
-            for run in decode_all(
-                domain, setting.scale.prompts, setting.scale.tokens, gamma=gamma + 1, temperature=0.0
-            ):
-                full = [step for step in run.steps if len(step.draft_tokens) == gamma + 1]
-                usable.append([float(step.num_accepted == gamma + 1) for step in full])
+            texts = decode_all(domain, setting.scale, gamma=gamma + 1, temperature=0.0)
+            usable += join(texts, partial(_find_usable, count=gamma + 1))
         found.append({"gamma": gamma, "usable": average_clusters(usable, of=len(GAMMAS))})
     return {"cases": found, "costs": COSTS}
+
+
+def _find_usable(run: Run, count: int) -> NDArray[np.bool_]:
+    """Return of which steps with so many drafts all were accepted."""
+    usable: NDArray[np.bool_] = run.accepted[run.drafted == count] == count
+    return usable
 
 
 def _gains(figures: Figures) -> list[list[Interval]]:
@@ -63,6 +72,7 @@ def conclude(figures: Figures) -> Conclusion:
             "both models would also slow each other down; measuring that needs an engine with two workers, or a "
             "second device.",
         ),
+        [gain for of_gamma in gains for gain in of_gamma],
     )
 
 

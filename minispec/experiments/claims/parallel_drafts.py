@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from minispec.drafters import ModelDrafter
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.instruments import DRAFT, TARGET, model, prompts
+from minispec.experiments.runs import DRAFT, TARGET, model, prompts
 from minispec.experiments.verdicts import Finding
 from minispec.generation import stream
 from minispec.theory import step_cost

@@ -7,7 +7,7 @@ from typing import Any
 
 from minispec.experiments.batches import PAIR, UNMEASURED, Group, make_groups, on_card, serve, time_groups
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Scale, Setting, table
-from minispec.experiments.instruments import DRAFT, TARGET, model
+from minispec.experiments.runs import DRAFT, TARGET, model
 from minispec.experiments.verdicts import Finding, Interval
 from minispec.theory import alpha_for_speedup
 from minispec.viz.plots.claims import Chart, Curve
@@ -50,7 +50,7 @@ def measure_load(concurrency: int, scale: Scale) -> dict[str, Any]:
         drafts = None if gamma is None else draft
         return lambda group: serve(target, drafts, group, lengths, concurrency, gamma or 1)
 
-    groups = make_groups(scale.prompts, count_requests(scale))
+    groups = make_groups(scale.timed, count_requests(scale))
     times = time_groups({"plain": way(None), "fixed": way(GAMMA), "load": way("load")}, groups, scale.text_rounds)
     return {name: times.faster("plain", name) for name in ("fixed", "load")}
 

@@ -10,8 +10,8 @@ from minispec.analysis.roofline.profiles import get_profile
 from minispec.analysis.roofline.shapes import get_shape
 from minispec.experiments.batches import Group, make_groups, time_groups, together
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Scale, Setting, table
-from minispec.experiments.instruments import CODE_DRAFT, DRAFT, SMALL_DRAFT, model
-from minispec.experiments.instruments import TARGET as HERE
+from minispec.experiments.runs import CODE_DRAFT, DRAFT, SMALL_DRAFT, model
+from minispec.experiments.runs import TARGET as HERE
 from minispec.experiments.verdicts import Finding, Interval, above, tally
 from minispec.viz.plots.claims import Chart, Curve, with_errors
 
@@ -52,7 +52,7 @@ def measure_batch(batch: int, scale: Scale) -> dict[str, Interval]:
         return lambda group: together(model(HERE), model(draft), group, gamma, tokens)
 
     ways = {draft: way(draft, GAMMA) for draft in DRAFTS} | {"plain": way(DRAFT, 0)}
-    times = time_groups(ways, make_groups(scale.prompts, batch), scale.text_rounds)
+    times = time_groups(ways, make_groups(scale.timed, batch), scale.text_rounds)
     return {draft: times.faster("plain", draft, len(DRAFTS) * len(BATCHES)) for draft in DRAFTS}
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.instruments import DOMAINS, TARGET, average_clusters, model, overlaps, prompts
+from minispec.experiments.instruments import average_clusters, overlaps
+from minispec.experiments.runs import DOMAINS, TARGET, model, prompts
 from minispec.experiments.verdicts import Finding, Interval, below, spell, tally
 from minispec.viz.plots.claims import Chart, with_errors
 
@@ -28,12 +29,13 @@ def conclude(figures: Figures) -> Conclusion:
         "None: rounding to the nearest needs no data, and integers are multiplied by any processor. What a format "
         "loses is 1 − Σ min(p, q), q the law of the rounded model.",
         "Σ min(p, q) of the bundled target and of itself in int8 (a scale per channel, rounded to the nearest, no "
-        "calibration, no GPU), over the bundled prompts:" + table(("text", "kept"), rows),
+        "calibration, no GPU), over the prompts:" + table(("text", "kept"), rows),
         Finding(
             tally(list(answers.values())),
             f"Does plain rounding lose a twentieth? {spell(answers)}. Neither a GPU nor training or calibration is "
             "needed for int8 weights; formats of four bits and rounded activations are another matter.",
         ),
+        [f["kept"] for f in figures["cases"]],
     )
 
 

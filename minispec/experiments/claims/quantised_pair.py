@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.instruments import DRAFT, TARGET, alpha, decode, model, of_each_kind, time_texts
+from minispec.experiments.instruments import alpha, time_texts
+from minispec.experiments.runs import DRAFT, TARGET, model, of_each_kind
 from minispec.experiments.verdicts import Finding, Interval, above, tally
 from minispec.viz.plots.claims import Chart, with_errors
 
@@ -16,7 +17,7 @@ GAMMA = 3
 def measure(setting: Setting) -> Figures:
     """Time pairs whose weights are kept in several formats, in turns; count acceptance."""
     scale = setting.scale
-    texts, tokens = of_each_kind(scale.prompts), scale.tokens // 2
+    texts, tokens = of_each_kind(scale.timed), scale.tokens // 2
     plain: dict[str, dict[str, Any]] = {
         "plain float32": {"draft": None},
         "plain int8": {"target": model(TARGET, "int8"), "draft": None},
@@ -29,11 +30,11 @@ def measure(setting: Setting) -> Figures:
         "pairs": [
             {
                 "pair": name,
-                "alpha": alpha([decode(text, scale.tokens, seed=i, **given) for i, text in enumerate(texts)]),
+                "alpha": alpha(times.metrics[name]),
                 "over_plain": times.faster("plain float32", name),
                 "over_pair": times.faster("float32 / float32", name),
             }
-            for name, given in options.items()
+            for name in options
         ],
         "plain_int8": times.faster("plain float32", "plain int8"),
         "over_plain_int8": times.faster("plain int8", "int8 / int8"),

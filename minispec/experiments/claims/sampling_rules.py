@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from minispec.analysis.intervals import difference_of_ratios
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.instruments import DOMAINS, alpha, decode_all, to_interval, tokens_per_step
+from minispec.experiments.instruments import alpha, count, to_interval, tokens_per_step
+from minispec.experiments.runs import DOMAINS, decode_all
 from minispec.experiments.verdicts import Finding, Interval, above
 from minispec.viz.plots.claims import Chart, with_errors
 
@@ -17,23 +18,18 @@ def measure(setting: Setting) -> Figures:
     found, counts = [], {}
     for temperature in TEMPERATURES:
         for rule in RULES:
-            runs = [
-                run
+            texts = [
+                runs
                 for domain in DOMAINS
-                for run in decode_all(
-                    domain, setting.scale.prompts, setting.scale.tokens, verify=rule, temperature=temperature
-                )
+                for runs in decode_all(domain, setting.scale, verify=rule, temperature=temperature)
             ]
-            counts[rule, temperature] = (
-                [run.metrics.num_accepted_tokens for run in runs],
-                [run.metrics.num_evaluated_tokens for run in runs],
-            )
+            counts[rule, temperature] = (count(texts, "num_accepted_tokens"), count(texts, "num_evaluated_tokens"))
             found.append(
                 {
                     "temperature": temperature,
                     "rule": rule,
-                    "alpha": alpha(runs),
-                    "tokens_per_step": tokens_per_step(runs),
+                    "alpha": alpha(texts),
+                    "tokens_per_step": tokens_per_step(texts),
                 }
             )
     return {"cases": found, "gap": to_interval(difference_of_ratios(counts["rejection", 1.0], counts["match", 1.0]))}
@@ -57,6 +53,7 @@ def conclude(figures: Figures) -> Conclusion:
             f"At temperature 1 rejection accepts {gap.value:.2f} more of the evaluated drafts ({gap.low:.2f} to "
             f"{gap.high:.2f}). The two procedures are not one: both are exact, and matching pays for its simplicity.",
         ),
+        [gap],
     )
 
 

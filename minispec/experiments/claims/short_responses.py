@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.instruments import alpha, decode, of_each_kind, time_texts
+from minispec.experiments.instruments import alpha, time_texts
+from minispec.experiments.runs import of_each_kind
 from minispec.experiments.verdicts import Finding, Interval, below, tally
 from minispec.theory import response_speedup
 from minispec.viz.plots.claims import Chart, Curve, with_errors
@@ -18,7 +19,7 @@ GAMMA = 5
 def measure(setting: Setting) -> Figures:
     """Time whole responses, greedy, plain and speculative in turns, with the prefill and without."""
     scale = setting.scale
-    texts = of_each_kind(scale.prompts)
+    texts = of_each_kind(scale.timed)
     ways: dict[str, dict[str, Any]] = {
         "plain": {"draft": None, "temperature": 0.0},
         "speculative": {"gamma": GAMMA, "temperature": 0.0},
@@ -34,8 +35,13 @@ def measure(setting: Setting) -> Figures:
             }
         )
     costs = times.costs("plain", "speculative")  # of the longest
-    accepted = alpha([decode(text, length, **ways["speculative"]) for text in texts]).value
-    return {"lengths": found, **_by_formula(accepted, costs.cost_ratio, costs.verify_cost + costs.overhead)}
+    accepted = alpha(times.metrics["speculative"]).value
+    prompt_tokens = min(map(len, texts)), max(map(len, texts))
+    return {
+        "lengths": found,
+        "prompt_tokens": prompt_tokens,
+        **_by_formula(accepted, costs.cost_ratio, costs.verify_cost + costs.overhead),
+    }
 
 
 def _by_formula(alpha: float, c: float, v: float) -> dict[str, Any]:
@@ -50,6 +56,7 @@ def conclude(figures: Figures) -> Conclusion:
     rows = [(f["tokens"], Interval(*f["decode"]), Interval(*f["all"])) for f in figures["lengths"]]
     formula = ", ".join(f"{value:.2f} at {n}" for n, value in zip(LENGTHS, figures["formula"], strict=True))
     at = figures["assumed"]
+    fewest, most = figures.get("prompt_tokens", (8, 40))  # of the eight bundled prompts, in runs that do not say so
     short_of = ", ".join(
         f"{f['decode'][0] / value:.2f} at {f['tokens']}"
         for f, value in zip(figures["lengths"], figures["formula"], strict=False)
@@ -66,7 +73,8 @@ def conclude(figures: Figures) -> Conclusion:
             tally(judged),
             "What short responses lack is not tokens to spread a cost over but room: the draft's prefill is paid at "
             "once and is a fixed part of the prompt's cost. The number of tokens from which it pays follows from the "
-            "prompt, not from 20: these prompts have 8 to 40 tokens, and longer ones have more to pay back.",
+            f"prompt, not from 20: these prompts have {fewest} to {most} tokens, and longer ones have more to pay "
+            "back.",
         ),
     )
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.instruments import estimate_speedup, flat, synthetic
+from minispec.experiments.instruments import estimate_speedup, flat
+from minispec.experiments.runs import synthetic
 from minispec.experiments.verdicts import Finding, Interval, above, tally
 from minispec.theory import alpha_from_rate, cost_ratio_for_speedup, tau
 from minispec.viz.plots.claims import Chart, with_errors
@@ -17,8 +18,8 @@ def measure(setting: Setting) -> Figures:
     alphas = {"alpha": 0.6, "rate": round(alpha_from_rate(0.6, GAMMA), 4)}
     found: dict[str, list[Interval]] = {}
     for name, a in alphas.items():
-        runs = synthetic(a, GAMMA, setting.scale.prompts, setting.scale.tokens)
-        found[name] = [estimate_speedup(runs, c, flat(v), of=2 * len(COSTS)) for c, v in COSTS]
+        texts = synthetic(a, GAMMA, setting.scale)
+        found[name] = [estimate_speedup(texts, c, flat(v), of=2 * len(COSTS)) for c, v in COSTS]
     return {
         "costs": COSTS,
         "alphas": alphas,
@@ -53,6 +54,7 @@ def conclude(figures: Figures) -> Conclusion:
             f"1/{1 / largest['alpha']:.0f} of the target or less; if 0.6 is a share of all drafted tokens 2x is within "
             "reach of ordinary drafts, but only as long as checking is cheap.",
         ),
+        [found for reading in figures["speedups"].values() for found in reading],
     )
 
 

@@ -3,16 +3,8 @@
 from __future__ import annotations
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.instruments import (
-    DRAFT,
-    SMALL_DRAFT,
-    TARGET,
-    alpha,
-    decode,
-    model,
-    of_each_kind,
-    time_texts,
-)
+from minispec.experiments.instruments import alpha, time_texts
+from minispec.experiments.runs import DRAFT, SMALL_DRAFT, TARGET, model, of_each_kind
 from minispec.experiments.verdicts import Finding, Interval, above, below, tally
 from minispec.viz.plots.claims import Chart, with_errors
 
@@ -34,7 +26,7 @@ def measure(setting: Setting) -> Figures:
     """Time drafts of several sizes, in turns, greedy and sampled."""
     scale = setting.scale
     drafts = (DRAFT, SMALL_DRAFT, "layerskip:k=2", "ngram")
-    texts, comparisons = of_each_kind(scale.prompts), 2 * len(drafts)
+    texts, comparisons = of_each_kind(scale.timed), 2 * len(drafts)
     found = []
     for temperature in (0.0, 1.0):
         ways = {name: {"draft": name, "gamma": GAMMA, "temperature": temperature} for name in drafts}
@@ -49,7 +41,7 @@ def measure(setting: Setting) -> Figures:
                 "temperature": temperature,
                 "size": _size(name),
                 "speedup": speedups[name],
-                "alpha": alpha([decode(text, scale.tokens // 2, **ways[name]) for text in texts]),
+                "alpha": alpha(times.metrics[name]),
                 "cost": times.costs("plain", name).cost_ratio,
                 "over_best": times.faster(best, name, comparisons),
             }

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.instruments import DOMAINS, charge_steps, decode_all
+from minispec.experiments.instruments import charge_steps
+from minispec.experiments.runs import DOMAINS, decode_all
 from minispec.experiments.verdicts import Finding, tally
 from minispec.theory import steps_law, tokens_law
 from minispec.viz.plots.claims import Chart, Curve
@@ -29,9 +30,10 @@ def measure(setting: Setting) -> Figures:
             runs = [
                 run
                 for domain in DOMAINS
-                for run in decode_all(domain, setting.scale.prompts, length, draft=draft, gamma=gamma)
+                for of_text in decode_all(domain, setting.scale, length, draft=draft, gamma=gamma)
+                for run in of_text
             ]
-            per_token = [sum(charge_steps(run, C, _v)) / run.metrics.num_tokens for run in runs]
+            per_token = [sum(charge_steps(run, C, _v)) / run.num_tokens for run in runs]
             found.append(
                 {
                     "draft": name,
@@ -52,7 +54,7 @@ def measure(setting: Setting) -> Figures:
         ]
         for alpha in (0.2, 0.7)
     }
-    return {"cases": found, "law": law}
+    return {"cases": found, "responses": len(runs), "law": law}
 
 
 def conclude(figures: Figures) -> Conclusion:
@@ -70,8 +72,8 @@ def conclude(figures: Figures) -> Conclusion:
     return Conclusion(
         "The number of steps for n tokens has an exact law, so the cost has quantiles. P50/P99 of the cost per token "
         f"for 64 tokens, c = {C}, v(m) = 1 + {ROW}(m − 1) — {law}. Plain decoding is 1 with no spread at all.",
-        "24 responses of 64 tokens, temperature 1, steps counted and charged with those costs:"
-        + table(("draft", "γ", "P50", "P90", "worst", "longest wait between tokens"), rows),
+        f"{figures.get('responses', 24)} responses of {LENGTH} tokens, temperature 1, steps counted and charged "
+        "with those costs:" + table(("draft", "γ", "P50", "P90", "worst", "longest wait between tokens"), rows),
         Finding(
             tally(answers),
             "It depends on the draft and on γ. With a good draft even the slow responses are faster than plain ones, "

@@ -6,7 +6,8 @@ import numpy as np
 
 from minispec.analysis.intervals import ratio
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting
-from minispec.experiments.instruments import synthetic, tokens_per_step
+from minispec.experiments.instruments import count, tokens_per_step
+from minispec.experiments.runs import synthetic
 from minispec.experiments.verdicts import Finding, Interval, within
 from minispec.theory import tau
 from minispec.viz.plots.claims import Chart, Curve
@@ -20,12 +21,12 @@ def measure(setting: Setting) -> Figures:
     rng = np.random.default_rng(0)
     hits = rng.random((setting.scale.rounds, GAMMA)) < ALPHA
     tokens = 1 + np.cumprod(hits, axis=1).sum(axis=1)
-    runs = synthetic(ALPHA, GAMMA, min(4, setting.scale.prompts), setting.scale.tokens)
+    texts = synthetic(ALPHA, GAMMA, setting.scale)
     return {
         "formula": tau(ALPHA, GAMMA),
         "simulated": ratio(tokens, np.ones(len(tokens))),
-        "engine": tokens_per_step(runs),
-        "engine_steps": sum(run.metrics.num_steps for run in runs),
+        "engine": tokens_per_step(texts),
+        "engine_steps": sum(count(texts, "num_steps")),
         "by_gamma": [tau(ALPHA, gamma) for gamma in range(13)],
         "alpha_for_claim": float(next(a for a in np.arange(0.8, 1.0, 0.001) if tau(a, GAMMA) >= CLAIMED)),
     }

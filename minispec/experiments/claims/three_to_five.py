@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.instruments import DOMAINS, average_clusters, decode_all, tokens_per_step
+from minispec.experiments.instruments import average_clusters, join, tokens_per_step
+from minispec.experiments.runs import DOMAINS, decode_all
 from minispec.experiments.verdicts import Finding, Interval, above, spell, tally
 from minispec.theory import tokens_law
 from minispec.viz.plots.claims import Chart, Curve
@@ -16,15 +17,15 @@ def measure(setting: Setting) -> Figures:
     found = []
     for temperature in (0.0, 1.0):
         for domain in DOMAINS:
-            runs = decode_all(domain, setting.scale.prompts, setting.scale.tokens, gamma=GAMMA, temperature=temperature)
-            full = [[step.num_accepted for step in run.steps if len(step.draft_tokens) == GAMMA] for run in runs]
-            counts = [sum(steps.count(k) for steps in full) for k in range(GAMMA + 1)]
+            texts = decode_all(domain, setting.scale, gamma=GAMMA, temperature=temperature)
+            full = join(texts, lambda run: run.accepted[run.drafted == GAMMA])
+            counts = [sum(int((steps == k).sum()) for steps in full) for k in range(GAMMA + 1)]
             found.append(
                 {
                     "domain": domain,
                     "temperature": temperature,
-                    "tokens_per_step": tokens_per_step(runs),
-                    "share": average_clusters([[float(k >= 3) for k in steps] for steps in full], of=6),
+                    "tokens_per_step": tokens_per_step(texts),
+                    "share": average_clusters([steps >= 3 for steps in full], of=6),
                     "counts": [count / max(1, sum(counts)) for count in counts],
                 }
             )
@@ -52,6 +53,7 @@ def conclude(figures: Figures) -> Conclusion:
             f"In at least half of the steps? {spell(answers)}. It takes an acceptance near 0.8. In {extremes} of "
             f"{len(figures['cases'])} cases the two commonest outcomes are none and all.",
         ),
+        [f["share"] for f in figures["cases"]],
     )
 
 
@@ -73,7 +75,7 @@ EXPERIMENT = Experiment(
     claim="Each forward of the target accepts a varying number of drafts, often three to five.",
     seeds=("004",),
     kind="counted",
-    instrument="The bundled pair with five drafts a step, on all bundled prompts.",
+    instrument="The bundled pair with five drafts a step, on held-out prompts.",
     literature="Tokens a step, of drafts that see the target's features: EAGLE (Li et al. 2024) 3.2 to 4.5, EAGLE-3 "
     "(Li et al. 2025) 5.9 to 6.6 on average for targets of 8B, 13B and 70B at temperature 0.",
     thresholds={"often": 0.5, "gamma": GAMMA, "at_least": 3},

@@ -6,7 +6,7 @@ from minispec.analysis.memory import measure_pair, pair_memory
 from minispec.analysis.roofline.prediction import model_storage
 from minispec.analysis.roofline.shapes import Shape
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.instruments import DRAFT, SMALL_DRAFT, TARGET, model
+from minispec.experiments.runs import DRAFT, SMALL_DRAFT, TARGET, model
 from minispec.experiments.verdicts import Finding
 from minispec.viz.plots.claims import Chart, Curve
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.instruments import DOMAINS, prompts, time_texts
+from minispec.experiments.instruments import time_texts
+from minispec.experiments.runs import DOMAINS, prompts
 from minispec.experiments.verdicts import Finding, Interval, above, tally
 from minispec.viz.plots.claims import Chart, with_errors
 
@@ -22,7 +23,7 @@ def measure(setting: Setting) -> Figures:
     for temperature in TEMPERATURES:
         for domain in DOMAINS:
             given = {name: {"temperature": temperature, **options} for name, options in ways.items()}
-            times = time_texts(given, prompts(domain, scale.prompts), scale.tokens // 2, scale.text_rounds)
+            times = time_texts(given, prompts(domain, scale.timed), scale.tokens // 2, scale.text_rounds)
             found.append(
                 {
                     "domain": domain,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.instruments import DOMAINS, DRAFT, SMALL_DRAFT, alpha, decode_all, rate
+from minispec.experiments.instruments import alpha, rate
+from minispec.experiments.runs import DOMAINS, DRAFT, SMALL_DRAFT, decode_all
 from minispec.experiments.verdicts import Finding, Interval, inside, spell, tally
 from minispec.viz.plots.claims import Chart, with_errors
 
@@ -15,14 +16,12 @@ def measure(setting: Setting) -> Figures:
     found = []
     for draft in (DRAFT, SMALL_DRAFT):
         for temperature in (0.0, 0.8, 1.0):
-            runs = [
-                run
+            texts = [
+                runs
                 for domain in DOMAINS
-                for run in decode_all(
-                    domain, setting.scale.prompts, setting.scale.tokens, draft=draft, temperature=temperature
-                )
+                for runs in decode_all(domain, setting.scale, draft=draft, temperature=temperature)
             ]
-            found.append({"draft": draft, "temperature": temperature, "alpha": alpha(runs, of=6), "rate": rate(runs)})
+            found.append({"draft": draft, "temperature": temperature, "alpha": alpha(texts, of=6), "rate": rate(texts)})
     return {"cases": found}
 
 
@@ -34,12 +33,13 @@ def conclude(figures: Figures) -> Conclusion:
     return Conclusion(
         "None: acceptance is 1 − TV(p, q) on average, a property of two models and a text. At γ = 5 an α of 0.70 to "
         "0.85 is an accepted / drafted of 0.39 to 0.63, so the range fits at most one of the two rates.",
-        "All bundled prompts together, γ = 5:" + table(("draft", "temperature", "α", "accepted / drafted"), rows),
+        "All prompts together, γ = 5:" + table(("draft", "temperature", "α", "accepted / drafted"), rows),
         Finding(
             tally(list(answers.values())),
             f"All of α's interval in the range? {spell(answers)}. Both drafts are distilled from the target and of one "
             f"family with it. Read as accepted / drafted, {as_rate} of {len(answers)} lie in the range.",
         ),
+        [f["alpha"] for f in figures["cases"]],
     )
 
 
@@ -64,7 +64,7 @@ EXPERIMENT = Experiment(
     claim="Typical acceptance rates of well-matched pairs lie between 70 and 85 per cent.",
     seeds=("004",),
     kind="counted",
-    instrument="Two distilled drafts of the bundled target on all bundled prompts.",
+    instrument="Two distilled drafts of the bundled target on held-out prompts.",
     literature="Leviathan et al. 2023, tables 2 and 3: 0.53 to 0.82 for T5 drafts, 0.57 to 0.75 for LaMDA, 0.88 for a "
     "small GPT-like pair.",
     thresholds={"low": LOW, "high": HIGH},

@@ -5,7 +5,8 @@ from __future__ import annotations
 from minispec.analysis.roofline.prediction import random_model
 from minispec.analysis.roofline.shapes import get_shape, to_config
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.instruments import SMALL_DRAFT, TARGET, model, verify_curve
+from minispec.experiments.instruments import verify_curve
+from minispec.experiments.runs import SMALL_DRAFT, TARGET, model
 from minispec.experiments.verdicts import Finding, Interval, below, tally
 from minispec.theory import ridge_tokens
 from minispec.viz.plots.claims import Chart, Curve, with_errors

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.instruments import DOMAINS, alpha, decode_all, rate
+from minispec.experiments.instruments import alpha, rate
+from minispec.experiments.runs import DOMAINS, decode_all
 from minispec.experiments.verdicts import Finding, Interval, side
 from minispec.theory import alpha_from_rate, draft_acceptance_rate
 from minispec.viz.plots.claims import Chart, Curve, with_errors
@@ -16,12 +17,12 @@ def measure(setting: Setting) -> Figures:
     """Decode the same prompts with several gamma and count both rates."""
     found = {}
     for gamma in GAMMAS:
-        runs = [
-            run
+        texts = [
+            runs
             for domain in DOMAINS
-            for run in decode_all(domain, setting.scale.prompts, setting.scale.tokens // 2, gamma=gamma)
+            for runs in decode_all(domain, setting.scale, setting.scale.tokens // 2, gamma=gamma)
         ]
-        found[str(gamma)] = {"alpha": alpha(runs), "rate": rate(runs)}
+        found[str(gamma)] = {"alpha": alpha(texts), "rate": rate(texts)}
     return {
         "by_gamma": found,
         "worksheet_alpha": {str(gamma): alpha_from_rate(ACCEPTED / DRAFTED, gamma) for gamma in GAMMAS},
@@ -53,6 +54,7 @@ def conclude(figures: Figures) -> Conclusion:
             "counts say nothing about a draft until γ is known. A third quantity goes by the same name, accepted "
             "tokens per step: that is accepted / drafted times γ, and one less than the tokens per step.",
         ),
+        [five["alpha"]],
     )
 
 
@@ -77,7 +79,7 @@ EXPERIMENT = Experiment(
     "speculation can help.",
     seeds=("002", "004"),
     kind="counted",
-    instrument="The bundled pair on all bundled prompts, with drafts of several lengths: a figure that describes the "
+    instrument="The bundled pair on held-out prompts, with drafts of several lengths: a figure that describes the "
     "draft should not change with how much it is asked to draft.",
     literature="Leviathan et al. 2023 define α per evaluated position; vLLM reports accepted / drafted, "
     "block-verification papers tokens per step.",
