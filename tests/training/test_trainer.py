@@ -112,6 +112,26 @@ def test_a_run_resumed_over_its_long_rows_and_end_is_exact_too(packed_folder, tm
     assert part.history == whole.history
 
 
+def test_every_fourth_step_and_held_out_text_have_rows_as_long_as_the_context(packed_folder, tmp_path, monkeypatch):
+    """With short rows alone, or a best checkpoint chosen on them, the export would see nothing behind a short row."""
+    stage, fed, held_out = toy_stage(packed_folder, tmp_path, steps=8, validate_every=8), [], []
+    update, mean_loss = stage._update, trainer.mean_loss
+
+    def note_batch(compute, tokens, offsets):
+        fed.append(tokens.shape[1] - 1)
+        return update(compute, tokens, offsets)
+
+    def note_rows(model, rows, device):
+        held_out.append(rows.shape[1] - 1)
+        return mean_loss(model, rows, device)
+
+    monkeypatch.setattr(stage, "_update", note_batch)
+    monkeypatch.setattr(trainer, "mean_loss", note_rows)
+    list(stage.run())
+    assert fed == [16, 16, 16, 256] * 2
+    assert set(held_out) == {256}
+
+
 def test_batches_are_a_pure_function_of_seed_and_step(packed_folder):
     packed = load_packed(packed_folder / "packed", "train", ("tinystories", "functions"))
     batches = Batches(packed, {"tinystories": 0.5, "functions": 0.5}, 64, seed=1)
