@@ -14,7 +14,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
-from minispec.errors import CorpusError, OutputError, explain
+from minispec.errors import CorpusError, OutputError
 from minispec.training.corpus import read_documents
 from minispec.training.functions import prompt_of, small_functions
 from minispec.training.mixture import read_corpus
@@ -108,7 +108,7 @@ def write_prompts(lines: Sequence[Mapping[str, str]], path: Path) -> None:
         partial.write_text(text, encoding="utf-8")
         partial.replace(path)
     except OSError as error:
-        raise OutputError(f"{path} cannot be written ({explain(error)}). Choose another place with -o") from None
+        raise OutputError(f"{path} cannot be written: {error.strerror}. Choose another place with -o") from None
     finally:
         partial.unlink(missing_ok=True)
 
