@@ -29,6 +29,7 @@ from minispec.training.head_text import read_texts, write_on
 from minispec.training.heads import HEADS, Head, Seen, acceptance_of, loss_of
 from minispec.training.model import GPT2, Shape
 from minispec.training.schedule import new_schedule
+from minispec.training.trainer import bfloat16_pays
 
 #: What a head may be trained without, to tell what it adds.
 ABLATIONS = {"states": ("eagle", "block"), "own states": ("eagle",)}
@@ -99,7 +100,7 @@ class HeadStage:
                 inner=plan.inner,
                 num_layers=plan.num_layers,
             )
-        self.head = self._make_head()
+        self.head, self._halves = self._make_head(), bfloat16_pays("cpu")
 
     def _make_head(self) -> Head:
         torch.manual_seed(self.plan.seed)
@@ -143,9 +144,10 @@ class HeadStage:
         losses: list[float] = []
         for step in range(plan.steps):
             batch = batches.at(step, plan.num_rows, plan.row_length)
-            seen = look(self.target, torch.from_numpy(batch.tokens[:, :-1]), torch.from_numpy(batch.offsets))
-            places = self.head.places(seen, torch.Generator().manual_seed(plan.seed * 1_000_003 + step))
-            loss = loss_of(places[:1] if plan.without == "own states" else places, self.head.known, plan.fade)
+            with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self._halves):
+                seen = look(self.target, torch.from_numpy(batch.tokens[:, :-1]), torch.from_numpy(batch.offsets))
+                places = self.head.places(seen, torch.Generator().manual_seed(plan.seed * 1_000_003 + step))
+                loss = loss_of(places[:1] if plan.without == "own states" else places, self.head.known, plan.fade)
             optimizer.zero_grad()
             torch.autograd.backward(loss)
             torch.nn.utils.clip_grad_norm_(self.head.parameters(), 1.0)

@@ -182,7 +182,7 @@ def order(values: Sequence[Value]) -> Plant:
     return lambda figures: figures.update(order=dict(zip(pairs, itertools.cycle(values), strict=False)))
 
 
-def five_costs(without: float, with_fallback: float) -> Plant:
+def five_costs(without: Value, with_fallback: Value) -> Plant:
     def plant(figures: Figures) -> None:
         for found in figures["costs"].values():
             found["5"], found["5+fallback"] = without, with_fallback
@@ -222,13 +222,13 @@ def pair_gains(small: float, large: float, one_small: float | None = None) -> Pl
     return plant
 
 
-def slowest(values: Sequence[float]) -> Plant:
-    """The slowest tenth of each draft, whatever gamma."""
+def slowest(values: Sequence[Value]) -> Plant:
+    """The share of each draft's responses that are slower than plain ones, whatever gamma."""
 
     def plant(figures: Figures) -> None:
         drafts = list(dict.fromkeys(case["draft"] for case in figures["cases"]))
         for case in figures["cases"]:
-            case["p90"] = values[drafts.index(case["draft"]) % len(values)]
+            case["slower"] = copy.deepcopy(values[drafts.index(case["draft"]) % len(values)])
 
     return plant
 
@@ -269,7 +269,8 @@ PLANTED: dict[str, dict[str, Plant]] = {
     "tau": {word: put("simulated")([figure]) for word, figure in
             {"holds": sharp(4.5), "false": sharp(3.69), "undecided": [4.2, 3.9, 4.5]}.items()},
     "worksheet": {"holds here": every("by_gamma", "rate")([0.7]), "false": every("by_gamma", "rate")([0.1])},
-    "alpha-threshold": tallied(every("costs", "measured"), 0.57, 0.3),
+    "alpha-threshold": tallied(every("costs", "ends"), [ratio(0.9), ratio(1.1)], [ratio(1.1), ratio(1.2)],
+                               [vague(1.0), ratio(1.1)]),
     "half-accepted": tallied(readings, ratio(1.9), ratio(1.5), vague(1.8)),
     "wrong-half-the-time": tallied(every("costs", "speedup"), ratio(0.9), ratio(1.5), vague(1.05)),
     "six-tenths-five": tallied(whole_readings, ratio(2.5), ratio(1.5), vague(2.0)),
@@ -351,8 +352,9 @@ PLANTED: dict[str, dict[str, Plant]] = {
     },
     "short-responses": tallied(every("lengths", "all"), ratio(0.8), ratio(1.4), vague(1.0)),
     "first-token": tallied(every("lengths", "gain"), ratio(1.5), ratio(0.7), vague(1.0)),
-    "tail-latency": tallied(slowest, 1.5, 0.5),
-    "fallback": {"holds here": five_costs(1.5, 1.01), "false": five_costs(1.5, 1.4)},
+    "tail-latency": tallied(slowest, share(0.5), share(0.01), share(0.1)),
+    "fallback": {word: five_costs(ratio(1.5), figure) for word, figure in
+                 {"holds here": ratio(1.01), "false": ratio(1.4), "undecided": vague(1.0)}.items()},
     "two-models-memory": {"holds here": memory(1.1), "false": memory(2.0)},
     "quantised-pair": {word: every("pairs", "over_pair")([figure]) for word, figure in
                        {"holds here": ratio(1.5), "false": ratio(0.8), "undecided": vague(1.0)}.items()},
@@ -398,7 +400,7 @@ def test_what_is_planted_could_be_measured(name: str) -> None:
         plant(figures)
         for key, (value, low, high) in intervals_of(figures):
             assert low <= value <= high, key
-            if key in ("alpha", "share", "steps", "usable", "all"):
+            if key in ("alpha", "share", "steps", "usable", "all", "slower"):
                 assert 0.0 <= low <= high <= 1.0, key
             if key in ("speedup", "over_best", "faster_over_better"):
                 assert low > 0.0, key
@@ -408,7 +410,7 @@ def intervals_of(value: Any, key: str = "") -> Iterator[tuple[str, list[float]]]
     if isinstance(value, dict):
         for name, item in value.items():
             yield from intervals_of(item, "speedup" if key == "speedups" and not name[0].isdigit() else str(name))
-    elif key in ("alpha", "share", "steps", "usable", "speedup", "over_best", "faster_over_better") and (
+    elif key in ("alpha", "share", "steps", "usable", "slower", "speedup", "over_best", "faster_over_better") and (
         isinstance(value, list) and len(value) == 3 and all(isinstance(x, int | float) for x in value)
     ):
         yield key, value
