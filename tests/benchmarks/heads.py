@@ -1,7 +1,7 @@
-"""What a bundled head gains: ``python -m tests.benchmarks.heads [--kind eagle] [--rounds 5] [--write]``.
+"""What the bundled heads gain: ``python -m tests.benchmarks.heads [--rounds 5] [--write]``.
 
-Beside plain decoding and the default draft, which all take turns. With ``--write`` the tables also replace what stands
-in docs/performance.md between their markers, and the head's card says what a drafted token costs.
+Heads, the default draft and plain decoding take turns. With ``--write`` the tables also replace what stands in
+docs/performance.md between their markers, and each head's card says what a drafted token costs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from minispec.analysis.prompts import bundled_prompts
 from minispec.analysis.timer import interleave
 from minispec.drafters import load_draft
 from minispec.drafters.heads import find_heads
-from minispec.drafters.spec import HEADS
 from minispec.generation import stream
 from minispec.loading import load_model
 from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
@@ -37,7 +36,8 @@ SAMPLING: Mapping[str, Mapping[str, float]] = {
 TIMED = (GREEDY, SAMPLED)
 BARS = {("float32", GREEDY): 2.6, ("float32", SAMPLED): 2.3, ("float16", GREEDY): 2.3, ("float16", SAMPLED): 2.0}
 """End to end over plain decoding, by the target's number format."""
-PLAIN, TREE, GAMMA = "plain", "tree", 5
+PLAIN, TREE, TREES = "plain", "tree", ("eagle",)
+GAMMAS, GAMMA = (3, 5, 7), 5
 MEAN = "geometric mean"
 
 
@@ -67,14 +67,17 @@ Turns = Mapping[str, Sequence[Spent]]
 """The turns of each contender, a round each."""
 
 
-def contenders(kind: str, sampling: str) -> dict[str, dict[str, Any]]:
+def contenders(kinds: Sequence[str], sampling: str) -> dict[str, dict[str, Any]]:
     """Return who takes turns, with options of ``stream``."""
-    chains = itertools.chain(itertools.product((DEFAULT_DRAFT,), (3, GAMMA)), itertools.product((kind,), (3, GAMMA, 7)))
+    chains = itertools.product((DEFAULT_DRAFT, *kinds), GAMMAS)
     siblings = "likeliest" if sampling == GREEDY else "without"
+    trees = {
+        f"{kind}, {TREE}": f"tree:draft={kind},shape=dynamic,siblings={siblings}" for kind in kinds if kind in TREES
+    }
     return {
         PLAIN: {"draft": None},
         **{name_chain(draft, gamma): {"draft": draft, "gamma": gamma} for draft, gamma in chains},
-        TREE: {"draft": f"tree:draft={kind},shape=dynamic,siblings={siblings}", "verify": "tree"},
+        **{name: {"draft": draft, "verify": "tree"} for name, draft in trees.items()},
     }
 
 
@@ -110,7 +113,9 @@ def measure_lengths(target: GPT2, drafts: Mapping[str, Any], tokens: int) -> dic
     }
 
 
-def measure_times(target: GPT2, kind: str, draft: GPT2 | str, rounds: int, tokens: int) -> dict[tuple[str, str], Turns]:
+def measure_times(
+    target: GPT2, kinds: Sequence[str], draft: GPT2 | str, rounds: int, tokens: int
+) -> dict[tuple[str, str], Turns]:
     """Return the turns by sampling and domain.
 
     Raises
@@ -121,7 +126,7 @@ def measure_times(target: GPT2, kind: str, draft: GPT2 | str, rounds: int, token
     found: dict[tuple[str, str], Turns] = {}
     for sampling, domain in itertools.product(TIMED, DOMAINS):
         runs = {}
-        for name, options in contenders(kind, sampling).items():
+        for name, options in contenders(kinds, sampling).items():
             model = draft if options["draft"] == DEFAULT_DRAFT else options["draft"]
             runs[name] = partial(
                 decode, target, domain=domain, sampling=sampling, tokens=tokens, **options | {"draft": model}
@@ -157,10 +162,9 @@ def drafting_shares(times: Mapping[tuple[str, str], Turns], sampling: str, name:
     ]
 
 
-def best_chain(times: Mapping[tuple[str, str], Turns], sampling: str, draft: str) -> str:
-    """Return the draft's chain with the best geometric mean."""
-    chains = [name for name in times[sampling, DOMAINS[0]] if name.startswith(f"{draft},")]
-    return max(chains, key=lambda name: statistics.median(speedups(times, sampling, name)[MEAN]))
+def best_of(times: Mapping[tuple[str, str], Turns], sampling: str, names: Sequence[str]) -> str:
+    """Return who has the best geometric mean, in hindsight."""
+    return max(names, key=lambda name: statistics.median(speedups(times, sampling, name)[MEAN]))
 
 
 def show(values: Sequence[float]) -> str:
@@ -201,35 +205,43 @@ def times_table(times: Mapping[tuple[str, str], Turns], dtype: str) -> str:
     return "\n".join(lines)
 
 
-def bars(kind: str, lengths: Mapping[tuple[str, str], Sequence[float]], all_times: Mapping[str, Any]) -> Iterator[str]:
+def bars(
+    kinds: Sequence[str], lengths: Mapping[tuple[str, str], Sequence[float]], all_times: Mapping[str, Any]
+) -> Iterator[str]:
     """Yield a line for each bar: the figure, the bar, what was reached."""
 
     def line(figure: str, bar: float, reached: float, shown: str, at_most: bool = False) -> str:
         verdict = "reached" if (reached <= bar if at_most else reached >= bar) else "**missed**"
         return f"| {figure} | {'≤' if at_most else '≥'} {bar:g} | {shown} | {verdict} |"
 
-    more = statistics.mean(lengths[kind, OPEN]) - statistics.mean(lengths[DEFAULT_DRAFT, OPEN])
-    yield line(f"tokens per target forward at γ = {GAMMA}, {OPEN}, more than {DEFAULT_DRAFT}", 0.5, more, f"{more:.2f}")
-    for dtype, times in all_times.items():
-        for sampling in TIMED:
-            shares = drafting_shares(times, sampling, name_chain(kind, GAMMA))
-            figure = f"drafting {GAMMA} tokens / a one-row forward, {dtype}, {sampling}"
-            yield line(figure, 0.3, statistics.median(shares), show(shares), at_most=True)
-    for dtype, times in all_times.items():
-        for sampling in TIMED:
-            chain = best_chain(times, sampling, kind)
-            chosen = {name: speedups(times, sampling, name)[MEAN] for name in (chain, TREE)}
-            best = max(chosen, key=lambda name: statistics.median(chosen[name]))
-            reached = statistics.median(chosen[best])
-            yield line(f"{dtype}, {sampling}, {best}", BARS[dtype, sampling], reached, show(chosen[best]))
-            ratios = [ours / theirs for ours, theirs in zip(chosen[TREE], chosen[chain], strict=True)]
-            yield line(f"{dtype}, {sampling}, tree / {chain}", 1, statistics.median(ratios), show(ratios))
+    for kind in kinds:
+        more = statistics.mean(lengths[kind, OPEN]) - statistics.mean(lengths[DEFAULT_DRAFT, OPEN])
+        figure = f"{kind}: tokens per target forward at γ = {GAMMA}, {OPEN}, more than {DEFAULT_DRAFT}"
+        yield line(figure, 0.5, more, f"{more:.2f}")
+    for kind, (dtype, times), sampling in itertools.product(kinds, all_times.items(), TIMED):
+        shares = drafting_shares(times, sampling, name_chain(kind, GAMMA))
+        figure = f"{kind}: drafting {GAMMA} tokens / a one-row forward, {dtype}, {sampling}"
+        yield line(figure, 0.3, statistics.median(shares), show(shares), at_most=True)
+    for (dtype, times), sampling in itertools.product(all_times.items(), TIMED):
+        heads = [name for name in contenders(kinds, sampling) if name.startswith(tuple(f"{kind}," for kind in kinds))]
+        best = best_of(times, sampling, heads)
+        means = speedups(times, sampling, best)[MEAN]
+        yield line(f"{dtype}, {sampling}, {best}", BARS[dtype, sampling], statistics.median(means), show(means))
+    for kind, (dtype, times), sampling in itertools.product(
+        filter(TREES.__contains__, kinds), all_times.items(), TIMED
+    ):
+        tree, chain = f"{kind}, {TREE}", best_of(times, sampling, [name_chain(kind, gamma) for gamma in GAMMAS])
+        pairs = zip(*(speedups(times, sampling, name)[MEAN] for name in (tree, chain)), strict=True)
+        ratios = [of_tree / of_chain for of_tree, of_chain in pairs]
+        yield line(f"{dtype}, {sampling}, {tree} / {chain}", 1, statistics.median(ratios), show(ratios))
 
 
-def tables(kind: str, lengths: Mapping[tuple[str, str], Sequence[float]], all_times: Mapping[str, Any]) -> str:
+def tables(
+    kinds: Sequence[str], lengths: Mapping[tuple[str, str], Sequence[float]], all_times: Mapping[str, Any]
+) -> str:
     """Return everything the page says in figures."""
-    judged = "\n".join(["| figure | bar | reached | |", "|---|---|---|---|", *bars(kind, lengths, all_times)])
-    shares = shares_table(all_times, [name_chain(draft, GAMMA) for draft in (DEFAULT_DRAFT, kind)])
+    judged = "\n".join(["| figure | bar | reached | |", "|---|---|---|---|", *bars(kinds, lengths, all_times)])
+    shares = shares_table(all_times, [name_chain(draft, GAMMA) for draft in (DEFAULT_DRAFT, *kinds)])
     gains = [times_table(times, dtype) for dtype, times in all_times.items()]
     return "\n\n".join([judged, lengths_table(lengths), shares, *gains])
 
@@ -237,29 +249,32 @@ def tables(kind: str, lengths: Mapping[tuple[str, str], Sequence[float]], all_ti
 def main() -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kind", choices=HEADS, default="eagle")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--tokens", type=int, default=48, help="at most, behind each prompt")
     parser.add_argument(
-        "--write", action="store_true", help="put the tables into docs/performance.md, the cost into the card"
+        "--write", action="store_true", help="put the tables into docs/performance.md, the costs into the cards"
     )
     asked = parser.parse_args()
     draft = load_draft(DEFAULT_DRAFT, load_model)
     targets = {dtype: load_model(DEFAULT_TARGET, dtype=dtype) for dtype in ("float32", "float16")}
     for target in targets.values():
         target.backend.warm_up(target.dtype)
-    lengths = measure_lengths(targets["float16"], {DEFAULT_DRAFT: draft, asked.kind: asked.kind}, asked.tokens)
+    heads = find_heads(targets["float32"].folder)
+    drafts = {DEFAULT_DRAFT: draft, **{kind: kind for kind in heads}}
+    lengths = measure_lengths(targets["float16"], drafts, asked.tokens)
     all_times = {
-        dtype: measure_times(target, asked.kind, draft, asked.rounds, asked.tokens) for dtype, target in targets.items()
+        dtype: measure_times(target, list(heads), draft, asked.rounds, asked.tokens)
+        for dtype, target in targets.items()
     }
-    where, found = machine(asked.rounds, peers=()), tables(asked.kind, lengths, all_times)
+    where, found = machine(asked.rounds, peers=()), tables(list(heads), lengths, all_times)
     print(f"{where}\n\n{found}")
     if asked.write:
         put("heads", f"{where}\n\n{found}")
-        card = find_heads(targets["float32"].folder)[asked.kind] / "README.md"
-        shares = drafting_shares(all_times["float32"], SAMPLED, name_chain(asked.kind, GAMMA))
-        told = put_cost(card.read_text(encoding="utf-8"), statistics.median(shares) / GAMMA, where)
-        card.write_text(told, encoding="utf-8")
+        for kind, folder in heads.items():
+            card = folder / "README.md"
+            shares = drafting_shares(all_times["float32"], SAMPLED, name_chain(kind, GAMMA))
+            told = put_cost(card.read_text(encoding="utf-8"), statistics.median(shares) / GAMMA, where)
+            card.write_text(told, encoding="utf-8")
 
 
 if __name__ == "__main__":
