@@ -57,9 +57,8 @@ def test_costs_lengths_and_times_are_compared_text_by_text() -> None:
 
 
 def test_the_fastest_way_is_that_of_the_median_round() -> None:
-    """Of the first text 0.2 and 0.3 seconds a token, of the second 0.3 and 0.2; then one is disturbed twice."""
+    """One disturbed round of a text decides nothing; two of three do."""
     times = make_timings()
-    assert times.fastest(["cheap", "dear"]) in ("cheap", "dear")
     times.metrics["cheap"][0] = [make_metrics(12, 8, 16, 0.4, s) for s in (2.0, 2.0, 99.0)]
     assert times.fastest(["dear", "cheap"]) == "cheap"
     times.metrics["cheap"][0] = [make_metrics(12, 8, 16, 0.4, s) for s in (2.0, 99.0, 99.0)]
