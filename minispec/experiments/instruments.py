@@ -77,7 +77,7 @@ def rate(texts: Sequence[Sequence[Run]]) -> float:
     return sum(count(texts, "num_accepted_tokens")) / max(1, sum(count(texts, "num_draft_tokens")))
 
 
-def tokens_per_step(texts: Sequence[Sequence[Run]]) -> float:
+def tokens_per_step(texts: Sequence[Sequence[Run | Metrics]]) -> float:
     """Return tokens / target forwards over all runs."""
     return sum(count(texts, "num_tokens")) / sum(count(texts, "num_steps"))
 
@@ -132,6 +132,25 @@ class Timings:
         """Return how many times faster ``other`` was, texts paired; ``of`` so many that one verdict reads."""
         slow, fast = (self.seconds(way, prefill=prefill) for way in (base, other))
         return to_interval(paired_ratio(slow, fast, simultaneous(of)))
+
+    def cheaper(self, base: str, other: str, of: int = 1) -> Interval:
+        """Return how many times cheaper a drafted token of ``other`` was; see :meth:`faster`."""
+        dear, cheap = (
+            [[one.draft_s / one.num_draft_tokens for one in rounds] for rounds in self.metrics[way]]
+            for way in (base, other)
+        )
+        return to_interval(paired_ratio(dear, cheap, simultaneous(of)))
+
+    def longer(self, base: str, other: str, of: int = 1) -> Interval:
+        """Return how many more tokens a target forward of ``other`` made; see :meth:`faster`."""
+        more, fewer = (
+            (count(self.metrics[way], "num_tokens"), count(self.metrics[way], "num_steps")) for way in (other, base)
+        )
+        return to_interval(difference_of_ratios(more, fewer, simultaneous(of)))
+
+    def fastest(self, ways: Iterable[str]) -> str:
+        """Return the way that took the fewest seconds per token, the median round of each text."""
+        return min(ways, key=lambda way: float(np.median(self.seconds(way), axis=1).sum()))
 
     def costs(self, plain: str, other: str) -> StepCosts:
         """Return c, v and o of ``other``, in steps of ``plain``: the one definition of ``analysis.step_costs``."""

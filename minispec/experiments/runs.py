@@ -53,9 +53,9 @@ def prompts(domain: str, count: int) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(tokenizer.encode(text)) for text in texts[:count])
 
 
-def of_each_kind(count: int) -> list[tuple[int, ...]]:
-    """Return ``count`` prompts of every domain."""
-    return [prompt for domain in DOMAINS for prompt in prompts(domain, count)]
+def of_each_kind(count: int, skip: int = 0) -> list[tuple[int, ...]]:
+    """Return ``count`` prompts of every domain, those behind the first ``skip``."""
+    return [prompt for domain in DOMAINS for prompt in prompts(domain, skip + count)[skip:]]
 
 
 class Turn(NamedTuple):

@@ -11,6 +11,8 @@ from minispec.experiments.framework import NAMES, TINY, Setting, get_experiment
 from minispec.experiments.ledger import judge, measure, report
 from minispec.experiments.seal import check
 from minispec.viz.plots.claims import Chart
+from tests.experiments.lent_heads import lend_heads
+from tests.experiments.pending import HEADS
 
 QUICK = (
     "tau",
@@ -33,8 +35,12 @@ QUICK = (
         if get_experiment(name).kind != "trained"
     ],
 )
-def test_it_runs_and_its_conclusion_follows_from_what_is_kept(name: str, tmp_path: Path) -> None:
+def test_it_runs_and_its_conclusion_follows_from_what_is_kept(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     experiment = get_experiment(name)
+    if name in HEADS:
+        lend_heads(HEADS[name], tmp_path / "heads", monkeypatch)
     result = measure(experiment, Setting(TINY), tmp_path)
     check(result, experiment, tmp_path)
     kept = json.loads(json.dumps(result, allow_nan=False))
