@@ -12,7 +12,7 @@ from minispec.experiments.verdicts import Finding, Interval, above, below, tally
 from minispec.theory import alpha_for_speedup, tau
 from minispec.viz.plots.claims import Chart, Curve
 
-ALPHAS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.65, 0.7, 0.8)
+ALPHAS = (0.1, 0.3, 0.5, 0.65, 0.8)
 COSTS = ((0.02, 1.0), (0.05, 1.0), (0.1, 1.0), (0.25, 1.0), (0.1, 1.5), (0.2, 1.5))
 """(c, v): what a draft token costs, and a verifying forward, in plain steps."""
 GAMMA, CLAIMED = 5, (0.55, 0.60)

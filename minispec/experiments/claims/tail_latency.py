@@ -11,7 +11,7 @@ from minispec.experiments.verdicts import Finding, Interval, above, tally
 from minispec.theory import steps_law, tokens_law
 from minispec.viz.plots.claims import Chart, Curve
 
-GAMMAS = (1, 3, 5, 8)
+GAMMAS = (1, 5)
 TAIL = 0.1
 """Of a hundred responses, how many are the slowest: over so large a share above plain decoding is a P90 above it."""
 C, ROW = 0.1, 0.05  # a draft token; each further row of a verifying forward
