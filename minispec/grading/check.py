@@ -20,9 +20,9 @@ Same = Callable[[Any, Any], str | None]
 class Close:
     """Equal structure, and numbers equal up to rounding.
 
-    Lists, tuples and arrays are alike; whole numbers may stand for floats, floats for whole numbers that they equal, and
-    0 and 1 for False and True; but a bool is no number, and NaN equals NaN only (no solution gives one, but a mistake
-    of the catalogue may). A dictionary ``{"law": {...}}`` is compared by total variation.
+    Lists, tuples and arrays are alike; whole numbers may stand for floats, floats for whole numbers that they equal,
+    and 0 and 1 for False and True; but a bool is no number, and NaN equals NaN only (no solution gives one, but a
+    mistake of the catalogue may). A dictionary ``{"law": {...}}`` is compared by total variation.
 
     Parameters
     ----------
@@ -97,12 +97,9 @@ class Close:
             return NotImplemented
         with np.errstate(all="ignore"):
             x, y = a.astype(np.float64), b.astype(np.float64)
-            right = (x == y) | (np.isnan(x) & np.isnan(y))
-            if (a.dtype.kind, b.dtype.kind) not in (
-                ("f", "i"),
-                ("f", "u"),
-            ):  # a float may stand for the number it equals
-                right |= np.abs(x - y) <= self.atol + self.rtol * np.abs(y)
+            near = np.abs(x - y) <= self.atol + self.rtol * np.abs(y)
+            must_equal = a.dtype.kind == "f" and b.dtype.kind in "iu"
+            right = (x == y) | (np.isnan(x) & np.isnan(y)) | (near & (not must_equal))
         if right.all():
             return None
         at = tuple(int(i) for i in np.argwhere(~right)[0])

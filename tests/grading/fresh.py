@@ -271,9 +271,7 @@ RIGHT: dict[str, Callable[[str], str]] = {
     "int64": wrapped("if type(x) is int: return _np.int64(x)"),
     "bool_": wrapped("if type(x) is bool: return _np.bool_(x)"),
     "int for bool": wrapped("if type(x) is bool: return int(x)"),
-    "array of floats": wrapped(
-        "if type(x) is tuple and {*map(type, x)} == {int}: return _np.array(x, float)", only="f.*"
-    ),
+    "array of floats": wrapped("if type(x) is tuple: return _np.array(x, float)", only="forward_costs"),
     "float64": wrapped(scalars("_np.float64(x)")),
     "longdouble": wrapped(scalars("_np.longdouble(x)")),
     "decimal": wrapped(scalars("_d.Decimal(x)")),
