@@ -143,6 +143,16 @@ def test_reports_survive_being_written(reports: dict[str, Report]) -> None:
         assert Report.from_dict(json.loads(json.dumps(report.to_dict()))) == report
 
 
+def test_the_leaderboard_shows_the_check_that_is_ranked_and_no_other(tmp_path: Path) -> None:
+    grader = Grader(example(), SECRET)
+    object.__setattr__(grader.assignment.checks["a0.q1.accept"], "leaderboard", lambda seen: {"first": float(seen)})
+    ranked = {}
+    for name, source in (("right", example().solution), ("wrong", INVERTED)):
+        report = grader.grade(write(tmp_path / f"{name}.py", source))
+        ranked[name] = json.loads(render([report], "gradescope"))["leaderboard"]
+    assert ranked == {"right": [{"name": "first", "value": 1.0, "order": "asc"}], "wrong": []}
+
+
 def test_missing_layers_are_listed(tmp_path: Path) -> None:
     path = write(tmp_path / "a0.py", example().solution)
     report = Grader(example(), SECRET, layers=("limits",)).grade(path)
