@@ -7,12 +7,13 @@ two slips of these; ``n_*`` served nothing. `-m exhaustive -s` prints the table 
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 import pytest
 
 from minispec.grading.diagnose import CHANGED, Mistake, _choose, diagnose
 from minispec.grading.manifest import Overlay, Question
-from minispec.grading.observe import Observation, difference, observe_all
+from minispec.grading.observe import Failed, Observation, difference, observe_all
 from minispec.grading.subject import LocalSubject
 
 from .test_content import REPOSITORY, overlays, reference, subject
@@ -133,6 +134,15 @@ def test_a_sample_is_named_rightly(name: str, chosen: list[str]) -> None:
     tried = [one for one in held_out(name) if one.name in chosen]
     assert len(tried) == len(chosen)
     assert {one.name: judge(one, name_mistakes(name, one.source)) for one in tried} == dict.fromkeys(chosen, "named")
+
+
+def test_two_failures_are_alike_if_they_say_the_same_in_the_same_function() -> None:
+    """On whatever line: a submission has others. Two of one type that differ are no evidence of one mistake."""
+    check = reference("a4").assignment.checks["a4.q1.room"]
+    one = Failed("raised", "IndexError", "list index out of range", "a4.py:9", "commit")
+    assert difference(check, one, replace(one, where="a4.py:12")) is None
+    for changed in ({"message": "pop from empty list"}, {"place": "cut"}, {"type_name": "KeyError"}):
+        assert difference(check, one, replace(one, **changed)) == "fails in another way"
 
 
 def test_whoever_changes_an_argument_is_told_so() -> None:
