@@ -135,8 +135,10 @@ STILL_RIGHT: dict[str, dict[str, str]] = {
     },
     "a2": {
         "residual-arguments-swapped-9": _ALIKE,
+        "sample-plus-one-13": "any of the uniforms will do",
         "speculative-arguments-swapped-56": _ALIKE,
         "verify-arguments-swapped-28": _ALIKE,
+        "verify-plus-one-31": "what is above 1 is certain, as 1 is",
     },
     "a3": {
         "acceptance_probability-arguments-swapped-12": _ALIKE,
