@@ -128,6 +128,7 @@ times = time_all(
     }
 )
 assert np.array_equal(n_outside(x[0], weight), k_outside(x[0], weight))  # the same bits
+assert weight.strides == (16 * 1024, 4)  # bytes to the next row, to the next column
 print({name: f"{1e3 * times.median(name):.2f} ms" for name in times.seconds})
 
 # %%

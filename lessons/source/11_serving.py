@@ -407,11 +407,13 @@ gantt_figure({"fixed batches of three": fixed, "continuous, three places": joine
 
 # %% [markdown]
 # **Look.** Above, requests 1 and 2 are done early, and their places stay empty until request 0 is done. Below, the next one takes
-# a place in the very next step. Request 0 gains nothing; everyone behind it does. And your `ends` knew each of these steps:
+# a place in the very next step. The first three gain nothing; everyone behind them does. And your `ends` knew each of these steps:
 
 # %%
 assert joined_ends == ends([n + 1 for n in lengths], places)
-assert max(joined_ends) < max(fixed_ends)
+assert joined_ends[:3] == fixed_ends[:3]
+assert max(fixed_ends[1:3]) < fixed_ends[0]
+assert all(b < a for a, b in zip(fixed_ends[3:], joined_ends[3:], strict=True))
 assert [t.token_ids for t in fixed_texts] == [t.token_ids for t in joined_texts]
 print("ended after step, fixed batches:", fixed_ends)
 print("ended after step, continuous:   ", joined_ends)

@@ -20,9 +20,9 @@ Same = Callable[[Any, Any], str | None]
 class Close:
     """Equal structure, and numbers equal up to rounding.
 
-    Lists, tuples and arrays are alike; whole numbers may stand for floats, but a bool is no number, a number no bool,
-    and NaN equals NaN only (no solution gives one, but a mistake of the catalogue may). A dictionary
-    ``{"law": {...}}`` is compared by total variation.
+    Lists, tuples and arrays are alike; whole numbers may stand for floats, floats for whole numbers that they equal,
+    and 0 and 1 for False and True; but a bool is no number, and NaN equals NaN only (no solution gives one, but a
+    mistake of the catalogue may). A dictionary ``{"law": {...}}`` is compared by total variation.
 
     Parameters
     ----------
@@ -91,13 +91,15 @@ class Close:
         name = path or "the result"
         if a.shape != b.shape:
             return f"{name} has shape {a.shape}, expected {b.shape}"
-        if (a.dtype.kind == "b") != (b.dtype.kind == "b") or (b.dtype.kind in "iu" and a.dtype.kind == "f" and a.size):
+        if a.dtype.kind != b.dtype.kind and (a.dtype.kind == "b" or (b.dtype.kind == "b" and a.dtype.kind not in "iu")):
             return f"{name} has dtype {a.dtype}, expected {b.dtype}"
         if a.dtype.kind not in "biuf" or b.dtype.kind not in "biuf":
             return NotImplemented
         with np.errstate(all="ignore"):
             x, y = a.astype(np.float64), b.astype(np.float64)
-            right = (x == y) | (np.abs(x - y) <= self.atol + self.rtol * np.abs(y)) | (np.isnan(x) & np.isnan(y))
+            near = np.abs(x - y) <= self.atol + self.rtol * np.abs(y)
+            must_equal = a.dtype.kind == "f" and b.dtype.kind in "iu"
+            right = (x == y) | (np.isnan(x) & np.isnan(y)) | (near & (not must_equal))
         if right.all():
             return None
         at = tuple(int(i) for i in np.argwhere(~right)[0])
@@ -107,7 +109,8 @@ class Close:
     def _differ_scalar(self, observed: Any, expected: Any, path: str) -> str | None:
         words = f"{path or 'the result'} is {show_value(observed)}, expected {show_value(expected)}"
         if isinstance(expected, bool) or isinstance(observed, bool):
-            return None if observed is expected else words
+            same = observed is expected or (type(observed) is int and observed == expected)
+            return None if same else words
         if isinstance(expected, (int, float)) and isinstance(observed, (int, float)):
             if isinstance(expected, int) and isinstance(observed, float):
                 return None if float(expected) == observed else words

@@ -135,8 +135,10 @@ STILL_RIGHT: dict[str, dict[str, str]] = {
     },
     "a2": {
         "residual-arguments-swapped-9": _ALIKE,
+        "sample-plus-one-13": "any of the uniforms will do",
         "speculative-arguments-swapped-56": _ALIKE,
         "verify-arguments-swapped-28": _ALIKE,
+        "verify-plus-one-31": "what is above 1 is certain, as 1 is",
     },
     "a3": {
         "acceptance_probability-arguments-swapped-12": _ALIKE,
@@ -270,6 +272,8 @@ RIGHT: dict[str, Callable[[str], str]] = {
     "lists": wrapped("if isinstance(x, _np.ndarray) and x.dtype.kind == 'f': return x.tolist()", only="(?!new_|_).*"),
     "int64": wrapped("if type(x) is int: return _np.int64(x)"),
     "bool_": wrapped("if type(x) is bool: return _np.bool_(x)"),
+    "int for bool": wrapped("if type(x) is bool: return int(x)"),
+    "array of floats": wrapped("if type(x) is tuple: return _np.array(x, float)", only="forward_costs"),
     "float64": wrapped(scalars("_np.float64(x)")),
     "longdouble": wrapped(scalars("_np.longdouble(x)")),
     "decimal": wrapped(scalars("_d.Decimal(x)")),

@@ -21,6 +21,7 @@ CONSTANTS = {
     "not a number": "float('nan')", "infinity": "float('inf')", "pair of nothing": "(None, None)",
     "pair of zeros": "(0, 0)", "pair of ones": "(1, 1)", "empty and nothing": "([], None)",
     "triple": "('', '', None)", "no array": "np.zeros(0)", "no plan": "{'gamma': 0, 'stop_below': 0.0}",
+    "no arrays copied": "{'copy': [np.zeros(0)] * 8}", "truth copied": "{'copy': [True] * 8}",
     "eight always": "{'gamma': 8, 'stop_below': 0.0}", "two always": "{'gamma': 2, 'stop_below': 0.5}",
     "first argument": "args[0]", "second argument": "args[1]", "third argument": "args[2]", "last argument": "args[-1]",
     "list of first": "[args[0]]", "length": "len(args[0])", "first of first": "args[0][0]",

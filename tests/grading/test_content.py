@@ -315,6 +315,14 @@ def test_a6s_schedule_is_the_engines(pages: int, max_running: int) -> None:
     assert len(told["set back"]) == engine.num_preemptions
 
 
+def test_a5s_leaderboard_shows_the_measure_its_handout_names():
+    assignment = load_assignment("a5")
+    (ranked,) = [check for check in assignment.checks.values() if check.leaderboard is not None]
+    handout = (assignment.folder / "HANDOUT.md").read_text(encoding="utf-8")
+    assert f"The ranking is by cost per token of {ranked.id}, lowest first" in handout
+    assert ranked.leaderboard({"cost per token": 0.405, "bar": 0.5}) == {"cost per token": 0.405}
+
+
 @pytest.mark.slow
 def test_a5s_replay_costs_what_the_engine_does(monkeypatch):
     """A text's table replays any fixed gamma exactly: the simulated clock on the real engine says the same.

@@ -18,6 +18,7 @@ from minispec.grading.report import CheckResult, QuestionResult, Report
 from minispec.grading.subject import Allowance, LocalSubject, StudentError
 
 from . import fresh, strategies
+from .once_passed import ONCE_PASSED
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::SyntaxWarning")
 
@@ -117,6 +118,16 @@ def test_of_three_hundred_fresh_mistakes_ninety_seven_percent_are_caught() -> No
     count, missed = (sum(told[0] for told in found.values()), sum(len(told[1]) for told in found.values()))
     assert count >= 300
     assert missed <= 0.03 * count, {name: told[1] for name, told in found.items()}
+
+
+@pytest.mark.parametrize("name", ["a3", "a4", *(pytest.param(name, marks=pytest.mark.slow) for name in ("a1", "a2"))])
+def test_what_once_passed_fails(name: str) -> None:
+    told = {check: sources for check, sources in ONCE_PASSED.items() if check.startswith(name)}
+    assert told
+    for check, sources in told.items():
+        for what, source in sources.items():
+            report = score(name, f"{reference(name).assignment.solution}\n{source}", check.rpartition(".")[0])
+            assert check in lost(report), what
 
 
 LONG = [pytest.param(name, marks=pytest.mark.exhaustive) for name in ("a2", "a5")]

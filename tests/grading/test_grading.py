@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import shutil
 from pathlib import Path
 from xml.etree import ElementTree
@@ -106,6 +107,40 @@ def test_the_secret_decides_the_hidden_cases(tmp_path: Path) -> None:
     assert draws[0] == draws[2] != draws[1]
 
 
+TELLING = {
+    "raises": "raise ValueError(text)",
+    "returns": "return text",
+    "raises what is called so": "raise type(text.replace('[', '').replace(']', ''), (Exception,), {})",
+    "keeps it for a case that is told": "KEPT.append(text)",
+    "ends": "print(text, flush=True) or __import__('os')._exit(len(text) % 200)",
+}
+
+
+FOUND_OUT = ("raises", "returns", "keeps it for a case that is told")
+"""The control: what these say of cases that may be told is in the report."""
+
+
+@pytest.mark.parametrize(
+    "way", [pytest.param(way, marks=() if way in FOUND_OUT[::2] else pytest.mark.slow) for way in TELLING]
+)
+def test_a_case_that_nobody_may_see_cannot_be_told(way: str, tmp_path: Path) -> None:
+    """As A5's cases on unseen texts, of a check whose other cases are public."""
+    body = (
+        f"if len(p) == 3:\n        text = 'smuggled' + str(p.tolist())\n        {TELLING[way]}\n"
+        "    if KEPT:\n        raise ValueError(KEPT[0])\n    return len(p) == 2 and bool(u * q[token] < p[token])"
+    )
+    path = write(tmp_path / "a0.py", f"{with_accept(body)}\n\nKEPT = []\n")
+    told = {}
+    for secret in (True, False):
+        grader = Grader(example(), SECRET)
+        object.__setattr__(grader.assignment.checks["a0.q1.accept"], "secret", secret)
+        report = grader.grade(path)
+        assert report.checks[0].status == "failed"
+        told[secret] = "".join(render([report], form) for form in FORMATS)
+    assert "smuggled" not in told[True]
+    assert ("smuggled" in told[False]) == (way in FOUND_OUT)
+
+
 def recording(hidden, seen: list[float]):
     def recorded(rng):
         cases = hidden(rng)
@@ -141,6 +176,16 @@ def test_a_name_of_a_file_is_no_formula(reports: dict[str, Report]) -> None:
 def test_reports_survive_being_written(reports: dict[str, Report]) -> None:
     for report in reports.values():
         assert Report.from_dict(json.loads(json.dumps(report.to_dict()))) == report
+
+
+def test_the_leaderboard_shows_the_check_that_is_ranked_and_no_other(tmp_path: Path) -> None:
+    grader = Grader(example(), SECRET)
+    object.__setattr__(grader.assignment.checks["a0.q1.accept"], "leaderboard", lambda seen: {"first": float(seen)})
+    ranked = {}
+    for name, source in (("right", example().solution), ("wrong", INVERTED)):
+        report = grader.grade(write(tmp_path / f"{name}.py", source))
+        ranked[name] = json.loads(render([report], "gradescope"))["leaderboard"]
+    assert ranked == {"right": [{"name": "first", "value": 1.0, "order": "asc"}], "wrong": []}
 
 
 def test_missing_layers_are_listed(tmp_path: Path) -> None:
@@ -179,7 +224,11 @@ def test_a_class_goes_on_where_it_stopped(tmp_path: Path) -> None:
     after = {path.name: path.stat().st_mtime_ns for path in results.glob("*.json")}
     assert all(after[name] == when for name, when in before.items()), "what was done is done again"
     write(room / "s1.py", INVERTED)  # handed in again
-    assert [report.score for report in grade_all(JOB, paths, jobs=2, results=results)] == [10, 4, 10, 10, 4]
+    before = (room / "s2.py").stat()
+    swapped = (room / "s2.py").read_text().replace("u * q[token] < p[token]", "u * p[token] < q[token]")
+    os.utime(write(room / "s2.py", swapped), ns=(before.st_atime_ns, before.st_mtime_ns))  # of equal size, too
+    assert (room / "s2.py").stat().st_size == before.st_size
+    assert [report.score for report in grade_all(JOB, paths, jobs=2, results=results)] == [10, 4, 4, 10, 4]
 
 
 def test_the_example_keeps_the_rules_of_an_assignment() -> None:
@@ -200,6 +249,14 @@ def test_a_rule_that_is_broken_is_reported(tmp_path: Path) -> None:
     broken = {f"{finding.kind}/{finding.name}" for finding in findings if finding.fault}
     twins = {"mutants/inverted", "mutants/zz_twin"}
     assert broken == {"mutants/none", *twins, "correct/wrong", "starter/starter"}
+
+
+def test_a_check_that_a_table_could_pass_is_refused(tmp_path: Path) -> None:
+    shutil.copytree(ASSIGNMENTS / "a0", tmp_path / "a0")
+    checks = tmp_path / "a0" / "checks.py"
+    checks.write_text(checks.read_text().replace(", hidden=drawn_two", ""))
+    with pytest.raises(InputError, match=r"a0\.q2\.law would pass with a table of the answers; give it hidden="):
+        _ = load_assignment("a0", tmp_path).checks
 
 
 @pytest.mark.parametrize(

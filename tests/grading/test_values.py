@@ -93,9 +93,10 @@ def test_a_value_equals_itself(value: object) -> None:
 @pytest.mark.parametrize(
     ("observed", "expected"),
     [
-        (True, 1), (1, True), (1.0, True), (None, 0), ("1", 1), (math.nan, 1.0), ([1], [1, 2]),
+        (True, 1), (2, True), (1, False), (1.0, True), (None, 0), ("1", 1), (math.nan, 1.0), ([1], [1, 2]),
         (np.ones(2), np.ones((1, 2))),
-        (np.ones(()), np.ones(3)), (np.array([1.5]), np.array([1])),
+        (np.ones(()), np.ones(3)), (np.array([1.5]), np.array([1])), (np.array([1 + 1e-12]), np.array([1])),
+        (np.array([True]), np.array([1])), (np.array([1.0]), np.array([True])), (np.array(2), True),
         (np.array([np.nan]), np.array([0.5])),
         ({"a": 1}, {"a": 1, "b": 2}), ({"a": 1, "b": 2}, {"a": 1}), ([[1], [2, 3]], [[1], [2, 4]]), (1, 1.0 + 1e-6),
         ({"law": {"a": 1.0}, "calls": 3}, {"law": {"a": 1.0}, "calls": 2}), ({"law": {"a": 1.0}}, {"law": {"b": 1.0}}),
@@ -113,6 +114,10 @@ def test_differences_are_seen(observed: object, expected: object) -> None:
         (np.array([1, 2]), [1, 2]),
         (1, 1.0),
         (2.0, 2),
+        (np.array([2.0, 3.0]), (2, 3)),
+        (1, True),
+        (0, False),
+        (np.array(1), True),
         (math.nan, math.nan),
         (np.float32(0.5), 0.5),
         (math.inf, math.inf),
