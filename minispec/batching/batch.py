@@ -123,10 +123,10 @@ class Batch:
     def _answer_all(self, watch: Watch | None) -> None:
         """Answer each request until it has taken a step, or a chunk of its prompt is fed."""
         asking = [member for member in self.members.values() if member.ask is not None]
-        prompts = [(member.number, len(member.ask.tokens)) for member in asking if member.ask and member.prefills]
-        chosen = self._scheduler.choose_prefills(prompts, len(asking) - len(prompts))
-        active = [member for member in asking if not member.prefills or member.number in chosen]
-        policies = [member.stream.policy for member in asking if not member.prefills]
+        prompts = {member.number: len(member.ask.tokens) for member in asking if member.ask and member.prefills}
+        chosen = self._scheduler.choose_prefills(list(prompts.items()), len(asking) - len(prompts))
+        active = [member for member in asking if member.number not in prompts or member.number in chosen]
+        policies = [member.stream.policy for member in asking if member.number not in prompts]
         ours = [policy for policy in policies if isinstance(policy, LoadGamma)]
         self.load.begin_step(ours, len(policies) - len(ours))
         while drafting := [member for member in active if member.ask is not None and not member.verifies]:
@@ -169,22 +169,17 @@ class Batch:
 
     def _advance(self, member: Member, logits: Array | None, watch: Watch | None) -> None:
         """Go on until the request waits for logits again, or ends; note what happens on the way."""
-        self.blamed = member.number
-        self._go_on(member, logits, watch)
-        self.blamed = None
-
-    def _go_on(self, member: Member, logits: Array | None, watch: Watch | None) -> None:
-        member.ask = None
-        while member.ask is None:
+        self.blamed, member.ask = member.number, None
+        while True:
             try:
                 happened = member.stream.advance(logits)
             except StopIteration:
                 self._end(member)
-                return
+                break
             logits = None
             if isinstance(happened, Ask):
                 member.ask = happened
-                return
+                break
             self.told.append((member.number, happened))
             if watch is not None:
                 watch(member.number, happened)
@@ -192,6 +187,7 @@ class Batch:
                 member.publish()
             if isinstance(happened, Finished):
                 member.free()
+        self.blamed = None
 
     def _end(self, member: Member) -> Generation:
         self.ended[member.number] = member.stream.generation

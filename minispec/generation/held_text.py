@@ -37,6 +37,8 @@ class HeldText:
 
     def find_stop(self, text: str) -> tuple[str, int] | None:
         """Return the stop completed first within new ``text`` and where it begins, from the start of ``text``."""
+        if not self._stops:
+            return None
         before = self._window()
         window = before + text
         matches = []
@@ -58,6 +60,8 @@ class HeldText:
 
     def release(self) -> list[Piece]:
         """Release all but the longest suffix that may be the beginning of a stop string."""
+        if not self._stops:
+            return self.release_all()  # nothing is waited for
         window = self._window()
         suffix = min(len(window), self._longest_stop - 1)
         while suffix > 0 and not any(stop.startswith(window[len(window) - suffix :]) for stop in self._stops):
@@ -66,7 +70,8 @@ class HeldText:
 
     def release_all(self) -> list[Piece]:
         """Release everything."""
-        return self._take(len(self._window()))
+        whole, self._held = self._held, []
+        return self._let_go([piece for piece in whole if piece.text])
 
     def _window(self) -> str:
         return "".join(piece.text for piece in self._held)
@@ -83,5 +88,10 @@ class HeldText:
             if tail:
                 kept.append(Piece(tail, piece.source))
         self._held = kept
-        self.released += "".join(piece.text for piece in released)
-        return released
+        return self._let_go(released)
+
+    def _let_go(self, pieces: list[Piece]) -> list[Piece]:
+        """Count pieces as released, and return them."""
+        for piece in pieces:
+            self.released += piece.text
+        return pieces

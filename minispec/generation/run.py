@@ -122,6 +122,8 @@ class Run:
     @property
     def generation(self) -> Generation:
         """What has been generated so far; ``finish_reason`` is "interrupted" until the end."""
+        if isinstance(self._deliveries.last, Finished):
+            return self._deliveries.last.generation
         return Generation.from_transcript(
             self._transcript,
             prompt=self._prompt,
@@ -164,6 +166,12 @@ class Run:
             if isinstance(asked, Ask):
                 logits = yield asked
                 self._watch.note_forward()
+            elif isinstance(asked, Draft):
+                self._watch.note_draft()
+                if self.speculates:
+                    number, position = len(transcript.steps), len(transcript.tokens)
+                    yield Drafted.from_draft(asked, number, position, self._watch.draft_s)
+                self._watch.resume()
             else:
                 yield from self._tell(asked)
             try:
@@ -172,20 +180,13 @@ class Run:
                 break
         yield Finished(self.generation)
 
-    def _tell(self, done: Draft | Step) -> Generator[Ask | Event, Array | None, None]:
-        """Yield the events of what the loop has done, while the clock stands still."""
-        if isinstance(done, Draft):
-            self._watch.note_draft()
-            if self.speculates:
-                number, position = len(self._transcript.steps), len(self._transcript.tokens)
-                yield Drafted.from_draft(done, number, position, self._watch.draft_s)
-            self._watch.resume()
-            return
+    def _tell(self, step: Step) -> Generator[Ask | Event, Array | None, None]:
+        """Yield the events of a step that the loop has taken, while the clock stands still."""
         self._observe()
         if self._audit:
             audit_step(self._transcript, self.target, self._other_forwards)
-        yield from self._report_committed(done)
-        if not self._is_drafter_fed:
+        yield from self._report_committed(step)
+        if self.speculates and not self._is_drafter_fed:
             started = self._clock()
             yield from self._feed_drafter()
             self._late_prefill_s += self._clock() - started

@@ -36,7 +36,7 @@ class Stopper:
         self._limits = limits
         self._tokenizer = tokenizer
         self._stream = None if tokenizer is None else TextStream(tokenizer)
-        self._num_prompt_tokens = num_prompt_tokens
+        self._most = min(limits.max_tokens, limits.n_positions - num_prompt_tokens)
         self._held = HeldText(limits.stop)
         self.num_tokens = 0
 
@@ -48,8 +48,7 @@ class Stopper:
     @property
     def room(self) -> int:
         """Tokens that budget and context still allow."""
-        in_context = self._limits.n_positions - self._num_prompt_tokens
-        return min(self._limits.max_tokens, in_context) - self.num_tokens
+        return self._most - self.num_tokens
 
     def check_budget(self) -> Finish | None:
         """Return why no further token may be emitted, if that is so."""

@@ -46,6 +46,7 @@ class PagePool:
 
     Attributes
     ----------
+    num_pages, page_size : int
     keys, values : ndarray of shape (L, N, S, H, D)
     recordings : dict
         The backend's notes about forwards over this memory.
@@ -67,6 +68,7 @@ class PagePool:
         dtype: str = "float32",
     ) -> None:
         self.backend = backend
+        self.num_pages, self.page_size = num_pages, page_size
         shape = (n_layer, num_pages, page_size, n_head, head_size)
         self.keys: Array = backend.zeros(shape, dtype)
         self.values: Array = backend.zeros(shape, dtype)
@@ -104,16 +106,6 @@ class PagePool:
         self._blank += self._remembered
         self._remembered, self._published, self._beginnings = {}, {}, {}
         self._lacking = {page for page, count in self._holders.items() if count}
-
-    @property
-    def num_pages(self) -> int:
-        """N."""
-        return int(self.keys.shape[1])
-
-    @property
-    def page_size(self) -> int:
-        """S."""
-        return int(self.keys.shape[2])
 
     @property
     def num_free(self) -> int:

@@ -68,7 +68,7 @@ class Session:
 
     def note(self, tokens: Sequence[int], logits: Array) -> None:
         """Count in what a forward was fed, once all of its keys and values are in the cache."""
-        self.tokens = [*self.tokens, *tokens]
+        self.tokens += tokens
         self.num_forwards += 1
 
     def prefill(self, tokens: Sequence[int]) -> None:
@@ -93,7 +93,7 @@ class Session:
         """
         if length < 0:
             raise InvariantError(f"cannot roll a session back to length {length}")
-        self.tokens = self.tokens[:length]
+        del self.tokens[length:]
         self._forget_rest()
 
     def _forget_rest(self) -> None:

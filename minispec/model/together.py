@@ -61,8 +61,7 @@ def join(feeds: Sequence[Feed]) -> Feed:
         last = max(feed.ends.max() for feed in feeds)
         feeds = [replace(feed, visible=np.arange(last) < feed.ends[:, None]) if feed.visible is None else feed
                  for feed in feeds]  # fmt: skip
-    arrays = [feed.arrays() for feed in feeds]
-    stacked: dict[str, Any] = {name: _stack([each[name] for each in arrays]) for name in arrays[0]}
+    stacked: dict[str, Any] = {name: _stack([getattr(feed, name) for feed in feeds]) for name in feeds[0].arrays()}
     joined = replace(feeds[0], **stacked, num_logits=sum(feed.num_logits for feed in feeds), span=(0, 0))
     # All are wanted in a step without prompts, which is nearly every step: nothing is moved then.
     if joined.num_logits == len(joined.tokens):
@@ -73,7 +72,7 @@ def join(feeds: Sequence[Feed]) -> Feed:
 
 def _stack(parts: Sequence[np.ndarray]) -> np.ndarray:
     """Put arrays behind one another; the rows of matrices of different widths get zeros to their right."""
-    if len({part.shape[1:] for part in parts}) == 1:
+    if parts[0].ndim == 1 or len({part.shape[1] for part in parts}) == 1:
         return np.concatenate(parts)
     stacked = np.zeros((sum(len(part) for part in parts), max(part.shape[1] for part in parts)), parts[0].dtype)
     first = 0

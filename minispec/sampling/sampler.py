@@ -5,6 +5,7 @@ Repetition penalty, presence and frequency penalties, constraint, minimum length
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -66,7 +67,7 @@ class Sampler:
         processed = [self._process(row, prefix) for row, prefix in zip(logits, prefixes, strict=True)]
         return distribution(np.asarray(processed).reshape(logits.shape), self.params)
 
-    @property
+    @functools.cached_property
     def _looks_back(self) -> bool:
         params = self.params
         return (
