@@ -26,7 +26,7 @@ def picture(**options: object) -> str:
     text = styled_text([(PROMPT, "prompt"), *film.at(film.length_s)], "dark")
     told = [fact for fact in facts(run.generation) if fact[0] not in TIMES]
     return to_svg(
-        f'minispec generate "{PROMPT}" --dtype float32 --temperature 0.6 --seed 17 --show-drafts',
+        f'minispec generate "{PROMPT}" --dtype float32 --temperature 0.6 --seed 22 --show-drafts',
         [legend("dark", show_drafts=True), text, summary(told, WIDTH, "dark")],
     )
 
