@@ -27,6 +27,13 @@ from minispec.grading.verify import Finding, check_assignment, summary
 variant_option = click.option(
     "--variant", metavar="NAME", help="Not the assignment itself but its variant of this name, say 2027s."
 )
+unlike_option = click.option(
+    "--unlike",
+    metavar="NAME",
+    multiple=True,
+    help="With --variant: an earlier term's variant that it shares no function's name with; for several, give the "
+    "option again, the earliest term first.",
+)
 
 
 @click.group()
@@ -44,6 +51,7 @@ def assignment() -> None:
     help="Its bytes decide the hidden cases of every form that grades [default: new ones, drawn now].",
 )
 @variant_option
+@unlike_option
 @assignments_option
 def build(
     name: str,
@@ -51,6 +59,7 @@ def build(
     targets: tuple[str, ...],
     secret_file: Path | None,
     variant: str | None,
+    unlike: tuple[str, ...],
     assignments: Path | None,
 ) -> None:
     """Build the student bundle of assignment NAME, a folder to grade with, and what the platforms take.
@@ -60,7 +69,7 @@ def build(
     grader: minispec class DIR -a NAME --assignments OUTPUT/NAME/grader.
     """
     secret = secrets.token_hex(32).encode() if secret_file is None else read_secret(secret_file)
-    with _find_folder(name, variant, assignments) as folder:
+    with _find_folder(name, variant, unlike, assignments) as folder:
         for path in build_assignment(load_assignment(name, folder), output, targets or TARGETS, secret):
             click.echo(str(path))
 
@@ -72,8 +81,16 @@ def build(
     "--held-out", type=click.Path(path_type=Path), help="Folder of held-out wrong submissions, to count how many fail."
 )
 @variant_option
+@unlike_option
 @assignments_option
-def check(name: str, jobs: int | None, held_out: Path | None, variant: str | None, assignments: Path | None) -> None:
+def check(
+    name: str,
+    jobs: int | None,
+    held_out: Path | None,
+    variant: str | None,
+    unlike: tuple[str, ...],
+    assignments: Path | None,
+) -> None:
     """Grade the starter, the solution, every mistake and every correct variant of assignment NAME.
 
     The starter must gain nothing, the solution and the variants everything, and each mistake must fail its own check
@@ -82,7 +99,7 @@ def check(name: str, jobs: int | None, held_out: Path | None, variant: str | Non
     if held_out is not None and not any(held_out.glob("*.py")):
         raise InputError(f"--held-out {held_out} holds no Python file; name a folder of wrong submissions")
     with (
-        _find_folder(name, variant, assignments) as folder,
+        _find_folder(name, variant, unlike, assignments) as folder,
         Progress(console=Console(stderr=True), transient=True) as bar,
     ):
         job = Job(name, folder, DEFAULT_SECRET, jail.LAYERS, examples=False)
@@ -99,13 +116,17 @@ def check(name: str, jobs: int | None, held_out: Path | None, variant: str | Non
 
 
 @contextmanager
-def _find_folder(name: str, variant: str | None, assignments: Path | None) -> Iterator[Path | None]:
+def _find_folder(
+    name: str, variant: str | None, unlike: tuple[str, ...], assignments: Path | None
+) -> Iterator[Path | None]:
     """Yield the folder of assignments to work with: for a variant, one that is made and removed again."""
+    if variant is None and unlike:
+        raise InputError(f"--unlike {unlike[0]} is about variants; name the one to make with --variant")
     if variant is None:
         yield assignments
         return
     with tempfile.TemporaryDirectory(prefix="minispec-variant-") as folder:
-        make_variant(load_assignment(name, assignments), variant, Path(folder))
+        make_variant(load_assignment(name, assignments), variant, Path(folder), unlike)
         yield Path(folder)
 
 

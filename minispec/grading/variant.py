@@ -53,23 +53,50 @@ class Variant:
         return {_number(name): _number(place) for name, place in zip(self.order, usual, strict=True)}
 
 
-def draw_variant(assignment: Assignment, name: str) -> Variant:
+def draw_variant(assignment: Assignment, name: str, unlike: Sequence[str] = ()) -> Variant:
     """Draw names, constants and an order; the same for the same name.
+
+    Parameters
+    ----------
+    assignment : Assignment
+    name : str
+    unlike : sequence of str
+        Variants of earlier terms, the earliest first, each drawn unlike those before it: no name and no constant of
+        theirs is drawn again.
 
     Raises
     ------
     InputError
-        If the name is none, or the assignment's author lets nothing vary.
+        If a name is none, the assignment's author lets nothing vary, or the earlier terms leave nothing to draw.
     """
-    if not re.fullmatch(r"\w{1,40}", name, re.ASCII):
-        raise InputError(f"variant {quote(name)} is no name; give up to 40 letters and digits, such as 2027s")
     if assignment.choices is None:
         raise InputError(f"{assignment.id} has no variants: its assignment.toml has no table [variants]; write one")
-    rng = random.Random(sha256(f"{assignment.id} {name}".encode()).digest())
-    choices = assignment.choices
-    names = {old: rng.choice(new) for old, new in choices.names.items()}
-    constants = {constant: rng.choice(values) for constant, values in choices.constants.items()}
-    return Variant(names, constants, _draw_order(assignment, rng))
+    drawn: list[Variant] = []
+    if len({*unlike, name}) <= len(unlike):
+        raise InputError(f"--unlike {quote(list(unlike))} and --variant {quote(name)} name a term twice; name it once")
+    for term in (*unlike, name):
+        if not re.fullmatch(r"\w{1,40}", term, re.ASCII):
+            raise InputError(f"variant {quote(term)} is no name; give up to 40 letters and digits, such as 2027s")
+        rng = random.Random(sha256(f"{assignment.id} {term}".encode()).digest())
+        names = _draw(rng, assignment.choices.names, [variant.names for variant in drawn])
+        constants = _draw(rng, assignment.choices.constants, [variant.constants for variant in drawn])
+        drawn.append(Variant(names, constants, _draw_order(assignment, rng)))
+    return drawn[-1]
+
+
+def _draw(rng: random.Random, choices: Mapping[str, list[Any]], earlier: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Draw one of each list that no earlier term has drawn."""
+    drawn = {}
+    for what, values in choices.items():
+        taken = [variant[what] for variant in earlier]
+        left = [value for value in values if value not in taken]
+        if not left:
+            raise InputError(
+                f"--unlike names {len(earlier)} terms, and [variants] has only {len(values)} for {what}; "
+                "leave the earliest out, or add some there"
+            )
+        drawn[what] = rng.choice(left)
+    return drawn
 
 
 def _draw_order(assignment: Assignment, rng: random.Random) -> list[str]:
@@ -83,15 +110,15 @@ def _draw_order(assignment: Assignment, rng: random.Random) -> list[str]:
     return order
 
 
-def make_variant(assignment: Assignment, name: str, into: Path) -> Assignment:
-    """Write a variant's folder below ``into``, and load it.
+def make_variant(assignment: Assignment, name: str, into: Path, unlike: Sequence[str] = ()) -> Assignment:
+    """Write a variant's folder below ``into``, and load it; see :func:`draw_variant`.
 
     Raises
     ------
     InputError
         If what the author lets vary is not there, or a new name is in use.
     """
-    variant = draw_variant(assignment, name)
+    variant = draw_variant(assignment, name, unlike)
     _check_names(assignment)
     folder = into / assignment.id
     shutil.copytree(assignment.folder, folder, ignore=shutil.ignore_patterns("__pycache__", "make_*.py"))

@@ -324,6 +324,23 @@ def test_a5s_leaderboard_shows_the_measure_its_handout_names():
 
 
 @pytest.mark.slow
+def test_right_plans_of_a5_keep_every_bar_whatever_windows_a_submission_draws():
+    """In 22 of 60 draws the solution missed a bar itself, and a right plan then failed for costing something else."""
+    known = reference("a5")
+    sources = {"solution": known.assignment.solution} | {one.name: one.source for one in overlays("a5", "correct")}
+    plans = {name: subject(known.assignment, source) for name, source in sources.items()}
+    missed = {}
+    for check in known.assignment.checks.values():
+        for seed in range(40):
+            for case in check.hidden(np.random.default_rng(seed)):
+                seen = {name: observe(check, plan, case) for name, plan in plans.items()}
+                for name, paid in seen.items():
+                    if wrong := difference(check, paid, seen["solution"]):
+                        missed[check.id, seed, name] = wrong
+    assert missed == {}
+
+
+@pytest.mark.slow
 def test_a5s_replay_costs_what_the_engine_does(monkeypatch):
     """A text's table replays any fixed gamma exactly: the simulated clock on the real engine says the same.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import doctest
+import itertools
 import re
 import shutil
 import subprocess
@@ -125,6 +126,44 @@ def test_answers_are_shared_exactly_where_name_and_constant_are(made) -> None:
             if "level" in names:
                 expected |= {"level", "hidden"} if same_floor else set()
             assert passed(made("v0", other), source) == expected, (one, other)
+
+
+@pytest.mark.parametrize("name", ["v0", *COURSE])
+def test_terms_drawn_unlike_each_other_share_nothing(name: str) -> None:
+    """Not a name, not a constant; alone, some two of them would."""
+    terms = [f"t{i}" for i in range(3 if name == "v0" else 6)]
+    apart = [draw_variant(usual(name), term, terms[:i]) for i, term in enumerate(terms)]
+    alone = [draw_variant(usual(name), term) for term in terms]
+    assert apart[0] == alone[0]
+
+    def is_shared(variants) -> bool:
+        every = [[*variant.names.values(), *map(str, variant.constants.values())] for variant in variants]
+        return any(len({*one, *other}) < len(one) + len(other) for one, other in itertools.combinations(every, 2))
+
+    assert not is_shared(apart)
+    assert is_shared(alone)
+
+
+def test_an_answer_passes_nothing_in_a_later_term_unlike_its_own(made, tmp_path: Path) -> None:
+    earlier = made("v0", TERMS[0])
+    for i, term in enumerate(TERMS[1:], 1):
+        later = make_variant(usual("v0"), term, tmp_path / term, TERMS[:i])
+        assert passed(later, later.solution) == {"share", "level", "hidden", "spread"}
+        assert passed(later, earlier.solution) == set()
+        earlier = later
+
+
+def test_what_cannot_be_drawn_unlike_is_refused(tmp_path: Path) -> None:
+    def refused(*arguments: str) -> str:
+        done = call("build", "v0", "--assignments", ASSIGNMENTS, "-o", tmp_path / "out", *arguments)
+        assert isinstance(done.exception, InputError)
+        assert not (tmp_path / "out").exists()
+        return str(done.exception)
+
+    four = ["--variant", "t3", "--unlike", "t0", "--unlike", "t1", "--unlike", "t2"]
+    assert "has only 3 for share; leave the earliest out" in refused(*four)
+    assert "name the one to make with --variant" in refused("--unlike", "t0")
+    assert "name a term twice" in refused("--variant", "t0", "--unlike", "t0")
 
 
 def terms_of(name: str) -> tuple[str, ...]:

@@ -134,14 +134,12 @@ def observing(bar_of):
 
 
 def at_most_the_bar(observed, expected):
-    """A plan is right if it costs no more than the bar; two that miss it are alike if they cost the same."""
-    if "broken" in observed or "broken" in expected:
-        return None if observed == expected else observed.get("broken", "this plan is none")
-    missed = observed["cost per token"] > observed["bar"]
-    if expected["cost per token"] <= expected["bar"]:
-        words = f"the text costs {observed['cost per token']:.3f} per token; the bar is {observed['bar']:.3f}"
-        return words if missed else None
-    return None if observed == expected else "another cost"
+    """A plan is right if it costs no more than the bar, whatever the solution costs."""
+    if "broken" in observed:
+        return observed["broken"]
+    if observed["cost per token"] > observed["bar"]:
+        return f"the text costs {observed['cost per token']:.3f} per token; the bar is {observed['bar']:.3f}"
+    return None
 
 
 def ranking(observed):
@@ -164,7 +162,7 @@ def at_most(bar):
 
 
 CHECKS = [
-    check("a5.q1.dear", at_most(1.0), [case(DEAR, [kind]) for kind in KINDS]),
+    check("a5.q1.dear", at_most(1.02), [case(DEAR, [kind]) for kind in KINDS]),
     check("a5.q1.useless", at_most(1.05), [case(costs, ["prose"], useless=True) for costs in (MEASURED, DEAR)]),
     check("a5.q2.gain", at_most(0.95), [case(MEASURED)]),
     check("a5.q2.fixed", share_of_best_fixed(1.0), [case(MEASURED)], leaderboard=ranking),

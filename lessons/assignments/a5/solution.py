@@ -29,9 +29,9 @@ def plan(tokens, history, c, row):
     """
     # BEGIN SOLUTION
     copied = continuation(tokens)
-    copies = [step["accepted"] for step in history if step["copied"]][-6:]
-    if len(copied) >= 2 and (not copies or 2.0 * sum(copies) >= len(copies)):
-        return {"copy": copied}
+    copies = [step["accepted"] for step in history if step["copied"]][-6:] or [1]
+    if len(copied) >= 2 and 2 * sum(copies) >= len(copies):
+        return {"copy": copied[: 2 + 2 * copies[-1]]}  # wrong ones cost rows: more only while copying goes well
     return drafting(history, c, row)
     # END SOLUTION
 
@@ -53,7 +53,7 @@ def continuation(tokens, size=3, longest=8):
 def drafting(history, c, row):
     """Return a plan for the draft model: as many tokens as pay at the acceptance of the recent steps."""
     # BEGIN SOLUTION
-    accepted, judged, weight = 2.0, 3.0, 1.0  # as if three drafts had been judged before, two of them accepted
+    accepted, judged, weight = 1.0, 2.0, 1.0  # as if two drafts had been judged before, one of them accepted
     for step in reversed([step for step in history if not step["copied"] and step["drafted"]][-24:]):
         accepted += weight * step["accepted"]
         judged += weight * min(step["drafted"], step["accepted"] + 1)
