@@ -46,7 +46,7 @@ def continue_rows(model: GPT2, prompts: Tensor, num_new: int, temperature: float
         What stands after a row's first ``<|endoftext|>`` is another text.
     """
     generator = torch.Generator(device=prompts.device).manual_seed(seed)
-    past: Past = []
+    past = Past(prompts.shape[1] + num_new)
     tokens = [prompts]
     ended = torch.zeros(len(prompts), dtype=torch.bool, device=prompts.device)
     logits = model(prompts, 0, past)[:, -1]
@@ -82,7 +82,7 @@ def continue_texts(
     tokens = torch.zeros(len(prompts), width, dtype=torch.int64, device=device)
     for row, prompt in enumerate(prompts):
         tokens[row, : len(prompt)] = torch.tensor(list(prompt), device=device)
-    past: Past = []
+    past = Past(width)
     done = torch.zeros(len(prompts), dtype=torch.bool, device=device)
     logits = model(tokens[:, :shortest], 0, past)[:, -1]
     for place in range(shortest, width):

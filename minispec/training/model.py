@@ -12,9 +12,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-#: Keys and values of every layer, each of shape (B, H, S, D).
-Past = list[tuple[Tensor, Tensor]]
-
 #: Longest row whose attention is written out (see :func:`attend`).
 PLAIN_ATTENTION = 512
 
@@ -37,6 +34,33 @@ class Shape:
     inner: int
     context: int = 1024
     vocab_size: int = 8192
+
+
+class Past:
+    """Keys and values of every layer, written into room that is made once: a new token copies none of the old ones.
+
+    Parameters
+    ----------
+    length : int
+        Positions there is room for.
+    """
+
+    def __init__(self, length: int) -> None:
+        self._length = length
+        self._rooms: list[Tensor] = []  # of each layer: keys and values, (2, B, H, length, D)
+        self._filled: list[int] = []
+
+    def extend(self, layer: int, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        """Write a layer's keys and values of new positions, (B, H, T, D); return those of all, (B, H, S, D)."""
+        num_rows, num_heads, count, size = key.shape
+        if layer == len(self._rooms):
+            self._rooms.append(key.new_empty(2, num_rows, num_heads, self._length, size))
+            self._filled.append(0)
+        first, last = self._filled[layer], self._filled[layer] + count
+        keys, values = self._rooms[layer]
+        keys[:, :, first:last], values[:, :, first:last] = key, value
+        self._filled[layer] = last
+        return keys[:, :, :last], values[:, :, :last]
 
 
 class Conv1D(nn.Module):
@@ -91,16 +115,9 @@ class Attention(nn.Module):
         num_rows, length, width = x.shape
         heads = self.c_attn(x).view(num_rows, length, 3, self.num_heads, width // self.num_heads)
         query, key, value = heads.permute(2, 0, 3, 1, 4)  # (B, T, 3, H, D) -> 3 x (B, H, T, D)
-        causal = True
         if past is not None:
-            if layer < len(past):  # continuing: one new token, which may see everything
-                key = torch.cat([past[layer][0], key], dim=2)
-                value = torch.cat([past[layer][1], value], dim=2)
-                past[layer] = (key, value)
-                causal = False
-            else:
-                past.append((key, value))
-        mixed = attend(query, key, value, causal)
+            key, value = past.extend(layer, key, value)
+        mixed = attend(query, key, value, causal=length > 1)  # a single token may see everything
         result: Tensor = self.c_proj(mixed.transpose(1, 2).reshape(num_rows, length, width))
         return result
 
@@ -159,8 +176,8 @@ class GPT2(nn.Module):
             When `past` already holds something, T must be 1.
         offsets : Tensor of shape (B,) or int
             Position of the first token of each row.
-        past : list, optional
-            Cache to continue from and to extend in place; start with an empty list.
+        past : Past, optional
+            Cache to continue from and to extend in place.
 
         Returns
         -------
