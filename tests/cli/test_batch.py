@@ -219,6 +219,8 @@ def test_lines_on_a_dask_cluster_are_those_of_one_process(
         address = cluster.scheduler_address
         done = run("batch", requests, "-o", "there.jsonl", *pair, "--concurrency", "1", "--on", f"dask:{address}")
         assert done.returncode == 0, done.stderr
+        assert "4 requests: " in done.stderr
+        assert "of drafts accepted" in done.stderr
         done = run("batch", requests, "-o", "again.jsonl", *pair, "--on", "dask", DASK_SCHEDULER_ADDRESS=address)
         assert done.returncode == 0, done.stderr
     wanted = (tmp_path / "here.jsonl").read_bytes()
@@ -226,3 +228,5 @@ def test_lines_on_a_dask_cluster_are_those_of_one_process(
     refused = run("batch", requests, "-o", "new.jsonl", *pair, "--on", "dask:tcp://127.0.0.1:9")
     assert refused.returncode == 2
     assert "no Dask scheduler" in refused.stderr
+    assert len(refused.stderr.splitlines()) == 1
+    assert not (tmp_path / "new.jsonl").exists()
