@@ -151,7 +151,7 @@ class Meter:
         self._num_accepted += entry["num_accepted_tokens"]
 
     def figures(self, seconds: float) -> str:
-        """Return tokens per second, the share of drafted tokens that were accepted, and rows per target forward here."""
+        """Return tokens per second, the share of drafts that were accepted, and rows per target forward here."""
         speed = self._num_tokens / seconds if seconds else 0.0
         accepted = f", {self._num_accepted / self._num_drafted:.0%} of drafts accepted" if self._num_drafted else ""
         forwards = self._engine.num_forwards

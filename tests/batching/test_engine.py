@@ -412,6 +412,29 @@ def test_texts_that_begin_alike_share_pages_and_forwards():
     assert engine.num_rows - fed == 31 - 28
 
 
+@pytest.mark.parametrize("draft", [None, DRAFT])
+def test_the_prompt_of_several_answers_that_come_together_is_fed_once(draft):
+    """Of each, only the tokens behind the last whole page in common are fed; who shares no page waits for nobody."""
+    model = random_gpt2("panel", n_positions=256, vocab_size=23)
+    small = draft and random_gpt2("panel", seed=1, n_layer=1, n_positions=256, vocab_size=23)
+    engine, prompt, fed = Engine(model, page_size=4), [i % 19 for i in range(151)], []
+    for seed in range(3):
+        engine.add(prompt, draft=small, max_tokens=1 if draft is None else 2, seed=seed)
+    engine.add([*prompt[:3], 5, *prompt[4:]], draft=None, max_tokens=1)
+    engine.add([*prompt[:100], *[7] * 20], draft=None, max_tokens=1)
+    with mock.patch.object(batch_module, "answer_together", side_effect=batch_module.answer_together) as answers:
+        engine.step()
+        assert [len(ask.tokens) for ask in answers.call_args_list[0].args[0]] == [64, 64]
+        found = engine.run()
+    fed = [ask for call in answers.call_args_list for ask in call.args[0] if ask.num_logits == 0]
+    assert sum(len(ask.tokens) for ask in fed) == (150 + 2 * 2) * (1 if draft is None else 2) + 150 + 19
+    wanted = [
+        generate(prompt, target=model, draft=small, max_tokens=1 if draft is None else 2, seed=i) for i in range(3)
+    ]
+    assert [essence(each) for each in found[:3]] == [essence(each) for each in wanted]
+    check_memory(engine)
+
+
 class TestRefusals:
     def test_a_budget_without_a_page(self):
         with pytest.raises(OptionError, match="kv_memory is 100 bytes; one page of 16 slots"):
