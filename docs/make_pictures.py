@@ -14,21 +14,20 @@ from minispec.viz.page import WIDTH, to_svg
 from minispec.viz.terminal import facts, legend, styled_text, summary
 
 PROMPT = "Once upon a time there was a little fox"
+TEMPERATURE, SEED = 0.6, 22
+COMMAND = f'minispec generate "{PROMPT}" --dtype float32 --temperature {TEMPERATURE} --seed {SEED} --show-drafts'
 PICTURE = Path(__file__).resolve().parent / "_static" / "live.svg"
 TIMES = ("time to first token", "time per output token")
 
 
-def picture(**options: object) -> str:
+def picture() -> str:
     """Run and return the picture."""
-    run = stream(PROMPT, temperature=0.6, seed=41, max_tokens=128, **options)  # type: ignore[arg-type]  # the caller's models
+    run = stream(PROMPT, dtype="float32", temperature=TEMPERATURE, seed=SEED)
     events: list[Event] = list(run)
     film = Film.of(scenes(events, run.decode, at_once))
     text = styled_text([(PROMPT, "prompt"), *film.at(film.length_s)], "dark")
     told = [fact for fact in facts(run.generation) if fact[0] not in TIMES]
-    return to_svg(
-        f'minispec generate "{PROMPT}" --dtype float32 --temperature 0.6 --seed 22 --show-drafts',
-        [legend("dark", show_drafts=True), text, summary(told, WIDTH, "dark")],
-    )
+    return to_svg(COMMAND, [legend("dark", show_drafts=True), text, summary(told, WIDTH, "dark")])
 
 
 if __name__ == "__main__":

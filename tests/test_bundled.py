@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import minispec
@@ -82,6 +84,30 @@ def test_greedy_speculation_emits_the_plain_tokens(target: GPT2, draft: GPT2, i:
 )
 def test_greedy_speculation_emits_the_plain_tokens_for_every_gamma(target: GPT2, draft: GPT2, prompt: str) -> None:
     check_greedy(target, draft, prompt, tuple(range(1, 9)), 200)
+
+
+def test_texts_made_together_are_those_made_alone(target: GPT2, draft: GPT2) -> None:
+    """One batch of all that a request may want, in so little memory that some must make room for others."""
+    pytest.importorskip("llguidance", reason="needs the extra 'constraints'")
+    asked: list[dict[str, Any]] = [
+        {"prompt": PROMPTS[0], "draft": draft, "temperature": 0.0, "gamma": 4},
+        {"prompt": PROMPTS[0], "draft": "eagle", "repetition_penalty": 1.2, "gamma": 2},
+        {"prompt": PROMPTS[7], "draft": None, "stop": [". ", "!"]},
+        {"prompt": PROMPTS[8], "draft": "ngram", "verify": "match", "min_p": 0.02},
+        {"prompt": PROMPTS[15], "draft": draft, "regex": " [0-9]{1,3} apples", "verify": "block"},
+        {"prompt": PROMPTS[16], "draft": "forced", "json_schema": '{"type": "object", "required": ["miles"]}'},
+        {"prompt": PROMPTS[3], "draft": draft, "gamma": "confidence:threshold=0.4", "verify": "gumbel", "top_k": 40},
+    ]
+    engine = minispec.Engine(target, max_running=4, kv_memory=6 * 16 * 2 * 8 * 384 * 4)
+    for seed, options in enumerate(asked):
+        engine.add(**options, seed=seed, max_tokens=40)
+    together = engine.run()
+    assert engine.num_preemptions > 0
+    for seed, (options, found) in enumerate(zip(asked, together, strict=True)):
+        alone = generate(**options, target=target, seed=seed, max_tokens=40)
+        for name in ("token_ids", "text", "sources", "finish_reason", "stop", "guarantee"):
+            assert getattr(found, name) == getattr(alone, name), (options, name)
+    assert together[2].stop is not None
 
 
 def test_texts_long_enough_to_tell_are_not_missing(target: GPT2) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import subprocess
@@ -54,15 +55,23 @@ def test_the_first_command_is_the_same_everywhere_and_what_it_printed_is_shown()
     told = [found for text in places for found in re.findall(r'generate "(.+)" (--.*seed \d+) --compare$', text, re.M)]
     assert len(told) == 4
     ((prompt, options),) = set(told)
-    picture = (ROOT / "docs" / "make_pictures.py").read_text(encoding="utf-8")
-    assert f'PROMPT = "{prompt}"' in picture
-    assert f'" {options} --show-drafts' in picture
     shown = re.search(
         r"<!-- first-run -->\n.+?```text\n(.+?)\n```\n\nThe speedups of (\d).+<!-- end first-run -->", README, re.S
     )
     assert shown
     assert shown[1].startswith(prompt)
     assert len(re.findall(r"\d\.\d\dx[,.]", shown[0])) == int(shown[2])
+    command, _, *picture = picture_lines()
+    assert command == f'minispec generate "{prompt}" {options} --show-drafts'
+    assert "".join(shown[1].partition("\ntokens  ")[0].split()) in "".join("".join(picture).split())
+
+
+def picture_lines() -> list[str]:
+    """What is written in the picture at the top: its title, the legend, the text; what was rejected is left out."""
+    picture = (ROOT / "docs" / "_static" / "live.svg").read_text(encoding="utf-8")
+    struck = re.findall(r"\.(minispec-r\d+) {[^}]*line-through", picture)
+    parts = re.findall(r'<text class="([^"]+)"[^>]*>([^<]*)</text>', picture)
+    return [html.unescape(text).replace("\xa0", " ") for kind, text in parts if kind not in struck]
 
 
 def test_all_weights_together_are_small() -> None:

@@ -20,6 +20,7 @@ from minispec.generation.result import Generation
 from minispec.generation.stream import Stream
 from minispec.model.asks import Ask
 from minispec.model.pages import OutOfPagesError
+from minispec.model.session import count_shared
 from minispec.model.together import answer_together
 
 Watch = Callable[[int, Event], None]
@@ -99,7 +100,7 @@ class Batch:
             while self._scheduler.admit(self._fits) is not None:
                 pass
             for number in list(self._scheduler.running):
-                if self.members[number].ask is None:
+                if self.members[number].ask is None and not self._is_begun_by_another(self.members[number]):
                     self._advance(self.members[number], None, watch)
             self._answer_all(watch)
         except BaseException:
@@ -155,6 +156,19 @@ class Batch:
             self._advance(member, logits, watch)
         return num_tokens
 
+    def _is_begun_by_another(self, member: Member) -> bool:
+        """Return whether an older request is feeding pages that this one begins with; it shares them when they are fed.
+
+        So the prompt of several answers that come together is fed once.
+        """
+        for older in (self.members[number] for number in self._scheduler.running if number < member.number):
+            if older.prefills:
+                shared = count_shared(member.stream.tokens[:-1], older.stream.tokens[:-1])
+                whole = shared - shared % self._models.page_size
+                if any(session.length < whole for session in older.sessions):
+                    return True
+        return False
+
     def _make_room(self) -> Member:
         """Take the pages of the youngest request; it will feed its text again."""
         running = self._scheduler.running
@@ -179,6 +193,8 @@ class Batch:
             logits = None
             if isinstance(happened, Ask):
                 member.ask = happened
+                if member.prefills:
+                    member.publish()  # what was fed so far: others may wait for it
                 break
             self.told.append((member.number, happened))
             if watch is not None:

@@ -87,10 +87,13 @@ def read_requests(path: Path, defaults: Mapping[str, Any]) -> list[Request | Bad
     for number, line in enumerate(content.split("\n"), 1):
         if not line.strip():
             continue
+        name = None
         try:
-            request = _read_line(number, line, {**defaults, "seed": defaults["seed"] + len(found)})
+            entry = _read_object(line)
+            name = _take_name(entry, number)
+            request = _read_request(number, name, entry, {**defaults, "seed": defaults["seed"] + len(found)})
         except InputError as error:
-            found.append(BadLine(number, None, str(error)))
+            found.append(BadLine(number, name, str(error)))
             continue
         if request.id in seen:
             problem = f"id {quote(request.id)} is that of line {seen[request.id]} too; give each line one of its own"
@@ -103,31 +106,37 @@ def read_requests(path: Path, defaults: Mapping[str, Any]) -> list[Request | Bad
     return found
 
 
-def _read_line(number: int, line: str, defaults: Mapping[str, Any]) -> Request:
+def _read_object(line: str) -> dict[str, Any]:
     try:
         entry = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise PromptError(f'no JSON ({explain(error)}); a line is an object such as {{"prompt": "Once"}}') from None
     if not isinstance(entry, dict):
         raise PromptError(f'{quote(line.strip())} is no object; a line is one, such as {{"prompt": "Once"}}')
+    return entry
+
+
+def _take_name(entry: dict[str, Any], number: int) -> str:
+    name = entry.pop("id", number)
+    if not isinstance(name, (str, int)) or isinstance(name, bool):
+        raise OptionError(f"id is {quote(json.dumps(name))}; it is a text or a number")
+    _require_unicode(str(name))
+    return str(name)
+
+
+def _read_request(number: int, name: str, entry: dict[str, Any], defaults: Mapping[str, Any]) -> Request:
     if "prompt" not in entry:
-        raise PromptError(f'no key "prompt"; the line has {", ".join(map(repr, entry)) or "no key at all"}')
+        raise PromptError(f'no key "prompt"; the line has {", ".join(map(repr, entry)) or "no other key"}')
     types = _option_types()
-    unknown = [key for key in entry if key not in ("prompt", "id", "draft", *types)]
+    unknown = [key for key in entry if key not in ("prompt", "draft", *types)]
     if unknown:
         raise OptionError(f"{unknown[0]!r} is no option; they are draft, {', '.join(types)}")
     prompt = entry.pop("prompt")
     is_ids = isinstance(prompt, list) and all(type(token) is int for token in prompt)
     if not isinstance(prompt, str) and not is_ids:
         raise PromptError(f"prompt is {quote(json.dumps(prompt))}; it is a text, or a list of token ids")
-    name = entry.pop("id", number)
-    for text in (prompt, name):
-        if isinstance(text, str) and not _is_unicode(text):
-            raise PromptError(
-                f"{quote(text)} holds half a surrogate pair, which no text has; write the character itself"
-            )
-    if not isinstance(name, (str, int)) or isinstance(name, bool):
-        raise OptionError(f"id is {quote(json.dumps(name))}; it is a text or a number")
+    if isinstance(prompt, str):
+        _require_unicode(prompt)
     draft = entry.pop("draft", defaults["draft"])
     if not isinstance(draft, (str, type(None))):
         raise OptionError(f"draft is {quote(json.dumps(draft))}; it is a text, or null for none")
@@ -137,15 +146,16 @@ def _read_line(number: int, line: str, defaults: Mapping[str, Any]) -> Request:
     options = {**{key: value for key, value in defaults.items() if key != "draft"}, **entry}
     stop = options.get("stop", ())
     options["stop"] = [stop] if isinstance(stop, str) else list(stop)
-    return Request(number, str(name), prompt, None if draft == "none" else draft, options)
+    return Request(number, name, prompt, None if draft == "none" else draft, options)
 
 
-def _is_unicode(text: str) -> bool:
+def _require_unicode(text: str) -> None:
     try:
         text.encode("utf-8")
     except UnicodeError:
-        return False
-    return True
+        raise PromptError(
+            f"{quote(text)} holds half a surrogate pair, which no text has; write the character itself"
+        ) from None
 
 
 def _option_types() -> dict[str, tuple[type, ...]]:

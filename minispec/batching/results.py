@@ -41,6 +41,7 @@ def run_requests(
 def result_line(request: Request, generation: Generation, models: Mapping[str, Any]) -> dict[str, Any]:
     """Return a request's line of the output, as JSON can hold it; nothing in it depends on company or time."""
     metrics = generation.metrics
+    details = {"token_details": generation.to_dict()["token_details"]} if request.options["logprobs"] else {}
     return {
         "id": request.id,
         "text": generation.text,
@@ -52,6 +53,8 @@ def result_line(request: Request, generation: Generation, models: Mapping[str, A
         "num_draft_tokens": metrics.num_draft_tokens,
         "num_accepted_tokens": metrics.num_accepted_tokens,
         "guarantee": generation.guarantee,
+        "reproducible": generation.reproducible,
+        **details,
         "request": request.key(models),
     }
 
@@ -84,6 +87,8 @@ class Results:
         self._path = path
         self._order = [request.line for request in requests]
         self._held: dict[int, dict[str, Any]] = {}
+        if path.exists() and not path.is_file():
+            raise OutputError(f"{path} is no regular file; results are read back to go on from them. Name another")
         try:
             content = path.read_bytes() if path.exists() else b""
             whole = content[: content.rfind(b"\n") + 1]
@@ -106,7 +111,7 @@ class Results:
             try:
                 entry = json.loads(line)
                 found = entry.get("request"), entry.get("line")
-            except (ValueError, AttributeError):
+            except (ValueError, AttributeError, RecursionError):
                 raise OutputError(
                     f"line {number} of {self._path} is no result; name another file, or delete this one"
                 ) from None

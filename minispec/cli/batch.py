@@ -76,6 +76,8 @@ def batch(
         for line in bad[1:]:
             notes.print(f"line {line.line} of {requests}: {line.problem}", markup=False, soft_wrap=True)
         raise PromptError(f"line {bad[0].line} of {requests}: {bad[0].problem}")
+    if address is not None:
+        click.get_current_context().with_resource(on_dask(address))
     results = Results(output, checked, settings)
     done = {request.line for request in checked[: results.num_written]}
     if done:
@@ -102,16 +104,18 @@ def batch(
             if address is None:
                 found = run_requests(engine, left, settings, watch)
             else:
-                found = _spread(address, settings, shape, list(left.values()))
+                found = _spread(settings, shape, list(left.values()))
             for request, entry in found:
                 results.add(request.line, entry)
-                bar.update(task, completed=results.num_written)
+                if address is not None:
+                    meter.note_result(entry)
+                bar.update(task, completed=results.num_written, figures=meter.figures(bar.tasks[0].elapsed or 0.0))
             seconds = bar.tasks[0].elapsed or 0.0
     except BaseException:
         so_far = f"{results.num_written} of {len(checked)} lines are in {output}"
         notes.print(f"{so_far}; the same command goes on from there", markup=False)
         raise
-    if left and address is None:
+    if left:
         notes.print(f"{len(left)} requests: {meter.figures(seconds)}", markup=False)
     if bad:
         raise PromptError(
@@ -140,13 +144,20 @@ class Meter:
             self._num_drafted += event.num_accepted + len(event.rejected)
             self._num_accepted += event.num_accepted
 
+    def note_result(self, entry: Mapping[str, Any]) -> None:
+        """Count in a request that was decoded elsewhere."""
+        self._num_tokens += entry["num_tokens"]
+        self._num_drafted += entry["num_draft_tokens"]
+        self._num_accepted += entry["num_accepted_tokens"]
+
     def figures(self, seconds: float) -> str:
-        """Return tokens per second, the share of drafted tokens that were accepted, and rows per target forward."""
+        """Return tokens per second, the share of drafts that were accepted, and rows per target forward here."""
         speed = self._num_tokens / seconds if seconds else 0.0
         accepted = f", {self._num_accepted / self._num_drafted:.0%} of drafts accepted" if self._num_drafted else ""
-        rows = self._engine.num_rows / max(1, self._engine.num_forwards)
+        forwards = self._engine.num_forwards
+        rows = f", {self._engine.num_rows / forwards:.1f} rows per forward" if forwards else ""
         waited = f", {self._engine.num_preemptions} preemptions" if self._engine.num_preemptions else ""
-        return f"{speed:.0f} tokens/s{accepted}, {rows:.1f} rows per forward{waited}"
+        return f"{speed:.0f} tokens/s{accepted}{rows}{waited}"
 
 
 def _address(where: str) -> str:
@@ -161,16 +172,15 @@ def _address(where: str) -> str:
 
 
 def _spread(
-    address: str, settings: Mapping[str, Any], shape: Mapping[str, Any], requests: Sequence[Request]
+    settings: Mapping[str, Any], shape: Mapping[str, Any], requests: Sequence[Request]
 ) -> Iterator[tuple[Request, dict[str, Any]]]:
     """Yield the results of requests that a cluster's workers decode, as many together on each as run together here."""
     size = shape["max_running"]
     joblib = sweep_library("joblib")
-    with on_dask(address):
-        parallel = joblib.Parallel(n_jobs=-1, return_as="generator")
-        chunks = [requests[i : i + size] for i in range(0, len(requests), size)]
-        for finished in parallel(joblib.delayed(_run_chunk)(settings, shape, chunk) for chunk in chunks):
-            yield from finished
+    parallel = joblib.Parallel(n_jobs=-1, return_as="generator")
+    chunks = [requests[i : i + size] for i in range(0, len(requests), size)]
+    for finished in parallel(joblib.delayed(_run_chunk)(settings, shape, chunk) for chunk in chunks):
+        yield from finished
 
 
 def _run_chunk(

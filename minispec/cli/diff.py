@@ -98,6 +98,6 @@ def _run(which: str, prompt: str | None) -> dict[str, Any]:
         report = json.loads(Path(which).read_text(encoding="utf-8"))
         if not {"options", "prompt", "token_ids", "guarantee"} <= set(report):
             raise ValueError("keys are missing")
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, RecursionError) as error:
         raise InputError(f"{which} is no report of a run ({error}). Write one with minispec generate --json") from None
     return dict(report)

@@ -91,7 +91,7 @@ def _read_lengths(trace: str) -> list[int]:
         return [lengths[step] for step in range(len(lengths))]
     except OSError as error:
         raise OptionError(f"trace {quote(trace)} cannot be read ({error.strerror}). Name a file of --trace") from None
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         raise OptionError(
             f"{quote(trace)} is no trace: it must hold an event per line. Name a file of --trace"
         ) from None

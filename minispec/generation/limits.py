@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from minispec.errors import OptionError
+from minispec.errors import OptionError, quote
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,5 +36,7 @@ class Limits:
     def __post_init__(self) -> None:
         if self.max_tokens < 0:
             raise OptionError(f"max-tokens is {self.max_tokens}; it must be >= 0. Try --max-tokens 128")
+        if not_text := [stop for stop in self.stop if not isinstance(stop, str)]:
+            raise OptionError(f"a stop string is {quote(not_text[0])}; it must be text. Try --stop END")
         if any(not stop for stop in self.stop):
             raise OptionError("a stop string is empty; it would match everywhere. Leave it out")

@@ -240,7 +240,7 @@ def read_log(path: Path) -> tuple[list[Observation], str | None]:
             if set(record) != names or record["arm"] not in ARMS:
                 raise ValueError("other fields")
             seen.append(_read(record))
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, RecursionError) as error:
             if number == len(lines) and not line.endswith("}"):
                 break  # the server is writing it
             raise InputError(

@@ -26,7 +26,9 @@ from minispec.drafters.heads import Head
 from minispec.drafters.heads.feed import HeadFeed
 from minispec.errors import InvariantError, OptionError
 from minispec.generation import Emitted, Finished, Verified, api
+from minispec.generation import run as run_module
 from minispec.generation.limits import Limits
+from minispec.generation.transcript import Transcript
 from minispec.model import together
 from minispec.model.toy import TableModel
 from minispec.sampling import SamplingParams
@@ -35,6 +37,7 @@ from minispec.verifiers.registry import VERIFIER_NAMES
 from tests.drafters.random_head import write_head
 from tests.interrupting import run_with_interrupt_at
 from tests.models import random_gpt2
+from tests.mutants.catalogue.tools import edit
 
 CONTEXT = 48
 TARGET = random_gpt2("panel", n_positions=CONTEXT, eos_token_id=5, vocab_size=23)
@@ -409,6 +412,29 @@ def test_texts_that_begin_alike_share_pages_and_forwards():
     assert engine.num_rows - fed == 31 - 28
 
 
+@pytest.mark.parametrize("draft", [None, DRAFT])
+def test_the_prompt_of_several_answers_that_come_together_is_fed_once(draft):
+    """Of each, only the tokens behind the last whole page in common are fed; who shares no page waits for nobody."""
+    model = random_gpt2("panel", n_positions=256, vocab_size=23)
+    small = draft and random_gpt2("panel", seed=1, n_layer=1, n_positions=256, vocab_size=23)
+    engine, prompt, fed = Engine(model, page_size=4), [i % 19 for i in range(151)], []
+    for seed in range(3):
+        engine.add(prompt, draft=small, max_tokens=1 if draft is None else 2, seed=seed)
+    engine.add([*prompt[:3], 5, *prompt[4:]], draft=None, max_tokens=1)
+    engine.add([*prompt[:100], *[7] * 20], draft=None, max_tokens=1)
+    with mock.patch.object(batch_module, "answer_together", side_effect=batch_module.answer_together) as answers:
+        engine.step()
+        assert [len(ask.tokens) for ask in answers.call_args_list[0].args[0]] == [64, 64]
+        found = engine.run()
+    fed = [ask for call in answers.call_args_list for ask in call.args[0] if ask.num_logits == 0]
+    assert sum(len(ask.tokens) for ask in fed) == (150 + 2 * 2) * (1 if draft is None else 2) + 150 + 19
+    wanted = [
+        generate(prompt, target=model, draft=small, max_tokens=1 if draft is None else 2, seed=i) for i in range(3)
+    ]
+    assert [essence(each) for each in found[:3]] == [essence(each) for each in wanted]
+    check_memory(engine)
+
+
 class TestRefusals:
     def test_a_budget_without_a_page(self):
         with pytest.raises(OptionError, match="kv_memory is 100 bytes; one page of 16 slots"):
@@ -524,6 +550,17 @@ def everyone_has_his_neighbours_gamma():
     return mock.patch.object(Engine, "add", wrong)
 
 
+def a_step_keeps_what_another_request_may_keep():
+    """As many drafts as the step before it, whoever took that."""
+    right, others = Transcript.commit, [0]
+
+    def wrong(self, draft, verdict, logits, target_probs):
+        kept, others[0] = min(others[0], len(draft)), verdict.num_accepted
+        return right(self, draft, replace(verdict, num_accepted=kept), logits, target_probs)
+
+    return mock.patch.object(Transcript, "commit", wrong)
+
+
 def test_a_crowded_batch_changes_nothing():
     assert num_differences() == 0
 
@@ -537,12 +574,33 @@ def test_a_crowded_batch_changes_nothing():
         a_preempted_requests_pages_are_taken_while_it_runs,
         everyone_has_the_first_ones_noise,
         everyone_has_his_neighbours_gamma,
+        a_step_keeps_what_another_request_may_keep,
     ],
     ids=lambda mistake: mistake.__name__.replace("_", " "),
 )
 def test_a_mistake_is_noticed(mistake):
     with mistake(), contextlib.suppress(InvariantError, OptionError):  # which notices it sooner still
         assert num_differences() > 0
+
+
+def goes_on_as_alone():
+    """Whether a text that begins with all of another's is drafted, to the bit, as it is alone."""
+    engine, options = Engine(TARGET, page_size=2), {"draft": DRAFT, "gamma": 3, "seed": 1}
+    engine.add([1, 2, 3], max_tokens=20, **options)
+    first = engine.run()[0]
+    assert first.metrics.num_accepted_tokens < first.metrics.num_draft_tokens
+    text = [1, 2, 3, *first.token_ids, 4]
+    engine.add(text, max_tokens=9, **options)
+    found, wanted = engine.run()[1], generate(text, target=TARGET, max_tokens=9, **options)
+    return essence(found) == essence(wanted) and drafting(found) == drafting(wanted)
+
+
+def test_only_what_was_verified_is_shared():
+    """Unlike in a loop that publishes its pages before what was rejected is taken out of them."""
+    assert goes_on_as_alone()
+    going_back = "target.rollback(len(transcript.tokens) - 1)"
+    with edit(run_module, "decode", going_back, f"target.cache.publish(transcript.tokens), {going_back}"):
+        assert not goes_on_as_alone()
 
 
 @pytest.mark.parametrize("field", ["features", "origins", "pages"])

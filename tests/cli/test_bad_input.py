@@ -84,6 +84,25 @@ def test_an_unbalanced_quote_in_a_set_of_options(run_here: Run) -> None:
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("diff", "deep.json", "deep.json"),
+        ("generate", "Once", "--gamma", "replay:trace=deep.json"),
+        ("canary", "deep.json"),
+        ("measure", "prompts.txt", "--journal", "deep.json", "--max-tokens", "4"),
+        ("replay", "deep.json"),
+    ],
+)
+def test_json_that_is_nested_too_deeply_to_be_read(run_here: Run, tmp_path: Path, command: tuple[str, ...]) -> None:
+    (tmp_path / "deep.json").write_text("[" * 100_000 + "\n", encoding="utf-8")
+    (tmp_path / "prompts.txt").write_text("Once\n", encoding="utf-8")
+    done = run_here(*command)
+    assert done.returncode == 2, done.stderr[-400:]
+    assert "deep.json" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
 @pytest.mark.parametrize("command", [(), ("assignment",), ("experiment",)])
 def test_a_group_alone_prints_its_help(run_here: Run, command: tuple[str, ...]) -> None:
     alone, asked = run_here(*command), run_here(*command, "--help")

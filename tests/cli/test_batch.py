@@ -60,6 +60,17 @@ def test_each_line_is_what_generate_makes_of_it(
         assert line["num_accepted_tokens"] == report["metrics"]["num_accepted_tokens"]
 
 
+def test_a_result_has_what_its_line_asked_for(run_here: Run, tmp_path: Path, pair: tuple[str, ...]) -> None:
+    asked = [{"logprobs": True}, {}, {"gamma": "load"}]
+    text = "\n".join(json.dumps({"prompt": "the", "max_tokens": 4, **options}) for options in asked)
+    (tmp_path / "r.jsonl").write_text(text, encoding="utf-8")
+    assert run_here("batch", "r.jsonl", "-o", "out.jsonl", *pair).returncode == 0
+    found = read(tmp_path / "out.jsonl")
+    report = json.loads(run_here("generate", "the", "--max-tokens", "4", *pair, "--json").stdout)
+    assert [line.get("token_details") for line in found] == [report["token_details"], None, None]
+    assert [line["reproducible"] for line in found] == [True, True, False]
+
+
 def test_the_file_is_the_same_in_any_company(
     run_here: Run, tmp_path: Path, requests: str, pair: tuple[str, ...]
 ) -> None:
@@ -133,6 +144,9 @@ def test_a_killed_run_loses_and_doubles_nothing(tmp_path: Path, pair: tuple[str,
         ('{"prompt": "a", "temperature": -1}', (), "line 1 of r.jsonl: temperature is -1"),
         ('{"prompt": "a", "gamma": -1}', (), "line 1 of r.jsonl: gamma is -1"),
         ('{"prompt": "a", "draft": "ngrm"}', (), "line 1 of r.jsonl: "),
+        ('{"prompt": "a", "stop": [3]}', (), "line 1 of r.jsonl: a stop string is 3; it must be text"),
+        ("[" * 100_000, (), "line 1 of r.jsonl: no JSON"),
+        ('{"prompt": "a"}', ("-o", os.devnull), f"{os.devnull} is no regular file"),
         ('{"prompt": ""}', (), "line 1 of r.jsonl: the prompt is empty"),
         (json.dumps({"prompt": "x" * 100}), (), "line 1 of r.jsonl: the prompt has 100 tokens"),
         ('{"prompt": "a", "id": 1}\n{"prompt": "b", "id": "1"}', (), "line 2 of r.jsonl: id '1' is that of line 1 too"),
@@ -169,14 +183,15 @@ def test_every_bad_line_is_named(run_here: Run, tmp_path: Path, pair: tuple[str,
 
 
 def test_good_lines_run_beside_bad_ones_if_asked_to(run_here: Run, tmp_path: Path, pair: tuple[str, ...]) -> None:
-    (tmp_path / "r.jsonl").write_text('{"prompt": "a", "max_tokens": 3}\n3\n{"prompt": ""}\n{"prompt": "b"}\n')
+    lines = ('{"prompt": "a", "max_tokens": 3}', "3", '{"id": "x", "prompt": "", "gamma": true}', '{"prompt": "b"}')
+    (tmp_path / "r.jsonl").write_text("\n".join(lines), encoding="utf-8")
     command = ("batch", "r.jsonl", "-o", "out.jsonl", *pair, "--keep-going")
     done = run_here(*command)
     assert done.returncode == 2
     assert "2 of 4 lines of r.jsonl could not be used; the first is line 2: '3' is no object" in done.stderr
     found = read(tmp_path / "out.jsonl")
     assert ["error" in line for line in found] == [False, True, True, False]
-    assert found[1]["line"] == 2
+    assert [(line["id"], line["line"]) for line in found[1:3]] == [(None, 2), ("x", 3)]
     again = (tmp_path / "out.jsonl").read_bytes()
     assert run_here(*command).returncode == 2
     assert (tmp_path / "out.jsonl").read_bytes() == again
@@ -204,6 +219,8 @@ def test_lines_on_a_dask_cluster_are_those_of_one_process(
         address = cluster.scheduler_address
         done = run("batch", requests, "-o", "there.jsonl", *pair, "--concurrency", "1", "--on", f"dask:{address}")
         assert done.returncode == 0, done.stderr
+        assert "4 requests: " in done.stderr
+        assert "of drafts accepted" in done.stderr
         done = run("batch", requests, "-o", "again.jsonl", *pair, "--on", "dask", DASK_SCHEDULER_ADDRESS=address)
         assert done.returncode == 0, done.stderr
     wanted = (tmp_path / "here.jsonl").read_bytes()
@@ -211,3 +228,5 @@ def test_lines_on_a_dask_cluster_are_those_of_one_process(
     refused = run("batch", requests, "-o", "new.jsonl", *pair, "--on", "dask:tcp://127.0.0.1:9")
     assert refused.returncode == 2
     assert "no Dask scheduler" in refused.stderr
+    assert len(refused.stderr.splitlines()) == 1
+    assert not (tmp_path / "new.jsonl").exists()

@@ -64,11 +64,13 @@ def test_a_page_is_as_full_as_it_is_drawn_and_shared_by_its_holders() -> None:
 def test_an_engine_says_who_waits_and_who_has_which_page() -> None:
     """What the lesson draws its pictures from."""
     engine = Engine(TableModel(4), max_running=2, page_size=2)
-    for length in (5, 3, 4):
+    for length in (6, 3, 4):
         engine.add([0, 1, 2], draft=None, max_tokens=length)
     assert (engine.running, engine.waiting) == ((), (0, 1, 2))
     engine.step()
     assert (engine.running, engine.waiting) == ((0, 1), (2,))
+    assert (len(engine.pages(0)), engine.pages(1)) == (1, ())  # it waits for the page that both begin with
+    engine.step()
     while engine.waiting:
         for number in engine.running:
             made = engine.generation(number)
