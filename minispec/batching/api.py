@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Unpack
 
 from minispec.batching.engine import Engine
 from minispec.drafters import Drafter
+from minispec.generation.options import RequestOptions
 from minispec.generation.result import Generation
 from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.model.language_model import LanguageModel
@@ -17,10 +18,11 @@ def generate_many(
     *,
     target: str | LanguageModel = DEFAULT_TARGET,
     draft: str | LanguageModel | Drafter | None = DEFAULT_DRAFT,
+    stop: str | Sequence[str] = (),
     seed: int = 0,
     concurrency: int = 16,
     kv_memory: int | None = None,
-    **options: Any,
+    **options: Unpack[RequestOptions],
 ) -> list[Generation]:
     """Generate from many prompts at once; each result is that of :func:`minispec.generate` for its prompt alone.
 
@@ -30,6 +32,8 @@ def generate_many(
         Texts, or token ids.
     target, draft : str or model
         See :func:`minispec.stream`.
+    stop : str or sequence of str
+        Of every prompt.
     seed : int
         Of the first prompt; the next one has the next seed.
     concurrency : int
@@ -58,5 +62,5 @@ def generate_many(
     """
     engine = Engine(target, max_running=concurrency, kv_memory=kv_memory)
     for i, prompt in enumerate(prompts):
-        engine.add(prompt, draft=draft, seed=seed + i, **options)
+        engine.add(prompt, draft=draft, stop=stop, seed=seed + i, **options)
     return engine.run()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Unpack
 
 from minispec.backends import BACKENDS
 from minispec.backends.formats import AUTO
@@ -20,7 +20,7 @@ from minispec.drafters import Drafter
 from minispec.errors import OptionError
 from minispec.generation.events import Event
 from minispec.generation.open import open_stream
-from minispec.generation.options import Options
+from minispec.generation.options import Options, RequestOptions
 from minispec.generation.result import Generation
 from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.model.language_model import LanguageModel
@@ -93,9 +93,10 @@ class Engine:
         prompt: str | Sequence[int],
         *,
         draft: str | LanguageModel | Drafter | None = DEFAULT_DRAFT,
-        noise: Noise | None = None,
         stop: str | Sequence[str] = (),
-        **options: Any,
+        seed: int = Options.seed,
+        noise: Noise | None = None,
+        **options: Unpack[RequestOptions],
     ) -> int:
         """Add a request and return its number.
 
@@ -104,8 +105,10 @@ class Engine:
         prompt : str or sequence of int
         draft : str, model, Drafter or None
             See :func:`minispec.stream`. Requests that name the same model share it; a drafter serves one request.
-        noise : Noise, optional
         stop : str or sequence of str
+        seed : int
+        noise : Noise, optional
+            By default Philox noise with ``seed``.
         **options
             See :class:`minispec.generation.options.Options`. Here ``gamma`` may also be ``"load"``: see
             :mod:`minispec.control.load`.
@@ -117,7 +120,7 @@ class Engine:
         """
         if options.get("gamma") == "load":
             options["gamma"] = LoadGamma(self._batch.load)
-        settings = Options(stop=(stop,) if isinstance(stop, str) else tuple(stop), **options)
+        settings = Options(**options, seed=seed, stop=(stop,) if isinstance(stop, str) else tuple(stop))
         found = self._models.find_draft(draft, settings)
         stream = open_stream(prompt, self.target, found, settings, load=self._models.load, noise=noise)
         max_length = min(self.target.n_positions, len(stream.tokens) + settings.max_tokens)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, TypedDict
 
 from minispec.control import GammaPolicy, get_policy
 from minispec.control.fallback import SCOPES
@@ -70,6 +70,27 @@ class Options(SamplingParams):
         """Return the options as JSON can hold them; an object of yours goes by its name."""
         plain = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: value if _is_plain(value) else _find_name(value) for name, value in plain.items()}
+
+
+class RequestOptions(TypedDict, total=False):
+    """The :class:`Options` as type checkers see them where a request takes all but its stop strings and its seed."""
+
+    temperature: float
+    top_k: int
+    top_p: float
+    min_p: float
+    repetition_penalty: float
+    presence_penalty: float
+    frequency_penalty: float
+    min_tokens: int
+    gamma: int | str | GammaPolicy
+    fallback: str
+    verify: str | Verifier | Verify
+    regex: str | None
+    json_schema: str | None
+    max_tokens: int
+    logprobs: bool
+    audit: bool
 
 
 def _is_plain(value: object) -> bool:

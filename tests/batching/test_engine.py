@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
+from typing import Unpack, get_type_hints
 from unittest import mock
 
 import numpy as np
@@ -28,6 +30,7 @@ from minispec.errors import InvariantError, OptionError
 from minispec.generation import Emitted, Finished, Verified, api
 from minispec.generation import run as run_module
 from minispec.generation.limits import Limits
+from minispec.generation.options import Options, RequestOptions
 from minispec.generation.transcript import Transcript
 from minispec.model import together
 from minispec.model.toy import TableModel
@@ -52,6 +55,16 @@ HEADS = tempfile.TemporaryDirectory()
 def name_head(kind, length=3):
     """A head of the target with random weights."""
     return f"{kind}:head={write_head(Path(HEADS.name) / f'{kind}-{length}', kind, TARGET, length=length)}"
+
+
+@pytest.mark.parametrize("call", [Engine.add, generate_many])
+def test_a_type_checker_knows_every_option_of_a_request(call):
+    """`temprature=0` is an error before anything runs."""
+    expected = get_type_hints(Options)
+    del expected["stop"], expected["seed"]
+    assert get_type_hints(RequestOptions) == expected
+    assert get_type_hints(call)["options"] == Unpack[RequestOptions]
+    assert {"stop", "seed"} <= inspect.signature(call).parameters.keys()
 
 
 def slot_bytes(model):
