@@ -28,6 +28,10 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
 
+# Waking a thread takes some 50 microseconds, and a forward of a small model has 41 regions to wake it for. A second
+# thread saves half of the work at most, so a forward has to work twice as long as that.
+_WORTH_WAKING_S = 0.004
+
 _count = int(numba.config.NUMBA_NUM_THREADS)
 _forked = False
 
@@ -79,10 +83,13 @@ def run_watched(
     return result
 
 
-def _rest() -> Callable[[], None]:
-    """Have threads sleep, where they can be told to, or else one thread work alone; return the way back."""
+def _rest(worked: float) -> Callable[[], None]:
+    """Have threads sleep, or one of them work alone where waking others costs more than they save; return the way back.
+
+    One works alone, too, where there is no telling the others to sleep.
+    """
     library = load_libgomp()
-    if library is not None and find_layer() == "omp":
+    if library is not None and find_layer() == "omp" and worked > _WORTH_WAKING_S:
         return IdleTeam(library, max(2, len(os.sched_getaffinity(0)) - _count + 2)).end
     numba.set_num_threads(1)
     return lambda: numba.set_num_threads(_count)

@@ -10,6 +10,7 @@ column does not change it.
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import threading
 from collections.abc import Callable
@@ -30,14 +31,14 @@ class WaitPolicy:
     Parameters
     ----------
     rest : callable
-        Makes waiting passive; returns what makes it active again.
+        Makes waiting passive, for forwards that work so many seconds; returns what makes it active again.
     """
 
-    def __init__(self, rest: Callable[[], Callable[[], None]]) -> None:
+    def __init__(self, rest: Callable[[float], Callable[[], None]]) -> None:
         self._rest = rest
         self._resume: Callable[[], None] | None = None  # while waiting is passive
         self._lock = threading.Lock()
-        self._excess_s = 0.0
+        self._excess_s, self._least_work_s = 0.0, math.inf
         self._tried_at = self._rest_ends = self._rest_s = 0.0
 
     def observe(self, now: float, waited: float, worked: float) -> None:
@@ -50,13 +51,15 @@ class WaitPolicy:
                 if now >= self._rest_ends:
                     self._resume()
                     self._resume, self._excess_s, self._tried_at = None, 0.0, now
+                    self._least_work_s = math.inf
                 return
+            self._least_work_s = min(self._least_work_s, worked)
             self._excess_s = max(0.0, self._excess_s + waited - _SHARE * worked)
             if self._excess_s > _PATIENCE_S:
                 went_well = now - self._tried_at > self._rest_s
                 self._rest_s = _FIRST_REST_S if went_well else min(2.0 * self._rest_s, _LONGEST_REST_S)
                 self._rest_ends = now + self._rest_s
-                self._resume = self._rest()
+                self._resume = self._rest(self._least_work_s)
         finally:
             self._lock.release()
 

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -30,7 +31,7 @@ class Machine:
         self.passive = False
         self.policy = WaitPolicy(self._rest)
 
-    def _rest(self):
+    def _rest(self, worked):
         assert not self.passive, "asked for twice"
         self.passive = True
         return self._resume
@@ -94,14 +95,12 @@ def policy(monkeypatch):
 
 
 @pytest.mark.skipif(threads.max_threads() < 2, reason="one core")
-@pytest.mark.parametrize("library", [pytest.param(True, marks=LIBGOMP, id="asleep"), pytest.param(False, id="alone")])
+@pytest.mark.parametrize("worked", [pytest.param(10 * MS, marks=LIBGOMP, id="asleep"), pytest.param(MS, id="alone")])
 @pytest.mark.parametrize("backend", ["numba", "panel"])
-def test_the_bits_are_the_same_however_threads_wait(backend, library, policy, monkeypatch):
-    if not library:
-        monkeypatch.setattr(threads, "load_libgomp", lambda: None)
+def test_the_bits_are_the_same_however_threads_wait(backend, worked, policy):
     model = random_gpt2(backend, seed=0, vocab_size=4096, n_embd=256, n_head=4, n_layer=2, n_positions=32)
     active = model.logits(range(30))
-    policy.observe(time.perf_counter(), 100 * MS, MS)
+    policy.observe(time.perf_counter(), 100 * MS, worked)
     assert policy._resume is not None
     for _ in range(3):
         assert np.array_equal(model.logits(range(30)).view(np.int32), active.view(np.int32))
@@ -172,10 +171,38 @@ def test_without_libgomp_one_thread_works_alone(monkeypatch):
 
     monkeypatch.setattr(threads, "load_libgomp", lambda: None)
     before = numba.get_num_threads()
-    resume = threads._rest()
+    resume = threads._rest(1.0)
     assert numba.get_num_threads() == 1
     resume()
     assert numba.get_num_threads() == before
+
+
+@LIBGOMP
+@pytest.mark.skipif(threads.max_threads() < 2, reason="one core")
+def test_one_thread_works_alone_where_others_are_not_worth_waking(monkeypatch):
+    import numba
+
+    monkeypatch.setattr(threads, "find_layer", lambda: "omp")
+    monkeypatch.setattr(threads, "load_libgomp", lambda: object())
+    teams = []
+    monkeypatch.setattr(threads, "IdleTeam", lambda library, size: teams.append(size) or mock.Mock())
+    before = numba.get_num_threads()
+    for worked, expected in ((1 * MS, 1), (10 * MS, before)):
+        resume = threads._rest(worked)
+        assert numba.get_num_threads() == expected
+        resume()
+    assert len(teams) == 1
+    assert numba.get_num_threads() == before
+
+
+def test_what_forwards_work_is_the_least_of_them_since_threads_spin():
+    """A thread that spins works too, as far as its clock can tell; the forward that was held up least says most."""
+    told = []
+    policy = WaitPolicy(lambda worked: told.append(worked) or (lambda: None))
+    for now, waited, worked in ((1.0, 0.0, 3 * MS), (1.1, 0.0, MS), (1.2, 9 * MS, 8 * MS), (99.0, 0.0, 0.5 * MS)):
+        policy.observe(now, waited, worked)
+    policy.observe(99.1, 9 * MS, 6 * MS)
+    assert told == [MS, 6 * MS]
 
 
 def test_where_it_is_not_loaded_there_is_no_libgomp(monkeypatch):
