@@ -134,12 +134,18 @@ def observing(bar_of):
 
 
 def at_most_the_bar(observed, expected):
-    """A plan is right if it costs no more than the bar, whatever the solution costs."""
-    if "broken" in observed:
-        return observed["broken"]
-    if observed["cost per token"] > observed["bar"]:
-        return f"the text costs {observed['cost per token']:.3f} per token; the bar is {observed['bar']:.3f}"
-    return None
+    """A plan is right if it costs no more than the bar, which the solution never misses.
+
+    What is expected is a mistake's cost, too, when a wrong plan is compared with those known: two that miss the bar are
+    alike if they cost the same.
+    """
+    if "broken" in observed or "broken" in expected:
+        return None if observed == expected else observed.get("broken", "this plan is none")
+    missed = observed["cost per token"] > observed["bar"]
+    if expected["cost per token"] <= expected["bar"]:
+        words = f"the text costs {observed['cost per token']:.3f} per token; the bar is {observed['bar']:.3f}"
+        return words if missed else None
+    return None if observed == expected else "another cost"
 
 
 def ranking(observed):
