@@ -14,7 +14,7 @@ from minispec.batching.member import Member
 from minispec.batching.models import SharedModels
 from minispec.batching.scheduler import Scheduler
 from minispec.control.load import Load, LoadGamma, RowTimes
-from minispec.errors import OptionError
+from minispec.errors import InvariantError, OptionError
 from minispec.generation.events import Event, Finished, Prefilled
 from minispec.generation.result import Generation
 from minispec.generation.stream import Stream
@@ -99,6 +99,11 @@ class Batch:
         try:
             while self._scheduler.admit(self._fits) is not None:
                 pass
+            if self.members and not self._scheduler.running:
+                raise InvariantError(
+                    f"{len(self.members)} requests wait and none runs, with {self._models.num_free} of "
+                    f"{self._models.num_pages} pages free: pages were not given back"
+                )
             for number in list(self._scheduler.running):
                 if self.members[number].ask is None and not self._is_begun_by_another(self.members[number]):
                     self._advance(self.members[number], None, watch)
