@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ from minispec.training.checkpoint import require_room
 from minispec.training.checks import check
 from minispec.training.data import pack
 from minispec.training.export import export_model, load_exported
-from minispec.training.head_card import RATES, HeadPlan, acceptance_table
+from minispec.training.head_card import RATES, Ablations, Acceptance, HeadPlan, acceptance_table
 from minispec.training.head_stage import HeadStage, make_head_folder
 from minispec.training.mixture import read_corpus, word_list
 from minispec.training.prompts import draw_prompts, write_prompts
@@ -372,8 +373,12 @@ def report_command(preset: str, work: Path, weights: Path, threads: int | None, 
     "texts",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     multiple=True,
-    required=True,
     help="A text file to read along; may be repeated. The last twentieth is held out.",
+)
+@click.option(
+    "--work",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Folder of the recipe's packed text, to read along instead: as much of each domain.",
 )
 @click.option(
     "-o",
@@ -401,7 +406,12 @@ def report_command(preset: str, work: Path, weights: Path, threads: int | None, 
     show_default=True,
     help="Tokens that the target writes itself, behind beginnings of the texts, to train along; 0: the texts as given.",
 )
-@click.option("--ablate", is_flag=True, help="Train it again without what sets it apart, and put that on its card.")
+@click.option(
+    "--ablate",
+    type=click.IntRange(1),
+    metavar="STEPS",
+    help="Also train it, and it without each of what sets it apart, for so many steps, and put that on its card.",
+)
 @click.option("--steps", type=click.IntRange(1), default=HeadPlan.steps, show_default=True)
 @click.option("--seed", type=click.IntRange(0), default=HeadPlan.seed, show_default=True)
 @options("threads")
@@ -409,13 +419,14 @@ def head_command(
     kind: str,
     target: str,
     texts: tuple[Path, ...],
+    work: Path | None,
     output: Path,
     layers: str | None,
     length: int,
     width: int,
     words: int,
     write: int,
-    ablate: bool,
+    ablate: int | None,
     steps: int,
     seed: int,
     threads: int | None,
@@ -423,19 +434,20 @@ def head_command(
     """Train a head that drafts from the target's hidden states."""
     use_threads(threads)
     plan = HeadPlan(kind, parse_layers(layers), length, width, inner=4 * width, num_words=words, written=write)
-    stage = HeadStage(replace(plan, steps=steps, rate=RATES[kind], seed=seed), target, texts)
-    ablations = stage.make_ablations() if ablate else []
+    stage = HeadStage(replace(plan, steps=steps, rate=RATES[kind], seed=seed), target, texts, work)
+    ablations = stage.make_ablations(ablate) if ablate else []
     make_head_folder(output)
     if write:
         stage.write()
         click.echo(f"the target wrote {sum(map(len, stage.text.train.values())):,} tokens", err=True)
-    acceptance = []
+    measured: list[list[Acceptance]] = []
     for variant in [stage, *ablations]:
         variant.text = stage.text
         for tick in variant.run():
-            click.echo(f"step {tick.step}/{steps} | loss {tick.loss:.3f} | {tick.seconds:.0f} s", err=True)
-        acceptance += variant.measure()
-    stage.export(output, acceptance)
+            click.echo(f"step {tick.step}/{variant.plan.steps} | loss {tick.loss:.3f} | {tick.seconds:.0f} s", err=True)
+        measured.append(variant.measure())
+    acceptance, *compared = measured
+    stage.export(output, acceptance, Ablations(ablate, [*chain(*compared)]) if ablate else None)
     click.echo("acceptance by place, along held-out text:")
     click.echo(acceptance_table(acceptance))
     own = output.resolve() == (find_folder(target) / kind).resolve()

@@ -81,6 +81,14 @@ class Acceptance:
     shares: Sequence[float]
 
 
+@dataclass(frozen=True)
+class Ablations:
+    """What a head and those that lack a part of it reach after as many steps each."""
+
+    steps: int
+    acceptance: Sequence[Acceptance]
+
+
 def acceptance_table(acceptance: Sequence[Acceptance]) -> str:
     """Return a table in Markdown, a row for each text, temperature and ablation."""
     length = max((len(each.shares) for each in acceptance), default=0)
@@ -95,7 +103,12 @@ def acceptance_table(acceptance: Sequence[Acceptance]) -> str:
 
 
 def write_card(
-    plan: HeadPlan, config: HeadConfig, num_parameters: int, share: float, acceptance: Sequence[Acceptance]
+    plan: HeadPlan,
+    config: HeadConfig,
+    num_parameters: int,
+    share: float,
+    acceptance: Sequence[Acceptance],
+    ablations: Ablations | None,
 ) -> str:
     """Return the card of a head whose parameters are so large a share of the target's."""
     layers, words = ", ".join(map(str, config.layers)), f"{len(config.words):,}" if config.words else "all"
@@ -113,7 +126,14 @@ def write_card(
         f"Trained by `python -m minispec.training head {config.kind}` for {plan.steps:,} steps of {plan.num_rows} x "
         f"{plan.row_length} tokens along {along} {texts}; AdamW, peak rate {plan.rate:g}, seed {plan.seed}.\n\n"
         "Acceptance by place along held-out text, given that all places before it are the text's:\n\n"
-        f"{acceptance_table(acceptance)}"
+        f"{acceptance_table(acceptance)}{_describe(ablations) if ablations else ''}"
+    )
+
+
+def _describe(ablations: Ablations) -> str:
+    return (
+        f"\nWhat each part adds: the same head and those that lack a part, each trained for {ablations.steps:,} steps, "
+        f"from the same seed along the same text:\n\n{acceptance_table(ablations.acceptance)}"
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -24,8 +23,8 @@ from minispec.model import GPT2Config
 from minispec.model.weights import expected_shapes
 from minispec.training.data import Batches, validation_rows
 from minispec.training.export import file_sha256, write_weights
-from minispec.training.head_card import Acceptance, HeadPlan, write_card
-from minispec.training.head_text import read_texts, write_on
+from minispec.training.head_card import Ablations, Acceptance, HeadPlan, write_card
+from minispec.training.head_text import read_given, write_on
 from minispec.training.heads import HEADS, Head, Seen, acceptance_of, loss_of
 from minispec.training.model import GPT2, Shape
 from minispec.training.schedule import new_schedule
@@ -54,6 +53,8 @@ class HeadStage:
         The target's folder or name.
     texts : sequence of Path
         Text to read along, UTF-8; documents are separated by ``<|endoftext|>``. Each file is reported by itself.
+    work : Path, optional
+        The recipe's work folder, whose packed text is read along instead; each domain is reported by itself.
 
     Raises
     ------
@@ -61,11 +62,13 @@ class HeadStage:
         Before any work: no model, no text or too little of it, a layer or a width out of range.
     """
 
-    def __init__(self, plan: HeadPlan, target: str | Path, texts: Sequence[Path]) -> None:
+    def __init__(
+        self, plan: HeadPlan, target: str | Path, texts: Sequence[Path] = (), work: Path | None = None
+    ) -> None:
         folder = find_folder(target)
-        self.target, tokenizer = load_target(folder), load_tokenizer(folder)
+        self.target = load_target(folder)
         self.plan = plan = replace(plan, row_length=min(plan.row_length, self.target.shape.context))
-        self._end = tokenizer.encode("<|endoftext|>")[-1]
+        self._end = load_tokenizer(folder).encode("<|endoftext|>")[-1]
         depth = self.target.shape.num_layers
         layers = plan.layers or ((depth,) if plan.kind == "medusa" else choose_layers(depth))
         if plan.kind == "medusa" and layers != (depth,):
@@ -79,8 +82,7 @@ class HeadStage:
                 f"--length is {plan.length}; a draft must be shorter than a row of text, {plan.row_length} tokens for "
                 f"{target}. Give {plan.row_length - 1} or less"
             )
-        self.text = read_texts(tokenizer, self._end, texts, plan.row_length)
-        common = Counter(np.concatenate(list(self.text.train.values())).tolist()).most_common(plan.num_words or None)
+        self.text = read_given(folder, self._end, texts, work, plan.row_length)
         own = plan.kind != "medusa"
         cut = own and 0 < plan.num_words < self.target.shape.vocab_size
         weights = self.target
@@ -90,7 +92,7 @@ class HeadStage:
             hash_arrays(p.numpy() for p in (weights.ln_f.weight, weights.ln_f.bias, weights.wpe.weight)),
             tuple(sorted(set(layers))),
             plan.length,
-            words=tuple(sorted(token for token, _ in common)) if cut else (),
+            words=tuple(sorted(self.text.likeliest(plan.num_words))) if cut else (),
         )
         if own:
             self.config = replace(
@@ -110,8 +112,13 @@ class HeadStage:
         head.begin_with(self.target)
         return head
 
-    def make_ablations(self) -> list[HeadStage]:
-        """Return stages of the same text and seed that train a head without each of what sets it apart.
+    def make_ablations(self, steps: int) -> list[HeadStage]:
+        """Return stages of the same text and seed: the head, and it without each of what sets it apart.
+
+        Parameters
+        ----------
+        steps : int
+            For all of them, so that they compare; fewer than the head's own will tell.
 
         Raises
         ------
@@ -119,13 +126,13 @@ class HeadStage:
             If the kind has nothing that can be left out.
         """
         made = []
-        for without, kinds in ABLATIONS.items():
+        for without, kinds in {"": tuple(HEADS), **ABLATIONS}.items():
             if self.plan.kind in kinds:
                 stage = copy.copy(self)
-                stage.plan = replace(self.plan, without=without)
+                stage.plan = replace(self.plan, without=without, steps=steps)
                 stage.head = stage._make_head()
                 made.append(stage)
-        if not made:
+        if len(made) == 1:
             raise OptionError(f"a {self.plan.kind} is its states and nothing else; leave --ablate out")
         return made
 
@@ -173,7 +180,7 @@ class HeadStage:
             found += [Acceptance(name, self.plan.without, temperature, shares[temperature]) for temperature in (0, 1)]
         return found
 
-    def export(self, folder: Path, acceptance: Sequence[Acceptance]) -> None:
+    def export(self, folder: Path, acceptance: Sequence[Acceptance], ablations: Ablations | None = None) -> None:
         """Write the head's folder: weights in float16, config, checksums, and a card.
 
         Raises
@@ -184,7 +191,7 @@ class HeadStage:
         make_head_folder(folder)
         count = sum(p.numel() for p in self.head.parameters())
         tensors = {key: value.detach().to(torch.float16).contiguous() for key, value in self.head.state_dict().items()}
-        card = write_card(self.plan, self.config, count, count / self.target.num_parameters, acceptance)
+        card = write_card(self.plan, self.config, count, count / self.target.num_parameters, acceptance, ablations)
         names = ("config.json", "model.safetensors")
         try:
             write_weights(tensors, folder, None)

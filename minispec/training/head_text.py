@@ -1,4 +1,4 @@
-"""What a head is trained along: given texts, or what the target writes behind their beginnings."""
+"""What a head is trained along: given texts, the recipe's own, or what the target writes behind their beginnings."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ import numpy as np
 import torch
 
 from minispec.errors import CorpusError, explain
+from minispec.loading import load_tokenizer
 from minispec.tokenizer import Tokenizer
-from minispec.training.data import Batches
+from minispec.training.data import Batches, load_packed
+from minispec.training.export import file_sha256
 from minispec.training.generate import continue_rows
+from minispec.training.mixture import DOMAINS, within
 from minispec.training.model import GPT2
 from minispec.training.trainer import bfloat16_pays
 
@@ -25,16 +28,65 @@ BEGINNING, ROWS_AT_ONCE = 8, 96
 
 @dataclass(frozen=True)
 class HeadText:
-    """Tokens by text: what a head is trained along, and what is held out."""
+    """Tokens by text: what a head is trained along, and what is held out.
+
+    Attributes
+    ----------
+    train, valid : mapping of str to ndarray
+    mix : mapping of str to float
+        Share of rows by text to train along; sums to 1.
+    """
 
     train: Mapping[str, np.ndarray]
     valid: Mapping[str, np.ndarray]
+    mix: Mapping[str, float]
 
-    @property
-    def mix(self) -> dict[str, float]:
-        """Each text's share of the tokens to train along."""
-        whole = sum(len(tokens) for tokens in self.train.values())
-        return {name: len(tokens) / whole for name, tokens in self.train.items()}
+    def likeliest(self, num_words: int) -> list[int]:
+        """Return the most frequent tokens of the mix, or all that occur for 0."""
+        size = 1 + max(int(tokens.max()) for tokens in self.train.values())
+        shares = sum(
+            self.mix[name] / len(tokens) * np.bincount(tokens, minlength=size) for name, tokens in self.train.items()
+        )
+        order = np.argsort(-shares, kind="stable")[: np.count_nonzero(shares)]
+        return [int(token) for token in order[: num_words or None]]
+
+
+def read_given(folder: Path, end: int, texts: Sequence[Path], work: Path | None, row_length: int) -> HeadText:
+    """Read text files for the target in `folder`, or the packed text of the recipe.
+
+    Parameters
+    ----------
+    work : Path or None
+        The recipe's work folder (see :mod:`minispec.training.stages`), instead of `texts`.
+
+    Raises
+    ------
+    CorpusError
+        If there are both or neither; see also :func:`read_texts` and :func:`read_packed`.
+    """
+    if bool(texts) == bool(work):
+        both = "both --text and --work are given" if work else "there is no text"
+        raise CorpusError(f"{both}; a head is trained along text files or the recipe's text. Give --text or --work")
+    return read_packed(folder, work) if work else read_texts(load_tokenizer(folder), end, texts, row_length)
+
+
+def read_packed(folder: Path, work: Path) -> HeadText:
+    """Read the recipe's packed text: as many rows of each domain, and its held-out text for the report.
+
+    Raises
+    ------
+    CorpusError
+        If it is not packed, or was encoded with another tokenizer than that of the target in `folder`.
+    """
+    ours, theirs = folder / "tokenizer.json", work / "tokenizer.json"
+    if not theirs.is_file() or not ours.is_file() or file_sha256(ours) != file_sha256(theirs):
+        raise CorpusError(
+            f"the text in {work} is not encoded with the tokenizer of {folder}; a head reads the target's tokens. Copy "
+            f"its tokenizer.json there and run the pack stage"
+        )
+    mix = {name: share / len(DOMAINS) for domain in DOMAINS for name, share in within(domain).items()}
+    packed = work / "packed"
+    return HeadText(load_packed(packed, "train", tuple(mix)), load_packed(packed, "valid", tuple(DOMAINS)), mix)
 
 
 def read_texts(tokenizer: Tokenizer, end: int, paths: Sequence[Path], row_length: int) -> HeadText:
@@ -55,7 +107,8 @@ def read_texts(tokenizer: Tokenizer, end: int, paths: Sequence[Path], row_length
         name = path.stem if path.stem not in train else str(path)
         held_out = int(len(tokens) * (1.0 - HELD_OUT))
         train[name], valid[name] = tokens[:held_out], tokens[held_out:]
-    return HeadText(train, valid)
+    whole = sum(map(len, train.values()))
+    return HeadText(train, valid, {name: len(tokens) / whole for name, tokens in train.items()})
 
 
 def _read_tokens(tokenizer: Tokenizer, end: int, path: Path) -> np.ndarray:
@@ -91,4 +144,4 @@ def write_on(target: GPT2, text: HeadText, end: int, num_tokens: int, row_length
         written = continue_rows(writer, prompts, row_length - given, 1.0, seed + len(rows))
         rows += list(written.numpy())
     tokens = np.concatenate([part for row in rows for part in (row, np.full(1, end))])
-    return HeadText({"written by the target": tokens}, text.valid)
+    return HeadText({(name := "written by the target"): tokens}, text.valid, {name: 1.0})

@@ -184,6 +184,7 @@ def lab(tmp_path: Path) -> Iterator[str]:
 def test_in_jupyterlab_one_steps_through_ones_own_prompt(page: Any, lab: str) -> None:
     page.set_default_timeout(PATIENCE_MS)
     page.goto(lab)
+    page.get_by_text("| Idle").wait_for()  # JupyterLab forgets a cell that is run before it knows its kernel
     page.locator(".jp-CodeCell .cm-content").first.click()
     page.keyboard.press("Shift+Enter")
     box = page.locator('[id^="steps-"]')

@@ -36,7 +36,8 @@ from minispec.training.head_card import HeadPlan
 from minispec.training.head_stage import HeadStage, look
 from minispec.training.head_text import BEGINNING
 from minispec.training.heads import ANCHORS, HEADS, loss_of
-from minispec.training.model import GPT2
+from minispec.training.mixture import DOMAINS
+from minispec.training.model import GPT2, attend
 from minispec.training.recipe import TARGET
 from tests.training.toys import VOCAB_SIZE, documents, toy_preset
 
@@ -236,6 +237,42 @@ def mean_likelihood(target: GPT2, tokens: np.ndarray) -> torch.Tensor:
     return logits.gather(-1, rows[:, 1:, None]).mean()
 
 
+def test_the_recipes_text_is_as_much_of_each_domain(target_folder: Path, packed_folder: Path) -> None:
+    """Shares, likeliest words and held-out texts, found by hand in the packed files."""
+    stage = HeadStage(replace(PLAN, num_words=40), target_folder, work=packed_folder)
+    shares = {domain: sum(stage.text.mix[name] for name in DOMAINS[domain]) for domain in DOMAINS}
+    assert shares == pytest.approx(dict.fromkeys(("stories", "code", "questions"), 1 / 3))
+    assert stage.text.mix["tinystories"] / stage.text.mix["storybooks"] == pytest.approx(47 / 3)
+    counts: Counter[int] = Counter()
+    for name, share in stage.text.mix.items():
+        tokens = np.load(packed_folder / "packed" / f"{name}.train.npy").tolist()
+        for token, count in Counter(tokens).items():
+            counts[token] += share * count / len(tokens)
+    assert {*stage.config.words} == {token for token, _ in counts.most_common(40)}
+    assert [each.text for each in stage.measure(2)[::2]] == ["stories", "code", "questions"]
+    assert [tick.step for tick in HeadStage(replace(PLAN, steps=1), target_folder, work=packed_folder).run()] == [1]
+
+
+def test_a_text_is_given_once_and_in_the_targets_tokens(
+    toy_command, target_folder: Path, packed_folder: Path, text: Path, tmp_path: Path
+) -> None:
+    head = ["head", "eagle", "--target", str(target_folder), "-o", str(tmp_path / "head")]
+    other = tmp_path / "work"
+    shutil.copytree(packed_folder, other)
+    tokens = json.loads((other / "tokenizer.json").read_text())
+    (other / "tokenizer.json").write_text(json.dumps(tokens, indent=3))
+    for options, words in [
+        ([], "Give --text or --work"),
+        (["--text", text, "--work", packed_folder], "both --text and --work"),
+        (["--work", other], "is not encoded with the tokenizer of"),
+        (["--work", tmp_path], "is not encoded with the tokenizer of"),
+    ]:
+        result = CliRunner().invoke(toy_command, [*head, *map(str, options)])
+        assert (result.exit_code, result.output.count("\n")) == (2, 1), result.output
+        assert words in result.output
+    assert not (tmp_path / "head").exists()
+
+
 def test_acceptance_is_that_of_the_definition_in_every_text(target_folder: Path, text: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.txt"
     other.write_text(documents(9) + documents(10), encoding="utf-8")
@@ -256,8 +293,8 @@ def test_acceptance_is_that_of_the_definition_in_every_text(target_folder: Path,
 def test_ablations_differ_in_one_thing(target_folder: Path, text: Path) -> None:
     """Without states nothing of the target reaches the head; without its own, training looks at the first place."""
     stage = HeadStage(replace(PLAN, kind="eagle", steps=2, num_rows=2), target_folder, [text])
-    blind, first = stage.make_ablations()
-    assert [each.plan.without for each in (blind, first)] == ["states", "own states"]
+    whole, blind, first = stage.make_ablations(2)
+    assert [each.plan.without for each in (whole, blind, first)] == ["", "states", "own states"]
     rows = torch.from_numpy(stage.text.train["toy"][None, : PLAN.row_length])
     seen = look(stage.target, rows, 0)
     changed = replace(seen, states=[state + 1.0 for state in seen.states])
@@ -267,24 +304,25 @@ def test_ablations_differ_in_one_thing(target_folder: Path, text: Path) -> None:
             assert torch.equal(*told) == same
     for name, parameter in stage.head.named_parameters():
         assert torch.equal(parameter, dict(first.head.named_parameters())[name])
-    ticks = [list(each.run(report_every=1)) for each in (stage, first)]
-    assert ticks[0] != ticks[1]
+    losses = [[tick.loss for tick in each.run(report_every=1)] for each in (stage, whole, first)]
+    assert losses[0] == losses[1] != losses[2]
     with pytest.raises(InputError, match="leave --ablate out"):
-        HeadStage(replace(PLAN, kind="medusa"), target_folder, [text]).make_ablations()
+        HeadStage(replace(PLAN, kind="medusa"), target_folder, [text]).make_ablations(1)
 
 
 def test_the_command_puts_ablations_on_the_card(toy_command, target_folder: Path, text: Path, tmp_path: Path) -> None:
     head = tmp_path / "head"
     options = ["--target", target_folder, "--text", text, "-o", head, "--steps", 2, "--width", 16, "--words", 15]
-    result = CliRunner().invoke(toy_command, ["head", "block", *map(str, options), "--write", "2000", "--ablate"])
+    result = CliRunner().invoke(toy_command, ["head", "block", *map(str, options), "--write", "2000", "--ablate", "1"])
     assert result.exit_code == 0, result.output
     card = (head / "README.md").read_text()
     wrote = re.search(r"the target wrote ([0-9,]+) tokens", result.output)
     assert wrote is not None
     assert int(wrote[1].replace(",", "")) >= 2000
     assert f"along {wrote[1]} tokens that the target wrote" in card
-    assert card.count("| toy |") == card.count("| toy, trained without states |") == 2
-    assert card.split("\n\n")[-1].strip() in result.output
+    own, compared = card.split("each trained for 1 steps")
+    assert own.count("| toy |") == compared.count("| toy |") == compared.count("| toy, trained without states |") == 2
+    assert own.split("\n\n")[-2].strip() in result.output
 
 
 @pytest.mark.parametrize(
@@ -359,3 +397,10 @@ def test_a_head_may_be_trained_again_into_its_folder(target_folder: Path, text: 
     for kind in KINDS:
         HeadStage(replace(PLAN, kind=kind), target_folder, [text]).export(tmp_path, [])
         assert json.loads((tmp_path / "config.json").read_text())["kind"] == kind
+
+
+def test_attention_of_one_row_in_half_precision_is_near_that_of_float64() -> None:
+    torch.manual_seed(0)
+    query, key, value = (torch.randn(3, 2, count, 8).bfloat16() for count in (1, 40, 40))
+    exact = torch.softmax((query.double() @ key.double().transpose(-1, -2)) / 8**0.5, dim=-1) @ value.double()
+    torch.testing.assert_close(attend(query, key, value, causal=False).double(), exact, atol=0.02, rtol=0.02)
