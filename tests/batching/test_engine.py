@@ -38,14 +38,18 @@ from minispec.sampling import SamplingParams
 from minispec.verifiers import get_verifier
 from minispec.verifiers.registry import VERIFIER_NAMES
 from tests.drafters.random_head import write_head
+from tests.generation.tiny import byte_tokenizer
 from tests.interrupting import run_with_interrupt_at
 from tests.models import random_gpt2
 from tests.mutants.catalogue.tools import edit
 
 CONTEXT = 48
+LETTERS = [bytes([ord("a") + i]) for i in range(23)]  # a token each, for stop strings and regular expressions
 TARGET = random_gpt2("panel", n_positions=CONTEXT, eos_token_id=5, vocab_size=23)
+TARGET = replace(TARGET, tokenizer=byte_tokenizer(LETTERS))
 DRAFT = random_gpt2("panel", seed=1, n_layer=1, n_positions=CONTEXT, vocab_size=23)
 TABLES = TableModel(5, CONTEXT, seed=1, eos_token_id=frozenset({3})), TableModel(5, CONTEXT, seed=2)
+TABLES[0].tokenizer = byte_tokenizer(LETTERS[:5])
 
 
 HEADS = tempfile.TemporaryDirectory()
@@ -75,9 +79,11 @@ def slot_bytes(model):
 @st.composite
 def requests(draw, vocab_size, drafts):
     prompt = draw(st.lists(st.integers(0, min(2, vocab_size - 1)), min_size=1, max_size=20))
+    drafter = draw(st.sampled_from(drafts))
+    rules = ["tree"] if isinstance(drafter, str) and drafter.startswith("tree:") else RULES
     return (
         prompt,
-        draw(st.sampled_from(drafts)),
+        drafter,
         {
             "gamma": draw(st.sampled_from([0, 1, 2, 5, "delayed:gamma=3", "heuristic", "confidence:threshold=0.2"])),
             "temperature": draw(st.sampled_from([0.0, 1.0])),
@@ -85,7 +91,11 @@ def requests(draw, vocab_size, drafts):
             "repetition_penalty": draw(st.sampled_from([1.0, 1.3])),
             "max_tokens": draw(st.integers(1, 14)),
             "seed": draw(st.integers(0, 3)),
-            "verify": draw(st.sampled_from(["rejection", "match", "gumbel", "block"])),
+            "verify": draw(st.sampled_from(rules)),
+            "regex": draw(st.sampled_from([None, None, "[ab]*", "(a|bc)+e?", "c[a-e]{3,}"])),
+            "stop": draw(st.sampled_from([(), (), ("b",), ("ab", "ba", "ccc")])),
+            "logprobs": draw(st.booleans()),
+            "audit": draw(st.booleans()),
         },
     )
 
@@ -137,6 +147,8 @@ class Flaky:
         return answers
 
 
+RULES = ["rejection", "match", "gumbel", "block"]
+TREE = "tree:shape=2x1,draft=small"
 actions = st.sampled_from(["add", "add", "step", "step", "step", "cancel", "interrupt"])
 
 
@@ -167,8 +179,9 @@ def test_ten_thousand_companies(**company):
 def check_company(*, data, tables, plan, max_running, page_size, slots, max_rows):
     """Each request's text, sources, end and events are those it has alone, and no page is lost."""
     target, draft = TABLES if tables else (TARGET, DRAFT)
-    drafts = [draft, None, "ngram", "suffix"]
+    drafts = [draft, None, "ngram", "suffix", TREE]
     if not tables:
+        drafts += [f"tree:shape=2x1,draft={name_head('eagle')}"]
         drafts += ["layerskip", "self:dtype=int8", *map(name_head, ("medusa", "eagle", "block"))]
     memory = slot_bytes(target) * -(-slots // page_size) * page_size
     engine = Engine(target, max_running=max_running, page_size=page_size, kv_memory=memory, max_rows=max_rows)
@@ -178,8 +191,12 @@ def check_company(*, data, tables, plan, max_running, page_size, slots, max_rows
         for number, event in engine.step():
             told[number].append(event)
 
-    flaky = Flaky(batch_module.answer_together)
-    with mock.patch.object(batch_module, "answer_together", flaky):
+    flaky, loading = Flaky(batch_module.answer_together), {"return_value": draft}
+    with (
+        mock.patch.object(batch_module, "answer_together", flaky),
+        mock.patch.object(models_module, "load_model", **loading),
+        mock.patch.object(api, "load_model", **loading),
+    ):
         for action in plan:
             if action == "add":
                 prompt, drafter, options = data.draw(requests(target.vocab_size, drafts))
@@ -199,8 +216,9 @@ def check_company(*, data, tables, plan, max_running, page_size, slots, max_rows
                 step()
         while not engine.is_idle:
             step()
-    for number, (prompt, drafter, options) in asked.items():
-        wanted = alone(target, prompt, drafter, options)
+        expected = {number: alone(target, *request) for number, request in asked.items()}
+    for number, (_, drafter, options) in asked.items():
+        wanted = expected[number]
         found = engine.generation(number)
         if number in cancelled:
             assert found.token_ids == wanted.token_ids[: len(found.token_ids)]
@@ -208,13 +226,11 @@ def check_company(*, data, tables, plan, max_running, page_size, slots, max_rows
             continue
         assert essence(found) == essence(wanted), (options, drafter)
         assert drafting(found) == drafting(wanted), (options, drafter)
+        assert [step.details for step in found.steps] == [step.details for step in wanted.steps]
         emitted = [token for event in told[number] if isinstance(event, Emitted) for token in event.token_ids]
         assert tuple(emitted) == wanted.token_ids
         assert sum(isinstance(event, Finished) for event in told[number]) == 1
     check_memory(engine)
-
-
-TREE = "tree:shape=2x1,draft=small"
 
 
 @pytest.mark.parametrize("rule", [*VERIFIER_NAMES, "typical:epsilon=0.3"])
