@@ -10,6 +10,7 @@ import numpy as np
 
 from minispec.backends.base import Array, Feed, Index
 
+_FEED = tuple(field.name for field in fields(Feed))
 FROM_TARGET = -1
 """The origin of a row over what the target has fed."""
 
@@ -33,5 +34,5 @@ class HeadFeed(Feed):
     @classmethod
     def extend(cls, feed: Feed, features: Array, origins: Sequence[int] | Index) -> Self:
         """Return a feed with these fields beside its own."""
-        own = {field.name: getattr(feed, field.name) for field in fields(feed)}
+        own = {name: getattr(feed, name) for name in _FEED}
         return cls(**own, features=features, origins=np.asarray(origins, np.int64))

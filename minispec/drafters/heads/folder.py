@@ -79,6 +79,7 @@ class Head:
         self.matrix, self._rows = functools.cache(packing.matrix), functools.cache(packing.rows)
         self.blocks = tuple(packing.block(i) for i in range(self.config.num_layers))
         self.target_weights, self.target_backend = target.weights, target.backend
+        self._words = np.array(self.config.words, np.int64)
         self._vocab_size, self._num_slots = target.vocab_size, target.n_positions + self.config.length
         self._pool = None if target.pool is None else self._open_pool(target.pool, target.n_positions)
 
@@ -114,10 +115,10 @@ class Head:
         it lacks. (The number is finite because a constraint may leave none of the words.)
         """
         logits = self.backend.linear(x, self._rows("lm_head"), norm=self.norm("ln_f"))
-        if not self.config.words:
+        if not self._words.size:
             return logits
         wide = np.full((len(logits), self._vocab_size), _UNLIKELY)
-        wide[:, self.config.words] = logits
+        wide[:, self._words] = logits
         return wide
 
     @property
