@@ -38,7 +38,6 @@ NAMES = (
     "several-candidates",
     "tree-judging",
     "hidden-states",
-    "one-pass-drafts",
     "trees-pay",
     "streaming",
     "retraction",

@@ -165,7 +165,12 @@ def decode(prompt: Sequence[int], num_tokens: int, **options: Any) -> Generation
 
 
 def decode_texts(
-    texts: Sequence[Sequence[int]], num_tokens: int, seeds: int = 1, first_seed: int = 0, **options: Any
+    texts: Sequence[Sequence[int]],
+    num_tokens: int,
+    seeds: int = 1,
+    first_seed: int = 0,
+    target: str = TARGET,
+    **options: Any,
 ) -> Texts:
     """Decode texts with several seeds each, together: every run is what :func:`decode` makes of it alone.
 
@@ -176,10 +181,12 @@ def decode_texts(
     seeds : int
         Of each text; no two runs have the same one.
     first_seed : int
+    target : str
+        Name of the model that judges.
     **options
         Those of :func:`decode`.
     """
-    engine, given = Engine(model(TARGET)), _options(num_tokens, options)
+    engine, given = Engine(model(target)), _options(num_tokens, options)
     for i in range(len(texts) * seeds):
         engine.add(texts[i // seeds], seed=first_seed + i, **given)
     runs: dict[int, Run] = {}
@@ -216,6 +223,7 @@ def _decode_once(domain: str, count: int, seeds: int, num_tokens: int, options: 
 def synthetic(acceptance: float, gamma: int, scale: Scale) -> Texts:
     """Decode with a draft that is accepted with one probability at every position: the formulas' assumption made true.
 
-    ``SyntheticDrafter`` mixes noise into the target's own distribution. What it costs is charged afterwards.
+    ``SyntheticDrafter`` mixes noise into the target's own distribution, so that acceptance is exact with any target:
+    this one is the smallest model there is. What a draft costs is charged afterwards.
     """
-    return decode_all("stories", scale, draft=f"synthetic:alpha={acceptance}", gamma=gamma)
+    return decode_all("stories", scale, draft=f"synthetic:alpha={acceptance}", gamma=gamma, target=SMALL_DRAFT)

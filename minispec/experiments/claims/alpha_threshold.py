@@ -89,7 +89,7 @@ EXPERIMENT = Experiment(
     "is better not to speculate at all.",
     seeds=("001",),
     kind="counted",
-    instrument="The engine with synthetic drafts of stated acceptance on the bundled target; steps are counted and "
+    instrument="The engine with synthetic drafts of stated acceptance, whatever the target; steps are counted and "
     "charged with several costs, so that the crossing is found rather than assumed.",
     literature="Leviathan et al. 2023, corollary 3.9: with free verification some draft length gains if α > c; no "
     "threshold of α alone. Their table 2 has 2.3x at α = 0.53 and 1.4x at α = 0.71, with a draft of 77M and one of "
