@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minispec.records import Draft, Likely, TokenDetail, Verdict
+from minispec.sampling.processors import find_likeliest
 
 NUM_LIKELY = 5
 """Likely tokens that are recorded of each place."""
@@ -69,19 +70,5 @@ def describe_token(
         target_prob=p,
         draft_prob=q,
         accept_prob=accept_prob,
-        top=tuple(Likely(i, float(logprobs[i]), float(probs[i])) for i in find_likeliest(logits)),
+        top=tuple(Likely(i, float(logprobs[i]), float(probs[i])) for i in find_likeliest(logits, NUM_LIKELY).tolist()),
     )
-
-
-def find_likeliest(logits: NDArray[np.float32]) -> list[int]:
-    """Return the ids of the largest logits, (V,), the largest first; of equals, the lowest ids.
-
-    Examples
-    --------
-    >>> find_likeliest(np.array([1, 3, 2, 3, 0, 2, 2], np.float32))
-    [1, 3, 2, 5, 6]
-    """
-    count = min(NUM_LIKELY, len(logits))
-    least = np.partition(logits, len(logits) - count)[len(logits) - count]
-    candidates = np.flatnonzero(logits >= least)
-    return [int(i) for i in candidates[np.argsort(-logits[candidates], kind="stable")][:count]]

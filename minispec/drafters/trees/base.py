@@ -22,6 +22,7 @@ from minispec.model.asks import Asks
 from minispec.model.session import Session
 from minispec.noise import Coins
 from minispec.records import Draft, Probs
+from minispec.sampling.processors import find_likeliest
 from minispec.sampling.sampler import Params, Sampler, make_sampler
 
 Siblings = Literal["with replacement", "without replacement", "likeliest"]
@@ -142,7 +143,7 @@ class TreeDrafter:
     def _branch(self, node: Node, probs: Probs, numbers: Sequence[int], coins: Coins) -> list[Node]:
         """Give a node children, each with a token and what it was drawn from; fewer where the support is used up."""
         if self.siblings == "likeliest":
-            tokens = [int(token) for token in np.argsort(-probs, kind="stable")[: len(numbers)] if probs[token] > 0.0]
+            tokens = [token for token in find_likeliest(probs, len(numbers)).tolist() if probs[token] > 0.0]
             chosen = list(zip(tokens, one_hot(tokens, len(probs)), strict=True))
         else:
             chosen = self._draw(probs, numbers, coins, len(node.path))

@@ -24,6 +24,7 @@ from minispec.drafters.trees.base import Node, Siblings, TreeDrafter, TreeSource
 from minispec.model.asks import Asks
 from minispec.noise import Coins
 from minispec.records import Draft, Probs
+from minispec.sampling.processors import find_likeliest
 from minispec.sampling.sampler import Params
 
 
@@ -66,7 +67,8 @@ class DynamicTreeDrafter(TreeDrafter):
         while growing:
             rows = yield from self._look(tokens, growing)
             offers = [(node, probs) for node, probs in zip(growing, rows, strict=False) if more(probs)]
-            values = [node.value * np.sort(probs)[::-1][:size] for node, probs in offers]  # of the children, by rank
+            # of the children, by rank
+            values = [node.value * probs[find_likeliest(probs, size)] for node, probs in offers]
             kept, widths = _keep_best(nodes, values, size)
             grown: list[Node] = []
             for (node, probs), width, ranked in zip(offers, widths, values, strict=True):
