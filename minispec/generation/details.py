@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minispec.records import Draft, Likely, TokenDetail, Verdict
-from minispec.sampling.processors import find_likeliest
+from minispec.sampling.likeliest import find_likeliest
 
 NUM_LIKELY = 5
 """Likely tokens that are recorded of each place."""

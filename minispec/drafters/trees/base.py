@@ -22,7 +22,7 @@ from minispec.model.asks import Asks
 from minispec.model.session import Session
 from minispec.noise import Coins
 from minispec.records import Draft, Probs
-from minispec.sampling.processors import find_likeliest
+from minispec.sampling.likeliest import find_likeliest
 from minispec.sampling.sampler import Params, Sampler, make_sampler
 
 Siblings = Literal["with replacement", "without replacement", "likeliest"]

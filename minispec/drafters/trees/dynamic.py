@@ -24,7 +24,7 @@ from minispec.drafters.trees.base import Node, Siblings, TreeDrafter, TreeSource
 from minispec.model.asks import Asks
 from minispec.noise import Coins
 from minispec.records import Draft, Probs
-from minispec.sampling.processors import find_likeliest
+from minispec.sampling.likeliest import find_likeliest
 from minispec.sampling.sampler import Params
 
 

@@ -199,7 +199,7 @@ change(
 )  # fmt: skip
 change(
     13, "growing trees", "a node counts by itself", "A child is as likely as its token, whatever leads to it.",
-    DynamicTreeDrafter, "propose", "node.value * np.sort(probs)", "np.sort(probs)",
+    DynamicTreeDrafter, "propose", "node.value * probs[", "probs[",
 )  # fmt: skip
 change(
     13, "growing trees", "what better nodes push out stays", "Nodes that were among the best once are kept.",
