@@ -12,6 +12,7 @@ import torch
 
 from minispec.errors import CorpusError, explain
 from minispec.loading import load_tokenizer
+from minispec.sampling.likeliest import find_likeliest
 from minispec.tokenizer import Tokenizer
 from minispec.training.data import Batches, load_packed
 from minispec.training.export import file_sha256
@@ -44,11 +45,11 @@ class HeadText:
     def likeliest(self, num_words: int) -> list[int]:
         """Return the most frequent tokens of the mix, or all that occur for 0."""
         size = 1 + max(int(tokens.max()) for tokens in self.train.values())
-        shares = sum(
-            self.mix[name] / len(tokens) * np.bincount(tokens, minlength=size) for name, tokens in self.train.items()
-        )
-        order = np.argsort(-shares, kind="stable")[: np.count_nonzero(shares)]
-        return [int(token) for token in order[: num_words or None]]
+        shares = np.zeros(size)
+        for name, tokens in self.train.items():
+            shares += self.mix[name] / len(tokens) * np.bincount(tokens, minlength=size)
+        occurring = np.count_nonzero(shares)
+        return find_likeliest(shares, min(num_words or occurring, occurring)).tolist()
 
 
 def read_given(folder: Path, end: int, texts: Sequence[Path], work: Path | None, row_length: int) -> HeadText:
