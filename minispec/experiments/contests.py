@@ -87,7 +87,7 @@ def hold_contest(
         Ways that are timed whether they are chosen or not.
     """
     ways = {name: {**given, "temperature": temperature} for own in contenders.values() for name, given in own.items()}
-    tokens = scale.tokens // 2
+    tokens = scale.tokens
     trial = time_texts(ways, of_each_kind((scale.timed + 1) // 2, skip=scale.timed), tokens, rounds=1)
     best = {contender: trial.fastest(own) for contender, own in contenders.items()}
     timed = {name: ways[name] for name in (*best.values(), *beside)}

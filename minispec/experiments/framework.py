@@ -104,7 +104,7 @@ class Scale:
     prompts: int = 100
     seeds: int = 3
     timed: int = 10
-    tokens: int = 128
+    tokens: int = 64
     repeats: int = 9
     text_rounds: int = 3
     rounds: int = 1_000_000
@@ -112,7 +112,7 @@ class Scale:
 
 
 FULL = Scale()
-TINY = Scale(prompts=2, seeds=2, timed=2, tokens=12, repeats=2, text_rounds=1, rounds=2_000, long=48)
+TINY = Scale(prompts=2, seeds=2, timed=2, tokens=8, repeats=2, text_rounds=1, rounds=2_000, long=48)
 """For tests: everything runs, nothing is worth reading."""
 
 

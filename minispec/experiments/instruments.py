@@ -56,6 +56,11 @@ def average_clusters(clusters: Sequence[ArrayLike], of: int = 1) -> Interval:
     return to_interval(share_of_texts(sums, sizes, simultaneous(of)))
 
 
+def average_costs(costs: Sequence[float], of: int = 1) -> Interval:
+    """Return the mean of positive figures, one for each text; ``of`` so many that one verdict reads."""
+    return to_interval(ratio(costs, [1] * len(costs), simultaneous(of)))
+
+
 def compare_clusters(first: Sequence[ArrayLike], second: Sequence[ArrayLike], of: int = 1) -> Interval:
     """Return the mean of the first values less that of the second; cluster i of both is of text i."""
     return to_interval(difference_of_ratios(_sums(first), _sums(second), simultaneous(of)))

@@ -37,7 +37,7 @@ def measure(setting: Setting) -> Figures:
 
 def measure_batch(batch: int, scale: Scale) -> dict[str, Any]:
     """Time one batch, with the draft length that is best for a group of texts which is not timed afterwards."""
-    target, draft, tokens = model(TARGET), model(DRAFT), scale.tokens // 4 + max(GAMMAS) + 2
+    target, draft, tokens = model(TARGET), model(DRAFT), scale.tokens // 2 + max(GAMMAS) + 2
 
     def way(gamma: int) -> Callable[[Group], float]:
         return lambda group: together(target, draft, group, gamma, tokens)

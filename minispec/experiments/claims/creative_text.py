@@ -13,6 +13,7 @@ from minispec.experiments.verdicts import Finding, Interval, above, spell, tally
 from minispec.viz.plots.claims import Chart, with_errors
 
 TEMPERATURES = (0.0, 0.5, 0.8, 1.0, 1.3)
+JUDGED = 2 * len(DOMAINS)  # the verdict reads two intervals of each domain
 EDGES = (0.0, 0.5, 1.5, 3.0, 4.5, 10.0)  # nats
 
 
@@ -30,14 +31,14 @@ def measure(setting: Setting) -> Figures:
                 third.append(beta[part])
             for i, of_bin in enumerate(bins):
                 of_bin.append(beta[(entropy >= EDGES[i]) & (entropy < EDGES[i + 1])])
-        fall = compare_clusters(thirds[0], thirds[2], of=len(DOMAINS))
+        fall = compare_clusters(thirds[0], thirds[2], of=JUDGED)
         whole = [np.concatenate(parts) for parts in zip(*thirds, strict=True)]
         found.append(
             {
                 "domain": domain,
                 "thirds": [average_clusters(third) for third in thirds],
                 "fall": fall,
-                "all": average_clusters(whole, of=len(DOMAINS)),
+                "all": average_clusters(whole, of=JUDGED),
             }
         )
     by_temperature = [
@@ -75,7 +76,12 @@ def conclude(figures: Figures) -> Conclusion:
             + spell({f["domain"]: answer for f, answer in zip(figures["domains"], answers, strict=True)})
             + ". Stories, the creative kind, accepted less than the others? "
             + ", ".join(f"{name} {kind.value:.2f}" for name, kind in kinds.items())
-            + ". It is not the label of a text that counts but how sure the target is, position by position.",
+            + ". "
+            + (
+                "The label of a text says as much here as how sure the target is."
+                if label
+                else "It is not the label of a text that counts but how sure the target is, position by position."
+            ),
         ),
         [*(f["fall"] for f in figures["domains"]), *kinds.values()],
     )

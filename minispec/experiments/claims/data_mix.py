@@ -26,7 +26,7 @@ def measure(setting: Setting) -> Figures:
     """Train on one kind of text and on the mix, with once and four times the data, each token seen once."""
     place = workshop(setting)
     drafts = [recipe(seed) for recipe in RECIPES.values() for seed in SEEDS]
-    found = place.acceptance(drafts, setting.scale.prompts, setting.scale.tokens // 2, temperature=1.0)
+    found = place.acceptance(drafts, setting.scale.prompts, setting.scale.tokens, temperature=1.0)
 
     def alphas(name: str, seed: int) -> dict[str, float]:
         return found[RECIPES[name](seed).name]

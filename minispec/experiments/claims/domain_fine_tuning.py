@@ -31,7 +31,7 @@ def measure(setting: Setting) -> Figures:
         for name, start in STARTS.items()
     }
     drafts = list(dict.fromkeys(draft for made in pairs.values() for pair in made for draft in pair))
-    found = place.acceptance(drafts, setting.scale.prompts, setting.scale.tokens // 2, temperature=1.0)
+    found = place.acceptance(drafts, setting.scale.prompts, setting.scale.tokens, temperature=1.0)
 
     def of(draft: Recipe | str, domain: str) -> float:
         return found[draft if isinstance(draft, str) else draft.name][domain]

@@ -67,7 +67,7 @@ def measure(setting: Setting) -> Figures:
         f"{DRAFT}, noise 0.5": Altered(model(DRAFT), noise=0.5),
         f"{DRAFT}, noise 1.5": Altered(model(DRAFT), noise=1.5),
     }
-    texts, tokens = of_each_kind(scale.timed), scale.tokens // 2
+    texts, tokens = of_each_kind(scale.timed), scale.tokens
     ways = {name: {"draft": draft, "gamma": GAMMA} for name, draft in drafts.items()}
     times = time_texts({"plain": {"draft": None}, **ways}, texts, tokens, scale.text_rounds)
     written = [runs[0] for runs in decode_texts(texts, scale.tokens, draft=None)]

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from minispec.analysis.judge import Text, judge
 from minispec.analysis.simulate import CostModel, MisleadingDraft, RememberingModel
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.instruments import average_costs
 from minispec.experiments.runs import DRAFT, TARGET, model, prompts
-from minispec.experiments.verdicts import Finding
+from minispec.experiments.verdicts import Finding, Interval, Word, above, below
 from minispec.viz.plots.claims import Chart, Curve
 
 POLICIES = ("5", "5+fallback", "auto", "auto+fallback")
 COSTS = {"c = 0.1": CostModel(draft=0.1), "c = 0.5": CostModel(draft=0.5)}
 SLACK = 1.05
+JUDGED = 4
+"""Figures that the verdict reads: a useless draft at both costs, without the fallback and with it."""
 
 
 def measure(setting: Setting) -> Figures:
     """Judge policies by simulated cost with a draft that is wrong and does not know it, and with the bundled one."""
-    tokens = min(512, 4 * setting.scale.tokens)
+    tokens = min(512, 8 * setting.scale.tokens)
     found = [_judge(Text([prompt], tokens, 1.0, i)) for i, prompt in enumerate(prompts("code", setting.scale.prompts))]
     return {
         "tokens": tokens,
         "texts": len(found),
-        "costs": {case: {p: float(np.mean([each[case][p] for each in found])) for p in POLICIES} for case in found[0]},
+        "costs": {
+            case: {p: average_costs([each[case][p] for each in found], of=JUDGED) for p in POLICIES}
+            for case in found[0]
+        },
     }
 
 
@@ -44,26 +48,28 @@ def _judge(text: Text) -> dict[str, dict[str, float]]:
 def conclude(figures: Figures) -> Conclusion:
     """Judge the figures.
 
-    Holds here if a useless draft costs over 5 % with five fixed drafts, and at most that with the fallback.
+    Holds here if a useless draft clearly costs over 5 % with five fixed drafts, and clearly less with the fallback;
+    false if one of the four figures clearly says the opposite.
     """
     useless = [found for name, found in figures["costs"].items() if name.startswith("useless")]
-    needed = all(found["5"] > SLACK for found in useless)
-    works = all(found["5+fallback"] <= SLACK for found in useless)
-    rows = [(name, *(f"{found[p]:.3f}" for p in POLICIES)) for name, found in figures["costs"].items()]
+    answers = [above(found["5"], SLACK) for found in useless] + [below(found["5+fallback"], SLACK) for found in useless]
+    word: Word = "false" if False in answers else "undecided" if None in answers else "holds here"
+    rows = [(name, *(Interval(*found[p]) for p in POLICIES)) for name, found in figures["costs"].items()]
     return Conclusion(
         "With α = 0 a step costs γc + v and yields one token. No policy avoids all of it: finding out takes some "
         "drafts.",
-        f"Simulated cost per token over {figures['tokens']} tokens each of {figures.get('texts', 2)} texts of code at "
+        f"Simulated cost per token over {figures['tokens']} tokens each of {figures['texts']} texts of code at "
         "temperature 1 (plain decoding is 1), rule gumbel, v(m) = 1 + 0.05(m − 1):"
         + table(("draft and costs", *POLICIES), rows),
         Finding(
-            "holds here" if needed and works else "false",
+            word,
             "Without a fallback a useless draft costs "
-            + " and ".join(f"{found['5']:.2f}" for found in useless)
+            + " and ".join(f"{found['5'][0]:.2f}" for found in useless)
             + " times plain decoding; with it "
-            + " and ".join(f"{found['5+fallback']:.2f}" for found in useless)
+            + " and ".join(f"{found['5+fallback'][0]:.2f}" for found in useless)
             + ". A policy that adapts the draft length does nearly the same by itself.",
         ),
+        judged=[found[p] for found in useless for p in ("5", "5+fallback")],
     )
 
 
@@ -73,7 +79,7 @@ def chart(figures: Figures) -> Chart:
         "Simulated cost per token",
         "policy",
         "cost, plain steps",
-        tuple(Curve(name, (), [found[p] for p in POLICIES]) for name, found in figures["costs"].items()),
+        tuple(Curve(name, (), [found[p][0] for p in POLICIES]) for name, found in figures["costs"].items()),
         categories=POLICIES,
         lines=(("plain", 1.0),),
     )

@@ -38,7 +38,7 @@ def measure(setting: Setting) -> Figures:
     """Time all sixteen combinations in turns, greedy; and compute those of a large card that need no kernels."""
     scale = setting.scale
     size = BATCH if scale.repeats > 2 else 2
-    tokens = scale.tokens // 4 + GAMMA + 2
+    tokens = scale.tokens // 2 + GAMMA + 2
     models = {
         (name, int8, fused): load_model(name, "panel" if fused else "numba", "int8" if int8 else "float32")
         for name in (TARGET, DRAFT)

@@ -44,7 +44,7 @@ def count_requests(scale: Scale) -> int:
 def measure_load(concurrency: int, scale: Scale) -> dict[str, Any]:
     """Time loads of requests of mixed lengths, served as places become free: plainly, and speculatively in two ways."""
     target, draft = model(TARGET), model(DRAFT)
-    lengths = [max(1, length * scale.tokens // 128) for length in LENGTHS]
+    lengths = [max(1, length * scale.tokens // 64) for length in LENGTHS]
 
     def way(gamma: int | str | None) -> Callable[[Group], float]:
         drafts = None if gamma is None else draft

@@ -46,7 +46,7 @@ def measure(setting: Setting) -> Figures:
 
 def measure_batch(batch: int, scale: Scale) -> dict[str, Interval]:
     """Time one batch with each draft, against plain decoding."""
-    tokens = scale.tokens // 4 + GAMMA + 2
+    tokens = scale.tokens // 2 + GAMMA + 2
 
     def way(draft: str, gamma: int) -> Callable[[Group], float]:
         return lambda group: together(model(HERE), model(draft), group, gamma, tokens)

@@ -17,7 +17,7 @@ GAMMA = 3
 def measure(setting: Setting) -> Figures:
     """Time pairs whose weights are kept in several formats, in turns; count acceptance."""
     scale = setting.scale
-    texts, tokens = of_each_kind(scale.timed), scale.tokens // 2
+    texts, tokens = of_each_kind(scale.timed), scale.tokens
     plain: dict[str, dict[str, Any]] = {
         "plain float32": {"draft": None},
         "plain int8": {"target": model(TARGET, "int8"), "draft": None},

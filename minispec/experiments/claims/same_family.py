@@ -17,7 +17,7 @@ def measure(setting: Setting) -> Figures:
     """Train one shape on the target's mix and on old books alone, for as many tokens."""
     place = workshop(setting)
     family, strangers = [mix_recipe(STEPS, s) for s in SEEDS], [only("oldbooks", STEPS, s) for s in SEEDS]
-    found = place.acceptance([*family, *strangers], setting.scale.prompts, setting.scale.tokens // 2, temperature=1.0)
+    found = place.acceptance([*family, *strangers], setting.scale.prompts, setting.scale.tokens, temperature=1.0)
     return {
         "tokens": STEPS * BATCH_TOKENS,
         "stranger": "old books alone",

@@ -31,7 +31,7 @@ def measure(setting: Setting) -> Figures:
     for temperature in (0.0, 1.0):
         ways = {name: {"draft": name, "gamma": GAMMA, "temperature": temperature} for name in drafts}
         times = time_texts(
-            {"plain": {"draft": None, "temperature": temperature}, **ways}, texts, scale.tokens // 2, scale.text_rounds
+            {"plain": {"draft": None, "temperature": temperature}, **ways}, texts, scale.tokens, scale.text_rounds
         )
         speedups = {name: times.faster("plain", name, comparisons) for name in drafts}
         best = max((name for name in drafts if LOW <= _size(name) <= HIGH), key=lambda name: speedups[name].value)

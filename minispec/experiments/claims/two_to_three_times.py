@@ -23,7 +23,7 @@ def measure(setting: Setting) -> Figures:
     for temperature in TEMPERATURES:
         for domain in DOMAINS:
             given = {name: {"temperature": temperature, **options} for name, options in ways.items()}
-            times = time_texts(given, prompts(domain, scale.timed), scale.tokens // 2, scale.text_rounds)
+            times = time_texts(given, prompts(domain, scale.timed), scale.tokens, scale.text_rounds)
             found.append(
                 {
                     "domain": domain,

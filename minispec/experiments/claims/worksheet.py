@@ -20,7 +20,7 @@ def measure(setting: Setting) -> Figures:
         texts = [
             runs
             for domain in DOMAINS
-            for runs in decode_all(domain, setting.scale, setting.scale.tokens // 2, gamma=gamma)
+            for runs in decode_all(domain, setting.scale, gamma=gamma)
         ]
         found[str(gamma)] = {"alpha": alpha(texts), "rate": rate(texts)}
     return {
