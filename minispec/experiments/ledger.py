@@ -14,6 +14,7 @@ from typing import Any
 from minispec import __version__
 from minispec.analysis.roofline.machine import describe_cpu
 from minispec.errors import InputError, OutputError, explain
+from minispec.experiments.circumstances import describe_state, find_state
 from minispec.experiments.framework import FULL, NAMES, Conclusion, Experiment, Kind, Setting, get_experiment
 from minispec.experiments.seal import check, register, rule_of, seal
 from minispec.experiments.verdicts import MEANINGS, Finding
@@ -36,10 +37,11 @@ _KIND: dict[Kind, str] = {
 def measure(experiment: Experiment, setting: Setting, folder: Path) -> Result:
     """Write an experiment's rule into a folder, run it, and judge it by that rule."""
     rule = register(experiment, folder, _now())
+    state = find_state() if experiment.kind == "timed" else {}
     figures = round_figures(experiment.measure(setting))
     result = describe(experiment) | {
         "date": _now(),
-        "machine": machine(experiment.kind),
+        "machine": machine(experiment.kind) | state,
         "scale": asdict(setting.scale),
         "figures": figures,
         "rule": rule,
@@ -293,5 +295,5 @@ def _entry(result: Result, plots: str) -> list[str]:
         f"![{result['title']}]({plots}/{result['name']}.svg)",
         "",
         f"<sub>{result['name']} · {_KIND[result['kind']]} · {result['date']} · {facts['cpu']}, {facts['threads']} of "
-        f"{facts['cores']} cores, {facts['system']} · {versions}</sub>",
+        f"{facts['cores']} cores, {facts['system']} · {versions}{describe_state(facts)}</sub>",
     ]

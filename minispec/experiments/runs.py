@@ -58,6 +58,14 @@ def of_each_kind(count: int, skip: int = 0) -> list[tuple[int, ...]]:
     return [prompt for domain in DOMAINS for prompt in prompts(domain, skip + count)[skip:]]
 
 
+def long_prompts(count: int, length: int) -> list[tuple[int, ...]]:
+    """Return ``count`` prompts of exactly ``length`` tokens: the held-out ones in a row, each beginning elsewhere."""
+    text = [token for prompt in of_each_kind(-(-count // len(DOMAINS))) for token in prompt]
+    text *= 1 + length // len(text)
+    starts = [i * len(text) // count for i in range(count)]
+    return [tuple((text[start:] + text[:start])[:length]) for start in starts]
+
+
 class Turn(NamedTuple):
     """A step of a run: what was drafted, what was emitted, and how many of the drafts that were."""
 

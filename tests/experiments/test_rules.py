@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from minispec.experiments.claims.draft_latency import SLOWER, WORSE
 from minispec.experiments.framework import NAMES, get_experiment
 from minispec.experiments.ledger import load
 from tests.experiments.pending import MEASURABLE
@@ -127,25 +128,62 @@ def creative(fall: Value, stories: Value) -> Plant:
     return plant
 
 
-def sizes(inside: Value, outside_over_best: Value) -> Plant:
+def sizes(inside: Value, faster_than_outside: Value) -> Plant:
+    """Two drafts of claimed sizes, the second of which beats those outside or does not, and two others."""
+
     def plant(figures: Figures) -> None:
         for case in figures["cases"]:
             case["speedup"] = inside
-            case["over_best"] = outside_over_best
+            outside = case["draft"] not in ("draft-1.6m", "draft-0.6m")
+            case["beaten_by"] = {"draft-1.6m": ratio(0.5), "draft-0.6m": faster_than_outside} if outside else {}
 
     return plant
 
 
-def latency(gain: Value, by_c: bool | None) -> Plant:
-    """Seven drafts whose speedups follow c (by_c), or their perplexity, or both."""
+def latency(gain: Value, by_c: bool | None, clear: bool = True) -> Plant:
+    """Six drafts whose speeds follow c (by_c), or their perplexity, or both, clearly or not."""
+    names = ("draft-1.6m", "draft-0.6m", "draft-1.6m-code", SLOWER, WORSE, "draft-1.6m, noise 1.5")
 
     def plant(figures: Figures) -> None:
-        figures["faster_over_better"] = gain
-        for i, draft in enumerate(figures["drafts"]):
+        figures["faster_over_better"], figures["drafts"] = gain, []
+        for i, name in enumerate(names):
             like, other = 0.02 + 0.03 * i, 0.3 - 0.03 * i
-            draft["speedup"] = ratio(2.0 - 0.1 * i)
-            draft["c"] = like if by_c in (True, None) else other
-            draft["perplexity"] = 100 * (like if by_c in (False, None) else other)
+            c, perplexity = (like if by_c in both else other for both in ((True, None), (False, None)))
+            costs = {"c": c, "v": 1.1, "perplexity": 100 * perplexity}
+            figures["drafts"].append({"draft": name, "alpha": share(0.7), "speedup": ratio(2.0 - 0.1 * i), **costs})
+        slower = ratio(0.8) if clear else vague(0.8)
+        figures["orders"] = [{"pair": [a, b], "faster": slower} for a, b in itertools.combinations(names, 2)]
+
+    return plant
+
+
+def first_tokens(values: Sequence[Value]) -> Plant:
+    """How much sooner the first token comes, drafted and delayed, in turn."""
+    turn = itertools.cycle(values)
+    cases = [{"prompt": length, "gain": next(turn), "delayed": next(turn)} for length in (16, 128, 512)]
+    return lambda figures: figures.update(lengths=copy.deepcopy(cases))
+
+
+def short_and_long(values: Sequence[Value]) -> Plant:
+    """Responses of five and ten tokens behind short prompts and behind long ones, in turn."""
+
+    def plant(figures: Figures) -> None:
+        turn = itertools.cycle(values)
+        for case in figures["lengths"]:
+            case["all"] = next(turn)
+        figures.update(prompt_tokens=[8, 40], long_prompt=512)
+        figures["behind_long"] = [{"tokens": tokens, "all": next(turn)} for tokens in (5, 10)]
+
+    return plant
+
+
+def quantised(values: Sequence[Value]) -> Plant:
+    """The int8 pair against the float32 pair, and against plain decoding in int8."""
+
+    def plant(figures: Figures) -> None:
+        over_pair, over_plain = itertools.islice(itertools.cycle(values), 2)
+        every("pairs", "over_pair")([over_pair])(figures)
+        figures["over_plain_int8"] = over_plain
 
     return plant
 
@@ -377,13 +415,13 @@ PLANTED: dict[str, dict[str, Plant]] = {
         every("cases", "speedup"), dict.fromkeys("25", ratio(2.5)), dict.fromkeys("25", ratio(1.5)), UNCLEAR_GAMMAS
     ),
     "size-ratio": {
-        "holds here": sizes(ratio(1.5), ratio(0.8)), "false": sizes(ratio(0.8), ratio(1.2)),
-        "depends": sizes(ratio(1.5), ratio(1.2)), "undecided": sizes(ratio(1.5), vague(1.0)),
+        "holds here": sizes(ratio(1.5), ratio(1.2)), "false": sizes(ratio(0.8), ratio(0.8)),
+        "depends": sizes(ratio(1.5), ratio(0.8)), "undecided": sizes(ratio(1.5), vague(1.0)),
         "at best depends": sizes(ratio(0.8), vague(1.0)),
     },
     "draft-latency": {
         "holds here": latency(ratio(1.3), True), "false": latency(ratio(0.8), False),
-        "depends": latency(ratio(0.8), True), "undecided": latency(ratio(1.3), None),
+        "depends": latency(ratio(0.8), True), "undecided": latency(ratio(1.3), True, clear=False),
         "at best depends": latency(ratio(0.8), None),
     },
     "batch-size": {
@@ -392,14 +430,13 @@ PLANTED: dict[str, dict[str, Plant]] = {
         "undecided": batches(AS_CLAIMED, list(map(vague, AS_CLAIMED))),
         "at best depends": batches([1.1] * 7, list(map(vague, AS_CLAIMED))),
     },
-    "short-responses": tallied(every("lengths", "all"), ratio(0.8), ratio(1.4), vague(1.0)),
-    "first-token": tallied(every("lengths", "gain"), ratio(1.5), ratio(0.7), vague(1.0)),
+    "short-responses": tallied(short_and_long, ratio(0.8), ratio(1.4), vague(1.0)),
+    "first-token": tallied(first_tokens, ratio(1.5), ratio(0.7), vague(1.0)),
     "tail-latency": tallied(slowest, share(0.5), share(0.01), share(0.1)),
     "fallback": {word: five_costs(ratio(1.5), figure) for word, figure in
                  {"holds here": ratio(1.01), "false": ratio(1.4), "undecided": vague(1.0)}.items()},
     "two-models-memory": {"holds here": memory(1.1), "false": memory(2.0)},
-    "quantised-pair": {word: every("pairs", "over_pair")([figure]) for word, figure in
-                       {"holds here": ratio(1.5), "false": ratio(0.8), "undecided": vague(1.0)}.items()},
+    "quantised-pair": tallied(quantised, ratio(1.5), ratio(0.8), vague(1.0)),
     "four-techniques": tallied(order, ratio(1.5), ratio(0.7), vague(1.0)),
     "overlap": {
         "holds here": ahead(sharp(1.0), ratio(1.5)), "false": ahead(sharp(0.0), ratio(0.9)),
@@ -449,13 +486,13 @@ def test_what_is_planted_could_be_measured(name: str) -> None:
             assert low <= value <= high, key
             if key in ("alpha", "share", "steps", "usable", "all", "slower"):
                 assert 0.0 <= low <= high <= 1.0, key
-            if key in ("speedup", "over_best", "faster_over_better", "cheaper", "faster"):
+            if key in ("speedup", "over_pair", "delayed", "faster_over_better", "cheaper", "faster"):
                 assert low > 0.0, key
 
 
 CHECKED = (
     *("alpha", "share", "steps", "usable", "slower"),
-    *("speedup", "over_best", "faster_over_better", "cheaper", "longer", "faster", "curve"),
+    *("speedup", "over_pair", "delayed", "faster_over_better", "cheaper", "longer", "faster", "curve"),
 )
 
 

@@ -67,7 +67,9 @@ def conclude(figures: Figures) -> Conclusion:
             + " and ".join(f"{found['5'][0]:.2f}" for found in useless)
             + " times plain decoding; with it "
             + " and ".join(f"{found['5+fallback'][0]:.2f}" for found in useless)
-            + ". A policy that adapts the draft length does nearly the same by itself.",
+            + ". A policy that adapts the draft length (`auto`), by itself: "
+            + " and ".join(f"{found['auto'][0]:.2f}" for found in useless)
+            + ".",
         ),
         judged=[found[p] for found in useless for p in ("5", "5+fallback")],
     )

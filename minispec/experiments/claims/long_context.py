@@ -76,9 +76,9 @@ EXPERIMENT = Experiment(
     seeds=("001",),
     kind="counted",
     instrument="Texts the target sampled up to nearly its window of 1024 tokens, scored by two drafts. Both saw "
-    "long rows only in the last eighth of their training.",
+    "long rows in every fourth step of their training.",
     literature="MagicDec (Sadhukhan et al. 2025) drafts with a short cache for long contexts and gains more there, "
-    "with the draft's cost as the reason; on acceptance none known.",
+    "with the draft's cost as the reason. SpecExtend (Cha et al. 2025): draft models lose accuracy on long inputs.",
     thresholds={"clear": 0.0, "parts": PARTS, "draft": DRAFT},
     measure=measure,
     conclude=conclude,

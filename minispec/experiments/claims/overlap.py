@@ -215,8 +215,9 @@ EXPERIMENT = Experiment(
     instrument="Steps of the bundled pair show how often a draft made ahead would have been of use. Its gain is "
     "computed for stated costs, and timed: verification in one thread, the forwards of a draft in another, and both "
     "one after the other, taking turns.",
-    literature="PEARL (Liu et al. 2024) verifies the first draft while drafting and drafts on while verifying; "
-    "speculative speculative decoding drafts for several outcomes of the verification.",
+    literature="PEARL (Liu et al. 2025) verifies the first draft while drafting and drafts on while verifying, and "
+    "reports up to 1.5 times the speed of speculation that waits. Speculative speculative decoding (Kumar, Dao and May "
+    "2026) drafts for several outcomes of the verification, and reports up to twice that speed.",
     thresholds={"worth": WORTH, "costs": COSTS, "gammas": GAMMAS},
     measure=measure,
     conclude=conclude,

@@ -40,8 +40,8 @@ def conclude(figures: Figures) -> Conclusion:
         + table(("k", "accepted", "distance, largest"), rows),
         Finding(
             tally([f["distance"] < EXACT for f in figures["cases"]]),
-            "“Proportional” leaves out the constant, and only one is right: the chance *is* the ratio, cut at 1. A "
-            "constant above 1 is lenience, which is lossy.",
+            "“Proportional” leaves out the constant. With this residual only one is right, and no exact rule keeps "
+            "more drafts: the chance *is* the ratio, cut at 1. A constant above 1 is lenience, which is lossy.",
         ),
     )
 

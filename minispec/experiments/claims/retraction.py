@@ -133,8 +133,8 @@ def conclude(figures: Figures) -> Conclusion:
         + _by_gamma(("who", "client"), figures["voices"], lambda f: _wait_cell(figures, f)),
         Finding(
             tally(list(answers.values())),
-            f"More than one in twenty? {spell(_by_client(figures, answers))}. Nobody saw half a paragraph go: "
-            f"{largest} characters were the most at once. Eyes and editors follow text as fast as it is shown. A voice "
+            f"More than one in twenty? {spell(_by_client(figures, answers))}. The most that went at "
+            f"once were {largest} characters. Eyes and editors follow text as fast as it is shown. A voice "
             f"is slower than most models: beside {max(SPEEDS):g} tokens a second {fast} of its words are wrong, since "
             "it speaks of what was committed long ago. Only where it waits for the model "
             f"({min(SPEEDS):g} tokens a second: {slow}) does it say what is taken back; the longer it "

@@ -34,7 +34,7 @@ def measure(setting: Setting) -> Figures:
 
 
 def conclude(figures: Figures) -> Conclusion:
-    """Each format that fits says whether 70 to 100 % of the bandwidth meets 30 to 50; tallied."""
+    """Each format says whether it fits and 70 to 100 % of the bandwidth meets 30 to 50; tallied."""
     answers = [f["fits"] and f["ceiling"] >= LOW and f["likely"] <= HIGH for f in figures["formats"]]
     rows = [
         (

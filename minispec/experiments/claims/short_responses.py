@@ -6,19 +6,20 @@ from typing import Any
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
 from minispec.experiments.instruments import alpha, time_texts
-from minispec.experiments.runs import of_each_kind
+from minispec.experiments.runs import long_prompts, of_each_kind
 from minispec.experiments.verdicts import Finding, Interval, below, tally
 from minispec.theory import response_speedup
 from minispec.viz.plots.claims import Chart, Curve, with_errors
 
 LENGTHS = (1, 2, 5, 10, 20, 50)
 JUDGED = (5, 10)  # "under 20 tokens"; one or two are no response
+LONG_PROMPT = 512
 GAMMA = 5
 
 
 def measure(setting: Setting) -> Figures:
-    """Time whole responses, greedy, plain and speculative in turns, with the prefill and without."""
-    scale = setting.scale
+    """Time whole responses, greedy, plain and speculative in turns, behind short prompts and behind long ones."""
+    scale, judged = setting.scale, 2 * len(JUDGED)
     texts = of_each_kind(scale.timed)
     ways: dict[str, dict[str, Any]] = {
         "plain": {"draft": None, "temperature": 0.0},
@@ -31,14 +32,26 @@ def measure(setting: Setting) -> Figures:
             {
                 "tokens": length,
                 "decode": times.faster("plain", "speculative"),
-                "all": times.faster("plain", "speculative", len(JUDGED), prefill=True),
+                "all": times.faster("plain", "speculative", judged, prefill=True),
             }
         )
     costs = times.costs("plain", "speculative")  # of the longest
     accepted = alpha(times.metrics["speculative"]).value
     prompt_tokens = min(map(len, texts)), max(map(len, texts))
+    long = min(LONG_PROMPT, scale.long)
+    behind_long = [
+        {
+            "tokens": length,
+            "all": time_texts(ways, long_prompts(len(texts), long), length, scale.text_rounds).faster(
+                "plain", "speculative", judged, prefill=True
+            ),
+        }
+        for length in JUDGED
+    ]
     return {
         "lengths": found,
+        "long_prompt": long,
+        "behind_long": behind_long,
         "prompt_tokens": prompt_tokens,
         **_by_formula(accepted, costs.cost_ratio, costs.verify_cost + costs.overhead),
     }
@@ -51,12 +64,14 @@ def _by_formula(alpha: float, c: float, v: float) -> dict[str, Any]:
 
 
 def conclude(figures: Figures) -> Conclusion:
-    """5 and 10 tokens, whole response: each says whether speculation is slower; the tally is the verdict."""
-    judged = [below(f["all"], 1.0) for f in figures["lengths"] if f["tokens"] in JUDGED]
+    """5 and 10 tokens, whole response, short prompts and long: each says if speculation is slower; the tally."""
+    short = [f for f in figures["lengths"] if f["tokens"] in JUDGED]
+    judged = [below(f["all"], 1.0) for f in (*short, *figures["behind_long"])]
     rows = [(f["tokens"], Interval(*f["decode"]), Interval(*f["all"])) for f in figures["lengths"]]
     formula = ", ".join(f"{value:.2f} at {n}" for n, value in zip(LENGTHS, figures["formula"], strict=True))
     at = figures["assumed"]
-    fewest, most = figures.get("prompt_tokens", (8, 40))  # of the eight bundled prompts, in runs that do not say so
+    fewest, most = figures["prompt_tokens"]
+    behind_long = ", ".join(f"{Interval(*f['all'])} at {f['tokens']}" for f in figures["behind_long"])
     short_of = ", ".join(
         f"{f['decode'][0] / value:.2f} at {f['tokens']}"
         for f, value in zip(figures["lengths"], figures["formula"], strict=False)
@@ -65,16 +80,16 @@ def conclude(figures: Figures) -> Conclusion:
         "Finiteness costs a part of one step, once; with drafts cut to the room that is left there is no length below "
         "which speculation starts to lose, if it gains in the long run and v = 1. What can lose is what comes before "
         f"the first step. α = {at['alpha']:.2f}, γ = {GAMMA}, c = {at['c']:.2f}, v = {at['v']:.2f}: {formula} tokens.",
-        "Greedy responses cut at a length, one set of texts, plain over speculative:"
+        f"Greedy responses cut at a length, one set of texts, prompts of {fewest} to {most} tokens, plain over "
+        "speculative:"
         + table(("tokens", "decoding alone", "with prefill"), rows)
         + f"\n\nDecoding alone, measured over the formula's value: {short_of} tokens. Where it is below 1, α, c or v "
-        "of short responses are worse than those.",
+        f"of short responses are worse than those.\n\nBehind prompts of {figures['long_prompt']} tokens, with prefill: "
+        f"{behind_long} tokens.",
         Finding(
             tally(judged),
-            "What short responses lack is not tokens to spread a cost over but room: the draft's prefill is paid at "
-            "once and is a fixed part of the prompt's cost. The number of tokens from which it pays follows from the "
-            f"prompt, not from 20: these prompts have {fewest} to {most} tokens, and longer ones have more to pay "
-            "back.",
+            "The overhead to be paid back is the draft's prefill, which grows with the prompt, not with the response: "
+            "the number of tokens from which speculation pays follows from the prompt, and is no constant.",
         ),
     )
 
@@ -102,10 +117,10 @@ EXPERIMENT = Experiment(
     claim="If the output is typically under 20 tokens, there is too little generation to pay for the draft's overhead.",
     seeds=("001",),
     kind="timed",
-    instrument="The bundled pair, greedy, responses of 1 to 50 tokens to prompts of 8 to 40 tokens, with and "
-    "without the prefill.",
+    instrument=f"The bundled pair, greedy: responses of 1 to 50 tokens to the held-out prompts, with and without the "
+    f"prefill, and of 5 and 10 tokens to prompts of {LONG_PROMPT}.",
     literature="Leviathan et al. 2023, theorem 3.8, assumes long generations; on short ones none known.",
-    thresholds={"judged": JUDGED, "slower": 1.0, "gamma": GAMMA},
+    thresholds={"judged": JUDGED, "long_prompt": LONG_PROMPT, "slower": 1.0, "gamma": GAMMA},
     measure=measure,
     conclude=conclude,
     chart=chart,

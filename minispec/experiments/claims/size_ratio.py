@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
 from minispec.experiments.instruments import alpha, time_texts
 from minispec.experiments.runs import DRAFT, SMALL_DRAFT, TARGET, model, of_each_kind
-from minispec.experiments.verdicts import Finding, Interval, above, below, tally
+from minispec.experiments.verdicts import Finding, Interval, above, spell, tally
 from minispec.viz.plots.claims import Chart, with_errors
 
 GAMMA = 3
@@ -26,38 +28,46 @@ def measure(setting: Setting) -> Figures:
     """Time drafts of several sizes, in turns, greedy and sampled."""
     scale = setting.scale
     drafts = (DRAFT, SMALL_DRAFT, "layerskip:k=2", "ngram")
-    texts, comparisons = of_each_kind(scale.timed), 2 * len(drafts)
+    sizes = {name: _size(name) for name in drafts}
+    inside = [name for name in drafts if LOW <= sizes[name] <= HIGH]
+    texts, comparisons = of_each_kind(scale.timed), 2 * (len(drafts) + len(inside) * (len(drafts) - len(inside)))
     found = []
     for temperature in (0.0, 1.0):
         ways = {name: {"draft": name, "gamma": GAMMA, "temperature": temperature} for name in drafts}
         times = time_texts(
             {"plain": {"draft": None, "temperature": temperature}, **ways}, texts, scale.tokens, scale.text_rounds
         )
-        speedups = {name: times.faster("plain", name, comparisons) for name in drafts}
-        best = max((name for name in drafts if LOW <= _size(name) <= HIGH), key=lambda name: speedups[name].value)
         found += [
             {
                 "draft": name,
                 "temperature": temperature,
-                "size": _size(name),
-                "speedup": speedups[name],
+                "size": sizes[name],
+                "speedup": times.faster("plain", name, comparisons),
                 "alpha": alpha(times.metrics[name]),
                 "cost": times.costs("plain", name).cost_ratio,
-                "over_best": times.faster(best, name, comparisons),
+                "beaten_by": {
+                    better: times.faster(name, better, comparisons) for better in inside if name not in inside
+                },
             }
             for name in drafts
         ]
     return {"cases": found}
 
 
+def _any(answers: Iterable[bool | None]) -> bool | None:
+    """Return True if some answer is, False if all are, else None."""
+    found = list(answers)
+    return True if True in found else None if None in found else False
+
+
 def conclude(figures: Figures) -> Conclusion:
-    """Judge: the drafts inside the range must gain, and the best of them must beat every draft outside; tallied."""
+    """Judge: the drafts inside the range must gain, and each one outside must be beaten by one inside; tallied."""
     answers: list[bool | None] = []
     for temperature in (0.0, 1.0):
         cases = [f for f in figures["cases"] if f["temperature"] == temperature]
         inside = [f for f in cases if LOW <= f["size"] <= HIGH]
         answers += [above(f["speedup"], 1.0) for f in inside]
-        answers += [below(f["over_best"], 1.0) for f in cases if f not in inside]
+        answers += [_any(above(faster, 1.0) for faster in f["beaten_by"].values()) for f in cases if f not in inside]
     rows = [
         (
             f["draft"],
@@ -76,9 +86,14 @@ def conclude(figures: Figures) -> Conclusion:
         + table(("draft", "size", "temperature", "c", "α", "speedup"), rows),
         Finding(
             tally(answers),
-            "Size alone does not tell which draft gains: cost per token follows depth and overhead more than "
-            "parameters (the head over the vocabulary is most of a small draft), and acceptance follows training. A "
-            "draft without parameters competes where text repeats itself.",
+            "Faster than plain decoding: "
+            + "; ".join(
+                f"at temperature {t:g} "
+                + spell({f["draft"]: above(f["speedup"], 1.0) for f in figures["cases"] if f["temperature"] == t})
+                for t in (0.0, 1.0)
+            )
+            + ". Size enters only through c and α: c follows depth and overhead as well as parameters, α follows "
+            "training, and a draft without parameters may copy.",
         ),
     )
 

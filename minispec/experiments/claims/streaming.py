@@ -37,6 +37,7 @@ def conclude(figures: Figures) -> Conclusion:
         (f["domain"], f["temperature"], Interval(*f["steps"]), f"{f['taken_back']:.0%}", f"{f['per_100']:.0f}")
         for f in figures["cases"]
     ]
+    shares = [f["steps"][0] for f in figures["cases"]]
     return Conclusion(
         "A step takes something back unless all its drafts survive: with probability 1 − α^γ, two thirds of the steps "
         "at α = 0.8, γ = 5. The share of drafted tokens taken back is 1 − accepted / drafted.",
@@ -44,8 +45,9 @@ def conclude(figures: Figures) -> Conclusion:
         + table(("text", "temperature", "steps that rewrite", "drafts taken back", "taken back per 100 kept"), rows),
         Finding(
             tally([above(f["steps"], OFTEN) for f in figures["cases"]]),
-            "What the guarantee covers is the committed text. Showing drafts would rewrite something in most steps, "
-            "so this engine emits a token only when it is committed; the price is that tokens come in bursts.",
+            "What the guarantee covers is the committed text. Showing drafts would rewrite something in "
+            f"{min(shares):.0%} to {max(shares):.0%} of the steps, so this engine emits a token only when it is "
+            "committed; the price is that tokens come in bursts.",
         ),
         [f["steps"] for f in figures["cases"]],
     )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from minispec.experiments.contests import GAMMAS, TEMPERATURES, Ways, hold_contest, offer_chains, warm_up
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
 from minispec.experiments.instruments import verify_curve
@@ -48,6 +51,11 @@ def measure(setting: Setting) -> Figures:
     return {"cases": found, "rows": ROWS, "curve": [curve[rows] for rows in ROWS]}
 
 
+def _drafting(way: Mapping[str, Any]) -> float:
+    """Return what drafting takes of a step, in plain steps: all of it, less v."""
+    return float(way["length"] / way["speedup"][0] - way["v"])
+
+
 def conclude(figures: Figures) -> Conclusion:
     """Each temperature says whether the tree is faster than the chain, each of its best size; tally: verdict."""
     answers = {f"T = {f['temperature']:g}": above(f["faster"], 1.0) for f in figures["cases"]}
@@ -87,9 +95,13 @@ def conclude(figures: Figures) -> Conclusion:
                 f"{more:.2f} times the tokens for {more / faster:.2f} times the time at {name}"
                 for name, more, faster in steps
             )
-            + ". Rows decide: a forward over "
-            + ", ".join(f"{m} takes {v[0]:.2f}" for m, v in zip(figures["rows"], figures["curve"], strict=True))
-            + " times that over one.",
+            + ". Of each step drafting takes "
+            + "; ".join(
+                f"{_drafting(f[TREE]):.2f} plain steps with the tree, {_drafting(f[CHAIN]):.2f} with the chain at "
+                f"T = {f['temperature']:g}"
+                for f in figures["cases"]
+            )
+            + ".",
         ),
     )
 

@@ -43,7 +43,7 @@ def conclude(figures: Figures) -> Conclusion:
     values = [b[0] for b in best]
     return Conclusion(
         "η = τ / (γc + v). For 2x at γ = 5 with, say, c = 0.2 and v = 1.5, a step must yield 5 tokens of at most 6: α "
-        "≥ 0.92. With c = 0.05 and v = 1 it is 2.5 tokens: α ≥ 0.63.",
+        "≥ 0.93. With c = 0.05 and v = 1 it is 2.5 tokens: α ≥ 0.63.",
         "The bundled pair, seconds per token, plain over speculative, taking turns:"
         + table(("text", "temperature", *(f"γ = {g}" for g in GAMMAS)), rows),
         Finding(

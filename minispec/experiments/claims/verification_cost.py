@@ -26,7 +26,9 @@ def measure(setting: Setting) -> Figures:
         f"{TARGET}, context {scale.long - 48}": (model(TARGET), max(1, scale.long - 48)),
         f"{large.num_parameters / 1e6:.0f}M random weights, context 64": (large, 64),
     }
-    curves = {name: verify_curve(m, ROWS, context, 2 * scale.repeats) for name, (m, context) in cases.items()}
+    curves = {
+        name: verify_curve(m, ROWS, context, 2 * scale.repeats, of=len(cases)) for name, (m, context) in cases.items()
+    }
     return {
         "rows": ROWS,
         "curves": {name: [curve[rows] for rows in ROWS] for name, curve in curves.items()},

@@ -17,11 +17,7 @@ def measure(setting: Setting) -> Figures:
     """Decode the same prompts with several gamma and count both rates."""
     found = {}
     for gamma in GAMMAS:
-        texts = [
-            runs
-            for domain in DOMAINS
-            for runs in decode_all(domain, setting.scale, gamma=gamma)
-        ]
+        texts = [runs for domain in DOMAINS for runs in decode_all(domain, setting.scale, gamma=gamma)]
         found[str(gamma)] = {"alpha": alpha(texts), "rate": rate(texts)}
     return {
         "by_gamma": found,
