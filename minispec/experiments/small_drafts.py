@@ -14,8 +14,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from minispec.analysis.intervals import ratio, simultaneous
 from minispec.errors import MissingDependencyError, OptionError
 from minispec.experiments.framework import Setting
+from minispec.experiments.instruments import to_interval
+from minispec.experiments.verdicts import Interval
 from minispec.loading.bundled import bundled_folders
 from minispec.training.mixture import DOMAINS, MIX, within
 
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 BATCH_TOKENS = 32 * 256
+SEEDS = (1, 2, 3)
+"""Each draft is trained once with each; what is independent are these runs, not the texts that judge them."""
 PROMPT_TOKENS = 32
 
 
@@ -162,6 +167,11 @@ class Workshop:
             for name, value in agreement(target, drafts, prompts, new_tokens, temperature, 5, seed).items():
                 found[name][domain] = value.alpha.value or 0.0
         return found
+
+
+def over_seeds(values: Sequence[float], of: int = 1) -> Interval:
+    """Return the mean of one figure a seed, with Student's interval; ``of`` so many that one verdict reads."""
+    return to_interval(ratio(values, [1.0] * len(values), simultaneous(of)))
 
 
 def workshop(setting: Setting) -> Workshop:

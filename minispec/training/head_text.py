@@ -48,8 +48,9 @@ class HeadText:
         shares = np.zeros(size)
         for name, tokens in self.train.items():
             shares += self.mix[name] / len(tokens) * np.bincount(tokens, minlength=size)
-        occurring = np.count_nonzero(shares)
-        return find_likeliest(shares, min(num_words or occurring, occurring)).tolist()
+        occurring = int(np.count_nonzero(shares))
+        likeliest = find_likeliest(shares, min(num_words or occurring, occurring))
+        return [int(token) for token in likeliest]
 
 
 def read_given(folder: Path, end: int, texts: Sequence[Path], work: Path | None, row_length: int) -> HeadText:
