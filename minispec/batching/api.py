@@ -7,6 +7,7 @@ from typing import Unpack
 
 from minispec.batching.engine import Engine
 from minispec.drafters import Drafter
+from minispec.errors import OptionError
 from minispec.generation.options import RequestOptions
 from minispec.generation.result import Generation
 from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
@@ -31,7 +32,7 @@ def generate_many(
     prompts : sequence of str or of sequence of int
         Texts, or token ids.
     target, draft : str or model
-        See :func:`minispec.stream`.
+        See :func:`minispec.stream`. A drafter has the state of one text, so it can be given for one prompt only.
     stop : str or sequence of str
         Of every prompt.
     seed : int
@@ -60,6 +61,11 @@ def generate_many(
     >>> [len(each.token_ids) for each in generate_many([[0], [1, 2]], max_tokens=3, **models)]
     [3, 3]
     """
+    if len(prompts) > 1 and hasattr(draft, "propose"):
+        raise OptionError(
+            f"draft is a {type(draft).__name__}, whose state is that of one text, and there are {len(prompts)} "
+            "prompts. Name a draft or give a model, or add each prompt to an Engine with a drafter of its own"
+        )
     engine = Engine(target, max_running=concurrency, kv_memory=kv_memory)
     for i, prompt in enumerate(prompts):
         engine.add(prompt, draft=draft, stop=stop, seed=seed + i, **options)

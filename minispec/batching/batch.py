@@ -48,7 +48,7 @@ class Batch:
     num_forwards, num_rows : int
         Forwards of the target as a whole, and the tokens fed in them.
     blamed : int or None
-        The request whose own work raised in the last step.
+        The request whose own work raised in the last step, or that needs more memory than there is.
     """
 
     def __init__(self, models: SharedModels, scheduler: Scheduler, clock: Callable[[], float]) -> None:
@@ -64,7 +64,7 @@ class Batch:
         self._clock = clock
 
     def add(self, stream: Stream, max_length: int) -> int:
-        """Let a request wait for its turn, whose prompt and answer have so many tokens at most; return its number."""
+        """Let a request wait for its turn, which needs so many slots at most; return its number."""
         number, self._num_added = self._num_added, self._num_added + 1
         self.members[number] = Member(number, stream, max_length)
         self._scheduler.add(number)
@@ -128,17 +128,19 @@ class Batch:
 
     def _answer_all(self, watch: Watch | None) -> None:
         """Answer each request until it has taken a step, or a chunk of its prompt is fed."""
-        asking = [member for member in self.members.values() if member.ask is not None]
+        asking = [self.members[number] for number in self._scheduler.running if self.members[number].ask is not None]
         prompts = {member.number: len(member.ask.tokens) for member in asking if member.ask and member.prefills}
-        chosen = self._scheduler.choose_prefills(list(prompts.items()), len(asking) - len(prompts))
-        active = [member for member in asking if member.number not in prompts or member.number in chosen]
-        policies = [member.stream.policy for member in asking if member.number not in prompts]
+        decoding = [member for member in asking if member.number not in prompts]
+        policies = [member.stream.policy for member in decoding]
         ours = [policy for policy in policies if isinstance(policy, LoadGamma)]
         self.load.begin_step(ours, len(policies) - len(ours))
+        num_rows = sum(member.most_rows for member in decoding)
+        chosen = self._scheduler.choose_prefills(list(prompts.items()), num_rows)
+        active = [member for member in asking if member.number not in prompts or member.number in chosen]
         while drafting := [member for member in active if member.ask is not None and not member.verifies]:
-            fed_prompt = [member for member in drafting if member.prefills]
+            fed_prompt = {member.number for member in drafting if member.prefills}
             self._answer(drafting, self.load.draft, watch)
-            active = [member for member in active if not (member in fed_prompt and member.prefills)]
+            active = [member for member in active if not (member.number in fed_prompt and member.prefills)]
         verifying = [member for member in active if member.ask is not None]
         if verifying:
             self.num_rows += self._answer(verifying, self.load.target, watch)
@@ -178,6 +180,7 @@ class Batch:
         """Take the pages of the youngest request; it will feed its text again."""
         running = self._scheduler.running
         if len(running) == 1:
+            self.blamed = running[0]
             raise OptionError(
                 f"request {running[0]} needs more than the {self._models.num_pages} pages of {self._models.page_size} "
                 "slots that the memory for keys and values holds. Give it more, or ask for fewer tokens"

@@ -123,7 +123,9 @@ class Engine:
         settings = Options(**options, seed=seed, stop=(stop,) if isinstance(stop, str) else tuple(stop))
         found = self._models.find_draft(draft, settings)
         stream = open_stream(prompt, self.target, found, settings, load=self._models.load, noise=noise)
-        max_length = min(self.target.n_positions, len(stream.tokens) + settings.max_tokens)
+        # a tree's candidates lie beside the text until it is judged; a chain's have room in the text
+        num_nodes = getattr(stream.drafter, "num_nodes", 0)
+        max_length = min(self.target.n_positions, len(stream.tokens) + settings.max_tokens + num_nodes)
         self._models.require_room(max_length)
         return self._batch.add(stream, max_length)
 
@@ -161,8 +163,16 @@ class Engine:
 
     @property
     def blamed(self) -> int | None:
-        """The request whose sampling or drafter raised in the last step, if one did; the others have lost nothing."""
+        """The request that is to blame if the last step raised: by its sampling, its drafter, or its hunger for memory.
+
+        The others have lost nothing.
+        """
         return self._batch.blamed
+
+    @property
+    def fingerprints(self) -> dict[str, str]:
+        """What tells the target, and each draft model that a request has named, from others of that name."""
+        return self._models.fingerprints
 
     @property
     def num_forwards(self) -> int:

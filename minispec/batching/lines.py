@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from minispec.batching.engine import Engine
+from minispec.batching.models import TARGET
 from minispec.errors import InputError, OptionError, PromptError, explain, quote
 from minispec.generation.options import Options
 
@@ -39,8 +40,21 @@ class Request:
     options: Mapping[str, Any]
 
     def key(self, models: Mapping[str, Any]) -> str:
-        """Return what tells this request from any other: a hash of all that its text depends on."""
-        everything = {"prompt": self.prompt, "draft": self.draft, "options": dict(self.options), "models": dict(models)}
+        """Return what tells this request from any other: a hash of all that its text depends on.
+
+        Parameters
+        ----------
+        models : mapping
+            How models are loaded; under ``"fingerprints"``, what tells them from others of the same name.
+        """
+        known: Mapping[str, str] = models.get("fingerprints", {})
+        ours = {name: print_ for name, print_ in known.items() if name == TARGET or name in (self.draft or "")}
+        everything = {
+            "prompt": self.prompt,
+            "draft": self.draft,
+            "options": dict(self.options),
+            "models": {**models, "fingerprints": ours},
+        }
         return hashlib.sha256(json.dumps(everything, sort_keys=True).encode()).hexdigest()[:16]
 
 

@@ -6,14 +6,25 @@ from dataclasses import dataclass
 
 from minispec.drafters.heads import HeadSession
 from minispec.drafters.layerskip import AskLayers
+from minispec.drafters.none import NoDrafter
 from minispec.generation.stream import Stream
 from minispec.model.asks import Ask
 from minispec.model.session import Session, count_shared
 
 
-@dataclass
+@dataclass(eq=False)
 class Member:
-    """A request of a batch: its stream, the longest text it may have, and the logits it waits for while it runs."""
+    """A request while it is in a batch.
+
+    Parameters
+    ----------
+    number : int
+    stream : Stream
+    max_length : int
+        Slots that its text, and the candidates beside it, may need.
+    ask : Ask or None
+        The logits that it waits for while it runs.
+    """
 
     number: int
     stream: Stream
@@ -41,6 +52,14 @@ class Member:
     def verifies(self) -> bool:
         """Whether it waits for the target as a whole."""
         return self.ask is not None and self.ask.session is self.stream.target and not isinstance(self.ask, AskLayers)
+
+    @property
+    def most_rows(self) -> int:
+        """Rows of the target that its next step may take: the pending token's, and those of a draft."""
+        drafter, policy = self.stream.drafter, self.stream.policy
+        if isinstance(drafter, NoDrafter):
+            return 1
+        return 1 + int(getattr(drafter, "num_nodes", policy.gamma()))
 
     def free(self) -> None:
         """Give its pages back."""

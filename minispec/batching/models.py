@@ -6,12 +6,17 @@ from typing import NamedTuple, cast
 
 from minispec.drafters import Drafter
 from minispec.drafters.build import load_draft
+from minispec.drafters.heads.folder import compute_fingerprint
 from minispec.errors import OptionError
 from minispec.generation.options import Options
 from minispec.generation.prepare import check_together, find_setting
 from minispec.loading import load_model
+from minispec.model.gpt2 import GPT2
 from minispec.model.language_model import LanguageModel
 from minispec.model.paged import PagedModel
+
+TARGET = "target"
+"""The target's name among the fingerprints."""
 
 
 class Occupancy(NamedTuple):
@@ -119,6 +124,13 @@ class SharedModels:
         if name not in self._shared:
             self._shared[name] = self.share(load_model(name, *self._load_settings))
         return self._shared[name]
+
+    @property
+    def fingerprints(self) -> dict[str, str]:
+        """What tells the target, and each draft model that a request has named, from others of that name."""
+        named = {name: model for name, model in self._shared.items() if isinstance(name, str)}
+        models = {**named, TARGET: self.target}
+        return {name: compute_fingerprint(model) for name, model in models.items() if isinstance(model, GPT2)}
 
     def count_pages(self, num_slots: int) -> int:
         """Return the pages of a text."""

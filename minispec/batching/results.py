@@ -6,6 +6,7 @@ the company, the number of workers, or how often the run was killed and taken up
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,15 +14,20 @@ from typing import Any
 
 from minispec.batching.engine import Engine
 from minispec.batching.lines import BadLine, Request
-from minispec.errors import OutputError
+from minispec.errors import InputError, OptionError, OutputError
 from minispec.generation.events import Event, Finished
 from minispec.generation.result import Generation
 
 
 def run_requests(
-    engine: Engine, added: Mapping[int, Request], models: Mapping[str, Any], watch: Callable[[Event], None]
+    engine: Engine,
+    added: Mapping[int, Request],
+    models: Mapping[str, Any],
+    watch: Callable[[Event], None],
+    *,
+    keep_going: bool = False,
 ) -> Iterator[tuple[Request, dict[str, Any]]]:
-    """Run an engine to the end; yield each request with its line of the output, as they end.
+    """Run an engine to the end; yield each request with its line of the output, as they end, and forget it.
 
     Parameters
     ----------
@@ -31,11 +37,31 @@ def run_requests(
         What besides a request its text depends on: see :meth:`Request.key`.
     watch : callable
         Is told of every event.
+    keep_going : bool
+        Let the others run if one turns out to need more memory than there is; its line then says so.
+
+    Raises
+    ------
+    OptionError
+        Naming the line of a request that turns out to need too much, unless the others are to go on.
     """
-    for number, event in engine:
-        watch(event)
-        if isinstance(event, Finished):
-            yield added[number], result_line(added[number], event.generation, models)
+    while True:
+        try:
+            for number, event in engine:
+                watch(event)
+                if isinstance(event, Finished):
+                    entry = result_line(added[number], event.generation, models)
+                    engine.forget(number)
+                    yield added[number], entry
+            return
+        except InputError as error:
+            if (blamed := engine.blamed) is None:
+                raise
+            request = added[blamed]
+            if not keep_going:
+                raise OptionError(f"line {request.line}: {error}") from None
+            engine.cancel(blamed)
+            yield request, error_line(BadLine(request.line, request.id, str(error))) | {"request": request.key(models)}
 
 
 def result_line(request: Request, generation: Generation, models: Mapping[str, Any]) -> dict[str, Any]:
@@ -110,7 +136,7 @@ class Results:
         for number, (line, request) in enumerate(zip(lines, requests, strict=False), 1):
             try:
                 entry = json.loads(line)
-                found = entry.get("request"), entry.get("line")
+                found = entry.get("request"), entry.get("line") if "request" not in entry else None
             except (ValueError, AttributeError, RecursionError):
                 raise OutputError(
                     f"line {number} of {self._path} is no result; name another file, or delete this one"
@@ -125,12 +151,13 @@ class Results:
     def add(self, line: int, entry: dict[str, Any]) -> None:
         """Take the result of an input line, and write all that can be written in order."""
         self._held[line] = entry
-        ready = []
-        while self.num_written < len(self._order) and self._order[self.num_written] in self._held:
-            ready.append(json.dumps(self._held.pop(self._order[self.num_written]), ensure_ascii=False) + "\n")
-            self.num_written += 1
+        ready = list(itertools.takewhile(self._held.__contains__, self._order[self.num_written :]))
+        text = "".join(json.dumps(self._held[each], ensure_ascii=False) + "\n" for each in ready)
         try:
             with self._path.open("a", encoding="utf-8") as file:
-                file.write("".join(ready))
+                file.write(text)
         except OSError as error:
             raise OutputError(f"{self._path} cannot be written ({error.strerror}). Choose another place") from None
+        for each in ready:
+            del self._held[each]
+        self.num_written += len(ready)

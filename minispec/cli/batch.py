@@ -22,6 +22,9 @@ from minispec.errors import OptionError, OutputError, PromptError
 from minispec.generation.events import Emitted, Event, Verified
 from minispec.generation.ready import make_ready
 
+_ROUNDS = 4
+"""How many times as many requests as run together a worker of a cluster is given at once."""
+
 
 @click.command()
 @click.argument("requests", type=FileName())
@@ -78,7 +81,8 @@ def batch(
         raise PromptError(f"line {bad[0].line} of {requests}: {bad[0].problem}")
     if address is not None:
         click.get_current_context().with_resource(on_dask(address))
-    results = Results(output, checked, settings)
+    models = {**settings, "dtype": str(getattr(engine.target, "dtype", "")), "fingerprints": engine.fingerprints}
+    results = Results(output, checked, models)
     done = {request.line for request in checked[: results.num_written]}
     if done:
         notes.print(f"{len(done)} of {len(checked)} lines are in {output} already", markup=False)
@@ -102,18 +106,21 @@ def batch(
                 bar.update(task, completed=results.num_written, figures=meter.figures(bar.tasks[0].elapsed or 0.0))
 
             if address is None:
-                found = run_requests(engine, left, settings, watch)
+                found = run_requests(engine, left, models, watch, keep_going=keep_going)
             else:
-                found = _spread(settings, shape, list(left.values()))
+                found = _spread(settings, shape, models, list(left.values()), keep_going)
             for request, entry in found:
                 results.add(request.line, entry)
-                if address is not None:
+                if "error" in entry:
+                    bad.append(BadLine(request.line, request.id, entry["error"]))
+                elif address is not None:
                     meter.note_result(entry)
                 bar.update(task, completed=results.num_written, figures=meter.figures(bar.tasks[0].elapsed or 0.0))
             seconds = bar.tasks[0].elapsed or 0.0
-    except BaseException:
+    except BaseException as error:
         so_far = f"{results.num_written} of {len(checked)} lines are in {output}"
-        notes.print(f"{so_far}; the same command goes on from there", markup=False)
+        goes_on = "" if isinstance(error, OptionError) else "; the same command goes on from there"
+        notes.print(f"{so_far}{goes_on}", markup=False)
         raise
     if left:
         notes.print(f"{len(left)} requests: {meter.figures(seconds)}", markup=False)
@@ -172,20 +179,32 @@ def _address(where: str) -> str:
 
 
 def _spread(
-    settings: Mapping[str, Any], shape: Mapping[str, Any], requests: Sequence[Request]
+    settings: Mapping[str, Any],
+    shape: Mapping[str, Any],
+    models: Mapping[str, Any],
+    requests: Sequence[Request],
+    keep_going: bool,
 ) -> Iterator[tuple[Request, dict[str, Any]]]:
-    """Yield the results of requests that a cluster's workers decode, as many together on each as run together here."""
-    size = shape["max_running"]
+    """Yield the results of requests that a cluster's workers decode, as many together on each as run together here.
+
+    A worker is given several times as many, so that new ones begin where others end.
+    """
+    size = _ROUNDS * shape["max_running"]
     joblib = sweep_library("joblib")
     parallel = joblib.Parallel(n_jobs=-1, return_as="generator")
     chunks = [requests[i : i + size] for i in range(0, len(requests), size)]
-    for finished in parallel(joblib.delayed(_run_chunk)(settings, shape, chunk) for chunk in chunks):
+    given = settings, shape, models, keep_going
+    for finished in parallel(joblib.delayed(_run_chunk)(chunk, *given) for chunk in chunks):
         yield from finished
 
 
 def _run_chunk(
-    settings: Mapping[str, Any], shape: Mapping[str, Any], requests: Sequence[Request]
+    requests: Sequence[Request],
+    settings: Mapping[str, Any],
+    shape: Mapping[str, Any],
+    models: Mapping[str, Any],
+    keep_going: bool,
 ) -> list[tuple[Request, dict[str, Any]]]:
     engine = Engine(**settings, **shape)
     added, _ = add_requests(engine, requests)
-    return list(run_requests(engine, added, settings, lambda event: None))
+    return list(run_requests(engine, added, models, lambda event: None, keep_going=keep_going))

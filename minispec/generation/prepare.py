@@ -35,8 +35,9 @@ def check_together(draft: str, options: Options) -> None:
             f"independent ones. Try --draft tree:siblings=with, or --verify tree"
         )
     if not isinstance(get_policy(options.gamma), FixedGamma) or options.fallback != "off":
+        gamma = getattr(options.gamma, "name", options.gamma)
         raise OptionError(
-            f"draft {spec.text!r} has a shape of its own, which gamma {options.gamma!r} and fallback "
+            f"draft {spec.text!r} has a shape of its own, which gamma {gamma!r} and fallback "
             f"{options.fallback!r} cannot change. Try --gamma 5 --fallback off"
         )
 

@@ -24,6 +24,7 @@ from minispec.batching import models as models_module
 from minispec.batching.batch import Batch
 from minispec.batching.member import Member
 from minispec.contracts import Enumerator, outcome, slow_law, total_variation
+from minispec.drafters import NgramDrafter
 from minispec.drafters.heads import Head
 from minispec.drafters.heads.feed import HeadFeed
 from minispec.errors import InvariantError, OptionError
@@ -241,8 +242,9 @@ def test_every_rule_beside_every_draft(rule):
     drafts += map(name_head, ("medusa", "eagle", "block"))
     if not verifier.coupled:
         drafts.append("synthetic:alpha=0.6")
-    if rule == "tree":
-        drafts += [TREE, f"tree:shape=2x1,draft={name_head('eagle')}", f"tree:shape=2x1,draft={name_head('block')}"]
+    if verifier.trees:
+        trees = [TREE, *(f"tree:shape=2x1,draft={name_head(kind)}" for kind in ("eagle", "block"))]
+        drafts += [f"{tree},siblings=with" for tree in trees] if rule == "kseq" else trees
     loading = {"return_value": DRAFT}
     with mock.patch.object(models_module, "load_model", **loading), mock.patch.object(api, "load_model", **loading):
         engine = Engine(TARGET, max_running=4, page_size=4, kv_memory=slot_bytes(TARGET) * 4 * 30)
@@ -464,6 +466,21 @@ def test_the_prompt_of_several_answers_that_come_together_is_fed_once(draft):
     check_memory(engine)
 
 
+def test_rows_of_drafts_count_towards_the_budget_of_prompts():
+    """Two requests that verify eight rows each leave no room for a second chunk of a prompt."""
+    engine, fed = Engine(TARGET, max_running=4, max_rows=20), []
+    for seed in range(2):
+        engine.add([1], draft=DRAFT, gamma=7, seed=seed, max_tokens=40)
+    engine.step()
+    for first in (2, 3):
+        engine.add([first] * 6, draft=None, max_tokens=1)
+    for _ in range(4):
+        before = engine.num_rows
+        engine.step()
+        fed.append(engine.num_rows - before)
+    assert max(fed) == 8 + 8 + 1 + 5, fed  # a chunk of five, beside the first answer of a prompt that is fed
+
+
 class TestRefusals:
     def test_a_budget_without_a_page(self):
         with pytest.raises(OptionError, match="kv_memory is 100 bytes; one page of 16 slots"):
@@ -480,6 +497,20 @@ class TestRefusals:
         engine.add([1] * 20, draft="synthetic:alpha=0.5", max_tokens=10)
         with pytest.raises(OptionError, match="request 0 needs more than the 2 pages"):
             engine.run()
+
+    def test_a_tree_that_cannot_lie_beside_the_text(self):
+        """Its candidates need slots too, until they are judged."""
+        tree = {"draft": "tree:draft=small,shape=dynamic,nodes=16", "verify": "tree"}
+        with mock.patch.object(models_module, "load_model", return_value=DRAFT):
+            engine = Engine(TARGET, kv_memory=slot_bytes(TARGET) * 32)
+            with pytest.raises(OptionError, match=r"may need 3 pages of 16 slots.*holds 2"):
+                engine.add([1] * 10, max_tokens=10, **tree)
+            engine.add([1] * 10, max_tokens=6, min_tokens=6, **tree)
+            assert len(engine.run()[0].token_ids) == 6
+
+    def test_a_drafter_serves_one_prompt(self):
+        with pytest.raises(OptionError, match=r"draft is a NgramDrafter, whose state is that of one text.*2 prompts"):
+            generate_many([[1], [2]], target=TARGET, draft=NgramDrafter(TARGET.vocab_size))
 
     @pytest.mark.parametrize("name", ["max_running", "page_size", "max_rows"])
     def test_counts_below_one(self, name):

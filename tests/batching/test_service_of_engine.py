@@ -98,6 +98,28 @@ def test_a_failed_step_is_blamed_on_whose_work_it_was_and_the_others_lose_nothin
     assert engine.target.pool.num_free == engine.target.pool.num_pages
 
 
+def test_who_turns_out_to_need_too_much_memory_is_blamed_and_the_others_lose_nothing():
+    engine = Engine(TARGET, page_size=4, kv_memory=slots_of(TARGET, 24))
+    others = [engine.add([0, i], draft=None, max_tokens=8, seed=i) for i in range(3)]
+    hungry = engine.add([0] * 12, draft="synthetic:alpha=0.5", max_tokens=8)  # a second session in the same pages
+    blamed = []
+    while not engine.is_idle:
+        try:
+            engine.step()
+        except OptionError:
+            blamed.append(engine.blamed)
+            engine.cancel(engine.blamed)
+    assert blamed == [hungry]
+    for seed, number in enumerate(others):
+        alone = generate([0, seed], target=TARGET, draft=None, max_tokens=8, seed=seed)
+        assert engine.generation(number).token_ids == alone.token_ids
+
+
+def slots_of(model, count):
+    cache = model.new_cache(capacity=count)
+    return cache.keys.nbytes + cache.values.nbytes
+
+
 def test_who_runs_and_who_waits():
     engine = Engine(TARGET, max_running=2)
     numbers = tuple(engine.add([0], draft=None, max_tokens=3) for _ in range(3))

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
+from safetensors.numpy import load_file, save_file
 
+from minispec.batching.lines import Request
+from minispec.batching.results import Results
+from minispec.errors import OutputError
 from tests.cli.conftest import Run
 
 LINES = [
@@ -195,6 +201,62 @@ def test_good_lines_run_beside_bad_ones_if_asked_to(run_here: Run, tmp_path: Pat
     again = (tmp_path / "out.jsonl").read_bytes()
     assert run_here(*command).returncode == 2
     assert (tmp_path / "out.jsonl").read_bytes() == again
+
+
+HUNGRY = {"prompt": [1] * 30, "draft": "synthetic:alpha=0.5", "max_tokens": 8}  # the target's pages, twice over
+
+
+def test_a_request_that_turns_out_too_large_names_its_line(
+    run_here: Run, tmp_path: Path, pair: tuple[str, ...]
+) -> None:
+    lines = ({"prompt": "a", "max_tokens": 3}, HUNGRY, {"prompt": "b", "max_tokens": 3})
+    (tmp_path / "r.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    command = ("batch", "r.jsonl", "-o", "out.jsonl", *pair, "--page-size", "4", "--kv-memory", "11KiB")
+    done = run_here(*command)
+    assert done.returncode == 2
+    assert "minispec: line 2: request 1 needs more than the" in done.stderr
+    assert "goes on from there" not in done.stderr
+    done = run_here(*command, "--keep-going")
+    assert done.returncode == 2
+    assert "1 of 3 lines of r.jsonl could not be used; the first is line 2: request 1 needs more" in done.stderr
+    assert ["error" in line for line in read(tmp_path / "out.jsonl")] == [False, True, False]
+    again = (tmp_path / "out.jsonl").read_bytes()
+    run_here(*command, "--keep-going")
+    assert (tmp_path / "out.jsonl").read_bytes() == again
+
+
+@pytest.mark.parametrize("other", ["target", "draft"])
+def test_a_file_of_other_weights_is_not_gone_on_with(
+    run_here: Run, tmp_path: Path, requests: str, target: str, draft: str, other: str
+) -> None:
+    """The names are the same, and the models are not."""
+    for name, folder in (("target", target), ("draft", draft)):
+        shutil.copytree(folder, tmp_path / name)
+    command = ("batch", requests, "-o", "out.jsonl", "--target", "./target", "--draft", "./draft", "--backend", "numba")
+    assert run_here(*command).returncode == 0
+    assert run_here(*command).returncode == 0
+    change_weights(tmp_path / other / "model.safetensors")
+    done = run_here(*command)
+    assert done.returncode == 2
+    assert "is not the result of line 1: prompt, options, models" in done.stderr
+
+
+def change_weights(file: Path) -> None:
+    tensors = load_file(file)
+    save_file({name: value * np.float32(1.5) for name, value in tensors.items()}, file)
+
+
+def test_what_was_not_written_does_not_count(tmp_path: Path) -> None:
+    request = Request(1, "1", "a", None, {})
+    results = Results(tmp_path / "out.jsonl", [request], {})
+    (tmp_path / "out.jsonl").unlink()
+    (tmp_path / "out.jsonl").mkdir()
+    with pytest.raises(OutputError, match="cannot be written"):
+        results.add(1, {"id": "1"})
+    assert results.num_written == 0
+    (tmp_path / "out.jsonl").rmdir()
+    results.add(1, {"id": "1"})
+    assert results.num_written == 1
 
 
 def test_a_line_ends_where_json_says_it_does(run_here: Run, tmp_path: Path, pair: tuple[str, ...]) -> None:

@@ -120,6 +120,11 @@ class TreeDrafter:
         """Take in the prompt."""
         return self.source.prefill(tokens)
 
+    @property
+    @abstractmethod
+    def num_nodes(self) -> int:
+        """The most candidates of a draft."""
+
     @abstractmethod
     def propose(self, tokens: Sequence[int], gamma: int, coins: Coins, more: MoreTokens) -> Asks[Draft]:
         """Draft at most ``gamma`` levels, and no more nodes than fit; ``more`` is asked before a node gets children."""

@@ -54,14 +54,19 @@ class DynamicTreeDrafter(TreeDrafter):
         num_slots: int,
     ) -> None:
         super().__init__(source, params, siblings, num_slots=num_slots)
-        self.num_nodes = num_nodes
+        self._num_nodes = num_nodes
         self.depth = depth
+
+    @property
+    def num_nodes(self) -> int:
+        """The candidates that are kept."""
+        return self._num_nodes
 
     def propose(self, tokens: Sequence[int], gamma: int, coins: Coins, more: MoreTokens) -> Asks[Draft]:
         """Draft at most ``gamma`` levels, and no more nodes than fit."""
         levels, room = self.source.find_room(len(tokens))
         depth = min(gamma, levels, gamma if self.depth is None else self.depth)
-        size = min(room, self._num_slots - len(tokens), self.num_nodes)
+        size = min(room, self._num_slots - len(tokens), self._num_nodes)
         nodes: list[Node] = []
         growing, num_drawn = ([Node()] if depth > 0 and size > 0 else []), 0
         while growing:

@@ -37,8 +37,13 @@ class FixedTreeDrafter(TreeDrafter):
         super().__init__(source, params, siblings, num_slots=num_slots)
         self.shape = shape
 
+    @property
+    def num_nodes(self) -> int:
+        """The candidates of the shape."""
+        return len(self.shape)
+
     def propose(self, tokens: Sequence[int], gamma: int, coins: Coins, more: MoreTokens) -> Asks[Draft]:
-        """Draft the shape, at most ``gamma`` levels of it and no more nodes than fit; chosen by lengths alone."""
+        """Draft the shape, at most ``gamma`` levels of it, and no more than fits, whatever the tokens are."""
         levels, room = self.source.find_room(len(tokens))
         depth = min(gamma, levels)
         size = min(room, self._num_slots - len(tokens), sum(level <= depth for level in self.shape.depths))
