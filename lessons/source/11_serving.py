@@ -589,8 +589,7 @@ def batch_speedup(
 
     A round of plain decoding: one token per text, a forward over `batch` rows.
     A speculative round: tau tokens per text; gamma drafts of c times a *plain forward
-        of this batch* each, and a forward over
-    batch * (gamma + 1) rows.
+    of this batch* each, and a forward over batch * (gamma + 1) rows.
 
     Example: batch_speedup(0.8, 4, 0.0, 1, 1e9) is tau = 3.3616
     """

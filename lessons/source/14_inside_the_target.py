@@ -767,7 +767,7 @@ draw_tree(*find_longest(events), decode)
 # %% [markdown]
 # In the code base: `minispec/model/features.py` keeps the states, `minispec/drafters/heads/` has a file for each of medusa, eagle and
 # block with its formula, `minispec/drafters/trees/` the trees, `minispec/viz/trees.py` draws them (also `minispec generate
-# --show-drafts`), and `minispec/training/heads.py` trains all three heads, with PyTorch.
+# --show-drafts`), and `minispec/training/head_stage.py` trains all three heads, with PyTorch.
 #
 # You have reached the end. Go on with the assignments, with the code (`docs/reading.md` is a path of thirteen stops), or with a
 # head that is trained for longer: `python -m minispec.training head` (`docs/training.md`).

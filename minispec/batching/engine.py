@@ -16,6 +16,7 @@ from minispec.batching.batch import Batch, Watch
 from minispec.batching.models import Occupancy, SharedModels
 from minispec.batching.scheduler import Scheduler
 from minispec.control.load import LoadGamma
+from minispec.control.registry import LOAD
 from minispec.drafters import Drafter
 from minispec.errors import OptionError
 from minispec.generation.events import Event
@@ -118,7 +119,7 @@ class Engine:
         InputError
             If the request cannot be served, by its options or because it needs more pages than there are.
         """
-        if options.get("gamma") == "load":
+        if options.get("gamma") == LOAD:
             options["gamma"] = LoadGamma(self._batch.load)
         settings = Options(**options, seed=seed, stop=(stop,) if isinstance(stop, str) else tuple(stop))
         found = self._models.find_draft(draft, settings)

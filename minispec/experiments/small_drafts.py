@@ -143,7 +143,7 @@ class Workshop:
         Parameters
         ----------
         recipes : sequence of Recipe or str
-            Drafts made here, and bundled ones of the same shape by name.
+            Drafts made here, and bundled ones by name.
         rows, new_tokens : int
             Held-out beginnings per domain, and what the target writes after each.
         """
@@ -157,9 +157,12 @@ class Workshop:
 
         drafts = {}
         for recipe in recipes:
+            if isinstance(recipe, str):
+                drafts[recipe] = load_exported(bundled_folders()[recipe]).eval()
+                continue
             draft = GPT2(SHAPES[TINY])
-            draft.load_state_dict(self._start(recipe))
-            drafts[recipe if isinstance(recipe, str) else recipe.name] = draft.eval()
+            draft.load_state_dict(self.train(recipe))
+            drafts[recipe.name] = draft.eval()
         target = load_exported(bundled_folders()[TARGET])
         found: dict[str, dict[str, float]] = {name: {} for name in drafts}
         for domain, tokens in load_packed(self.packed, "valid", tuple(DOMAINS)).items():

@@ -51,6 +51,8 @@ def draw_tree(
         label = styled_text([(visible(decode((token,))), fate)], ground)
         if (prob := drafted.probs[node]) < 1.0:  # 1 where nothing was drawn
             label.append_text(styled_text([(f"  {prob:.2f}", "prompt")], ground))
+        if node in path:  # a colour alone says nothing where there is none
+            label.append_text(styled_text([("  ✓", "accepted")], ground))
         branches.append(branches[parent + 1].add(label))
     end = branches[path[-1] + 1] if path else picture
     own = visible(decode((verified.next_token,)))

@@ -101,7 +101,7 @@ def test_drafting_ahead_is_bounded(gamma, c, v, usable):
 def test_c_of_a_context_is_what_the_counter_of_forwards_reads(batch, context):
     """The counter adds up every array of every call; norms and the embeddings' rows are what the formula leaves out."""
     storage, cache_number = Storage("float16"), 2
-    shapes = [get_shape(name) for name in ("1b", "llama3-70b")]
+    shapes = [get_shape(name) for name in ("llama3.2-1b", "llama3-70b")]
 
     def reads(shape, context):
         parts = count_forward(shape, 1, context, batch=batch, storage=storage, kv_bytes=cache_number)

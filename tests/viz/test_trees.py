@@ -50,9 +50,9 @@ def test_a_picture_has_every_candidate_and_says_which_path_was_kept():
     picture = draw_tree(*step((0, 1, 2, 3), (-1, -1, 0, 0), [0, 3]), decode)
     assert render(picture).splitlines() == [
         "the text so far",
-        "├── a  0.50",
+        "├── a  0.50  ✓",
         "│   ├── c  0.50",
-        "│   └── d↵  0.50",
+        "│   └── d↵  0.50  ✓",
         "│       └── f  from the target",
         "└── b  0.50",
     ]

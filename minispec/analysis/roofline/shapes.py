@@ -106,7 +106,16 @@ def _gpt2(name: str, n_layer: int, n_embd: int, n_head: int) -> Shape:
 
 
 def _llama(
-    name: str, vocab: int, context: int, n_embd: int, n_layer: int, heads: tuple[int, int], n_inner: int, source: str
+    name: str,
+    vocab: int,
+    context: int,
+    n_embd: int,
+    n_layer: int,
+    heads: tuple[int, int],
+    n_inner: int,
+    source: str,
+    *,
+    tied: bool = False,
 ) -> Shape:
     return Shape(
         name=name,
@@ -119,7 +128,7 @@ def _llama(
         n_kv_head=heads[1],
         gated=True,
         biased=False,
-        tied=False,
+        tied=tied,
         learned_positions=False,
         source=source,
     )
@@ -127,6 +136,7 @@ def _llama(
 
 _LLAMA_2 = "Touvron et al. 2023, Llama 2, and the released configs"
 _LLAMA_3 = "Llama Team 2024, The Llama 3 Herd of Models, table 3"
+_LLAMA_3_2 = "Meta 2024, Llama 3.2, and the released config"
 
 SHAPES: dict[str, Shape] = {
     shape.name: shape
@@ -140,6 +150,7 @@ SHAPES: dict[str, Shape] = {
         _llama("7b", 32000, 4096, 4096, 32, (32, 32), 11008, _LLAMA_2),
         _llama("13b", 32000, 4096, 5120, 40, (40, 40), 13824, _LLAMA_2),
         _llama("70b", 32000, 4096, 8192, 80, (64, 8), 28672, _LLAMA_2),
+        _llama("llama3.2-1b", 128256, 131072, 2048, 16, (32, 8), 8192, _LLAMA_3_2, tied=True),
         _llama("llama3-8b", 128256, 8192, 4096, 32, (32, 8), 14336, _LLAMA_3),
         _llama("llama3-70b", 128256, 8192, 8192, 80, (64, 8), 28672, _LLAMA_3),
         _llama("llama3-405b", 128256, 8192, 16384, 126, (128, 8), 53248, _LLAMA_3),

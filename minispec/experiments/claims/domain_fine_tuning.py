@@ -13,6 +13,7 @@ from minispec.viz.plots.claims import Chart, with_errors
 DOMAIN = "code"
 STEPS, TUNING = 192, 48
 LOW = 0.20
+LARGER = "draft-1.6m"
 STARTS: Mapping[str, Callable[[int], Recipe | str]] = {
     "stories only": lambda seed: only("stories", STEPS, seed),
     "old books only": lambda seed: only("oldbooks", STEPS, seed),
@@ -28,7 +29,7 @@ def measure(setting: Setting) -> Figures:
         name: [(start(seed), only(DOMAIN, TUNING, seed, start(seed))) for seed in SEEDS]
         for name, start in STARTS.items()
     }
-    drafts = list(dict.fromkeys(draft for made in pairs.values() for pair in made for draft in pair))
+    drafts = [LARGER, *dict.fromkeys(draft for made in pairs.values() for pair in made for draft in pair)]
     found = place.acceptance(drafts, setting.scale.prompts, setting.scale.tokens, temperature=1.0)
 
     def of(draft: Recipe | str, domain: str) -> float:
@@ -37,6 +38,7 @@ def measure(setting: Setting) -> Figures:
     return {
         "tuning_tokens": TUNING * BATCH_TOKENS,
         "training_tokens": STEPS * BATCH_TOKENS,
+        "larger": of(LARGER, DOMAIN),
         "starts": [
             {
                 "start": name,
@@ -71,7 +73,8 @@ def conclude(figures: Figures) -> Conclusion:
         f"Small drafts of 0.6M parameters, trained on {figures['training_tokens'] / 1e6:.1f}M tokens and tuned on "
         f"{figures['tuning_tokens'] / 1e6:.1f}M of code; α at temperature 1 on code the target wrote, mean of "
         f"{len(SEEDS)} seeds:"
-        + table(("the draft knew", "before", "after", "relative gain", "and on other text"), rows),
+        + table(("the draft knew", "before", "after", "relative gain", "and on other text"), rows)
+        + f"\n\nSize instead of tuning: {LARGER}, distilled too and not tuned, has {figures['larger']:.3f} there.",
         Finding(
             tally([above(f["gain"], LOW) for f in figures["starts"]]),
             f"What the draft knew decides. The same tuning gained between {min(gains):.0%} and "
