@@ -38,7 +38,7 @@ from minispec.analysis.roofline.machine import describe_cpu
 from minispec.cli.cluster import on_dask
 from minispec.cli.files import check_writable, write_text
 from minispec.cli.lists import Several
-from minispec.cli.options import FileName, Gamma, ModelName, generation_options_without, option
+from minispec.cli.options import DRAFT_KINDS, FileName, Gamma, ModelName, generation_options_without, option
 from minispec.errors import OptionError
 from minispec.generation.options import Options
 from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
@@ -66,7 +66,7 @@ def _output(flag: str, what: str) -> Callable[[_Command], _Command]:
 @option("--target", type=Several(ModelName()), default=DEFAULT_TARGET, help="Targets, separated by commas.")
 @option(
     "--draft",
-    type=Several(ModelName()),
+    type=Several(ModelName(*DRAFT_KINDS)),
     default=DEFAULT_DRAFT,
     help="Drafts, separated by commas: models, or KIND[:key=value,...].",
 )

@@ -39,13 +39,36 @@ class option:  # noqa: N801  # used as a decorator, like click.option
         return click.option(self.flag, **self._attributes)(command)
 
 
+DRAFT_KINDS = ("none", *(kind for kind in KINDS if kind != MODEL))
+"""What may stand in the place of a draft model."""
+
+
 class ModelName(click.ParamType):  # type: ignore[type-arg]  # generic only in newer releases
-    """A folder, a bundled name or a hub name; completion knows the bundled ones and other words."""
+    """A folder, a bundled name or a hub name; completion knows the bundled ones and other words.
+
+    Parameters
+    ----------
+    *words : str
+        What may stand in the place of a model: kinds of drafts. Without them, these are refused, and not looked for on
+        the hub.
+    """
 
     name = "model"
 
     def __init__(self, *words: str) -> None:
         self._words = words
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name."""
+        kind = str(value).partition(":")[0]
+        if not self._words and kind in DRAFT_KINDS and not Path(kind).exists():
+            self.fail(
+                f"{str(value)!r} is a way to draft and no model, and this command times models. Try {DEFAULT_DRAFT}, "
+                f"or see `minispec measure --draft {value}`",
+                param,
+                ctx,
+            )
+        return str(value)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Complete folders, bundled names and words."""
@@ -138,14 +161,12 @@ threads_option = option(
 )
 """For any command that runs kernels; it takes effect by itself."""
 
-_KINDS = [kind for kind in KINDS if kind != MODEL]
-
 _GENERATION = (
     option("--target", type=ModelName(), default=DEFAULT_TARGET,
            help="The model whose text you want: a folder, a bundled model or a Hugging Face Hub name."),
-    option("--draft", type=ModelName("none", *_KINDS), default=DEFAULT_DRAFT,
+    option("--draft", type=ModelName(*DRAFT_KINDS), default=DEFAULT_DRAFT,
            help="What proposes tokens: a model, named in the same way; `none` (plain decoding); or "
-                f"KIND[:key=value,...] with KIND one of {', '.join(_KINDS)}."),
+                f"KIND[:key=value,...] with KIND one of {', '.join(DRAFT_KINDS[1:])}."),
     option("--gamma", type=Gamma(), default=_DEFAULTS.gamma,
            help="Tokens to draft per step, or a policy: delayed[:gamma=5], heuristic, confidence[:threshold=0.4], "
                 "auto, replay:trace=FILE; in a batch also load."),

@@ -35,11 +35,21 @@ def refused(run: Run, tmp_path: Path, *arguments: str, stdin: bytes = b"", says:
     assert sorted(tmp_path.rglob("*")) == before
 
 
+@pytest.mark.parametrize("command", ["bench", "roofline", "plan"])
+@pytest.mark.parametrize("draft", ["eagle", "ngram:n=3", "none"])
+def test_who_times_models_refuses_other_drafts_without_asking_the_hub(run: Run, command: str, draft: str) -> None:
+    done = run(command, "--draft", draft)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert f"{draft!r} is a way to draft and no model, and this command times models. Try draft-1.6m" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("flags", "says"),
     [
         (["--gamma", "-1"], ("gamma is -1", ">= 0")),
         (["--gamma", "two"], ("two", "number >= 0")),
+        (["--gamma", "load"], ("gamma is 'load'", "minispec batch", "Try --gamma auto")),
         (["--temperature", "-0.5"], ("temperature is -0.5", ">= 0")),
         (["--temperature", "nan"], ("temperature is nan",)),
         (["--temperature", "inf"], ("temperature is inf",)),

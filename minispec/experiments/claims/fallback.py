@@ -19,7 +19,7 @@ JUDGED = 4
 
 def measure(setting: Setting) -> Figures:
     """Judge policies by simulated cost with a draft that is wrong and does not know it, and with the bundled one."""
-    tokens = min(512, 8 * setting.scale.tokens)
+    tokens = 4 * setting.scale.tokens
     found = [_judge(Text([prompt], tokens, 1.0, i)) for i, prompt in enumerate(prompts("code", setting.scale.prompts))]
     return {
         "tokens": tokens,
