@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from minispec.drafters import ForcedDrafter, ModelDrafter
@@ -57,7 +58,7 @@ def measure(setting: Setting) -> Figures:
             case: dict[str, Any] = {"form": name, "temperature": temperature}
             for way, draft in (("model", DRAFT), ("forced", f"forced:draft={DRAFT}")):
                 seeds = range(setting.scale.prompts if temperature else 1)
-                runs = [_start(name, draft, temperature, seed, setting.scale.tokens) for seed in seeds]
+                runs = (_start(name, draft, temperature, seed, setting.scale.tokens) for seed in seeds)
                 case[way] = count_runs(runs, constraint)
             found.append(case)
     return {"cases": found}
@@ -79,7 +80,7 @@ def _start(name: str, draft: str, temperature: float, seed: int, tokens: int) ->
     )
 
 
-def count_runs(runs: list[Stream], constraint: Constraint) -> dict[str, int]:
+def count_runs(runs: Iterable[Stream], constraint: Constraint) -> dict[str, int]:
     """Count the tokens and forwards of runs, and what became of the drafts where the form dictates what comes next."""
     names = ("tokens", "steps", "draft_forwards", "dictated", "kept", "spent")
     total = dict.fromkeys(names, 0)
