@@ -27,6 +27,7 @@ def test_a_claim_says_what_it_is(name: str) -> None:
         assert len(text) > 20
         assert "\n" not in text
     assert found.seeds or re.search(r"[A-Z]\w+ et al\. \d{4}\) claims it", found.literature), "somebody claims it"
+    assert re.search(r"\b(19|20)\d{2}\b|None known", found.literature), "a year, or that nothing is known"
     assert all(re.fullmatch(r"\d{3}_[0-9a-f]{16}\.txt", file) for file in found.seed_files)
     rule = found.conclude.__doc__ or ""
     assert re.search("verdict|holds|false|judge|tall(y|ied)", rule, re.IGNORECASE), "the rule is stated"
