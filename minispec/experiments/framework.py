@@ -106,7 +106,7 @@ class Scale:
     timed: int = 10
     tokens: int = 64
     repeats: int = 9
-    text_rounds: int = 3
+    text_rounds: int = 2
     rounds: int = 1_000_000
     long: int = 896
 
