@@ -23,10 +23,8 @@ from minispec.theory import speedup, tau
 from minispec.viz.plots.claims import Chart, with_errors
 
 GAMMA = 3
-SLOW_FORWARDS, SLIGHT_NOISE = (
-    7,
-    0.5,
-)  # so many forwards make a drafted token, its draw included, about three times as dear
+SLOW_FORWARDS = 7  # make a drafted token, its draw included, about three times as dear
+SLIGHT_NOISE = 0.5
 SLOWER, WORSE = f"{DRAFT}, {SLOW_FORWARDS} forwards each", f"{DRAFT}, noise {SLIGHT_NOISE:g}"
 
 
@@ -148,8 +146,8 @@ def _spread(drafts: Sequence[dict[str, Any]], read: Callable[[dict[str, Any]], f
 def conclude(figures: Figures) -> Conclusion:
     """Tally two answers.
 
-    Is a slightly worse draft faster than the better one made about three times as dear; and of the pairs of drafts whose
-    speeds clearly differ, does a lower c foretell more than a lower perplexity does.
+    Is a slightly worse draft faster than the better one made about three times as dear; and of the pairs of drafts
+    whose speeds clearly differ, does a lower c foretell more than a lower perplexity does.
     """
     drafts = figures["drafts"]
     better = drafts[0]
