@@ -70,7 +70,9 @@ def build(
     """
     secret = secrets.token_hex(32).encode() if secret_file is None else read_secret(secret_file)
     with _find_folder(name, variant, unlike, assignments) as folder:
-        for path in build_assignment(load_assignment(name, folder), output, targets or TARGETS, secret):
+        with Console(stderr=True).status("recording what each known mistake does (a minute or two) …"):
+            written = build_assignment(load_assignment(name, folder), output, targets or TARGETS, secret)
+        for path in written:
             click.echo(str(path))
 
 

@@ -21,7 +21,7 @@ from minispec.analysis.trust import doubts, sentence
 from minispec.backends import BACKENDS, DOT_DTYPES, DTYPES
 from minispec.cli.bench_batches import batch_plan, show_batches
 from minispec.cli.lists import Several
-from minispec.cli.machine_report import QUICK_LADDER, measured_facts, print_machine, size, stdout, table, time
+from minispec.cli.machine_report import QUICK_LADDER, has_room, measured_facts, print_machine, size, stdout, table, time
 from minispec.cli.options import FileName, ModelName, option, threads_option
 from minispec.drafters.build import check_vocabularies
 from minispec.errors import MinispecError
@@ -230,7 +230,8 @@ def _print(
 
 
 def _print_speculation(out: Console, runs: Sequence[Speculation]) -> None:
-    rows = table("speculation", "T", "best γ", "plain", "speculative", "speedup", "from", "to", "τ", "α", "same text")
+    spread = ("from", "to") if has_room(out) else ()
+    rows = table("speculation", "T", "best\nγ", "plain", "specu-\nlative", "speedup", *spread, "τ", "α", "same\ntext")
     for run in runs:
         same = {None: "", True: "yes", False: "NO"}[run.same_tokens]
         rows.add_row(
@@ -240,8 +241,7 @@ def _print_speculation(out: Console, runs: Sequence[Speculation]) -> None:
             time(run.plain_s),
             time(run.speculative_s),
             f"{run.speedup:.2f}x",
-            f"{run.spread[0]:.2f}x",
-            f"{run.spread[1]:.2f}x",
+            *(f"{end:.2f}x" for end in run.spread if spread),
             "–" if run.tau is None else f"{run.tau:.2f}",
             "–" if run.alpha is None else f"{run.alpha:.2f}",
             same,

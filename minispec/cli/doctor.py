@@ -12,6 +12,7 @@ import click
 import numpy as np
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from minispec import __version__
 from minispec.loading.bundled import bundled_folders
@@ -45,7 +46,7 @@ def doctor(as_json: bool) -> None:
     table.add_column(style=QUIET, no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in facts.items():
-        table.add_row(name, str(value))
+        table.add_row(name, Text(str(value)))  # as it is: brackets are no markup
     Console().print(table)
 
 

@@ -31,6 +31,11 @@ def table(*headings: str) -> Table:
     return table
 
 
+def has_room(out: Console) -> bool:
+    """Return whether there is room for the spread beside each median; figures are never cut."""
+    return out.width >= 100
+
+
 def time(seconds: float) -> str:
     """Show seconds as µs or ms."""
     return f"{1e6 * seconds:.0f} µs" if seconds < 1e-3 else f"{1e3 * seconds:.2f} ms"

@@ -17,7 +17,7 @@ from minispec.analysis.plan import MAX_GAMMA, Plan, make_plan, rate_note
 from minispec.analysis.prompts import bundled_prompts, read_prompts
 from minispec.analysis.step_costs import VerifyCurve
 from minispec.backends import BACKENDS, GPU_BACKENDS
-from minispec.cli.options import FileName, ModelName, option
+from minispec.cli.options import DRAFT_KINDS, FileName, ModelName, option
 from minispec.drafters.spec import parse_draft
 from minispec.errors import OptionError
 from minispec.generation.options import Options
@@ -65,7 +65,7 @@ class VerifyPoint(click.ParamType):  # type: ignore[type-arg]  # generic only in
 @click.option("--prompts", type=FileName(), help="Measure them on the prompts in this file.")
 @click.option("--limit", type=click.IntRange(min=1), help="Measure on the first N prompts only.")
 @option("--target", type=ModelName(), default=DEFAULT_TARGET, help="The target to measure.")
-@option("--draft", type=ModelName(), default=DEFAULT_DRAFT, help="The draft to measure.")
+@option("--draft", type=ModelName(*DRAFT_KINDS), default=DEFAULT_DRAFT, help="The draft to measure.")
 @option("--temperature", type=float, default=_DEFAULTS.temperature, help="Temperature to measure at; 0 is greedy.")
 @option("--max-tokens", type=int, default=64, help="Tokens per prompt in the measurement.")
 @option(

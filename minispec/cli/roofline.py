@@ -19,6 +19,7 @@ from minispec.backends import BACKENDS, DOT_DTYPES, DTYPES
 from minispec.cli.lists import Several
 from minispec.cli.machine_report import (
     QUICK_LADDER,
+    has_room,
     machine_facts,
     measured_facts,
     print_machine,
@@ -314,14 +315,14 @@ def _print_parts(
 
 
 def _print_measured(out: Console, measured: Sequence[Measured]) -> None:
-    times = "measured", "from", "to", "floor", "floor / it", "predicted", "it / predicted"
-    rows = table("rows", *times, "v(m)", "v predicted", "bound by")
+    spread = ("from", "to") if has_room(out) else ()
+    times = "measured", *spread, "floor", "floor\n/ it", "predicted", "it /\npredicted"
+    rows = table("rows", *times, "v(m)", "v pre-\ndicted", "bound\nby")
     for m in measured:
         rows.add_row(
             str(m.rows),
             time(m.seconds),
-            time(m.spread[0]),
-            time(m.spread[1]),
+            *(time(end) for end in m.spread if spread),
             time(m.floor.seconds),
             f"{1 / m.floor_ratio:.2f}",
             time(m.prediction.seconds),
@@ -339,11 +340,14 @@ def _print_measured(out: Console, measured: Sequence[Measured]) -> None:
     found = doubts_of_forwards(measured)
     if found:
         out.print(sentence(found), markup=False)
+        return
     outside = [str(m.rows) for m in measured if abs(m.ratio - 1) > TOLERANCE]
     if outside:
-        out.print(f"prediction and measurement differ by more than {TOLERANCE:.0%} at rows {', '.join(outside)}")
+        out.print(
+            f"whole forwards take more than {TOLERANCE:.0%} more or less than predicted at rows {', '.join(outside)}"
+        )
     else:
-        out.print(f"prediction and measurement agree within {TOLERANCE:.0%} at all rows")
+        out.print(f"whole forwards take what is predicted, within {TOLERANCE:.0%}, at all rows")
 
 
 def _print_memory(out: Console, pair: Any, resident: Any, context: int) -> None:

@@ -14,11 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from minispec.analysis.intervals import ratio, simultaneous
 from minispec.errors import MissingDependencyError, OptionError
 from minispec.experiments.framework import Setting
-from minispec.experiments.instruments import to_interval
-from minispec.experiments.verdicts import Interval
 from minispec.loading.bundled import bundled_folders
 from minispec.training.mixture import DOMAINS, MIX, within
 
@@ -26,8 +23,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 BATCH_TOKENS = 32 * 256
-SEEDS = (1, 2, 3)
-"""Each draft is trained once with each; what is independent are these runs, not the texts that judge them."""
 PROMPT_TOKENS = 32
 
 
@@ -143,7 +138,7 @@ class Workshop:
         Parameters
         ----------
         recipes : sequence of Recipe or str
-            Drafts made here, and bundled ones by name.
+            Drafts made here, and bundled ones of the same shape by name.
         rows, new_tokens : int
             Held-out beginnings per domain, and what the target writes after each.
         """
@@ -157,12 +152,9 @@ class Workshop:
 
         drafts = {}
         for recipe in recipes:
-            if isinstance(recipe, str):
-                drafts[recipe] = load_exported(bundled_folders()[recipe]).eval()
-                continue
             draft = GPT2(SHAPES[TINY])
-            draft.load_state_dict(self.train(recipe))
-            drafts[recipe.name] = draft.eval()
+            draft.load_state_dict(self._start(recipe))
+            drafts[recipe if isinstance(recipe, str) else recipe.name] = draft.eval()
         target = load_exported(bundled_folders()[TARGET])
         found: dict[str, dict[str, float]] = {name: {} for name in drafts}
         for domain, tokens in load_packed(self.packed, "valid", tuple(DOMAINS)).items():
@@ -170,11 +162,6 @@ class Workshop:
             for name, value in agreement(target, drafts, prompts, new_tokens, temperature, 5, seed).items():
                 found[name][domain] = value.alpha.value or 0.0
         return found
-
-
-def over_seeds(values: Sequence[float], of: int = 1) -> Interval:
-    """Return the mean of one figure a seed, with Student's interval; ``of`` so many that one verdict reads."""
-    return to_interval(ratio(values, [1.0] * len(values), simultaneous(of)))
 
 
 def workshop(setting: Setting) -> Workshop:

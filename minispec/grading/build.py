@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
@@ -73,7 +74,7 @@ With minispec installed, the public checks say what is wrong:
 
     minispec grade {entry} --assignment {id} --assignments checks
 
-What you hand in has to pass {hidden} more: full points here are not yet full points there.
+What you hand in has {hidden} hidden checks to pass besides, so full points here need not be full points there.
 Hand in `{entry}`, and any Python files beside it that it imports. Besides Python's standard library only {packages} is
 installed there. Functions must leave their arguments as they were.
 {due}"""
@@ -101,17 +102,20 @@ def build_assignment(assignment: Assignment, output: Path, targets: Sequence[str
     OutputError
         If it cannot be written.
     """
-    makers: dict[str, Callable[[Assignment, Path, bytes], Path]] = {
-        "student": _student,
-        "grader": _grader,
-        "gradescope": _gradescope,
-        "nbgrader": _nbgrader,
-        "otter": _otter,
-    }
     folder = output / assignment.id
+    handed_out = functools.cache(
+        lambda: student_files(assignment)
+    )  # every known mistake is run for it: a minute or two
+    makers: dict[str, Callable[[], Path]] = {
+        "student": lambda: _student(assignment, folder, handed_out()),
+        "grader": lambda: _grader(assignment, folder, secret),
+        "gradescope": lambda: _gradescope(assignment, folder, secret),
+        "nbgrader": lambda: _nbgrader(assignment, folder, secret, handed_out()),
+        "otter": lambda: _otter(assignment, folder, secret, handed_out()),
+    }
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        return [makers[target](assignment, folder, secret) for target in targets]
+        return [makers[target]() for target in targets]
     except OSError as error:
         raise OutputError(f"{folder} cannot be written: {error.strerror}. Name another folder") from None
 
@@ -172,9 +176,9 @@ def _public_manifest(assignment: Assignment) -> Iterator[str]:
                 yield f"visibility = {json.dumps(info.visibility)}"
 
 
-def _student(assignment: Assignment, folder: Path, _: bytes) -> Path:
+def _student(assignment: Assignment, folder: Path, handed_out: Files) -> Path:
     """Write the student's zip; all is in a folder of its own, so that unpacking strews nothing about."""
-    files = {f"{assignment.id}/{name}": text for name, text in student_files(assignment).items()}
+    files = {f"{assignment.id}/{name}": text for name, text in handed_out.items()}
     return _write_zip(folder / f"{assignment.id}-student.zip", files)
 
 
@@ -229,21 +233,21 @@ def _requirements() -> Iterator[str]:
     yield GRADE_EXTRA
 
 
-def _nbgrader(assignment: Assignment, folder: Path, secret: bytes) -> Path:
+def _nbgrader(assignment: Assignment, folder: Path, secret: bytes, handed_out: Files) -> Path:
     """Write what goes into a course folder: the source notebook, public checks, the grader's folder, the setting."""
     source = f"source/{assignment.id}"
     files: Files = {
         "nbgrader_config.py": _NBGRADER_CONFIG,
         f"{source}/{assignment.id}.ipynb": nbgrader_notebook(assignment),
-        **{f"{source}/{name}": text for name, text in _public_checks(assignment).items()},
+        **{f"{source}/{name}": text for name, text in _public_checks(handed_out).items()},
         **_grader_files(assignment, secret, "grader"),
     }
     return _write_folder(folder / "nbgrader", files)
 
 
-def _otter(assignment: Assignment, folder: Path, secret: bytes) -> Path:
+def _otter(assignment: Assignment, folder: Path, secret: bytes, handed_out: Files) -> Path:
     """Write what ``otter assign`` needs: the notebook, public checks, and for the autograder the grader and a wheel."""
-    public, grader, wheel = _public_checks(assignment), _grader_files(assignment, secret, "grader"), _wheel_name()
+    public, grader, wheel = _public_checks(handed_out), _grader_files(assignment, secret, "grader"), _wheel_name()
     given = f"/autograder/source/files/{wheel}"  # where otter's image finds what goes along
     files: Files = {
         f"{assignment.id}.ipynb": otter_notebook(assignment, "requirements.txt", ["grader", wheel], ["checks"]),
@@ -256,8 +260,8 @@ def _otter(assignment: Assignment, folder: Path, secret: bytes) -> Path:
     return home
 
 
-def _public_checks(assignment: Assignment) -> Files:
-    return {name: text for name, text in student_files(assignment).items() if name.startswith("checks/")}
+def _public_checks(handed_out: Files) -> Files:
+    return {name: text for name, text in handed_out.items() if name.startswith("checks/")}
 
 
 def _wheel_name() -> str:

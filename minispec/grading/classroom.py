@@ -26,6 +26,7 @@ from minispec.errors import InputError, InvariantError, OutputError
 from minispec.grading.intake import name_of
 from minispec.grading.manifest import Assignment, Question, is_there, load_assignment
 from minispec.grading.report import UNGRADED, CheckResult, QuestionResult, Report
+from minispec.grading.worker import NO_ANSWER, NO_TIME_LEFT
 
 MAX_SECONDS = 60.0
 """Wall clock for one submission."""
@@ -151,7 +152,7 @@ class _Court:
         while len(report.questions) < len(told.questions):
             if time.monotonic() >= until:
                 left = told.questions[len(report.questions) :]
-                report.questions += [_mark_lost(one, "not run: other questions took all the time") for one in left]
+                report.questions += [_mark_lost(one, f"not run: other questions {NO_TIME_LEFT}") for one in left]
                 break
             try:
                 judge = self._judge()
@@ -242,6 +243,9 @@ def grade_all(
 ) -> list[Report]:
     """Grade submissions in parallel processes; whatever a submission does, it gets a report.
 
+    One whose answer came too late by the wall clock, while others were graded beside it, is graded again alone at the
+    end: a busy machine costs nobody points.
+
     Parameters
     ----------
     job : Job
@@ -282,7 +286,20 @@ def grade_all(
                     if results is not None:
                         _write(results, path, edition, done[path])
                     _tell(progress, len(done), len(paths), done[path])
+    late = [path for path in left if min(jobs, len(left)) > 1 and _was_late(done[path])]
+    if late:
+        with _court(job, assignment, 1) as hand_in:
+            for path in late:
+                done[path] = hand_in(path).result()
+                if results is not None:
+                    _write(results, path, edition, done[path])
     return [done[path] for path in paths]
+
+
+def _was_late(report: Report) -> bool:
+    """Return whether the wall clock ended a check, or left no time for one; processor time is the submission's own."""
+    told = [check.message for question in report.questions for check in question.checks if check.status != "passed"]
+    return any(why in message for message in told for why in (NO_ANSWER, NO_TIME_LEFT))
 
 
 def _tell(progress: Progress | None, count: int, total: int, report: Report) -> None:

@@ -25,7 +25,7 @@ from minispec.grading.oracle import Oracle
 from minispec.grading.recorded import reference_for
 from minispec.grading.report import UNGRADED, CheckResult, QuestionResult, Report
 from minispec.grading.subject import StudentError, Subject
-from minispec.grading.worker import Limits, Worker
+from minispec.grading.worker import NO_TIME_LEFT, Limits, Worker
 
 _MAX_TIMEOUTS = 3
 """Per submission: a loop without end in every check must not take minutes."""
@@ -333,7 +333,7 @@ class _Run:
             if problem.kind == "not implemented":
                 result.status = "not implemented"
         else:
-            result.status, result.message = "not run", "not run: other checks took all the time"
+            result.status, result.message = "not run", f"not run: other checks {NO_TIME_LEFT}"
         return result
 
     def _explain(

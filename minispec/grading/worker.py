@@ -26,6 +26,8 @@ from minispec.grading.host import MAX_MESSAGE, NotAValueError, Tree, dumps, load
 from minispec.grading.subject import Allowance, StudentError, Subject
 
 _WALL_FACTOR, _WALL_SLACK_S, _START_S = 2.0, 6.0, 20.0
+NO_ANSWER, NO_TIME_LEFT = "no answer within", "took all the time"
+"""How a message says that the wall clock ended a check, and that it left no time for one."""
 _NEEDS = {"numba": ("llvmlite",)}
 FIRST_UID = 1_200_000_000
 
@@ -254,7 +256,7 @@ class Worker:
         poll.register(fd, event)
         left = deadline - time.monotonic()  # one who talks without end is late as well
         if left <= 0.0 or not poll.poll(1e3 * left):
-            raise StudentError("time", "", f"no answer within {self._wall_s():.0f} s")
+            raise StudentError("time", "", f"{NO_ANSWER} {self._wall_s():.0f} s")
 
     def _wall_s(self) -> float:
         return _WALL_FACTOR * self.limits.cpu_s + _WALL_SLACK_S

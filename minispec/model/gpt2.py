@@ -22,7 +22,7 @@ from minispec.model.weights import Weights, num_parameters
 from minispec.tokenizer import Tokenizer
 
 
-@dataclass(frozen=True, eq=False)  # a model is itself: an identity that can be a key
+@dataclass(frozen=True, eq=False, repr=False)  # a model is itself: an identity that can be a key
 class GPT2:
     """A loaded model.
 
@@ -52,6 +52,10 @@ class GPT2:
     dtype: str = "float32"
     pool: PagePool | None = None
     folder: Path | None = None
+
+    def __repr__(self) -> str:
+        """Name the model; its arrays would fill the screen."""
+        return f"GPT2({self.name!r}, {self.num_parameters:,} parameters, {self.dtype}, backend {self.backend.name!r})"
 
     @property
     def vocab_size(self) -> int:

@@ -111,7 +111,7 @@ def read(url: str, prompt: str, *, client: httpx.Client | None = None, **fields:
 def main(url: str, prompt: str) -> None:
     """Print a completion as it comes."""
     shown = 0
-    for (reading,) in read(url, prompt, max_tokens=64):
+    for (reading,) in read(url, prompt, max_tokens=64, temperature=0.8, top_p=0.95):
         # Saved cursor, dim text, restored cursor: the next event overwrites what was provisional.
         line = reading.provisional.replace("\n", " ")
         print(f"\x1b[J{reading.text[shown:]}\x1b7\x1b[2m{line}\x1b[0m\x1b8", end="", flush=True)

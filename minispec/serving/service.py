@@ -150,9 +150,11 @@ class Service:
         try:
             await self.worker.add(flight.ticket)
         except InputError as error:
+            flight.open.clear()  # refused: nobody went away
             self.end(flight)
             raise from_option_error(error, self.settings.drafts) from None
         except Gone:
+            flight.open.clear()
             self.end(flight)
             raise Problem(503, "the server is going down; ask another one", code="draining") from None
         except BaseException:  # the reader went away meanwhile

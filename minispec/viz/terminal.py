@@ -257,7 +257,7 @@ class RaceView:
         """Show the race; where there is no terminal, its end."""
         moments = sorted({moment for film in self._films.values() for moment in film.moments()})
         if not self._console.is_terminal or self._console.is_dumb_terminal:
-            self._console.print(self.at(moments[-1] if moments else 0.0, height=None))
+            self._console.print(self.at(moments[-1] if moments else 0.0, height=None, rejected=False))
             return
         with Live(console=self._console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False) as live:
             now_s = 0.0
@@ -267,12 +267,12 @@ class RaceView:
                 live.update(self.at(moment, self._console.height - 1), refresh=True)
             live.update(self.at(now_s, height=None), refresh=True)
 
-    def at(self, moment_s: float, height: int | None) -> Table | Group:
-        """Return what is to be seen at a moment, in at most ``height`` rows."""
+    def at(self, moment_s: float, height: int | None, *, rejected: bool = True) -> Table | Group:
+        """Return what is to be seen at a moment, in at most ``height`` rows; rejected drafts only if asked for."""
         beside = self._console.width >= _WIDE
         width = (self._console.width - 3) // 2 if beside else self._console.width
         shown = None if height is None else max(1, (height if beside else height // 2) - 3)
-        cells = [self._cell(title, film, moment_s, width, shown) for title, film in self._films.items()]
+        cells = [self._cell(title, film, moment_s, width, shown, rejected) for title, film in self._films.items()]
         if not beside:
             return Group(*cells)
         table = Table.grid(padding=(0, 3, 0, 0))
@@ -281,11 +281,12 @@ class RaceView:
         table.add_row(*cells)
         return table
 
-    def _cell(self, title: str, film: Film, moment_s: float, width: int, shown: int | None) -> Group:
+    def _cell(self, title: str, film: Film, moment_s: float, width: int, shown: int | None, rejected: bool) -> Group:
         tokens, forwards = film.counts_at(moment_s)
         seconds = min(moment_s, film.length_s) / self._factor
         done = " ✓" if moment_s >= film.length_s else ""
-        rows = _rows(styled_text([(self._prompt, "prompt"), *film.at(moment_s)], self._ground), width)
+        there = [(text, fate) for text, fate in film.at(moment_s) if rejected or fate != "rejected"]
+        rows = _rows(styled_text([(self._prompt, "prompt"), *there], self._ground), width)
         text = Text("\n").join(_without_end_spaces(row) for row in rows[-shown if shown else 0 :])
         counters = Text(f"{tokens} tokens, {forwards} target forwards, {1e3 * seconds:.0f} ms{done}", "bold")
         return Group(Text(title, "bold underline"), counters, text, Text())
@@ -344,7 +345,8 @@ def facts(generation: Generation, costs: StepCosts | None = None, comparison: Co
         if comparison is not None:
             row("overhead o", f"{costs.overhead:.2f}", "what else a step takes more than a plain one")
         predicted = costs.speedup(metrics.mean_acceptance_length)
-        row("predicted speedup", f"{predicted:.2f}x", "τ / (γc + v + o)")
+        formula = "τ / (γc + v + o)" if comparison is not None else "τ / (γc + v); --compare measures o, too"
+        row("predicted speedup", f"{predicted:.2f}x", formula)
     if comparison is not None:
         low, high = comparison.speedup_range
         note = f"median of {comparison.repeats} alternations, {low:.2f}x to {high:.2f}x"

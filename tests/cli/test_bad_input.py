@@ -35,7 +35,7 @@ def refused(run: Run, tmp_path: Path, *arguments: str, stdin: bytes = b"", says:
     assert sorted(tmp_path.rglob("*")) == before
 
 
-@pytest.mark.parametrize("command", ["bench", "roofline", "plan"])
+@pytest.mark.parametrize("command", ["bench", "roofline"])
 @pytest.mark.parametrize("draft", ["eagle", "ngram:n=3", "none"])
 def test_who_times_models_refuses_other_drafts_without_asking_the_hub(run: Run, command: str, draft: str) -> None:
     done = run(command, "--draft", draft)

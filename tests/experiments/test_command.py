@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from minispec.cli.experiment import experiment, parse_moment
 from minispec.errors import OptionError
-from minispec.experiments.framework import NAMES, get_experiment
+from minispec.experiments.framework import NAMES, TINY, get_experiment
 from minispec.experiments.seal import seal
 from minispec.experiments.verdicts import Finding
 
@@ -116,7 +116,7 @@ def test_a_real_run_writes_result_and_plot_and_the_report_shows_it(tmp_path: Pat
     assert call("run", "seventy-billion", "--quick", "--results", str(tmp_path)).exit_code == 0
     assert {path.name for path in tmp_path.iterdir()} == {"seventy-billion.json", "seventy-billion.svg", "rules.json"}
     result = json.loads((tmp_path / "seventy-billion.json").read_text(encoding="utf-8"))
-    assert result["scale"]["tokens"] == 12
+    assert result["scale"]["tokens"] == TINY.tokens
     page = tmp_path / "page.md"
     assert call("report", "--partial", "--results", str(tmp_path), "--write", str(page)).exit_code == 0
     assert result["claim"] in page.read_text(encoding="utf-8")

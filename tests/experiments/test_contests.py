@@ -80,7 +80,7 @@ def timed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[str], set[Any]]]:
     def stand_in(ways: dict[str, Any], texts: Sequence[Any], num_tokens: int, rounds: int) -> Timings:
         calls.append((list(ways), set(texts)))
         assert all(given["temperature"] == 1.0 for given in ways.values())
-        assert num_tokens == TINY.tokens // 2
+        assert num_tokens == TINY.tokens
         fast = ("γ = 3", "γ = 5")[len(calls) - 1]  # the texts that judge would choose another
         seconds = {name: 1.0 if name.endswith(fast) else 2.0 for name in ways}
         return Timings({name: [[make_metrics(6, 3, 6, 0.1, s)] for _ in texts] for name, s in seconds.items()})

@@ -83,6 +83,14 @@ def each(key: str) -> Spread:
     return with_values
 
 
+def two_rates(alpha: Value, rate: float) -> Plant:
+    def plant(figures: Figures) -> None:
+        for found in figures["by_gamma"].values():
+            found |= {"alpha": list(alpha), "rate": rate}
+
+    return plant
+
+
 def readings(values: Sequence[Value]) -> Plant:
     """Half-accepted: every reading at every cost, in turn."""
 
@@ -343,7 +351,7 @@ UNCLEAR_GAMMAS = {"2": vague(1.9), "5": vague(1.9)}
 PLANTED: dict[str, dict[str, Plant]] = {
     "tau": {word: put("simulated")([figure]) for word, figure in
             {"holds": sharp(4.5), "false": sharp(3.69), "undecided": [4.2, 3.9, 4.5]}.items()},
-    "worksheet": {"holds here": every("by_gamma", "rate")([0.7]), "false": every("by_gamma", "rate")([0.1])},
+    "worksheet": {"holds here": two_rates(share(0.7), 0.7), "false": two_rates(share(0.7), 0.1)},
     "alpha-threshold": tallied(every("costs", "ends"), [ratio(0.9), ratio(1.1)], [ratio(1.1), ratio(1.2)],
                                [vague(1.0), ratio(1.1)]),
     "half-accepted": tallied(readings, ratio(1.9), ratio(1.5), vague(1.8)),
@@ -432,7 +440,7 @@ PLANTED: dict[str, dict[str, Plant]] = {
     },
     "short-responses": tallied(short_and_long, ratio(0.8), ratio(1.4), vague(1.0)),
     "first-token": tallied(first_tokens, ratio(1.5), ratio(0.7), vague(1.0)),
-    "tail-latency": tallied(slowest, share(0.5), share(0.01), share(0.1)),
+    "tail-latency": tallied(slowest, share(0.5), [0.002, 0.0, 0.008], [0.02, 0.004, 0.05]),
     "fallback": {word: five_costs(ratio(1.5), figure) for word, figure in
                  {"holds here": ratio(1.01), "false": ratio(1.4), "undecided": vague(1.0)}.items()},
     "two-models-memory": {"holds here": memory(1.1), "false": memory(2.0)},
