@@ -7,19 +7,24 @@ import io
 import json
 import os
 import shutil
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
 from minispec.errors import InputError
+from minispec.grading import classroom
 from minispec.grading.classroom import Job, grade_all, submissions_in
 from minispec.grading.formats import FORMATS, render
 from minispec.grading.grade import Grader
 from minispec.grading.jail import LAYERS
-from minispec.grading.manifest import load_assignment
-from minispec.grading.report import Report
+from minispec.grading.manifest import Assignment, load_assignment
+from minispec.grading.report import CheckResult, QuestionResult, Report
 from minispec.grading.verify import check_assignment
+from minispec.grading.worker import NO_ANSWER
 
 from .example import ASSIGNMENTS, SECRET, example, with_accept, write
 
@@ -229,6 +234,38 @@ def test_a_class_goes_on_where_it_stopped(tmp_path: Path) -> None:
     os.utime(write(room / "s2.py", swapped), ns=(before.st_atime_ns, before.st_mtime_ns))  # of equal size, too
     assert (room / "s2.py").stat().st_size == before.st_size
     assert [report.score for report in grade_all(JOB, paths, jobs=2, results=results)] == [10, 4, 4, 10, 4]
+
+
+def test_who_was_late_beside_others_is_graded_again_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stand-in for the judges: beside others the first one's answer comes too late, alone it does not."""
+    paths = [write(tmp_path / f"s{i}.py", "") for i in range(3)]
+    asked: list[tuple[int, str]] = []
+
+    def grade(path: Path, size: int) -> Report:
+        asked.append((size, path.name))
+        late = path.name == "s0.py" and size > 1
+        told = f"{NO_ANSWER} 16 s" if late else ""
+        check = CheckResult("c", "c", 0.0 if late else 1.0, 1.0, "public", "failed" if late else "passed", told)
+        return Report("a0", "", "1", path.name, "", [QuestionResult("q", "q", [check])], {}, [], {}, 0.0)
+
+    @contextmanager
+    def court(job: Job, assignment: Assignment, size: int) -> Iterator[Callable[[Path], Future[Report]]]:
+        def hand_in(path: Path) -> Future[Report]:
+            future: Future[Report] = Future()
+            future.set_result(grade(path, size))
+            return future
+
+        yield hand_in
+
+    monkeypatch.setattr(classroom, "_court", court)
+    reports = grade_all(JOB, paths, jobs=2, results=tmp_path / "results")
+    assert [report.score for report in reports] == [1, 1, 1]
+    assert asked == [(2, "s0.py"), (2, "s1.py"), (2, "s2.py"), (1, "s0.py")]
+    assert [report.score for report in grade_all(JOB, paths, jobs=2, results=tmp_path / "results")] == [1, 1, 1]
+    assert len(asked) == 4, "the later verdict is the one that was kept"
+    asked.clear()
+    assert grade_all(JOB, paths[:1], jobs=2)[0].score == 1
+    assert asked == [(1, "s0.py")], "nobody was beside it"
 
 
 def test_the_example_keeps_the_rules_of_an_assignment() -> None:

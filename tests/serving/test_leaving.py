@@ -216,6 +216,17 @@ def test_a_fault_of_one_run_is_its_own(server, target, draft, monkeypatch):
     server.wait_until_idle()
 
 
+def test_who_is_refused_has_not_gone_away(server):
+    def count_gone():
+        lines = server.client.get("/metrics").text.splitlines()
+        return [line for line in lines if "request_cancelled_total{" in line]
+
+    before = count_gone()
+    told = server.client.post("/v1/completions", json=server.body(prompt=[999_999]))
+    assert told.status_code == 400
+    assert count_gone() == before
+
+
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_if_the_engine_dies_nobody_waits(target, monkeypatch):
     with running(target, ("ngram",)) as server:

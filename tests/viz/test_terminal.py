@@ -195,6 +195,19 @@ def test_a_race_in_a_pipe_shows_its_end() -> None:
     assert "\x1b" not in file.getvalue()
 
 
+def test_a_race_in_a_pipe_shows_no_draft_that_was_rejected() -> None:
+    """On a terminal it is struck through; in a pipe it would read as text."""
+    told = []
+    for fate in ("accepted", "rejected"):
+        shots = (Shot("kept", "accepted", 0.1, 0.2), Shot(" tried", fate, 0.1, 0.2))
+        file = io.StringIO()
+        films = {"speculative": Film(shots, ((0.3, 1),))}
+        RaceView(Console(file=file, width=100), films, "", 1.0).play(lambda seconds: None)
+        told.append("kept tried" in file.getvalue())
+        assert "kept" in file.getvalue()
+    assert told == [True, False]
+
+
 def test_the_legend_explains_every_mark_it_shows() -> None:
     sentence = legend("dark", show_drafts=True).plain
     for word in ("accepted: ", "recovered: ", "bonus: ", "rejected: "):

@@ -19,7 +19,7 @@ JUDGED = 4
 
 def measure(setting: Setting) -> Figures:
     """Judge policies by simulated cost with a draft that is wrong and does not know it, and with the bundled one."""
-    tokens = 4 * setting.scale.tokens
+    tokens = min(512, 8 * setting.scale.tokens)
     found = [_judge(Text([prompt], tokens, 1.0, i)) for i, prompt in enumerate(prompts("code", setting.scale.prompts))]
     return {
         "tokens": tokens,
@@ -55,6 +55,7 @@ def conclude(figures: Figures) -> Conclusion:
     answers = [above(found["5"], SLACK) for found in useless] + [below(found["5+fallback"], SLACK) for found in useless]
     word: Word = "false" if False in answers else "undecided" if None in answers else "holds here"
     rows = [(name, *(Interval(*found[p]) for p in POLICIES)) for name, found in figures["costs"].items()]
+    found_out = max(found["5+fallback"][0] - 1.0 for found in useless) * figures["tokens"]
     return Conclusion(
         "With α = 0 a step costs γc + v and yields one token. No policy avoids all of it: finding out takes some "
         "drafts.",
@@ -67,9 +68,9 @@ def conclude(figures: Figures) -> Conclusion:
             + " and ".join(f"{found['5'][0]:.2f}" for found in useless)
             + " times plain decoding; with it "
             + " and ".join(f"{found['5+fallback'][0]:.2f}" for found in useless)
-            + ". A policy that adapts the draft length (`auto`), by itself: "
-            + " and ".join(f"{found['auto'][0]:.2f}" for found in useless)
-            + ".",
+            + f". What is left is finding out, at most {found_out:.0f} plain steps or so: the same for every length, so "
+            f"over {figures['tokens']} tokens it weighs more than over long responses. A policy that adapts the draft "
+            "length (`auto`), by itself: " + " and ".join(f"{found['auto'][0]:.2f}" for found in useless) + ".",
         ),
         judged=[found[p] for found in useless for p in ("5", "5+fallback")],
     )
