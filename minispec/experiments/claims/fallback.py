@@ -68,7 +68,7 @@ def conclude(figures: Figures) -> Conclusion:
             + " and ".join(f"{found['5'][0]:.2f}" for found in useless)
             + " times plain decoding; with it "
             + " and ".join(f"{found['5+fallback'][0]:.2f}" for found in useless)
-            + f". What is left is finding out, at most {found_out:.0f} plain steps or so: the same for every length, so "
+            + f". What is left is finding out, at most {found_out:.0f} plain steps: the same for every length, so "
             f"over {figures['tokens']} tokens it weighs more than over long responses. A policy that adapts the draft "
             "length (`auto`), by itself: " + " and ".join(f"{found['auto'][0]:.2f}" for found in useless) + ".",
         ),
