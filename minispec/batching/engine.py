@@ -16,7 +16,6 @@ from minispec.batching.batch import Batch, Watch
 from minispec.batching.models import Occupancy, SharedModels
 from minispec.batching.scheduler import Scheduler
 from minispec.control.load import LoadGamma
-from minispec.control.registry import LOAD
 from minispec.drafters import Drafter
 from minispec.errors import OptionError
 from minispec.generation.events import Event
@@ -81,12 +80,12 @@ class Engine:
         for name, count in (("max_running", max_running), ("page_size", page_size), ("max_rows", max_rows)):
             if count < 1:
                 raise OptionError(f"{name} is {count}; it must be at least 1")
-        self._models = SharedModels(
+        self.models = SharedModels(  # those of all requests, and their pages
             target, backend, dtype, draft_dtype, num_texts=max_running, kv_memory=kv_memory, page_size=page_size
         )
-        self.target = self._models.target
+        self.target = self.models.target
         self._scheduler = Scheduler(max_running, max_rows)
-        self._batch = Batch(self._models, self._scheduler, clock)
+        self._batch = Batch(self.models, self._scheduler, clock)
         self._handed_out: tuple[int, Event] | None = None
 
     def add(
@@ -119,15 +118,14 @@ class Engine:
         InputError
             If the request cannot be served, by its options or because it needs more pages than there are.
         """
-        if options.get("gamma") == LOAD:
+        if options.get("gamma") == LoadGamma.name:
             options["gamma"] = LoadGamma(self._batch.load)
         settings = Options(**options, seed=seed, stop=(stop,) if isinstance(stop, str) else tuple(stop))
-        found = self._models.find_draft(draft, settings)
-        stream = open_stream(prompt, self.target, found, settings, load=self._models.load, noise=noise)
-        # a tree's candidates lie beside the text until it is judged; a chain's have room in the text
-        num_nodes = getattr(stream.drafter, "num_nodes", 0)
+        found = self.models.find_draft(draft, settings)
+        stream = open_stream(prompt, self.target, found, settings, load=self.models.load, noise=noise)
+        num_nodes = getattr(stream.drafter, "num_nodes", 0)  # of a tree: they lie beside the text until it is judged
         max_length = min(self.target.n_positions, len(stream.tokens) + settings.max_tokens + num_nodes)
-        self._models.require_room(max_length)
+        self.models.require_room(max_length)
         return self._batch.add(stream, max_length)
 
     def cancel(self, number: int) -> Generation:
@@ -164,16 +162,8 @@ class Engine:
 
     @property
     def blamed(self) -> int | None:
-        """The request that is to blame if the last step raised: by its sampling, its drafter, or its hunger for memory.
-
-        The others have lost nothing.
-        """
+        """The request that is to blame if the last step raised (sampling, drafter, memory); the others lost nothing."""
         return self._batch.blamed
-
-    @property
-    def fingerprints(self) -> dict[str, str]:
-        """What tells the target, and each draft model that a request has named, from others of that name."""
-        return self._models.fingerprints
 
     @property
     def num_forwards(self) -> int:
@@ -214,7 +204,7 @@ class Engine:
         """How full the target's pages are."""
         members = list(self._batch.members.values())  # a copy: this may be asked from another thread
         used = sum(member.stream.target.length for member in members)  # whoever waits has none
-        return Occupancy(self._models.num_slots, self._models.num_held_slots, used)
+        return Occupancy(self.models.num_slots, self.models.num_held_slots, used)
 
     def __iter__(self) -> Engine:
         return self

@@ -81,7 +81,7 @@ def batch(
         raise PromptError(f"line {bad[0].line} of {requests}: {bad[0].problem}")
     if address is not None:
         click.get_current_context().with_resource(on_dask(address))
-    models = {**settings, "dtype": str(getattr(engine.target, "dtype", "")), "fingerprints": engine.fingerprints}
+    models = {**settings, "dtype": str(getattr(engine.target, "dtype", "")), "fingerprints": engine.models.fingerprints}
     results = Results(output, checked, models)
     done = {request.line for request in checked[: results.num_written]}
     if done:

@@ -129,7 +129,7 @@ def tellings(events):
 
 def check_memory(engine):
     """All pages are free again, in every pool."""
-    assert engine._models.all_free
+    assert engine.models.all_free
 
 
 class Flaky:

@@ -46,7 +46,7 @@ class Running:
         raise AssertionError(f"{self.service.num_open} choices, {self.engine.running} run, {self.engine.waiting} wait")
 
     def is_idle(self):
-        free = self.engine._models.all_free
+        free = self.engine.models.all_free
         return free and self.engine.is_idle and not self.service._in_flight and not self.engine._batch.ended
 
 
