@@ -103,6 +103,13 @@ class Results:
     models : mapping
         See :meth:`Request.key`.
 
+    Attributes
+    ----------
+    num_written : int
+        Lines that are in the file.
+    failed : list of BadLine
+        Requests that turned out, in an earlier run, to need more memory than there was; the file says so.
+
     Raises
     ------
     OutputError
@@ -113,6 +120,7 @@ class Results:
         self._path = path
         self._order = [request.line for request in requests]
         self._held: dict[int, dict[str, Any]] = {}
+        self.failed: list[BadLine] = []
         if path.exists() and not path.is_file():
             raise OutputError(f"{path} is no regular file; results are read back to go on from them. Name another")
         try:
@@ -142,6 +150,8 @@ class Results:
                     f"line {number} of {self._path} is no result; name another file, or delete this one"
                 ) from None
             wanted = (request.key(models), None) if isinstance(request, Request) else (None, request.line)
+            if isinstance(request, Request) and "error" in entry:
+                self.failed.append(BadLine(request.line, request.id, str(entry["error"])))
             if found != wanted:
                 raise OutputError(
                     f"line {number} of {self._path} is not the result of line {request.line}: prompt, options, models "

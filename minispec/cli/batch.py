@@ -83,6 +83,7 @@ def batch(
         click.get_current_context().with_resource(on_dask(address))
     models = {**settings, "dtype": str(getattr(engine.target, "dtype", "")), "fingerprints": engine.models.fingerprints}
     results = Results(output, checked, models)
+    bad += results.failed
     done = {request.line for request in checked[: results.num_written]}
     if done:
         notes.print(f"{len(done)} of {len(checked)} lines are in {output} already", markup=False)

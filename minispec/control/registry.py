@@ -16,11 +16,10 @@ from minispec.control.gamma import (
     HeuristicGamma,
     ReplayedGamma,
 )
+from minispec.control.load import LoadGamma
 from minispec.errors import OptionError, quote
 from minispec.specs import Read, read_number, read_options, read_whole, split_spec
 
-LOAD = "load"
-"""The policy of a batch, which is no request's own: see :mod:`minispec.control.load`."""
 _KINDS: Mapping[str, Mapping[str, tuple[Read, Any]]] = {
     "delayed": {"gamma": (read_whole, 5)},
     "heuristic": {"gamma": (read_whole, 5), "largest": (read_whole, 32)},
@@ -56,7 +55,7 @@ def get_policy(gamma: int | str | GammaPolicy) -> GammaPolicy:
         return gamma
     text = str(gamma)
     kind, rest = split_spec(text)
-    if kind == LOAD:
+    if kind == LoadGamma.name:
         raise OptionError(
             f"gamma is {quote(text)}, which weighs requests that are decoded together: in `minispec batch`, `minispec "
             "serve` and an Engine. Try --gamma auto"

@@ -221,7 +221,7 @@ def test_a_request_that_turns_out_too_large_names_its_line(
     assert "1 of 3 lines of r.jsonl could not be used; the first is line 2: request 1 needs more" in done.stderr
     assert ["error" in line for line in read(tmp_path / "out.jsonl")] == [False, True, False]
     again = (tmp_path / "out.jsonl").read_bytes()
-    run_here(*command, "--keep-going")
+    assert run_here(*command, "--keep-going").returncode == 2, "what failed has not become right"
     assert (tmp_path / "out.jsonl").read_bytes() == again
 
 
