@@ -107,8 +107,11 @@ def quote(value: Any) -> str:
 
 
 def explain(error: BaseException) -> str:
-    """Return what a library says went wrong, as one printable line of at most 160 characters."""
-    return _one_line(str(error), 160) or type(error).__name__
+    """Return what a library or the system says went wrong, as one printable line of at most 160 characters."""
+    told = str(error)
+    if isinstance(error, OSError):  # nobody needs the number
+        told = told.removeprefix(f"[Errno {error.errno}] ")
+    return _one_line(told, 160) or type(error).__name__
 
 
 def _one_line(text: str, limit: int) -> str:

@@ -175,6 +175,8 @@ class Step:
         One per emitted token, if they were asked for.
     draft_target_probs : tuple of float
         p of each drafted token, if details were asked for.
+    draft_parents : tuple of int, or None
+        Of a tree, the node that each drafted token follows; see :class:`Draft`.
     """
 
     index: int
@@ -189,6 +191,7 @@ class Step:
     finish: Finish | None = None
     details: tuple[TokenDetail, ...] = ()
     draft_target_probs: tuple[float, ...] = ()
+    draft_parents: tuple[int, ...] | None = None
 
     @property
     def num_accepted(self) -> int:

@@ -78,7 +78,8 @@ def ratio(numerators: ArrayLike, denominators: ArrayLike, confidence: float = CO
     if without is None:
         return Figure(value)
     spread = _half_width(without, confidence)
-    return Figure(value, value - spread, value + spread)
+    least = 0.0 if min(above.min(), below.min()) >= 0.0 else -math.inf  # of what is never negative, no ratio is
+    return Figure(value, max(least, value - spread), value + spread)
 
 
 def share_of_texts(successes: ArrayLike, trials: ArrayLike, confidence: float = CONFIDENCE) -> Figure:

@@ -157,7 +157,9 @@ def _from_json(line: str, number: int, where: str, form: Form) -> Prompt:
     text = record.get(form.prompt) if isinstance(record, dict) else None
     if isinstance(text, list) and text:
         text = text[0]
-    if not isinstance(text, str) or not text:
+    if text is not None and not isinstance(text, str):
+        raise PromptError(f"{where}: {form.prompt} is {quote(text)}; it must be text. Put it in quotes")
+    if not text:
         raise PromptError(f"{where} has no {quote(form.prompt)} with text. {_way_out(record)}")
     try:
         text.encode("utf-8")

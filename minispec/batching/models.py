@@ -116,7 +116,7 @@ class SharedModels:
         """Return what a request names as its draft, models loaded and sharing pages."""
         if isinstance(draft, str):
             check_together(draft, settings)
-            draft = load_draft(draft, self.load)
+            return load_draft(draft, self.load)
         return self.share(cast("LanguageModel", draft)) if hasattr(draft, "with_pages") else draft
 
     def load(self, name: str) -> PagedModel:

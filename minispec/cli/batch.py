@@ -124,7 +124,7 @@ def batch(
         notes.print(f"{so_far}{goes_on}", markup=False)
         raise
     if left:
-        notes.print(f"{len(left)} requests: {meter.figures(seconds)}", markup=False)
+        notes.print(f"{len(left)} request{'' if len(left) == 1 else 's'}: {meter.figures(seconds)}", markup=False)
     if bad:
         raise PromptError(
             f"{len(bad)} of {len(checked)} lines of {requests} could not be used; the first is line {bad[0].line}: "

@@ -161,7 +161,7 @@ def _print_goodput(out: Console, found: BatchBenchmark, plan: BatchPlan) -> None
     out.print(rows)
     out.print(
         f"tokens per second of all texts together, {plan.num_tokens} tokens each, prefill left out,\nuntil the first "
-        f"text ends; costs: measured v and c; both with α = {found.alpha:.2f}\n"
+        f"text ends; costs: measured v, c and overhead; both with α = {found.alpha:.2f}\n"
     )
     overheads = table("batch", "τ", "α", "overhead, plain", "share", "speculative", "share", "same texts")
     for each in found.goodput:

@@ -14,7 +14,7 @@ from rich.console import Console
 from minispec.analysis.divergence import diverge
 from minispec.cli.generate import generate, read_prompt
 from minispec.cli.pair import Pair
-from minispec.errors import InputError, OptionError
+from minispec.errors import InputError, OptionError, explain
 from minispec.loading import load_model
 
 _EXPECT_EQUAL = ("bit-exact", "same-seed")
@@ -99,5 +99,7 @@ def _run(which: str, prompt: str | None) -> dict[str, Any]:
         if not {"options", "prompt", "token_ids", "guarantee"} <= set(report):
             raise ValueError("keys are missing")
     except (OSError, ValueError, TypeError, RecursionError) as error:
-        raise InputError(f"{which} is no report of a run ({error}). Write one with minispec generate --json") from None
+        raise InputError(
+            f"{which} is no report of a run ({explain(error)}). Write one with minispec generate --json"
+        ) from None
     return dict(report)

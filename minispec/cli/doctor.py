@@ -18,14 +18,21 @@ from minispec import __version__
 from minispec.loading.bundled import bundled_folders
 from minispec.viz.terminal import QUIET
 
+_ELSEWHERE = {"MINISPEC_ASSIGNMENTS", "MINISPEC_GRADE_SECRET", "MINISPEC_REPORT", "MINISPEC_STATIC"}
+"""Variables of the grader and the lessons, which are no command's options."""
+
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
-def doctor(as_json: bool) -> None:
+@click.pass_context
+def doctor(context: click.Context, as_json: bool) -> None:
     """Show versions, threads, CPU features, GPU, caches, and the settings in effect."""
     from minispec.backends.compiled import describe  # imports Numba
     from minispec.backends.cuda import describe_gpu  # imports CuPy, if there is one
 
+    settings = {name: value for name, value in sorted(os.environ.items()) if name.startswith("MINISPEC_")}
+    known = _ELSEWHERE | _find_variables(context.find_root().command)
+    unread = [name for name in settings if name not in known]
     facts = {
         "minispec": __version__,
         "python": f"{platform.python_version()} ({platform.python_implementation()})",
@@ -37,8 +44,10 @@ def doctor(as_json: bool) -> None:
         "hub": _find_version("huggingface_hub"),
         "hub cache": os.environ.get("HF_HUB_CACHE")
         or str(Path(os.environ.get("HF_HOME", "~/.cache/huggingface")) / "hub"),
-        "settings": ", ".join(f"{k}={v}" for k, v in sorted(os.environ.items()) if k.startswith("MINISPEC_")) or "none",
+        "settings": ", ".join(f"{name}={value}" for name, value in settings.items()) or "none",
     }
+    if unread:
+        facts["settings that no command reads"] = ", ".join(unread)
     if as_json:
         click.echo(json.dumps(facts, indent=2))
         return
@@ -48,6 +57,14 @@ def doctor(as_json: bool) -> None:
     for name, value in facts.items():
         table.add_row(name, Text(str(value)))  # as it is: brackets are no markup
     Console().print(table)
+
+
+def _find_variables(command: click.Command) -> set[str]:
+    """Return the variables that a command's options may be set by, and those of its subcommands."""
+    found = {str(parameter.envvar) for parameter in command.params if parameter.envvar}
+    for inner in command.commands.values() if isinstance(command, click.Group) else ():
+        found |= _find_variables(inner)
+    return found
 
 
 def _find_version(package: str) -> str:

@@ -15,6 +15,7 @@ import click
 from rich.console import Console
 
 from minispec.analysis.compare import Comparison, compare, doubts_of_run
+from minispec.analysis.ranks import acceptance_by_rank
 from minispec.analysis.step_costs import StepCosts, costs_of_run
 from minispec.analysis.timer import target_row_seconds
 from minispec.analysis.trust import least_cost_ratio, sentence
@@ -61,7 +62,11 @@ def generate(
     The draft model proposes, the target model verifies; the text is distributed exactly as the target's own. It goes
     to stdout, everything else to stderr. On a terminal, the prompt is shown too, and tokens are coloured by source.
     """
-    _check_looks(slow=slow, racing=racing, as_json=as_json, draft=options["draft"])
+    _check_looks(slow=slow, racing=racing, as_json=as_json, show_drafts=show_drafts)
+    if options["draft"] == "none" and (racing or comparing):
+        raise OptionError(
+            f"{'a race' if racing else '--compare'} needs a draft, and --draft is 'none'. Try --draft ngram"
+        )
     text = read_prompt(prompt)
     if quiet:
         os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")  # a model by hub name may be downloaded
@@ -109,13 +114,13 @@ def generate(
             notes.print(sentence(doubts), markup=False)
 
 
-def _check_looks(*, slow: bool, racing: bool, as_json: bool, draft: str) -> None:
+def _check_looks(*, slow: bool, racing: bool, as_json: bool, show_drafts: bool) -> None:
     """Refuse ways of showing a run that do not go together."""
     asked = [flag for flag, there in (("--slow", slow), ("--race", racing), ("--json", as_json)) if there]
     if len(asked) > 1:
         raise OptionError(f"{' and '.join(asked)} are ways to show one run; choose one. Leave {asked[-1]} out")
-    if racing and draft == "none":
-        raise OptionError("a race needs a draft, and --draft is 'none'. Try --draft ngram")
+    if as_json and show_drafts:
+        raise OptionError("--show-drafts is for a text, and --json prints an object. Leave one out, or write a --trace")
 
 
 def _costs(events: Stream, simulated: float | None) -> StepCosts | None:
@@ -160,6 +165,7 @@ def _report(
     report = generation.to_dict()
     report["metrics"]["costs"] = None if run_costs is None else asdict(run_costs)
     report["comparison"] = None if comparison is None else asdict(comparison)
+    report["acceptance_by_rank"] = list(acceptance_by_rank(generation.steps))
     report["doubts"] = doubts
     return report
 

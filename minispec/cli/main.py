@@ -17,7 +17,7 @@ from typing import NoReturn
 import click
 
 from minispec import __version__
-from minispec.errors import MinispecError
+from minispec.errors import MinispecError, OptionError
 
 _INTERRUPTED = 130
 
@@ -102,6 +102,8 @@ def main() -> NoReturn:
 
 
 def _run() -> int:
+    if sys.stdout is None:  # `>&-`
+        raise OptionError("standard output is closed; there is nowhere to write to. Try >/dev/null")
     try:
         return cli.main(prog_name="minispec", standalone_mode=False) or 0
     except click.exceptions.NoArgsIsHelpError as error:

@@ -187,6 +187,13 @@ def _alpha(
 def _verify(points: tuple[tuple[int | None, float], ...], found: Measured | None) -> VerifyCost:
     if not points:
         return 1.0 if found is None else found.verify
+    for rows, cost in points:
+        if cost < 1.0:
+            written = f"{cost:g}" if rows is None else f"{rows}={cost:g}"
+            raise OptionError(
+                f"verify cost is {written}; more rows take no less time than one, so v is at least 1. Try 1.3, or "
+                "ROWS=V like 6=1.3"
+            )
     flat = [cost for rows, cost in points if rows is None]
     if flat and len(points) > 1:
         raise OptionError("a verify cost for all drafts and others beside it; give one number, or ROWS=V points")

@@ -31,9 +31,11 @@ from minispec.drafters.trees import (
 )
 from minispec.errors import OptionError, VocabularyError, quote
 from minispec.loading.bundled import DEFAULT_DRAFT
+from minispec.model.gpt2 import GPT2
 from minispec.model.language_model import LanguageModel
 from minispec.model.session import Session
 from minispec.model.tree_session import TreeSession
+from minispec.model.trim import trim_words
 from minispec.sampling import Sampler
 from minispec.tokenizer import Tokenizer, describe_difference
 
@@ -63,7 +65,17 @@ def load_draft(draft: str, load_model: Callable[[str], LanguageModel]) -> Langua
         What :func:`build_drafter` takes.
     """
     spec = parse_draft(draft)
-    return load_model(spec.name) if spec.kind == MODEL and not spec.options["translate"] else draft
+    return _load(spec, load_model) if spec.kind == MODEL and not spec.options["translate"] else draft
+
+
+def _load(spec: DraftSpec, load_model: Callable[[str], LanguageModel]) -> LanguageModel:
+    """Load the model of a draft that is one."""
+    model, num_words = load_model(spec.name), spec.options["words"]
+    if num_words is None:
+        return model
+    if not isinstance(model, GPT2):
+        raise OptionError(f"{model.name} has no head to be trimmed; leave words={num_words} out")
+    return trim_words(model, num_words)
 
 
 def build_drafter(
@@ -108,8 +120,8 @@ def _build(
     if coupled and not spec.can_couple:
         raise OptionError(f"draft {quote(spec.text)} is a tree; a coupled rule verifies chains. Try --draft ngram")
 
-    def load_model(name: str | None) -> LanguageModel:
-        draft = load(name or DEFAULT_DRAFT)
+    def load_model(written: str | None) -> LanguageModel:
+        draft = _load(parse_draft(written or DEFAULT_DRAFT), load)
         check_vocabularies(model, draft)
         return draft
 
@@ -150,13 +162,13 @@ def _build(
     if spec.kind != MODEL:
         return build_plugin(spec.kind, target, sampler, options, coupled=coupled)
     if options["translate"]:
-        foreign = load(spec.name)
+        foreign = _load(spec, load)
         ours, theirs = getattr(model, "tokenizer", None), getattr(foreign, "tokenizer", None)
         if ours is None or theirs is None:
             lacking = model.name if ours is None else foreign.name
             raise OptionError(f"translate needs two tokenizers, and {lacking} has none. Try --draft ngram")
         return TranslatingDrafter(Session(foreign), sampler.params, theirs, ours, model.vocab_size)
-    return ModelDrafter(Session(load_model(spec.name)), sampler, coupled=coupled)
+    return ModelDrafter(Session(load_model(spec.text)), sampler, coupled=coupled)
 
 
 def _build_tree(

@@ -95,7 +95,7 @@ KINDS: Mapping[str, Mapping[str, tuple[Read, Any]]] = {
         "depth": (read_whole, None),
         "acceptance": (_acceptance, "0.6/0.15/0.08/0.04"),
     },
-    MODEL: {"translate": (read_flag, False)},
+    MODEL: {"translate": (read_flag, False), "words": (read_whole, None)},
 }
 """The kinds, their keys, how each is read, and its default."""
 
@@ -177,6 +177,8 @@ def _check(spec: DraftSpec) -> None:
                 f"cascade: draft is {quote(options['draft'])}; it must be a model, which judges the n-gram's tokens in "
                 "one forward. Try cascade:draft=draft-1.6m"
             )
+    elif spec.kind == MODEL and options["words"] is not None and options["words"] < 1:
+        raise OptionError(f"draft {quote(spec.text)}: words is {options['words']}; it must be at least 1")
     elif spec.kind == "suffix":
         SuffixDrafter(1, options["min"])
         if options["corpus"] == "":

@@ -39,6 +39,7 @@ NAMES = (
     "tree-judging",
     "hidden-states",
     "trees-pay",
+    "trimmed-head",
     "streaming",
     "retraction",
     "typical-acceptance",
@@ -49,6 +50,7 @@ NAMES = (
     "domain-fine-tuning",
     "data-mix",
     "same-family",
+    "acceptance-loss",
     "operations-per-byte",
     "memory-bandwidth",
     "one-token-of-work",
@@ -71,6 +73,7 @@ NAMES = (
     "fusion-equivalence",
     "four-techniques",
     "overlap",
+    "adaptive-length",
     "seventy-billion",
     "production-gains",
 )

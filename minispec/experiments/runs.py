@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from minispec.analysis.prompts import OWN, Prompt, parse_prompts
 from minispec.batching import Engine
+from minispec.drafters import load_draft
 from minispec.experiments.framework import Scale
 from minispec.generation import Finished, Generation, stream
 from minispec.loading import load_model
@@ -162,8 +163,8 @@ Texts = Sequence[Sequence[Run]]
 def _options(num_tokens: int, options: dict[str, Any]) -> dict[str, Any]:
     """Return the options of exactly ``num_tokens`` tokens of the bundled pair, unless told otherwise, no nucleus."""
     given = {"draft": DRAFT, "top_p": 1.0, "temperature": 1.0, **options}
-    if given["draft"] in (DRAFT, SMALL_DRAFT, CODE_DRAFT):
-        given["draft"] = model(given["draft"])
+    if given["draft"] is not None:
+        given["draft"] = load_draft(given["draft"], model)
     return {"min_tokens": num_tokens, "max_tokens": num_tokens, **given}
 
 

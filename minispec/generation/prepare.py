@@ -34,12 +34,12 @@ def check_together(draft: str, options: Options) -> None:
             f"draft {spec.text!r} has siblings that depend on each other, and the rule {verifier.name!r} judges "
             f"independent ones. Try --draft tree:siblings=with, or --verify tree"
         )
-    if not isinstance(get_policy(options.gamma), FixedGamma) or options.fallback != "off":
+    shaped = f"draft {spec.text!r} has a shape of its own, which"
+    if not isinstance(get_policy(options.gamma), FixedGamma):
         gamma = getattr(options.gamma, "name", options.gamma)
-        raise OptionError(
-            f"draft {spec.text!r} has a shape of its own, which gamma {gamma!r} and fallback "
-            f"{options.fallback!r} cannot change. Try --gamma 5 --fallback off"
-        )
+        raise OptionError(f"{shaped} gamma {gamma!r} cannot change. Try --gamma 5")
+    if options.fallback != "off":
+        raise OptionError(f"{shaped} fallback {options.fallback!r} cannot change. Try --fallback off")
 
 
 def build_constraint(options: Options, target: LanguageModel) -> Constraint | None:

@@ -100,6 +100,7 @@ class Transcript:
             finish=self.finish,
             details=tuple(details[:kept]),
             draft_target_probs=find_target_probs(target_probs, draft) if self._logprobs else (),
+            draft_parents=draft.parents,
         )
         self.steps.append(step)
         return step

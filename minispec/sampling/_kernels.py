@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from minispec.jit import jit
 
 _BUCKETS = 512
+_VANISHES = -746.0  # exp of it, and of anything below, is 0
 _ROUND = 1.5 * 2.0**52  # adding it rounds a float64 of modest size to an integer, which then is in its low bits
 _LOG2_E = 1.0 / math.log(2.0)
 _LN2_HIGH = float.fromhex("0x1.62e42fee00000p-1")  # 33 bits of ln 2, so that its product with an exponent is exact
@@ -157,6 +158,30 @@ def _process_row(x, temperature, top_k, top_p, min_p):
         for i in range(size):
             x[i] = 1.0 if i == likeliest else 0.0
         return True
+    # What is left out by a constraint or a draft of few words, or by a low temperature, takes no time.
+    lowest = best + _VANISHES * temperature
+    count = 0
+    for i in range(size):
+        count += 1 if x[i] >= lowest else 0
+    if count == size:
+        _filter(x, best, temperature, top_k, top_p, min_p)
+        return True
+    members, weights = np.empty(count + 1, np.int64), np.empty(count + 1, np.float64)
+    count = 0
+    for i in range(size):
+        members[count], weights[count] = i, x[i]
+        count += 1 if x[i] >= lowest else 0
+    _filter(weights[:count], best, temperature, top_k, top_p, min_p)
+    x[:] = 0.0
+    for j in range(count):
+        x[members[j]] = weights[j]
+    return True
+
+
+@jit(nogil=True, error_model="numpy")
+def _filter(x, best, temperature, top_k, top_p, min_p):
+    """Turn logits, shape (V,), the largest of which is ``best``, into probabilities, in place."""
+    size = x.shape[0]
     for i in range(size):
         x[i] -= best  # before dividing: a tiny temperature cannot overflow
     if temperature != 1.0:
@@ -177,7 +202,6 @@ def _process_row(x, temperature, top_k, top_p, min_p):
     total = _add_up(x)
     for i in range(size):
         x[i] /= total
-    return True
 
 
 @jit(nogil=True)

@@ -63,8 +63,12 @@ class Constraint:
             problem = str(error)
         if problem:
             reason = " ".join(problem.split())[:200]
-            what = "regular expression" if kind == "regex" else "JSON schema"
-            raise OptionError(f"the {what} {quote(form)} cannot be used ({reason}). Correct or simplify it")
+            what, way_out = "JSON schema", "Correct or simplify it"
+            if kind == "regex":
+                what = "regular expression"
+            elif not form.lstrip().startswith("{"):
+                way_out = 'Give the schema itself, not the name of its file: --json-schema "$(cat FILE)"'
+            raise OptionError(f"the {what} {quote(form)} cannot be used ({reason}). {way_out}")
         self._eos_token_id = eos_token_id
         self._vocab_size = vocab_size
         self._consumed: list[int] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
@@ -63,14 +64,27 @@ def from_option_error(error: Exception, names: Mapping[str, str]) -> Problem:
 
     Examples
     --------
-    >>> str(from_option_error(ValueError("top-p is 2; it must be in (0, 1]. Try --top-p 0.95"), {}))
-    'top-p is 2; it must be in (0, 1]. Try "top_p": 0.95'
+    >>> problem = from_option_error(ValueError("verify is x. Try --verify tree, or --top-p 0.95"), {})
+    >>> str(problem), problem.param
+    ('verify is x. Try "verify": "tree", or "top_p": 0.95', 'speculative.verify')
     """
-    message = re.sub(r"--([a-z-]+) (\S+)", lambda found: f'"{found[1].replace("-", "_")}": {found[2]}', str(error))
+    message = re.sub(r"--([a-z-]+) ([^\s,]+(?:,[^\s,]+)*)", _as_field, str(error))
     for name, private in sorted(names.items(), key=lambda pair: -len(pair[1])):
         message = message.replace(private, name)
-    return Problem(400, message)
+    blamed = re.match(r"(?:the )?([a-z][a-z-]*) (?:is\b|has\b|')", message)
+    if blamed is None:
+        return Problem(400, message)
+    field = blamed[1].replace("-", "_")
+    return Problem(400, message, param=f"speculative.{field}" if field in _SPECULATIVE else field)
 
+
+def _as_field(flag: re.Match[str]) -> str:
+    """Write a flag and its value as a field of a JSON object."""
+    value = flag[2] if re.fullmatch(r"-?[0-9.]+|true|false", flag[2]) else json.dumps(flag[2])
+    return f'"{flag[1].replace("-", "_")}": {value}'
+
+
+_SPECULATIVE = ("draft", "gamma", "verify")
 
 _RULES = {
     "prompt": "a text, token ids, or a list of either; none of them empty",

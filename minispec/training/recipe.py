@@ -35,8 +35,8 @@ class Plan:
         Every so many steps the rows are as long as the context (and as many fewer); 0: never.
     mix : mapping of str to float
         Share of rows per text.
-    kl_weight : float
-        Weight of KL(target ‖ draft) in the loss; the rest is cross-entropy with the text. Above 0 a teacher is needed.
+    kl_weight, acceptance_weight : float
+        Weights of KL(target ‖ draft) and of -log(alpha) in the loss; the rest is cross-entropy with the text.
     muon_lr : float
         Peak rate for the two-dimensional weights of the blocks (Muon; updates scaled to AdamW's size).
     adamw_lr : float
@@ -61,6 +61,7 @@ class Plan:
     long_every: int = 0
     mix: Mapping[str, float] = field(default_factory=lambda: dict(MIX))
     kl_weight: float = 0.0
+    acceptance_weight: float = 0.0
     muon_lr: float = 5e-3
     adamw_lr: float = 3e-3
     weight_decay: float = 0.1
@@ -71,6 +72,11 @@ class Plan:
     patience: int = 12
     validation_rows: int = 32
     seed: int = 20
+
+    @property
+    def has_teacher(self) -> bool:
+        """Whether the loss asks for the target's distribution."""
+        return self.kl_weight > 0 or self.acceptance_weight > 0
 
 
 @dataclass(frozen=True)

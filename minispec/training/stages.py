@@ -158,7 +158,7 @@ class Workshop:
                 self._require_finished(origin[0], name)
                 start_from[member] = self.load(*origin)
         teacher = None
-        if plan.kl_weight > 0:
+        if plan.has_teacher:
             self._require_finished("target", name)
             teacher = self.load("target", TARGET).to(self.preset.device).eval().requires_grad_(False)
         return Stage(

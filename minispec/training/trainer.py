@@ -79,7 +79,7 @@ class Stage:
     compiled : bool
         Whether to compile the step.
     teacher : GPT2, optional
-        Needed when ``plan.kl_weight > 0``.
+        Needed if the plan asks for one.
     start_from : mapping of str to GPT2
         Model of the same shape that each one starts from, instead of fresh weights.
     inputs : mapping of str to str
@@ -250,12 +250,12 @@ class Stage:
         if self.teacher is not None:
             with torch.no_grad(), self._autocast():
                 teacher_logits = self.teacher(rows[:, :-1], places)
-        losses, scale = {}, self.schedule.scale(self.step)
+        losses, scale, plan = {}, self.schedule.scale(self.step), self.plan
         for name, model in self.models.items():
             with self._autocast():
-                loss = compute(model, rows, places, teacher_logits, self.plan.kl_weight)
+                loss = compute(model, rows, places, teacher_logits, plan.kl_weight, plan.acceptance_weight)
             torch.autograd.backward(loss)
-            torch.nn.utils.clip_grad_norm_(model.parameters(), self.plan.clip)
+            torch.nn.utils.clip_grad_norm_(model.parameters(), plan.clip)
             for optimizer in self.optimizers[name]:
                 for group in optimizer.param_groups:
                     group["lr"] = group["peak_lr"] * scale

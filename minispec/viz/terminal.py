@@ -20,6 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from minispec.analysis.compare import Comparison
+from minispec.analysis.ranks import acceptance_by_rank
 from minispec.analysis.step_costs import StepCosts
 from minispec.generation.guarantee import MEANING
 from minispec.generation.result import Generation
@@ -337,6 +338,9 @@ def facts(generation: Generation, costs: StepCosts | None = None, comparison: Co
             f"{metrics.num_accepted_tokens} of {metrics.num_draft_tokens} drafted tokens",
         )
         row("α per evaluated position", _percent(metrics.alpha), "accepted / tested; not the same figure")
+    if by_rank := acceptance_by_rank(generation.steps):
+        value = "/".join(f"{share:.2f}" for share in by_rank)
+        row("acceptance by rank", value, "of siblings, in their order; what tree:shape=sequoia takes as acceptance=")
     row("time to first token", _milliseconds(metrics.ttft_s))
     row("time per output token", _milliseconds(metrics.tpot_s))
     if costs is not None and metrics.mean_acceptance_length is not None:

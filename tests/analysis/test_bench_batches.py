@@ -100,15 +100,30 @@ def test_every_figure_follows_from_the_seconds_of_the_forwards(told) -> None:
         assert each.differing == ()
 
 
-def test_overhead_is_what_passes_outside_forwards(told, monkeypatch: pytest.MonkeyPatch) -> None:
-    target, draft, clock = told
-    answer = Batch._answer
+@pytest.fixture
+def slow_engine(told, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An engine that takes 0.25 s for every answer, beside the forward."""
+    answer, clock = Batch._answer, told[2]
 
     def slowly(engine, *arguments):
         clock.now += 0.25
         return answer(engine, *arguments)
 
     monkeypatch.setattr(Batch, "_answer", slowly)
+
+
+@pytest.mark.usefixtures("slow_engine")
+def test_the_forecast_counts_the_engines_own_work(told) -> None:
+    target, draft, clock = told
+    found = run_batches(target, draft, MACHINE, bundled_prompts(), PLAN, clock=clock)
+    speedups = [2 * 1.25 / 2.1, 2 * 1.75 / 3.1, 2 * 2.75 / 7.6]
+    assert [each.speedup for each in found.goodput] == pytest.approx(speedups)
+    assert [each.from_costs for each in found.forecasts] == pytest.approx(speedups)
+
+
+@pytest.mark.usefixtures("slow_engine")
+def test_overhead_is_what_passes_outside_forwards(told) -> None:
+    target, draft, clock = told
     prompts = make_prompts(target, bundled_prompts(), 2, 5)
     plain, speculative = (
         decode_together(target, draft, prompts, gamma, PLAN.num_tokens, clock=clock) for gamma in (0, 1)

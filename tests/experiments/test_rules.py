@@ -83,6 +83,18 @@ def each(key: str) -> Spread:
     return with_values
 
 
+def adapting(values: Sequence[Value]) -> Plant:
+    """Adaptive length: every policy that is compared, in turn."""
+
+    def plant(figures: Figures) -> None:
+        turn = itertools.cycle(values)
+        for case in figures["cases"]:
+            for policy in case["policies"]:
+                policy["faster"] = None if policy["draft"] == "fixed" else copy.deepcopy(next(turn))
+
+    return plant
+
+
 def two_rates(alpha: Value, rate: float) -> Plant:
     def plant(figures: Figures) -> None:
         for found in figures["by_gamma"].values():
@@ -395,6 +407,8 @@ PLANTED: dict[str, dict[str, Plant]] = {
         (ratio(1.2), [0.1, -0.1, 0.3], vague(1.0)),
     ) | {"at best depends": beside_drafts([(ratio(0.5), [-0.5, -0.6, -0.4], vague(1.0))])},
     "trees-pay": tallied(beside_a_chain, ratio(1.2), ratio(0.8), vague(1.0)),
+    "adaptive-length": tallied(adapting, ratio(1.2), ratio(0.8), vague(1.0)),
+    "trimmed-head": tallied(every("cases", "faster"), ratio(1.2), ratio(0.8), vague(1.0)),
     "streaming": tallied(every("cases", "steps"), share(0.6), share(0.01), unknown_share()),
     "retraction": tallied(every("clients", "share"), share(0.6), sharp(0.001), unknown_share()),
     "typical-acceptance": tallied(every("cases", "alpha"), share(0.75), share(0.5), share(0.7)),
@@ -418,6 +432,7 @@ PLANTED: dict[str, dict[str, Plant]] = {
                  "false": put("mix_over_data")([[-0.1, -0.12, -0.08]]),
                  "undecided": put("mix_over_data")([[0.0, -0.02, 0.02]])},
     "same-family": tallied(every("domains", "lead"), ratio(0.1), [-0.1, -0.12, -0.08], [0.0, -0.02, 0.02]),
+    "acceptance-loss": tallied(every("cases", "lead"), ratio(0.1), [-0.1, -0.12, -0.08], [0.0, -0.02, 0.02]),
     "verification-cost": tallied(curves, ratio(1.02), ratio(3.0), vague(1.1)),
     "two-to-three-times": tallied(
         every("cases", "speedup"), dict.fromkeys("25", ratio(2.5)), dict.fromkeys("25", ratio(1.5)), UNCLEAR_GAMMAS

@@ -81,6 +81,7 @@ LOADED = {
     "table": TableModel(3, 64, seed=2),
     "foreign": with_tokenizer(TableModel(4, 64, seed=4), OtherSpelling([b"b", b"a", b"ba", b"aa"])),
     "window": TableModel(3, 4, seed=2),
+    "layers": random_gpt2("numba", seed=5, **_GPT2, n_positions=64),
     "four": TableModel(4, 64, seed=48),
 }
 """Draft models, by the names under which drafts ask for them."""
@@ -104,6 +105,7 @@ _vocabulary = functools.cache(llguidance.LLTokenizer)
 DRAFTS = {
     "model": "table",
     "small window": "window",
+    "trimmed": "layers:words=2",
     "ngram": "ngram:n=2",
     "suffix": "suffix",
     "suffix in a corpus": f"suffix:corpus={HERE / 'text.txt'}",

@@ -145,7 +145,7 @@ class Forecast:
     ----------
     batch : int
     from_costs : float
-        From the measured v and c of this batch: tau / (gamma c + v).
+        From the measured v, c and o of this batch: tau / (gamma c + v + o), o being the engine's own work.
     from_roofline : float
         From the machine's bandwidth and peak.
     """

@@ -108,7 +108,7 @@ def run_batches(
     pages = [measure_pages(target, texts, plan.num_tokens, size) for size in (PAGE_SIZE, target.n_positions)]
     evaluated = sum(each.num_evaluated for each in goodput)
     alpha = sum(each.num_accepted for each in goodput) / max(1, evaluated)
-    forecasts = forecast(target, draft, machine, plan, alpha, forwards, draft_s)
+    forecasts = forecast(target, draft, machine, plan, alpha, forwards, draft_s, goodput)
     return BatchBenchmark(tuple(forwards), draft_s, tuple(goodput), tuple(forecasts), tuple(pages), alpha)
 
 
@@ -235,8 +235,9 @@ def forecast(
     alpha: float,
     forwards: Sequence[BatchForward],
     draft_s: Mapping[int, float],
+    goodput: Sequence[Goodput],
 ) -> list[Forecast]:
-    """Predict the speedup of every batch, once from its measured v and c, once from the machine's two ceilings."""
+    """Predict the speedup of every batch: from its measured costs, and from the machine's two ceilings alone."""
     measured = {(each.batch, each.rows): each for each in forwards}
     shapes = [Shape.from_config(model.config, model.name) for model in (target, draft)]
     roofline: dict[int, list[float]] = {batch: [] for batch in plan.batches}
@@ -256,8 +257,19 @@ def forecast(
         for point in points:
             roofline[point.batch].append(point.speedup or 0.0)
 
+    own = {each.batch: each for each in goodput}
+
     def from_costs(batch: int) -> float:
-        ratio = draft_s[batch] / measured[batch, 1].seconds
-        return max(speedup(tau(alpha, g), g, ratio, measured[batch, g + 1].step_cost) for g in plan.gammas)
+        """In units of a plain step: its forward, and what the engine does for a token of each text."""
+        row = measured[batch, 1].seconds
+        unit = row + batch * own[batch].plain_overhead_s
+
+        def expected(gamma: int) -> float:
+            tokens = tau(alpha, gamma)
+            overhead = batch * tokens * own[batch].speculative_overhead_s
+            verify = row * measured[batch, gamma + 1].step_cost
+            return speedup(tokens, gamma, draft_s[batch] / unit, verify / unit, overhead / unit)
+
+        return max(map(expected, plan.gammas))
 
     return [Forecast(batch, from_costs(batch), max(roofline[batch])) for batch in plan.batches]

@@ -26,12 +26,11 @@ from minispec.model.gpt2 import GPT2
 from minispec.model.language_model import FedCache
 from minispec.model.paged import PagedCache
 from minispec.model.pages import PagePool
+from minispec.model.trim import spread
 from minispec.model.weights import Packing, check_shapes
 
 EPSILON = 1e-5
 """Under the root of a head's layer norms."""
-
-_UNLIKELY = np.float32(-1e30)
 
 
 class Head:
@@ -109,17 +108,9 @@ class Head:
         return run(x, self.blocks, cache, feed, self._scale, "gelu_new")
 
     def score(self, x: Array) -> Array:
-        """Return logits over all tokens, (T, V), for outputs of the layers; what is none of the head's words gets none.
-
-        Lossless all the same: a draft's row is what its token was drawn from, and rejection sampling makes up for what
-        it lacks. (The number is finite because a constraint may leave none of the words.)
-        """
+        """Return logits over all tokens, (T, V), for outputs of the layers; see :mod:`minispec.model.trim`."""
         logits = self.backend.linear(x, self._rows("lm_head"), norm=self.norm("ln_f"))
-        if not self._words.size:
-            return logits
-        wide = np.full((len(logits), self._vocab_size), _UNLIKELY)
-        wide[:, self._words] = logits
-        return wide
+        return spread(logits, self._words, self._vocab_size) if self._words.size else logits
 
     @property
     def _sizes(self) -> tuple[int, int, int]:

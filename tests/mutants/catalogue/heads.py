@@ -7,12 +7,12 @@ from unittest import mock
 
 import numpy as np
 
-from minispec.drafters.heads import EagleDrafter, ParallelSource, folder
+from minispec.drafters.heads import EagleDrafter, ParallelSource
 from minispec.drafters.heads.block import BlockSession
 from minispec.drafters.heads.eagle import EagleSession
 from minispec.drafters.heads.medusa import MedusaHead
 from minispec.drafters.heads.parallel import ParallelDrafter
-from minispec.model import together
+from minispec.model import together, trim
 from minispec.model.features import FeatureKeeper
 from minispec.model.pages import PagePool
 
@@ -25,6 +25,15 @@ from .tools import change, mutant, reports, wraps
 def a_block_reports_the_row_of_the_next_place():
     """Each place reports the row behind its own."""
     return reports(ParallelDrafter, lambda draft: np.roll(draft.probs, -1, axis=0))
+
+
+@mutant(3, "law of heads")
+def a_block_reports_what_it_could_not_see():
+    """Each token's row leans towards the token, as if the block had seen what would be drawn."""
+    return reports(
+        ParallelDrafter,
+        lambda draft: 0.5 * draft.probs + 0.5 * np.eye(draft.probs.shape[1])[list(draft.tokens)],
+    )
 
 
 @mutant(3, "law of heads")
@@ -100,7 +109,7 @@ change(
 @mutant(4, "rows of heads")
 def a_cut_vocabulary_keeps_mass_outside():
     """Tokens that a head does not know get a logit of 0."""
-    return mock.patch.object(folder, "_UNLIKELY", np.float32(0.0))
+    return mock.patch.object(trim, "_UNLIKELY", np.float32(0.0))
 
 
 # ── 7: cache and rollback ───────────────────────────────────────────────────────────────────────────────────────────
