@@ -95,8 +95,8 @@ EXPERIMENT = Experiment(
     kind="timed",
     instrument="Three policies of `--gamma` and fixed lengths, taking turns on held-out prompts of three kinds at two "
     "temperatures; the fixed length is chosen on prompts that are not those of the verdict.",
-    literature="SpecDec++ (Huang et al. 2024) claims it, for stopping by a trained head, and reports 7 % to 11 % over a "
-    "fixed length. Leviathan et al. 2023 (section 3.5) expect up to 60 % from an oracle that knows each acceptance.",
+    literature="SpecDec++ (Huang et al. 2024) claims it, for stopping by a trained head, and reports 7 % to 11 % over "
+    "a fixed length. Leviathan et al. 2023 (section 3.5) expect up to 60 % from an oracle that knows each acceptance.",
     thresholds={"faster": 1.0, "lengths": LENGTHS},
     measure=measure,
     conclude=conclude,
