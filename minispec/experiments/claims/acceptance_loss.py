@@ -107,7 +107,7 @@ EXPERIMENT = Experiment(
     instrument="One start, the same batches, only the loss differs; a third draft learns the text alone. Its start was "
     "distilled by the divergence, so what is left to learn is little.",
     literature="LK Losses (Samarin et al. 2026) claims it, and reports up to 8 to 10 % more tokens per round from "
-    "−log α and from a blend of both losses, for targets of 8B to 685B. DistillSpec (Zhou et al. 2023) trained on 1 − α "
+    "−log α and from a blend of both losses, for targets of 8B to 685B. DistillSpec (Zhou et al. 2023) tried 1 − α "
     "among other divergences, and found none best everywhere.",
     thresholds={"clear": 0.0, "steps": STEPS, "seeds": SEEDS},
     measure=measure,
