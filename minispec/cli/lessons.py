@@ -31,7 +31,7 @@ def lessons(context: click.Context) -> None:
     table.add_column(no_wrap=True, style=QUIET)
     table.add_column(overflow="fold")
     for files in all_lessons():
-        table.add_row(files.number, files.title)
+        table.add_row(files.number, files.title.removeprefix(f"{int(files.number)} · "))
     console = Console()
     console.print(table)
     console.print(f"\n`minispec lessons open` copies them to ./{_FOLDER} and opens JupyterLab there.", style=QUIET)

@@ -36,7 +36,7 @@ def models(as_json: bool) -> None:
     for model in bundled:
         add_row(table, model, model["name"], str(model["context"]), model["licence"])
         for head in model["heads"]:
-            add_row(table, head, f"  {head['kind']}")
+            add_row(table, head, f"  {head['kind']}", "", head["licence"])
         trained_on.setdefault(model["data"], []).append(model["name"])
     out.print(table)
     for model in bundled:
@@ -81,6 +81,7 @@ def describe_heads(model: BundledModel) -> list[dict[str, Any]]:
                 "width": config.width,
                 "length": config.length,
                 "vocabulary": len(config.words) or model.config.vocab_size,
+                "licence": card.get("license", model.licence),  # the target's, of which it was made
                 "cost_per_token": float(card["cost_per_token"]) if "cost_per_token" in card else None,
             }
         )

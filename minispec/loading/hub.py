@@ -21,6 +21,8 @@ _FILES = (
     "merges.txt",
 )
 """What a model needs; never a pickle."""
+_UNREACHABLE = ("LocalEntryNotFoundError", "OfflineModeIsEnabled", "ConnectionError", "ConnectError", "ConnectTimeout")
+"""Errors of huggingface_hub, and of what it asks through, that say nothing of the model."""
 
 
 def looks_like_hub_name(name: str) -> bool:
@@ -56,9 +58,14 @@ def fetch(name: str) -> Path:
     try:
         folder = Path(snapshot_download(repository, revision=revision or None, allow_patterns=list(_FILES)))
     except Exception as error:  # its errors share no base class: HTTP, cache, offline, validation, connection
+        kind = type(error).__name__
+        if kind in _UNREACHABLE:
+            told, way_out = "cannot be reached, and its cache here has none", "Check the connection and the name"
+        else:
+            told, way_out = f"did not give it ({kind}: {explain(error)})", "Check the name"
         raise ModelNotFoundError(
-            f"{quote(name)} is no folder and no bundled model, and the hub did not give it "
-            f"({type(error).__name__}: {explain(error)}). Check the name; `minispec models` lists what is bundled"
+            f"{quote(name)} is no folder and no bundled model, and the hub {told}. {way_out}; `minispec models` lists "
+            "what is bundled"
         ) from None
     if not any(folder.glob("*.safetensors")):
         pickles = _pickles(repository, revision)

@@ -10,7 +10,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -132,8 +132,9 @@ class Stage:
     def _resume(self) -> None:
         last = self.folder / "last"
         state = checkpoint.read_state(last)
-        if state["plan"] != asdict(self.plan):
-            changed = sorted(key for key, value in asdict(self.plan).items() if state["plan"].get(key) != value)
+        unsaid = {one.name: one.default for one in fields(Plan)}  # a plan of before a field was added
+        changed = sorted(k for k, value in asdict(self.plan).items() if state["plan"].get(k, unsaid[k]) != value)
+        if changed:
             raise CheckpointError(
                 f"{last} was trained with other {', '.join(changed)}; a run goes on with the numbers it began with. "
                 "Give a folder of its own with --work, or delete the checkpoint"
