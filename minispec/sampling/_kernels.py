@@ -158,12 +158,12 @@ def _process_row(x, temperature, top_k, top_p, min_p):
         for i in range(size):
             x[i] = 1.0 if i == likeliest else 0.0
         return True
-    # What is left out by a constraint or a draft of few words, or by a low temperature, takes no time.
+    # Where most tokens are left out, by a constraint, a draft of few words or a low temperature, they take no time.
     lowest = best + _VANISHES * temperature
     count = 0
     for i in range(size):
         count += 1 if x[i] >= lowest else 0
-    if count == size:
+    if 2 * count > size:
         _filter(x, best, temperature, top_k, top_p, min_p)
         return True
     members, weights = np.empty(count + 1, np.int64), np.empty(count + 1, np.float64)

@@ -64,8 +64,10 @@ class Sampler:
         """
         if not self._looks_back:
             return distribution(logits, self.params)
-        processed = [self._process(row, prefix) for row, prefix in zip(logits, prefixes, strict=True)]
-        return distribution(np.asarray(processed).reshape(logits.shape), self.params)
+        processed = np.array(logits, np.float64)
+        for row, prefix in zip(processed, prefixes, strict=True):
+            row[:] = self._process(row, prefix)
+        return distribution(processed, self.params)
 
     @functools.cached_property
     def _looks_back(self) -> bool:
@@ -78,9 +80,8 @@ class Sampler:
             or params.frequency_penalty != 0.0
         )
 
-    def _process(self, row: NDArray[np.float32], prefix: Sequence[int]) -> NDArray[np.float64]:
+    def _process(self, logits: NDArray[np.float64], prefix: Sequence[int]) -> NDArray[np.float64]:
         params, generated = self.params, prefix[self.num_prompt_tokens :]
-        logits = row.astype(np.float64)
         if params.repetition_penalty != 1.0:
             logits = history.repetition_penalty(logits, prefix, params.repetition_penalty)
         if (params.presence_penalty, params.frequency_penalty) != (0.0, 0.0):

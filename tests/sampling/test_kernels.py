@@ -64,6 +64,30 @@ def test_large_rows_are_those_of_the_oracle(size, spread):
         np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=0.0)
 
 
+@pytest.mark.parametrize("impossible", [-np.inf, -1e30, -800.0])
+@pytest.mark.parametrize("share", [0.3, 0.499, 0.501, 0.9, 1.0])
+def test_tokens_that_are_left_out_are_as_if_they_were_not_there(share, impossible):
+    """On both sides of the half from which the rest is gathered first; ``share`` 1 leaves one token."""
+    logits, rng = rows(4, 1000, 2.0).astype(np.float32), np.random.default_rng(1)
+    logits[1] = np.round(logits[1])
+    for row in logits:
+        row[rng.permutation(1000)[: min(999, round(1000 * share))]] = impossible
+    for kind in KINDS:
+        found, wanted = distribution(logits, kind), processors.distribution(logits, kind)
+        assert np.array_equal(found > 0.0, wanted > 0.0), kind
+        np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=0.0)
+
+
+@pytest.mark.parametrize("temperature", [1e-300, 1e-17, 1e-5, 0.01])
+def test_a_low_temperature_leaves_few_tokens(temperature):
+    logits = rows(3, 1000, 4.0)
+    logits[1, ::7] = logits[1].max()  # ties for the largest
+    kind = SamplingParams(temperature, 0, 1.0, 0.0)
+    found, wanted = distribution(logits, kind), processors.distribution(logits, kind)
+    assert np.array_equal(found > 0.0, wanted > 0.0)
+    np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=0.0)
+
+
 @given(st.integers(0, 2**32), st.floats(0.01, 0.99), st.integers(0, 30))
 def test_ties_at_the_cut_go_to_the_lower_id(seed, p, k):
     """Few distinct values, so that the cut falls among equals; weights of a power of two make every sum exact."""

@@ -191,6 +191,17 @@ def test_a_checkpoint_of_another_plan_is_refused(packed_folder, tmp_path):
         toy_stage(packed_folder, tmp_path, seed=99)
 
 
+def test_a_checkpoint_of_before_a_number_was_added_goes_on(packed_folder, tmp_path):
+    take(toy_stage(packed_folder, tmp_path), 1)
+    path = tmp_path / "last" / "state.json"
+    state = json.loads(path.read_text(encoding="utf-8"))
+    del state["plan"]["acceptance_weight"]
+    path.write_text(json.dumps(state), encoding="utf-8")
+    assert toy_stage(packed_folder, tmp_path).step == 1
+    with pytest.raises(CheckpointError, match="other acceptance_weight;"):
+        toy_stage(packed_folder, tmp_path, acceptance_weight=0.5)
+
+
 def test_a_damaged_checkpoint_is_refused(packed_folder, tmp_path):
     take(toy_stage(packed_folder, tmp_path), 1)
     weights = tmp_path / "last" / f"{TARGET}.safetensors"
