@@ -23,7 +23,7 @@ def measure(setting: Setting) -> Figures:
     def taught(loss: Loss, seed: int) -> Recipe:
         return Recipe("mix", STEPS, seed, START, loss)
 
-    drafts = [START, *(taught(loss, seed) for loss in LOSSES for seed in SEEDS)]
+    drafts: list[Recipe | str] = [START, *(taught(loss, seed) for loss in LOSSES for seed in SEEDS)]
     cases = []
     for temperature in TEMPERATURES:
         found = place.acceptance(drafts, setting.scale.prompts, setting.scale.tokens, temperature)
