@@ -264,12 +264,12 @@ def forecast(
         row = measured[batch, 1].seconds
         unit = row + batch * own[batch].plain_overhead_s
 
-        def expected(gamma: int) -> float:
+        def predict(gamma: int) -> float:
             tokens = tau(alpha, gamma)
             overhead = batch * tokens * own[batch].speculative_overhead_s
             verify = row * measured[batch, gamma + 1].step_cost
             return speedup(tokens, gamma, draft_s[batch] / unit, verify / unit, overhead / unit)
 
-        return max(map(expected, plan.gammas))
+        return max(map(predict, plan.gammas))
 
     return [Forecast(batch, from_costs(batch), max(roofline[batch])) for batch in plan.batches]

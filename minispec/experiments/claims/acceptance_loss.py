@@ -20,14 +20,14 @@ def measure(setting: Setting) -> Figures:
     """Go on with one draft on the same batches by three losses; measure alpha on text the target wrote."""
     place = workshop(setting)
 
-    def taught(loss: Loss, seed: int) -> Recipe:
+    def teach(loss: Loss, seed: int) -> Recipe:
         return Recipe("mix", STEPS, seed, START, loss)
 
-    drafts: list[Recipe | str] = [START, *(taught(loss, seed) for loss in LOSSES for seed in SEEDS)]
+    drafts: list[Recipe | str] = [START, *(teach(loss, seed) for loss in LOSSES for seed in SEEDS)]
     cases = []
     for temperature in TEMPERATURES:
         found = place.acceptance(drafts, setting.scale.prompts, setting.scale.tokens, temperature)
-        by_loss = {loss: [found[taught(loss, seed).name] for seed in SEEDS] for loss in LOSSES}
+        by_loss = {loss: [found[teach(loss, seed).name] for seed in SEEDS] for loss in LOSSES}
         mean = {loss: [statistics.mean(seen.values()) for seen in of_seeds] for loss, of_seeds in by_loss.items()}
         leads = [mine - other for mine, other in zip(mean["acceptance"], mean["kl"], strict=True)]
         cases.append(

@@ -13,7 +13,7 @@ WORDS = (2048, 3072, 4096)
 GAMMA = 3  # of all, where tokens per forward and costs are compared
 
 
-def trimmed(draft: str) -> str:
+def name_trimmed(draft: str) -> str:
     """Return the name of a draft whose head is cut, to whatever number of words."""
     return f"{draft}, trimmed"
 
@@ -27,7 +27,7 @@ def measure(setting: Setting) -> Figures:
         for draft in DRAFTS:
             contenders[draft] = offer_chains(draft)
             cut = [offer_chains(f"{draft}:words={words}") for words in WORDS]
-            contenders[trimmed(draft)] = {name: way for ways in cut for name, way in ways.items()}
+            contenders[name_trimmed(draft)] = {name: way for ways in cut for name, way in ways.items()}
         alike = {draft: [name_chain(each, GAMMA) for each in (draft, f"{draft}:words={WORDS[1]}")] for draft in DRAFTS}
         beside = [way for ways in alike.values() for way in ways]
         contest = hold_contest(contenders, temperature, setting.scale, beside)
@@ -38,10 +38,10 @@ def measure(setting: Setting) -> Figures:
                 {
                     "temperature": temperature,
                     "whole": contest.describe(draft, comparisons),
-                    "trimmed": contest.describe(trimmed(draft), comparisons),
+                    "trimmed": contest.describe(name_trimmed(draft), comparisons),
                     "cheaper": times.cheaper(whole, cut_to, comparisons),
                     "longer": times.longer(whole, cut_to, comparisons),
-                    "faster": times.faster(best[draft], best[trimmed(draft)], comparisons),
+                    "faster": times.faster(best[draft], best[name_trimmed(draft)], comparisons),
                 }
             )
     return {"cases": found}
