@@ -280,19 +280,19 @@ change(
 )  # fmt: skip
 change(
     10, "filters", "the nuclear floor is too high", "top-p looks only at tokens of the mean weight and more.",
-    _kernels, "_process_row", "0.5 * (1.0 - top_p) * total / size", "total / size",
+    _kernels, "_filter", "0.5 * (1.0 - top_p) * total / size", "total / size",
 )  # fmt: skip
 change(
     10, "filters", "min-p of the sum", "Dropped below p times the sum of the weights, not times the largest.",
-    _kernels, "_process_row", "_keep(x, min_p, size)", "_keep(x, min(1.0, min_p * _add_up(x)), size)",
+    _kernels, "_filter", "_keep(x, min_p, size)", "_keep(x, min(1.0, min_p * _add_up(x)), size)",
 )  # fmt: skip
 change(
     10, "filters", "all but one are all", "top-k of one token fewer than there are keeps all.",
-    _kernels, "_process_row", "0 < top_k < size", "0 < top_k < size - 1",
+    _kernels, "_filter", "0 < top_k < size", "0 < top_k < size - 1",
 )  # fmt: skip
 change(
     10, "filters", "heat is left out", "Temperatures above 1 count as 1.",
-    _kernels, "_process_row", "temperature != 1.0", "temperature < 1.0",
+    _kernels, "_filter", "temperature != 1.0", "temperature < 1.0",
 )  # fmt: skip
 change(
     10, "filters", "a sum leaves out its odd end",
@@ -308,12 +308,16 @@ change(
     _kernels, "exponential", "(_C10 + r * (_C11 + r * (_C12 + r * _C13)))", "_C10",
 )  # fmt: skip
 change(
+    10, "filters", "unlikely tokens are impossible", "What weighs less than exp(-3) of the likeliest may be left out.",
+    _kernels, "_process_row", "_VANISHES", "-3.0",
+)  # fmt: skip
+change(
     10, "broken rows", "only a first NaN is seen", "A NaN behind the first token passes for a small logit.",
     _kernels, "_find_likeliest", "if not x[i] <= x[best]", "if x[i] > x[best]",
 )  # fmt: skip
 change(
     10, "tiny temperatures", "dividing comes before subtracting", "A tiny temperature makes infinity minus infinity.",
-    _kernels, "_process_row", "x[i] -= best  #", "x[i] = x[i] / temperature - best / temperature  #",
+    _kernels, "_filter", "x[i] -= best  #", "x[i] = x[i] / temperature - best / temperature  #",
 )  # fmt: skip
 change(
     10, "logits are read only", "float64 logits are processed in place", "np.asarray where np.array was meant.",
