@@ -97,6 +97,16 @@ def test_rows_of_the_whole_head_would_break_the_law():
     assert engine_distance(target, lambda _: Boasting(Session(trimmed), PLAIN), num_tokens=3, gamma=2) > 1e-3
 
 
+@given(st.integers(0, 2**32), st.integers(1, 11), st.floats(0.1, 5.0))
+def test_acceptance_falls_by_at_most_the_mass_of_the_missing_words(seed, num_words, spread):
+    """sum_S min(p, q / q(S)) >= sum_S min(p, q) >= alpha - p(not S); the ledger's entry says so."""
+    rng = np.random.default_rng(seed)
+    p, q = (np.exp(spread * rng.normal(size=12)) for _ in range(2))
+    p, q = p / p.sum(), q / q.sum()
+    kept = q[:num_words] / q[:num_words].sum()
+    assert np.minimum(p[:num_words], kept).sum() >= np.minimum(p, q).sum() - p[num_words:].sum() - 1e-12
+
+
 def test_spread_logits_stay_finite():
     assert (
         spread(np.ones((2, 1), np.float32), np.array([1]), 3).tolist()
