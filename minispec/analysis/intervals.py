@@ -63,6 +63,8 @@ def ratio(numerators: ArrayLike, denominators: ArrayLike, confidence: float = CO
     r +- t SE(r) with the standard error of the jackknife, SE**2 = (n - 1) / n sum_i (r_(i) - mean)**2, r_(i) the ratio
     without text i (B. Efron, The Jackknife, the Bootstrap and Other Resampling Plans, 1982).
 
+    Of parts that are never negative, the interval is cut at 0; for those that may be, see :func:`mean`.
+
     Examples
     --------
     >>> ratio([2.0, 2.0], [1.0, 1.0])
@@ -80,6 +82,18 @@ def ratio(numerators: ArrayLike, denominators: ArrayLike, confidence: float = CO
     spread = _half_width(without, confidence)
     least = 0.0 if min(above.min(), below.min()) >= 0.0 else -math.inf  # of what is never negative, no ratio is
     return Figure(value, max(least, value - spread), value + spread)
+
+
+def mean(values: ArrayLike, confidence: float = CONFIDENCE) -> Figure:
+    """Return the mean of values that may be negative, with its interval; one value for each text or run.
+
+    Examples
+    --------
+    >>> [round(x, 2) for x in mean([0.1, 0.2, 0.6])]
+    [0.3, -0.36, 0.96]
+    """
+    ones = np.ones(len(np.asarray(values)))
+    return difference_of_ratios((values, ones), (0.0 * ones, ones), confidence)
 
 
 def share_of_texts(successes: ArrayLike, trials: ArrayLike, confidence: float = CONFIDENCE) -> Figure:

@@ -15,7 +15,7 @@ def acceptance_by_rank(steps: Iterable[Step]) -> tuple[float, ...]:
     Parameters
     ----------
     steps : iterable of Step
-        Those of trees count.
+        Steps without a tree are left out.
 
     Returns
     -------

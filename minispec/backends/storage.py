@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -40,6 +40,10 @@ class Storage:
     def unpack(self, matrix: Linear) -> Array:
         """Return the values of a packed matrix, shape (K, N), float32."""
         return matrix.weight
+
+    def without(self, matrix: Linear) -> Self:
+        """Return the backend of a model that lacks ``matrix``: this one, unless it counts what it has packed."""
+        return self
 
     def columns(self, matrix: Linear, indices: Index) -> Array:
         """Return columns of a packed matrix as rows, shape (T, K)."""

@@ -97,7 +97,7 @@ def generate(
         simulated = getattr(events.drafter, "simulated_cost", None)
         run_costs = _costs(events, simulated)
         comparison = None
-        if comparing and pair.speculates:
+        if comparing:
             with notes.status("comparing with plain decoding …"):
                 comparison = compare(lambda: pair.start(text, plain=True).run(), lambda: pair.start(text).run())
             if comparison is not None and comparison.costs is not None and simulated is None:

@@ -35,7 +35,7 @@ from minispec.model.gpt2 import GPT2
 from minispec.model.language_model import LanguageModel
 from minispec.model.session import Session
 from minispec.model.tree_session import TreeSession
-from minispec.model.trim import trim_words
+from minispec.model.trim import TrimmedGPT2, trim_words
 from minispec.sampling import Sampler
 from minispec.tokenizer import Tokenizer, describe_difference
 
@@ -73,7 +73,7 @@ def _load(spec: DraftSpec, load_model: Callable[[str], LanguageModel]) -> Langua
     model, num_words = load_model(spec.name), spec.options["words"]
     if num_words is None:
         return model
-    if not isinstance(model, GPT2):
+    if not isinstance(model, GPT2) or isinstance(model, TrimmedGPT2):
         raise OptionError(f"{model.name} has no head to be trimmed; leave words={num_words} out")
     return trim_words(model, num_words)
 
@@ -121,7 +121,13 @@ def _build(
         raise OptionError(f"draft {quote(spec.text)} is a tree; a coupled rule verifies chains. Try --draft ngram")
 
     def load_model(written: str | None) -> LanguageModel:
-        draft = _load(parse_draft(written or DEFAULT_DRAFT), load)
+        inner = parse_draft(written or DEFAULT_DRAFT)
+        if inner.options["translate"]:
+            raise OptionError(
+                f"draft {quote(inner.text)} translates; a {spec.kind} needs a model with the target's vocabulary. "
+                f"Try --draft {inner.text}"
+            )
+        draft = _load(inner, load)
         check_vocabularies(model, draft)
         return draft
 

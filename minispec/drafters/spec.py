@@ -178,7 +178,9 @@ def _check(spec: DraftSpec) -> None:
                 "one forward. Try cascade:draft=draft-1.6m"
             )
     elif spec.kind == MODEL and options["words"] is not None and options["words"] < 1:
-        raise OptionError(f"draft {quote(spec.text)}: words is {options['words']}; it must be at least 1")
+        raise OptionError(
+            f"draft {quote(spec.text)}: words is {options['words']}; it must be at least 1. Try {spec.name}:words=3072"
+        )
     elif spec.kind == "suffix":
         SuffixDrafter(1, options["min"])
         if options["corpus"] == "":

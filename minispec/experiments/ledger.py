@@ -212,7 +212,7 @@ def report(results: Iterable[Result], plots: str = "claims") -> str:
             f"`docs/{plots}/`, which hold every figure and are made by `minispec experiment run`. The rule of each "
             "verdict, with its thresholds, is written into `rules.json` before the run. An interval behind a figure is "
             "a 95 % confidence interval with whole texts as clusters, for all figures of a verdict together; of a "
-            "forward it is that of the median round, of training seeds their range.",
+            "forward it is that of the median round, of training seeds that of their mean.",
             "",
             f"Entries that count decode {FULL.prompts} held-out prompts of each kind, {FULL.seeds} seeds each where "
             "tokens are drawn, and a prompt with all its runs is one cluster: more seeds make its own mean sharper, "

@@ -1,8 +1,8 @@
 """Drafts trained here, in a minute or two each, and how often the bundled target accepts them.
 
 The recipe is that of ``minispec.training`` with the smallest bundled shape and few steps: such drafts are far from
-trained out. They are compared with each other, never with the bundled ones. A draft's checkpoints stay in the work
-folder, so an interrupted experiment goes on where it was, and experiments share drafts.
+trained out. They are compared with each other; where a bundled draft stands beside them, the entry says so. A draft's
+checkpoints stay in the work folder, so an interrupted experiment goes on where it was, and experiments share drafts.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from minispec.analysis.intervals import ratio, simultaneous
+from minispec.analysis.intervals import mean, simultaneous
 from minispec.errors import MissingDependencyError, OptionError
 from minispec.experiments.framework import Setting
 from minispec.experiments.instruments import to_interval
@@ -185,7 +185,7 @@ class Workshop:
 
 def over_seeds(values: Sequence[float], of: int = 1) -> Interval:
     """Return the mean of one figure a seed, with Student's interval; ``of`` so many that one verdict reads."""
-    return to_interval(ratio(values, [1.0] * len(values), simultaneous(of)))
+    return to_interval(mean(values, simultaneous(of)))
 
 
 def workshop(setting: Setting) -> Workshop:

@@ -24,7 +24,7 @@ Side = Literal["above", "below", "unclear"]
 
 
 class Interval(NamedTuple):
-    """A figure and how far it can be trusted: a 95 % confidence interval, or the range of a few repetitions."""
+    """A figure and how far it can be trusted: a 95 % confidence interval."""
 
     value: float
     low: float

@@ -60,7 +60,10 @@ def fetch(name: str) -> Path:
     except Exception as error:  # its errors share no base class: HTTP, cache, offline, validation, connection
         kind = type(error).__name__
         if kind in _UNREACHABLE:
-            told, way_out = "cannot be reached, and its cache here has none", "Check the connection and the name"
+            told, way_out = (
+                "cannot be reached, and its cache here does not hold it",
+                "Check the connection and the name",
+            )
         else:
             told, way_out = f"did not give it ({kind}: {explain(error)})", "Check the name"
         raise ModelNotFoundError(

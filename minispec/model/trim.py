@@ -12,13 +12,14 @@ rank is the id: byte-pair encoding numbers its merges from the commonest pair on
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from minispec.backends import get_backend
 from minispec.backends.base import Array, Feed, Index
 from minispec.errors import OptionError
+from minispec.model.cache import KVCache
 from minispec.model.gpt2 import GPT2
 from minispec.model.language_model import FedCache
 
@@ -37,6 +38,14 @@ class TrimmedGPT2(GPT2):
     """
 
     words: Index = dataclasses.field(kw_only=True)
+    _recordings: dict[Any, Any] = dataclasses.field(init=False, default_factory=dict)
+
+    def new_cache(self, capacity: int | None = None) -> KVCache:
+        """See :meth:`GPT2.new_cache`; with notes of its own, since what a backend records of a forward has one head."""
+        cache = super().new_cache(capacity)
+        if self.pool is not None and capacity is None:
+            cache.recordings = self._recordings
+        return cache
 
     def run(self, feed: Feed, cache: FedCache) -> Array:
         """See :meth:`GPT2.run`; logits over the whole vocabulary."""
@@ -51,15 +60,15 @@ def trim_words(model: GPT2, num_words: int) -> TrimmedGPT2:
     OptionError
         If it has no more words than that.
     """
-    if num_words >= model.vocab_size:
+    words = np.array(sorted({*range(num_words), *model.eos_token_id}), np.int64)
+    if len(words) >= model.vocab_size:
         raise OptionError(
             f"words is {num_words}; {model.name} has {model.vocab_size}, and a trimmed head has fewer. "
             f"Try {model.name}:words={max(1, 3 * model.vocab_size // 8)}"
         )
     made = _trimmed.setdefault(model, {})
     if num_words not in made:
-        words = np.array(sorted({*range(num_words), *model.eos_token_id}), np.int64)
-        backend = get_backend(model.backend.name)  # of its own, which knows of this head alone and not of the whole one
+        backend = model.backend.without(model.weights.lm_head)
         columns = backend.unpack(model.weights.lm_head)[:, words]
         weights = dataclasses.replace(model.weights, lm_head=backend.pack(columns, None, model.dtype))
         parts = {field.name: getattr(model, field.name) for field in dataclasses.fields(model)}

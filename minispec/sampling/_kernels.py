@@ -158,7 +158,7 @@ def _process_row(x, temperature, top_k, top_p, min_p):
         for i in range(size):
             x[i] = 1.0 if i == likeliest else 0.0
         return True
-    # Where most tokens are left out, by a constraint, a draft of few words or a low temperature, they take no time.
+    # Where most tokens get no weight (a constraint, few words, a low temperature), only the others are filtered.
     lowest = best + _VANISHES * temperature
     count = 0
     for i in range(size):

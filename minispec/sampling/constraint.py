@@ -67,7 +67,7 @@ class Constraint:
             if kind == "regex":
                 what = "regular expression"
             elif not form.lstrip().startswith("{"):
-                way_out = 'Give the schema itself, not the name of its file: --json-schema "$(cat FILE)"'
+                way_out = 'A schema begins with {; from a file: --json-schema "$(cat FILE)"'
             raise OptionError(f"the {what} {quote(form)} cannot be used ({reason}). {way_out}")
         self._eos_token_id = eos_token_id
         self._vocab_size = vocab_size

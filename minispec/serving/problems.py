@@ -68,9 +68,10 @@ def from_option_error(error: Exception, names: Mapping[str, str]) -> Problem:
     >>> str(problem), problem.param
     ('verify is x. Try "verify": "tree", or "top_p": 0.95', 'speculative.verify')
     """
-    message = re.sub(r"--([a-z-]+) ([^\s,]+(?:,[^\s,]+)*)", _as_field, str(error))
+    message = str(error)
     for name, private in sorted(names.items(), key=lambda pair: -len(pair[1])):
         message = message.replace(private, name)
+    message = re.sub(r"--([a-z-]+) ([^\s,]+(?:,[^\s,]+)*)", _as_field, message)
     blamed = re.match(r"(?:the )?([a-z][a-z-]*) (?:is\b|has\b|')", message)
     if blamed is None:
         return Problem(400, message)

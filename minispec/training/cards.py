@@ -91,10 +91,9 @@ def history(report: Mapping[str, Any], name: str) -> str:
     lines = []
     for stage, member in stages_behind(report, BUNDLED[name], name):
         record = report["stages"][stage]
-        if record["kl_weight"]:
-            loss = f"{record['kl_weight']:g} KL(target ‖ draft) + {1 - record['kl_weight']:g} cross-entropy"
-        else:
-            loss = "cross-entropy"
+        taught = {"KL(target ‖ draft)": record["kl_weight"], "-log(α)": record.get("acceptance_weight", 0.0)}
+        parts = {**taught, "cross-entropy": 1 - sum(taught.values())}
+        loss = " + ".join(f"{weight:g} {part}" for part, weight in parts.items() if weight).removeprefix("1 ")
         only = ", on code only" if set(record["mix"]) <= set(DOMAINS["code"]) else ""
         lines.append(f"stage `{stage}`: {record['tokens']:,} tokens in {record['steps']:,} steps, {loss}{only}")
         if given := record["init"][member]:

@@ -47,6 +47,7 @@ def stage_record(workshop: Workshop, stage: str) -> dict[str, Any] | None:
         "finished": last["finished"],
         "seed": last["plan"]["seed"],
         "kl_weight": last["plan"]["kl_weight"],
+        "acceptance_weight": last["plan"].get("acceptance_weight", 0.0),
         "mix": mix,
         "epochs": {
             domain: best["tokens"] * share / manifest[f"{domain}.train"]["tokens"] for domain, share in mix.items()

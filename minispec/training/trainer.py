@@ -132,8 +132,9 @@ class Stage:
     def _resume(self) -> None:
         last = self.folder / "last"
         state = checkpoint.read_state(last)
-        unsaid = {one.name: one.default for one in fields(Plan)}  # a plan of before a field was added
-        changed = sorted(k for k, value in asdict(self.plan).items() if state["plan"].get(k, unsaid[k]) != value)
+        defaults = {one.name: one.default for one in fields(Plan)}  # a plan from before a field was added lacks it
+        ours, theirs = asdict(self.plan), {**defaults, **state["plan"]}
+        changed = sorted(name for name in theirs if name not in ours or theirs[name] != ours[name])
         if changed:
             raise CheckpointError(
                 f"{last} was trained with other {', '.join(changed)}; a run goes on with the numbers it began with. "

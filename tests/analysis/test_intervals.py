@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from minispec.analysis.intervals import (
     Figure,
     difference_of_ratios,
+    mean,
     median,
     paired_ratio,
     percentiles,
@@ -74,6 +75,13 @@ def test_a_difference_of_the_same_is_nothing_however_much_texts_differ(pairs: li
     """What pairing is for. Negative control: two independent intervals would leave a doubt."""
     both = columns(pairs)
     assert difference_of_ratios(both, both) == pytest.approx((0.0, 0.0, 0.0), abs=1e-12)
+
+
+def test_a_ratio_of_what_is_never_negative_is_cut_at_zero_and_a_mean_is_not():
+    assert ratio([0.0, 0.0, 3.0], [1.0, 1.0, 1.0]).low == 0.0
+    low = mean([0.01, 0.02, 0.3]).low
+    assert low is not None
+    assert low < 0.0
 
 
 def test_more_confidence_is_wider_and_several_at_once_need_it() -> None:

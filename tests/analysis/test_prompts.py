@@ -68,6 +68,7 @@ def test_what_a_line_may_say(tmp_path: Path) -> None:
         ("[]", "line 2 has no"),
         ('{"prompt": ""}', "line 2 has no"),
         ('{"text": "x"}', "line 2 has no"),
+        ('{"prompt": 5}', "line 2: prompt is 5; it must be text"),
         ('{"question": "x", "answer": "2"}', "--preset gsm8k"),
         ('{"turns": ["x", "y"]}', "--preset mt-bench"),
         ('{"instruction": "x"}', "--prompt-key KEY"),

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -63,6 +66,10 @@ def test_who_times_models_refuses_other_drafts_without_asking_the_hub(run: Run, 
         (["--draft", "ngramm"], ("'ngramm'", "Did you mean 'ngram'?", "suffix", "cascade")),
         (["--slow", "--json"], ("--slow and --json",)),
         (["--race", "--draft", "none"], ("race needs a draft",)),
+        (["--compare", "--draft", "none"], ("--compare needs a draft",)),
+        (["--json", "--show-drafts"], ("--show-drafts is for a text",)),
+        (["--json-schema", "schema.json"], ("begins with {", "$(cat FILE)")),
+        (["--draft", "tree", "--verify", "tree", "--gamma", "auto"], ("gamma 'auto' cannot change. Try --gamma 5",)),
         (["--min-p", "2"], ("min-p is 2.0",)),
         (["--max-tokens", "-1"], ("max-tokens is -1",)),
         (["--seed", "-1"], ("seed is -1", "2**64")),
@@ -78,6 +85,14 @@ def test_nonsense_flags(
     run: Run, target: str, draft: str, tmp_path: Path, flags: list[str], says: tuple[str, ...]
 ) -> None:
     refused(run, tmp_path, "the", "--target", target, "--draft", draft, *flags, says=says)
+
+
+def test_a_closed_output_is_one_line(target: str, draft: str) -> None:
+    command = [sys.executable, "-m", "minispec", "generate", "the", "--target", target, "--draft", draft, "--json"]
+    line = " ".join(map(shlex.quote, command)) + " >&-"
+    done = subprocess.run(["sh", "-c", line], stderr=subprocess.PIPE, text=True, timeout=120)
+    assert done.returncode == 2
+    assert done.stderr == "minispec: standard output is closed; there is nowhere to write to. Try >/dev/null\n"
 
 
 def test_a_nul_in_a_file_name(run_here: Run) -> None:

@@ -37,6 +37,12 @@ def test_doctor_tells_what_is_in_force(run: Run) -> None:
     assert "threading layer" in run("doctor").stdout
 
 
+def test_doctor_names_settings_that_no_command_reads(run: Run) -> None:
+    facts = json.loads(run("doctor", "--json", MINISPEC_GAMA="3", MINISPEC_GAMMA="3").stdout)
+    assert facts["settings that no command reads"] == "MINISPEC_GAMA"
+    assert "settings that no command reads" not in json.loads(run("doctor", "--json", MINISPEC_GAMMA="3").stdout)
+
+
 def test_models_lists_the_bundled_ones(run: Run) -> None:
     listed = json.loads(run("models", "--json").stdout)
     assert {"target-17m", "draft-1.6m"} <= {model["name"] for model in listed}

@@ -99,6 +99,16 @@ def test_compare_measures_plain_decoding_and_finds_the_same_greedy_tokens(run: R
     assert told["comparison"]["speedup"] > 0
 
 
+def test_a_tree_says_how_often_each_sibling_was_kept(run: Run, target: str, draft: str) -> None:
+    tree = ("--target", target, "--draft", f"tree:draft={draft},shape=3x1", "--verify", "tree", "--max-tokens", "20")
+    shares = report(run, "the", *tree)["acceptance_by_rank"]
+    assert len(shares) == 3
+    assert all(0.0 <= after <= before <= 1.0 for before, after in zip([1.0, *shares], shares, strict=False))
+    shown = "/".join(f"{share:.2f}" for share in shares)
+    assert re.search(rf"^acceptance by rank +{shown} ", run("generate", "the", *tree).stderr, re.MULTILINE)
+    assert report(run, "the", "--target", target, "--draft", draft)["acceptance_by_rank"] == []
+
+
 def test_the_trace_is_the_whole_run(run: Run, target: str, draft: str, tmp_path: Path) -> None:
     told = report(run, "the", "--target", target, "--draft", draft, "--max-tokens", "15", "--trace", "run.jsonl")
     events = [json.loads(line) for line in (tmp_path / "run.jsonl").read_text(encoding="utf-8").splitlines()]

@@ -81,7 +81,7 @@ LOADED = {
     "table": TableModel(3, 64, seed=2),
     "foreign": with_tokenizer(TableModel(4, 64, seed=4), OtherSpelling([b"b", b"a", b"ba", b"aa"])),
     "window": TableModel(3, 4, seed=2),
-    "layers": random_gpt2("numba", seed=5, **_GPT2, n_positions=64),
+    "small": random_gpt2("numba", seed=5, **_GPT2, n_positions=64),
     "four": TableModel(4, 64, seed=48),
 }
 """Draft models, by the names under which drafts ask for them."""
@@ -105,7 +105,8 @@ _vocabulary = functools.cache(llguidance.LLTokenizer)
 DRAFTS = {
     "model": "table",
     "small window": "window",
-    "trimmed": "layers:words=2",
+    "trimmed": "small:words=2",
+    "cascade of trimmed": "cascade:draft=small:words=2,n=2",
     "ngram": "ngram:n=2",
     "suffix": "suffix",
     "suffix in a corpus": f"suffix:corpus={HERE / 'text.txt'}",
@@ -121,6 +122,7 @@ DRAFTS = {
     "tree with": "tree:draft=table,shape=2x1,siblings=with",
     "tree without": "tree:draft=table,shape=2x1,siblings=without",
     "tree likeliest": "tree:draft=table,shape=2x1,siblings=likeliest",
+    "tree of trimmed": "tree:draft=small:words=2,shape=2x1",
     "tree that grows": "tree:draft=table,shape=dynamic,nodes=4",
 }
 POLICIES = {

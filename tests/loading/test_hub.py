@@ -209,6 +209,7 @@ def test_a_server_that_is_down_is_one_clear_line(hub, tmp_path):
     hub.close()
     answer, stderr = load(NAME, hub, tmp_path)
     assert answer["type"] == "ModelNotFoundError"
+    assert "the hub cannot be reached, and its cache here does not hold it. Check the connection" in answer["error"]
     assert_clear(answer["error"])
     assert "Traceback" not in stderr
 

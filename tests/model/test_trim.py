@@ -62,6 +62,27 @@ def test_it_is_made_once_and_keeps_its_words_with_pages():
     assert trimmed.weights.wte is model.weights.wte  # what it reads is not copied
 
 
+def test_its_threads_follow_from_the_weights_it_reads():
+    model, trimmed = model_and_trimmed("panel")
+    width = model.config.n_embd
+    assert trimmed.backend._num_weights == model.backend._num_weights - VOCABULARY * width + 31 * width
+
+
+def test_with_pages_it_keeps_its_own_recordings():
+    """What a backend has recorded of the whole model's forward would end in the whole head."""
+    model = random_gpt2("panel", vocab_size=VOCABULARY, eos_token_id=EOS).with_pages(8)
+    few, fewer = trim_words(model, 30), trim_words(model, 20)
+    notes = [each.new_cache().recordings for each in (model, few, few, fewer)]
+    assert notes[1] is notes[2]
+    assert len({id(each) for each in notes}) == 3
+
+
+def test_int8_is_packed_again_to_within_a_rounding():
+    model, trimmed = model_and_trimmed("panel", dtype="int8")
+    found, whole = trimmed.logits([1, 2]), model.logits([1, 2])
+    np.testing.assert_allclose(found[:, trimmed.words], whole[:, trimmed.words], rtol=1e-4, atol=1e-4)
+
+
 def test_greedy_text_is_plain_text():
     target = random_gpt2(vocab_size=VOCABULARY, n_positions=48, seed=2)
     trimmed = trim_words(target, 40)  # the target itself without 57 words: accepted wherever the likeliest is left
@@ -117,10 +138,12 @@ def test_spread_logits_stay_finite():
 @pytest.mark.parametrize(
     ("draft", "message"),
     [("model:words=97", "has 97, and a trimmed head has fewer. Try .*words=36"), ("model:words=0", "at least 1"),
-     ("model:words=x", "a whole number"), ("table:words=2", "no head to be trimmed")],
+     ("model:words=x", "a whole number"), ("table:words=2", "no head to be trimmed"),
+     ("model:words=96", "fewer"), ("cut:words=5", "no head to be trimmed")],
 )  # fmt: skip
 def test_bad_numbers_are_refused_in_one_line(draft, message):
-    models = {"model": random_gpt2(vocab_size=VOCABULARY), "table": TableModel(3)}
+    model = random_gpt2(vocab_size=VOCABULARY, eos_token_id=VOCABULARY - 1)
+    models = {"model": model, "table": TableModel(3), "cut": trim_words(model, 30)}
     with pytest.raises(InputError, match=message) as error:
         load_draft(draft, models.__getitem__)
     assert "\n" not in str(error.value)

@@ -145,7 +145,8 @@ class Forecast:
     ----------
     batch : int
     from_costs : float
-        From the measured v, c and o of this batch: tau / (gamma c + v + o), o being the engine's own work.
+        tau / (gamma c + v + o), all in plain steps of this batch, the engine's own work included; o per token is that
+        of the measured gamma.
     from_roofline : float
         From the machine's bandwidth and peak.
     """

@@ -7,9 +7,7 @@ import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from minispec.analysis.intervals import Figure, percentiles, ratio, share, share_of_texts
+from minispec.analysis.intervals import Figure, mean, percentiles, ratio, share, share_of_texts
 from minispec.analysis.measure.grid import Variant
 from minispec.analysis.measure.record import Record
 from minispec.analysis.trust import doubts
@@ -198,4 +196,4 @@ def _by_position(records: Sequence[Record]) -> list[Figure]:
 def _difference(pairs: Pairs) -> Figure:
     """Return the mean over prompts of the log-likelihood per token minus the plain text's, paired by prompt."""
     gains = [r.logprob / r.num_tokens - p.logprob / p.num_tokens for r, p in pairs]
-    return ratio(gains, np.ones(len(gains)))
+    return mean(gains)

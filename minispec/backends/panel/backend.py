@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +63,13 @@ class PanelBackend(Backend):
     def unpack(self, matrix: Linear) -> Array:
         """See :meth:`Backend.unpack`."""
         return self.columns(matrix, np.arange(matrix.num_outputs)).T
+
+    def without(self, matrix: Linear) -> Self:
+        """See :meth:`Backend.without`: how many threads a forward gets follows from the weights that it reads."""
+        rest = copy.copy(self)
+        num_inputs = self.columns(matrix, np.zeros(1, np.int64)).shape[1]
+        rest._num_weights -= num_inputs * matrix.num_outputs
+        return rest
 
     def columns(self, matrix: Linear, indices: Index) -> Array:
         """See :meth:`Backend.columns`."""

@@ -64,8 +64,8 @@ def conclude(figures: Figures) -> Conclusion:
         + table(("temperature", "draft length", "tokens per forward", "speedup", "faster than the fixed one"), rows),
         Finding(
             tally(list(answers.values())),
-            f"Faster than the fixed length? {spell(answers)}. Who must find the fixed length by trial has not paid for "
-            "the trial here.",
+            f"Faster than the fixed length? {spell(answers)}. The time it takes to find the fixed length by trial is "
+            "not counted.",
         ),
         list(judged.values()),
     )

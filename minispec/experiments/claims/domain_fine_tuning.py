@@ -74,7 +74,8 @@ def conclude(figures: Figures) -> Conclusion:
         f"{figures['tuning_tokens'] / 1e6:.1f}M of code; α at temperature 1 on code the target wrote, mean of "
         f"{len(SEEDS)} seeds:"
         + table(("the draft knew", "before", "after", "relative gain", "and on other text"), rows)
-        + f"\n\nSize instead of tuning: {LARGER}, distilled too and not tuned, has {figures['larger']:.3f} there.",
+        + f"\n\nSize instead of tuning: the bundled {LARGER}, distilled and not tuned, has "
+        f"{figures['larger']:.3f} on the same code.",
         Finding(
             tally([above(f["gain"], LOW) for f in figures["starts"]]),
             f"What the draft knew decides. The same tuning gained between {min(gains):.0%} and "

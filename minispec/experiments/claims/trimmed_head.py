@@ -63,7 +63,7 @@ def conclude(figures: Figures) -> Conclusion:
         for kind in ("whole", "trimmed")
     ]
     return Conclusion(
-        "η = τ / (γc + v). A head for K of V words reads K/V of its bytes, and c falls by as much of its share; α "
+        "η = τ / (γc + v). A head for K of V words reads K/V of its bytes, so c falls by 1 − K/V of its share; α "
         "falls by at most what the target gives to the other words.",
         "Draft lengths and numbers of words are those that were fastest on other prompts. The last three columns "
         f"compare the trimmed head with the whole one: c and tokens per target forward with γ = {GAMMA} and "
