@@ -50,7 +50,6 @@ NAMES = (
     "domain-fine-tuning",
     "data-mix",
     "same-family",
-    "acceptance-loss",
     "operations-per-byte",
     "memory-bandwidth",
     "one-token-of-work",
