@@ -25,13 +25,13 @@ def acceptance_by_rank(steps: Iterable[Step]) -> tuple[float, ...]:
 
     Examples
     --------
-    Two children of the root, of which the second is kept; it has one child, which is not:
+    Two children of the root in each of four steps; twice the first was kept, once the second, once neither:
 
     >>> from minispec.records import Verdict
-    >>> verdict = Verdict(1, 9, "recovered", path=(1,))
-    >>> step = Step(0, 0, (5, 6, 7), verdict, (6, 9), ("accepted", "recovered"), draft_parents=(-1, -1, 1))
-    >>> acceptance_by_rank([step])
-    (0.0, 0.0)
+    >>> def step(*path):
+    ...     return Step(0, 0, (5, 6), Verdict(len(path), 9, "recovered", path=path), (), (), draft_parents=(-1, -1))
+    >>> acceptance_by_rank([step(0), step(0), step(1), step()])
+    (0.5, 0.25)
     """
     kept, offered = Counter[int](), Counter[int]()
     for step in steps:

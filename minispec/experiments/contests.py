@@ -10,12 +10,15 @@ from minispec.drafters.heads import load_head
 from minispec.experiments.framework import Scale
 from minispec.experiments.instruments import Timings, time_texts, tokens_per_step
 from minispec.experiments.runs import TARGET, model, of_each_kind
+from minispec.experiments.verdicts import Interval
 
 TEMPERATURES = (0.0, 1.0)
 GAMMAS = (2, 3, 5)
 """What the length of a chain is chosen from; the bundled head was trained for five tokens."""
 
 PLAIN = "plain"
+COLUMNS = ("temperature", "draft", "c", "tokens per forward", "speedup")
+"""What :func:`tell` says of a contender; an entry's own columns follow."""
 
 Ways = Mapping[str, Mapping[str, Any]]
 """By name, options of :func:`minispec.experiments.runs.decode`."""
@@ -70,6 +73,12 @@ class Contest:
             "length": tokens_per_step(self.times.metrics[way]),
             "speedup": self.times.faster(PLAIN, way, of),
         }
+
+
+def tell(temperature: float, described: Mapping[str, Any]) -> tuple[object, ...]:
+    """Return the row of a contender, as :meth:`Contest.describe` has it, for a table with :data:`COLUMNS`."""
+    cost, length = f"{described['c']:.3f}", f"{described['length']:.2f}"
+    return f"{temperature:g}", described["way"], cost, length, Interval(*described["speedup"])
 
 
 def hold_contest(

@@ -6,11 +6,13 @@ import math
 from typing import Any
 
 from minispec.experiments.contests import (
+    COLUMNS,
     GAMMAS,
     TEMPERATURES,
     hold_contest,
     name_chain,
     offer_chains,
+    tell,
     warm_up,
 )
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
@@ -71,11 +73,7 @@ def conclude(figures: Figures) -> Conclusion:
         }
     rows = [
         (
-            f"{case['temperature']:g}",
-            f["way"],
-            f"{f['c']:.3f}",
-            f"{f['length']:.2f}",
-            Interval(*f["speedup"]),
+            *tell(case["temperature"], f),
             *(Interval(*f[key]) if key in f else "" for key in ("cheaper", "longer", "faster")),
         )
         for case in figures["cases"]
@@ -91,11 +89,7 @@ def conclude(figures: Figures) -> Conclusion:
         "with the length in this table:"
         + table(
             (
-                "temperature",
-                "draft",
-                "c",
-                "tokens per forward",
-                "speedup",
+                *COLUMNS,
                 "head's token cheaper",
                 "head's tokens per forward more",
                 "head faster",

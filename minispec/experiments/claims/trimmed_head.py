@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from minispec.experiments.contests import GAMMAS, TEMPERATURES, hold_contest, name_chain, offer_chains
+from minispec.experiments.contests import COLUMNS, GAMMAS, TEMPERATURES, hold_contest, name_chain, offer_chains, tell
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
 from minispec.experiments.runs import DRAFT, SMALL_DRAFT
 from minispec.experiments.verdicts import Finding, Interval, above, spell, tally
@@ -52,11 +52,7 @@ def conclude(figures: Figures) -> Conclusion:
     answers = {f"{f['whole']['draft']} at T = {f['temperature']:g}": above(f["faster"], 1.0) for f in figures["cases"]}
     rows = [
         (
-            f"{case['temperature']:g}",
-            case[kind]["way"],
-            f"{case[kind]['c']:.3f}",
-            f"{case[kind]['length']:.2f}",
-            Interval(*case[kind]["speedup"]),
+            *tell(case["temperature"], case[kind]),
             *((Interval(*case[key]) if kind == "trimmed" else "") for key in ("cheaper", "longer", "faster")),
         )
         for case in figures["cases"]
@@ -70,11 +66,7 @@ def conclude(figures: Figures) -> Conclusion:
         f"{WORDS[1]:,} words, seconds per token with what is in this table:"
         + table(
             (
-                "temperature",
-                "draft",
-                "c",
-                "tokens per forward",
-                "speedup",
+                *COLUMNS,
                 "trimmed: token cheaper",
                 "tokens per forward more",
                 "faster",
