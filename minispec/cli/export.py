@@ -8,7 +8,7 @@ import click
 from rich.console import Console
 
 from minispec.cli.options import FileName, ModelName, option
-from minispec.drafters.spec import MODEL, parse_draft
+from minispec.drafters.spec import parse_draft
 from minispec.errors import OptionError
 from minispec.export import FORMS, export_pair
 from minispec.loading.bundled import DEFAULT_DRAFT
@@ -29,7 +29,7 @@ from minispec.loading.bundled import DEFAULT_DRAFT
 def export(target: str, draft: str, form: str, folder: Path, gamma: int) -> None:
     """Export TARGET and its draft for another engine, and print the commands that run them there."""
     spec = None if draft == "none" else parse_draft(draft)
-    if spec is not None and (spec.kind != MODEL or spec.options["translate"]):
+    if spec is not None and spec.name != draft:  # another kind, or a model with options
         raise OptionError(f"draft is {draft!r}; what can be exported is a model. Try --draft {DEFAULT_DRAFT}")
     with Console(stderr=True).status("writing …"):
         lines = export_pair(target, None if spec is None else spec.name, form, folder, gamma)

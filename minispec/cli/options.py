@@ -61,7 +61,8 @@ class ModelName(click.ParamType):  # type: ignore[type-arg]  # generic only in n
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the name."""
         kind = str(value).partition(":")[0]
-        if not self._words and kind in DRAFT_KINDS and not Path(kind).exists():
+        drafts = kind in DRAFT_KINDS and not Path(kind).exists()
+        if not self._words and (drafts or any(f":{key}=" in str(value) for key in KINDS[MODEL])):
             self.fail(
                 f"{str(value)!r} is a way to draft and no model, and this command times models. Try {DEFAULT_DRAFT}, "
                 f"or see `minispec measure --draft {value}`",

@@ -39,7 +39,7 @@ def refused(run: Run, tmp_path: Path, *arguments: str, stdin: bytes = b"", says:
 
 
 @pytest.mark.parametrize("command", ["bench", "roofline"])
-@pytest.mark.parametrize("draft", ["eagle", "ngram:n=3", "none"])
+@pytest.mark.parametrize("draft", ["eagle", "ngram:n=3", "none", "draft-1.6m:words=3072"])
 def test_who_times_models_refuses_other_drafts_without_asking_the_hub(run: Run, command: str, draft: str) -> None:
     done = run(command, "--draft", draft)
     assert done.returncode == 2

@@ -149,6 +149,7 @@ def test_the_command_prints_the_lines(run_here: Run, pair: tuple[str, str], tmp_
         assert done.stdout.count("\n") == 3
     for arguments, complaint in (
         (("--draft", "ngram", "--to", "hf", "-o", "x"), "what can be exported is a model"),
+        (("--draft", "draft-1.6m:words=3072", "--to", "hf", "-o", "x"), "what can be exported is a model"),
         (("--to", "onnx", "-o", "x"), "'onnx' is not one of"),
         (("--to", "hf", "-o", ""), "names no file"),
     ):
