@@ -680,3 +680,29 @@ def test_a_row_of_a_head_that_is_given_anothers_is_noticed(kind, field):
     join = together.join
     with mock.patch.object(together, "join", wrong):
         assert num_differences(name_head(kind)) > 0
+
+
+def test_a_draft_that_is_named_has_one_set_of_pages():
+    models = models_module.SharedModels(
+        "draft-0.6m", "panel", "float32", None, num_texts=2, kv_memory=None, page_size=16
+    )
+    named = models.load("draft-1.6m")
+    assert models.find_draft("draft-1.6m", Options()) is named
+    few = models.find_draft("draft-1.6m:words=3072", Options())
+    assert few is models.find_draft("draft-1.6m:words=3072", Options())
+    assert few.pool is named.pool
+
+
+def test_a_whole_and_two_trimmed_heads_of_one_draft_keep_their_texts_apart():
+    drafts = ["draft-0.6m", "draft-0.6m:words=3072", "draft-0.6m:words=1024", None]
+    requests = [
+        {"prompt": "Once upon a time", "draft": draft, "seed": seed, "max_tokens": 12}
+        for seed, draft in enumerate(drafts)
+    ]
+    engine = Engine("draft-1.6m", max_running=4)
+    numbers = [engine.add(**request) for request in requests]
+    engine.run()
+    for number, request in zip(numbers, requests, strict=True):
+        alone = generate(target="draft-1.6m", **request)
+        found = engine.generation(number)
+        assert (found.token_ids, found.sources) == (alone.token_ids, alone.sources)
