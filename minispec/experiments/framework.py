@@ -50,6 +50,7 @@ NAMES = (
     "domain-fine-tuning",
     "data-mix",
     "same-family",
+    "acceptance-loss",
     "operations-per-byte",
     "memory-bandwidth",
     "one-token-of-work",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -30,6 +30,8 @@ SEEDS = (1, 2, 3)
 """Each draft is trained once with each; what is independent are these runs, not the texts that judge them."""
 PROMPT_TOKENS = 32
 
+Loss = Literal["text", "kl", "acceptance"]
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -44,17 +46,20 @@ class Recipe:
     seed : int
     start : Recipe, str or None
         What it starts from: another recipe, a bundled model's name, or fresh weights.
+    loss : Loss
+        What it learns: the next token, or the target's distribution by divergence or by acceptance.
     """
 
     text: str
     steps: int
     seed: int
     start: Recipe | str | None = None
+    loss: Loss = "text"
 
     @property
     def name(self) -> str:
         """A folder's name."""
-        own = f"{self.text}-{self.steps}-{self.seed}"
+        own = f"{self.text}-{self.steps}-{self.seed}" + ("" if self.loss == "text" else f"-{self.loss}")
         before = self.start.name if isinstance(self.start, Recipe) else self.start
         return own if before is None else f"{before}--{own}"
 
@@ -107,7 +112,8 @@ class Workshop:
     def train(self, recipe: Recipe) -> Mapping[str, Tensor]:
         """Train a draft, or go on with it, or read it; return its parameters."""
         from minispec.training.data import load_packed
-        from minispec.training.recipe import SHAPES, TINY, Plan
+        from minispec.training.export import load_exported
+        from minispec.training.recipe import SHAPES, TARGET, TINY, Plan
         from minispec.training.trainer import Stage
 
         plan = Plan(
@@ -118,11 +124,16 @@ class Workshop:
             warmup=min(12, recipe.steps // 4),
             validate_every=recipe.steps,
             seed=recipe.seed,
+            kl_weight=float(recipe.loss == "kl"),
+            acceptance_weight=float(recipe.loss == "acceptance"),
         )
         if recipe.start is not None:  # what is there already is to be bent, not broken
             plan = replace(plan, muon_lr=plan.muon_lr / 2.5, adamw_lr=plan.adamw_lr / 3)
         packed = load_packed(self.packed, "train", tuple(recipe.mix))
-        stage = Stage(self.work / recipe.name, {TINY: SHAPES[TINY]}, plan, packed, {})
+        teacher = None
+        if plan.has_teacher:
+            teacher = load_exported(bundled_folders()[TARGET]).eval().requires_grad_(False)
+        stage = Stage(self.work / recipe.name, {TINY: SHAPES[TINY]}, plan, packed, {}, teacher=teacher)
         if recipe.start is not None and stage.step == 0:
             stage.models[TINY].load_state_dict(self._start(recipe.start))
         for _ in stage.run():

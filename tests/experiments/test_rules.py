@@ -432,6 +432,7 @@ PLANTED: dict[str, dict[str, Plant]] = {
                  "false": put("mix_over_data")([[-0.1, -0.12, -0.08]]),
                  "undecided": put("mix_over_data")([[0.0, -0.02, 0.02]])},
     "same-family": tallied(every("domains", "lead"), ratio(0.1), [-0.1, -0.12, -0.08], [0.0, -0.02, 0.02]),
+    "acceptance-loss": tallied(every("cases", "lead"), ratio(0.1), [-0.1, -0.12, -0.08], [0.0, -0.02, 0.02]),
     "verification-cost": tallied(curves, ratio(1.02), ratio(3.0), vague(1.1)),
     "two-to-three-times": tallied(
         every("cases", "speedup"), dict.fromkeys("25", ratio(2.5)), dict.fromkeys("25", ratio(1.5)), UNCLEAR_GAMMAS
