@@ -5,7 +5,10 @@ from __future__ import annotations
 import ast
 import re
 import statistics
+import subprocess
 from pathlib import Path
+
+import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1] / "minispec"
 FOLDERS = ("generation", "batching", "model", "backends", "drafters", "verifiers", "sampling", "control")
@@ -101,3 +104,16 @@ def test_a_participle_is_found() -> None:
     assert find_participles("class A:\n    @property\n    def finished(self): ...\n    def ended(self): ...\n") == [
         "ended"
     ]
+
+
+def test_the_top_level_is_what_was_agreed() -> None:
+    """Nothing that a command left behind was committed."""
+    root = PACKAGE.parent
+    if not (root / ".git").exists():
+        pytest.skip("no checkout: an unpacked archive may lie among other things")
+    listed = subprocess.run(["git", "ls-files"], cwd=root, capture_output=True, text=True, check=True).stdout
+    folders = {"minispec", "weights", "lessons", "tests", "docs"}
+    files = {"pyproject.toml", "hatch_build.py", "README.md", "LICENSE", "NOTICE", "CITATION.cff", "CHANGELOG.md"}
+    files |= {"CONTRIBUTING.md", "CODE_OF_CONDUCT.md", "SECURITY.md"}
+    found = {line.split("/")[0] for line in listed.splitlines()}
+    assert {name for name in found if not name.startswith(".")} == folders | files

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from minispec.analysis.measure.run import sweep_library
 from minispec.batching import Engine
 from minispec.batching.lines import BadLine, Request, add_requests, read_requests
 from minispec.batching.results import Results, error_line, run_requests
-from minispec.cli.cluster import on_dask
+from minispec.cli.cluster import on_cluster, on_option
 from minispec.cli.files import check_writable
 from minispec.cli.options import FileName, Memory, generation_options, option
 from minispec.errors import OptionError, OutputError, PromptError
@@ -39,12 +38,7 @@ _ROUNDS = 4
 )
 @option("--page-size", type=click.IntRange(min=1), default=16, help="Slots per page of that memory.")
 @click.option("--keep-going", is_flag=True, help="Decode the other lines if some are invalid; the exit code is then 2.")
-@click.option(
-    "--on",
-    "where",
-    metavar="dask[:ADDRESS]",
-    help="Spread the lines over this Dask cluster; by default DASK_SCHEDULER_ADDRESS names it.",
-)
+@on_option("lines")
 @generation_options
 def batch(
     requests: Path,
@@ -53,7 +47,7 @@ def batch(
     kv_memory: int | None,
     page_size: int,
     keep_going: bool,
-    where: str | None,
+    address: str | None,
     **options: Any,
 ) -> None:
     """Decode the requests in REQUESTS together, and write a result for each.
@@ -67,7 +61,6 @@ def batch(
     check_writable(output)
     if output.exists() and requests.exists() and output.samefile(requests):
         raise OutputError(f"{output} is the file of the requests too; the results would overwrite them. Name another")
-    address = None if where is None else _address(where)
     settings: dict[str, Any] = {name: options.pop(name) for name in ("target", "backend", "dtype", "draft_dtype")}
     shape: dict[str, Any] = {"max_running": concurrency, "kv_memory": kv_memory, "page_size": page_size}
     lines = read_requests(requests, {**options, "logprobs": False})
@@ -79,8 +72,7 @@ def batch(
         for line in bad[1:]:
             notes.print(f"line {line.line} of {requests}: {line.problem}", markup=False, soft_wrap=True)
         raise PromptError(f"line {bad[0].line} of {requests}: {bad[0].problem}")
-    if address is not None:
-        click.get_current_context().with_resource(on_dask(address))
+    click.get_current_context().with_resource(on_cluster(address))
     models = {**settings, "dtype": str(getattr(engine.target, "dtype", "")), "fingerprints": engine.models.fingerprints}
     results = Results(output, checked, models)
     bad += results.failed
@@ -166,17 +158,6 @@ class Meter:
         rows = f", {self._engine.num_rows / forwards:.1f} rows per forward" if forwards else ""
         waited = f", {self._engine.num_preemptions} preemptions" if self._engine.num_preemptions else ""
         return f"{speed:.0f} tokens/s{accepted}{rows}{waited}"
-
-
-def _address(where: str) -> str:
-    kind, _, address = where.partition(":")
-    address = address or os.environ.get("DASK_SCHEDULER_ADDRESS", "")
-    if kind != "dask" or not address:
-        raise OptionError(
-            f"on is {where!r}; it has the form dask:ADDRESS, or dask with DASK_SCHEDULER_ADDRESS set. "
-            "Try dask:tcp://127.0.0.1:8786"
-        )
-    return address
 
 
 def _spread(

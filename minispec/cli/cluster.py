@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import click
 
 from minispec.analysis.measure.run import sweep_library
 from minispec.errors import OptionError, explain
 
 
+def on_option(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return the option ``--on``, which gives a command ``address``, of a scheduler; ``what`` is spread from there."""
+    return click.option(
+        "--on",
+        "address",
+        metavar="dask[:ADDRESS]",
+        callback=_read_address,
+        help=f"Spread the {what} over this Dask cluster; by default DASK_SCHEDULER_ADDRESS names it.",
+    )
+
+
 @contextlib.contextmanager
-def on_dask(address: str) -> Iterator[None]:
+def on_cluster(address: str | None) -> Iterator[None]:
     """Make joblib send its work to a cluster while this is open.
 
     Parameters
     ----------
-    address : str
-        Of the scheduler.
+    address : str or None
+        Of the scheduler; None: work stays here.
 
     Raises
     ------
@@ -25,6 +40,9 @@ def on_dask(address: str) -> Iterator[None]:
     MissingDependencyError
         If joblib or Dask is not installed.
     """
+    if address is None:
+        yield
+        return
     joblib, distributed = sweep_library("joblib"), sweep_library("dask.distributed")
     try:
         client = distributed.Client(address, timeout="10s")
@@ -34,3 +52,16 @@ def on_dask(address: str) -> Iterator[None]:
         ) from None
     with client, joblib.parallel_config("dask"):
         yield
+
+
+def _read_address(context: click.Context, parameter: click.Parameter, where: str | None) -> str | None:
+    if where is None:
+        return None
+    kind, _, address = where.partition(":")
+    address = address or os.environ.get("DASK_SCHEDULER_ADDRESS", "")
+    if kind != "dask" or not address:
+        raise OptionError(
+            f"on is {where!r}; it has the form dask:ADDRESS, or dask with DASK_SCHEDULER_ADDRESS set. "
+            "Try dask:tcp://127.0.0.1:8786"
+        )
+    return address

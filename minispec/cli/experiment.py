@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,10 +11,20 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from minispec.cli.cluster import on_cluster, on_option
 from minispec.cli.options import FileName
 from minispec.errors import InputError, OptionError, OutputError, explain, quote
 from minispec.experiments.framework import FULL, NAMES, TINY, Experiment, Setting, get_experiment
-from minispec.experiments.ledger import judge_again, load, load_all, load_checked, measure, report, save
+from minispec.experiments.ledger import (
+    check_experiment_jobs,
+    judge_again,
+    load,
+    load_all,
+    load_checked,
+    measure_all,
+    report,
+    save,
+)
 from minispec.viz.plots.style import check_output
 
 RESULTS = Path("docs/claims")
@@ -73,6 +84,10 @@ def list_(results: Path) -> None:
     help="Folder for the drafts that experiments train.",
 )
 @click.option("--no-plots", is_flag=True, help="Write no plots.")
+@click.option(
+    "--jobs", type=int, default=1, show_default=True, help="Experiments to run at a time; -1 is one per core."
+)
+@on_option("experiments")
 @_results
 def run(
     names: tuple[str, ...],
@@ -83,13 +98,18 @@ def run(
     packed: Path | None,
     work: Path,
     no_plots: bool,
+    jobs: int,
+    address: str | None,
     results: Path,
 ) -> None:
     """Run experiments by NAME, or with --all those that have no result yet.
 
-    Each result is written as soon as it is ready. After an interruption, the same command carries on.
+    Each result is written as soon as it is ready. After an interruption, the same command carries on. Experiments that
+    measure time run alone; the workers of a cluster must see the folders of --packed and --work.
     """
     chosen = _choose(names, everything, timed, packed)
+    jobs = -1 if address is not None and jobs == 1 else jobs  # as many as the cluster takes
+    check_experiment_jobs(chosen, jobs)
     oldest = None if since is None else parse_moment(since, datetime.now(UTC))
     setting = Setting(TINY if quick else FULL, packed, work)
     if quick and results == RESULTS:
@@ -100,17 +120,26 @@ def run(
     if not no_plots:
         check_output(results / "plot.svg")
     out = Console(stderr=True)
-    for number, found in enumerate(chosen, 1):
+    left = []
+    for found in chosen:
         known = None if names and since is None else load(results, found.name)
-        if known is not None and (oldest is None or str(known["date"]) >= oldest):
-            out.print(f"{number}/{len(chosen)} {found.name}: is there already, {known['verdict']}", highlight=False)
-            continue
+        if known is None or (oldest is not None and str(known["date"]) < oldest):
+            left.append(found)
+        else:
+            out.print(f"{found.name}: is there already, {known['verdict']}", highlight=False)
+    with on_cluster(address), out.status("") as status:
+        status.update(_status(0, left, jobs))
         started = time.perf_counter()
-        with out.status(f"{number}/{len(chosen)} {found.name} …"):
-            result = measure(found, setting, results)
-        save(result, results, plot=not no_plots)
-        took = time.perf_counter() - started
-        out.print(f"{number}/{len(chosen)} {found.name}: {result['verdict']} ({took:.0f} s)", highlight=False)
+        for number, (found, result) in enumerate(measure_all(left, setting, results, jobs), 1):
+            save(result, results, plot=not no_plots)
+            took = time.perf_counter() - started
+            out.print(f"{number}/{len(left)} {found.name}: {result['verdict']} ({took:.0f} s)", highlight=False)
+            status.update(_status(number, left, jobs))
+
+
+def _status(done: int, left: Sequence[Experiment], jobs: int) -> str:
+    names = [found.name for found in left[done : done + 1]] if jobs == 1 else [f"{jobs} at a time"]
+    return f"{done + 1}/{len(left)} {' '.join(names)} …"
 
 
 @experiment.command()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -31,11 +30,11 @@ from minispec.analysis.measure.report import (
     to_markdown,
 )
 from minispec.analysis.measure.report import Table as Columns
-from minispec.analysis.measure.run import check_jobs, check_units, fingerprints, run_units
+from minispec.analysis.measure.run import check_sweep_jobs, check_units, fingerprints, run_units
 from minispec.analysis.measure.summary import Summary, summarise
 from minispec.analysis.prompts import PRESETS, Form, Prompt, bundled_prompts, read_prompts
 from minispec.analysis.roofline.machine import describe_cpu
-from minispec.cli.cluster import on_dask
+from minispec.cli.cluster import on_cluster, on_option
 from minispec.cli.files import check_writable, write_text
 from minispec.cli.lists import Several
 from minispec.cli.options import DRAFT_KINDS, FileName, Gamma, ModelName, generation_options_without, option
@@ -84,7 +83,7 @@ def _output(flag: str, what: str) -> Callable[[_Command], _Command]:
 @click.option("--repeats", type=click.IntRange(min=1), default=3, show_default=True, help="Timed rounds per prompt.")
 @click.option("--no-timing", is_flag=True, help="Measure acceptance and quality only; then --jobs may be used.")
 @click.option("--jobs", type=int, default=1, show_default=True, help="Prompts to run at a time; -1 is one per core.")
-@click.option("--scheduler", metavar="dask=ADDRESS", help="Run the jobs on this Dask cluster.")
+@on_option("prompts")
 @click.option(
     "--journal",
     type=FileName(),
@@ -107,7 +106,7 @@ def measure(
     repeats: int,
     no_timing: bool,
     jobs: int,
-    scheduler: str | None,
+    address: str | None,
     journal: Path | None,
     json_file: Path | None,
     csv_file: Path | None,
@@ -138,10 +137,10 @@ def measure(
         repeats=0 if no_timing else repeats,
         options=options,
     )
-    if scheduler is not None and jobs == 1:
+    if address is not None and jobs == 1:
         jobs = -1  # as many as the cluster takes
-    check_jobs(sweep, jobs)
-    with _cluster(scheduler):
+    check_sweep_jobs(sweep, jobs)
+    with on_cluster(address):
         records = _run(sweep, journal, jobs, notes)
     machine = describe_cpu()
     everything, by_domain = summarise(records), summarise(records, by_domain=True)
@@ -205,19 +204,6 @@ def _run(sweep: Sweep, journal: Path | None, jobs: int, notes: Console) -> list[
     if journal is None:
         path.unlink()
     return [record for unit in units for record in kept.units[unit.name]]
-
-
-@contextlib.contextmanager
-def _cluster(scheduler: str | None) -> Iterator[None]:
-    """Make joblib send its work to a cluster while this is open."""
-    if scheduler is None:
-        yield
-        return
-    kind, _, address = scheduler.partition("=")
-    if kind != "dask" or not address:
-        raise OptionError(f"scheduler is {scheduler!r}; it has the form dask=ADDRESS. Try dask=tcp://127.0.0.1:8786")
-    with on_dask(address):
-        yield
 
 
 def _show(sweep: Sweep, summaries: list[Summary], details: Mapping[str, Columns], by_prompt: Columns | None) -> None:

@@ -59,6 +59,7 @@ NAMES = (
     "earned-its-keep",
     "largest-models",
     "size-ratio",
+    "draft-sizes",
     "draft-latency",
     "batch-size",
     "pure-upside",

@@ -5,13 +5,14 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from minispec import __version__
+from minispec.analysis.measure.run import check_jobs, sweep_library
 from minispec.analysis.roofline.machine import describe_cpu
 from minispec.errors import InputError, OutputError, explain
 from minispec.experiments.circumstances import describe_state, find_state
@@ -37,16 +38,60 @@ _KIND: dict[Kind, str] = {
 def measure(experiment: Experiment, setting: Setting, folder: Path) -> Result:
     """Write an experiment's rule into a folder, run it, and judge it by that rule."""
     rule = register(experiment, folder, _now())
+    return _judge_seen(experiment, rule, _observe(experiment.name, setting))
+
+
+def measure_all(
+    experiments: Sequence[Experiment], setting: Setting, folder: Path, jobs: int = 1
+) -> Iterator[tuple[Experiment, Result]]:
+    """Yield each result as soon as it is there: in order, or in any order if several run at a time.
+
+    Parameters
+    ----------
+    experiments : sequence of Experiment
+    setting : Setting
+    folder : Path
+        Gets the rules, before anything is measured.
+    jobs : int
+        Experiments at a time; -1 is one per core. Where they run is joblib's choice, see
+        :func:`minispec.analysis.measure.run.run_units`.
+
+    Raises
+    ------
+    OptionError
+        If several are to run at a time and one of them measures time.
+    MissingDependencyError
+        If joblib is not installed.
+    """
+    check_experiment_jobs(experiments, jobs)
+    if jobs == 1:
+        yield from ((one, measure(one, setting, folder)) for one in experiments)
+        return
+    rules = {one.name: register(one, folder, _now()) for one in experiments}
+    parallel = sweep_library("joblib").Parallel(n_jobs=jobs, return_as="generator_unordered")
+    task = sweep_library("joblib").delayed(_observe)
+    for seen in parallel(task(one.name, setting) for one in experiments):
+        experiment = get_experiment(seen["name"])
+        yield experiment, _judge_seen(experiment, rules[experiment.name], seen)
+
+
+def check_experiment_jobs(experiments: Sequence[Experiment], jobs: int) -> None:
+    """Refuse jobs that these experiments cannot have; see :func:`minispec.analysis.measure.run.check_jobs`."""
+    is_timed = any(one.kind == "timed" for one in experiments)
+    check_jobs(jobs, is_timed=is_timed, way_out="Leave --jobs and --on out, or run the others with --all --untimed")
+
+
+def _observe(name: str, setting: Setting) -> Result:
+    """Run an experiment; return its figures, and where and when they were measured."""
+    experiment = get_experiment(name)
     state = find_state() if experiment.kind == "timed" else {}
     figures = round_figures(experiment.measure(setting))
-    result = describe(experiment) | {
-        "date": _now(),
-        "machine": machine(experiment.kind) | state,
-        "scale": asdict(setting.scale),
-        "figures": figures,
-        "rule": rule,
-        **judge(experiment, figures),
-    }
+    where = machine(experiment.kind) | state
+    return {"name": name, "date": _now(), "machine": where, "scale": asdict(setting.scale), "figures": figures}
+
+
+def _judge_seen(experiment: Experiment, rule: str, seen: Result) -> Result:
+    result = describe(experiment) | seen | {"rule": rule} | judge(experiment, seen["figures"])
     return result | {"seal": seal(result)}
 
 

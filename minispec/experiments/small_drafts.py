@@ -1,8 +1,9 @@
 """Drafts trained here, in a minute or two each, and how often the bundled target accepts them.
 
-The recipe is that of ``minispec.training`` with the smallest bundled shape and few steps: such drafts are far from
-trained out. They are compared with each other; where a bundled draft stands beside them, the entry says so. A draft's
-checkpoints stay in the work folder, so an interrupted experiment goes on where it was, and experiments share drafts.
+The recipe is that of ``minispec.training`` with few steps, and the smallest bundled shape where nothing else is said:
+such drafts are far from trained out. They are compared with each other; where a bundled draft stands beside them, the
+entry says so. A draft's checkpoints stay in the work folder, so an interrupted experiment goes on where it was, and
+experiments share drafts.
 """
 
 from __future__ import annotations
@@ -19,16 +20,22 @@ from minispec.errors import MissingDependencyError, OptionError
 from minispec.experiments.framework import Setting
 from minispec.experiments.instruments import to_interval
 from minispec.experiments.verdicts import Interval
-from minispec.loading.bundled import bundled_folders
+from minispec.loading import load_model
+from minispec.loading.bundled import DEFAULT_TARGET, bundled_folders
+from minispec.model import GPT2
 from minispec.training.mixture import DOMAINS, MIX, within
 
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from minispec.training import model as torch_model
+
 BATCH_TOKENS = 32 * 256
 SEEDS = (1, 2, 3)
 """Each draft is trained once with each; what is independent are these runs, not the texts that judge them."""
 PROMPT_TOKENS = 32
+_MEMBER = "draft-0.6m"
+"""What each is called in its checkpoint, whatever its size."""
 
 Loss = Literal["text", "kl", "acceptance"]
 
@@ -48,6 +55,9 @@ class Recipe:
         What it starts from: another recipe, a bundled model's name, or fresh weights.
     loss : Loss
         What it learns: the next token, or the target's distribution by divergence or by acceptance.
+    layers, width : int
+        Its shape; heads are 32 wide, and the feed-forward layer has four times the width. That of ``draft-0.6m``
+        unless told otherwise.
     """
 
     text: str
@@ -55,13 +65,23 @@ class Recipe:
     seed: int
     start: Recipe | str | None = None
     loss: Loss = "text"
+    layers: int = 1
+    width: int = 64
 
     @property
     def name(self) -> str:
         """A folder's name."""
         own = f"{self.text}-{self.steps}-{self.seed}" + ("" if self.loss == "text" else f"-{self.loss}")
+        own += "" if (self.layers, self.width) == (1, 64) else f"-{self.layers}x{self.width}"
         before = self.start.name if isinstance(self.start, Recipe) else self.start
         return own if before is None else f"{before}--{own}"
+
+    @property
+    def shape(self) -> torch_model.Shape:
+        """The numbers that fix its parameters."""
+        from minispec.training.model import Shape
+
+        return Shape(self.layers, self.width, self.width // 32, 4 * self.width)
 
     @property
     def mix(self) -> dict[str, float]:
@@ -113,7 +133,7 @@ class Workshop:
         """Train a draft, or go on with it, or read it; return its parameters."""
         from minispec.training.data import load_packed
         from minispec.training.export import load_exported
-        from minispec.training.recipe import SHAPES, TARGET, TINY, Plan
+        from minispec.training.recipe import TARGET, Plan
         from minispec.training.trainer import Stage
 
         plan = Plan(
@@ -133,13 +153,30 @@ class Workshop:
         teacher = None
         if plan.has_teacher:
             teacher = load_exported(bundled_folders()[TARGET]).eval().requires_grad_(False)
-        stage = Stage(self.work / recipe.name, {TINY: SHAPES[TINY]}, plan, packed, {}, teacher=teacher)
+        stage = Stage(self.work / recipe.name, {_MEMBER: recipe.shape}, plan, packed, {}, teacher=teacher)
         if recipe.start is not None and stage.step == 0:
-            stage.models[TINY].load_state_dict(self._start(recipe.start))
+            stage.models[_MEMBER].load_state_dict(self._start(recipe.start))
         for _ in stage.run():
             pass
-        parameters: Mapping[str, Tensor] = stage.models[TINY].state_dict()
+        parameters: Mapping[str, Tensor] = stage.models[_MEMBER].state_dict()
         return parameters
+
+    def make(self, recipe: Recipe) -> torch_model.GPT2:
+        """Train a draft, or read it, for PyTorch."""
+        from minispec.training.model import GPT2
+
+        draft = GPT2(recipe.shape)
+        draft.load_state_dict(self.train(recipe))
+        draft.eval()
+        return draft
+
+    def load(self, recipe: Recipe) -> GPT2:
+        """Train a draft, or read it, for the engine."""
+        from minispec.training.export import export_model
+
+        folder = self.work / recipe.name / "exported"
+        export_model(self.make(recipe), bundled_folders()[DEFAULT_TARGET] / "tokenizer.json", folder)
+        return load_model(str(folder), dtype="float32")
 
     def _start(self, start: Recipe | str) -> Mapping[str, Tensor]:
         from minispec.training.export import load_exported
@@ -163,17 +200,14 @@ class Workshop:
         from minispec.training.data import load_packed, validation_rows
         from minispec.training.export import load_exported
         from minispec.training.measure import agreement
-        from minispec.training.model import GPT2
-        from minispec.training.recipe import SHAPES, TARGET, TINY
+        from minispec.training.recipe import TARGET
 
         drafts = {}
         for recipe in recipes:
             if isinstance(recipe, str):
                 drafts[recipe] = load_exported(bundled_folders()[recipe]).eval()
-                continue
-            draft = GPT2(SHAPES[TINY])
-            draft.load_state_dict(self.train(recipe))
-            drafts[recipe.name] = draft.eval()
+            else:
+                drafts[recipe.name] = self.make(recipe)
         target = load_exported(bundled_folders()[TARGET])
         found: dict[str, dict[str, float]] = {name: {} for name in drafts}
         for domain, tokens in load_packed(self.packed, "valid", tuple(DOMAINS)).items():

@@ -79,7 +79,7 @@ def test_a_journal_is_gone_on_with_and_refuses_what_is_not_alike(
         ('{"prompt": "x"}\n', ("--gamma", "3,3"), "names something twice"),
         ('{"prompt": "x"}\n', ("--json", "nowhere/m.json"), "does not exist"),
         ('{"prompt": "x"}\n', ("--plot", "m.txt"), "must end in"),
-        ('{"prompt": "x"}\n', ("--no-timing", "--scheduler", "slurm"), "dask=ADDRESS"),
+        ('{"prompt": "x"}\n', ("--no-timing", "--on", "slurm"), "dask:ADDRESS"),
         ('{"prompt": "x"}\n', ("--seed", "-1"), "seed is -1"),
         ('{"prompt": "x"}\n', ("--preset", "gsm8k", "--prompt-key", "q"), "both name the key"),
         ('{"prompt": "\\ud800"}\n', (), "half a surrogate pair"),
@@ -148,7 +148,7 @@ def test_a_sweep_on_a_dask_cluster_prints_what_one_process_prints(
     distributed = pytest.importorskip("dask.distributed")
     sweep = ("measure", prompts, *pair, "--gamma", "0,1,3", "--temperature", "0,1", "--no-timing")
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
-        spread = run(*sweep, "--scheduler", f"dask={cluster.scheduler_address}")
+        spread = run(*sweep, "--on", f"dask:{cluster.scheduler_address}")
     assert spread.returncode == 0, spread.stderr
     assert spread.stdout == run(*sweep).stdout
     assert spread.stdout == run(*sweep, "--jobs", "2").stdout

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from minispec.cli.experiment import experiment, parse_moment
 from minispec.errors import OptionError
 from minispec.experiments.framework import NAMES, TINY, get_experiment
-from minispec.experiments.seal import seal
+from minispec.experiments.seal import check, seal
 from minispec.experiments.verdicts import Finding
 
 
@@ -39,7 +39,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
             "date": f"2026-01-01T00:00:0{counts[found.name]}Z",
         }
 
-    monkeypatch.setattr("minispec.cli.experiment.measure", stand_in)
+    monkeypatch.setattr("minispec.experiments.ledger.measure", stand_in)
     return counts
 
 
@@ -60,6 +60,10 @@ def test_it_is_a_command_of_minispec() -> None:
         (["run", "tau", "--timed"], "--timed"),
         (["run", "tau", "--quick"], "--results"),
         (["run", "tau", "--since", "yesterday"], "HH:MM"),
+        (["run", "tau", "--jobs", "0"], "jobs is 0"),
+        (["run", "tau", "draft-latency", "--jobs", "2"], "cannot measure time"),
+        (["run", "draft-latency", "--on", "dask:tcp://127.0.0.1:1"], "cannot measure time"),
+        (["run", "tau", "--on", "slurm"], "dask:ADDRESS"),
         (["report", "--partial", "--results", "nowhere"], "no result"),
     ],
 )
@@ -120,6 +124,38 @@ def test_a_real_run_writes_result_and_plot_and_the_report_shows_it(tmp_path: Pat
     page = tmp_path / "page.md"
     assert call("report", "--partial", "--results", str(tmp_path), "--write", str(page)).exit_code == 0
     assert result["claim"] in page.read_text(encoding="utf-8")
+
+
+SEVERAL = ("tau", "streaming", "domain-acceptance")
+
+
+def without_time(folder: Path, name: str) -> dict[str, object]:
+    result = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+    check(result, get_experiment(name), folder)
+    return {key: result[key] for key in ("figures", "scale", "rule", "measured", "verdict")}
+
+
+@pytest.mark.slow
+def test_several_at_a_time_find_what_one_after_another_find(tmp_path: Path) -> None:
+    alone, together = tmp_path / "alone", tmp_path / "together"
+    for folder, jobs in ((alone, "1"), (together, "2")):
+        done = call("run", *SEVERAL, "--quick", "--no-plots", "--jobs", jobs, "--results", str(folder))
+        assert done.exit_code == 0, done.output
+    assert ran(together) == {*SEVERAL, "rules"}
+    assert all(without_time(together, name) == without_time(alone, name) for name in SEVERAL)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_a_dask_cluster_finds_what_one_process_finds(tmp_path: Path) -> None:
+    distributed = pytest.importorskip("dask.distributed")
+    here, there = tmp_path / "here", tmp_path / "there"
+    run = ("run", *SEVERAL, "--quick", "--no-plots", "--results")
+    assert call(*run, str(here)).exit_code == 0
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        done = call(*run, str(there), "--on", f"dask:{cluster.scheduler_address}")
+    assert done.exit_code == 0, done.output
+    assert all(without_time(there, name) == without_time(here, name) for name in SEVERAL)
 
 
 def test_moments() -> None:

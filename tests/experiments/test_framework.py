@@ -10,7 +10,7 @@ import pytest
 from minispec.errors import OptionError
 from minispec.experiments import claims
 from minispec.experiments.framework import NAMES, SEEDS, Setting, get_experiment, table
-from minispec.experiments.small_drafts import mix_recipe, only
+from minispec.experiments.small_drafts import Recipe, mix_recipe, only
 
 
 def test_the_ledger_lists_every_claim_once() -> None:
@@ -59,6 +59,8 @@ def test_a_recipe_is_named_by_everything_that_makes_it() -> None:
         only("code", 4, 1, mix_recipe(4, 1)),
         only("code", 4, 1, mix_recipe(4, 2)),
         only("code", 4, 1, "draft-0.6m"),
+        Recipe("mix", 4, 1, layers=2),
+        Recipe("mix", 4, 1, width=128),
     ]
     assert len({recipe.name for recipe in recipes}) == len(recipes)
 

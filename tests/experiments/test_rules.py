@@ -160,6 +160,20 @@ def sizes(inside: Value, faster_than_outside: Value) -> Plant:
     return plant
 
 
+def champions(found: Sequence[Value]) -> Plant:
+    """The best draft of a claimed size gains, and beats each outside, by these figures in turn."""
+
+    def plant(figures: Figures) -> None:
+        values = itertools.cycle(found)
+        for case in figures["cases"]:
+            case["sizes"][case["champion"]]["speedup"] = next(values)
+            for each_size in case["sizes"]:
+                if each_size["beaten_by"] is not None:
+                    each_size["beaten_by"] = next(values)
+
+    return plant
+
+
 def latency(gain: Value, by_c: bool | None, clear: bool = True) -> Plant:
     """Six drafts whose speeds follow c (by_c), or their perplexity, or both, clearly or not."""
     names = ("draft-1.6m", "draft-0.6m", "draft-1.6m-code", SLOWER, WORSE, "draft-1.6m, noise 1.5")
@@ -442,6 +456,7 @@ PLANTED: dict[str, dict[str, Plant]] = {
         "depends": sizes(ratio(1.5), ratio(0.8)), "undecided": sizes(ratio(1.5), vague(1.0)),
         "at best depends": sizes(ratio(0.8), vague(1.0)),
     },
+    "draft-sizes": tallied(champions, ratio(1.5), ratio(0.8), vague(1.0)),
     "draft-latency": {
         "holds here": latency(ratio(1.3), True), "false": latency(ratio(0.8), False),
         "depends": latency(ratio(0.8), True), "undecided": latency(ratio(1.3), True, clear=False),

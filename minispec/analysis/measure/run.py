@@ -126,7 +126,7 @@ def run_units(sweep: Sweep, units: Sequence[Unit], jobs: int = 1) -> Iterator[li
     MissingDependencyError
         If joblib is not installed.
     """
-    check_jobs(sweep, jobs)
+    check_sweep_jobs(sweep, jobs)
     if jobs == 1:
         yield from (run_unit(sweep, unit) for unit in units)
         return
@@ -135,8 +135,20 @@ def run_units(sweep: Sweep, units: Sequence[Unit], jobs: int = 1) -> Iterator[li
     yield from parallel(joblib.delayed(run_unit)(sweep, unit) for unit in units)
 
 
-def check_jobs(sweep: Sweep, jobs: int) -> None:
+def check_sweep_jobs(sweep: Sweep, jobs: int) -> None:
+    """Refuse jobs that a sweep cannot have; see :func:`check_jobs`."""
+    check_jobs(jobs, is_timed=bool(sweep.repeats), way_out="Try --no-timing, or leave --jobs out")
+
+
+def check_jobs(jobs: int, *, is_timed: bool, way_out: str) -> None:
     """Refuse a number of jobs that is none, and several where time is to be measured or joblib is missing.
+
+    Parameters
+    ----------
+    jobs : int
+    is_timed : bool
+    way_out : str
+        What else can be done than measuring time with several.
 
     Raises
     ------
@@ -144,11 +156,9 @@ def check_jobs(sweep: Sweep, jobs: int) -> None:
     MissingDependencyError
     """
     if jobs == 0 or jobs < -1:
-        raise OptionError(f"jobs is {jobs}; it counts units at a time, -1 is one per core. Try --jobs 2")
-    if jobs != 1 and sweep.repeats:
-        raise OptionError(
-            f"{jobs} jobs cannot measure time: they slow each other down. Try --no-timing, or leave --jobs out"
-        )
+        raise OptionError(f"jobs is {jobs}; it counts what runs at a time, -1 is one per core. Try --jobs 2")
+    if jobs != 1 and is_timed:
+        raise OptionError(f"{jobs} jobs cannot measure time: they slow each other down. {way_out}")
     if jobs != 1:
         sweep_library("joblib")
 
