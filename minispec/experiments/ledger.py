@@ -38,7 +38,7 @@ _KIND: dict[Kind, str] = {
 def measure(experiment: Experiment, setting: Setting, folder: Path) -> Result:
     """Write an experiment's rule into a folder, run it, and judge it by that rule."""
     rule = register(experiment, folder, _now())
-    return _judge_seen(experiment, rule, _observe(experiment.name, setting))
+    return _judge_seen(experiment, rule, _observe(experiment, setting))
 
 
 def measure_all(
@@ -70,7 +70,7 @@ def measure_all(
     rules = {one.name: register(one, folder, _now()) for one in experiments}
     parallel = sweep_library("joblib").Parallel(n_jobs=jobs, return_as="generator_unordered")
     task = sweep_library("joblib").delayed(_observe)
-    for seen in parallel(task(one.name, setting) for one in experiments):
+    for seen in parallel(task(one, setting) for one in experiments):
         experiment = get_experiment(seen["name"])
         yield experiment, _judge_seen(experiment, rules[experiment.name], seen)
 
@@ -81,13 +81,13 @@ def check_experiment_jobs(experiments: Sequence[Experiment], jobs: int) -> None:
     check_jobs(jobs, is_timed=is_timed, way_out="Leave --jobs and --on out, or run the others with --all --untimed")
 
 
-def _observe(name: str, setting: Setting) -> Result:
+def _observe(experiment: Experiment, setting: Setting) -> Result:
     """Run an experiment; return its figures, and where and when they were measured."""
-    experiment = get_experiment(name)
     state = find_state() if experiment.kind == "timed" else {}
     figures = round_figures(experiment.measure(setting))
     where = machine(experiment.kind) | state
-    return {"name": name, "date": _now(), "machine": where, "scale": asdict(setting.scale), "figures": figures}
+    place = {"date": _now(), "machine": where, "scale": asdict(setting.scale)}
+    return {"name": experiment.name, **place, "figures": figures}
 
 
 def _judge_seen(experiment: Experiment, rule: str, seen: Result) -> Result:

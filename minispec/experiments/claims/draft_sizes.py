@@ -78,6 +78,7 @@ def conclude(figures: Figures) -> Conclusion:
         judged[f"{_name(case['sizes'][case['champion']])} gains {at}"] = case["sizes"][case["champion"]]["speedup"]
         judged |= {f"it beats {_name(f)} {at}": f["beaten_by"] for f in case["sizes"] if f["beaten_by"] is not None}
     answers = {name: above(figure, 1.0) for name, figure in judged.items()}
+    said = spell(answers)
     rows = [
         (
             f"{case['temperature']:g}",
@@ -97,11 +98,20 @@ def conclude(figures: Figures) -> Conclusion:
         "seeds. A forward costs its parameters, verification nothing; the chain's length is the one that was best on "
         "other prompts:"
         + table(
-            ("temperature", "layers × width", "size", "γ", "α", "speedup", "the best in the range / this one"), rows
+            (
+                "temperature",
+                "layers × width",
+                "part of the target",
+                "γ",
+                "α",
+                "speedup",
+                "the best in the range / this one",
+            ),
+            rows,
         ),
         Finding(
             tally(list(answers.values())),
-            f"In parts of the target's parameters: {spell(answers)}. All five saw as many tokens; the large ones "
+            f"{said[0].upper()}{said[1:]}. All five saw as many tokens; the large ones "
             "would gain the most from more. On a real machine a small draft costs more than its parameters: see "
             "size-ratio.",
         ),
