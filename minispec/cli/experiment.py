@@ -127,19 +127,23 @@ def run(
             left.append(found)
         else:
             out.print(f"{found.name}: is there already, {known['verdict']}", highlight=False)
+    if not left:
+        return
     with on_cluster(address), out.status("") as status:
-        status.update(_status(0, left, jobs))
+        status.update(_describe_next(0, left, jobs))
         started = time.perf_counter()
         for number, (found, result) in enumerate(measure_all(left, setting, results, jobs), 1):
             save(result, results, plot=not no_plots)
             took = time.perf_counter() - started
-            out.print(f"{number}/{len(left)} {found.name}: {result['verdict']} ({took:.0f} s)", highlight=False)
-            status.update(_status(number, left, jobs))
+            out.print(f"{number}/{len(left)} {found.name}: {result['verdict']} (after {took:.0f} s)", highlight=False)
+            status.update(_describe_next(number, left, jobs))
 
 
-def _status(done: int, left: Sequence[Experiment], jobs: int) -> str:
-    names = [found.name for found in left[done : done + 1]] if jobs == 1 else [f"{jobs} at a time"]
-    return f"{done + 1}/{len(left)} {' '.join(names)} …"
+def _describe_next(done: int, left: Sequence[Experiment], jobs: int) -> str:
+    """Say what runs while ``done`` of these have ended."""
+    if jobs != 1:
+        return f"{done} of {len(left)}, several at a time …"
+    return f"{done + 1}/{len(left)} {left[done].name} …" if done < len(left) else ""
 
 
 @experiment.command()

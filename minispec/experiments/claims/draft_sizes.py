@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 
+from minispec.experiments.claims.size_ratio import HIGH, LOW
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Scale, Setting, table
 from minispec.experiments.instruments import alpha, estimate_speedup
 from minispec.experiments.runs import TARGET, Texts, decode_texts, model, of_each_kind
@@ -16,7 +17,6 @@ SHAPES = ((1, 32), (1, 64), (2, 128), (4, 192), (6, 256))  # layers, width
 STEPS = 192
 LENGTHS = (1, 2, 3, 5, 8)
 TEMPERATURES = (0.0, 1.0)
-LOW, HIGH = 1 / 50, 1 / 10
 
 
 def measure(setting: Setting) -> Figures:
