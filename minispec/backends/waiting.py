@@ -15,7 +15,9 @@ import os
 import threading
 from collections.abc import Callable
 
-_PATIENCE_S = 0.004  # how much more than allowed forwards may wait: about one time slice
+# How much more than allowed forwards may wait. After an idle moment both threads may wake up on one core, in a virtual
+# machine above all, and take turns there, a time slice each, until the system parts them after some 50 ms.
+_PATIENCE_S = 0.03
 _SHARE = (
     0.5  # how much they may wait, as a share of their work: on a busy machine it is 1 and more, on a quiet one near 0
 )

@@ -73,36 +73,9 @@ class Head(nn.Module):
         """
 
     @property
-    def blocks(self) -> Sequence[Block]:
-        """Its own layers."""
-        return cast("Sequence[Block]", self.h)
-
-    @property
     def known(self) -> Tensor:
         """The tokens it drafts, (W,); empty for all."""
         return cast("Tensor", self.words)
-
-    def fuse_states(self, seen: Seen) -> Tensor:
-        """Return ``fuse(norm(features))`` of every token, (B, T, d)."""
-        chosen = torch.cat([seen.states[layer - 1] for layer in self.config.layers], dim=-1)
-        fused: Tensor = self.fuse(self.norm(chosen if self.sees_states else torch.zeros_like(chosen)))
-        return fused
-
-    def score(self, output: Tensor) -> Tensor:
-        """Return logits over the words of rows of shape (..., d)."""
-        return functional.linear(self.ln_f(output), self.lm_head.weight)
-
-    def _add_layers(self, width: int, num_words: int) -> None:
-        """Make what a head with layers of its own has."""
-        config = self.config
-        shape = Shape(config.num_layers, config.width, config.num_heads, config.inner)
-        self.norm = nn.LayerNorm(width * len(config.layers), eps=1e-5)
-        self.fuse = Conv1D(width * len(config.layers), config.width, 0.02)
-        self.token = Conv1D(width, config.width, 0.02)
-        self.h = nn.ModuleList([Block(shape) for _ in range(config.num_layers)])
-        self.ln_f = nn.LayerNorm(config.width, eps=1e-5)
-        self.lm_head = nn.Linear(config.width, num_words, bias=False)
-        nn.init.normal_(self.lm_head.weight, std=0.02)
 
 
 def split_heads(block: Block, x: Tensor) -> Tensor:
@@ -142,14 +115,26 @@ class Medusa(Head):
         ]  # fmt: skip
 
 
-class Eagle(Head):
-    """See :mod:`minispec.drafters.heads.eagle`."""
+class LayeredHead(Head):
+    """A head with layers of its own."""
 
     def __init__(self, config: HeadConfig, width: int, num_words: int) -> None:
         super().__init__(config)
-        self._add_layers(width, num_words)
+        shape = Shape(config.num_layers, config.width, config.num_heads, config.inner)
+        self.norm = nn.LayerNorm(width * len(config.layers), eps=1e-5)
+        self.fuse = Conv1D(width * len(config.layers), config.width, 0.02)
+        self.token = Conv1D(width, config.width, 0.02)
         self.norm_state = nn.LayerNorm(config.width, eps=1e-5)
         self.state = Conv1D(config.width, config.width, 0.02)
+        self.h = nn.ModuleList([Block(shape) for _ in range(config.num_layers)])
+        self.ln_f = nn.LayerNorm(config.width, eps=1e-5)
+        self.lm_head = nn.Linear(config.width, num_words, bias=False)
+        nn.init.normal_(self.lm_head.weight, std=0.02)
+
+    @property
+    def blocks(self) -> Sequence[Block]:
+        """Its own layers."""
+        return cast("Sequence[Block]", self.h)
 
     @torch.no_grad()
     def begin_with(self, target: GPT2) -> None:
@@ -166,6 +151,20 @@ class Eagle(Head):
         self.token.weight[:, :kept] = read = (right.T * roots)[:, :kept]
         self.fuse.weight[-len(read) :, :kept] = target.ln_f.weight[:, None] * read
         nn.init.eye_(self.state.weight)
+
+    def fuse_states(self, seen: Seen) -> Tensor:
+        """Return ``fuse(norm(features))`` of every token, (B, T, d)."""
+        chosen = torch.cat([seen.states[layer - 1] for layer in self.config.layers], dim=-1)
+        fused: Tensor = self.fuse(self.norm(chosen if self.sees_states else torch.zeros_like(chosen)))
+        return fused
+
+    def score(self, output: Tensor) -> Tensor:
+        """Return logits over the words of rows of shape (..., d)."""
+        return functional.linear(self.ln_f(output), self.lm_head.weight)
+
+
+class Eagle(LayeredHead):
+    """See :mod:`minispec.drafters.heads.eagle`."""
 
     def places(self, seen: Seen, generator: torch.Generator) -> list[tuple[Tensor, Tensor]]:
         """See :meth:`Head.places`: a pass for each place, fed with the outputs of the pass before.
@@ -216,12 +215,11 @@ def attend_along_drafts(query: Tensor, kept: list[tuple[Tensor, Tensor]]) -> Ten
     return mixed
 
 
-class BlockHead(Head):
+class BlockHead(LayeredHead):
     """See :mod:`minispec.drafters.heads.block`."""
 
     def __init__(self, config: HeadConfig, width: int, num_words: int) -> None:
-        super().__init__(config)
-        self._add_layers(width, num_words)
+        super().__init__(config, width, num_words)
         self.place = nn.Embedding(config.length, config.width)
         nn.init.normal_(self.place.weight, std=0.02)
 
@@ -230,9 +228,8 @@ class BlockHead(Head):
         length, count = self.config.length, seen.tokens.shape[1]
         anchors = torch.randint(1, count - length + 1, (ANCHORS,), generator=generator)  # places of pending tokens
         states = self.fuse_states(seen)
-        pending = self.token(seen.embedded[:, anchors])  # (B, A, d)
-        x = self.place.weight.expand(*pending.shape[:2], -1, -1)  # (B, A, length, d)
-        x = torch.cat([x[:, :, :1] + pending[:, :, None], x[:, :, 1:]], dim=2).flatten(1, 2)
+        begun = self.token(seen.embedded[:, anchors]) + self.state(self.norm_state(states[:, anchors - 1]))  # (B, A, d)
+        x = (begun[:, :, None] + self.place.weight).flatten(1, 2)  # (B, A * length, d)
         mine = torch.arange(ANCHORS).repeat_interleave(length)
         before = torch.arange(count) < anchors[mine, None]  # (A * length, T)
         mask = torch.cat([before, mine[:, None] == mine], dim=1)

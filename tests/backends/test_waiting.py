@@ -17,7 +17,7 @@ from tests.models import random_gpt2
 
 MS = 1e-3
 QUIET = (0.05 * MS, 2 * MS)
-BUSY = (6 * MS, 6 * MS)
+BUSY = (24 * MS, 8 * MS)
 LIBGOMP = pytest.mark.skipif(
     not sys.platform.startswith("linux") or os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="needs libgomp"
 )
@@ -62,7 +62,14 @@ def test_one_interruption_is_no_busy_machine():
 
 def test_on_a_busy_machine_they_sleep_after_a_forward_or_two():
     assert Machine().forwards(10, BUSY) == "aa" + 8 * "p"
-    assert Machine().forwards(10, (20 * MS, 2 * MS)) == "a" + 9 * "p"
+    assert Machine().forwards(10, (40 * MS, 2 * MS)) == "a" + 9 * "p"
+
+
+def test_two_threads_that_take_turns_on_one_core_for_a_moment_are_no_busy_machine():
+    """After an idle moment, until the system parts them; seen in a virtual machine, for 16 forwards at most."""
+    machine = Machine()
+    assert "p" not in "".join(machine.forwards(16, (3.2 * MS, 3.2 * MS)) + machine.forwards(200, QUIET) for _ in "abc")
+    assert "p" in machine.forwards(32, (3.2 * MS, 3.2 * MS))
 
 
 def test_rests_double_while_the_machine_stays_busy_and_have_a_bound():
@@ -199,9 +206,9 @@ def test_what_forwards_work_is_the_least_of_them_since_threads_spin():
     """A thread that spins works too, as far as its clock can tell; the forward that was held up least says most."""
     told = []
     policy = WaitPolicy(lambda worked: told.append(worked) or (lambda: None))
-    for now, waited, worked in ((1.0, 0.0, 3 * MS), (1.1, 0.0, MS), (1.2, 9 * MS, 8 * MS), (99.0, 0.0, 0.5 * MS)):
+    for now, waited, worked in ((1.0, 0.0, 3 * MS), (1.1, 0.0, MS), (1.2, 90 * MS, 8 * MS), (99.0, 0.0, 0.5 * MS)):
         policy.observe(now, waited, worked)
-    policy.observe(99.1, 9 * MS, 6 * MS)
+    policy.observe(99.1, 90 * MS, 6 * MS)
     assert told == [MS, 6 * MS]
 
 

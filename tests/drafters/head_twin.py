@@ -104,8 +104,8 @@ def expect(kind: str, folder: str, tokens, drafted) -> list[np.ndarray]:
         return softmax(head.norm(output, "ln_f") @ head.w["lm_head.weight"].T, config["words"])
 
     if kind == "block":
-        x = head.w["place.weight"].copy()
-        x[0] += head.linear(embedded[tokens[-1]], "token")
+        begun = head.linear(embedded[tokens[-1]], "token") + head.linear(head.norm(states[-1], "norm_state"), "state")
+        x = begun + head.w["place.weight"]
         everything = np.ones((len(x), len(states) + len(x)), bool)
         for i in range(depth):
             x = head.layer(x, i, before=states, mask=everything)

@@ -163,9 +163,10 @@ def test_a_head_drafts_the_likeliest_words_and_rows_begin_as_documents_do(target
     assert made(*made.call_args.args, **made.call_args.kwargs).end_id == 77
 
 
-def test_an_eagle_begins_with_what_the_target_says(target_folder: Path, text: Path) -> None:
+@pytest.mark.parametrize("kind", ["eagle", "block"])
+def test_a_head_begins_with_what_the_target_says(kind: str, target_folder: Path, text: Path) -> None:
     """The truncated SVD is the target's own output matrix where the head is wide enough, and better than chance."""
-    stage = HeadStage(replace(PLAN, width=32, num_heads=4, inner=48, num_words=0), target_folder, [text])
+    stage = HeadStage(replace(PLAN, kind=kind, width=32, num_heads=4, inner=48, num_words=0), target_folder, [text])
     begun, rows, gain = stage.head, stage.target.wte.weight, stage.target.ln_f.weight
     with torch.no_grad():
         np.testing.assert_allclose(begun.lm_head.weight @ begun.token.weight.T, rows, atol=1e-5)
@@ -176,7 +177,7 @@ def test_an_eagle_begins_with_what_the_target_says(target_folder: Path, text: Pa
         with torch.no_grad():
             return float(loss_of(head.places(look(stage.target, tokens, 0), torch.Generator()), head.known, 0.8))
 
-    with mock.patch.object(HEADS["eagle"], "begin_with"):
+    with mock.patch.object(HEADS[kind], "begin_with"):
         assert first_loss(begun) < first_loss(stage._make_head())
 
 

@@ -15,7 +15,7 @@ from minispec.backends.panel.sums import MAX_VECTORS, dot, scores, weighted_sum
 from minispec.jit import jit
 
 TOKENS, SLOTS = 16, 16
-"""Attention takes a group of 16 tokens through 16 slots at a time, which are 4 KiB of keys of 64 numbers."""
+"""Attention takes up to 16 tokens of a text through 16 slots at a time, which are 4 KiB of keys of 64 numbers."""
 SCORES = 16_384
 """How many scores attention keeps at once, 64 KiB; as many heads go through the slots together as this allows."""
 
@@ -76,12 +76,12 @@ def _list_slots(pages, size, end, visible, t, stride, firsts):
 
 
 @jit(nogil=True)
-def _attend(queries, keys, values, pages, ends, visible, scale, out, first_task, last_task):
-    """Attend for some (head, token) pairs, numbered h * T + t.
+def _attend(queries, keys, values, pages, ends, visible, scale, out, by_token, first_task, last_task):
+    """Attend for some (head, token) pairs, numbered t * H + h if ``by_token``, otherwise h * T + t.
 
-    A group of tokens finishes a stretch of slots, head after head, before it begins the next stretch. So keys and
-    values are read from memory once for all tokens of the group, in long reads; after that they are in the nearest
-    cache.
+    A group of tokens of one text finishes a stretch of slots, head after head, before it begins the next stretch. So
+    keys and values are read from memory once for all tokens of the group, in long reads; after that they are in the
+    nearest cache.
     """
     num_tokens, num_heads, size = queries.shape
     stride, last_slot = num_heads * size, np.int64(0)
@@ -91,9 +91,15 @@ def _attend(queries, keys, values, pages, ends, visible, scale, out, first_task,
     firsts, counts = np.empty((most, last_slot + SLOTS_AHEAD), np.int64), np.empty(most, np.int64)
     ones = np.ones(last_slot, np.float32)
     in_registers = size % LANES == 0 and size // LANES <= MAX_VECTORS
-    first_head, last_head = first_task // num_tokens, -(-last_task // num_tokens)
-    for group in range(0, num_tokens, TOKENS):
-        tokens = min(TOKENS, num_tokens - group)
+    first_token, last_token, first_head, last_head = np.int64(0), num_tokens, np.int64(0), num_heads
+    if by_token:
+        first_token, last_token = first_task // num_heads, -(-last_task // num_heads)
+    else:
+        first_head, last_head = first_task // num_tokens, -(-last_task // num_tokens)
+    per_head, per_token = (1, num_heads) if by_token else (num_tokens, 1)  # what a head and a token add to the number
+    group = first_token
+    while group < last_token:
+        tokens = _count_tokens(pages, group, min(group + TOKENS, last_token))
         longest = np.int64(0)
         for i in range(tokens):
             t = group + i
@@ -105,7 +111,7 @@ def _attend(queries, keys, values, pages, ends, visible, scale, out, first_task,
             heads = range(head, min(head + together, last_head))
             for start in range(0, longest, SLOTS):
                 for h in heads:
-                    for i in _range_tokens(h, group, tokens, num_tokens, first_task, last_task):
+                    for i in _range_tokens(h * per_head, per_token, group, tokens, first_task, last_task):
                         query = ((group + i) * num_heads + h) * size
                         stop = max(start, min(start + SLOTS, counts[i]))
                         found = weights[h - head, i]
@@ -115,28 +121,38 @@ def _attend(queries, keys, values, pages, ends, visible, scale, out, first_task,
                             for s in range(start, stop):
                                 found[s] = dot(queries, query, keys, firsts[i, s] + h * size, size)
             for h in heads:
-                for i in _range_tokens(h, group, tokens, num_tokens, first_task, last_task):
+                for i in _range_tokens(h * per_head, per_token, group, tokens, first_task, last_task):
                     _exponentiate(weights[h - head, i, : counts[i]], scale)
                     for d in range(size):
                         out[group + i, h, d] = _ZERO
             for start in range(0, longest, SLOTS):
                 for h in heads:
-                    for i in _range_tokens(h, group, tokens, num_tokens, first_task, last_task):
+                    for i in _range_tokens(h * per_head, per_token, group, tokens, first_task, last_task):
                         first = ((group + i) * num_heads + h) * size
                         stop = max(start, min(start + SLOTS, counts[i]))
                         weighted_sum(weights[h - head, i], values, firsts[i], h * size, start, stop, out, first, size)
             for h in heads:
-                for i in _range_tokens(h, group, tokens, num_tokens, first_task, last_task):
+                for i in _range_tokens(h * per_head, per_token, group, tokens, first_task, last_task):
                     total = dot(weights, ((h - head) * tokens + i) * longest, ones, 0, counts[i])
                     for d in range(size):
                         out[group + i, h, d] = out[group + i, h, d] / total
+        group += tokens
 
 
 @jit(nogil=True)
-def _range_tokens(head, group, tokens, num_tokens, first_task, last_task):
-    """Return which tokens of a group are ours for a head; others may have the rest of our first and last head."""
-    first = head * num_tokens + group
-    return range(max(0, first_task - first), min(tokens, last_task - first))
+def _count_tokens(pages, first, last):
+    """Return how many tokens from the first on are of one text, or of texts that begin alike."""
+    count = 1
+    while first + count < last and pages[first + count, 0] == pages[first, 0]:
+        count += 1
+    return count
+
+
+@jit(nogil=True)
+def _range_tokens(of_head, per_token, group, tokens, first_task, last_task):
+    """Return which tokens of a group are ours, for a head whose tasks have the numbers of_head + t * per_token."""
+    first, last = -((of_head - first_task) // per_token), -((of_head - last_task) // per_token)  # both rounded up
+    return range(max(0, first - group), min(tokens, last - group))
 
 
 @jit(nogil=True)
@@ -171,6 +187,7 @@ _ATTEND_TYPES = (
     types.Array(types.bool_, 2, "C"),
     types.float32,
     _HEADS,
+    types.boolean,
     types.int64,
     types.int64,
 )
@@ -187,16 +204,18 @@ def attend_at():
 def attention(attend, queries, keys, values, pages, ends, visible, scale, max_threads):
     """Attend from each (token, head) to its text's slots, in slot order. Oracle: Backend.attention.
 
-    ``attend`` is the address of :func:`_attend`. An empty ``visible`` stands for none.
+    ``attend`` is the address of :func:`_attend`. An empty ``visible`` stands for none. Threads share the heads of one
+    text, so that each reads its keys and values once; of several texts each thread takes some, whole slots.
     """
     num_tokens, num_heads, size = queries.shape
     out = np.empty_like(queries)
     tasks = num_tokens * num_heads
     threads = num_shares(2 * num_heads * size * _add_up(ends), tasks, max_threads)
+    by_token = tasks > 0 and pages[0, 0] != pages[num_tokens - 1, 0]
+    shared = (queries, keys, values, pages, ends, visible, scale, out, by_token)
     if threads == 1:
-        call_attend(attend, (queries, keys, values, pages, ends, visible, scale, out, np.int64(0), tasks))
+        call_attend(attend, (*shared, np.int64(0), tasks))
     else:
         for i in prange(threads):
-            first, last = i * tasks // threads, (i + 1) * tasks // threads
-            call_attend(attend, (queries, keys, values, pages, ends, visible, scale, out, first, last))
+            call_attend(attend, (*shared, i * tasks // threads, (i + 1) * tasks // threads))
     return out

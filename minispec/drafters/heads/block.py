@@ -1,14 +1,17 @@
 """A block: all tokens of a draft in one pass, each place seeing the target's hidden states and the other places.
 
 Source: DFlash (2026, arXiv 2602.06036). The hidden states of the text are the keys and values that the draft's layers
-attend to; the rows are the pending token and one placeholder for each place behind it, and they see one another in both
-directions, because none of them is a drawn token yet:
+attend to; the rows are one for each place behind the text, and they see one another in both directions, because none of
+them is a drawn token yet:
 
     c_j = fuse(norm(features of token j))      for each token that the target has fed: keys and values of every layer
-    x_0 = token(e of the pending token) + place_0,    x_k = place_k
+    x_k = token(e of the pending token) + state(norm(c of the token before it)) + place_k,    k = 0, 1, ...
     q_k = softmax(lm_head(norm(layers(x)_k)))         of the k-th place behind the pending token
 
 A row of the draft knows the committed text and nothing that was drawn, so each token's row is what it was drawn from.
+
+DFlash gives the first row the pending token, and the others nothing but their places. Here every row begins as the
+first row of an ``eagle`` does, because a head that is trained for minutes hardly learns to gather that by attention.
 """
 
 from __future__ import annotations
@@ -35,22 +38,22 @@ class BlockHead(Head):
 
     def compute(self, cache: Cache, feed: HeadFeed) -> Array:
         """See :meth:`Head.compute`: first what the target has fed, then the places, which look at it."""
+        states = self.backend.linear(feed.features, self.matrix("fuse"), norm=self.norm("norm"))  # (T, d)
         known, places = np.flatnonzero(feed.origins == FROM_TARGET), np.flatnonzero(feed.origins != FROM_TARGET)
         if len(known):
-            self._take_in(cache, feed.take(known))
-        return self._guess(cache, feed.take(places))
+            self._take_in(states[known], cache, feed.take(known))
+        return self._guess(states[places], cache, feed.take(places))
 
-    def _take_in(self, cache: Cache, feed: HeadFeed) -> None:
+    def _take_in(self, states: Array, cache: Cache, feed: HeadFeed) -> None:
         """Put keys and values of hidden states into every layer."""
-        states = self.backend.linear(feed.features, self.matrix("fuse"), norm=self.norm("norm"))  # (T, d)
         for i, block in enumerate(self.blocks):
             self.backend.project(states, block.attn.c_attn, block.ln_1, cache, i, feed)
 
-    def _guess(self, cache: Cache, feed: HeadFeed) -> Array:
+    def _guess(self, states: Array, cache: Cache, feed: HeadFeed) -> Array:
         """Return the logits of the places that are wanted, the last of each text's."""
         x = self.array("place.weight")[feed.origins]  # (T, d)
-        begins = feed.origins == 0
-        x[begins] = self.backend.linear(self.embed(feed.tokens[begins]), self.matrix("token"), residual=x[begins])
+        x = self.backend.linear(self.embed(feed.tokens), self.matrix("token"), residual=x)
+        x = self.backend.linear(states, self.matrix("state"), norm=self.norm("norm_state"), residual=x)
         x = self.run_layers(x, cache, feed) if len(x) else x
         return self.score(x[len(x) - feed.num_logits :])
 
@@ -67,8 +70,8 @@ class BlockSession(HeadSession):
         first, last = feed.span
         num_known = len(tokens) - self._count_places(feed.num_logits)
         known, places = np.arange(num_known), np.arange(len(tokens) - num_known)
-        features = self.read_features(first, first + num_known)
-        features = np.concatenate([features, np.zeros((len(places), features.shape[1]), np.float32)])
+        features = self.read_features(max(first + num_known - 1, 0), first + num_known)  # of the last, for the places
+        features = np.concatenate([self.read_features(first, first + num_known), features.repeat(len(places), axis=0)])
         origins = np.concatenate([np.full(num_known, FROM_TARGET), places])
         feed = HeadFeed.extend(replace(feed, ends=np.full(len(tokens), last)), features, origins)
         return feed.take(np.concatenate([known, num_known + np.roll(places, -feed.num_logits)]))  # the wanted last
@@ -101,7 +104,7 @@ class BlockDrafter(ParallelDrafter):
         """Put the hidden states of the prompt into the cache."""
         yield from ask_prefill(self.session, tokens)
 
-    def guess(self, tokens: Sequence[int], num_places: int) -> Asks[Array]:
-        """See :meth:`ParallelDrafter.guess`: the pending token is the first place, and nobody knows the others."""
-        unknown = [0] * (self.length - 1)
-        return (yield Ask(self.session, [*tokens[self.session.length :], *unknown], num_logits=num_places))
+    def ask_places(self, tokens: Sequence[int], num_places: int) -> Ask:
+        """See :meth:`ParallelDrafter.ask_places`: every place is fed the pending token."""
+        pending = [tokens[-1]] * (self.length - 1)
+        return Ask(self.session, [*tokens[self.session.length :], *pending], num_logits=num_places)

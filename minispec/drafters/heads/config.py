@@ -101,10 +101,9 @@ def expected_shapes(config: HeadConfig, target: GPT2Config) -> Iterator[tuple[st
     yield from norm("norm", read)
     yield from matrix("fuse", read, config.width)
     yield from matrix("token", width, config.width)
-    if config.kind == "eagle":
-        yield from norm("norm_state", config.width)
-        yield from matrix("state", config.width, config.width)
-    else:
+    yield from norm("norm_state", config.width)
+    yield from matrix("state", config.width, config.width)
+    if config.kind == "block":
         yield "place.weight", (config.length, config.width)
     for i in range(config.num_layers):
         yield from block_shapes(i, config.width, config.inner)

@@ -23,7 +23,7 @@ from minispec.drafters.heads.feed import HeadFeed
 from minispec.drafters.heads.folder import Head
 from minispec.drafters.heads.parallel import ParallelDrafter
 from minispec.drafters.heads.session import HeadSession
-from minispec.model.asks import Ask, Asks
+from minispec.model.asks import Ask
 from minispec.model.session import Session
 from minispec.sampling.sampler import Params
 
@@ -76,8 +76,6 @@ class MedusaDrafter(ParallelDrafter):
     def prefill(self, tokens: Sequence[int]) -> None:
         """Nothing to do: the target's forwards leave what is needed."""
 
-    def guess(self, tokens: Sequence[int], num_places: int) -> Asks[Array]:
-        """See :meth:`ParallelDrafter.guess`; none before the target has fed a token."""
-        if not self.session.target.length:
-            return self.no_logits
-        return (yield Ask(self.session, [0] * num_places, num_logits=num_places))
+    def ask_places(self, tokens: Sequence[int], num_places: int) -> Ask:
+        """See :meth:`ParallelDrafter.ask_places`; no token is read."""
+        return Ask(self.session, [0] * num_places, num_logits=num_places)

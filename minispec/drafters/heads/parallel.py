@@ -10,7 +10,7 @@ import numpy as np
 from minispec.backends.base import Array
 from minispec.drafters.base import ChainDrafter, MoreTokens
 from minispec.drafters.heads.session import HeadSession
-from minispec.model.asks import Asks
+from minispec.model.asks import Ask, Asks
 from minispec.noise import Coins
 from minispec.records import Draft, Probs
 from minispec.sampling.sampler import Params
@@ -47,8 +47,14 @@ class ParallelDrafter(ChainDrafter):
         """Take in the prompt."""
 
     @abstractmethod
+    def ask_places(self, tokens: Sequence[int], num_places: int) -> Ask:
+        """Return what asks for the logits of the next places after the committed ``tokens``, (num_places, V)."""
+
     def guess(self, tokens: Sequence[int], num_places: int) -> Asks[Array]:
-        """Return the logits of the next places after the committed ``tokens``, (num_places, V); fewer if it cannot."""
+        """Return the logits of the next places, (num_places, V); none before the target has fed a token."""
+        if not self.session.target.length:
+            return self.no_logits
+        return (yield self.ask_places(tokens, num_places))
 
     def rollback(self, length: int) -> None:
         """Keep the rows of the first ``length`` tokens."""

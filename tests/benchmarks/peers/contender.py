@@ -54,11 +54,15 @@ def verify(engine: Engine, context: Sequence[int], rows: int, repeats: int) -> d
     return {"seconds": statistics.median(times)}
 
 
-def _wake(engine: Engine, context: Sequence[int], count: int = 8) -> None:
-    """Decode a few tokens that nobody times: after a pause threads, clocks and caches are asleep."""
-    for _ in range(count):
+def _wake(engine: Engine, context: Sequence[int], seconds: float = 0.15) -> None:
+    """Decode tokens for a while that nobody times: after a pause threads, clocks and caches are asleep.
+
+    A system takes a while to give every thread a core of its own again.
+    """
+    until = time.perf_counter() + seconds
+    while time.perf_counter() < until:
         engine.forward([context[-1]])
-    engine.rollback(len(context) - 1)
+        engine.rollback(len(context) - 1)
 
 
 def score(engine: Engine, tokens: Sequence[int], path: str) -> dict[str, Any]:

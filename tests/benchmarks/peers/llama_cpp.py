@@ -17,13 +17,19 @@ from tests.benchmarks.peers.contender import read_context, rotate, serve
 N_CTX = 1024
 """Slots of a sequence."""
 
+_CPU = Path("/proc/cpuinfo")
+_HAS_AMX = _CPU.exists() and " amx_int8" in _CPU.read_text()
+"""With AMX kernels, which want q8_0 weights in another layout, llama-cpp-python 0.3.36 dies in its first forward."""
+
 
 class Model:
     """Weights in memory."""
 
     def __init__(self, path: Path) -> None:
         llama_cpp.llama_backend_init()
-        self.handle = llama_cpp.llama_model_load_from_file(str(path).encode(), llama_cpp.llama_model_default_params())
+        params = llama_cpp.llama_model_default_params()
+        params.use_extra_bufts = not _HAS_AMX
+        self.handle = llama_cpp.llama_model_load_from_file(str(path).encode(), params)
         self.vocab_size = llama_cpp.llama_vocab_n_tokens(llama_cpp.llama_model_get_vocab(self.handle))
 
 
