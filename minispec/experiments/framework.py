@@ -38,6 +38,7 @@ NAMES = (
     "several-candidates",
     "tree-judging",
     "hidden-states",
+    "one-pass-drafts",
     "trees-pay",
     "trimmed-head",
     "streaming",

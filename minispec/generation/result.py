@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from minispec.generation.guarantee import Guarantee, is_reproducible
@@ -13,7 +13,7 @@ from minispec.records import FinishReason, Piece, Source, Step
 from minispec.viz.html import generation_html
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Generation:
     """What was generated, where each token came from, and what it cost.
 
@@ -50,8 +50,8 @@ class Generation:
     reproducible: bool
     metrics: Metrics
     options: Mapping[str, Any]
-    steps: tuple[Step, ...] = field(repr=False, default=())
-    pieces: tuple[Piece, ...] = field(repr=False, default=())
+    steps: tuple[Step, ...] = ()
+    pieces: tuple[Piece, ...] = ()
 
     @classmethod
     def from_transcript(
@@ -99,9 +99,16 @@ class Generation:
             "metrics": asdict(self.metrics),
         }
 
+    def __repr__(self) -> str:
+        """Show the text and what matters about it; everything else is in the attributes."""
+        return f"<Generation {self.text!r}: {', '.join(self._facts)}>"
+
     def _repr_html_(self) -> str:
         """Show the text in a notebook, coloured by source."""
+        return generation_html(self.prompt, ((piece.text, piece.source) for piece in self.pieces), self._facts)
+
+    @property
+    def _facts(self) -> list[str]:
         length = self.metrics.mean_acceptance_length
         facts = [] if length is None else [f"{length:.2f} tokens per target forward"]
-        facts += [f"{self.metrics.num_tokens} tokens", self.guarantee, f"finished: {self.finish_reason}"]
-        return generation_html(self.prompt, ((piece.text, piece.source) for piece in self.pieces), facts)
+        return [*facts, f"{self.metrics.num_tokens} tokens", self.guarantee, f"finished: {self.finish_reason}"]

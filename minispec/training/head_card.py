@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from minispec.drafters.heads import HeadConfig
 
 #: Peak learning rate by kind.
-RATES: Mapping[str, float] = {"medusa": 2e-3, "eagle": 5e-3, "block": 2e-3}
+RATES: Mapping[str, float] = {"medusa": 2e-3, "eagle": 5e-3, "block": 5e-3}
 _COST = re.compile(r"^(cost_per_token|cost_measured_on): .*\n", re.MULTILINE)
 
 

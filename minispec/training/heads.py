@@ -21,7 +21,7 @@ from minispec.drafters.heads import HeadConfig
 from minispec.training.model import GPT2, Block, Conv1D, Shape
 
 #: Blocks drafted per row of text in a step of training, and rows of a medusa.
-ANCHORS = 8
+ANCHORS = 24
 
 
 @dataclass(frozen=True)

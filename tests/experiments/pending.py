@@ -6,7 +6,7 @@ from minispec.drafters.heads import find_heads
 from minispec.experiments.framework import NAMES
 from minispec.loading.bundled import DEFAULT_TARGET, bundled_folders
 
-HEADS = {"hidden-states": {"eagle"}, "trees-pay": {"eagle"}}
+HEADS = {"hidden-states": {"eagle"}, "one-pass-drafts": {"eagle", "block"}, "trees-pay": {"eagle"}}
 """By entry."""
 
 _BUNDLED = set(find_heads(bundled_folders()[DEFAULT_TARGET]))

@@ -345,6 +345,16 @@ def beside_drafts(values: Sequence[tuple[Value, Value, Value]]) -> Plant:
     return lambda figures: figures.update(cases=at_each_temperature(values, make))
 
 
+def beside_a_head(values: Sequence[Value]) -> Plant:
+    """Two heads: how much faster the parallel one is."""
+
+    def make(value: Value) -> dict[str, Any]:
+        heads = [drafted(name, ratio(2.0)) for name in ("eagle", "block")]
+        return {"heads": heads, "cheaper": ratio(3.0), "longer": [-0.3, -0.4, -0.2], "faster": value}
+
+    return lambda figures: figures.update(cases=at_each_temperature(values, make))
+
+
 def beside_a_chain(values: Sequence[Value]) -> Plant:
     """A chain and a tree: how much faster the tree is."""
 
@@ -420,6 +430,7 @@ PLANTED: dict[str, dict[str, Plant]] = {
         beside_drafts, (ratio(1.2), ratio(0.5), ratio(1.5)), (ratio(0.5), [-0.5, -0.6, -0.4], ratio(0.7)),
         (ratio(1.2), [0.1, -0.1, 0.3], vague(1.0)),
     ) | {"at best depends": beside_drafts([(ratio(0.5), [-0.5, -0.6, -0.4], vague(1.0))])},
+    "one-pass-drafts": tallied(beside_a_head, ratio(1.2), ratio(0.8), vague(1.0)),
     "trees-pay": tallied(beside_a_chain, ratio(1.2), ratio(0.8), vague(1.0)),
     "adaptive-length": tallied(adapting, ratio(1.2), ratio(0.8), vague(1.0)),
     "trimmed-head": tallied(every("cases", "faster"), ratio(1.2), ratio(0.8), vague(1.0)),

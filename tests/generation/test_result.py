@@ -55,3 +55,11 @@ def test_an_unfinished_run_shows_too(tmp_path) -> None:
     run = minispec.stream("the", target=target, draft=None, backend="numpy", max_tokens=5)
     next(run)
     assert "interrupted" in run.generation._repr_html_()
+
+
+def test_a_shell_shows_one_line(tmp_path) -> None:
+    """The text and what matters about it, not every token's source."""
+    made = minispec.generate("the", target=str(write_model(tmp_path / "target", seed=1)), draft=None, max_tokens=40)
+    assert repr(made) == (
+        f"<Generation {made.text!r}: 1.00 tokens per target forward, 40 tokens, {made.guarantee}, finished: length>"
+    )

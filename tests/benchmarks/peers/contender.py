@@ -54,15 +54,22 @@ def verify(engine: Engine, context: Sequence[int], rows: int, repeats: int) -> d
     return {"seconds": statistics.median(times)}
 
 
-def _wake(engine: Engine, context: Sequence[int], seconds: float = 0.15) -> None:
-    """Decode tokens for a while that nobody times: after a pause threads, clocks and caches are asleep.
+def wake(work: Callable[[], object], seconds: float = 0.15) -> None:
+    """Do some work for a while that nobody times: after a pause threads, clocks and caches are asleep.
 
     A system takes a while to give every thread a core of its own again.
     """
     until = time.perf_counter() + seconds
     while time.perf_counter() < until:
+        work()
+
+
+def _wake(engine: Engine, context: Sequence[int]) -> None:
+    def decode_one() -> None:
         engine.forward([context[-1]])
         engine.rollback(len(context) - 1)
+
+    wake(decode_one)
 
 
 def score(engine: Engine, tokens: Sequence[int], path: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from minispec.backends.probe import ReadProbe
-from tests.benchmarks.peers.contender import listen
+from tests.benchmarks.peers.contender import listen, wake
 from tests.benchmarks.peers.shapes import num_bytes_per_token
 
 
@@ -20,8 +20,7 @@ def run(bytes_per_weight: str, folder: Path) -> None:
     a, b = rng.standard_normal((2, 1536, 1536), np.float32)
 
     def bandwidth(repeats: int) -> dict[str, Any]:
-        for _ in range(4):
-            probe()
+        wake(probe)
         return {"seconds": float(np.median([probe() for _ in range(repeats)]))}
 
     def sgemm() -> dict[str, Any]:
