@@ -1,7 +1,8 @@
 """One safetensors file: checked as a whole, then read tensor by tensor.
 
-The ``safetensors`` library judges whether the file is sound (header, offsets, sizes). Reading is a view of the
-memory-mapped bytes, because the library hands bfloat16 only to frameworks that have the type.
+The ``safetensors`` library judges whether the file is sound (header, offsets, sizes). It hands bfloat16 only to
+frameworks that have the type, so tensors are read here, one at a time: whoever packs each as it comes never holds the
+whole file.
 """
 
 from __future__ import annotations
@@ -49,7 +50,6 @@ class SafetensorsFile:
             with path.open("rb") as file:
                 header_size = int.from_bytes(file.read(8), "little")
                 header = json.loads(file.read(header_size))
-            self._content: NDArray[np.uint8] = np.asarray(np.memmap(path, np.uint8, "r"))
         except (SafetensorError, OSError, ValueError, RecursionError) as error:
             raise ModelFileError(
                 f"{path} is not a sound safetensors file ({explain(error)}). It may be cut short; fetch it again"
@@ -63,7 +63,7 @@ class SafetensorsFile:
         """Return a tensor: as float16 if it is stored so, as float32 otherwise. Either way its values are the file's.
 
         Half precision is not widened here, since most matrices of it are kept in it: there and back would take longer
-        than reading. What is returned then is a view of the file.
+        than reading.
 
         Raises
         ------
@@ -80,12 +80,12 @@ class SafetensorsFile:
         if math.prod(shape) == 0:
             return np.zeros(shape, np.float32)
         kind = np.dtype(_READABLE[dtype])
-        raw: NDArray[Any] = self._content[offset : offset + math.prod(shape) * kind.itemsize].view(kind).reshape(shape)
+        raw: NDArray[Any] = np.fromfile(self.path, kind, math.prod(shape), offset=offset).reshape(shape)
         tensor: Tensor = raw
         if dtype == "F16":
             finite = int((raw.view(np.uint16) & _MAGNITUDE).max()) < _INFINITE  # NumPy compares halves one by one
         else:
-            tensor = (raw.astype(np.uint32) << 16).view(np.float32) if dtype == "BF16" else raw.astype(np.float32)
+            tensor = (raw.astype(np.uint32) << 16).view(np.float32) if dtype == "BF16" else raw
             finite = bool(np.isfinite(tensor.min()) and np.isfinite(tensor.max()))  # both propagate NaN
         if not finite:
             raise ModelFileError(f"{self.path}: tensor {quote(name)} holds NaN or infinite weights. Fetch it again")

@@ -77,13 +77,13 @@ def measure_batch(folder: Path) -> tuple[int, int]:
     """Return what more pages added to the peak of a batch that fills them, and their bytes."""
     requests, small, large = folder / "requests.jsonl", 64, 256  # budgets in MB; a full context takes 25
     rng = np.random.default_rng(0)
-    prompts = (rng.integers(1, 8192, 400).tolist() for _ in range(12))  # 960 tokens each in the end, 283 MB in all
+    prompts = (rng.integers(1, 8192, 60).tolist() for _ in range(12))  # 960 tokens each in the end, 283 MB in all
     requests.write_text("".join(json.dumps({"prompt": prompt}) + "\n" for prompt in prompts), encoding="utf-8")
 
     def peak(budget: int) -> int:
         results = folder / "results.jsonl"
         results.unlink(missing_ok=True)
-        limits = ["--kv-memory", f"{budget}MB", "--concurrency", "12", "--max-tokens", "560", "--min-tokens", "560"]
+        limits = ["--kv-memory", f"{budget}MB", "--concurrency", "12", "--max-tokens", "900", "--min-tokens", "900"]
         return peak_bytes(["batch", str(requests), "-o", str(results), *limits])
 
     peak(small)  # compiles what is not compiled yet
