@@ -65,7 +65,7 @@ class HeadStage:
     def __init__(
         self, plan: HeadPlan, target: str | Path, texts: Sequence[Path] = (), work: Path | None = None
     ) -> None:
-        folder = find_folder(target)
+        self._folder = folder = find_folder(target)
         self.target = load_target(folder)
         self.plan = plan = replace(plan, row_length=min(plan.row_length, self.target.shape.context))
         self._end = load_tokenizer(folder).encode("<|endoftext|>")[-1]
@@ -139,7 +139,7 @@ class HeadStage:
     def write(self) -> None:
         """Let the target write what the head is trained along."""
         row_length = min(4 * self.plan.row_length, self.target.shape.context)
-        self.text = write_on(self.target, self.text, self._end, self.plan.written, row_length, self.plan.seed)
+        self.text = write_on(self._folder, self.text, self._end, self.plan.written, row_length, self.plan.seed)
         self.plan = replace(self.plan, written=sum(map(len, self.text.train.values())))  # whole rows: somewhat more
 
     def run(self, report_every: int = 50) -> Iterator[HeadTick]:

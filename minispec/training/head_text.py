@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import torch
 
+from minispec.batching.api import generate_many
 from minispec.errors import CorpusError, explain
-from minispec.loading import load_tokenizer
+from minispec.loading import load_model, load_tokenizer
 from minispec.sampling.likeliest import find_likeliest
 from minispec.tokenizer import Tokenizer
 from minispec.training.data import Batches, load_packed
 from minispec.training.export import file_sha256
-from minispec.training.generate import continue_rows
 from minispec.training.mixture import DOMAINS, within
-from minispec.training.model import GPT2
-from minispec.training.trainer import bfloat16_pays
 
 #: Share of each text, at its end, that is kept for the report.
 HELD_OUT = 0.05
-#: Tokens of a given text that the target goes on from; rows it writes at the same time.
-BEGINNING, ROWS_AT_ONCE = 8, 96
+#: Tokens of a given text that the target goes on from; texts it writes at the same time.
+BEGINNING, TEXTS_AT_ONCE = 8, 64
 
 
 @dataclass(frozen=True)
@@ -124,26 +120,34 @@ def _read_tokens(tokenizer: Tokenizer, end: int, path: Path) -> np.ndarray:
     return np.array([token for document in documents for token in (*tokenizer.encode(document), end)], np.int64)
 
 
-def write_on(target: GPT2, text: HeadText, end: int, num_tokens: int, row_length: int, seed: int) -> HeadText:
-    """Let the target write what a head is trained along, at temperature 1, behind beginnings of the texts.
+def write_on(folder: Path, text: HeadText, end: int, num_tokens: int, row_length: int, seed: int) -> HeadText:
+    """Let the target in `folder` write what a head is trained along, at temperature 1, behind beginnings of the texts.
 
-    A head drafts what the target writes, not what others wrote (self-distillation). What is held out stays as given.
-    Where bfloat16 is faster here, it writes in that: what it draws is a little noisier then.
+    A head drafts what the target writes, not what others wrote (self-distillation). What is held out stays as given. Our
+    engine writes it, so the same seed gives the same text on every machine.
 
     Parameters
     ----------
     num_tokens : int
         The least that it writes.
     row_length : int
-        Tokens per row, its beginning included.
+        The most tokens of a text, its beginning included.
     """
-    beginnings = Batches(text.train, text.mix, target.shape.context, seed, end)
-    writer = copy.deepcopy(target).bfloat16() if bfloat16_pays("cpu") else target
-    rows: list[np.ndarray] = []
+    target = load_model(folder)
+    beginnings, given = Batches(text.train, text.mix, row_length, seed, end), min(BEGINNING, row_length // 2)
+    rows: list[list[int]] = []
     while sum(map(len, rows)) < num_tokens:
-        given = min(BEGINNING, row_length // 2)
-        prompts = torch.from_numpy(beginnings.at(len(rows), ROWS_AT_ONCE, given).tokens[:, :given])
-        written = continue_rows(writer, prompts, row_length - given, 1.0, seed + len(rows))
-        rows += list(written.numpy())
-    tokens = np.concatenate([part for row in rows for part in (row, np.full(1, end))])
+        prompts = beginnings.at(len(rows), TEXTS_AT_ONCE, given).tokens[:, :given].tolist()
+        made = generate_many(
+            prompts,
+            target=target,
+            draft=None,
+            seed=seed + len(rows),
+            concurrency=TEXTS_AT_ONCE,
+            temperature=1.0,
+            top_p=1.0,
+            max_tokens=row_length - given,
+        )
+        rows += [[*prompt, *each.token_ids] for prompt, each in zip(prompts, made, strict=True)]
+    tokens = np.concatenate([row if row[-1] == end else [*row, end] for row in rows])
     return HeadText({(name := "written by the target"): tokens}, text.valid, {name: 1.0})
