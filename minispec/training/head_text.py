@@ -123,8 +123,8 @@ def _read_tokens(tokenizer: Tokenizer, end: int, path: Path) -> np.ndarray:
 def write_on(folder: Path, text: HeadText, end: int, num_tokens: int, row_length: int, seed: int) -> HeadText:
     """Let the target in `folder` write what a head is trained along, at temperature 1, behind beginnings of the texts.
 
-    A head drafts what the target writes, not what others wrote (self-distillation). What is held out stays as given. Our
-    engine writes it, so the same seed gives the same text on every machine.
+    A head drafts what the target writes, not what others wrote (self-distillation). What is held out stays as given.
+    Our engine writes it, so the same seed gives the same text on every machine.
 
     Parameters
     ----------
