@@ -1,14 +1,15 @@
 """One safetensors file: checked as a whole, then read tensor by tensor.
 
 The ``safetensors`` library judges whether the file is sound (header, offsets, sizes). It hands bfloat16 only to
-frameworks that have the type, so tensors are read here, one at a time: whoever packs each as it comes never holds the
-whole file.
+frameworks that have the type, so tensors are copied out of the memory-mapped file here, one at a time; the pages that
+were read for one are given back, so that whoever packs each as it comes never holds the whole file.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import mmap
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,7 @@ class SafetensorsFile:
             with path.open("rb") as file:
                 header_size = int.from_bytes(file.read(8), "little")
                 header = json.loads(file.read(header_size))
+                self._content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except (SafetensorError, OSError, ValueError, RecursionError) as error:
             raise ModelFileError(
                 f"{path} is not a sound safetensors file ({explain(error)}). It may be cut short; fetch it again"
@@ -80,7 +82,10 @@ class SafetensorsFile:
         if math.prod(shape) == 0:
             return np.zeros(shape, np.float32)
         kind = np.dtype(_READABLE[dtype])
-        raw: NDArray[Any] = np.fromfile(self.path, kind, math.prod(shape), offset=offset).reshape(shape)
+        raw: NDArray[Any] = np.frombuffer(self._content, kind, math.prod(shape), offset).reshape(shape).copy()
+        if hasattr(mmap, "MADV_DONTNEED"):
+            begin = offset - offset % mmap.PAGESIZE
+            self._content.madvise(mmap.MADV_DONTNEED, begin, offset + raw.nbytes - begin)
         tensor: Tensor = raw
         if dtype == "F16":
             finite = int((raw.view(np.uint16) & _MAGNITUDE).max()) < _INFINITE  # NumPy compares halves one by one

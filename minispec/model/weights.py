@@ -72,11 +72,13 @@ def check_shapes(
     for tensor, wanted in expected:
         found = shapes.get(tensor)
         if found is None:
-            raise ModelFileError(f"{name}: tensor {tensor!r} is missing; the config asks for it. Fetch the model again")
+            raise ModelFileError(
+                f"{name}: tensor {tensor!r} is missing; the config asks for it. Fetch it, or train it, again"
+            )
         if found != wanted:
             raise ModelFileError(
                 f"{name}: tensor {tensor!r} has shape {quote(found)}, but the config makes it {wanted}; "
-                "config and weights belong to different models. Fetch both again"
+                "config and weights belong to different models. Fetch them, or train them, again"
             )
 
 

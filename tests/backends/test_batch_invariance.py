@@ -31,10 +31,11 @@ def row_dependent_operations(backend: Backend, num_rows: int, seed: int = 0, dty
     x, wide = normal(seed, num_rows, K), normal(seed + 1, num_rows, N)
     matrix = backend.pack(normal(seed + 2, K, N), normal(seed + 3, N), dtype)
     norm = Norm(normal(seed + 4, K), normal(seed + 5, K), 1e-5)
-    queries, keys, values = normal(seed, num_rows, H, D), normal(seed + 6, 2, S, H, D), normal(seed + 7, 2, S, H, D)
+    queries, keys, values = normal(seed, num_rows, H, D), normal(seed + 6, 4, S, H, D), normal(seed + 7, 4, S, H, D)
     generator = np.random.default_rng(seed)
-    pages, ends = generator.integers(0, 2, (num_rows, 1)), generator.integers(1, S + 1, num_rows)
-    visible = generator.random((num_rows, S)) < 0.5
+    pages = generator.integers(0, 2, (num_rows, 2)) + [0, 2]  # texts that begin alike may go on differently
+    ends = generator.integers(1, 2 * S + 1, num_rows)
+    visible = generator.random((num_rows, 2 * S)) < 0.5
     visible[:, 0] = True
     operations = {
         "linear": lambda i: backend.linear(x[i], matrix),

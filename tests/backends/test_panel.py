@@ -139,17 +139,20 @@ def test_a_token_or_position_outside_its_table_is_refused(token, position):
         model.backend.embed(model.weights.wte, model.weights.wpe, np.array([token]), np.array([position]))
 
 
-@pytest.mark.parametrize("num_tokens", [1, 5, 16, 17, 40])
-@pytest.mark.parametrize("size", [16, 24])
-def test_attention_has_the_bits_of_its_tokens_one_by_one(num_tokens, size):
+@pytest.mark.parametrize("threads", [1, 2, 7])
+@pytest.mark.parametrize("num_texts", [1, 2, 40])
+@pytest.mark.parametrize(("num_tokens", "size"), [(1, 16), (5, 24), (16, 16), (17, 16), (40, 24)])
+def test_attention_has_the_bits_of_its_tokens_one_by_one(num_tokens, size, num_texts, threads, monkeypatch):
+    """Of one text and of many, which may begin alike; threads share one token's heads where the shares fall so."""
+    monkeypatch.setattr(PanelBackend, "_num_threads", lambda self, rows: threads)
     generator = np.random.default_rng(num_tokens)
-    keys, values = (generator.standard_normal((2, 200, 3, size), np.float32) for _ in range(2))
+    keys, values = (generator.standard_normal((42, 100, 3, size), np.float32) for _ in range(2))
     queries = generator.standard_normal((num_tokens, 3, size), np.float32)
-    pages, ends = generator.integers(0, 2, (num_tokens, 1)), generator.integers(1, 200, num_tokens)
+    texts, ends = generator.integers(0, num_texts, num_tokens), generator.integers(1, 200, num_tokens)
+    pages = np.stack([texts % 2, 2 + texts], axis=1)
     visible = generator.random((num_tokens, 200)) < 0.5
     visible[:, 0] = True
     backend = get_backend("panel")
-    backend._num_weights = 10**9  # so many that attention is shared among the threads
     for mask in (None, visible):
         together = backend.attention(queries, keys, values, pages, ends, mask, 0.3)
         for t in range(num_tokens):

@@ -200,22 +200,48 @@ def attend_at():
     return address_of(_attend, *_ATTEND_TYPES)
 
 
+@jit(nogil=True)
+def _has_several(pages):
+    """Return whether the tokens are of several texts that do not begin alike."""
+    others = 0
+    for t in range(pages.shape[0]):
+        others += np.int64(pages[t, 0] != pages[0, 0])
+    return others > 0
+
+
+@jit(nogil=True)
+def _find_task(ends, num_heads, share, shares):
+    """Return before which task, numbered t * H + h, so many of the equal shares of all slots to be read lie."""
+    total = _add_up(ends)
+    wanted, before = share * total // shares, np.int64(0)
+    for t in range(ends.shape[0]):
+        if before + ends[t] > wanted:
+            return t * num_heads + (wanted - before) * num_heads // ends[t]
+        before += ends[t]
+    return ends.shape[0] * num_heads
+
+
 @jit(parallel=True, nogil=True)
 def attention(attend, queries, keys, values, pages, ends, visible, scale, max_threads):
     """Attend from each (token, head) to its text's slots, in slot order. Oracle: Backend.attention.
 
     ``attend`` is the address of :func:`_attend`. An empty ``visible`` stands for none. Threads share the heads of one
-    text, so that each reads its keys and values once; of several texts each thread takes some, whole slots.
+    text, so that each reads its keys and values once; of several texts each thread takes some, whole slots, and as many
+    slots as the others.
     """
     num_tokens, num_heads, size = queries.shape
     out = np.empty_like(queries)
     tasks = num_tokens * num_heads
     threads = num_shares(2 * num_heads * size * _add_up(ends), tasks, max_threads)
-    by_token = tasks > 0 and pages[0, 0] != pages[num_tokens - 1, 0]
+    by_token = _has_several(pages)
     shared = (queries, keys, values, pages, ends, visible, scale, out, by_token)
     if threads == 1:
         call_attend(attend, (*shared, np.int64(0), tasks))
     else:
         for i in prange(threads):
-            call_attend(attend, (*shared, i * tasks // threads, (i + 1) * tasks // threads))
+            if by_token:
+                first, last = _find_task(ends, num_heads, i, threads), _find_task(ends, num_heads, i + 1, threads)
+            else:
+                first, last = i * tasks // threads, (i + 1) * tasks // threads
+            call_attend(attend, (*shared, first, last))
     return out
