@@ -558,8 +558,8 @@ print(
 #     ▢           ■   ■   ■              ■   ■   ■   ──►  q of place 3
 # ```
 #
-# minispec's `block` gives the pending token and the last state to every row, not the token to the first alone: its head is too
-# small, and trained too briefly, to gather both by attention.
+# minispec's `block` gives every row the pending token and the last state, where DFlash gives only the first row the token: a head
+# so small, and trained so briefly, hardly learns to gather both by attention.
 #
 # No row hides another, and that cheats nobody: no drawn token is among them. As with our heads, place 2 does not know what was drawn
 # at place 1. That costs acceptance and not exactness: each q is what its token is drawn from, and rejection sampling needs no more.

@@ -28,7 +28,7 @@ class WaitPolicy:
     """Decides from what forwards report whether threads wait actively (spinning) or passively (asleep).
 
     Active waiting is given up when forwards have waited much longer than they may, and tried again after a rest, which
-    doubles as long as the machine stays busy: a try costs a forward or two that may take ten times as long.
+    doubles as long as the machine stays busy: a try costs some forwards that may take ten times as long.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ from torch.nn import functional
 from minispec.drafters.heads import HeadConfig
 from minispec.training.model import GPT2, Block, Conv1D, Shape
 
-#: Blocks drafted per row of text in a step of training, and rows of a medusa.
+#: Blocks drafted per row of text in a step of training; a medusa has as many rows a place.
 ANCHORS = 24
 
 

@@ -1,8 +1,8 @@
 """A block: all tokens of a draft in one pass, each place seeing the target's hidden states and the other places.
 
 Source: DFlash (2026, arXiv 2602.06036). The hidden states of the text are the keys and values that the draft's layers
-attend to; the rows are one for each place behind the text, and they see one another in both directions, because none of
-them is a drawn token yet:
+attend to. There is one row for each place behind the text, and the rows see one another in both directions, because
+none of them is a drawn token yet:
 
     c_j = fuse(norm(features of token j))      for each token that the target has fed: keys and values of every layer
     x_k = token(e of the pending token) + state(norm(c of the token before it)) + place_k,    k = 0, 1, ...
@@ -70,8 +70,9 @@ class BlockSession(HeadSession):
         first, last = feed.span
         num_known = len(tokens) - self._count_places(feed.num_logits)
         known, places = np.arange(num_known), np.arange(len(tokens) - num_known)
-        features = self.read_features(max(first + num_known - 1, 0), first + num_known)  # of the last, for the places
-        features = np.concatenate([self.read_features(first, first + num_known), features.repeat(len(places), axis=0)])
+        of_known = self.read_features(first, first + num_known)
+        of_last = self.read_features(max(first + num_known - 1, 0), first + num_known)
+        features = np.concatenate([of_known, of_last.repeat(len(places), axis=0)])
         origins = np.concatenate([np.full(num_known, FROM_TARGET), places])
         feed = HeadFeed.extend(replace(feed, ends=np.full(len(tokens), last)), features, origins)
         return feed.take(np.concatenate([known, num_known + np.roll(places, -feed.num_logits)]))  # the wanted last

@@ -48,7 +48,7 @@ class ParallelDrafter(ChainDrafter):
 
     @abstractmethod
     def ask_places(self, tokens: Sequence[int], num_places: int) -> Ask:
-        """Return what asks for the logits of the next places after the committed ``tokens``, (num_places, V)."""
+        """Return the request for the logits of the next places after the committed ``tokens``, (num_places, V)."""
 
     def guess(self, tokens: Sequence[int], num_places: int) -> Asks[Array]:
         """Return the logits of the next places, (num_places, V); none before the target has fed a token."""

@@ -19,7 +19,7 @@ N_CTX = 1024
 
 _CPU = Path("/proc/cpuinfo")
 _HAS_AMX = _CPU.exists() and " amx_int8" in _CPU.read_text()
-"""With AMX kernels, which want q8_0 weights in another layout, llama-cpp-python 0.3.36 dies in its first forward."""
+"""With AMX kernels, for which q8_0 weights are laid out anew, llama-cpp-python 0.3.36 dies in the first forward."""
 
 
 class Model:
@@ -28,7 +28,7 @@ class Model:
     def __init__(self, path: Path) -> None:
         llama_cpp.llama_backend_init()
         params = llama_cpp.llama_model_default_params()
-        params.use_extra_bufts = not _HAS_AMX
+        params.use_extra_bufts = not (_HAS_AMX and path.stem == "q8_0")
         self.handle = llama_cpp.llama_model_load_from_file(str(path).encode(), params)
         self.vocab_size = llama_cpp.llama_vocab_n_tokens(llama_cpp.llama_model_get_vocab(self.handle))
 
