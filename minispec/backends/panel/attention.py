@@ -203,7 +203,7 @@ def attend_at():
 @jit(nogil=True)
 def _has_several(pages):
     """Return whether the tokens are of several texts that do not begin alike."""
-    others = 0
+    others = np.int64(0)
     for t in range(pages.shape[0]):
         others += np.int64(pages[t, 0] != pages[0, 0])
     return others > 0

@@ -63,8 +63,8 @@ def conclude(figures: Figures) -> Conclusion:
             tally(list(answers.values())),
             f"Faster? {spell(answers)}. With γ = {GAMMA}, "
             + ", ".join(
-                f"one pass costs {1 / f['cheaper'][0]:.2f} times what {GAMMA} forwards do, and a step makes "
-                f"{abs(f['longer'][0]):.2f} tokens {'more' if f['longer'][0] > 0 else 'fewer'} at T = {f['temperature']:g}"
+                f"at T = {f['temperature']:g} one pass costs {1 / f['cheaper'][0]:.2f} times what {GAMMA} forwards do, "
+                f"and a step makes {abs(f['longer'][0]):.2f} tokens {'more' if f['longer'][0] > 0 else 'fewer'}"
                 for f in figures["cases"]
             )
             + ". One pass saves forwards of the head, and those are only a part of a step.",
@@ -94,9 +94,9 @@ EXPERIMENT = Experiment(
     "another.",
     seeds=(),
     kind="timed",
-    instrument="The bundled heads block and eagle, of one size and trained for drafts of five tokens, each with a training "
-    "of its own, and plain decoding, taking turns, float32, on three kinds of text at two temperatures; draft lengths are chosen on prompts that are "
-    "not those of the verdict.",
+    instrument="The bundled heads block and eagle, of one size and trained for drafts of five tokens, each with a "
+    "training of its own, and plain decoding, taking turns, float32, on three kinds of text at two temperatures; draft "
+    "lengths are chosen on prompts that are not those of the verdict.",
     literature="DFlash (Chen et al. 2026) claims it, and reports more than 6x, up to 2.5 times what EAGLE-3 gains; "
     "PARD (An et al. 2025) 3.67x for Llama 3.1 8B in vLLM, 1.15 times as fast as EAGLE-3. The other way round, EAGLE "
     "(Li et al. 2024), token after token, is 1.6 times as fast as Medusa (Cai et al. 2024), one pass, by its authors' "
