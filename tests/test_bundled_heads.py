@@ -31,18 +31,20 @@ def test_a_bundled_head_fits_its_target_and_has_a_card(target: GPT2, kind: str) 
         assert card.count(f" | {temperature} | 0.") >= 3  # a row for each domain
 
 
-@pytest.mark.parametrize("draft", ["eagle", "tree:draft=eagle,shape=dynamic,siblings=likeliest"])
+@pytest.mark.parametrize("shape", ["", "tree:draft={},shape=dynamic,siblings=likeliest"])
+@pytest.mark.parametrize("kind", HEADS)
 @pytest.mark.parametrize("prompt", PROMPTS[::5])
-def test_greedy_text_is_that_of_plain_decoding(target: GPT2, draft: str, prompt: str) -> None:
+def test_greedy_text_is_that_of_plain_decoding(target: GPT2, kind: str, shape: str, prompt: str) -> None:
     plain, drafted = (
         generate(prompt, target=target, draft=each, verify=rule, temperature=0.0, max_tokens=60)
-        for each, rule in ((None, "rejection"), (draft, "tree"))
+        for each, rule in ((None, "rejection"), (shape.format(kind) or kind, "tree"))
     )
     assert drafted.token_ids == plain.token_ids
     assert drafted.guarantee == "bit-exact"
 
 
-def test_its_drafts_are_often_right(target: GPT2) -> None:
+@pytest.mark.parametrize("kind", HEADS)
+def test_its_drafts_are_often_right(target: GPT2, kind: str) -> None:
     """Tokens per target forward over all prompts; a head that was never right has one."""
-    runs = [generate(prompt, target=target, draft="eagle", temperature=0.0, max_tokens=60) for prompt in PROMPTS]
+    runs = [generate(prompt, target=target, draft=kind, temperature=0.0, max_tokens=60) for prompt in PROMPTS]
     assert sum(run.metrics.num_tokens for run in runs) > 1.5 * sum(run.metrics.num_steps for run in runs)

@@ -14,7 +14,7 @@ from minispec.experiments.verdicts import Interval
 
 TEMPERATURES = (0.0, 1.0)
 GAMMAS = (2, 3, 5)
-"""What the length of a chain is chosen from; the bundled head was trained for five tokens."""
+"""What the length of a chain is chosen from; the bundled heads were trained for five tokens."""
 
 PLAIN = "plain"
 COLUMNS = ("temperature", "draft", "c", "tokens per forward", "speedup")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
+from safetensors.numpy import save_file
 
 from minispec.backends import host
 from minispec.cli.main import main
@@ -101,3 +103,36 @@ class TestTooLarge:
         told = capsys.readouterr()
         assert told.out == ""
         assert "GB left" in told.err.splitlines()[-1]
+
+
+def resident_kib(path: Path) -> int:
+    """How much of a mapped file is in this process's memory."""
+    found, sizes = False, []
+    for line in Path("/proc/self/smaps").read_text(encoding="utf-8").splitlines():
+        if "-" in line.split(maxsplit=1)[0] and not line.split(maxsplit=1)[0].endswith(":"):
+            found = line.endswith(str(path))
+        elif found and line.startswith("Rss:"):
+            sizes.append(int(line.split()[1]))
+    assert sizes, "the file is mapped"
+    return sum(sizes)
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="needs Linux")
+def test_a_file_that_was_read_does_not_stay_in_memory(tmp_path: Path) -> None:
+    path = tmp_path / "model.safetensors"
+    tensors = {f"t{i}": np.full((512, 1024), i, np.float16) for i in range(16)}  # a mebibyte each
+    save_file(tensors, path)
+    file = SafetensorsFile(path)
+    for name, tensor in tensors.items():
+        assert (file.read(name) == tensor).all()
+        assert resident_kib(path) < 2048
+    assert (file.read("t0") == tensors["t0"]).all(), "and it can be read again"
+
+
+def test_a_file_that_is_replaced_stays_the_one_that_was_opened(tmp_path: Path) -> None:
+    path, other = tmp_path / "model.safetensors", tmp_path / "other.safetensors"
+    for place, value in ((path, 1.0), (other, 2.0)):
+        save_file({"t": np.full((4, 4), value, np.float32)}, place)
+    file = SafetensorsFile(path)
+    other.replace(path)
+    assert (file.read("t") == 1.0).all()
