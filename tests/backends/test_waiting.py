@@ -57,7 +57,7 @@ def test_on_a_quiet_machine_threads_always_spin():
 
 def test_one_interruption_is_no_busy_machine():
     machine = Machine()
-    assert "p" not in "".join(machine.forwards(20, QUIET) + machine.forwards(1, (30 * MS, 2 * MS)) for _ in range(50))
+    assert "p" not in "".join(machine.forwards(40, QUIET) + machine.forwards(1, (30 * MS, 2 * MS)) for _ in range(50))
 
 
 def test_on_a_busy_machine_they_sleep_after_a_few_forwards():
