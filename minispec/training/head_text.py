@@ -124,7 +124,7 @@ def write_on(folder: Path, text: HeadText, end: int, num_tokens: int, row_length
     """Let the target in `folder` write what a head is trained along, at temperature 1, behind beginnings of the texts.
 
     A head drafts what the target writes, not what others wrote (self-distillation). What is held out stays as given.
-    Our engine writes it, so the same seed gives the same text on every machine.
+    Our engine writes it, so the same seed gives the same text wherever the kernels have the same vectors.
 
     Parameters
     ----------
