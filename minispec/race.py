@@ -20,6 +20,7 @@ _BUMP0, _BUMP1 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBB67AE8584CAA73B)
 _MULTIPLIER0, _MULTIPLIER1 = np.uint64(0xD2E7470EE14C6C93), np.uint64(0xCA5A826395121157)
 _DROPPED = np.uint64(11)  # 64 - 53 bits
 _SLACK = 1.0 - 2.0**-50
+_BLOCK = 64  # probabilities: a few vector instructions
 
 
 def _multiply(a, b):
@@ -87,6 +88,33 @@ def uniform(words: NDArray[np.uint64], token: int) -> float:
     return _unit(a if lane == 0 else b if lane == 1 else c if lane == 2 else d)
 
 
+@jit(nogil=True)
+def _find_support(probs):
+    """Return the tokens of positive probability, in front of an array, and how many they are.
+
+    Nearly always they are few, so a block without any is passed over at once.
+    """
+    support = np.empty(probs.shape[0] + 1, np.int64)
+    bits = probs.view(np.int64)
+    size, whole = 0, probs.shape[0] - probs.shape[0] % _BLOCK
+    for start in range(0, whole, _BLOCK):
+        some = np.int64(0)
+        for i in range(_BLOCK):
+            some |= bits[start + i]
+        if some != 0:
+            size = _note_support(probs, start, start + _BLOCK, support, size)
+    return support, _note_support(probs, whole, probs.shape[0], support, size)
+
+
+@jit(nogil=True)
+def _note_support(probs, first, last, support, size):
+    """Note those from ``first`` to before ``last``; a branch on each would be mispredicted at every other one."""
+    for token in range(first, last):
+        support[size] = token
+        size += 1 if probs[token] > 0.0 else 0
+    return size
+
+
 @jit(nogil=True, error_model="numpy")
 def find_winner(probs: NDArray[np.float64], words: NDArray[np.uint64]) -> int:
     """Return the token x with the smallest -log(1 - u_x) / p_x, or -1 if no p_x is positive.
@@ -97,12 +125,7 @@ def find_winner(probs: NDArray[np.float64], words: NDArray[np.uint64]) -> int:
     words : ndarray of shape (5,), uint64
         As for :func:`uniform`.
     """
-    # The support first: a branch on each probability would be mispredicted at every other token of it.
-    support = np.empty(probs.shape[0] + 1, np.int64)
-    size = 0
-    for token in range(probs.shape[0]):
-        support[size] = token
-        size += 1 if probs[token] > 0.0 else 0
+    support, size = _find_support(probs)
     first, earliest = -1, np.inf
     current = -1  # the block whose lanes we hold
     lanes = _philox(words, 0)

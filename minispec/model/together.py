@@ -46,10 +46,11 @@ def answer_together(asks: Sequence[Ask]) -> list[Array]:
         caches, parts = [asks[i].session.cache for i in members], [feeds[i] for i in members]
         model = asks[members[0]].session.model
         logits = model.run(join(parts), caches[0] if len(caches) == 1 else JoinedCaches(caches, parts))
-        firsts = np.cumsum([0, *(part.num_logits for part in parts)])
-        for i, first, last in zip(members, firsts, firsts[1:], strict=False):
-            answers[i] = logits[first:last]
+        first = 0
+        for i, part in zip(members, parts, strict=True):
+            answers[i] = logits[first : first + part.num_logits]
             asks[i].note(answers[i])
+            first += part.num_logits
     return [answers[i] for i in range(len(asks))]
 
 

@@ -50,13 +50,13 @@ def exponential(x):
 
 
 @jit(nogil=True)
-def _find_likeliest(x):
-    """Return the index of the largest value, the lowest on ties; of a NaN if there is one."""
-    best = 0
+def _find_largest(x):
+    """Return the largest value; a NaN if there is one."""
+    best = x[0]
     for i in range(x.shape[0]):
-        if not x[i] <= x[best]:  # also true of a NaN
-            best = i
-            if x[i] != x[i]:
+        if not x[i] <= best:  # also true of a NaN
+            best = x[i]
+            if best != best:
                 break
     return best
 
@@ -150,14 +150,9 @@ def _narrow(weights, members, count, low, high):
 def _process_row(x, temperature, top_k, top_p, min_p):
     """Turn one row of logits, shape (V,), into probabilities, in place. Return whether the largest is finite."""
     size = x.shape[0]
-    likeliest = _find_likeliest(x)
-    best = x[likeliest]
+    best = _find_largest(x)
     if not -np.inf < best < np.inf:
         return False
-    if temperature == 0.0:
-        for i in range(size):
-            x[i] = 1.0 if i == likeliest else 0.0
-        return True
     # Where most tokens get no weight (a constraint, few words, a low temperature), only the others are filtered.
     lowest = best + _VANISHES * temperature
     count = 0

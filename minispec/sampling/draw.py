@@ -1,4 +1,4 @@
-"""Beside stop 11: logits to probabilities, by compiled loops.
+"""Beside stop 11: logits to probabilities, by compiled loops where there is more to do than to find the largest.
 
 Temperature, top-k, top-p, min-p, in this order; :mod:`minispec.sampling.processors` has them in a few lines of NumPy
 each, ``_kernels`` as loops that need no sorting.
@@ -10,6 +10,7 @@ batch-invariant backend this is what makes greedy speculative text *equal* to pl
 from __future__ import annotations
 
 import functools
+import math
 from types import ModuleType
 
 import numpy as np
@@ -41,11 +42,27 @@ def distribution(logits: NDArray[np.floating], params: SamplingParams) -> NDArra
     -----
     Slow twin: :func:`minispec.sampling.processors.distribution`.
     """
+    if params.temperature == 0.0:
+        return _put_on_likeliest(logits)
     probs = np.array(logits, np.float64, order="C")  # one memory layout, one compiled body
     broken = _load_kernels().distribution(probs, params.temperature, params.top_k, params.top_p, params.min_p)
     if broken >= 0:
-        raise InvariantError(f"the largest logit is {logits[broken].max()}; the model's numbers have overflowed")
+        raise _report_overflow(logits[broken])
     return probs
+
+
+def _put_on_likeliest(logits: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Give all probability to the largest logit of each row, the lowest token on ties."""
+    probs = np.zeros(logits.shape)
+    for i, likeliest in enumerate(logits.argmax(axis=1).tolist()):
+        if not math.isfinite(logits[i, likeliest]):  # a NaN if there is one
+            raise _report_overflow(logits[i])
+        probs[i, likeliest] = 1.0
+    return probs
+
+
+def _report_overflow(row: NDArray[np.floating]) -> InvariantError:
+    return InvariantError(f"the largest logit is {row.max()}; the model's numbers have overflowed")
 
 
 @functools.cache

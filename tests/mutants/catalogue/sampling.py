@@ -313,7 +313,7 @@ change(
 )  # fmt: skip
 change(
     10, "broken rows", "only a first NaN is seen", "A NaN behind the first token passes for a small logit.",
-    _kernels, "_find_likeliest", "if not x[i] <= x[best]", "if x[i] > x[best]",
+    _kernels, "_find_largest", "if not x[i] <= best", "if x[i] > best",
 )  # fmt: skip
 change(
     10, "tiny temperatures", "dividing comes before subtracting", "A tiny temperature makes infinity minus infinity.",
