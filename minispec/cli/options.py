@@ -21,7 +21,7 @@ from minispec.verifiers import VERIFIER_NAMES
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _DEFAULTS = Options()
-_UNITS = {"": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
+_UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
 
 
 class option:  # noqa: N801  # used as a decorator, like click.option

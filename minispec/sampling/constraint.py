@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.errors import OptionError, missing, quote
+from minispec.errors import OptionError, explain, missing, quote
 from minispec.tokenizer import Tokenizer
 
 _JSON_LAYOUT = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
@@ -58,17 +58,15 @@ class Constraint:
                 grammar = LLMatcher.grammar_from_json_schema(form, overrides=_JSON_LAYOUT)
             vocabulary = LLTokenizer(tokenizer.to_json(), n_vocab=vocab_size, eos_token=eos_token_id)
             self._matcher: Any = LLMatcher(vocabulary, grammar)
-            problem = self._matcher.get_error() if self._matcher.is_error() else ""
+            if self._matcher.is_error():
+                raise ValueError(self._matcher.get_error())
         except ValueError as error:
-            problem = str(error)
-        if problem:
-            reason = " ".join(problem.split())[:200]
             what, way_out = "JSON schema", "Correct or simplify it"
             if kind == "regex":
                 what = "regular expression"
             elif not form.lstrip().startswith("{"):
                 way_out = 'A schema begins with {; from a file: --json-schema "$(cat FILE)"'
-            raise OptionError(f"the {what} {quote(form)} cannot be used ({reason}). {way_out}")
+            raise OptionError(f"the {what} {quote(form)} cannot be used ({explain(error)}). {way_out}") from None
         self._eos_token_id = eos_token_id
         self._vocab_size = vocab_size
         self._consumed: list[int] = []
