@@ -8,6 +8,7 @@ import click
 from rich.console import Console
 
 from minispec.cli.options import FileName, ModelName, option
+from minispec.control import DEFAULT_GAMMA
 from minispec.drafters.spec import parse_draft
 from minispec.errors import OptionError
 from minispec.export import FORMS, export_pair
@@ -25,7 +26,12 @@ from minispec.loading.bundled import DEFAULT_DRAFT
     help="hf: Transformers; gguf: llama.cpp and Ollama (extra `export`); vllm: vLLM.",
 )
 @click.option("--output", "-o", "folder", type=FileName(), required=True, metavar="DIR", help="The folder to create.")
-@option("--gamma", type=click.IntRange(min=1), default=5, help="The draft length to use in the printed commands.")
+@option(
+    "--gamma",
+    type=click.IntRange(min=1),
+    default=DEFAULT_GAMMA,
+    help="The draft length to use in the printed commands.",
+)
 def export(target: str, draft: str, form: str, folder: Path, gamma: int) -> None:
     """Export TARGET and its draft for another engine, and print the commands that run them there."""
     spec = None if draft == "none" else parse_draft(draft)

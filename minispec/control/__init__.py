@@ -2,10 +2,19 @@
 
 from minispec.control.auto import AutoGamma
 from minispec.control.fallback import Fallback, recall_fallback
-from minispec.control.gamma import ConfidenceGamma, DelayedGamma, FixedGamma, GammaPolicy, HeuristicGamma, ReplayedGamma
+from minispec.control.gamma import (
+    DEFAULT_GAMMA,
+    ConfidenceGamma,
+    DelayedGamma,
+    FixedGamma,
+    GammaPolicy,
+    HeuristicGamma,
+    ReplayedGamma,
+)
 from minispec.control.registry import get_policy
 
 __all__ = [
+    "DEFAULT_GAMMA",
     "AutoGamma",
     "ConfidenceGamma",
     "DelayedGamma",

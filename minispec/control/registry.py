@@ -9,6 +9,7 @@ from typing import Any
 
 from minispec.control.auto import AutoGamma
 from minispec.control.gamma import (
+    DEFAULT_GAMMA,
     ConfidenceGamma,
     DelayedGamma,
     FixedGamma,
@@ -21,14 +22,14 @@ from minispec.errors import OptionError, quote
 from minispec.specs import Read, read_number, read_options, read_whole, split_spec
 
 _KINDS: Mapping[str, Mapping[str, tuple[Read, Any]]] = {
-    "delayed": {"gamma": (read_whole, 5)},
+    "delayed": {"gamma": (read_whole, DEFAULT_GAMMA)},
     "heuristic": {"gamma": (read_whole, 5), "largest": (read_whole, 32)},
     "confidence": {"threshold": (read_number, 0.4), "gamma": (read_whole, 16)},
     "auto": {"largest": (read_whole, 16)},
     "replay": {"trace": (str, "")},
 }
 _EXAMPLES = {
-    "delayed": "--gamma delayed:gamma=5",
+    "delayed": "--gamma delayed:gamma=3",
     "heuristic": "--gamma heuristic",
     "confidence": "--gamma confidence:threshold=0.4",
     "auto": "--gamma auto",
@@ -67,7 +68,7 @@ def get_policy(gamma: int | str | GammaPolicy) -> GammaPolicy:
             raise
         except ValueError:
             raise OptionError(
-                f"gamma is {quote(text)}; it must be a number >= 0 or one of {', '.join(_KINDS)}. Try --gamma 5"
+                f"gamma is {quote(text)}; it must be a number >= 0 or one of {', '.join(_KINDS)}. Try --gamma 3"
             ) from None
     options = read_options("gamma", text, kind, rest, _KINDS[kind], _EXAMPLES[kind])
     match kind:

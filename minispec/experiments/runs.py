@@ -162,7 +162,7 @@ Texts = Sequence[Sequence[Run]]
 
 def _options(num_tokens: int, options: dict[str, Any]) -> dict[str, Any]:
     """Return the options of exactly ``num_tokens`` tokens of the bundled pair, unless told otherwise, no nucleus."""
-    given = {"draft": DRAFT, "top_p": 1.0, "temperature": 1.0, **options}
+    given = {"draft": DRAFT, "gamma": 5, "top_p": 1.0, "temperature": 1.0, **options}
     if isinstance(given["draft"], str):
         given["draft"] = load_draft(given["draft"], model)
     return {"min_tokens": num_tokens, "max_tokens": num_tokens, **given}

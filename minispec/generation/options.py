@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any, TypedDict
 
-from minispec.control import GammaPolicy, get_policy
+from minispec.control import DEFAULT_GAMMA, GammaPolicy, get_policy
 from minispec.control.fallback import SCOPES
 from minispec.errors import OptionError
 from minispec.sampling import SamplingParams
@@ -44,7 +44,7 @@ class Options(SamplingParams):
         If a value is outside its range.
     """
 
-    gamma: int | str | GammaPolicy = 5
+    gamma: int | str | GammaPolicy = DEFAULT_GAMMA
     fallback: str = "off"
     verify: str | Verifier | Verify = "rejection"
     regex: str | None = None

@@ -37,7 +37,7 @@ def check_together(draft: str, options: Options) -> None:
     shaped = f"draft {spec.text!r} has a shape of its own, which"
     if not isinstance(get_policy(options.gamma), FixedGamma):
         gamma = getattr(options.gamma, "name", options.gamma)
-        raise OptionError(f"{shaped} gamma {gamma!r} cannot change. Try --gamma 5")
+        raise OptionError(f"{shaped} gamma {gamma!r} cannot change. Try --gamma 3")
     if options.fallback != "off":
         raise OptionError(f"{shaped} fallback {options.fallback!r} cannot change. Try --fallback off")
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from minispec.backends.base import Array
-from minispec.control import FixedGamma, GammaPolicy
+from minispec.control import DEFAULT_GAMMA, FixedGamma, GammaPolicy
 from minispec.drafters import Drafter, NoDrafter
 from minispec.generation.audit import audit_step
 from minispec.generation.deliveries import Deliveries
@@ -93,7 +93,7 @@ class Run:
         self._prompt_tokens = tuple(prompt_tokens)
         self._sampler = sampler
         self._noise = noise
-        self._policy = policy if policy is not None and self.speculates else FixedGamma(5 if self.speculates else 0)
+        self._policy = policy if policy is not None and self.speculates else FixedGamma(DEFAULT_GAMMA * self.speculates)
         self._verifier = verifier if self.speculates else REJECTION
         self._audit = audit
         self._clock = clock
