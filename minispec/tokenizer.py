@@ -20,11 +20,14 @@ from minispec.errors import ModelFileError, PromptError, explain, quote
 
 END_OF_TEXT = "<|endoftext|>"
 
+NUMERALS_APART = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+"""The pieces that the bundled tokenizers cut text into: GPT-2's, but that every numeral is one of its own, so that sums
+can be learnt digit by digit."""
 _in_use: weakref.WeakValueDictionary[bytes, Tokenizer] = weakref.WeakValueDictionary()
 """Tokenizers that somebody holds, by the hash of their file."""
 
 
-def _make_byte_alphabet() -> dict[str, int]:
+def make_byte_alphabet() -> dict[str, int]:
     """GPT-2's printable stand-in for each byte: printable Latin-1 as itself, the other bytes from U+0100 upwards."""
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(256) if byte not in set(printable)]
@@ -56,7 +59,7 @@ class Tokenizer:
         backend.no_truncation()  # a file may ask for either, and both would change a prompt
         backend.no_padding()
         self._backend = backend
-        alphabet = _make_byte_alphabet()
+        alphabet = make_byte_alphabet()
         specials = {i: token.content for i, token in backend.get_added_tokens_decoder().items() if token.special}
         added = {i: token.content for i, token in backend.get_added_tokens_decoder().items()}
         self._bytes: dict[int, bytes] = {}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from string import digits
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from minispec.errors import ModelFileError, missing
 from minispec.model.config import GPT2Config
-from minispec.tokenizer import Tokenizer
+from minispec.tokenizer import NUMERALS_APART, Tokenizer, make_byte_alphabet
 
 NUMBER_FORMATS = ("f32", "f16", "q8_0")
 _LAYER = {
@@ -123,13 +124,34 @@ def _check(config: GPT2Config) -> None:
             )
 
 
+def encodes_as_gpt2(cut: Mapping[str, Any], merges: Sequence[Sequence[str]]) -> bool:
+    """Whether text gets the tokens that it gets where it is cut into pieces by GPT-2's rule.
+
+    GPT-2 takes a run of numerals as one piece. A tokenizer that cuts between them is the same if none of its merges
+    joins two numerals: then they stay apart within one piece, too.
+    """
+    if cut.get("type") == "ByteLevel":
+        return not cut.get("add_prefix_space") and bool(cut.get("use_regex", True))
+    try:
+        split, letters = cut["pretokenizers"]
+        apart = split["pattern"]["Regex"] == NUMERALS_APART and split["behavior"] == "Isolated" and not split["invert"]
+    except (KeyError, TypeError, ValueError):
+        return False
+    whole = letters.get("type") == "ByteLevel" and not letters.get("use_regex") and not letters.get("add_prefix_space")
+    # Outside of ASCII a numeral ends with a byte from 80 on and begins with one from C2 on.
+    ends = {letter for letter, byte in make_byte_alphabet().items() if letter in digits or byte >= 0x80}
+    begins = {letter for letter, byte in make_byte_alphabet().items() if letter in digits or byte >= 0xC2}
+    return apart and whole and not any(left[-1] in ends and right[0] in begins for left, right in merges)
+
+
 def _add_vocabulary(writer: Any, gguf: Any, tokenizer: Tokenizer, config: GPT2Config) -> None:
     described = json.loads(tokenizer.to_json())
-    cut = described.get("pre_tokenizer") or {}
-    if cut.get("type") != "ByteLevel" or cut.get("add_prefix_space") or not cut.get("use_regex", True):
+    merges = [pair.split(" ") if isinstance(pair, str) else pair for pair in described["model"]["merges"]]
+    if not encodes_as_gpt2(described.get("pre_tokenizer") or {}, merges):
+        kind = (described.get("pre_tokenizer") or {}).get("type")
         raise ModelFileError(
-            f"the tokenizer cuts text as {cut.get('type')!r}, not as GPT-2 does; llama.cpp would encode prompts "
-            "otherwise. Try --to hf"
+            f"the tokenizer cuts text as {kind!r}, not as GPT-2 does; llama.cpp would encode prompts otherwise. Try "
+            "--to hf"
         )
     words = {token: text for text, token in described["model"]["vocab"].items()}
     kinds = dict.fromkeys(words, gguf.TokenType.NORMAL)
@@ -137,12 +159,11 @@ def _add_vocabulary(writer: Any, gguf: Any, tokenizer: Tokenizer, config: GPT2Co
         words[added["id"]] = added["content"]
         kinds[added["id"]] = gguf.TokenType.CONTROL if added["special"] else gguf.TokenType.USER_DEFINED
     ids = range(config.vocab_size)
-    merges = described["model"]["merges"]
     writer.add_tokenizer_model("gpt2")
     writer.add_tokenizer_pre("gpt-2")
     writer.add_token_list([words.get(i, f"[PAD{i}]") for i in ids])
     writer.add_token_types([kinds.get(i, gguf.TokenType.UNUSED) for i in ids])
-    writer.add_token_merges([pair if isinstance(pair, str) else " ".join(pair) for pair in merges])
+    writer.add_token_merges([" ".join(pair) for pair in merges])
     writer.add_add_bos_token(False)  # minispec's prompts begin with what is written
     if config.eos_token_id:
         writer.add_eos_token_id(min(config.eos_token_id))

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
+from minispec.tokenizer import NUMERALS_APART
 from minispec.training.corpus import END_OF_TEXT, Text
 
 #: Share of the documents of each text the tokenizer sees, chosen by a hash. Texts that fill the same pages with other
@@ -28,8 +29,6 @@ SHARES = {
     "mbpp": 1.0,
     "modules": 0.3,
 }
-#: GPT-2's pattern with one change: every digit is a piece of its own, so that sums can be learnt digit by digit.
-PIECES = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 
 
 def sample(texts: Sequence[Text]) -> Iterator[str]:
@@ -54,7 +53,7 @@ def train_tokenizer(texts: Sequence[Text], vocab_size: int) -> Tokenizer:
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
-            pre_tokenizers.Split(Regex(PIECES), behavior="isolated"),
+            pre_tokenizers.Split(Regex(NUMERALS_APART), behavior="isolated"),
             pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
         ]
     )

@@ -13,6 +13,7 @@ from minispec.backends.panel.isa import dot_dtypes
 from minispec.errors import OptionError
 from minispec.loading import load_model
 from tests.backends.test_batch_invariance import check_logits, normal, row_dependent_operations
+from tests.cli.conftest import Run, run_here  # noqa: F401  # a fixture
 from tests.models import random_gpt2
 
 pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there is no compiler")
@@ -101,6 +102,15 @@ def test_packing_keeps_the_values_of_the_plain_format(dtype):
 def test_rows_together_have_the_bits_of_rows_alone(dtype):
     for num_rows in (*range(1, 21), 33, 64):
         assert row_dependent_operations(PANEL, num_rows, dtype=dtype) == [], num_rows
+
+
+def test_a_command_can_warm_up_and_run(dtype: str, run_here: Run) -> None:  # noqa: F811
+    """`generate` warms its kernels up before it loads weights; other commands do the same."""
+    done = run_here(
+        "generate", "Once", "--backend", "panel", "--dtype", dtype, "--max-tokens", "3", "--temperature", "0"
+    )
+    assert done.returncode == 0, done.stderr
+    assert "bit-exact" in done.stderr
 
 
 def test_logits_do_not_depend_on_the_chunks(dtype):

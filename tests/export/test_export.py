@@ -10,10 +10,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tokenizers
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from minispec.errors import InputError, MissingDependencyError, ModelFileError, OutputError, VocabularyError
 from minispec.export import FORMS, export_pair
+from minispec.export.gguf import encodes_as_gpt2
 from minispec.loading import load_model
+from minispec.tokenizer import NUMERALS_APART, Tokenizer
 from tests.cli.conftest import Run, run_here  # noqa: F401  # a fixture
 from tests.cli.test_bad_input import EMPTY_TOKENIZER
 from tests.tiny import byte_tokenizer, write_model
@@ -88,6 +93,47 @@ def test_a_gguf_file_holds_weights_shape_and_vocabulary(pair: tuple[str, str], t
     assert reader.get_field("tokenizer.ggml.merges").contents() == ["t h", "th e"]
     assert reader.get_field("tokenizer.ggml.eos_token_id").contents() == model.vocab_size - 1
     assert reader.get_field("gpt2.context_length").contents() == model.n_positions
+
+
+def with_gpt2_cuts(tokenizer: Tokenizer) -> tokenizers.Tokenizer:
+    """The same vocabulary and merges; text is cut as GPT-2 does, and so does llama.cpp."""
+    described = json.loads(tokenizer.to_json())
+    described["pre_tokenizer"] = {
+        "type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True
+    }  # fmt: skip
+    return tokenizers.Tokenizer.from_str(json.dumps(described))
+
+
+@given(st.text(st.sampled_from("ab '\n.\t") | st.characters(categories=["N", "L", "P", "Z"]), max_size=40))
+@example("12 + 345 = 357, 1/2 of 10²³ is ٣٤ x٣4")
+def test_the_bundled_tokenizers_encode_as_if_text_were_cut_as_gpt2_does(text: str) -> None:
+    """So llama.cpp, which has no name for their own way of cutting, encodes prompts alike."""
+    tokenizer = load_model("draft-1.6m").tokenizer
+    assert tokenizer is not None
+    assert with_gpt2_cuts(tokenizer).encode(text, add_special_tokens=False).ids == tokenizer.encode(text)
+
+
+def test_numerals_that_a_merge_joins_are_not_cut_as_gpt2_does() -> None:
+    apart = {
+        "type": "Sequence",
+        "pretokenizers": [
+            {"type": "Split", "pattern": {"Regex": NUMERALS_APART}, "behavior": "Isolated", "invert": False},
+            {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False},
+        ],
+    }
+    assert encodes_as_gpt2(apart, [["t", "h"], ["Ġ", "1"], ["1", "a"], ["Â", "²"]])
+    for joined in (["1", "2"], ["Ġ1", "2"], ["²", "Â"], ["1", "Â²"]):
+        assert not encodes_as_gpt2(apart, [["t", "h"], joined])
+    for changed in (
+        {"behavior": "Removed"},
+        {"invert": True},
+        {"pattern": {"Regex": "."}},
+        {"pattern": {"String": " "}},
+    ):
+        other = [{**apart["pretokenizers"][0], **changed}, apart["pretokenizers"][1]]
+        assert not encodes_as_gpt2({"type": "Sequence", "pretokenizers": other}, [])
+    assert not encodes_as_gpt2({"type": "Sequence", "pretokenizers": apart["pretokenizers"][:1]}, [])
+    assert not encodes_as_gpt2({"type": "Whitespace"}, [])
 
 
 @pytest.mark.parametrize(

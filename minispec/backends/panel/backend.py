@@ -232,5 +232,10 @@ class PanelBackend(Backend):
         kept = np.ones((1, 1, 1, 1, 2), np.float32)
         cache = SimpleNamespace(keys=kept, values=kept, features=Features.none(), recordings={})
         feed = Feed(index, index, index[:, None], index, index + 1, None, 1, 1)
-        x = self.layers(self.embed(square, kept[0, 0, 0], index, index), (block,), cache, feed, float, "relu")
+        x = self.embed(square, kept[0, 0, 0], index, index)
+        if self.fuses((block,)):
+            self.layers(x, (block,), cache, feed, float, "relu")
+        else:
+            queries = self.project(x, wide, norm, cache, 0, feed)
+            self.attention(queries, kept[0], kept[0], feed.pages, feed.ends, None, 1.0)
         self.linear(x, square, norm=norm)
