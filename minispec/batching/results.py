@@ -121,8 +121,6 @@ class Results:
         self._order = [request.line for request in requests]
         self._held: dict[int, dict[str, Any]] = {}
         self.failed: list[BadLine] = []
-        if path.exists() and not path.is_file():
-            raise OutputError(f"{path} is no regular file; results are read back to go on from them. Name another")
         try:
             content = path.read_bytes() if path.exists() else b""
             whole = content[: content.rfind(b"\n") + 1]

@@ -15,9 +15,9 @@ from minispec.batching import Engine
 from minispec.batching.lines import BadLine, Request, add_requests, read_requests
 from minispec.batching.results import Results, error_line, run_requests
 from minispec.cli.cluster import on_cluster, on_option
-from minispec.cli.files import check_writable
 from minispec.cli.options import FileName, Memory, generation_options, option
-from minispec.errors import OptionError, OutputError, PromptError
+from minispec.errors import OptionError, PromptError
+from minispec.files import check_apart, check_writable
 from minispec.generation.events import Emitted, Event, Verified
 from minispec.generation.ready import make_ready
 
@@ -59,8 +59,7 @@ def batch(
     """
     notes = Console(stderr=True, highlight=False)
     check_writable(output)
-    if output.exists() and requests.exists() and output.samefile(requests):
-        raise OutputError(f"{output} is the file of the requests too; the results would overwrite them. Name another")
+    check_apart({"REQUESTS": requests, "--output": output})
     settings: dict[str, Any] = {name: options.pop(name) for name in ("target", "backend", "dtype", "draft_dtype")}
     shape: dict[str, Any] = {"max_running": concurrency, "kv_memory": kv_memory, "page_size": page_size}
     lines = read_requests(requests, {**options, "logprobs": False})

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from minispec.cli.files import write_text
 from minispec.cli.grade import (
     assignment_option,
     assignments_option,
@@ -21,6 +20,7 @@ from minispec.cli.grade import (
     without_option,
 )
 from minispec.errors import OptionError
+from minispec.files import write_text
 from minispec.grading.classroom import Job, read_reports, submissions_in
 from minispec.grading.cohort.gradebook import to_canvas, to_moodle
 from minispec.grading.cohort.overview import describe_class

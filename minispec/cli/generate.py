@@ -19,10 +19,10 @@ from minispec.analysis.ranks import acceptance_by_rank
 from minispec.analysis.step_costs import StepCosts, costs_of_run
 from minispec.analysis.timer import target_row_seconds
 from minispec.analysis.trust import least_cost_ratio, sentence
-from minispec.cli.files import open_whole
 from minispec.cli.options import FileName, generation_options
 from minispec.cli.pair import Pair
 from minispec.errors import OptionError, PromptError
+from minispec.files import open_whole
 from minispec.generation import Generation, Stream
 from minispec.generation.events import Event
 from minispec.generation.trace import to_line

@@ -10,8 +10,8 @@ import click
 from rich.console import Console
 from rich.progress import Progress
 
-from minispec.cli.files import check_writable, write_text
 from minispec.errors import InputError
+from minispec.files import check_apart, check_writable, write_text
 from minispec.grading import jail
 from minispec.grading.classroom import Job, grade_all
 from minispec.grading.formats import FORMATS, points, render
@@ -77,6 +77,8 @@ def grade(
         if not os.path.lexists(path):
             raise InputError(f"there is no {path}; name files, folders or zips")
     check_writable(output)
+    for path in submissions:
+        check_apart({"SUBMISSIONS": path, "--output": output})
     found = load_assignment(assignment, assignments)
     when = choose_times(found, times, len(submissions))
     job = Job(assignment, assignments, choose_secret(secret_file, found) or DEFAULT_SECRET, choose_layers(without))

@@ -35,10 +35,10 @@ from minispec.analysis.measure.summary import Summary, summarise
 from minispec.analysis.prompts import PRESETS, Form, Prompt, bundled_prompts, read_prompts
 from minispec.analysis.roofline.machine import describe_cpu
 from minispec.cli.cluster import on_cluster, on_option
-from minispec.cli.files import check_writable, write_text
 from minispec.cli.lists import Several
 from minispec.cli.options import DRAFT_KINDS, FileName, Gamma, ModelName, generation_options_without, option
 from minispec.errors import OptionError
+from minispec.files import check_apart, check_writable, write_text
 from minispec.generation.options import Options
 from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.viz.plots import style
@@ -126,6 +126,8 @@ def measure(
         check_writable(path)
     if plot_file is not None:
         style.check_output(plot_file)
+    outputs = {"--json": json_file, "--csv": csv_file, "--markdown": markdown_file, "--plot": plot_file}
+    check_apart({"PROMPTS": prompts, "--journal": journal, **outputs})
     notes = Console(stderr=True, highlight=False)
     varied = {name + "s": options.pop(name) for name in ("target", "draft", "gamma", "temperature")}
     sweep = Sweep(

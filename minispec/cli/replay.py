@@ -8,9 +8,9 @@ from pathlib import Path
 import click
 from rich.console import Console, RenderableType
 
-from minispec.cli.files import check_writable, write_text
 from minispec.cli.options import FileName, Speed
 from minispec.errors import OptionError
+from minispec.files import check_apart, check_writable, write_text
 from minispec.generation.trace import Trace, read_trace
 from minispec.viz.film import READING_SPEED, Film, race, reading, scenes
 from minispec.viz.page import WIDTH, to_html, to_svg
@@ -43,6 +43,9 @@ def replay(run: Path, speed: float, plain_run: Path | None, html_file: Path | No
     """
     for path in (html_file, svg_file):
         check_writable(path)
+    check_apart({"RUN": run, "--html": html_file, "--svg": svg_file})
+    if plain_run is not None:
+        check_apart({"--race": plain_run, "--html": html_file, "--svg": svg_file})
     trace = read_trace(run)
     generation = trace.generation
     title = f"minispec: {generation.options.get('target')}, drafts by {generation.options.get('draft')}"

@@ -17,10 +17,10 @@ from rich.console import Console
 
 from minispec.backends import BACKENDS, DTYPES
 from minispec.backends.formats import AUTO
-from minispec.cli.files import check_writable
 from minispec.cli.options import FileName, Gamma, Memory, ModelName, option, threads_option
 from minispec.drafters.spec import KINDS, MODEL, parse_draft
 from minispec.errors import InputError, OptionError, OutputError, missing, quote
+from minispec.files import check_writable
 from minispec.generation.options import Options
 from minispec.generation.prepare import check_together
 from minispec.generation.ready import make_ready

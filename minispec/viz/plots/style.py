@@ -25,7 +25,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from minispec.errors import OutputError, explain, missing, quote
+from minispec.errors import OutputError, missing, quote
+from minispec.files import check_writable, replace_whole
 from minispec.viz.colours import BLACK, GRID, PLOT, WHITE, contrast
 
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ def check_output(path: Path) -> None:
     Raises
     ------
     OutputError
-        If the name does not end in .png, .svg or .pdf, or its folder does not exist.
+        If the name does not end in .png, .svg or .pdf, or no file can have it.
     MissingDependencyError
         If matplotlib is not installed.
     """
@@ -188,10 +189,7 @@ def check_output(path: Path) -> None:
         raise OutputError(
             f"the plot is to go to {quote(str(path))}; its name must end in {', '.join(SUFFIXES)}. Try plot.png"
         )
-    if not path.parent.is_dir():
-        raise OutputError(f"folder {quote(str(path.parent))} does not exist; make it, or try plot.png")
-    if path.is_dir():
-        raise OutputError(f"{quote(str(path))} is a folder; a plot is a file. Try another name")
+    check_writable(path)
     _matplotlib()
 
 
@@ -205,12 +203,7 @@ def save(figure: Figure, path: Path) -> None:
         If it cannot be written.
     """
     check_output(path)
-    partial = path.with_name(f".{path.name}.partial")
     kind = path.suffix.lower().removeprefix(".")
     no_date = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)  # the same data give the same file
-    try:
+    with replace_whole(path) as partial:
         figure.savefig(partial, format=kind, metadata=no_date)
-        partial.replace(path)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise OutputError(f"{path} cannot be written ({explain(error)}). Choose another place") from None
