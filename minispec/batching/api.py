@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from os import PathLike
 from typing import Unpack
 
 from minispec.batching.engine import Engine
 from minispec.drafters import Drafter
-from minispec.errors import OptionError
+from minispec.errors import OptionError, PromptError, quote
 from minispec.generation.options import RequestOptions
 from minispec.generation.result import Generation
 from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
@@ -17,8 +18,8 @@ from minispec.model.language_model import LanguageModel
 def generate_many(
     prompts: Sequence[str | Sequence[int]],
     *,
-    target: str | LanguageModel = DEFAULT_TARGET,
-    draft: str | LanguageModel | Drafter | None = DEFAULT_DRAFT,
+    target: str | PathLike[str] | LanguageModel = DEFAULT_TARGET,
+    draft: str | PathLike[str] | LanguageModel | Drafter | None = DEFAULT_DRAFT,
     stop: str | Sequence[str] = (),
     seed: int = 0,
     concurrency: int = 16,
@@ -61,6 +62,8 @@ def generate_many(
     >>> [len(each.token_ids) for each in generate_many([[0], [1, 2]], max_tokens=3, **models)]
     [3, 3]
     """
+    if isinstance(prompts, str):
+        raise PromptError(f"prompts is {quote(prompts)}, one text; it must be a list of texts. Put it into brackets")
     if len(prompts) > 1 and hasattr(draft, "propose"):
         raise OptionError(
             f"draft is a {type(draft).__name__}, whose state is that of one text, and there are {len(prompts)} "

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from minispec.backends.base import Array
 from minispec.batching.member import Member
-from minispec.batching.models import SharedModels
+from minispec.batching.models import Occupancy, SharedModels
 from minispec.batching.scheduler import Scheduler
 from minispec.control.load import Load, LoadGamma, RowTimes
 from minispec.errors import InvariantError, OptionError
@@ -111,6 +111,13 @@ class Batch:
         except BaseException:
             self._recover()
             raise
+
+    @property
+    def occupancy(self) -> Occupancy:
+        """How full the target's pages are."""
+        members = list(self.members.values())  # a copy: this may be asked from another thread
+        used = sum(member.stream.target.length for member in members)  # whoever waits has none
+        return Occupancy(self._models.num_slots, self._models.num_held_slots, used)
 
     def take_told(self) -> list[tuple[int, Event]]:
         """Return what has happened since it was last taken."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from os import PathLike
 from typing import Unpack
 
 from minispec.backends import BACKENDS
@@ -33,7 +34,7 @@ class Engine:
 
     Parameters
     ----------
-    target : str or model
+    target : str, path or model
         A folder, a bundled name, a hub name, or a loaded model.
     backend, dtype, draft_dtype : str
         For models given by name; ``draft_dtype`` is ``dtype`` unless given.
@@ -66,7 +67,7 @@ class Engine:
 
     def __init__(
         self,
-        target: str | LanguageModel = DEFAULT_TARGET,
+        target: str | PathLike[str] | LanguageModel = DEFAULT_TARGET,
         *,
         backend: str = BACKENDS[0],
         dtype: str = AUTO,
@@ -77,14 +78,11 @@ class Engine:
         max_rows: int = 256,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        for name, count in (("max_running", max_running), ("page_size", page_size), ("max_rows", max_rows)):
-            if count < 1:
-                raise OptionError(f"{name} is {count}; it must be at least 1")
+        self._scheduler = Scheduler(max_running, max_rows)
         self.models = SharedModels(  # those of all requests, and their pages
             target, backend, dtype, draft_dtype, num_texts=max_running, kv_memory=kv_memory, page_size=page_size
         )
         self.target = self.models.target
-        self._scheduler = Scheduler(max_running, max_rows)
         self._batch = Batch(self.models, self._scheduler, clock)
         self._handed_out: tuple[int, Event] | None = None
 
@@ -92,7 +90,7 @@ class Engine:
         self,
         prompt: str | Sequence[int],
         *,
-        draft: str | LanguageModel | Drafter | None = DEFAULT_DRAFT,
+        draft: str | PathLike[str] | LanguageModel | Drafter | None = DEFAULT_DRAFT,
         stop: str | Sequence[str] = (),
         seed: int = Options.seed,
         noise: Noise | None = None,
@@ -103,7 +101,7 @@ class Engine:
         Parameters
         ----------
         prompt : str or sequence of int
-        draft : str, model, Drafter or None
+        draft : str, path, model, Drafter or None
             See :func:`minispec.stream`. Requests that name the same model share it; a drafter serves one request.
         stop : str or sequence of str
         seed : int
@@ -202,9 +200,7 @@ class Engine:
     @property
     def occupancy(self) -> Occupancy:
         """How full the target's pages are."""
-        members = list(self._batch.members.values())  # a copy: this may be asked from another thread
-        used = sum(member.stream.target.length for member in members)  # whoever waits has none
-        return Occupancy(self.models.num_slots, self.models.num_held_slots, used)
+        return self._batch.occupancy
 
     def __iter__(self) -> Engine:
         return self

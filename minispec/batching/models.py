@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from typing import NamedTuple, cast
 
 from minispec.drafters import Drafter
 from minispec.drafters.build import load_draft
 from minispec.drafters.heads.folder import compute_fingerprint
 from minispec.errors import OptionError
-from minispec.generation.options import Options
-from minispec.generation.prepare import check_together, find_setting
+from minispec.generation.options import Options, require_whole
+from minispec.generation.prepare import check_together, find_setting, read_draft, read_name
 from minispec.loading import load_model
 from minispec.model.gpt2 import GPT2
 from minispec.model.language_model import LanguageModel
@@ -58,7 +59,7 @@ class SharedModels:
 
     def __init__(
         self,
-        target: str | LanguageModel,
+        target: str | PathLike[str] | LanguageModel,
         backend: str,
         dtype: str,
         draft_dtype: str | None,
@@ -67,7 +68,11 @@ class SharedModels:
         kv_memory: int | None,
         page_size: int,
     ) -> None:
-        model = load_model(target, backend, dtype) if isinstance(target, str) else target
+        require_whole("page_size", page_size, 1)
+        if kv_memory is not None:
+            require_whole("kv_memory", kv_memory, 1)
+        named = read_name(target)
+        model: LanguageModel = load_model(named, backend, dtype) if isinstance(named, str) else named
         self._load_settings = find_setting(model, "backend", backend), draft_dtype or dtype
         self._shared: dict[str | LanguageModel, PagedModel] = {}  # by the name or the model that a caller gives
         self.page_size = min(page_size, model.n_positions)
@@ -111,13 +116,14 @@ class SharedModels:
         return self._shared[model]
 
     def find_draft(
-        self, draft: str | LanguageModel | Drafter | None, settings: Options
+        self, draft: str | PathLike[str] | LanguageModel | Drafter | None, settings: Options
     ) -> str | LanguageModel | Drafter | None:
         """Return what a request names as its draft, models loaded and sharing pages."""
-        if isinstance(draft, str):
-            check_together(draft, settings)
-            return load_draft(draft, self.load)
-        return self.share(cast("LanguageModel", draft)) if hasattr(draft, "with_pages") else draft
+        found = read_draft(draft)
+        if isinstance(found, str):
+            check_together(found, settings)
+            return load_draft(found, self.load)
+        return self.share(cast("LanguageModel", found)) if hasattr(found, "with_pages") else found
 
     def load(self, name: str) -> PagedModel:
         """Load a draft model, once for all requests."""

@@ -19,6 +19,7 @@ from bisect import insort
 from collections.abc import Callable, Sequence
 
 from minispec.errors import InvariantError
+from minispec.generation.options import require_whole
 
 
 class Scheduler:
@@ -37,9 +38,16 @@ class Scheduler:
         Requests in the order of their arrival, which their numbers tell.
     num_preemptions : int
         How often a request had to make room.
+
+    Raises
+    ------
+    OptionError
+        If one of them counts nothing.
     """
 
     def __init__(self, max_running: int, max_rows: int) -> None:
+        require_whole("max_running", max_running, 1)
+        require_whole("max_rows", max_rows, 1)
         self.max_running = max_running
         self.max_rows = max_rows
         self.waiting: list[int] = []

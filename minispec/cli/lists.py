@@ -29,7 +29,12 @@ class Several(click.ParamType):  # type: ignore[type-arg]  # generic only in new
         """Return the values."""
         if isinstance(value, tuple):  # click asks twice where a default was converted already
             return value
-        return tuple(self._each.convert(part, param, ctx) for part in split(str(value)))
+        parts = split(str(value))
+        if not parts:
+            self.fail(
+                f"{str(value)!r} names nothing; it must be one value or more, with commas between them", param, ctx
+            )
+        return tuple(self._each.convert(part, param, ctx) for part in parts)
 
 
 def split(text: str) -> list[str]:

@@ -6,6 +6,7 @@ of our pipe that went away.
 
 from __future__ import annotations
 
+import errno
 import gc
 import importlib
 import logging
@@ -17,9 +18,10 @@ from typing import NoReturn
 import click
 
 from minispec import __version__
-from minispec.errors import MinispecError, OptionError
+from minispec.errors import MinispecError, OptionError, OutputError, explain
 
 _INTERRUPTED = 130
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 _COMMANDS = (
     "assignment",
@@ -95,10 +97,19 @@ def main() -> NoReturn:
     except (click.Abort, KeyboardInterrupt):
         code = _complain("interrupted", _INTERRUPTED)
     except BrokenPipeError:
-        # What is still buffered cannot be written either; the interpreter would complain about it on its way out.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         code = 1  # click's code for the same, where it sees it first
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        _drop_output()
+        code = _complain(f"the output cannot be written ({explain(error)}). Send it elsewhere", OutputError.exit_code)
     sys.exit(code)
+
+
+def _drop_output() -> None:
+    """Let nothing more be written: what is still buffered would make the interpreter complain on its way out."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run() -> int:

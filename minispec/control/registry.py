@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,11 @@ def get_policy(gamma: int | str | GammaPolicy) -> GammaPolicy:
     >>> get_policy("3").gamma()
     3
     """
-    if not isinstance(gamma, (int, str)):
+    if not isinstance(gamma, (int, str, Integral)):
+        if not hasattr(gamma, "observe"):
+            raise OptionError(
+                f"gamma is {quote(gamma)}; it must be a whole number, a policy or its name. Try --gamma 3"
+            )
         return gamma
     text = str(gamma)
     kind, rest = split_spec(text)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from os import PathLike
 
 from minispec.backends import BACKENDS
 from minispec.backends.formats import AUTO
@@ -18,7 +19,7 @@ from minispec.control import GammaPolicy
 from minispec.drafters import Drafter
 from minispec.generation.open import open_stream
 from minispec.generation.options import Options
-from minispec.generation.prepare import check_together, find_setting
+from minispec.generation.prepare import check_together, find_setting, read_draft, read_name
 from minispec.generation.signature import run_to_the_end
 from minispec.generation.stream import Stream
 from minispec.loading import load_model
@@ -31,8 +32,8 @@ from minispec.verifiers import Verifier, Verify
 def stream(
     prompt: str | Sequence[int],
     *,
-    target: str | LanguageModel = DEFAULT_TARGET,
-    draft: str | LanguageModel | Drafter | None = DEFAULT_DRAFT,
+    target: str | PathLike[str] | LanguageModel = DEFAULT_TARGET,
+    draft: str | PathLike[str] | LanguageModel | Drafter | None = DEFAULT_DRAFT,
     gamma: int | str | GammaPolicy = Options.gamma,
     fallback: str = Options.fallback,
     verify: str | Verifier | Verify = Options.verify,
@@ -63,11 +64,11 @@ def stream(
     ----------
     prompt : str or sequence of int
         Text, or token ids of the target's vocabulary.
-    target : str or model
+    target : str, path or model
         A folder, a bundled name, a hub name, or a loaded model.
-    draft : str, model, Drafter or None
-        Likewise; ``KIND[:key=value,...]`` (see :mod:`minispec.drafters.spec`); or a drafter of your own. None decodes
-        plainly.
+    draft : str, path, model, Drafter or None
+        Likewise; ``KIND[:key=value,...]`` (see :mod:`minispec.drafters.spec`); or a drafter of your own. None, or
+        ``"none"``, decodes plainly.
     gamma, fallback, verify, regex, json_schema, max_tokens, stop, seed, logprobs, audit
         See :class:`minispec.generation.options.Options`.
     temperature, top_k, top_p, min_p, repetition_penalty, presence_penalty, frequency_penalty, min_tokens
@@ -116,9 +117,11 @@ def stream(
         logprobs=logprobs,
         audit=audit,
     )
-    if isinstance(draft, str):
-        check_together(draft, options)
-    model = load_model(target, backend, dtype) if isinstance(target, str) else target
+    model, drafts = read_name(target), read_draft(draft)
+    if isinstance(drafts, str):
+        check_together(drafts, options)
+    if isinstance(model, str):
+        model = load_model(model, backend, dtype)
     backend = find_setting(model, "backend", backend)  # a loaded target decides for the draft as well
     draft_dtype = draft_dtype or dtype
 
@@ -126,7 +129,7 @@ def stream(
         return load_model(name, backend, draft_dtype)
 
     asked = {"backend": backend, "dtype": dtype, "draft_dtype": draft_dtype}
-    return open_stream(prompt, model, draft, options, load=load, noise=noise, clock=clock, asked=asked)
+    return open_stream(prompt, model, drafts, options, load=load, noise=noise, clock=clock, asked=asked)
 
 
 generate = run_to_the_end(stream)

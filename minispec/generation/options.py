@@ -7,8 +7,9 @@ from typing import Any, TypedDict
 
 from minispec.control import DEFAULT_GAMMA, GammaPolicy, get_policy
 from minispec.control.fallback import SCOPES
-from minispec.errors import OptionError
+from minispec.errors import OptionError, quote
 from minispec.sampling import SamplingParams
+from minispec.sampling.params import is_whole
 from minispec.verifiers import Verifier, Verify, get_verifier
 
 
@@ -59,6 +60,8 @@ class Options(SamplingParams):
         super().__post_init__()
         get_policy(self.gamma)
         get_verifier(self.verify)
+        require_whole("max-tokens", self.max_tokens)
+        require_whole("seed", self.seed)
         if self.fallback != "off" and self.fallback not in SCOPES:
             raise OptionError(
                 f"fallback is {self.fallback!r}; it must be off or one of {', '.join(SCOPES)}. Try --fallback request"
@@ -91,6 +94,19 @@ class RequestOptions(TypedDict, total=False):
     max_tokens: int
     logprobs: bool
     audit: bool
+
+
+def require_whole(name: str, value: object, least: int | None = None) -> None:
+    """Refuse what counts nothing, or less than the least.
+
+    Raises
+    ------
+    OptionError
+    """
+    if not is_whole(value) or (least is not None and value < least):
+        raise OptionError(
+            f"{name} is {quote(value)}; it must be a whole number{'' if least is None else f' from {least} on'}"
+        )
 
 
 def _is_plain(value: object) -> bool:

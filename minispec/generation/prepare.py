@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from minispec.control import FixedGamma, get_policy
 from minispec.drafters import Drafter, parse_draft
-from minispec.errors import OptionError, PromptError
+from minispec.errors import OptionError, PromptError, quote
 from minispec.generation.options import Options
 from minispec.model.language_model import LanguageModel
 from minispec.sampling import Constraint
+from minispec.sampling.params import is_whole
 from minispec.tokenizer import Tokenizer
 from minispec.verifiers import get_verifier
+
+NO_DRAFT = "none"
+
+
+def read_name(given: Any) -> Any:
+    """Return the name of a model or a draft that is given as a path; a name, or what has none, as it is."""
+    return os.fspath(given) if isinstance(given, os.PathLike) else given
+
+
+def read_draft(given: Any) -> Any:
+    """Return the same of a draft, and None for the name that means that there is none."""
+    return None if isinstance(given, str) and given == NO_DRAFT else read_name(given)
 
 
 def check_together(draft: str, options: Options) -> None:
@@ -84,13 +99,15 @@ def encode_prompt(prompt: str | Sequence[int], target: LanguageModel) -> list[in
     PromptError
         If there is none, one is not of the target's vocabulary, or they fill its context.
     """
+    if isinstance(prompt, (bytes, bytearray)) or not isinstance(prompt, Iterable):
+        raise PromptError(f"the prompt is {quote(prompt)}; it must be a text or a list of token ids")
     if isinstance(prompt, str):
         tokenizer: Tokenizer | None = getattr(target, "tokenizer", None)
         if tokenizer is None:
             raise PromptError(f"the prompt is text, but {target.name} has no tokenizer. Give token ids")
         tokens = tokenizer.encode(prompt)
     else:
-        tokens = [int(token) for token in prompt]
+        tokens = [_read_token(token) for token in prompt]
     if not tokens:
         raise PromptError(
             "the prompt is empty; a model continues at least one token. Try '<|endoftext|>' for a fresh text"
@@ -106,3 +123,9 @@ def encode_prompt(prompt: str | Sequence[int], target: LanguageModel) -> list[in
             f"token id {outside} is outside the vocabulary of {target.name}; ids go from 0 to {target.vocab_size - 1}"
         )
     return tokens
+
+
+def _read_token(token: object) -> int:
+    if not is_whole(token):
+        raise PromptError(f"a token id of the prompt is {quote(token)}; it must be a whole number")
+    return int(token)

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from minispec.backends.base import Array, Backend
+from minispec.backends.host import total_bytes
 from minispec.backends.parts import Features
-from minispec.errors import InvariantError
+from minispec.errors import InvariantError, OptionError
 from minispec.model.features import add_layers
 
 PAGE_SIZE = 16
@@ -54,6 +55,11 @@ class PagePool:
         Hidden states of the same tokens, once somebody reads them.
     beside : list of PagePool
         Pools that hold more of the same texts, for a head of the model.
+
+    Raises
+    ------
+    OptionError
+        If the machine has less memory than that.
     """
 
     def __init__(
@@ -70,6 +76,8 @@ class PagePool:
         self.backend = backend
         self.num_pages, self.page_size = num_pages, page_size
         shape = (n_layer, num_pages, page_size, n_head, head_size)
+        page = backend.zeros((n_layer, 1, page_size, n_head, head_size), dtype)
+        _require_memory(num_pages, 2 * int(page.nbytes))
         self.keys: Array = backend.zeros(shape, dtype)
         self.values: Array = backend.zeros(shape, dtype)
         self.recordings: dict[Any, Any] = {}
@@ -206,3 +214,12 @@ class PagePool:
             self._holders[page] += 1
             pages.append(page)
         return pages
+
+
+def _require_memory(num_pages: int, page_bytes: int) -> None:
+    needed, there = num_pages * page_bytes, total_bytes()
+    if there is not None and needed > there:
+        raise OptionError(
+            f"keys and values of {num_pages} pages take {needed / 1e9:,.1f} GB, and this machine has "
+            f"{there / 1e9:,.1f} GB of memory. Run fewer requests at a time, or give kv_memory less"
+        )

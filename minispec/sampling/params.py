@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Real
+from typing import TypeGuard
 
 from minispec.errors import OptionError, quote
 
@@ -52,11 +53,15 @@ class SamplingParams:
     min_tokens: int = 0
 
     def __post_init__(self) -> None:
+        for name in ("temperature", "top_p", "min_p", "repetition_penalty", "presence_penalty", "frequency_penalty"):
+            value = getattr(self, name)
+            if not isinstance(value, Real) or isinstance(value, bool):
+                raise OptionError(f"{name.replace('_', '-')} is {quote(value)}; it must be a number")
         if not (math.isfinite(self.temperature) and self.temperature >= 0.0):
             raise OptionError(
                 f"temperature is {self.temperature}; it must be a number >= 0 (0 is greedy). Try --temperature 0.8"
             )
-        if not _is_whole(self.top_k) or not 0 <= self.top_k < 2**63:
+        if not is_whole(self.top_k) or not 0 <= self.top_k < 2**63:
             raise OptionError(
                 f"top-k is {quote(self.top_k)}; it must be a whole number from 0 (all tokens) to 2**63 - 1. "
                 "Try --top-k 40"
@@ -76,12 +81,12 @@ class SamplingParams:
                     f"{name.replace('_', '-')} is {getattr(self, name)}; it must be from {-_MOST:g} to {_MOST:g} "
                     "(0 changes nothing)"
                 )
-        if not _is_whole(self.min_tokens) or self.min_tokens < 0:
+        if not is_whole(self.min_tokens) or self.min_tokens < 0:
             raise OptionError(
                 f"min-tokens is {quote(self.min_tokens)}; it must be a whole number >= 0. Try --min-tokens 0"
             )
 
 
-def _is_whole(value: object) -> bool:
+def is_whole(value: object) -> TypeGuard[int]:
     """Whether it counts something; True and False do not."""
     return isinstance(value, Integral) and not isinstance(value, bool)

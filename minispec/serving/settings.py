@@ -88,6 +88,10 @@ class Settings:
             raise OptionError(f"baseline is {quote(self.baseline)}; it must be one of the drafts: {there}")
         if self.canary is not None and self.baseline == self.default_draft:
             raise OptionError(f"canary and baseline both draft with {quote(self.baseline)}. Name another --baseline")
+        if isinstance(self.gamma, int) and self.gamma > self.max_gamma:
+            raise OptionError(
+                f"gamma is {self.gamma}; a server drafts up to {self.max_gamma} tokens. Try --gamma {self.max_gamma}"
+            )
         for name in ("max_running", "max_waiting", "max_choices", "max_gamma", "max_body"):
             if getattr(self, name) < 1:
                 raise OptionError(f"{name} is {getattr(self, name)}; it must be at least 1")

@@ -50,6 +50,8 @@ def get_verifier(spec: str | Verifier | Verify) -> Verifier:
     if isinstance(spec, Verifier):
         return spec
     if not isinstance(spec, str):
+        if not callable(spec):
+            raise OptionError(f"verifier is {quote(spec)}; it must be a rule or its name. Try --verify block")
         return Verifier(getattr(spec, "__name__", type(spec).__name__), spec, lossless=False)
     name, rest = split_spec(spec)
     if name not in VERIFIER_NAMES:

@@ -27,7 +27,7 @@ from minispec.contracts import Enumerator, outcome, slow_law, total_variation
 from minispec.drafters import NgramDrafter
 from minispec.drafters.heads import Head
 from minispec.drafters.heads.feed import HeadFeed
-from minispec.errors import InvariantError, OptionError
+from minispec.errors import InvariantError, OptionError, PromptError
 from minispec.generation import Emitted, Finished, Verified, api
 from minispec.generation import run as run_module
 from minispec.generation.limits import Limits
@@ -512,10 +512,19 @@ class TestRefusals:
         with pytest.raises(OptionError, match=r"draft is a NgramDrafter, whose state is that of one text.*2 prompts"):
             generate_many([[1], [2]], target=TARGET, draft=NgramDrafter(TARGET.vocab_size))
 
-    @pytest.mark.parametrize("name", ["max_running", "page_size", "max_rows"])
-    def test_counts_below_one(self, name):
-        with pytest.raises(OptionError, match=f"{name} is 0; it must be at least 1"):
-            Engine(TARGET, **{name: 0})
+    @pytest.mark.parametrize("name", ["max_running", "page_size", "max_rows", "kv_memory"])
+    @pytest.mark.parametrize("count", [0, -1, 1.5, True, "16"])
+    def test_counts_that_count_nothing(self, name, count):
+        with pytest.raises(OptionError, match=rf"{name} is {count!r}; it must be a whole number from 1 on"):
+            Engine(TARGET, **{name: count})
+
+    def test_more_pages_than_the_machine_has_memory(self):
+        with pytest.raises(OptionError, match=r"pages take [\d,]+\.\d GB, and this machine has .* kv_memory less"):
+            Engine(TARGET, kv_memory=10**18)
+
+    def test_one_text_in_place_of_a_list(self):
+        with pytest.raises(PromptError, match="prompts is 'Once', one text; it must be a list of texts"):
+            generate_many("Once", target=TARGET)
 
     def test_unknown_options(self):
         with pytest.raises(TypeError, match="gama"):

@@ -95,6 +95,25 @@ def test_a_closed_output_is_one_line(target: str, draft: str) -> None:
     assert done.stderr == "minispec: standard output is closed; there is nowhere to write to. Try >/dev/null\n"
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
+@pytest.mark.parametrize("words", [("models",), ("plan", "--alpha", "0.8", "--cost-ratio", "0.1")])
+def test_a_full_disk_is_one_line(words: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "minispec", *words]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
+    assert done.returncode == 2
+    assert done.stderr == "minispec: the output cannot be written (No space left on device). Send it elsewhere\n"
+
+
+@pytest.mark.parametrize(
+    "command", [("roofline", "--machine", "h100", "--batch"), ("bench", "--rows"), ("measure", "--draft")]
+)
+def test_an_empty_list(run_here: Run, command: tuple[str, ...]) -> None:
+    done = run_here(*command, "")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "'' names nothing" in done.stderr
+
+
 def test_a_nul_in_a_file_name(run_here: Run) -> None:
     done = run_here("generate", "the", "--trace", "a\0b")
     assert done.returncode == 2
