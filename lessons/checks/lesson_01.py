@@ -98,6 +98,20 @@ def _masked_after_softmax(queries, keys, values):
     return np.tril(weights / weights.sum(-1, keepdims=True)) @ values
 
 
+def _naive_attention(queries, keys, values):
+    length, size = queries.shape
+    scores = np.where(np.triu(np.ones((length, length), bool), k=1), -np.inf, queries @ keys.T / np.sqrt(size))
+    weights = np.exp(scores)
+    return weights / weights.sum(-1, keepdims=True) @ values
+
+
+def _softmax_over_queries(queries, keys, values):
+    length, size = queries.shape
+    scores = np.where(np.triu(np.ones((length, length), bool), k=1), -np.inf, queries @ keys.T / np.sqrt(size))
+    weights = np.exp(scores - scores.max(0))
+    return weights / weights.sum(0) @ values
+
+
 def _weights_not_normalised(queries, keys, values):
     length, size = queries.shape
     scores = np.where(np.triu(np.ones((length, length), bool), k=1), -np.inf, queries @ keys.T / np.sqrt(size))
@@ -225,6 +239,9 @@ STEPS = [
                     lambda q, k, v: attention(q * np.sqrt(q.shape[1] / len(q)), k, v)),
             Mistake("The mask is the wrong way round: each token sees only the future.",
                     lambda q, k, v: attention(q[::-1], k[::-1], v[::-1])[::-1]),
+            Mistake("A large score overflows: subtract the largest of the row before `exp`.", _naive_attention),
+            Mistake("The weights of a row sum to 1, not those of a column: the softmax runs along the keys, axis=-1.",
+                    _softmax_over_queries),
             Mistake("Mask before the softmax: after it the weights of a row no longer sum to 1.",
                     _masked_after_softmax),
             Mistake("The weights of a row do not sum to 1: divide by their sum, row by row (axis=-1).",

@@ -158,6 +158,10 @@ STEPS = [
         [
             Mistake("You overshoot: more tokens than were asked for.",
                     lambda p, c, prompt, g, n: _loop(p, c, prompt, g, n, room=None)),
+            Mistake("You overshoot by one: g drafts yield up to g + 1 tokens, so g = wanted − 1 is the most that fits.",
+                    lambda p, c, prompt, g, n: _loop(p, c, prompt, g, n, room=0)),
+            Mistake("Return two things: the tokens, and the number of rounds.",
+                    lambda p, c, prompt, g, n: speculate(p, c, prompt, g, n)[0]),
             Mistake("In the last round you draft one too few: g drafts yield up to g + 1 tokens, so g = wanted − 1 fits.",
                     lambda p, c, prompt, g, n: _loop(p, c, prompt, g, n, room=2)),
             Mistake("The bonus token is missing after a full acceptance.",

@@ -8,7 +8,7 @@ from minispec.teaching import Mistake, Prediction, Reply, Step
 
 PREDICTIONS = [
     Prediction(
-        "tau",
+        "per_round",
         3.689,
         "1 + 0.8 + 0.64 + 0.512 + 0.41 + 0.328 = 3.689.",
         [

@@ -145,7 +145,7 @@ def fallback(history, gamma, worth, window=8, probe=10):
     drafted = [(d, a) for d, a in history if d][-window:]
     if not drafted or sum(a for _, a in drafted) / sum(d for d, _ in drafted) >= worth:
         return gamma
-    idle = history[-(probe - 1) :]
+    idle = history[max(0, len(history) - (probe - 1)) :]
     return 1 if len(idle) == probe - 1 and all(d == 0 for d, _ in idle) else 0
 
 
@@ -157,7 +157,7 @@ def _mean_of_rates(history, gamma, worth, window=8, probe=10):
     drafted = [(d, a) for d, a in history if d][-window:]
     if not drafted or sum(a / d for d, a in drafted) / len(drafted) >= worth:
         return gamma
-    idle = history[-(probe - 1) :]
+    idle = history[max(0, len(history) - (probe - 1)) :]
     return 1 if len(idle) == probe - 1 and all(d == 0 for d, _ in idle) else 0
 
 
@@ -178,7 +178,7 @@ def _counts_idle_rounds(history, gamma, worth, window=8, probe=10):
     total = sum(d for d, _ in recent)
     if not total or sum(a for _, a in recent) / total >= worth:
         return gamma
-    idle = history[-(probe - 1) :]
+    idle = history[max(0, len(history) - (probe - 1)) :]
     return 1 if len(idle) == probe - 1 and all(d == 0 for d, _ in idle) else 0
 
 
@@ -286,6 +286,7 @@ STEPS = [
             ([*BAD, (0, 0), (0, 0)], 4, 0.2, 8, 3),
             ([*BAD, (0, 0), (0, 0), (0, 0)], 4, 0.2, 8, 5),
             ([(4, 0), (1, 1)], 4, 0.2),
+            (BAD, 4, 0.2, 8, 1),
         ],
         fallback,
         [

@@ -27,7 +27,7 @@ PREDICTIONS = [
     Prediction(
         "bits",
         "yes",
-        "Where the two best tokens are nearly equal, a millionth decides; and from there on the texts differ for good.",
+        "Where the two best tokens are nearly equal, the last digits decide; and from there on the texts differ for good.",
         [Reply("no", "Think of two tokens with nearly the same logit.")],
         choices=("yes", "no"),
     ),
@@ -180,6 +180,8 @@ STEPS = [
             Mistake("The *first* to arrive wins: the smallest time.", _race_last),
             Mistake("A likelier token arrives earlier: divide by the probability, do not multiply.",
                     lambda p, e: int(np.argmin(np.where(p > 0, e * p, np.inf)))),
+            Mistake("That is the wrong way from above: divide by the probability, and take the smallest.",
+                    lambda p, e: int(np.argmax(e * p))),
             Mistake("A token of probability 0 must never win.", _race_zero),
             Mistake("That is the time of the winner; return which token it is.",
                     lambda p, e: float(np.where(p > 0, e / np.where(p > 0, p, 1.0), np.inf).min())),

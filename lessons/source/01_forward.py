@@ -165,7 +165,7 @@ attention = lesson.working("attention", attention)
 
 # %%
 def gelu(x: np.ndarray) -> np.ndarray:
-    """A smooth step: x where x is large, 0 where it is very negative."""
+    """A smooth ramp: x where x is large, 0 where it is very negative."""
     return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
 
 

@@ -431,19 +431,22 @@ def run(prompt: str):
     )
 
 
-explore(run, prompt="Once upon a time there was a little")
+explore(run, prompt="Once upon a time there was a little girl who")
 
 # %%
-frames = run("Once upon a time there was a little").frames
+frames = run("Once upon a time there was a little girl who").frames
+seen = set()
 for before, over in pairwise(frames):
     if over.stage == "commit" and before.stage != "plain":  # a round that drafted
         target_lacks, draft_lacks = (len(over.text) - c.length for c in over.caches)
         whole = before.stage == "bonus"
+        seen.add(whole)
         print(
             f"{'all' if whole else 'not all'} accepted: the draft lacks {draft_lacks}"
         )
         assert target_lacks == 1
         assert draft_lacks == (2 if whole else 1)
+assert seen == {True, False}  # this run has both kinds of rounds
 
 # %% [markdown]
 # Where a draft is accepted whole, the draft's cache lacks *two* tokens: its own last draft was drawn, never fed. That is why

@@ -5,7 +5,7 @@
 # time *waiting for the weights*. In this lesson you count bytes and operations, measure what this machine can do, and put your
 # own point under its roof.
 #
-# About 30 minutes. You need lesson 1. The times are those of the machine you sit at: close other programs.
+# About 30 minutes. You need lessons 1 and 2. The times are those of the machine you sit at: close other programs.
 
 # %% [markdown]
 # **If you only have ten minutes:** do 3.1, run 3.3 and answer the question of 3.4: it is the fact on which all the rest rests.

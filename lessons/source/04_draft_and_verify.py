@@ -211,7 +211,8 @@ assert same
 # *4 minutes · ●○○*
 #
 # minispec does the same with caches, and keeps a record of every round. One line per target pass: blue was drafted and
-# accepted, struck through was rejected, the last token of each line is the target's own.
+# accepted; what is struck through was rejected, and in grey, behind a rejection, was never looked at; the last token of each
+# line is the target's own.
 
 # %%
 made = minispec.generate(

@@ -279,7 +279,7 @@ assert np.allclose(exact, p, rtol=0, atol=1e-15)
 
 # %%
 def target_row(text: tuple[int, ...]) -> np.ndarray:
-    """The target after a text over the letters 0 and 1: it likes to change."""
+    """The target after a text of zeros and ones: it likes an odd number of ones."""
     return np.array([0.3, 0.7]) if sum(text) % 2 == 0 else np.array([0.8, 0.2])
 
 

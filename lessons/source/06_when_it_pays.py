@@ -39,7 +39,7 @@ lesson
 # **Predict.** α = 0.8 and γ = 5: how many tokens per round? A guess to within 5 % will do.
 
 # %%
-lesson.predict("tau", 3.69)
+lesson.predict("per_round", 3.69)
 
 
 # %%

@@ -350,7 +350,7 @@ def fallback(
     drafted = [(d, a) for d, a in history if d][-window:]
     if not drafted or sum(a for _, a in drafted) / sum(d for d, _ in drafted) >= worth:
         return gamma
-    idle = history[-(probe - 1) :]
+    idle = history[max(0, len(history) - (probe - 1)) :]
     return 1 if len(idle) == probe - 1 and all(d == 0 for d, _ in idle) else 0
     # END SOLUTION
 

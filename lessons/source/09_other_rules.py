@@ -179,14 +179,14 @@ for second in (0.5, 1.0, 1.5, 2.5):
 #
 # **The proof.** After i kept drafts, the target still wants $\max(s_i p - q, 0)$ of the next token, $p$ and $q$ given those i
 # drafts. Call its mass $Z_i$. Block verification throws a coin for every prefix and keeps the longest whose coin says yes:
-# yes for i with probability $h_i = Z_i / (Z_i + 1 - s_i)$, and for the whole draft with $s_\gamma$. Call τ the number of kept
+# yes for i with probability $h_i = Z_i / (Z_i + 1 - s_i)$, and for the whole draft with $s_\gamma$. Call K the number of kept
 # drafts.
 #
-# *Claim:* $P(\tau \ge i \mid x_1 \dots x_i) = s_i$. For $i = \gamma$ that is the last coin. From i + 1 back to i: the next draft makes
-# $\tau \ge i + 1$ with probability $\sum_x q(x) \min(1, s_i p(x)/q(x)) = \sum_x \min(s_i p(x), q(x)) = s_i - Z_i$; otherwise the coin
+# *Claim:* $P(K \ge i \mid x_1 \dots x_i) = s_i$. For $i = \gamma$ that is the last coin. From i + 1 back to i: the next draft makes
+# $K \ge i + 1$ with probability $\sum_x q(x) \min(1, s_i p(x)/q(x)) = \sum_x \min(s_i p(x), q(x)) = s_i - Z_i$; otherwise the coin
 # decides, and $(s_i - Z_i) + (1 - s_i + Z_i)\, h_i = (s_i - Z_i) + Z_i = s_i$.
 #
-# *So the law is right:* given i drafts, x comes next either as a kept draft, $\min(s_i p(x), q(x))$, or, with τ = i and probability
+# *So the law is right:* given i drafts, x comes next either as a kept draft, $\min(s_i p(x), q(x))$, or, with K = i and probability
 # $Z_i$, from the residual, $\max(s_i p(x) - q(x), 0)$. Together that is $s_i\, p(x)$: given that the prefix is kept, probability
 # $s_i$, the next token has the law p. $\blacksquare$
 #
@@ -377,13 +377,13 @@ for backend in ("numpy", "numba"):
     print(f"{backend:6}", rows_agree(backend))
 
 # %% [markdown]
-# **Predict.** A difference of a millionth: can it ever change the *text*? `"yes"` or `"no"`
+# **Predict.** A difference that small, a hundred-thousandth at most: can it ever change the *text*? `"yes"` or `"no"`
 
 # %%
 lesson.predict("bits", "yes")
 
 # %% [markdown]
-# minispec prints the promise of every run, and computes it from what the run does:
+# minispec prints the promise of every run, and computes it from what the run does. Its name for the race of 9.2 is `gumbel`:
 
 # %%
 for options in (

@@ -38,8 +38,9 @@ lesson
 #
 # **Why.** A Python loop spends nearly all of its time on being Python: every `+` looks up what it adds, every number is an object.
 # *Numba* compiles a function to machine code. `@njit` before a function means: at the first call, look at the types of the
-# arguments, compile a version for them, keep it; from then on run that. Inside there are loops, numbers and arrays, but no
-# lists of anything, no classes, no libraries. Loops are no longer slow, and you say exactly in which order things happen.
+# arguments, compile a version for them, keep it; from then on run that. Inside there are loops, numbers, arrays and much
+# of NumPy, but no classes of yours and hardly any other library. Loops are no longer slow, and you say exactly in which order
+# things happen.
 
 
 # %%

@@ -22,6 +22,8 @@ def show(value: Any) -> str:
     elif isinstance(value, (tuple, list)) and len(value) <= 12:
         inside = ", ".join(show(item) for item in value)
         text = f"[{inside}]" if isinstance(value, list) else f"({inside})"
+    elif isinstance(value, np.generic):
+        text = show(value.item())
     elif isinstance(value, int) and abs(value) > MAX_WHOLE:
         text = "a number of hundreds of digits"  # which Python may refuse to write out
     else:

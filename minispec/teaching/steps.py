@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import copy
 import traceback
 from collections.abc import Callable, Sequence
@@ -16,6 +17,7 @@ from minispec.teaching.compare import difference, show
 from minispec.teaching.diagnose import diagnose
 
 TODO, WRONG, RIGHT = "todo", "wrong", "right"
+_CHANGES = "it changes its own argument; copy before you write into it"
 
 
 def normalise(answer: Any) -> Any:
@@ -160,27 +162,63 @@ class Step:
         if wrong is not None:
             return WRONG, f"{wrong}\n{call}"
         if any(difference(a, b, 0.0, 0.0) is not None for a, b in zip(given, case, strict=True)):
-            return WRONG, f"it changes its own argument; copy before you write into it\n{call}"
+            return WRONG, f"{_CHANGES}\n{call}"
         return None
 
     def _difference(self, found: Any, expected: Any) -> str | None:
         return difference(found, expected, self.rtol, self.atol, same_dtype=self.same_dtype)
 
     def _explain(self, attempt: Callable[..., Any], cases: Sequence[tuple[Any, ...]], message: str) -> str:
-        for mistake in self.mistakes:
-            if all(self._alike(attempt, mistake.function, case) for case in cases):
-                return f"{mistake.message}\n{message}"
+        for partly in (False, True):
+            for mistake in self.mistakes:
+                if self._is_made(mistake, attempt, cases, partly=partly):
+                    return f"{mistake.message}\n{message}"
+        if any(_changes(attempt, case) for case in cases):  # what it returns says little about what was meant
+            return message if _CHANGES in message else f"{_CHANGES}\n{message}"
         diagnosis = diagnose(attempt, self.reference, cases, lambda a, b: self._difference(a, b) is None)
         return f"{diagnosis}\n{message}" if diagnosis else message
 
-    def _alike(self, one: Callable[..., Any], other: Callable[..., Any], case: tuple[Any, ...]) -> bool:
-        results = []
-        for function in (one, other):
-            try:
-                results.append(_quietly(function, copy.deepcopy(case)))
-            except Exception as error:  # two that fail in the same way are alike
-                results.append(type(error).__name__)
-        return self._difference(*results) is None
+    def _is_made(
+        self, mistake: Mistake, attempt: Callable[..., Any], cases: Sequence[tuple[Any, ...]], *, partly: bool
+    ) -> bool:
+        """Whether an attempt behaves like a mistake on every case, or ``partly``: as far as both have results.
+
+        Where the attempt divides by zero, the mistake may have been written with more care. Most cases must tell, and
+        one of them that the attempt is wrong.
+        """
+        told = []
+        for case in cases:
+            found, wrong, right = (_result(each, case) for each in (attempt, mistake.function, self.reference))
+            if self._difference(found, wrong) is None:
+                told.append(self._difference(wrong, right) is not None)
+            elif not partly or not (_is_broken(found) or _is_broken(wrong)):
+                return False
+        return any(told) and 2 * len(told) > len(cases)
+
+
+class _Raised(str):
+    """Stands for the result of a call that failed: two that fail in the same way are alike."""
+
+
+def _result(function: Callable[..., Any], case: tuple[Any, ...]) -> Any:
+    try:
+        return _quietly(function, copy.deepcopy(case))
+    except Exception as error:  # whatever a learner's function may raise
+        return _Raised(type(error).__name__)
+
+
+def _is_broken(result: Any) -> bool:
+    """Whether a call failed, or came to no number."""
+    if isinstance(result, _Raised):
+        return True
+    return isinstance(result, (float, np.floating, np.ndarray)) and not np.isfinite(result).all()
+
+
+def _changes(function: Callable[..., Any], case: tuple[Any, ...]) -> bool:
+    given = copy.deepcopy(case)
+    with contextlib.suppress(Exception):  # whatever a learner's function may raise
+        _quietly(function, given)
+    return any(difference(a, b, 0.0, 0.0) is not None for a, b in zip(given, case, strict=True))
 
 
 def _quietly(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
