@@ -15,8 +15,7 @@ _LINE = 64  # bytes of a cache line
 _PIECE = 32 << 20
 """How many bytes to ask the system for at a time; pages that nobody writes to take no memory."""
 
-_lock = threading.Lock()
-_left = np.zeros(0, np.uint8)  # of the last piece
+_here = threading.local()  # what is left of this thread's last piece; a lock could stay closed behind a Ctrl-C
 
 
 def allocate_aligned(shape: tuple[int, ...], kind: type[np.generic]) -> NDArray[Any]:
@@ -32,17 +31,16 @@ def allocate_weights(shape: tuple[int, ...], kind: type[np.generic]) -> NDArray[
 
     The processor looks up the address of every page it reads, and a model has thousands of the usual size. NumPy asks
     for huge pages from 4 MiB on. A matrix of a small model is smaller, so matrices share pieces of memory. When all
-    arrays in a piece are gone, it goes back to the system; the last piece stays.
+    arrays in a piece are gone, it goes back to the system; the last piece stays as long as its thread.
     """
-    global _left
     num_bytes = math.prod(shape) * np.dtype(kind).itemsize
     if not hasattr(mmap, "MADV_HUGEPAGE") or num_bytes >= _PIECE:  # so large that NumPy asks for them
         return allocate_aligned(shape, kind)
-    with _lock:
-        if num_bytes > _left.size:
-            _left = _allocate_piece()
-        memory, _left = _left[:num_bytes], _left[-(-num_bytes // _LINE) * _LINE :]
-    return memory.view(kind).reshape(shape)
+    left: NDArray[np.uint8] | None = getattr(_here, "left", None)
+    if left is None or num_bytes > left.size:
+        left = _allocate_piece()
+    _here.left = left[-(-num_bytes // _LINE) * _LINE :]
+    return left[:num_bytes].view(kind).reshape(shape)
 
 
 def _allocate_piece() -> NDArray[np.uint8]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import mmap
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -63,9 +64,9 @@ HUGE = pytest.mark.skipif(not hasattr(mmap, "MADV_HUGEPAGE"), reason="this syste
 
 @HUGE
 def test_a_large_array_takes_nothing_from_the_last_piece(monkeypatch):
-    monkeypatch.setattr(arrays, "_left", np.zeros(100, np.uint8))
+    monkeypatch.setattr(arrays._here, "left", np.zeros(100, np.uint8), raising=False)
     large = arrays.allocate_weights((arrays._PIECE,), np.int8)
-    assert arrays._left.size == 100
+    assert arrays._here.left.size == 100
     where = weakref.ref(large.base)
     del large
     assert where() is None
@@ -77,14 +78,14 @@ def test_a_kernel_that_has_no_huge_pages_costs_time_and_nothing_else(monkeypatch
         def madvise(self, *advice):
             raise OSError(22, "Invalid argument")
 
-    monkeypatch.setattr(arrays, "_left", np.zeros(0, np.uint8))
+    monkeypatch.setattr(arrays._here, "left", np.zeros(0, np.uint8), raising=False)
     monkeypatch.setattr(mmap, "mmap", Refusing)
     assert not arrays.allocate_weights((5, 7), np.float32).any()
 
 
 @HUGE
 def test_memory_that_is_not_to_be_had_is_a_memory_error(monkeypatch):
-    monkeypatch.setattr(arrays, "_left", np.zeros(0, np.uint8))
+    monkeypatch.setattr(arrays._here, "left", np.zeros(0, np.uint8), raising=False)
     monkeypatch.setattr(arrays, "_PIECE", 1 << 60)
     with pytest.raises(MemoryError):
         arrays.allocate_weights((5, 7), np.float32)
@@ -92,12 +93,12 @@ def test_memory_that_is_not_to_be_had_is_a_memory_error(monkeypatch):
 
 @HUGE
 def test_memory_goes_back_when_all_of_a_piece_is_gone(monkeypatch):
-    monkeypatch.setattr(arrays, "_left", np.zeros(0, np.uint8))
+    monkeypatch.setattr(arrays._here, "left", np.zeros(0, np.uint8), raising=False)
     made, where = pieces(8)
     assert len({id(found()) for found in where}) == 2
     kept = made[1]  # of the first piece
     del made
-    arrays._left = np.zeros(0, np.uint8)
+    arrays._here.left = np.zeros(0, np.uint8)
     gc.collect()
     assert [found() is not None for found in where] == [True] * 4 + [False] * 4
     del kept
@@ -110,3 +111,19 @@ def test_without_huge_pages_weights_are_aligned_all_the_same(monkeypatch):
     array = arrays.allocate_weights((5, 7), np.float32)
     assert array.ctypes.data % 64 == 0
     assert not array.any()
+
+
+@HUGE
+def test_threads_share_no_bytes_and_no_lock():
+    """A lock could stay closed behind a Ctrl-C, and the next model would wait for it for ever."""
+    ours = arrays.allocate_weights((1000,), np.int8)
+
+    def allocate(_):
+        return [arrays.allocate_weights((1000,), np.int8) for _ in range(50)]
+
+    with ThreadPoolExecutor(4) as pool:
+        theirs = [array for made in pool.map(allocate, range(8)) for array in made]
+    for i, array in enumerate([ours, *theirs]):
+        array[:] = i % 100
+    assert all((array == i % 100).all() for i, array in enumerate([ours, *theirs]))
+    assert not any("lock" in name.lower() for name in vars(arrays))
