@@ -1,4 +1,4 @@
-"""Where two runs part ways, and whether that is a tie, a rounding, another draw, or a bug."""
+"""Where two runs part ways, and why: a tie, a rounding, another draw, other options, an earlier end, or a bug."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from minispec.model.language_model import LanguageModel
 
-Cause = Literal["tie", "rounding", "another draw", "bug"]
+Cause = Literal["tie", "rounding", "cut short", "other options", "another draw", "bug"]
 
 _ROUNDING = 1e-4
 """Logits closer than this times max(1, |logit|) may change places under another summation order in float32."""
@@ -30,7 +30,9 @@ class Divergence:
         The target's two likeliest tokens there, with their logits.
     margin : float
         The difference of the two logits.
-    cause : {"tie", "rounding", "another draw", "bug"}
+    cause : {"tie", "rounding", "cut short", "other options", "another draw", "bug"}
+        "cut short": one run had to end before the other; "other options": nothing was drawn, and nothing promised equal
+        tokens.
     """
 
     position: int
@@ -49,7 +51,14 @@ def first_difference(a: Sequence[int], b: Sequence[int]) -> int | None:
 
 
 def diverge(
-    model: LanguageModel, prompt: Sequence[int], a: Sequence[int], b: Sequence[int], *, expected_equal: bool
+    model: LanguageModel,
+    prompt: Sequence[int],
+    a: Sequence[int],
+    b: Sequence[int],
+    *,
+    expected_equal: bool,
+    same_end: bool,
+    drawn: bool,
 ) -> Divergence | None:
     """Explain the first difference of two generations of one target.
 
@@ -61,7 +70,11 @@ def diverge(
     a, b : sequence of int
         The generated tokens.
     expected_equal : bool
-        Whether the guarantees of both runs together promise equal tokens.
+        Whether the guarantees of both runs together promise equal tokens, up to where one of them ends.
+    same_end : bool
+        Whether both runs were told to end at the same place.
+    drawn : bool
+        Whether tokens were drawn at random.
 
     Returns
     -------
@@ -77,27 +90,22 @@ def diverge(
     top2 = ((first, float(logits[first])), (second, float(logits[second])))
     margin = top2[0][1] - top2[1][1]
     tokens = (a[position] if position < len(a) else None, b[position] if position < len(b) else None)
-    return Divergence(
-        position=position,
-        tokens=tokens,
-        top2=top2,
-        margin=margin,
-        cause=_cause(tokens, top2, margin, expected_equal=expected_equal),
-    )
+    cause: Cause
+    if None in tokens and not same_end:
+        cause = "cut short"
+    elif drawn and not expected_equal:
+        cause = "another draw"
+    else:
+        cause = _find_rounding(tokens, top2, margin) or ("bug" if expected_equal else "other options")
+    return Divergence(position=position, tokens=tokens, top2=top2, margin=margin, cause=cause)
 
 
-def _cause(
-    tokens: tuple[int | None, int | None],
-    top2: tuple[tuple[int, float], tuple[int, float]],
-    margin: float,
-    *,
-    expected_equal: bool,
-) -> Cause:
-    if not expected_equal:
-        return "another draw"
-    if set(tokens) == {top2[0][0], top2[1][0]}:  # the two candidates changed places
-        if margin == 0.0:
-            return "tie"
-        if margin <= _ROUNDING * max(1.0, abs(top2[0][1])):
-            return "rounding"
-    return "bug"
+def _find_rounding(
+    tokens: tuple[int | None, int | None], top2: tuple[tuple[int, float], tuple[int, float]], margin: float
+) -> Cause | None:
+    """Say whether the two candidates changed places, and were close enough for that."""
+    if set(tokens) != {top2[0][0], top2[1][0]}:
+        return None
+    if margin == 0.0:
+        return "tie"
+    return "rounding" if margin <= _ROUNDING * max(1.0, abs(top2[0][1])) else None

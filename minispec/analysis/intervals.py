@@ -47,7 +47,13 @@ def simultaneous(comparisons: int, confidence: float = CONFIDENCE) -> float:
     return 1.0 - (1.0 - confidence_level(confidence)) / max(1, comparisons)
 
 
-def ratio(numerators: ArrayLike, denominators: ArrayLike, confidence: float = CONFIDENCE) -> Figure:
+def ratio(
+    numerators: ArrayLike,
+    denominators: ArrayLike,
+    confidence: float = CONFIDENCE,
+    *,
+    within: tuple[float, float] = (-math.inf, math.inf),
+) -> Figure:
     """Return sum / sum with its interval, texts independent.
 
     Parameters
@@ -57,6 +63,8 @@ def ratio(numerators: ArrayLike, denominators: ArrayLike, confidence: float = CO
         what makes a ratio *paired*. For shares of a whole see :func:`share_of_texts`.
     confidence : float
         In (0, 1).
+    within : tuple of two floats
+        What the ratio can be at all; the interval is cut there.
 
     Notes
     -----
@@ -71,6 +79,8 @@ def ratio(numerators: ArrayLike, denominators: ArrayLike, confidence: float = CO
     Figure(value=2.0, low=2.0, high=2.0)
     >>> ratio([1.0], [2.0])
     Figure(value=0.5, low=None, high=None)
+    >>> ratio([6.0, 9.0], [6.0, 4.0], within=(1.0, 4.0))  # tokens per step, of drafts of 3
+    Figure(value=1.5, low=1.0, high=4.0)
     """
     above, below = _columns(numerators, denominators)
     if not below.sum():
@@ -81,7 +91,7 @@ def ratio(numerators: ArrayLike, denominators: ArrayLike, confidence: float = CO
         return Figure(value)
     spread = _half_width(without, confidence)
     least = 0.0 if min(above.min(), below.min()) >= 0.0 else -math.inf  # of what is never negative, no ratio is
-    return Figure(value, max(least, value - spread), value + spread)
+    return Figure(value, max(least, within[0], value - spread), min(within[1], value + spread))
 
 
 def mean(values: ArrayLike, confidence: float = CONFIDENCE) -> Figure:

@@ -20,6 +20,8 @@ from minispec.theory import (
 )
 
 MAX_GAMMA = 16
+LONGEST = 4096
+"""As in the theory: no context of a GPT-2 holds more drafts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +111,8 @@ def make_plan(
         raise OptionError("there is no alpha, because nothing was drafted; a plan needs one. Try --gamma 5")
     if not cost_ratio > 0.0:
         raise OptionError(f"the cost ratio is {cost_ratio}; drafts cost something, so it is > 0. Try --cost-ratio 0.1")
-    if max_gamma < 1:
-        raise OptionError(f"max-gamma is {max_gamma}; a draft has at least 1 token. Try --max-gamma 16")
+    if not 1 <= max_gamma <= LONGEST:
+        raise OptionError(f"max-gamma is {max_gamma}; a draft has 1 to {LONGEST} tokens. Try --max-gamma {MAX_GAMMA}")
     for rows in range(2, max_gamma + 2):
         cost = verify_cost(rows) if callable(verify_cost) else verify_cost
         if not cost >= 1.0:

@@ -1,15 +1,16 @@
 """Why a run is not gamma + 1 times as fast as plain decoding: the seconds between the two, cause by cause.
 
-A run of N tokens in S steps that drafted G tokens per step would ideally take A / (G + 1), where A = P + N u is what
-plain decoding takes: its prefill, and u seconds per token, of which t in the target's forward. The run took B. Then
+A run of N tokens in S steps that drafted G tokens per step would ideally take A / I, where A = P + N u is what plain
+decoding takes: its prefill, and u seconds per token, of which t in the target's forward. I = min(G + 1, N): no step
+emits more tokens than the response has. The run took B. Then
 
-    B - A / (G + 1) = acceptance + draft + verify + overhead + prefill            (exactly)
+    B - A / I = acceptance + draft + verify + overhead + prefill            (exactly)
 
-    acceptance = (S - N / (G + 1)) u        steps that full acceptance would have saved, at the price of a plain step
+    acceptance = (S - N / I) u        steps that full acceptance would have saved, at the price of a plain step
     draft      = seconds of drafting
     verify     = seconds of the target's forwards - S t
     overhead   = other seconds of the steps - S (u - t)
-    prefill    = prefill of both models - P / (G + 1)
+    prefill    = prefill of both models - P / I
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ class Attribution:
     plain_s, seconds : float
         A, what plain decoding of as many tokens takes; B, what the run took. Prefill included.
     ideal : float
-        G + 1: the speedup if every draft were accepted, drafts cost nothing and a step as much as a plain one.
+        min(G + 1, N): the speedup if every draft were accepted, drafts cost nothing and a step as much as a plain one.
     speedup : float
         A / B.
     losses : dict of str to float
-        Seconds per cause; they add up to B - A / (G + 1). A negative one is a gain.
+        Seconds per cause; they add up to B - A / I. A negative one is a gain.
     stairs : dict of str to float
         The speedup left after each cause and those before it, from the ideal down to A / B. How high a stair is
         depends on their order; the seconds do not.
@@ -73,7 +74,7 @@ def attribute(plain: Times, run: Times) -> Attribution:
         If either emitted nothing, or nothing was drafted.
     """
     costs = step_costs(plain, run)
-    ideal = costs.gamma + 1.0
+    ideal = min(costs.gamma + 1.0, float(run.num_tokens))
     row = plain.target_s / plain.num_tokens
     plain_s = plain.prefill_s + run.num_tokens * costs.unit_s
     other = run.decode_s - run.draft_s - run.target_s
@@ -125,7 +126,7 @@ def changes(found: Attribution, steps: Sequence[Step], verify: VerifyCurve, plai
     """Return a what-if per cause, and the best other gamma, the most helpful first.
 
     So that they can be compared, each removes half of one cause; gamma changes to the length that the acceptances by
-    position, c and v(m) + o make best.
+    position, c and v(m) + o make best. What would change nothing is left out.
 
     Parameters
     ----------
@@ -142,42 +143,51 @@ def changes(found: Attribution, steps: Sequence[Step], verify: VerifyCurve, plai
         "verify": "verification at half its extra cost",
         "overhead": "half the overhead",
     }
-    halfway = (found.tau + found.ideal) / 2
-    decode_s = run.decode_s * found.tau / halfway
     twice = (plain.prefill_s + 2 * (found.plain_s - plain.prefill_s)) / (run.prefill_s + 2 * run.decode_s)
     made = [
-        Change(
-            "acceptance",
-            f"{halfway:.2f} tokens per step, halfway to {found.ideal:.2f}: a draft that agrees more",
-            found.plain_s / (run.prefill_s + decode_s),
-        ),
         *(
             Change(cause, what, found.plain_s / (found.seconds - found.losses[cause] / 2))
             for cause, what in halves.items()
             if found.losses[cause] > 0.0
         ),
         Change("prefill", "a response twice as long", twice),
-        _other_gamma(found, steps, verify, run),
     ]
+    if found.tau < found.ideal:
+        made.append(_more_agreement(found, run))
+    gamma = _other_gamma(found, steps, verify, run)
+    if gamma is not None:
+        made.append(gamma)
     return sorted(made, key=lambda change: -change.speedup)
 
 
-def _other_gamma(found: Attribution, steps: Sequence[Step], verify: VerifyCurve, run: Times) -> Change:
-    """Return the draft length that the acceptances by position and the costs make best."""
+def _more_agreement(found: Attribution, run: Times) -> Change:
+    halfway = (found.tau + found.ideal) / 2
+    return Change(
+        "acceptance",
+        f"{halfway:.2f} tokens per step, halfway to {found.ideal:.2f}: a draft that agrees more",
+        found.plain_s / (run.prefill_s + run.decode_s * found.tau / halfway),
+    )
+
+
+def _other_gamma(found: Attribution, steps: Sequence[Step], verify: VerifyCurve, run: Times) -> Change | None:
+    """Return the draft length that the acceptances by position and the costs make best; None if it was drafted."""
     costs = found.costs
     counts = count_by_position(steps)
     measured = [accepted / evaluated for accepted, evaluated in counts]
     pooled = sum(accepted for accepted, _ in counts) / max(1, sum(evaluated for _, evaluated in counts))
-    acceptances = measured + [pooled] * (max_gamma(len(counts)) - len(measured))
+    longest = max_gamma(len(counts), run.num_tokens)
+    acceptances = (measured + [pooled] * (longest - len(measured)))[:longest]
     best = best_gamma_by_position(acceptances, costs.cost_ratio, verify)
     if best.gamma == 0:
         return Change("gamma", "gamma 0, plain decoding", 1.0)
+    if best.gamma == costs.gamma:
+        return None
     decode_s = run.num_tokens * costs.unit_s / best.speedup
-    beyond = " (beyond what was drafted: extrapolated)" if best.gamma > len(measured) else ""
+    beyond = " (beyond what was judged: extrapolated)" if best.gamma > len(measured) else ""
     what = f"gamma {best.gamma} instead of {costs.gamma:.2g} drafted per step{beyond}"
     return Change("gamma", what, found.plain_s / (run.prefill_s + decode_s))
 
 
-def max_gamma(drafted: int) -> int:
-    """Return how far other draft lengths are looked at: twice as far as was drafted."""
-    return max(4, 2 * drafted)
+def max_gamma(judged: int, num_tokens: int) -> int:
+    """Return how far other draft lengths are looked at: twice as far as was judged, within the response."""
+    return min(max(4, 2 * judged), num_tokens - 1)

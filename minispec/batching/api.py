@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from os import PathLike
 from typing import Unpack
 
 from minispec.batching.engine import Engine
 from minispec.drafters import Drafter
 from minispec.errors import OptionError, PromptError, quote
 from minispec.generation.options import RequestOptions
+from minispec.generation.prepare import Named
 from minispec.generation.result import Generation
 from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.model.language_model import LanguageModel
@@ -18,8 +18,8 @@ from minispec.model.language_model import LanguageModel
 def generate_many(
     prompts: Sequence[str | Sequence[int]],
     *,
-    target: str | PathLike[str] | LanguageModel = DEFAULT_TARGET,
-    draft: str | PathLike[str] | LanguageModel | Drafter | None = DEFAULT_DRAFT,
+    target: Named | LanguageModel = DEFAULT_TARGET,
+    draft: Named | LanguageModel | Drafter | None = DEFAULT_DRAFT,
     stop: str | Sequence[str] = (),
     seed: int = 0,
     concurrency: int = 16,

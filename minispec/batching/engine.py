@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from os import PathLike
 from typing import Unpack
 
 from minispec.backends import BACKENDS
@@ -22,6 +21,7 @@ from minispec.errors import OptionError
 from minispec.generation.events import Event
 from minispec.generation.open import open_stream
 from minispec.generation.options import Options, RequestOptions
+from minispec.generation.prepare import Named
 from minispec.generation.result import Generation
 from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.model.language_model import LanguageModel
@@ -67,7 +67,7 @@ class Engine:
 
     def __init__(
         self,
-        target: str | PathLike[str] | LanguageModel = DEFAULT_TARGET,
+        target: Named | LanguageModel = DEFAULT_TARGET,
         *,
         backend: str = BACKENDS[0],
         dtype: str = AUTO,
@@ -90,7 +90,7 @@ class Engine:
         self,
         prompt: str | Sequence[int],
         *,
-        draft: str | PathLike[str] | LanguageModel | Drafter | None = DEFAULT_DRAFT,
+        draft: Named | LanguageModel | Drafter | None = DEFAULT_DRAFT,
         stop: str | Sequence[str] = (),
         seed: int = Options.seed,
         noise: Noise | None = None,

@@ -14,7 +14,9 @@ from minispec.batching.models import TARGET
 from minispec.errors import InputError, OptionError, PromptError, explain, quote
 from minispec.generation.options import Options
 
-_KINDS = {"str": str, "int": int, "float": (int, float), "bool": bool, "tuple": (str, list), "None": type(None)}
+_WORDS = {float: "a number", int: "a whole number", str: "a text", list: "a list of texts", bool: "true or false",
+          type(None): "null"}  # fmt: skip
+_KINDS = {"str": str, "int": int, "float": float, "bool": bool, "tuple": (str, list), "None": type(None)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,7 @@ def read_requests(path: Path, defaults: Mapping[str, Any]) -> list[Request | Bad
         If the file cannot be read, or has no line.
     """
     try:
-        content = path.read_bytes().decode("utf-8")
+        content = path.read_bytes().decode("utf-8-sig")  # some editors begin a file with a byte order mark
     except (OSError, UnicodeError) as error:
         raise PromptError(f"{path} cannot be read as text ({explain(error)}). Give a file of JSON lines") from None
     found: list[Request | BadLine] = []
@@ -101,16 +103,20 @@ def read_requests(path: Path, defaults: Mapping[str, Any]) -> list[Request | Bad
     for number, line in enumerate(content.split("\n"), 1):
         if not line.strip():
             continue
-        name = None
+        name, is_named = None, False
         try:
             entry = _read_object(line)
+            is_named = "id" in entry
             name = _take_name(entry, number)
             request = _read_request(number, name, entry, {**defaults, "seed": defaults["seed"] + len(found)})
         except InputError as error:
             found.append(BadLine(number, name, str(error)))
             continue
         if request.id in seen:
-            problem = f"id {quote(request.id)} is that of line {seen[request.id]} too; give each line one of its own"
+            why = "" if is_named else "a line without an id goes by its number, and "
+            problem = (
+                f"{why}id {quote(request.id)} is that of line {seen[request.id]} too; give each line one of its own"
+            )
             found.append(BadLine(number, request.id, problem))
         else:
             seen[request.id] = number
@@ -155,12 +161,20 @@ def _read_request(number: int, name: str, entry: dict[str, Any], defaults: Mappi
     if not isinstance(draft, (str, type(None))):
         raise OptionError(f"draft is {quote(json.dumps(draft))}; it is a text, or null for none")
     for key, value in entry.items():
-        if not isinstance(value, types[key]) or (isinstance(value, bool) and bool not in types[key]):
-            raise OptionError(f"{key} is {quote(json.dumps(value))}, which is of the wrong type")
+        if not _is_of(value, types[key]):
+            words = [word for kind, word in _WORDS.items() if kind in types[key]]
+            raise OptionError(f"{key} is {quote(json.dumps(value))}; it must be {' or '.join(words)}")
     options = {**{key: value for key, value in defaults.items() if key != "draft"}, **entry}
     stop = options.get("stop", ())
     options["stop"] = [stop] if isinstance(stop, str) else list(stop)
     return Request(number, name, prompt, None if draft == "none" else draft, options)
+
+
+def _is_of(value: object, types: tuple[type, ...]) -> bool:
+    """Whether a value is of one of the types; a whole number is a number, and true and false are none."""
+    if isinstance(value, bool):
+        return bool in types
+    return isinstance(value, types) or (isinstance(value, int) and float in types)
 
 
 def _require_unicode(text: str) -> None:

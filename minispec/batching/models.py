@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from os import PathLike
 from typing import NamedTuple, cast
 
 from minispec.drafters import Drafter
@@ -10,7 +9,7 @@ from minispec.drafters.build import load_draft
 from minispec.drafters.heads.folder import compute_fingerprint
 from minispec.errors import OptionError
 from minispec.generation.options import Options, require_whole
-from minispec.generation.prepare import check_together, find_setting, read_draft, read_name
+from minispec.generation.prepare import Named, check_together, find_setting, read_draft, read_name
 from minispec.loading import load_model
 from minispec.model.gpt2 import GPT2
 from minispec.model.language_model import LanguageModel
@@ -59,7 +58,7 @@ class SharedModels:
 
     def __init__(
         self,
-        target: str | PathLike[str] | LanguageModel,
+        target: Named | LanguageModel,
         backend: str,
         dtype: str,
         draft_dtype: str | None,
@@ -116,7 +115,7 @@ class SharedModels:
         return self._shared[model]
 
     def find_draft(
-        self, draft: str | PathLike[str] | LanguageModel | Drafter | None, settings: Options
+        self, draft: Named | LanguageModel | Drafter | None, settings: Options
     ) -> str | LanguageModel | Drafter | None:
         """Return what a request names as its draft, models loaded and sharing pages."""
         found = read_draft(draft)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 from collections.abc import Sequence
@@ -9,6 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 import click
+from click.core import ParameterSource
 from rich.console import Console
 
 from minispec.analysis.bench.batches import run_batches
@@ -67,7 +69,7 @@ _FULL = Plan()
     "--rows",
     type=Several(click.IntRange(min=1)),
     default=",".join(map(str, _FULL.rows)),
-    help="Rows of the verify curve.",
+    help="Rows of the verify curve; 1 always is.",
 )
 @option(
     "--gammas",
@@ -81,7 +83,7 @@ _FULL = Plan()
 @click.option(
     "--quick",
     is_flag=True,
-    help="Measure a little of everything in a few seconds: to see it work, not to quote.",
+    help="Measure a little of everything, where no option says how much: to see it work, not to quote.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout.")
 @click.option("--plot", type=FileName(), help="Write the figure to this file (.png, .svg or .pdf).")
@@ -94,7 +96,7 @@ def bench(**options: Any) -> None:
     if options["plot"] is not None:
         style.check_output(options["plot"])
     batches = None if options["batch"] is None else batch_plan(options)
-    plan = QUICK if options["quick"] else _full_plan(options)
+    plan = _plan(options)
     file = options["prompt_file"]
     prompts = bundled_prompts() if file is None else read_prompts(file)
     notes = Console(stderr=True, highlight=False)
@@ -140,15 +142,25 @@ def bench(**options: Any) -> None:
         raise MinispecError(f"at temperature 0 speculative text is not the plain text ({where}): please report this")
 
 
-def _full_plan(options: dict[str, Any]) -> Plan:
-    return Plan(
-        rows=tuple(sorted({1, *options["rows"]})),
-        context=options["context"],
-        prompts=options["per_domain"],
-        num_tokens=options["max_tokens"],
-        gammas=tuple(sorted(set(options["gammas"]))),
-        repeats=options["repeats"],
-    )
+_FIELDS = {
+    "rows": "rows",
+    "context": "context",
+    "per_domain": "prompts",
+    "max_tokens": "num_tokens",
+    "gammas": "gammas",
+    "repeats": "repeats",
+}
+
+
+def _plan(options: dict[str, Any]) -> Plan:
+    """Return the plan that options ask for; --quick is for what they do not say."""
+    source = click.get_current_context().get_parameter_source
+    asked = {field: options[name] for name, field in _FIELDS.items() if source(name) is not ParameterSource.DEFAULT}
+    if "rows" in asked:
+        asked["rows"] = tuple(sorted({1, *asked["rows"]}))
+    if "gammas" in asked:
+        asked["gammas"] = tuple(sorted(set(asked["gammas"])))
+    return dataclasses.replace(QUICK if options["quick"] else _FULL, **asked)
 
 
 def _report(

@@ -88,7 +88,7 @@ def classroom(
     reports = grade_watched(job, paths, jobs, output / REPORTS)
     judge_lateness(found, paths, reports, when)
     similarity = compare_class(found, paths)
-    click.echo(describe_class(reports))
+    click.echo(describe_class(reports, [] if when is None else when.find_strays(paths)))
     click.echo(_describe_similarity(similarity))
     if earlier is not None:
         changes = find_changes(earlier, reports)

@@ -14,10 +14,11 @@ from rich.console import Console
 from minispec.analysis.divergence import diverge
 from minispec.cli.generate import generate, read_prompt
 from minispec.cli.pair import Pair
-from minispec.errors import InputError, OptionError, explain
+from minispec.errors import InputError, OptionError, explain, quote
 from minispec.loading import load_model
 
 _EXPECT_EQUAL = ("bit-exact", "same-seed")
+_ENDS = ("max_tokens", "stop")
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
@@ -26,7 +27,9 @@ _EXPECT_EQUAL = ("bit-exact", "same-seed")
 @click.option("--prompt", help="The text to continue, if A and B are options.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 def diff(a: str, b: str, prompt: str | None, as_json: bool) -> None:
-    """Find the first token at which two runs differ, and say why: a tie, rounding, another draw, or a bug.
+    """Find the first token at which two runs differ, and say why.
+
+    It is a tie, a rounding, another draw, other options, an earlier end ("cut short"), or a bug.
 
     A and B are files written by `minispec generate --json`, or option sets for two runs to make now:
 
@@ -49,6 +52,8 @@ def diff(a: str, b: str, prompt: str | None, as_json: bool) -> None:
         runs[0]["token_ids"],
         runs[1]["token_ids"],
         expected_equal=_promise_equal(runs),
+        same_end=all(_as_list(first[name]) == _as_list(second[name]) for name in _ENDS),
+        drawn=any(run["options"]["temperature"] > 0 for run in runs),
     )
     if as_json:
         click.echo(json.dumps(None if found is None else asdict(found)))
@@ -73,11 +78,16 @@ def _promise_equal(runs: list[dict[str, Any]]) -> bool:
     """Whether what both runs promise makes their tokens equal: greedy both, or tied to the same seed and options."""
     if any(run["guarantee"] not in _EXPECT_EQUAL for run in runs):
         return False
-    free = {"target", "draft", "draft_dtype", "gamma", "fallback", "verify", "logprobs", "audit"}
+    free = {"target", "draft", "draft_dtype", "gamma", "fallback", "verify", "logprobs", "audit", *_ENDS}
     if all(run["guarantee"] == "bit-exact" for run in runs):
         free.add("seed")
     first, second = ({key: value for key, value in run["options"].items() if key not in free} for run in runs)
     return first == second
+
+
+def _as_list(value: Any) -> Any:
+    """Return what JSON makes of a tuple: one run may be read from a file, and the other made now."""
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _run(which: str, prompt: str | None) -> dict[str, Any]:
@@ -89,10 +99,17 @@ def _run(which: str, prompt: str | None) -> dict[str, Any]:
             flags = shlex.split(which)
         except ValueError as error:  # a quote or an escape without its end
             raise OptionError(f"{which!r} is no set of options ({error}). Try '--gamma 3 --temperature 0'") from None
+        if flags and not flags[0].startswith("-"):
+            raise OptionError(f"{quote(which)} is no set of options, and --prompt is for those. Leave --prompt out")
         with generate.make_context("generate", [*flags, read_prompt(prompt)]) as context:
             options = {**context.params}
-        for command_only in ("prompt", "comparing", "show_drafts", "slow", "racing", "as_json", "trace", "quiet"):
-            options.pop(command_only)
+        options.pop("prompt")
+        for name in ("comparing", "show_drafts", "slow", "racing", "as_json", "trace", "quiet"):
+            if options.pop(name):
+                flag = next(each.opts[0] for each in generate.params if each.name == name)
+                raise OptionError(
+                    f"{flag} does not change what is generated, which is all that is compared. Leave it out"
+                )
         return Pair.load(options, Console(stderr=True)).start(prompt).run().to_dict()
     try:
         report = json.loads(Path(which).read_text(encoding="utf-8"))

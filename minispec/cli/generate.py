@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -63,10 +63,8 @@ def generate(
     to stdout, everything else to stderr. On a terminal, the prompt is shown too, and tokens are coloured by source.
     """
     _check_looks(slow=slow, racing=racing, as_json=as_json, show_drafts=show_drafts)
-    if options["draft"] == "none" and (racing or comparing):
-        raise OptionError(
-            f"{'a race' if racing else '--compare'} needs a draft, and --draft is 'none'. Try --draft ngram"
-        )
+    if racing or comparing:
+        _check_comparison("a race" if racing else "--compare", options, quiet=quiet and not as_json)
     text = read_prompt(prompt)
     if quiet:
         os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")  # a model by hub name may be downloaded
@@ -121,6 +119,16 @@ def _check_looks(*, slow: bool, racing: bool, as_json: bool, show_drafts: bool) 
         raise OptionError(f"{' and '.join(asked)} are ways to show one run; choose one. Leave {asked[-1]} out")
     if as_json and show_drafts:
         raise OptionError("--show-drafts is for a text, and --json prints an object. Leave one out, or write a --trace")
+
+
+def _check_comparison(name: str, options: Mapping[str, Any], *, quiet: bool) -> None:
+    """Refuse to compare with plain decoding where there is nothing to compare, or it would not be shown."""
+    if options["draft"] == "none":
+        raise OptionError(f"{name} needs a draft, and --draft is 'none'. Try --draft ngram")
+    if options["max_tokens"] == 0:
+        raise OptionError(f"{name} needs tokens, and max-tokens is 0. Try --max-tokens 64")
+    if quiet:
+        raise OptionError(f"{name} shows more than the text, and --quiet prints nothing else. Leave one of them out")
 
 
 def _costs(events: Stream, simulated: float | None) -> StepCosts | None:

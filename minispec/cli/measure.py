@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
@@ -20,6 +21,7 @@ from minispec.analysis.measure.report import (
     INTERVALS,
     NOTES,
     OVERVIEW_NOTE,
+    count_of,
     likeness,
     overview,
     prompt_table,
@@ -122,6 +124,10 @@ def measure(
 
     After an interruption, the same command carries on.
     """
+    if no_timing and click.get_current_context().get_parameter_source("repeats") is not ParameterSource.DEFAULT:
+        raise OptionError(
+            f"repeats is {repeats}; they are timed rounds, and --no-timing has none. Leave one of them out"
+        )
     for path in (json_file, csv_file, markdown_file):
         check_writable(path)
     if plot_file is not None:
@@ -156,7 +162,8 @@ def measure(
     if markdown_file is not None:
         write_text(markdown_file, to_markdown(sweep, by_domain, machine))
     if plot_file is not None:
-        remark = f"{len(sweep.prompts)} prompts, {sweep.max_tokens} tokens each; bars: 95 % over prompts"
+        prompts_read, length = count_of(len(sweep.prompts), "prompt"), count_of(sweep.max_tokens, "token")
+        remark = f"{prompts_read}, {length} each; bars: 95 % over prompts"
         style.save(sweep_figure(everything, remark), plot_file)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 from rich.console import Console
 from rich.table import Table
 
@@ -101,6 +102,9 @@ def plan(
         style.check_output(plot_file)
     measuring = measured or prompts is not None
     _check(alpha, drafted, accepted, gamma, cost_ratio, measuring)
+    _check_lengths(gamma, max_gamma, counted=drafted is not None)
+    if not measuring:
+        _refuse_ignored(where)
     found = _measure(prompts, gamma, where) if measuring else None
     acceptance, source = _alpha(alpha, drafted, accepted, gamma, found)
     made = make_plan(
@@ -157,6 +161,27 @@ def _check(
         raise OptionError("the cost ratio c is missing. Give --cost-ratio 0.1, or let --measured find it")
 
 
+def _check_lengths(gamma: int | None, max_gamma: int, *, counted: bool) -> None:
+    """Refuse a draft length that is none; and one that is to be shown and is not looked at."""
+    if gamma is None:
+        return
+    if gamma < 1:
+        raise OptionError(f"gamma is {gamma}; a draft has at least 1 token. Try --gamma 5")
+    if gamma > max_gamma and not counted:
+        raise OptionError(
+            f"gamma is {gamma} and max-gamma {max_gamma}; what is shown must be looked at. Try --max-gamma {gamma}"
+        )
+
+
+def _refuse_ignored(where: dict[str, Any]) -> None:
+    """Refuse flags of a measurement without one; a MINISPEC_* variable may be meant for another command."""
+    source = click.get_current_context().get_parameter_source
+    for name in where:
+        if source(name) is ParameterSource.COMMANDLINE:
+            flag = "--" + name.replace("_", "-")
+            raise OptionError(f"{flag} is for measuring, and nothing is measured. Add --measured, or leave {flag} out")
+
+
 def _measure(prompts: Path | None, gamma: int | None, where: dict[str, Any]) -> Measured:
     limit, target, draft = where.pop("limit"), where.pop("target"), where.pop("draft")
     if draft == "none" or parse_draft(draft).is_tree:
@@ -187,9 +212,15 @@ def _alpha(
 def _verify(points: tuple[tuple[int | None, float], ...], found: Measured | None) -> VerifyCost:
     if not points:
         return 1.0 if found is None else found.verify
+    counts = [rows for rows, _ in points]
     for rows, cost in points:
+        written = f"{cost:g}" if rows is None else f"{rows}={cost:g}"
+        if rows is not None and rows < 2:
+            raise OptionError(f"verify cost is {written}; ROWS is at least 2, one draft and one more. Try 6={cost:g}")
+        if counts.count(rows) > 1:
+            what = "all drafts" if rows is None else f"{rows} rows"
+            raise OptionError(f"there are two verify costs for {what}; one of them would be ignored. Leave one out")
         if cost < 1.0:
-            written = f"{cost:g}" if rows is None else f"{rows}={cost:g}"
             raise OptionError(
                 f"verify cost is {written}; more rows take no less time than one, so v is at least 1. Try 1.3, or "
                 "ROWS=V like 6=1.3"

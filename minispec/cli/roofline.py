@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 import click
+from click.core import ParameterSource
 from rich.console import Console
 
 from minispec.analysis.roofline.batch import BatchPoint
@@ -69,7 +70,7 @@ TOLERANCE = 0.2
     "--rows",
     type=Several(click.IntRange(min=1)),
     default="1,2,3,4,5,6,7,8,9",
-    help="Row counts to measure; 1 must be among them.",
+    help="Row counts to measure; 1 always is.",
 )
 @option(
     "--batch",
@@ -83,7 +84,11 @@ TOLERANCE = 0.2
 @option("--repeats", type=click.IntRange(min=1), default=7, help="Rounds of the measurement.")
 @threads_option
 @click.option("--memory", is_flag=True, help="Measure the pair's resident memory too, in a process of its own.")
-@click.option("--quick", is_flag=True, help="Measure less: few sizes, three row counts, three rounds.")
+@click.option(
+    "--quick",
+    is_flag=True,
+    help="Measure less, where no option says how much: few sizes, three row counts, three rounds.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout.")
 @click.option("--plot", type=FileName(), help="Write the figure to this file (.png, .svg or .pdf).")
 def roofline(**options: Any) -> None:
@@ -94,10 +99,32 @@ def roofline(**options: Any) -> None:
     """
     if options["plot"] is not None:
         style.check_output(options["plot"])
+    _refuse_ignored(options)
     if options["machine"] is None:
         _measure(options)
     else:
         _what_if(options)
+
+
+_MEASURED = ("--draft", "--backend", "--rows", "--repeats", "--memory", "--quick")
+_PREDICTED = ("--batch", "--gamma", "--alpha")
+
+
+def _refuse_ignored(options: dict[str, Any]) -> None:
+    """Refuse flags without an effect beside the others; a MINISPEC_* variable may be meant for another command."""
+    context = click.get_current_context()
+
+    def is_given(flag: str) -> bool:
+        return context.get_parameter_source(flag[2:].replace("-", "_")) is ParameterSource.COMMANDLINE
+
+    predicting = options["machine"] is not None
+    for flag in filter(is_given, _MEASURED if predicting else _PREDICTED):
+        why = "for measuring, and --machine measures nothing" if predicting else "for --machine, and this measures"
+        raise OptionError(f"{flag} is {why}. Leave {flag} out")
+    if is_given("--alpha") and options["draft_shape"] is None:
+        raise OptionError("--alpha is for --draft-shape, and there is none. Try --draft-shape 1b, or leave --alpha out")
+    if is_given("--target") and options["shape"] is not None:
+        raise OptionError("--target and --shape both say what the model is like. Leave one of the two out")
 
 
 def _what_if(options: dict[str, Any]) -> None:
@@ -107,6 +134,7 @@ def _what_if(options: dict[str, Any]) -> None:
 
     machine = get_profile(options["machine"])
     shape = _target_shape(options["target"]) if options["shape"] is None else get_shape(options["shape"])
+    _check_context(shape, options["context"], options["gamma"])
     storage = Storage(options["dtype"] or "float16")
     draft = None if options["draft_shape"] is None else get_shape(options["draft_shape"])
     kv_bytes = 4 if storage.dtype == "float32" else 2
@@ -143,6 +171,16 @@ def _what_if(options: dict[str, Any]) -> None:
 
         title = f"{shape.name} on {machine.name}, at best"
         style.save(batch_figure(machine, points, title, assumed + "."), options["plot"])
+
+
+def _check_context(shape: Shape, context: int, gamma: int) -> None:
+    """Refuse more tokens than a table of positions has rows; rotations have no such end."""
+    room = shape.n_positions - gamma - 1
+    if shape.learned_positions and context > room:
+        raise OptionError(
+            f"context is {context}; {shape.name} has {shape.n_positions} positions, and a step of {gamma} drafts needs "
+            f"{gamma + 1} of them. Try --context {max(0, room)}"
+        )
 
 
 def _target_shape(name: str) -> Shape:
@@ -204,8 +242,11 @@ def _measure(options: dict[str, Any]) -> None:
         raise OptionError("--memory loads a pair, and --shape has no weights to load. Leave one of the two out")
     if options["draft_shape"] is not None:
         raise OptionError("--draft-shape is for --machine; here both models are real. Name one with --draft")
-    rows = sorted({1, *options["rows"]}) if not options["quick"] else [1, 2, 6]
-    repeats = min(3, options["repeats"]) if options["quick"] else options["repeats"]
+    rows, repeats = sorted({1, *options["rows"]}), options["repeats"]
+    if options["quick"]:
+        source = click.get_current_context().get_parameter_source
+        rows = [1, 2, 6] if source("rows") is ParameterSource.DEFAULT else rows
+        repeats = 3 if source("repeats") is ParameterSource.DEFAULT else repeats
     notes = Console(stderr=True, highlight=False)
     dtype = options["dtype"] or "float32"
     backend = get_backend(options["backend"])

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TextIO
 
 import click
+from click.core import ParameterSource
 from rich.console import Console
 
 from minispec.backends import BACKENDS, DTYPES
@@ -149,6 +150,8 @@ def serve(
         from minispec.serving.settings import hide_folders
     except ModuleNotFoundError as error:
         raise missing(str(error.name), "a server needs", "serve") from None
+    if canary is None:
+        _refuse_trial_flags()
     key = None if api_key_file is None else read_key(api_key_file)
     for each in draft:
         if each != "none":
@@ -192,6 +195,14 @@ def serve(
         signals = run(app, service, [bound])
     if signal.SIGINT in signals:
         raise KeyboardInterrupt
+
+
+def _refuse_trial_flags() -> None:
+    """Refuse what says how to try a draft where none is tried."""
+    source = click.get_current_context().get_parameter_source
+    for name, flag in (("baseline", "--baseline"), ("canary_log", "--canary-log")):
+        if source(name) is not ParameterSource.DEFAULT:
+            raise OptionError(f"{flag} is for a trial, and there is none. Add --canary 0.1, or leave {flag} out")
 
 
 @contextlib.contextmanager

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from os import PathLike
 
 from minispec.backends import BACKENDS
 from minispec.backends.formats import AUTO
@@ -19,7 +18,7 @@ from minispec.control import GammaPolicy
 from minispec.drafters import Drafter
 from minispec.generation.open import open_stream
 from minispec.generation.options import Options
-from minispec.generation.prepare import check_together, find_setting, read_draft, read_name
+from minispec.generation.prepare import Named, check_together, find_setting, read_draft, read_name
 from minispec.generation.signature import run_to_the_end
 from minispec.generation.stream import Stream
 from minispec.loading import load_model
@@ -32,8 +31,8 @@ from minispec.verifiers import Verifier, Verify
 def stream(
     prompt: str | Sequence[int],
     *,
-    target: str | PathLike[str] | LanguageModel = DEFAULT_TARGET,
-    draft: str | PathLike[str] | LanguageModel | Drafter | None = DEFAULT_DRAFT,
+    target: Named | LanguageModel = DEFAULT_TARGET,
+    draft: Named | LanguageModel | Drafter | None = DEFAULT_DRAFT,
     gamma: int | str | GammaPolicy = Options.gamma,
     fallback: str = Options.fallback,
     verify: str | Verifier | Verify = Options.verify,
@@ -117,11 +116,10 @@ def stream(
         logprobs=logprobs,
         audit=audit,
     )
-    model, drafts = read_name(target), read_draft(draft)
+    named, drafts = read_name(target), read_draft(draft)
     if isinstance(drafts, str):
         check_together(drafts, options)
-    if isinstance(model, str):
-        model = load_model(model, backend, dtype)
+    model: LanguageModel = load_model(named, backend, dtype) if isinstance(named, str) else named
     backend = find_setting(model, "backend", backend)  # a loaded target decides for the draft as well
     draft_dtype = draft_dtype or dtype
 

@@ -62,6 +62,11 @@ class Options(SamplingParams):
         get_verifier(self.verify)
         require_whole("max-tokens", self.max_tokens)
         require_whole("seed", self.seed)
+        if self.min_tokens > self.max_tokens >= 0:
+            raise OptionError(
+                f"min-tokens is {self.min_tokens} and max-tokens {self.max_tokens}; the text ends there. "
+                f"Try --max-tokens {self.min_tokens}"
+            )
         if self.fallback != "off" and self.fallback not in SCOPES:
             raise OptionError(
                 f"fallback is {self.fallback!r}; it must be off or one of {', '.join(SCOPES)}. Try --fallback request"

@@ -16,6 +16,8 @@ from minispec.sampling.params import is_whole
 from minispec.tokenizer import Tokenizer
 from minispec.verifiers import get_verifier
 
+Named = str | os.PathLike[str]
+"""How a model is named: a folder as text or as a path; a bundled name, a hub name."""
 NO_DRAFT = "none"
 
 

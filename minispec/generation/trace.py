@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from minispec.errors import InputError, explain, quote
-from minispec.generation.events import Drafted, Emitted, Event, Finished, Prefilled, Verified, to_dict
+from minispec.generation.events import Drafted, Emitted, Event, Prefilled, Verified, to_dict
 from minispec.generation.metrics import Metrics
 from minispec.generation.result import Generation
 from minispec.records import Likely, Piece, TokenDetail
@@ -80,34 +80,60 @@ def read_trace(path: Path) -> Trace:
         If the file cannot be read or is no trace.
     """
     try:
-        # Not splitlines(): that also cuts at U+2028 and others, which a text may contain.
-        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
+        content = path.read_text(encoding="utf-8")
     except OSError as error:
         raise InputError(f"{quote(str(path))} cannot be read ({error.strerror}). Name a file of --trace") from None
-    except (ValueError, RecursionError) as error:
-        raise InputError(
-            f"{quote(str(path))} is no trace ({explain(error)}). Write one with minispec generate --trace FILE"
-        ) from None
-    try:
-        texts: dict[int, str] = {}
-        for line in lines:
+    except UnicodeError as error:
+        raise _no_trace(path, f": it is no text ({explain(error)})") from None
+    texts: dict[int, str] = {}
+    events: list[Event] = []
+    generation = None
+    # Not splitlines(): that also cuts at U+2028 and others, which a text may contain.
+    for number, written in enumerate(content.split("\n"), 1):
+        if not written.strip():
+            continue
+        try:
+            line = _read_object(written)
+            if generation is not None:
+                raise ValueError("the run has ended before it")
             if line["event"] == "drafted":
                 texts |= {token: str(text) for token, text in zip(line["tokens"], line["texts"], strict=True)}
-        events = tuple(_read_event(line) for line in lines[:-1])
-        generation = _read_generation(lines[-1], events)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        raise InputError(
-            f"{quote(str(path))} is no trace of a whole run, or one of another version ({type(error).__name__}: "
-            f"{explain(error)}). Write one with minispec generate --trace FILE"
-        ) from None
-    return Trace(events, generation, texts)
+            if line["event"] == "finished":
+                generation = _read_generation(line, events)
+            else:
+                events.append(_read_event(line))
+        except KeyError as error:
+            raise _no_trace(path, f" of this version: line {number} lacks {error}") from None
+        except (TypeError, ValueError, AttributeError) as error:
+            raise _no_trace(path, f" of this version: line {number} cannot be read ({explain(error)})") from None
+    if generation is None:
+        raise _no_trace(path, " of a whole run: it has no event that ends one")
+    return Trace(tuple(events), generation, texts)
+
+
+def _no_trace(path: Path, why: str) -> InputError:
+    return InputError(f"{quote(str(path))} is no trace{why}. Write one with minispec generate --trace FILE")
+
+
+def _read_object(written: str) -> dict[str, Any]:
+    try:
+        line = json.loads(written)
+    except json.JSONDecodeError as error:  # of the line it says that it is the first
+        raise ValueError(f"no JSON: {error.msg} at column {error.colno}") from None
+    except RecursionError:
+        raise ValueError("no JSON: it is nested too deeply") from None
+    if not isinstance(line, dict):
+        raise TypeError(f"{quote(written.strip())} is no object")
+    return line
 
 
 _KINDS: dict[str, type[Any]] = {kind.__name__.lower(): kind for kind in (Prefilled, Drafted, Verified, Emitted)}
 
 
 def _read_event(line: Mapping[str, Any]) -> Event:
-    kind = _KINDS[line["event"]]
+    kind = _KINDS.get(str(line["event"]))
+    if kind is None:
+        raise ValueError(f"there is no event {quote(line['event'])}")
     known: dict[str, Any] = {field.name: _to_tuple(line[field.name]) for field in fields(kind)}
     if kind is Emitted:
         known["pieces"] = tuple(Piece(**piece) for piece in line["pieces"])
@@ -125,8 +151,6 @@ def _read_detail(told: Mapping[str, Any]) -> TokenDetail:
 
 
 def _read_generation(line: Mapping[str, Any], events: Sequence[Event]) -> Generation:
-    if line["event"] != Finished.__name__.lower():
-        raise ValueError("the last event is not the end of the run")
     known = {field.name: _to_tuple(line[field.name]) for field in fields(Generation) if field.name in line}
     known["metrics"] = Metrics(**{name: _to_tuple(value) for name, value in line["metrics"].items() if name != "costs"})
     known["pieces"] = tuple(piece for event in events if isinstance(event, Emitted) for piece in event.pieces)

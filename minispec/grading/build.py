@@ -74,7 +74,7 @@ With minispec installed, the public checks say what is wrong:
 
     minispec grade {entry} --assignment {id} --assignments checks
 
-What you hand in has {hidden} hidden checks to pass besides, so full points here need not be full points there.
+{hidden}, so full points here need not be full points there.
 Hand in `{entry}`, and any Python files beside it that it imports. Besides Python's standard library only {packages} is
 installed there. Functions must leave their arguments as they were.
 {due}"""
@@ -133,7 +133,7 @@ def student_files(assignment: Assignment) -> Files:
             title=assignment.title,
             entry=assignment.entry,
             id=assignment.id,
-            hidden=hidden,
+            hidden=_tell_hidden(hidden),
             packages=", ".join(assignment.packages),
             due=f"\nIt is {assignment.due.words}.\n" if assignment.due else "",
         ),
@@ -148,6 +148,12 @@ def student_files(assignment: Assignment) -> Files:
         if (assignment.folder / name).is_file():
             files[name] = (assignment.folder / name).read_text(encoding="utf-8")
     return files
+
+
+def _tell_hidden(count: int) -> str:
+    if count == 0:
+        return "What you hand in has to pass the same checks on further cases"
+    return f"What you hand in has {count} hidden check{'s' * (count > 1)} to pass besides"
 
 
 def _public_manifest(assignment: Assignment) -> Iterator[str]:

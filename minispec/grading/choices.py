@@ -47,6 +47,8 @@ def read_choices(told: Mapping[str, Any]) -> Choices:
         for one in choices:
             if not isinstance(one, str) or not one.isidentifier() or keyword.iskeyword(one):
                 raise InputError(f"[variants.names] {name} = {one!r} is no name of Python's; give another")
+            if one.startswith("test"):
+                raise InputError(f"[variants.names] {name} = {one!r} begins with test, as pytest's do; give another")
             if one in used:
                 raise InputError(f"[variants.names] {name} = {one!r} stands there already; give each name once")
             used.add(one)

@@ -25,7 +25,7 @@ from pathlib import Path
 from minispec.errors import InputError, InvariantError, OutputError
 from minispec.grading.intake import name_of
 from minispec.grading.manifest import Assignment, Question, is_there, load_assignment
-from minispec.grading.report import UNGRADED, CheckResult, QuestionResult, Report
+from minispec.grading.report import UNGRADED, Cause, CheckResult, QuestionResult, Report, Status
 from minispec.grading.worker import NO_ANSWER, NO_TIME_LEFT
 
 MAX_SECONDS = 60.0
@@ -152,7 +152,9 @@ class _Court:
         while len(report.questions) < len(told.questions):
             if time.monotonic() >= until:
                 left = told.questions[len(report.questions) :]
-                report.questions += [_mark_lost(one, f"not run: other questions {NO_TIME_LEFT}") for one in left]
+                report.questions += [
+                    _mark_lost(one, "not run", f"not run: other questions {NO_TIME_LEFT}") for one in left
+                ]
                 break
             try:
                 judge = self._judge()
@@ -165,11 +167,11 @@ class _Court:
                 if begun is None and len(report.questions) == 0:
                     report.notes.append(f"{UNGRADED}: in reading this, the grader broke down: {gone}")
                     why = "not run: see the top"
-                    report.questions += [_mark_lost(one, why) for one in told.questions]
+                    report.questions += [_mark_lost(one, "failed", why) for one in told.questions]
                 elif len(report.questions) < len(told.questions):
                     question = told.questions[len(report.questions)]
                     why = f"what it gave or asked for was too much for the grader: {gone}"
-                    report.questions.append(_mark_lost(question, why))
+                    report.questions.append(_mark_lost(question, "failed", why, "no result"))
                     begun = report
         report.seconds = time.monotonic() - start
         return report.settle(told.needs)
@@ -199,9 +201,10 @@ class _Court:
                 judge.end()
 
 
-def _mark_lost(question: Question, why: str) -> QuestionResult:
+def _mark_lost(question: Question, status: Status, why: str, cause: Cause = "") -> QuestionResult:
     checks = [
-        CheckResult(info.id, info.title, 0.0, info.points, info.visibility, "failed", why) for info in question.checks
+        CheckResult(info.id, info.title, 0.0, info.points, info.visibility, status, why, cause)
+        for info in question.checks
     ]
     return QuestionResult(question.id, question.title, checks)
 

@@ -176,7 +176,7 @@ def to_csv(reports: Sequence[Report]) -> str:
         mistakes = " ".join(dict.fromkeys(check.mistake for check in report.checks if check.mistake))
         cells = [report.submission, points(report.score), points(report.max_score), *_late_cells(report)]
         cells += [points(gained[name]) if name in gained else "" for name in ids]
-        rows.append([*cells, mistakes, f"{report.seconds:.1f}", "; ".join(report.notes)])
+        rows.append([*cells, mistakes, f"{report.seconds:.1f}", "; ".join(report.remarks)])
     return write_csv(rows)
 
 

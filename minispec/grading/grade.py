@@ -9,7 +9,7 @@ import hmac
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
@@ -28,7 +28,7 @@ from minispec.grading.subject import StudentError, Subject
 from minispec.grading.worker import NO_TIME_LEFT, Limits, Worker
 
 _MAX_TIMEOUTS = 3
-"""Per submission: a loop without end in every check must not take minutes."""
+"""Per question, and questions with one per submission: a loop without end in every check must not take minutes."""
 DEFAULT_SECRET = b"minispec"
 Emit = Callable[[Report], None]
 
@@ -136,7 +136,8 @@ class _Run:
         self._submission = submission
         self._start, self._until = start, until
         self._emit = emit
-        self._timeouts = 0
+        self._timeouts = 0  # of the question that is graded
+        self._slow: set[str] = set()  # questions with a timeout
         self._broken: Failed | None = None if submission.files else Failed("died", "", "nothing could be graded")
         self._notes = list(submission.notes)
         self._results: list[QuestionResult] = []
@@ -171,20 +172,30 @@ class _Run:
         """Form the verdicts of all questions that have none."""
         self._emit(self.report())
         for question in self._assignment.questions[len(self._results) :]:
-            result, judged = self._question(question, {})
-            failed = {done.id for done in self._results if any(check.status != "passed" for check in done.checks)}
-            solution = self._reference.solution
-            if solution is not None and failed & set(question.depends_on) and question.given and _sum_lost(result):
-                self._results.append(result)
-                self._emit(self.report())  # what follows may be stopped
-                self._results.pop()
-                ours = {name: Oracle(getattr(solution, name)) for name in question.given}
-                again, judged_again = self._question(question, ours)
-                if _sum_lost(again) < _sum_lost(result):
-                    result, judged = replace(again, with_ours=list(question.given)), judged_again
+            result, judged = self._judge_question(question)
             self._results.append(result)
             self._judged.append(judged)
             self._emit(self.report())
+
+    def _judge_question(self, question: Question) -> tuple[QuestionResult, _Judged]:
+        """Grade one question; where one that it builds on failed, with our functions too, and the better counts."""
+        needed, solution = set(question.depends_on), self._reference.solution
+        failed = {done.id for done in self._results if any(check.status != "passed" for check in done.checks)}
+        ways: list[dict[str, Oracle]] = [{}]
+        if solution is not None and failed & needed and question.given:
+            ways.append({name: Oracle(getattr(solution, name)) for name in question.given})
+        if self._slow & needed:
+            ways.reverse()  # a loop without end there would be one here too, and leave no time for ours
+        tried: list[tuple[QuestionResult, _Judged]] = []
+        for ours in ways:
+            if tried:  # what follows may be stopped
+                self._results.append(tried[0][0])
+                self._emit(self.report())
+                self._results.pop()
+            tried.append(self._question(question, ours))
+            if not _sum_lost(tried[-1][0]):
+                break
+        return min(tried, key=lambda one: (_sum_lost(one[0]), bool(one[1].ours)))
 
     def explain(self) -> None:
         """Name mistakes and give examples, as long as there is time."""
@@ -207,10 +218,11 @@ class _Run:
         return Worker(files, modules, self._assignment.packages, limits, cells, self._until)
 
     def _question(self, question: Question, ours: dict[str, Oracle]) -> tuple[QuestionResult, _Judged]:
+        self._timeouts = 0
         seen = {info.id: _Seen() for info in question.checks}
         problem = self._observe_question(question, ours, seen)
         checks = [self._verdict(info, seen[info.id], problem) for info in question.checks]
-        return QuestionResult(question.id, question.title, checks), _Judged(question, seen, ours)
+        return QuestionResult(question.id, question.title, checks, list(ours)), _Judged(question, seen, ours)
 
     def _observe_question(self, question: Question, ours: dict[str, Oracle], seen: dict[str, _Seen]) -> Failed | None:
         """Fill ``seen``; return what kept the submission from being run at all.
@@ -238,7 +250,7 @@ class _Run:
         *,
         told: bool,
     ) -> Failed | None:
-        while self._broken is None and self._timeouts < _MAX_TIMEOUTS and time.monotonic() < self._until:
+        while self._broken is None and self._has_time(question) and time.monotonic() < self._until:
             left = [(check, drawn) for check, drawn in left if self._is_open(check, drawn, seen[check.id])]
             if not left:
                 return None
@@ -247,15 +259,28 @@ class _Run:
                 with worker as subject:
                     if ours:
                         subject.replace(ours)
-                    while left and not self._observe_check(*left.pop(0), subject, seen, told=told):
-                        pass
+                    while left:
+                        last = self._observe_check(*left.pop(0), subject, seen, told=told)
+                        self._count_timeout(last, question)
+                        if isinstance(last, Failed) and last.kind in FATAL:
+                            break
             except StudentError as error:
-                self._timeouts += error.kind == "time"
-                return self._note_broken(Failed.of(error))
+                failed = Failed.of(error)
+                self._count_timeout(failed, question)
+                return self._note_broken(failed)
             finally:
                 self._isolation = self._isolation or worker.layers
                 self._notes += [note for note in worker.notes if note not in self._notes]
         return self._broken
+
+    def _has_time(self, question: Question) -> bool:
+        """Whether neither this question nor, before it, the submission has timed out too often."""
+        return self._timeouts < _MAX_TIMEOUTS and len(self._slow - {question.id}) < _MAX_TIMEOUTS
+
+    def _count_timeout(self, last: Observation, question: Question) -> None:
+        if isinstance(last, Failed) and last.kind == "time":
+            self._timeouts += 1
+            self._slow.add(question.id)
 
     def _is_open(self, check: Check, drawn: bool, seen: _Seen) -> bool:
         """Whether cases are still to be run: hidden ones only where no fixed one went wrong."""
@@ -267,11 +292,11 @@ class _Run:
 
     def _observe_check(
         self, check: Check, drawn: bool, subject: Subject, seen: dict[str, _Seen], *, told: bool
-    ) -> bool:
-        """Run a check's fixed or hidden cases; return whether the worker is of no more use afterwards."""
+    ) -> Observation:
+        """Run a check's fixed or hidden cases; return what was seen last, or None where nothing was run."""
         here = seen[check.id]
         if not self._is_open(check, drawn, here) or (drawn and not here.fixed):
-            return False
+            return None
         if drawn:
             assert check.hidden is not None
             cases = list(check.hidden(self._generator(check)))
@@ -285,8 +310,7 @@ class _Run:
         last = found[-1] if found else None
         if isinstance(last, Failed) and last.kind == "not installed" and told:
             self._note_installed()
-        self._timeouts += isinstance(last, Failed) and last.kind == "time"
-        return isinstance(last, Failed) and last.kind in FATAL
+        return last
 
     def _generator(self, check: Check) -> np.random.Generator:
         """Hidden cases depend on a secret and on the content, so they stay the same when it is graded again."""
@@ -317,7 +341,10 @@ class _Run:
                 result.message = observed.words(hidden=not seen.told)
                 if observed.kind == "not implemented":
                     result.status = "not implemented"
+                else:
+                    result.cause = "missing" if observed.kind == "missing" else "no result"
             else:
+                result.cause = "wrong"
                 public = info.visibility == "public"
                 result.message = "right on the cases you have, not on others" if public else "the result is not right"
                 if seen.told:
@@ -329,7 +356,10 @@ class _Run:
                 self._leaderboard.update(check.leaderboard(seen.fixed[0]))
         elif problem is not None:
             # Of loading: no hidden input was there yet, and what has been said at the top is not said again.
-            result.message = "not run: see the top" if self._broken else problem.words(hidden=False)
+            if self._broken:
+                result.message = "not run: see the top"
+            else:
+                result.cause, result.message = "import", f"at import: {problem.words(hidden=False)}"
             if problem.kind == "not implemented":
                 result.status = "not implemented"
         else:

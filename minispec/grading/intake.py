@@ -31,7 +31,7 @@ _NAME = re.compile(r"[^\W\d]\w{0,60}")
 _NOT_WORK = re.compile(r"[._].*|venv|env|node_modules|site-packages")
 """Folders that hold no work of the student's."""
 _MAX_NOTES = 8
-_SEALED = (".7z", ".rar", ".docx", ".pdf", ".pages", ".gz", ".xz", ".bz2", ".zst")
+_PACKED = (".7z", ".rar", ".zip", ".tar", ".tgz", ".gz", ".xz", ".bz2", ".zst")
 
 
 class SubmissionError(InputError):
@@ -97,7 +97,7 @@ def read_submission(path: Path, entry: str) -> Submission:
     except InputError:
         raise
     except Exception as error:  # archives break in more ways than their readers list
-        raise SubmissionError(f"it cannot be read: {type(error).__name__} {explain(error)}") from None
+        raise SubmissionError(f"it cannot be read: {type(error).__name__} {explain(error)}; pack it anew") from None
     submission.notes = sorted(submission.notes)
     if len(submission.notes) > _MAX_NOTES:
         more = len(submission.notes) - _MAX_NOTES
@@ -124,9 +124,11 @@ def _open_submission(path: Path, entry: str, notes: list[str]) -> Iterator[Found
         with tarfile.open(path) as archive:
             yield _in_tar(archive, notes)
     else:
-        hint = "; pack it as a zip" if path.suffix.lower() in _SEALED else ""
+        ending = path.suffix.lower()
+        way_out = "pack it as a zip" if ending in _PACKED else f"hand in {entry} or a notebook"
         raise SubmissionError(
-            f"{quote(name_of(path))} is no Python file, notebook, folder, zip or tar that can be read{hint}"
+            f"{quote(name_of(path))} is no Python file, notebook, folder, zip or tar that can be read; "
+            + ("it is damaged, pack it anew" if ending == ".zip" else way_out)
         )
 
 

@@ -53,12 +53,12 @@ class Failed:
             return "not implemented yet"
         if self.kind == "protocol":
             return "the worker sent what is no answer"
+        if self.kind == "missing":  # the name is the one that was asked for, so it tells nothing
+            return f"the function {self.message} is missing"
         if hidden:
             return _WITHHELD.get(self.kind, "raised an exception")
         place = f" ({show_line(self.where)})" if self.where else ""
         detail = f": {show_line(self.message)}" if self.message else ""
-        if self.kind == "missing":
-            return f"the function {self.message} is missing"
         if self.kind == "not installed":
             return f"imports {self.message}, which is not installed here{place}"
         if self.kind == "raised" and self.type_name == "MemoryError":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
@@ -9,6 +10,8 @@ from typing import Any, Literal
 from minispec.grading.deadline import Lateness
 
 Status = Literal["passed", "failed", "not implemented", "not run"]
+Cause = Literal["", "wrong", "missing", "import", "no result"]
+"""Why a check failed: its result, a function that is missing, loading the file, or a call without a result."""
 
 BEST_EFFORT = {
     "namespaces": "files the grader's user may read can be read, and processes of that user be seen",
@@ -34,6 +37,8 @@ class CheckResult:
     status : str
     message : str
         One line: what is wrong.
+    cause : str
+        Of :data:`Cause`; empty where it did not fail, was not run or counts only together with others.
     mistake : str
         The catalogue's name of the mistake it is; empty if none fits.
     explanation : str
@@ -49,6 +54,7 @@ class CheckResult:
     visibility: str
     status: Status
     message: str = ""
+    cause: Cause = ""
     mistake: str = ""
     explanation: str = ""
     example: str = ""
@@ -121,6 +127,21 @@ class Report:
         return next((note for note in self.notes if note.startswith(UNGRADED)), "")
 
     @property
+    def unrun(self) -> str:
+        """How many checks there was no time for; empty if for none."""
+        count = sum(check.status == "not run" for check in self.checks)
+        return f"{count} of {len(self.checks)} checks were not run: the others took all the time" if count else ""
+
+    @property
+    def remarks(self) -> list[str]:
+        """The notes, and for instructors why there is no point, and what was not run: hidden checks count there too."""
+        if self.obstacle:
+            return self.notes
+        kept, seen = self._find_reasons()
+        zero = f"no points: {'; '.join([*kept, *seen])}" if seen and not self.score else ""
+        return [*self.notes, *filter(None, [zero, self.unrun])]
+
+    @property
     def max_score(self) -> float:
         """Points there are."""
         return sum(check.max_points for check in self.checks)
@@ -142,7 +163,7 @@ class Report:
         return told if times else {key: value for key, value in told.items() if key != "seconds"}
 
     def settle(self, needs: Mapping[str, Sequence[str]]) -> Report:
-        """Take back the points of checks that count only together with others which were not passed."""
+        """Take back points that count only with checks which were not passed; say what left nothing to grade."""
         right = {check.id for check in self.checks if check.status == "passed"}
         while True:
             alone = {name for name in right if not set(needs.get(name, ())) <= right}
@@ -153,7 +174,22 @@ class Report:
             if check.status == "passed" and check.id not in right:
                 check.status, check.points = "failed", 0.0
                 check.message = f"right, but it counts only together with {' and '.join(needs[check.id])}"
+        kept, seen = self._find_reasons()
+        if kept and not seen and not self.score and not self.obstacle:
+            self.notes.append(f"{UNGRADED}: {'; '.join(kept)}")
         return self
+
+    def _find_reasons(self) -> tuple[list[str], list[str]]:
+        """Return what kept functions from being called, and in which ways those that were called failed."""
+        count = Counter(check.cause for check in self.checks)
+        missing = {check.message for check in self.checks if check.cause == "missing"}
+        kept = list(dict.fromkeys(check.message for check in self.checks if check.cause == "import"))
+        kept += [f"{len(missing)} functions are missing"] if len(missing) > 1 else [*missing]
+        kept += ["not begun"] if any(check.status == "not implemented" for check in self.checks) else []
+        of_all = f"of {len(self.checks)} checks"
+        seen = [f"{count['wrong']} {of_all} gave a wrong result"] if count["wrong"] else []
+        seen += [f"{count['no result']} {of_all} ended without a result"] if count["no result"] else []
+        return kept, seen
 
     @classmethod
     def from_dict(cls, told: dict[str, Any]) -> Report:

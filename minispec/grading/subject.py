@@ -55,7 +55,7 @@ class StudentError(Exception):
             return cls("protocol", "", "an error of no known kind")
         if not type_name.isidentifier():
             type_name = "an exception"
-        if kind in ("missing", "not installed") and not message.isidentifier():
+        if kind == "not installed" and not message.isidentifier():
             message = "something"
         if not re.fullmatch(r"[\w./ -]{1,100}:\d{1,7}", where):
             where = ""
@@ -186,7 +186,10 @@ class Subject:
         reply = self._exchange(request, self._answer)
         try:
             if reply["is"] == "error":
-                raise StudentError.from_reply(reply)
+                error = StudentError.from_reply(reply)
+                if error.kind == "missing" and error.message != request.get("name"):
+                    raise StudentError("protocol", "", "another function is missing than was asked for")
+                raise error
             with self._allowance:
                 return decode(reply["value"], self._resolve)
         except StudentError:

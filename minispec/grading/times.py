@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,34 @@ from minispec.grading.student import identify
 
 MTIME = "mtime"
 """Asks for the files' own times, the latest of a folder's: right only where nothing has touched them since."""
-Times = Callable[[Path], datetime | None]
-"""Takes a submission's path; returns when it was handed in, or None where nobody has said."""
 _FORMS = "a CSV with the columns submission and handed_in, a JSON object of both, or the JSON of Canvas or Gradescope"
+
+
+@dataclass(frozen=True)
+class Times:
+    """Says of a submission's path when it was handed in, or None where nobody has said.
+
+    Parameters
+    ----------
+    find : callable
+    told : collection of str
+        Whose times stand in the file.
+    names_of : callable
+        Returns the names under which a submission is looked up there.
+    """
+
+    find: Callable[[Path], datetime | None]
+    told: Collection[str] = ()
+    names_of: Callable[[Path], Collection[str]] = lambda _: ()
+
+    def __call__(self, path: Path) -> datetime | None:
+        """Look one submission up."""
+        return self.find(path)
+
+    def find_strays(self, paths: Sequence[Path]) -> list[str]:
+        """Return the names in the file that are none of these submissions'."""
+        known = {name for path in paths for name in self.names_of(path)}
+        return [name for name in self.told if name not in known]
 
 
 def read_times(source: str, num_submissions: int = 1) -> Times:
@@ -40,13 +66,18 @@ def read_times(source: str, num_submissions: int = 1) -> Times:
         there are more.
     """
     if source == MTIME:
-        return _last_change
+        return Times(_last_change)
     path = Path(source)
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"--times {path} cannot be read: {explain(error)}. Name a file, or '{MTIME}'") from None
     return _read_json(text, path, num_submissions) if path.suffix == ".json" else _look_up(_read_csv(text, path))
+
+
+def _name_both_ways(path: Path) -> tuple[str, str]:
+    """Return a submission's name, with and without its ending."""
+    return path.name, path.stem
 
 
 def _last_change(path: Path) -> datetime | None:
@@ -57,9 +88,8 @@ def _last_change(path: Path) -> datetime | None:
         return None
 
 
-def _look_up(times: dict[str, datetime]) -> Times:
-    """Look a submission up by its name, with or without its ending."""
-    return lambda path: times.get(path.name, times.get(path.stem))
+def _look_up(times: dict[str, datetime], names_of: Callable[[Path], Collection[str]] = _name_both_ways) -> Times:
+    return Times(lambda path: next((times[name] for name in names_of(path) if name in times), None), times, names_of)
 
 
 def _read_csv(text: str, path: Path) -> dict[str, datetime]:
@@ -81,14 +111,14 @@ def _read_json(text: str, path: Path, num_submissions: int) -> Times:
         if num_submissions > 1:
             raise InputError(f"--times {path} is of one submission, and there are {num_submissions}; give {_FORMS}")
         created = _read_time(told["created_at"], path)
-        return lambda _: created
+        return Times(lambda _: created)
     if isinstance(told, dict):
         return _look_up({name: _read_time(time, path) for name, time in told.items()})
     if isinstance(told, list) and all(
         isinstance(one, dict) and {"user_id", "submitted_at"} <= set(one) for one in told
     ):
         times = {str(one["user_id"]): _read_time(one["submitted_at"], path) for one in told if one["submitted_at"]}
-        return lambda submission: times.get(identify(submission.name).number)
+        return _look_up(times, lambda submission: (identify(submission.name).number,))
     raise InputError(f"--times {path} is none of the forms that are known; give {_FORMS}")
 
 

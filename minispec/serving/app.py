@@ -192,7 +192,7 @@ async def read_request(request: Request, service: Service) -> CompletionRequest:
     try:
         return CompletionRequest.model_validate_json(bytes(body))
     except ValidationError as error:
-        raise from_validation_error(error, list(CompletionRequest.model_fields)) from None
+        raise from_validation_error(error) from None
 
 
 async def _echo(flight: InFlight, service: Service, tokenizer: Tokenizer) -> list[Prefix]:
@@ -296,7 +296,7 @@ def describe_options(service: Service) -> dict[str, Any]:
         "temperature": {"min": 0, "max": 2, "default": 1},
         "top_p": {"min": 0, "max": 1, "default": 1},
         "max_tokens": {"min": 0, "max": settings.context - 1, "default": DEFAULT_MAX_TOKENS},
-        "n": {"min": 1, "max": settings.max_choices, "default": 1},
+        "n": {"min": 1, "max": settings.most_choices, "default": 1},
         "logprobs": {"min": 0, "max": MAX_LOGPROBS},
         "defaults": {"draft": default, "gamma": settings.gamma, "verify": settings.rule_for(default)},
         "guarantees": dict(MEANING),
@@ -341,7 +341,7 @@ def _describe_bodies(app: FastAPI, settings: Settings) -> None:
             )
             request["model"]["enum"] = [settings.model]
             request["max_tokens"]["anyOf"][0]["maximum"] = settings.context - 1
-            request["n"]["anyOf"][0]["maximum"] = settings.max_choices
+            request["n"]["anyOf"][0]["maximum"] = settings.most_choices
             for name, there in drafts.items():
                 speculative[name]["anyOf"][0] = {"type": "string", "enum": list(there)}
             speculative["gamma"]["anyOf"][0]["maximum"] = settings.max_gamma

@@ -9,7 +9,7 @@ from typing import Any
 
 from minispec.errors import OptionError, quote
 from minispec.serving.problems import Problem, refuse
-from minispec.serving.schema import CompletionRequest, Speculative
+from minispec.serving.schema import MAX_SEED, CompletionRequest, Speculative
 from minispec.serving.settings import PLAIN, POLICIES, Settings
 from minispec.verifiers import get_verifier
 
@@ -123,15 +123,22 @@ def list_choices(
     """
     _check(request, settings)
     prompts, n = list_prompts(request), request.n or 1
-    if len(prompts) * n > settings.max_choices:
+    if len(prompts) * n > settings.most_choices:
         refuse(
-            f"{len(prompts)} prompts with n {n} are {len(prompts) * n} choices; a request has up to "
-            f"{settings.max_choices}. Send several requests",
+            f"prompts ({len(prompts)}) times n ({n}) makes {len(prompts) * n} choices; a request to this server has up "
+            f"to {settings.most_choices}. Send several requests",
             "n",
         )
     for prompt in prompts:
         _check_length(prompt, settings)
     seed = secrets.randbits(53) if request.seed is None else request.seed  # 53: a number that JavaScript can hold
+    last = len(prompts) * n - 1
+    if seed + last > MAX_SEED:
+        refuse(
+            f"seed is {seed}; choice {last} has that plus {last}, and seeds end at {MAX_SEED}. Ask for up to "
+            f"{MAX_SEED - last}",
+            "seed",
+        )
     options = _list_options(request, speculation)
     options["logprobs"] |= watched
     spec = None if speculation.draft is None else settings.drafts[speculation.draft]
@@ -158,6 +165,13 @@ def _check(request: CompletionRequest, settings: Settings) -> None:
     require_model(request.model, settings)
     if request.max_tokens == 0 and not request.echo:
         refuse("max_tokens is 0; that needs echo, or there is nothing to answer. Ask for at least 1", "max_tokens")
+    most = DEFAULT_MAX_TOKENS if request.max_tokens is None else request.max_tokens
+    if (request.min_tokens or 0) > most:
+        refuse(
+            f"min_tokens is {request.min_tokens} and max_tokens {most}; the text ends there. Ask for a max_tokens of "
+            f"{request.min_tokens}",
+            "min_tokens",
+        )
     if (request.max_tokens or 0) >= settings.context:
         refuse(
             f"max_tokens is {request.max_tokens}; with a prompt, {settings.model} holds {settings.context}. "

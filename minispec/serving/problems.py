@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from pydantic import ValidationError
 
-from minispec.errors import quote
+from minispec.errors import PromptError, quote
+from minispec.serving.schema import CompletionRequest, Speculative, StreamOptions
 
 _TYPES = {401: "authentication_error", 429: "rate_limit_error"}
 
@@ -72,6 +73,8 @@ def from_option_error(error: Exception, names: Mapping[str, str]) -> Problem:
     for name, private in sorted(names.items(), key=lambda pair: -len(pair[1])):
         message = message.replace(private, name)
     message = re.sub(r"--([a-z-]+) ([^\s,]+(?:,[^\s,]+)*)", _as_field, message)
+    if isinstance(error, PromptError):  # it may speak of a token of it
+        return Problem(400, message, param="prompt")
     blamed = re.match(r"(?:the )?([a-z][a-z-]*) (?:is\b|has\b|')", message)
     if blamed is None:
         return Problem(400, message)
@@ -85,26 +88,35 @@ def _as_field(flag: re.Match[str]) -> str:
     return f'"{flag[1].replace("-", "_")}": {value}'
 
 
-_SPECULATIVE = ("draft", "gamma", "verify")
+_SPECULATIVE = tuple(Speculative.model_fields)
+_FIELDS = {
+    "": CompletionRequest.model_fields,
+    "speculative": Speculative.model_fields,
+    "stream_options": StreamOptions.model_fields,
+}
 
 _RULES = {
-    "prompt": "a text, token ids, or a list of either; none of them empty",
-    "stop": "a text, or a list of up to four; none of them empty",
-    "speculative": "an object with draft, gamma or verify; or false for plain decoding",
-    "best_of": "left out: the likeliest of several is not looked for",
-    "suffix": "left out: these models continue a text and do not fill gaps",
-    "logit_bias": "left out",
+    "prompt": "be a text, token ids, or a list of either; none of them empty",
+    "stop": "be a text, or a list of up to four; none of them empty",
+    "speculative": "be an object with draft, gamma or verify; or false for plain decoding",
+    "speculative.gamma": "be a whole number from 0 on, or a policy of /v1/options",
+    "best_of": "be left out: the likeliest of several is not looked for",
+    "suffix": "be left out: these models continue a text and do not fill gaps",
+    "logit_bias": "be left out",
 }
 
 
-def from_validation_error(error: ValidationError, known: Sequence[str]) -> Problem:
+def from_validation_error(error: ValidationError) -> Problem:
     """Say the first thing that is wrong with a body.
 
-    Parameters
-    ----------
-    error : ValidationError
-    known : sequence of str
-        The fields that there are.
+    Examples
+    --------
+    >>> try:
+    ...     CompletionRequest.model_validate({"model": "m", "prompt": "x", "stream_options": {"include_usage": 3}})
+    ... except ValidationError as error:
+    ...     problem = from_validation_error(error)
+    >>> str(problem), problem.param
+    ('stream_options.include_usage is 3; it must be a valid boolean', 'stream_options.include_usage')
     """
     first = error.errors(include_url=False)[0]
     kind, place = first["type"], [str(part) for part in first["loc"]]
@@ -116,16 +128,19 @@ def from_validation_error(error: ValidationError, known: Sequence[str]) -> Probl
         return Problem(
             400, f"the body is {quote(first['input'])}; it must be an object with the fields model and prompt"
         )
-    param = place[0]
+    # Where a field may be of several types, pydantic's names for them stand in the place too.
+    inner = [name for name in place[1:] if name in _FIELDS.get(place[0], ())]
     if kind == "missing":
+        param = place[0]
         return Problem(400, f"{param} is missing; a request needs model and prompt", param=param, code="missing_field")
     if kind == "extra_forbidden":
-        name = ".".join(part for part in place if part.isidentifier())[:100]
-        there = ", ".join(known)
+        outer = place[0] if len(place) > 1 else ""
+        name = ".".join(part for part in (outer, place[-1]) if part.isidentifier())[:100]
+        what, there = outer or "a request", ", ".join(_FIELDS[outer])
         return Problem(
-            400, f"{quote(place[-1])} is no field of a request; there are {there}", param=name, code="unknown_field"
+            400, f"{quote(place[-1])} is no field of {what}; there are {there}", param=name, code="unknown_field"
         )
-    rule = _RULES.get(param, first["msg"][:1].lower() + first["msg"][1:])
-    if rule.startswith("input should be "):
-        rule = rule.removeprefix("input should be ")
-    return Problem(400, f"{param} is {quote(first['input'])}; it must be {rule}", param=param, code="invalid_value")
+    param = ".".join([place[0], *inner])
+    said = re.fullmatch(r"\w+ should ((?:be|have) .*)", first["msg"])
+    rule = _RULES.get(param) or (said[1] if said else "be something else: " + first["msg"])
+    return Problem(400, f"{param} is {quote(first['input'])}; it must {rule}", param=param, code="invalid_value")

@@ -194,7 +194,12 @@ def _describe(seen: list[Observation], confidence: float) -> ArmFigures:
         num_tokens=sum(each.num_tokens for each in seen),
         ttft_s=percentiles(_column(seen, "ttft_s")),
         tpot_s=percentiles(_column(seen, "tpot_s")),
-        tokens_per_forward=ratio([each.num_tokens for each in seen], [each.num_steps for each in seen], confidence),
+        tokens_per_forward=ratio(
+            [each.num_tokens for each in seen],
+            [each.num_steps for each in seen],
+            confidence,
+            within=(1.0, math.inf),
+        ),
         acceptance=ratio(
             [each.num_accepted_tokens for each in seen], [each.num_draft_tokens for each in seen], confidence
         ),

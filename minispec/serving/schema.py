@@ -34,7 +34,7 @@ class StreamOptions(_Strict):
 
 
 class Speculative(_Strict):
-    """How to speculate; what is left out is the server's default."""
+    """How to speculate; what is left out is the server's default, but for a tree, which the rule tree judges."""
 
     draft: Annotated[str, Field(max_length=200)] | None = Field(
         default=None, description='One of /v1/options, or "none".'
@@ -69,9 +69,9 @@ class CompletionRequest(_Strict):
     best_of: Annotated[int, Field(ge=1, le=1)] | None = None
     suffix: Annotated[str, Field(max_length=0)] | None = None
     logit_bias: Annotated[dict[str, Any], Field(max_length=0)] | None = None
-    top_k: Count | None = None
+    top_k: Annotated[int, Field(ge=0, le=2**63 - 1)] | None = None
     min_p: Annotated[float, Field(ge=0.0, le=1.0)] | None = None
-    repetition_penalty: Annotated[float, Field(ge=0.01, le=100.0)] | None = None
+    repetition_penalty: Annotated[float, Field(ge=1e-6, le=1e6)] | None = None
     min_tokens: Count | None = None
     speculative: Speculative | bool | None = Field(default=None, description="false decodes plainly.")
     events: bool = Field(default=False, description="With stream: tell every event of every run.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -42,7 +43,7 @@ class Settings:
     max_running, max_waiting : int
         Choices decoded at the same time; others that wait for their turn.
     max_choices : int
-        Choices of one request.
+        Choices of one request; see :attr:`most_choices`.
     max_gamma : int
     max_body : int
         Bytes.
@@ -96,8 +97,15 @@ class Settings:
             if getattr(self, name) < 1:
                 raise OptionError(f"{name} is {getattr(self, name)}; it must be at least 1")
         for name in ("body_s", "header_s", "stall_s", "max_s", "drain_s"):
-            if not getattr(self, name) > 0.0:
-                raise OptionError(f"{name} is {getattr(self, name)}; it must be more than 0 seconds")
+            value, called = getattr(self, name), {"max_s": "max-seconds", "drain_s": "drain-seconds"}.get(name, name)
+            if not 0.0 < value < math.inf:
+                way_out = "" if called == name else f". Try --{called} {Settings.__dataclass_fields__[name].default:g}"
+                raise OptionError(f"{called} is {value}; it must be a number of seconds, more than 0{way_out}")
+
+    @property
+    def most_choices(self) -> int:
+        """How many choices a request may have: what there is never room for is not waited for."""
+        return min(self.max_choices, self.max_running + self.max_waiting)
 
     @property
     def max_prompt_bytes(self) -> int:

@@ -173,6 +173,28 @@ def test_the_command_reports_json_and_draws(pair: tuple[str, str], fast: None, t
     assert (tmp_path / "b.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_what_is_given_beside_quick_is_measured(
+    pair: tuple[str, str], fast: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Stopped(Exception): ...
+
+    def stop(target, draft, machine, prompts, plan, *, progress):
+        raise Stopped(plan)
+
+    monkeypatch.setattr("minispec.cli.bench.run_benchmark", stop)
+    for arguments, changed in (
+        (("--repeats", "6"), {"repeats": 6}),
+        (("--max-tokens", "9", "--context", "8"), {"num_tokens": 9, "context": 8}),
+        (
+            ("--rows", "3,2", "--gammas", "3,1", "--per-domain", "2"),
+            {"rows": (1, 2, 3), "gammas": (1, 3), "prompts": 2},
+        ),
+    ):
+        done = invoke("--target", pair[0], "--draft", pair[1], "--quick", *arguments)
+        assert isinstance(done.exception, Stopped), done.output
+        assert done.exception.args == (dataclasses.replace(costs.QUICK, **changed),)
+
+
 def test_differing_greedy_texts_fail_after_the_report(
     pair: tuple[str, str], fast: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

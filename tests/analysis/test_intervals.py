@@ -84,6 +84,14 @@ def test_a_ratio_of_what_is_never_negative_is_cut_at_zero_and_a_mean_is_not():
     assert low < 0.0
 
 
+def test_an_interval_is_cut_where_nothing_can_be() -> None:
+    assert ratio([6.0, 9.0], [6.0, 4.0], within=(1.0, 4.0))[1:] == (1.0, 4.0)
+    wide = ratio([6.0, 9.0], [6.0, 4.0])
+    assert wide.low == 0.0
+    assert wide.high is not None
+    assert wide.high > 4.0
+
+
 def test_more_confidence_is_wider_and_several_at_once_need_it() -> None:
     above, below = [3.0, 4.0, 6.0, 5.0], [4.0, 6.0, 7.0, 6.0]
     one, six = ratio(above, below), ratio(above, below, simultaneous(6))

@@ -127,6 +127,25 @@ def test_tokens_are_accounted_for(records: list[Record]) -> None:
         assert summary.mean_acceptance_length.value == counts["emitted"] / counts["steps"]
 
 
+@pytest.mark.parametrize(
+    ("draft", "gamma", "verify", "low", "high"),
+    [("ngram", 3, "rejection", 1.0, 4.0), ("ngram", "auto", "rejection", 1.0, None), ("tree", 3, "tree", 1.0, None)],
+)
+def test_tokens_per_step_lie_where_they_can(
+    records: list[Record], draft: str, gamma: int | str, verify: str, low: float, high: float | None
+) -> None:
+    """Two prompts that differ as much as they can: by themselves they say nothing."""
+    first, other = [r for r in records if r.draft is None and r.temperature == 0.0][:2]
+    made = [first, other]
+    for record, steps in ((first, 10), (other, 3)):
+        made.append(dataclasses.replace(record, draft=draft, gamma=gamma, verify=verify, num_steps=steps))
+    plain, found = (summary.mean_acceptance_length for summary in summarise(made))
+    assert plain == (1.0, 1.0, 1.0)
+    assert found.low == low
+    assert found.high is not None
+    assert found.high == high if high is not None else found.high > 4.0
+
+
 def test_the_log_likelihood_is_the_targets_own(sweep: Sweep, records: list[Record]) -> None:
     model = load_model(sweep.targets[0], backend="numpy")
     assert model.tokenizer is not None

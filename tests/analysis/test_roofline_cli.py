@@ -46,7 +46,7 @@ def test_what_if_says_that_nothing_is_measured_and_whether_it_fits(tmp_path: Pat
 
 
 def test_what_if_about_a_model_at_hand(pair: tuple[str, ...]) -> None:
-    report = json.loads(invoke(*pair, "--machine", "m2-max", "--json").stdout)
+    report = json.loads(invoke(*pair[:2], *pair[4:], "--machine", "m2-max", "--json").stdout)
     assert report["shape"] == pair[1]
     assert report["points"][0]["fits"] is True
 
@@ -70,6 +70,48 @@ def test_measured_json_adds_up(pair: tuple[str, ...]) -> None:
     assert report["memory"]["bytes_per_token"] == 2 * 4 * (2 * 16 + 8)
 
 
+def test_what_is_given_beside_quick_is_measured(pair: tuple[str, ...]) -> None:
+    report = json.loads(invoke(*pair, "--quick", "--rows", "3", "--repeats", "1", "--json").stdout)
+    assert [forward["rows"] for forward in report["forwards"]] == [1, 3]
+    assert report["repeats"] == 1
+    assert json.loads(invoke(*pair, "--quick", "--json").stdout)["repeats"] == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--machine", "h100", "--rows", "1,2"), "--rows is for measuring, and --machine measures nothing"),
+        (("--machine", "h100", "--repeats", "3"), "--repeats is for measuring"),
+        (("--machine", "h100", "--memory"), "--memory is for measuring"),
+        (("--machine", "h100", "--quick"), "--quick is for measuring"),
+        (("--machine", "h100", "--draft", "ngram-model"), "--draft is for measuring"),
+        (("--machine", "h100", "--alpha", "0.5"), "--alpha is for --draft-shape"),
+        (("--batch", "4"), "--batch is for --machine, and this measures. Leave --batch out"),
+        (("--gamma", "4"), "--gamma is for --machine"),
+        (("--alpha", "0.5"), "--alpha is for --machine"),
+        (("--target", "target-17m", "--shape", "gpt2"), "Leave one"),
+        (("--machine", "h100", "--shape", "gpt2", "--context", "99999999999999"), "Try --context 1019"),
+        (("--machine", "h100", "--context", "1020"), "context is 1020; target-17m has 1024 positions"),
+    ],
+)
+def test_what_would_be_ignored_or_cannot_be_is_refused(arguments: tuple[str, ...], words: str) -> None:
+    done = invoke(*arguments)
+    assert isinstance(done.exception, MinispecError), done.output
+    assert words in str(done.exception)
+    assert done.exception.exit_code == 2
+    assert done.stdout == ""
+
+
+def test_a_variable_for_another_command_is_no_fault() -> None:
+    done = CliRunner().invoke(
+        cli, ["roofline", "--machine", "h100", "--context", "1019", "--batch", "1", "--json"],
+        env={"MINISPEC_ROWS": "1,2", "MINISPEC_DRAFT": "ngram-model"},
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    rotated = invoke("--machine", "h100", "--shape", "llama3-70b", "--context", "32768", "--json")
+    assert rotated.exit_code == 0, rotated.output
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -84,7 +126,7 @@ def test_measured_json_adds_up(pair: tuple[str, ...]) -> None:
     ],
 )
 def test_bad_input_is_one_clear_line(pair: tuple[str, ...], arguments: tuple[str, ...], words: str) -> None:
-    done = invoke(*pair, *arguments)
+    done = invoke(*(() if {"--machine", "--shape"} & set(arguments) else pair), *arguments)
     assert isinstance(done.exception, MinispecError), done.output
     assert words in str(done.exception)
     assert "\n" not in str(done.exception)

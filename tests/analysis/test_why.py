@@ -18,6 +18,7 @@ from minispec.errors import OptionError
 from minispec.generation import Generation, stream
 from minispec.model.toy import TableModel
 from minispec.philox import PhiloxNoise
+from minispec.records import Step, Verdict
 from minispec.theory import speedup
 
 
@@ -134,6 +135,36 @@ def test_the_parts_add_up_whatever_the_times_are(plain: Totals, run: Totals) -> 
     decoding = speedup(found.tau, costs.gamma, 1.0, 1.0) * (costs.gamma + 1.0)  # the plain form of tau / (G c + v + o)
     step = costs.gamma * costs.cost_ratio + costs.verify_cost + costs.overhead
     assert decoding / step == pytest.approx(run.num_tokens * costs.unit_s / run.decode_s)
+
+
+def one_step(drafted: int, accepted: int) -> Step:
+    """A response of one step, all of it accepted drafts."""
+    told = tuple(range(drafted))
+    verdict = Verdict(accepted, 0, "recovered", (1.0,) * accepted)
+    return Step(0, 3, told, verdict, told[:accepted], ("accepted",) * accepted)
+
+
+@pytest.mark.parametrize("drafted", [1, 3, 5])
+def test_a_response_shorter_than_a_draft_is_promised_no_more_than_its_length(drafted: int) -> None:
+    """Two tokens in one step: nothing was rejected, and no draft makes more of two tokens than two."""
+    plain = Totals(2, 2, 0, prefill_s=0.1, draft_s=0.0, target_s=1.8, decode_s=2.0)
+    run = Totals(2, 1, drafted, prefill_s=0.1, draft_s=0.1 * drafted, target_s=1.2, decode_s=1.3 + 0.1 * drafted)
+    found = attribute(plain, run)
+    assert found.ideal == 2.0
+    assert found.losses["acceptance"] == 0.0
+    made = changes(found, [one_step(drafted, min(2, drafted))], VerifyCurve({9: 1.0}), plain, run)
+    others = [change.what for change in made if change.cause == "gamma"]
+    assert others == ([] if drafted == 1 else [f"gamma 1 instead of {drafted} drafted per step"])
+    assert "acceptance" not in {change.cause for change in made}
+
+
+def test_a_longer_gamma_than_was_judged_is_said_to_be_extrapolated() -> None:
+    plain = Totals(40, 40, 0, prefill_s=0.1, draft_s=0.0, target_s=36.0, decode_s=40.0)
+    run = Totals(40, 10, 30, prefill_s=0.1, draft_s=0.3, target_s=9.0, decode_s=10.3)
+    made = changes(attribute(plain, run), [one_step(3, 3)] * 10, VerifyCurve({9: 1.0}), plain, run)
+    assert [change.what for change in made if change.cause == "gamma"] == [
+        "gamma 6 instead of 3 drafted per step (beyond what was judged: extrapolated)"
+    ]
 
 
 def test_an_attribution_that_ignores_verification_is_noticed() -> None:

@@ -146,7 +146,14 @@ def test_a_killed_run_loses_and_doubles_nothing(tmp_path: Path, pair: tuple[str,
         ('{"prompt": "a", "id": []}', (), "line 1 of r.jsonl: id is '[]'"),
         ('{"prompt": "a", "draft": 3}', (), "line 1 of r.jsonl: draft is '3'"),
         ('{"prompt": "a", "temperature": "hot"}', (), "line 1 of r.jsonl: temperature is"),
-        ('{"prompt": "a", "top_k": true}', (), "line 1 of r.jsonl: top_k is 'true', which is of the wrong type"),
+        ('{"prompt": "a", "top_k": true}', (), "line 1 of r.jsonl: top_k is 'true'; it must be a whole number"),
+        ('{"prompt": "a", "max_tokens": "3"}', (), "max_tokens is '\"3\"'; it must be a whole number"),
+        ('{"prompt": "a", "min_p": null}', (), "line 1 of r.jsonl: min_p is 'null'; it must be a number"),
+        ('{"prompt": "a", "gamma": 1.5}', (), "line 1 of r.jsonl: gamma is '1.5'; it must be a whole number or a text"),
+        ('{"prompt": "a", "stop": 3}', (), "line 1 of r.jsonl: stop is '3'; it must be a text or a list of texts"),
+        ('{"prompt": "a", "regex": 3}', (), "line 1 of r.jsonl: regex is '3'; it must be a text or null"),
+        ('{"prompt": "a", "audit": 1}', (), "line 1 of r.jsonl: audit is '1'; it must be true or false"),
+        ('{"prompt": "a", "max_tokens": 3, "min_tokens": 9}', (), "min-tokens is 9 and max-tokens 3; the text ends"),
         ('{"prompt": "a", "temperature": -1}', (), "line 1 of r.jsonl: temperature is -1"),
         ('{"prompt": "a", "gamma": -1}', (), "line 1 of r.jsonl: gamma is -1"),
         ('{"prompt": "a", "draft": "ngrm"}', (), "line 1 of r.jsonl: "),
@@ -156,6 +163,11 @@ def test_a_killed_run_loses_and_doubles_nothing(tmp_path: Path, pair: tuple[str,
         ('{"prompt": ""}', (), "line 1 of r.jsonl: the prompt is empty"),
         (json.dumps({"prompt": "x" * 100}), (), "line 1 of r.jsonl: the prompt has 100 tokens"),
         ('{"prompt": "a", "id": 1}\n{"prompt": "b", "id": "1"}', (), "line 2 of r.jsonl: id '1' is that of line 1 too"),
+        (
+            '{"prompt": "a", "id": "2"}\n{"prompt": "b"}',
+            (),
+            "line 2 of r.jsonl: a line without an id goes by its number, and id '2' is that of line 1 too; give each",
+        ),
         ('{"prompt": "a"}', ("--kv-memory", "0"), "'0' is no size"),
         ('{"prompt": "a"}', ("--kv-memory", "3 potatoes"), "is no size"),
         ('{"prompt": "a"}', ("--concurrency", str(10**12)), "of memory. Run fewer requests at a time"),
@@ -180,6 +192,13 @@ def test_bad_input_is_one_line_and_leaves_nothing(
     assert len(done.stderr.splitlines()) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["r.jsonl"]
     assert (tmp_path / "r.jsonl").read_text(encoding="utf-8") == content
+
+
+def test_a_byte_order_mark_is_no_fault(run_here: Run, tmp_path: Path, pair: tuple[str, ...]) -> None:
+    (tmp_path / "r.jsonl").write_text('{"prompt": "a", "max_tokens": 2, "top_p": 1}\n', encoding="utf-8-sig")
+    done = run_here("batch", "r.jsonl", "-o", "out.jsonl", *pair)
+    assert done.returncode == 0, done.stderr
+    assert len((tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()) == 1
 
 
 def test_every_bad_line_is_named(run_here: Run, tmp_path: Path, pair: tuple[str, ...]) -> None:

@@ -80,10 +80,16 @@ def test_a_journal_is_gone_on_with_and_refuses_what_is_not_alike(
         ('{"prompt": "x"}\n', ("--json", "nowhere/m.json"), "does not exist"),
         ('{"prompt": "x"}\n', ("--plot", "m.txt"), "must end in"),
         ('{"prompt": "x"}\n', ("--no-timing", "--on", "slurm"), "dask:ADDRESS"),
+        ('{"prompt": "x"}\n', ("--no-timing", "--repeats", "5"), "repeats is 5; they are timed rounds"),
         ('{"prompt": "x"}\n', ("--seed", "-1"), "seed is -1"),
         ('{"prompt": "x"}\n', ("--preset", "gsm8k", "--prompt-key", "q"), "both name the key"),
         ('{"prompt": "\\ud800"}\n', (), "half a surrogate pair"),
         (json.dumps({"prompt": "x" * 100}) + "\n", (), "prompt '1': the prompt has 100 tokens"),
+        (
+            '{"prompt": "x"}\n{"prompt": "the end"}\n',
+            ("--max-tokens", "100000"),
+            "max-tokens is 100000; behind prompt '2'",
+        ),
     ],
 )
 def test_bad_input_is_one_line_and_leaves_nothing(
@@ -95,6 +101,19 @@ def test_bad_input_is_one_line_and_leaves_nothing(
     assert complaint in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["p.jsonl"]
+
+
+def test_a_sweep_fills_the_context_and_counts_one_thing_as_one(
+    run_here: Run, tmp_path: Path, pair: tuple[str, ...]
+) -> None:
+    (tmp_path / "p.txt").write_text("x\n", encoding="utf-8")
+    refused = run_here("measure", "p.txt", *pair[:2], "--draft", "ngram", "--no-timing", "--max-tokens", "1000").stderr
+    room = refused.split()[-1]
+    done = run_here("measure", "p.txt", *pair[:2], "--draft", "ngram", "--no-timing", "--max-tokens", room)
+    assert done.stdout.startswith("1 prompt, each"), done.stderr
+    assert f"length, {room} tokens" in done.stdout
+    done = run_here("measure", "p.txt", *pair[:2], "--draft", "ngram", "--no-timing", "--max-tokens", "1")
+    assert "length, 1 token (" in done.stdout
 
 
 def test_the_summary_comes_alone_and_fits(run_here: Run, tmp_path: Path, prompts: str, pair: tuple[str, ...]) -> None:

@@ -193,3 +193,28 @@ def test_diff_finds_where_runs_part_and_why(run: Run, target: str, draft: str, t
     assert "first difference at generated token 7: bug" in forged.stdout
     assert "margin" in forged.stdout
     assert run("diff", "a.json", "nowhere.json").returncode == 2
+
+
+def test_diff_says_that_a_run_was_cut(run_here: Run, target: str, tmp_path: Path) -> None:
+    base = f"--target {target} --draft none --temperature 0"
+    long, short = f"{base} --max-tokens 9", f"{base} --max-tokens 5"
+    cut = run_here("diff", short, long, "--prompt", "t")
+    assert "generated token 5: cut short" in cut.stdout, cut.stderr
+    other = run_here("diff", long, f"{long} --frequency-penalty 100", "--prompt", "t", "--json")
+    assert json.loads(other.stdout)["cause"] == "other options"
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "complaint"),
+    [
+        ("--trace x", "", "--trace does not change what is generated"),
+        ("--min-tokens 9 --max-tokens 3", "", "min-tokens is 9 and max-tokens 3"),
+        ("", "--quiet", "--quiet does not change what is generated"),
+        ("a.json", "b.json", "'a.json' is no set of options, and --prompt is for those. Leave --prompt out"),
+    ],
+)
+def test_diff_ignores_nothing(run_here: Run, a: str, b: str, complaint: str) -> None:
+    done = run_here("diff", a, b, "--prompt", "Once")
+    assert done.returncode == 2
+    assert complaint in done.stderr
+    assert done.stderr.count("\n") == 1

@@ -98,6 +98,15 @@ def test_alpha_and_costs_are_measured_on_a_prompt_file(run: Run, tmp_path: Path,
         ("--alpha 0.5 --cost-ratio 0.1 --overhead -1", "overhead is -1.0"),
         ("--alpha 0.5 --cost-ratio 0.1 --max-gamma 0", "max-gamma is 0"),
         ("--alpha 0.5 --cost-ratio 0.1 --plot plan.gif", "must end in .png"),
+        ("--alpha 0.5 --cost-ratio 0.1 --max-gamma 100000000", "max-gamma is 100000000; a draft has 1 to 4096 tokens"),
+        ("--alpha 0.5 --cost-ratio 0.1 --gamma -3", "gamma is -3; a draft has at least 1"),
+        ("--alpha 0.5 --cost-ratio 0.1 --max-gamma 3 --gamma 5", "gamma is 5 and max-gamma 3"),
+        ("--alpha 0.5 --cost-ratio 0.1 --verify-cost 1=2", "verify cost is 1=2; ROWS is at least 2"),
+        ("--alpha 0.5 --cost-ratio 0.1 --verify-cost 6=2 --verify-cost 6=3", "two verify costs for 6 rows"),
+        ("--alpha 0.5 --cost-ratio 0.1 --verify-cost 2 --verify-cost 3", "two verify costs for all drafts"),
+        ("--alpha 0.5 --cost-ratio 0.1 --limit 2", "--limit is for measuring, and nothing is measured"),
+        ("--alpha 0.5 --cost-ratio 0.1 --target nosuch", "--target is for measuring"),
+        ("--alpha 0.5 --cost-ratio 0.1 --max-tokens 9", "Add --measured, or leave --max-tokens out"),
         ("--measured --draft none", "chains of drafts"),
         ("--prompts nowhere.txt", "cannot be read"),
     ],
@@ -110,3 +119,8 @@ def test_bad_input_is_one_line(arguments: str, complaint: str, tmp_path: Path, m
     assert complaint in message
     assert "\n" not in message
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_gamma_that_was_counted_may_be_longer_than_those_looked_at() -> None:
+    counts = "plan --drafted 1000 --accepted 720 --gamma 20 --cost-ratio 0.1"
+    assert CliRunner().invoke(cli, shlex.split(counts), env={"MINISPEC_TARGET": "nosuch"}).exit_code == 0

@@ -45,6 +45,11 @@ def test_options_of_other_types(options):
     assert str(caught.value).startswith({"verify": "verifier"}.get(name, name.replace("_", "-")))
 
 
+def test_a_least_length_beyond_the_most():
+    with pytest.raises(OptionError, match="min-tokens is 5 and max-tokens 3; the text ends there. Try --max-tokens 5"):
+        generate([0], target=TARGET, draft=DRAFT, min_tokens=5, max_tokens=3)
+
+
 def test_numpys_numbers_are_numbers():
     plain = {"temperature": 0.5, "max_tokens": 6, "seed": 3, "gamma": 2, "top_p": 0.9, "top_k": 3}
     kinds = {"temperature": np.float32, "max_tokens": np.int64, "seed": np.uint64, "gamma": np.int32}

@@ -8,8 +8,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 import time
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -75,6 +78,15 @@ def test_the_rubrics_points_have_a_place_in_the_notebooks() -> None:
         otter = otter_notebook(assignment, "requirements.txt", [], [])
         assert ("manual" in otter) == bool(roles)
     assert given == {"a1": 0, "a2": 0, "a3": 20, "a4": 10, "a5": 30, "a6": 10}
+
+
+def test_the_sessions_of_a2s_public_tests_refuse_what_the_graders_refuse(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "a2", ModuleType("a2"))
+    folder, public = load_assignment("a2").folder, dict[str, Any]()
+    exec((folder / "test_a2.py").read_text(encoding="utf-8"), public)
+    with pytest.raises(ValueError, match="score needs at least one token"):
+        public["Session"](1).score([])
+    assert "feed at least one token" in (folder / "HANDOUT.md").read_text(encoding="utf-8")
 
 
 def test_a_notebook_has_a_cell_for_each_question() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -48,6 +49,24 @@ def test_a_student_gets_no_line_of_the_solution(built: Path) -> None:
 def solution_lines() -> set[str]:
     whole, outside = example().solution.splitlines(), set(example().starter.splitlines())
     return {line.strip() for line in whole if line not in outside and "SOLUTION" not in line}
+
+
+@pytest.mark.parametrize(
+    ("num_hidden", "says"),
+    [
+        (0, "What you hand in has to pass the same checks on further cases, so full points here"),
+        (1, "What you hand in has 1 hidden check to pass besides, so full points here"),
+        (2, "What you hand in has 2 hidden checks to pass besides, so full points here"),
+    ],
+)
+def test_a_student_is_told_how_many_checks_are_hidden(num_hidden: int, says: str, tmp_path: Path) -> None:
+    shutil.copytree(ASSIGNMENTS / "a0", tmp_path / "a0")
+    path = tmp_path / "a0" / "assignment.toml"
+    text = path.read_text().replace('visibility = "hidden"', 'visibility = "public"')
+    path.write_text(text.replace('visibility = "public"', 'visibility = "hidden"', num_hidden))
+    checks = tmp_path / "a0" / "checks.py"
+    checks.write_text(re.sub("# (BEGIN|END) HIDDEN TESTS", "#", checks.read_text()))
+    assert says in str(student_files(load_assignment("a0", tmp_path))["README.md"])
 
 
 def test_a_student_can_try_the_public_checks(built: Path, tmp_path: Path) -> None:

@@ -6,7 +6,10 @@ import csv
 import io
 import json
 import os
+import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,6 +23,7 @@ from minispec.grading.cohort.gradebook import to_canvas, to_moodle
 from minispec.grading.cohort.overview import count_marks, count_mistakes, count_unnamed, describe_class
 from minispec.grading.cohort.regrade import find_changes
 from minispec.grading.deadline import Lateness
+from minispec.grading.formats import render
 from minispec.grading.jail import LAYERS
 from minispec.grading.report import Report
 
@@ -52,6 +56,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         write(home / "room" / name, text)
     (home / "room" / "junk.zip").write_bytes(b"PK\x03\x04 no zip")
     times = "submission,handed_in\nada_LATE_1_11_a0,2027-03-08T10:00:00+01:00\nbob_2_12_a0.py,2027-03-05T22:58:00Z\n"
+    times += "dan,2027-03-05T22:58:00Z\n"
     write(home / "times.csv", times)
     options = ("--assignments", home / "assignments", "--times", home / "times.csv", "-o", home / "marks")
     done = call(home / "room", "-a", "a0", *options)
@@ -94,8 +99,7 @@ def test_mistakes_are_counted_once_per_submission_with_whose_they_are(reports: l
     (inverted,) = count_mistakes(reports)
     assert (inverted.name, inverted.who) == ("inverted", ["bob_2_12_a0.py", "cy_3_13_a0.py"])
     assert inverted.what.startswith("Your ratio is upside down")
-    unnamed = {count.name: count.who for count in count_unnamed(reports)}  # broken ones are not failed checks
-    assert unnamed == {name: ["Eve Li_55_assignsubmission_file_"] for name in ("a0.q1.accept", "a0.q1.secret")}
+    assert count_unnamed(reports) == []  # what is broken, and what raised an exception, gave no wrong result
 
 
 def test_late_days_cost_what_the_rule_says(folder: Path, marks: dict[str, dict[str, str]]) -> None:
@@ -105,8 +109,45 @@ def test_late_days_cost_what_the_rule_says(folder: Path, marks: dict[str, dict[s
     assert (cy["handed_in"], cy["mark"]) == ("", "4")  # nobody said when
     printed = (folder / "printed.txt").read_text()
     assert "ada_LATE_1_11_a0.py: handed in 2027-03-08 10:00:00+01:00: 3 days late, minus 2" in printed
-    assert "cy_3_13_a0.py: when it was handed in is not known" in printed
     assert "bob_2_12_a0.py: handed in" not in printed
+    told = printed.partition("not in time\n")[2].partition("\n\ntime per")[0]
+    late, unknown, strays = (part.splitlines() for part in told.split("\n\n"))
+    assert len(late) == 1
+    assert unknown[0] == "time unknown (nothing deducted)"
+    assert [line.split()[0] for line in unknown[1:]] == ["Eve", "cy_3_13_a0.py", "dan_4_14_a0.py", "junk.zip"]
+    assert strays == ["times of no submission here", "       dan"]
+
+
+ZEROS = {
+    "begun.py": (example().starter.replace("def accept", "def my_accept"), "the function accept is missing; not begun"),
+    "empty.py": ("", "2 functions are missing"),
+    "ended.py": ("import os\nos._exit(0)\n", "at import: ended itself with code 0"),
+    "looped.py": ("while True:\n    pass\n", "at import: used more than 1 s of processor time"),
+    "renamed.py": (example().solution.replace("def ", "def my_"), "2 functions are missing"),
+    "starter.py": (example().starter, "not begun"),
+    "wrong.py": (with_accept("return 7") + "\ndef draw_two(target, noise):\n    1 / 0\n", None),
+}
+
+
+def test_a_zero_has_its_reason_and_only_wrong_results_count_as_unnamed(tmp_path: Path) -> None:
+    for name, (text, _) in ZEROS.items():
+        write(tmp_path / "room" / name, text)
+    done = call(tmp_path / "room", "-a", "a0", "--assignments", ASSIGNMENTS, "-o", tmp_path / "out")
+    assert done.exit_code == 0, done.exception
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "out" / "marks.csv").read_text())))
+    assert {row["score"] for row in rows} == {"0"}
+    notes = {row["submission"]: row["notes"] for row in rows}
+    wrong = notes.pop("wrong.py")
+    assert wrong == "no points: 2 of 3 checks gave a wrong result; 1 of 3 checks ended without a result"
+    (report,) = [one for one in read_reports(tmp_path / "out" / "reports") if one.submission == "wrong.py"]
+    assert "no points" not in render([report], "gradescope")  # it counts hidden checks
+    assert notes == {name: f"nothing could be graded: {why}" for name, (_, why) in ZEROS.items() if why}
+    for name, told in notes.items():
+        assert f"  ! {name}: {told}\n" in done.stdout
+    unnamed = done.stdout.partition("failed without a name\n")[2].partition("\n\n")[0].splitlines()
+    assert [line.split()[:2] for line in unnamed] == [
+        ["1", "a0.q1.accept:"], ["wrong.py"], ["1", "a0.q1.secret:"], ["wrong.py"],
+    ]  # fmt: skip
 
 
 def test_gradebooks_hold_whom_their_platform_knows(folder: Path) -> None:
@@ -176,6 +217,46 @@ def test_one_submission_alone_has_an_overview(reports: list[Report]) -> None:
     assert "mean 10, median 10, quartiles 10 and 10, of 10" in describe_class(
         [report for report in reports if report.submission.startswith("ada")]
     )
+
+
+def test_whoever_could_not_be_graded_in_full_is_told(reports: list[Report]) -> None:
+    (ada,) = [Report.from_dict(one.to_dict()) for one in reports if one.submission.startswith("ada")]
+    ada.checks[2].status = "not run"
+    told = "1 of 3 checks were not run: the others took all the time"
+    assert ada.remarks == [told]
+    assert f"  ! {ada.submission}: {told}\n" in describe_class([ada])
+
+
+CLONES = """
+for name in ada bob; do
+    git init --quiet "a0-submissions/$name" && cp a0.py "a0-submissions/$name"
+    git -C "a0-submissions/$name" add a0.py
+    git -C "a0-submissions/$name" -c user.name=x -c user.email=x@example.com commit --quiet --message done
+done
+"""
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="no git")
+def test_the_guides_recipe_for_clones_runs_as_written(tmp_path: Path) -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "instructor-guide.md").read_text(encoding="utf-8")
+    section = guide.partition("Marks are made from clones")[2].partition("**Reading a report.**")[0]
+    plain, dated = re.findall(r"```bash\n(.*?)```", section, re.DOTALL)
+    shutil.copytree(ASSIGNMENTS / "a0", tmp_path / "out" / "a0" / "grader" / "a0")
+    write(tmp_path / "a0.py", example().solution)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+
+    def run(script: str) -> None:
+        subprocess.run(["bash", "-euc", script], cwd=tmp_path, env={**os.environ, "PATH": path}, check=True)
+
+    run(CLONES)
+    run(plain.replace("a2", "a0").partition("\n")[2])  # the first line clones
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "marks" / "marks.csv").read_text())))
+    assert [(row["submission"], row["score"]) for row in rows] == [("ada", "10"), ("bob", "10")]
+    manifest = tmp_path / "out" / "a0" / "grader" / "a0" / "assignment.toml"
+    manifest.write_text(manifest.read_text().replace("[[questions]]", f"{DUE}\n[[questions]]", 1))
+    run(dated.replace("a2", "a0"))
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "marks" / "marks.csv").read_text())))
+    assert all(row["handed_in"] for row in rows)
 
 
 def test_a_file_that_cannot_be_read_costs_nobody_else_a_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

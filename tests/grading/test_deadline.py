@@ -115,6 +115,8 @@ FORMS = {
 def test_times_are_read_as_platforms_write_them(form: str, tmp_path: Path) -> None:
     times = read_times(str(write(tmp_path / form, FORMS[form])))
     assert times(Path("room/ada_1_2_a0.py")) == datetime(2027, 3, 6, 9, tzinfo=UTC)
+    assert times.find_strays([Path("room/ada_1_2_a0.py")]) == []
+    assert (times.find_strays([Path("room/dan_4_4_a0.py")]) == []) == (form == "submission_metadata.json")
     others = [times(Path(name)) for name in ("bob", "cy_3_4_a0.py", "a0.py")]
     assert others == [None] * 3 or form == "submission_metadata.json"  # which lies beside one submission only
 

@@ -122,7 +122,11 @@ def test_a_right_answer_passes_in_any_form(form: str, grader: Grader, tmp_path: 
             r"a0.ipynb' holds half a character, '\\udc00'",
         ),
         ("a0.ipynb", b'{"cells": [], "nbformat": 4}', "^'a0.ipynb' has no code cell"),
-        ("notes.txt", b"hello", "is no Python file, notebook, folder, zip or tar"),
+        ("notes.txt", b"hello", "is no Python file, notebook, folder, zip or tar.*; hand in a0.py or a notebook$"),
+        ("a0.pdf", b"%PDF-1.7", "; hand in a0.py or a notebook$"),  # which a zip would not make a Python file
+        ("a0.PAGES", b"PK", "; hand in a0.py or a notebook$"),
+        ("a0.zip", b"PK\x03\x04", "; it is damaged, pack it anew$"),
+        ("a0.zip", b"PK\x05\x06" + b"\x01" * 16 + b"\0\0", "^it cannot be read: BadZipFile .*; pack it anew$"),
     ],
 )
 def test_what_cannot_be_graded_is_told_in_a_sentence(name: str, content: bytes, words: str, tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from minispec.grading.grade import Grader
 from minispec.grading.jail import LAYERS
 from minispec.grading.manifest import Assignment, load_assignment
 from minispec.grading.report import CheckResult, QuestionResult, Report
+from minispec.grading.subject import StudentError, Subject
 from minispec.grading.verify import check_assignment
 from minispec.grading.worker import NO_ANSWER
 
@@ -90,6 +91,49 @@ def test_a_check_that_ends_the_worker_after_a_wrong_case_spoils_no_other(
     accept, secret, law = grader.grade(write(tmp_path / "a0.py", source)).checks
     assert accept.status == "failed"
     assert (secret.status, law.status) == ("passed", "passed")
+
+
+def test_a_loop_without_end_costs_its_own_question_only(tmp_path: Path) -> None:
+    """Though each of the question's three checks takes all its time, and another question calls the same function."""
+    shutil.copytree(ASSIGNMENTS / "a0", tmp_path / "a0")
+    manifest, checks = tmp_path / "a0" / "assignment.toml", tmp_path / "a0" / "checks.py"
+    one = '[[questions.checks]]\nid = "a0.q1.secret"'
+    more = one.replace("secret", "more") + '\ntitle = "more"\npoints = 1\nvisibility = "public"\n\n'
+    manifest.write_text(manifest.read_text().replace(one, more + one).replace("points = 10", "points = 11"))
+    added = 'CHECKS.append(Check("a0.q1.more", observe_accept, CHECKS[0].cases, hidden=drawn))'
+    checks.write_text(checks.read_text().replace("# BEGIN HIDDEN", f"{added}\n\n# BEGIN HIDDEN"))
+    source = with_accept("while True:\n        pass")
+    report = Grader(load_assignment("a0", tmp_path), SECRET).grade(write(tmp_path / "a0.py", source))
+    *loops, law = report.checks
+    assert law.status == "passed"
+    assert {check.cause for check in loops} == {"no result"}
+    assert report.questions[1].with_ours == ["accept"]
+
+
+@pytest.mark.slow
+def test_who_loops_everywhere_is_stopped_and_told(tmp_path: Path) -> None:
+    loops = "".join(f"\ndef {name}(*_):\n    while True:\n        pass\n" for name in ("accept", "residual", "sample"))
+    assignment = load_assignment("a2")
+    (report,) = grade_all(
+        Job("a2", None, SECRET, LAYERS), [write(tmp_path / "a2.py", f"{assignment.solution}\n{loops}")], jobs=1
+    )
+    assert report.remarks == [
+        "no points: 6 of 15 checks ended without a result",
+        "9 of 15 checks were not run: the others took all the time",
+    ]
+
+
+def test_a_function_that_is_missing_is_named_of_hidden_cases_too(grader: Grader, tmp_path: Path) -> None:
+    report = grader.grade(write(tmp_path / "a0.py", f"{example().solution}\n\ndel accept\n"))
+    assert [check.message for check in report.checks[:2]] == ["the function accept is missing"] * 2
+
+
+def test_a_worker_cannot_name_what_is_missing() -> None:
+    """Of hidden cases too the name is told, so one that was not asked for could tell the inputs."""
+    subject = Subject(lambda *_: {"is": "error", "kind": "missing", "message": "the_input_was_3"})
+    with pytest.raises(StudentError) as caught:
+        subject.accept(3)
+    assert caught.value.kind == "protocol"
 
 
 def test_equal_submissions_have_equal_reports(grader: Grader, reports: dict[str, Report], tmp_path: Path) -> None:

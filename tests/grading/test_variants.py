@@ -355,6 +355,7 @@ def test_english_keeps_its_words() -> None:
         ("[variants.names]", "[variants]\nseed = 3\n[variants.names]", "[variants] has seed, which is no entry"),
         ('["portion",', '["class",', "share = 'class' is no name of Python's"),
         ('["portion",', "[3,", "share = 3 is no name"),
+        ('["portion",', '["test_share",', "share = 'test_share' begins with test"),  # pytest would collect it
         ('["portion",', '["height",', "level = 'height' stands there already"),
         ('["portion",', '["spread",', "share = 'spread' stands there already"),
         ('["portion", "fraction_of", "part"]', "[]", "share is []; give a list"),

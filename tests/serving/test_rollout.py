@@ -25,6 +25,13 @@ def feed(rollout, generator, count, factor=1.0, shift=0.0):
             rollout.observe(observe(arm, tpot_s, logprob=generator.normal(-2, 0.4) + other))
 
 
+def test_no_forward_makes_less_than_a_token():
+    """Two requests that differ much: by themselves they would leave 0 possible."""
+    found = compare([observe("baseline", tokens=10), observe("baseline", tokens=60)]).arms["baseline"]
+    assert found.tokens_per_forward.low == 1.0
+    assert found.tokens_per_forward.value == 3.5
+
+
 def test_shares_and_users():
     rollout = Rollout(0.25)
     arms = [rollout.assign(None) for _ in range(4000)]

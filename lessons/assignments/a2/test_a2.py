@@ -59,6 +59,8 @@ class Session:
         return np.array([prob, 1.0 - prob])
 
     def score(self, tokens):
+        if not len(tokens):
+            raise ValueError("score needs at least one token")
         self.num_forwards += 1
         rows = []
         for token in tokens:

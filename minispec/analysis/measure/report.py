@@ -27,9 +27,20 @@ def likeness(sweep: Sweep) -> str:
         f"{rounds} in turns after an untimed one; per prompt the median round counts" if sweep.repeats else "not timed"
     )
     return (
-        f"{len(sweep.prompts)} prompts, each decoded in every way with one seed and to one length, "
-        f"{sweep.max_tokens} tokens (the end of the text is forbidden before that); {timing}."
+        f"{count_of(len(sweep.prompts), 'prompt')}, each decoded in every way with one seed and to one length, "
+        f"{count_of(sweep.max_tokens, 'token')} (the end of the text is forbidden before that); {timing}."
     )
+
+
+def count_of(number: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    Examples
+    --------
+    >>> count_of(1, "prompt"), count_of(2, "prompt")
+    ('1 prompt', '2 prompts')
+    """
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def to_dict(

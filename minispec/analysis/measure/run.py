@@ -16,6 +16,7 @@ from minispec.drafters import load_draft
 from minispec.drafters.spec import MODEL, parse_draft
 from minispec.errors import OptionError, PromptError, missing, quote
 from minispec.generation import Generation, Stream, stream
+from minispec.generation.prepare import encode_prompt
 from minispec.loading import load_model
 from minispec.model import GPT2
 from minispec.model.language_model import LanguageModel
@@ -83,6 +84,8 @@ def fingerprints(sweep: Sweep, load: Load | None = None) -> dict[str, str]:
 def check_units(sweep: Sweep, load: Load | None = None) -> None:
     """Refuse what the engine would refuse later, before anything is measured or written: prompts, options, drafts.
 
+    And a length that no context has room for: runs that end early are not of one length.
+
     Raises
     ------
     InputError
@@ -90,13 +93,25 @@ def check_units(sweep: Sweep, load: Load | None = None) -> None:
     """
     load = load or functools.partial(load_named, **sweep.loading)
     units = list(sweep.units())
+    least_room, fullest = min((_find_room(unit, load), unit.prompt.id) for unit in units)
+    if sweep.max_tokens > least_room:
+        raise OptionError(
+            f"max-tokens is {sweep.max_tokens}; behind prompt {quote(fullest)} the context has room for {least_room}, "
+            f"and all runs have one length. Try --max-tokens {least_room}"
+        )
     for unit in units:
-        try:
-            _start(sweep, unit.variants[0], unit, load)
-        except PromptError as error:
-            raise PromptError(f"prompt {quote(unit.prompt.id)}: {error}") from None
+        _start(sweep, unit.variants[0], unit, load)
     for variant in dict.fromkeys(variant for unit in units for variant in unit.variants):
         _start(sweep, variant, units[0], load)
+
+
+def _find_room(unit: Unit, load: Load) -> int:
+    """Return how many tokens fit behind a prompt."""
+    target = load(unit.variants[0].target, "target")
+    try:
+        return target.n_positions - len(encode_prompt(unit.prompt.text, target))
+    except PromptError as error:
+        raise PromptError(f"prompt {quote(unit.prompt.id)}: {error}") from None
 
 
 def _start(sweep: Sweep, variant: Variant, unit: Unit, load: Load, **more: Any) -> Stream:

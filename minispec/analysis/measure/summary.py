@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from minispec.analysis.intervals import Figure, mean, percentiles, ratio, share,
 from minispec.analysis.measure.grid import Variant
 from minispec.analysis.measure.record import Record
 from minispec.analysis.trust import doubts
+from minispec.drafters.spec import parse_draft
 
 Pairs = Sequence[tuple[Record, Record]]
 """A variant's record and the plain one of the same prompt."""
@@ -119,7 +121,12 @@ def _summary(variant: Variant, domain: str, pairs: Pairs) -> Summary:
             return Figure(None)
         return ratio([seconds(p) / p.num_tokens for _, p in pairs], [seconds(r) / r.num_tokens for r, _ in pairs])
 
-    speedup, tau = faster(decode_seconds), over(lambda r: r.num_tokens, lambda r: r.num_steps)
+    speedup = faster(decode_seconds)
+    tau = ratio(
+        [r.num_tokens for r in records],
+        [r.num_steps for r in records],
+        within=(1.0, _most_tokens_per_step(variant)),
+    )
     return Summary(
         variant=variant,
         domain=domain,
@@ -146,6 +153,15 @@ def _summary(variant: Variant, domain: str, pairs: Pairs) -> Summary:
         reproducible=all(r.reproducible for r in records),
         doubts=_doubts(records, speedup, tau) if timed else [],
     )
+
+
+def _most_tokens_per_step(variant: Variant) -> float:
+    """Return gamma + 1 where gamma says how long drafts are; a policy or a tree decides that itself."""
+    if variant.draft is None:
+        return 1.0
+    if isinstance(variant.gamma, str) or parse_draft(variant.draft).is_tree:
+        return math.inf
+    return variant.gamma + 1.0
 
 
 def _doubts(records: Sequence[Record], speedup: Figure, tau: Figure) -> list[str]:

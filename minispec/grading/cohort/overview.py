@@ -52,18 +52,18 @@ def count_mistakes(reports: Sequence[Report]) -> list[MistakeCount]:
 
 
 def count_unnamed(reports: Sequence[Report]) -> list[MistakeCount]:
-    """Count the checks that failed without a name for why; where nothing could be graded, nothing is counted."""
+    """Count the checks whose result was wrong in a way that has no name: what ended without a result is no mistake."""
     who: dict[tuple[str, str], list[str]] = defaultdict(list)
     for report in reports:
         for check in report.checks:
-            if check.status == "failed" and not check.mistake and not report.obstacle:
+            if check.cause == "wrong" and not check.mistake:
                 who[check.id, check.title].append(report.submission)
     counts = [MistakeCount(name, title, names) for (name, title), names in who.items()]
     return sorted(counts, key=lambda count: (-len(count.who), count.name))
 
 
-def describe_class(reports: Sequence[Report]) -> str:
-    """Write what an instructor wants to know first, for a terminal."""
+def describe_class(reports: Sequence[Report], strays: Sequence[str] = ()) -> str:
+    """Write what an instructor wants to know first, for a terminal; ``strays`` have a time and are no submission."""
     first = reports[0]
     return "\n".join(
         [
@@ -73,7 +73,7 @@ def describe_class(reports: Sequence[Report]) -> str:
             *_describe_marks(reports),
             *_describe_counts("commonest mistakes", count_mistakes(reports)),
             *_describe_counts("failed without a name", count_unnamed(reports)),
-            *_describe_late(reports),
+            *_describe_times(reports, strays),
             "",
             _describe_seconds(reports),
         ]
@@ -82,8 +82,8 @@ def describe_class(reports: Sequence[Report]) -> str:
 
 def _describe_obstacles(reports: Sequence[Report]) -> Iterator[str]:
     for report in reports:
-        if report.obstacle:
-            yield f"  ! {report.submission}: {report.obstacle}"
+        if told := report.obstacle or report.unrun:
+            yield f"  ! {report.submission}: {told}"
 
 
 def _describe_marks(reports: Sequence[Report]) -> Iterator[str]:
@@ -105,13 +105,16 @@ def _describe_counts(title: str, counts: Sequence[MistakeCount]) -> Iterator[str
         yield f"       {', '.join(count.who)}"
 
 
-def _describe_late(reports: Sequence[Report]) -> Iterator[str]:
-    late = [report for report in reports if report.late is not None and (report.late.days or not report.late.handed_in)]
-    if late:
-        yield from ("", "not in time")
-    for report in late:
-        assert report.late is not None
-        yield f"       {report.submission}: {report.late.words}"
+def _describe_times(reports: Sequence[Report], strays: Sequence[str]) -> Iterator[str]:
+    known = [(report.submission, report.late) for report in reports if report.late is not None]
+    lists = {
+        "not in time": [f"{name}: {late.words}" for name, late in known if late.days],
+        "time unknown (nothing deducted)": [name for name, late in known if not late.handed_in],
+        "times of no submission here": strays,
+    }
+    for title, lines in lists.items():
+        if lines:
+            yield from ("", title, *(f"       {line}" for line in lines))
 
 
 def _describe_seconds(reports: Sequence[Report]) -> str:
