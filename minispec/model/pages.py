@@ -9,6 +9,7 @@ PagedAttention").
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -77,7 +78,7 @@ class PagePool:
         self.num_pages, self.page_size = num_pages, page_size
         shape = (n_layer, num_pages, page_size, n_head, head_size)
         page = backend.zeros((n_layer, 1, page_size, n_head, head_size), dtype)
-        _require_memory(num_pages, 2 * int(page.nbytes))
+        _require_memory(num_pages, 2 * math.prod(page.shape) * np.dtype(page.dtype).itemsize)
         self.keys: Array = backend.zeros(shape, dtype)
         self.values: Array = backend.zeros(shape, dtype)
         self.recordings: dict[Any, Any] = {}
