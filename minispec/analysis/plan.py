@@ -18,10 +18,9 @@ from minispec.theory import (
     speedup,
     tau,
 )
+from minispec.theory._checks import MAX_GAMMA as LONGEST
 
 MAX_GAMMA = 16
-LONGEST = 4096
-"""As in the theory: no context of a GPT-2 holds more drafts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from minispec.drafters.spec import HEADS
 from minispec.errors import ModelFileError, quote
 from minispec.model.config import GPT2Config
 from minispec.model.weights import block_shapes
+from minispec.sampling.params import is_whole
 
 _MAX_SIZE = 1 << 16
 
@@ -58,9 +59,6 @@ class HeadConfig:
         def refuse(key: str, rule: str) -> ModelFileError:
             return ModelFileError(f"{name}: {key} is {quote(fields.get(key))}; it must be {rule}. Train the head again")
 
-        def is_whole(value: Any, least: int) -> bool:
-            return isinstance(value, int) and not isinstance(value, bool) and value >= least
-
         if fields.get("kind") not in HEADS:
             raise refuse("kind", f"one of {', '.join(HEADS)}")
         for key in ("target", "fingerprint"):
@@ -68,13 +66,13 @@ class HeadConfig:
                 raise refuse(key, "a text")
         for key, least in (("layers", 1), ("words", 0)):
             values = fields.get(key)
-            if not isinstance(values, list) or not all(is_whole(value, least) for value in values):
+            if not isinstance(values, list) or not all(is_whole(value) and value >= least for value in values):
                 raise refuse(key, f"a list of whole numbers from {least} on")
             if sorted(set(values)) != values or (key == "layers" and not values):
                 raise refuse(key, "increasing")
         sizes = ["length", *([] if fields["kind"] == "medusa" else ["width", "num_heads", "inner", "num_layers"])]
         for key in sizes:
-            if not is_whole(fields.get(key), 1) or fields[key] >= _MAX_SIZE:
+            if not is_whole(fields.get(key)) or not 1 <= fields[key] < _MAX_SIZE:
                 raise refuse(key, f"a whole number from 1 to {_MAX_SIZE - 1}")
         if fields["kind"] != "medusa" and fields["width"] % fields["num_heads"]:
             raise refuse("width", f"a multiple of num_heads, {fields['num_heads']}")
