@@ -211,7 +211,9 @@ def _is_broken(result: Any) -> bool:
     """Whether a call failed, or came to no number."""
     if isinstance(result, _Raised):
         return True
-    return isinstance(result, (float, np.floating, np.ndarray)) and not np.isfinite(result).all()
+    is_number = isinstance(result, (float, np.inexact))
+    is_number = is_number or (isinstance(result, np.ndarray) and np.issubdtype(result.dtype, np.inexact))
+    return is_number and not np.isfinite(result).all()
 
 
 def _changes(function: Callable[..., Any], case: tuple[Any, ...]) -> bool:

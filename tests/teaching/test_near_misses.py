@@ -85,6 +85,7 @@ EQUIVALENT: dict[str, list[tuple[str, str]]] = {
     ],
     "08.fallback": [
         (r"^return 1 if all", "a history shorter than probe - 1 holds a round that drafted, or ended before"),
+        (r"max\(-?1, len", "as above: the first round of a history of at most probe - 1 decides nothing"),
     ],
     "09.match_rate": [(r"^return \(p \* q\)\.sum\(\)$", "NumPy's number is as good")],
     "09.race": [

@@ -107,6 +107,8 @@ def in_place(p: Any, q: Any) -> Any:
         (in_place, "wrong", "changes its own argument"),
         (lambda p, q: None, "wrong", "is a return missing"),
         (lambda p, q: "x", "wrong", "shape"),
+        (lambda p, q: np.array(["x"] * len(p)), "wrong", "expected"),
+        (lambda p, q: np.array([None] * len(p)), "wrong", "expected"),
         (lambda p: p, "wrong", "TypeError"),
         (residual(*CASES[0]), "wrong", "no function"),
     ],
