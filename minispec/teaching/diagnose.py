@@ -179,10 +179,9 @@ def _factor(results: Sequence[tuple[Any, Any]], alike: Callable[[Any, Any], bool
     """Recognise a result that is always the same number of times too large."""
     factor = None
     for found, right in results:
-        if any(
-            isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.number, np.ndarray))
-            for value in (found, right)
-        ):
+        if any(not isinstance(v, (int, float, np.number, np.ndarray)) for v in (found, right)):
+            return None
+        if any(np.asarray(v).dtype.kind not in "iufc" for v in (found, right)):  # truth values and texts have no factor
             return None
         if np.shape(found) != np.shape(right):
             return None
