@@ -49,7 +49,7 @@ class Comparison:
 def compare(
     plain: Callable[[], Generation], speculative: Callable[[], Generation], repeats: int = 3
 ) -> Comparison | None:
-    """Run both ``repeats`` times in turns; None if either emits nothing.
+    """Run both ``repeats`` times in turns; None if either emits nothing behind its first token.
 
     Parameters
     ----------
@@ -63,14 +63,14 @@ def compare(
         def once() -> float:
             results[name] = generation = run()
             metrics[name].append(generation.metrics)
-            return generation.metrics.decode_s / max(1, generation.metrics.num_tokens)
+            return generation.metrics.decode_s / max(1, generation.metrics.num_decode_tokens)
 
         return once
 
     times = interleave(
         {"plain": make_timer("plain", plain), "speculative": make_timer("speculative", speculative)}, repeats
     )
-    if not all(result.token_ids for result in results.values()):
+    if not all(result.metrics.num_decode_tokens for result in results.values()):
         return None
     totals = {name: Totals.of(runs) for name, runs in metrics.items()}
     ratios = [a / b for a, b in zip(times["plain"], times["speculative"], strict=True)]

@@ -98,7 +98,7 @@ def cost_per_token(
         ).run()
         tokens += run.token_ids
         spent += run.metrics.decode_s
-        emitted += run.metrics.num_tokens
+        emitted += run.metrics.num_decode_tokens
     return spent / emitted
 
 

@@ -24,7 +24,7 @@ class Times(Protocol):
     """Counts and seconds of a run, or of several together: :class:`minispec.generation.metrics.Metrics` and others."""
 
     @property
-    def num_tokens(self) -> int: ...  # noqa: D102
+    def num_decode_tokens(self) -> int: ...  # noqa: D102
     @property
     def num_steps(self) -> int: ...  # noqa: D102
     @property
@@ -43,7 +43,7 @@ class Times(Protocol):
 class Totals:
     """Sums over runs; see :class:`Times`."""
 
-    num_tokens: int
+    num_decode_tokens: int
     num_steps: int
     num_draft_tokens: int
     prefill_s: float
@@ -97,14 +97,15 @@ def step_costs(plain: Times, speculative: Times) -> StepCosts:
     OptionError
         If either emitted nothing, or nothing was drafted.
     """
-    if not plain.num_tokens or not speculative.num_tokens or not speculative.num_draft_tokens:
+    if not plain.num_decode_tokens or not speculative.num_decode_tokens or not speculative.num_draft_tokens:
         raise OptionError(
-            f"plain decoding emitted {plain.num_tokens} tokens, speculation {speculative.num_tokens} and drafted "
+            f"behind the first token plain decoding emitted {plain.num_decode_tokens}, speculation "
+            f"{speculative.num_decode_tokens}, and it drafted "
             f"{speculative.num_draft_tokens}; costs need some of each. Try --max-tokens 64 --gamma 5"
         )
     steps = speculative.num_steps
-    unit = plain.decode_s / plain.num_tokens
-    row = plain.target_s / plain.num_tokens
+    unit = plain.decode_s / plain.num_decode_tokens
+    row = plain.target_s / plain.num_decode_tokens
     other = (speculative.decode_s - speculative.draft_s - speculative.target_s) / steps
     return StepCosts(
         unit_s=unit,
@@ -135,11 +136,11 @@ def costs_of_run(run: Times, target_row_s: float, simulated_cost: float | None =
     >>> costs_of_run(run, target_row_s=0.8)
     StepCosts(unit_s=1.0, gamma=4.0, cost_ratio=0.1, verify_cost=1.4, overhead=0.0)
     """
-    if not run.num_draft_tokens or not run.num_tokens:
+    if not run.num_draft_tokens or not run.num_decode_tokens:
         return None
     around = (run.decode_s - run.draft_s - run.target_s) / run.num_steps
     plain = Totals(
-        num_tokens=1,
+        num_decode_tokens=1,
         num_steps=1,
         num_draft_tokens=0,
         prefill_s=0.0,

@@ -74,12 +74,12 @@ def attribute(plain: Times, run: Times) -> Attribution:
         If either emitted nothing, or nothing was drafted.
     """
     costs = step_costs(plain, run)
-    ideal = min(costs.gamma + 1.0, float(run.num_tokens))
-    row = plain.target_s / plain.num_tokens
-    plain_s = plain.prefill_s + run.num_tokens * costs.unit_s
+    ideal = min(costs.gamma + 1.0, float(run.num_decode_tokens))
+    row = plain.target_s / plain.num_decode_tokens
+    plain_s = plain.prefill_s + run.num_decode_tokens * costs.unit_s
     other = run.decode_s - run.draft_s - run.target_s
     losses = {
-        "acceptance": (run.num_steps - run.num_tokens / ideal) * costs.unit_s,
+        "acceptance": (run.num_steps - run.num_decode_tokens / ideal) * costs.unit_s,
         "draft": run.draft_s,
         "verify": run.target_s - run.num_steps * row,
         "overhead": other - run.num_steps * (costs.unit_s - row),
@@ -98,8 +98,8 @@ def attribute(plain: Times, run: Times) -> Attribution:
         losses=losses,
         stairs=stairs,
         costs=costs,
-        num_tokens=run.num_tokens,
-        tau=run.num_tokens / run.num_steps,
+        num_tokens=run.num_decode_tokens,
+        tau=run.num_decode_tokens / run.num_steps,
     )
 
 
@@ -175,14 +175,14 @@ def _other_gamma(found: Attribution, steps: Sequence[Step], verify: VerifyCurve,
     counts = count_by_position(steps)
     measured = [accepted / evaluated for accepted, evaluated in counts]
     pooled = sum(accepted for accepted, _ in counts) / max(1, sum(evaluated for _, evaluated in counts))
-    longest = max_gamma(len(counts), run.num_tokens)
+    longest = max_gamma(len(counts), run.num_decode_tokens)
     acceptances = (measured + [pooled] * (longest - len(measured)))[:longest]
     best = best_gamma_by_position(acceptances, costs.cost_ratio, verify)
     if best.gamma == 0:
         return Change("gamma", "gamma 0, plain decoding", 1.0)
     if best.gamma == costs.gamma:
         return None
-    decode_s = run.num_tokens * costs.unit_s / best.speedup
+    decode_s = run.num_decode_tokens * costs.unit_s / best.speedup
     beyond = " (beyond what was judged: extrapolated)" if best.gamma > len(measured) else ""
     what = f"gamma {best.gamma} instead of {costs.gamma:.2g} drafted per step{beyond}"
     return Change("gamma", what, found.plain_s / (run.prefill_s + decode_s))

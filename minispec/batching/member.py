@@ -45,8 +45,8 @@ class Member:
 
     @property
     def prefills(self) -> bool:
-        """Whether it waits for a chunk of its prompt to be fed."""
-        return self.ask is not None and self.ask.num_logits == 0
+        """Whether it waits for a chunk of a prompt to be fed; the target's last one is answered with a row."""
+        return self.ask is not None and (self.ask.num_logits == 0 or not self.stream.has_begun)
 
     @property
     def verifies(self) -> bool:

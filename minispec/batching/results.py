@@ -75,7 +75,7 @@ def result_line(request: Request, generation: Generation, models: Mapping[str, A
         "finish_reason": generation.finish_reason,
         "stop": generation.stop,
         "num_tokens": metrics.num_tokens,
-        "num_steps": len(generation.steps),
+        "num_steps": metrics.num_steps,
         "num_draft_tokens": metrics.num_draft_tokens,
         "num_accepted_tokens": metrics.num_accepted_tokens,
         "guarantee": generation.guarantee,

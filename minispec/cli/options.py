@@ -170,7 +170,7 @@ _GENERATION = (
            help="What proposes tokens: a model, named in the same way; `none` (plain decoding); or "
                 f"KIND[:key=value,...] with KIND one of {', '.join(DRAFT_KINDS[1:])}."),
     option("--gamma", type=Gamma(), default=_DEFAULTS.gamma,
-           help="Tokens to draft per step, or a policy: delayed[:gamma=3], heuristic, confidence[:threshold=0.4], "
+           help="Tokens to draft per step, or a policy: heuristic, confidence[:threshold=0.4], "
                 "auto, replay:trace=FILE; in a batch also load."),
     option("--fallback", type=click.Choice(["off", *SCOPES]), default=_DEFAULTS.fallback,
            help="Stop drafting while it costs more than it saves, and remember that for a request, a loaded target or "

@@ -5,7 +5,6 @@ from minispec.control.fallback import Fallback, recall_fallback
 from minispec.control.gamma import (
     DEFAULT_GAMMA,
     ConfidenceGamma,
-    DelayedGamma,
     FixedGamma,
     GammaPolicy,
     HeuristicGamma,
@@ -17,7 +16,6 @@ __all__ = [
     "DEFAULT_GAMMA",
     "AutoGamma",
     "ConfidenceGamma",
-    "DelayedGamma",
     "Fallback",
     "FixedGamma",
     "GammaPolicy",

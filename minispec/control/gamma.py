@@ -77,31 +77,6 @@ class FixedGamma:
         """Learn nothing."""
 
 
-class DelayedGamma(FixedGamma):
-    """Nothing in the first step, γ from then on.
-
-    So the first token is a plain draw from the target, and comes as soon as without speculation: before the drafter has
-    read the prompt. It costs the tokens that a draft would have brought with it.
-
-    Parameters
-    ----------
-    gamma : int
-        From the second step on.
-    """
-
-    def __init__(self, gamma: int = DEFAULT_GAMMA) -> None:
-        super().__init__(gamma)
-        self._has_begun = False
-
-    def gamma(self) -> int:
-        """Return 0, or γ behind the first step."""
-        return self._gamma if self._has_begun else 0
-
-    def observe(self, step: Step) -> None:
-        """Note that the first step is done."""
-        self._has_begun = True
-
-
 class HeuristicGamma(FixedGamma):
     """Two more after a fully accepted draft, one less (down to 1) after any rejection.
 
@@ -160,7 +135,7 @@ class ReplayedGamma:
     Parameters
     ----------
     lengths : sequence of int
-        Draft length of each step; after the last one nothing is drafted.
+        Draft length of each step, the first token's left out; after the last one nothing is drafted.
     """
 
     timed = False
@@ -179,4 +154,4 @@ class ReplayedGamma:
 
     def observe(self, step: Step) -> None:
         """Go on to the next step."""
-        self._step = step.index + 1
+        self._step = step.index

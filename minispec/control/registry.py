@@ -10,9 +10,7 @@ from typing import Any
 
 from minispec.control.auto import AutoGamma
 from minispec.control.gamma import (
-    DEFAULT_GAMMA,
     ConfidenceGamma,
-    DelayedGamma,
     FixedGamma,
     GammaPolicy,
     HeuristicGamma,
@@ -23,14 +21,12 @@ from minispec.errors import OptionError, quote
 from minispec.specs import Read, read_number, read_options, read_whole, split_spec
 
 _KINDS: Mapping[str, Mapping[str, tuple[Read, Any]]] = {
-    "delayed": {"gamma": (read_whole, DEFAULT_GAMMA)},
     "heuristic": {"gamma": (read_whole, 5), "largest": (read_whole, 32)},
     "confidence": {"threshold": (read_number, 0.4), "gamma": (read_whole, 16)},
     "auto": {"largest": (read_whole, 16)},
     "replay": {"trace": (str, "")},
 }
 _EXAMPLES = {
-    "delayed": "--gamma delayed:gamma=3",
     "heuristic": "--gamma heuristic",
     "confidence": "--gamma confidence:threshold=0.4",
     "auto": "--gamma auto",
@@ -77,8 +73,6 @@ def get_policy(gamma: int | str | GammaPolicy) -> GammaPolicy:
             ) from None
     options = read_options("gamma", text, kind, rest, _KINDS[kind], _EXAMPLES[kind])
     match kind:
-        case "delayed":
-            return DelayedGamma(**options)
         case "heuristic":
             return HeuristicGamma(**options)
         case "confidence":
@@ -100,7 +94,7 @@ def _read_lengths(trace: str) -> list[int]:
         events = [json.loads(line) for line in lines]
         # by step: one that was interrupted and done again is there twice, and the last time counts
         lengths = {event["step"]: len(event["tokens"]) for event in events if event["event"] == "drafted"}
-        return [lengths[step] for step in range(len(lengths))]
+        return [lengths[step] for step in range(1, 1 + len(lengths))]
     except OSError as error:
         raise OptionError(f"trace {quote(trace)} cannot be read ({error.strerror}). Name a file of --trace") from None
     except (ValueError, TypeError, KeyError, RecursionError):

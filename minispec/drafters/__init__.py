@@ -7,7 +7,7 @@ from minispec.drafters.forced import ForcedDrafter
 from minispec.drafters.layerskip import LayerSkipDrafter
 from minispec.drafters.model import ModelDrafter
 from minispec.drafters.ngram import NgramDrafter
-from minispec.drafters.none import NoDrafter
+from minispec.drafters.none import NOTHING, NoDrafter
 from minispec.drafters.selfdraft import SelfDrafter
 from minispec.drafters.spec import DraftSpec, parse_draft
 from minispec.drafters.suffix import SuffixDrafter
@@ -17,6 +17,7 @@ from minispec.drafters.translate import TranslatingDrafter
 from minispec.drafters.trees import DynamicTreeDrafter, FixedTreeDrafter, ModelSource
 
 __all__ = [
+    "NOTHING",
     "CascadeDrafter",
     "ChainDrafter",
     "DraftSpec",

@@ -10,7 +10,8 @@ from minispec.drafters.base import MoreTokens
 from minispec.noise import Coins
 from minispec.records import Draft
 
-_NOTHING = Draft((), np.empty((0, 0)))
+NOTHING = Draft((), np.empty((0, 0)))
+"""The draft without tokens."""
 
 
 class NoDrafter:
@@ -21,7 +22,7 @@ class NoDrafter:
 
     def propose(self, tokens: Sequence[int], gamma: int, coins: Coins, more: MoreTokens) -> Draft:
         """Return an empty draft."""
-        return _NOTHING
+        return NOTHING
 
     def rollback(self, length: int) -> None:
         """Nothing to do."""

@@ -78,8 +78,8 @@ def rate(texts: Sequence[Sequence[Run]]) -> float:
 
 
 def tokens_per_step(texts: Sequence[Sequence[Run | Metrics]]) -> float:
-    """Return tokens / target forwards over all runs."""
-    return sum(count(texts, "num_tokens")) / sum(count(texts, "num_steps"))
+    """Return tokens / target forwards over all runs, behind the first token of each."""
+    return sum(count(texts, "num_decode_tokens")) / sum(count(texts, "num_steps"))
 
 
 def join(texts: Texts, read: Callable[[Run], ArrayLike]) -> list[Row]:
@@ -106,7 +106,7 @@ def estimate_speedup(texts: Texts, c: float, v: Callable[[int], float] = _FREE, 
     Texts are clusters; ``of`` so many that one verdict reads.
     """
     costs = [sum(sum(charge_steps(run, c, v)) for run in runs) for runs in texts]
-    return to_interval(ratio(count(texts, "num_tokens"), costs, simultaneous(of)))
+    return to_interval(ratio(count(texts, "num_decode_tokens"), costs, simultaneous(of)))
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,10 @@ class Timings:
     def seconds(self, way: str, *, prefill: bool = False) -> list[list[float]]:
         """Return seconds per token, of each text in each round."""
         return [
-            [(one.decode_s + prefill * one.prefill_s) / one.num_tokens for one in rounds]
+            [
+                (one.decode_s + one.prefill_s) / one.num_tokens if prefill else one.decode_s / one.num_decode_tokens
+                for one in rounds
+            ]
             for rounds in self.metrics[way]
         ]
 
@@ -144,7 +147,8 @@ class Timings:
     def longer(self, base: str, other: str, of: int = 1) -> Interval:
         """Return how many more tokens a target forward of ``other`` made; see :meth:`faster`."""
         more, fewer = (
-            (count(self.metrics[way], "num_tokens"), count(self.metrics[way], "num_steps")) for way in (other, base)
+            (count(self.metrics[way], "num_decode_tokens"), count(self.metrics[way], "num_steps"))
+            for way in (other, base)
         )
         return to_interval(difference_of_ratios(more, fewer, simultaneous(of)))
 

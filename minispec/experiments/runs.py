@@ -19,10 +19,11 @@ from minispec.analysis.prompts import OWN, Prompt, parse_prompts
 from minispec.batching import Engine
 from minispec.drafters import load_draft
 from minispec.experiments.framework import Scale
-from minispec.generation import Finished, Generation, stream
+from minispec.generation import Emitted, Finished, Generation, Stream, stream
 from minispec.loading import load_model
 from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.model import GPT2
+from minispec.model.asks import answer
 
 Counts = NDArray[np.int32]
 
@@ -101,7 +102,7 @@ class Run:
     @classmethod
     def read(cls, prompt: Sequence[int], generation: Generation) -> Self:
         """Take out of a generation what is read."""
-        steps = generation.steps
+        steps = generation.steps[1:]
 
         def row(values: Sequence[int]) -> Counts:
             return np.array(values, np.int32)
@@ -122,6 +123,11 @@ class Run:
     def num_tokens(self) -> int:
         """Tokens emitted."""
         return len(self.tokens)
+
+    @property
+    def num_decode_tokens(self) -> int:
+        """Those behind the first, which the prefill gives."""
+        return len(self.tokens) - 1
 
     @property
     def num_steps(self) -> int:
@@ -151,9 +157,16 @@ class Run:
     def steps(self) -> Iterator[Turn]:
         """Yield the steps."""
         drafts = np.split(self.drafts, np.cumsum(self.drafted)[:-1])
-        tokens = np.split(self.tokens, np.cumsum(self.emitted)[:-1])
+        tokens = np.split(self.tokens[1:], np.cumsum(self.emitted)[:-1])
         for draft, emitted, accepted in zip(drafts, tokens, self.accepted, strict=True):
             yield Turn(tuple(draft.tolist()), tuple(emitted.tolist()), int(accepted))
+
+
+def read_prompt(run: Stream) -> None:
+    """Take a run to where drafts begin: its first token is there, and its drafter has read the prompt."""
+    while not isinstance(next(run), Emitted):
+        pass
+    answer(run.drafter.prefill(run.tokens[:-1]))
 
 
 Texts = Sequence[Sequence[Run]]

@@ -18,7 +18,7 @@ from collections.abc import Generator, Sequence
 
 from minispec.backends.base import Array
 from minispec.control import GammaPolicy
-from minispec.drafters import Drafter
+from minispec.drafters import NOTHING, Drafter
 from minispec.generation.transcript import Transcript
 from minispec.model.asks import Ask, ask_for
 from minispec.model.tree_session import AskTree, TreeSession
@@ -63,9 +63,12 @@ def decode(
         tokens = transcript.tokens
         coins = Coins(noise, position=len(tokens), step=len(transcript.steps))
 
-        # 1. Draft a few tokens, each from the drafter's distribution q given those before it.
-        gamma = min(policy.gamma(), transcript.room - 1)
-        draft = yield from ask_for(drafter.propose(tokens, gamma, coins, policy.more))
+        # 1. Draft a few tokens, each from the drafter's distribution q given those before it. The first token waits for
+        #    no draft: the last row of the prompt, whose end is fed now, is its distribution.
+        draft = NOTHING
+        if transcript.steps:
+            gamma = min(policy.gamma(), transcript.room - 1)
+            draft = yield from ask_for(drafter.propose(tokens, gamma, coins, policy.more))
         yield draft
 
         # 2. One target forward over them all: its distribution p for each of their places, and for the one behind.

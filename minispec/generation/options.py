@@ -20,7 +20,7 @@ class Options(SamplingParams):
     Attributes
     ----------
     gamma : int, str or GammaPolicy
-        Tokens to draft per step, or a policy: "delayed", "heuristic", "confidence:threshold=0.4", "auto",
+        Tokens to draft per step, or a policy: "heuristic", "confidence:threshold=0.4", "auto",
         "replay:trace=FILE", or an object of your own.
     fallback : {"off", "request", "session", "process"}
         Stop drafting where it costs more than it saves, and remember that for one request, as long as the target is

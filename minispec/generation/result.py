@@ -37,7 +37,7 @@ class Generation:
     options : mapping
         Every option in force.
     steps : tuple of Step
-        One record per target forward.
+        One record per target forward, the first of them of the forward that ends the prompt.
     """
 
     prompt: str
@@ -93,7 +93,7 @@ class Generation:
             "stop": self.stop,
             "guarantee": self.guarantee,
             "reproducible": self.reproducible,
-            "draft_lengths": [len(step.draft_tokens) for step in self.steps],
+            "draft_lengths": [len(step.draft_tokens) for step in self.steps[1:]],
             "token_details": [asdict(detail) for step in self.steps for detail in step.details],
             "options": dict(self.options),
             "metrics": asdict(self.metrics),

@@ -102,7 +102,7 @@ class Run:
         self._transcript = Transcript(
             prompt_tokens, lambda: Stopper(limits, tokenizer, len(prompt_tokens)), self._watch, logprobs=logprobs
         )
-        self._prefill_s: float | None = None
+        self._prefill_s: float | None = None  # of the prompt, until the row that the first token is drawn from is there
         self._late_prefill_s = 0.0  # of a drafter that was fed behind the first token
         self._other_forwards = 0
         self._num_observed = 0  # steps that the policy has seen
@@ -113,6 +113,11 @@ class Run:
     def policy(self) -> GammaPolicy:
         """How many tokens are drafted."""
         return self._policy
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the first token is there."""
+        return bool(self._transcript.steps)
 
     @property
     def tokens(self) -> tuple[int, ...]:
@@ -146,6 +151,8 @@ class Run:
         """Yield what the run needs (an ask, to be sent the logits) and what happens, from wherever it was left."""
         self._set_back()
         transcript = self._transcript
+        make_ready([self.target.model, getattr(getattr(self.drafter, "session", None), "model", None)])
+        started = self._clock()
         yield from self._prefill()
         for step in transcript.steps[self._deliveries.num_emitted :]:
             yield from self._report_committed(step)
@@ -166,9 +173,11 @@ class Run:
             if isinstance(asked, Ask):
                 logits = yield asked
                 self._watch.note_forward()
+                if not transcript.steps:  # the prompt is read: these are the logits of its last token
+                    yield from self._report_prefilled(self._clock() - started)
             elif isinstance(asked, Draft):
                 self._watch.note_draft()
-                if self.speculates:
+                if self.speculates and transcript.steps:
                     number, position = len(transcript.steps), len(transcript.tokens)
                     yield Drafted.from_draft(asked, number, position, self._watch.draft_s)
                 self._watch.resume()
@@ -194,38 +203,39 @@ class Run:
 
     def _report_committed(self, step: Step) -> Iterator[Event]:
         """Say of a committed step what has not been said yet."""
-        if self.speculates and step.index == self._deliveries.num_verified:
+        if self.speculates and step.index and step.index >= self._deliveries.num_verified:
             yield Verified.from_step(step)
         yield Emitted.from_step(step, self._transcript.pieces[step.index])
 
     def _observe(self) -> None:
-        """Let the policy learn from each committed step once, also after an interruption."""
+        """Let the policy learn from each committed step once, also after an interruption; the first was none of its."""
         steps = self._transcript.steps
         while self._num_observed < len(steps):
             self._num_observed += 1
-            self._policy.observe(steps[self._num_observed - 1])
+            if step := self._num_observed - 1:
+                self._policy.observe(steps[step])
 
-    def _prefill(self) -> Generator[Ask | Event, Array | None, None]:
-        """Feed all committed tokens but the last, as far as caches lack them; what must be compiled is compiled before.
+    def _prefill(self) -> Asks[None]:
+        """Feed all committed tokens but the last, as far as caches lack them.
 
-        The drafter is fed later if the first step drafts nothing: a first token that is drawn plainly does not wait for
-        it. Only the first time is it an event: a run that was left has its tokens in the caches, unless these were
-        cleared.
+        Not so before the first token: the loop feeds the prompt's last chunk, whose last row it is drawn from, and the
+        drafter reads the prompt when it is there.
         """
-        draft_session = getattr(self.drafter, "session", None)
-        draft_model = None if draft_session is None else draft_session.model
-        make_ready([self.target.model, draft_model])
-        started, known = self._clock(), self.tokens[:-1]
-        yield from ask_prefill(self.target, known)
+        yield from ask_prefill(self.target, self.tokens[:-1], leave_last=not self._transcript.steps)
         self._is_drafter_fed = False
         yield from self._feed_drafter()
+
+    def _report_prefilled(self, elapsed_s: float) -> Iterator[Event]:
+        """Say that the prompt is read; to read it again behind an interruption is no event."""
         if self._prefill_s is None:
-            self._prefill_s = self._clock() - started
-            yield Prefilled(len(self._prompt_tokens), self._prefill_s)
+            self._prefill_s = elapsed_s
+            yield Prefilled(len(self._prompt_tokens), elapsed_s)
+        self._watch.start()
 
     def _feed_drafter(self) -> Asks[None]:
-        """Let the drafter take in all committed tokens but the last, unless the next step drafts nothing."""
-        if self._transcript.finish is None and self._transcript.room > 1 and self._policy.gamma():
+        """Let the drafter take in all committed tokens but the last, if the next step drafts anything."""
+        transcript = self._transcript
+        if transcript.steps and transcript.finish is None and transcript.room > 1 and self._policy.gamma():
             yield from ask_for(self.drafter.prefill(self.tokens[:-1]))
             self._is_drafter_fed = True
 

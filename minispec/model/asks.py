@@ -52,9 +52,13 @@ Asks = Generator[Ask, Array, T]
 """Work that asks for logits on the way to a result."""
 
 
-def ask_prefill(session: Session, tokens: Sequence[int]) -> Asks[None]:
-    """Ask for the forwards of :meth:`Session.prefill`, one after the other; their answers are empty."""
-    for chunk in session.prepare_prefill(tokens):
+def ask_prefill(session: Session, tokens: Sequence[int], *, leave_last: bool = False) -> Asks[None]:
+    """Ask for the forwards of :meth:`Session.prefill`, one after the other; their answers are empty.
+
+    The last chunk may be left for a forward that has an answer.
+    """
+    chunks = session.prepare_prefill(tokens)
+    for chunk in chunks[:-1] if leave_last else chunks:
         yield Ask(session, chunk, num_logits=0)
 
 

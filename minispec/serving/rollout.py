@@ -45,7 +45,7 @@ class Observation:
     Parameters
     ----------
     arm : {"baseline", "canary"}
-    num_tokens, num_steps, num_draft_tokens, num_accepted_tokens : int
+    num_tokens, num_decode_tokens, num_steps, num_draft_tokens, num_accepted_tokens : int
     ttft_s, tpot_s : float or None
         Seconds to the first token, and per token after it, as the reader has them.
     finish : str
@@ -55,6 +55,7 @@ class Observation:
 
     arm: Arm
     num_tokens: int
+    num_decode_tokens: int
     num_steps: int
     num_draft_tokens: int
     num_accepted_tokens: int
@@ -195,7 +196,7 @@ def _describe(seen: list[Observation], confidence: float) -> ArmFigures:
         ttft_s=percentiles(_column(seen, "ttft_s")),
         tpot_s=percentiles(_column(seen, "tpot_s")),
         tokens_per_forward=ratio(
-            [each.num_tokens for each in seen],
+            [each.num_decode_tokens for each in seen],
             [each.num_steps for each in seen],
             confidence,
             within=(1.0, math.inf),

@@ -237,15 +237,16 @@ def observation(arm: Arm, generation: Generation, first_s: float | None, whole_s
     """Return what a rollout learns from a choice; both times are from the request's arrival, as its reader has them."""
     found = generation.metrics
     logprobs = [detail.logprob for step in generation.steps for detail in step.details]
-    later = found.num_tokens - 1
+    later = found.num_decode_tokens
     return Observation(
         arm=arm,
         num_tokens=found.num_tokens,
+        num_decode_tokens=later,
         num_steps=found.num_steps,
         num_draft_tokens=found.num_draft_tokens,
         num_accepted_tokens=found.num_accepted_tokens,
         ttft_s=first_s,
-        tpot_s=(whole_s - first_s) / later if first_s is not None and later > 0 else None,
+        tpot_s=(whole_s - first_s) / later if first_s is not None and later else None,
         finish=generation.finish_reason,
         mean_logprob=sum(logprobs) / len(logprobs) if logprobs else None,
     )

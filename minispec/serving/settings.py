@@ -14,7 +14,7 @@ from minispec.generation.options import Options
 PLAIN = "none"
 """How a request or a flag asks for plain decoding."""
 
-POLICIES = ("delayed", "heuristic", "confidence", "auto", "load")
+POLICIES = ("heuristic", "confidence", "auto", "load")
 """Policies that a request may name; what reads a file is the command line's alone."""
 
 

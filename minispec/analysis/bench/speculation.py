@@ -138,7 +138,7 @@ def compare_domain(
                         f"({generation.finish_reason}); runs of different lengths are not compared"
                     )
             made[gamma, seed] = runs
-            return sum(generation.metrics.decode_s for generation in runs) / (len(prompts) * num_tokens)
+            return sum(generation.metrics.decode_s for generation in runs) / (len(prompts) * (num_tokens - 1))
 
         return once
 
@@ -163,7 +163,7 @@ def compare_domain(
         speculative_s=statistics.median(times["speculative"]),
         speedup=statistics.median(ratios),
         spread=(min(ratios), max(ratios)),
-        tau=sum(m.num_tokens for m in runs) / sum(m.num_steps for m in runs),
+        tau=sum(m.num_decode_tokens for m in runs) / sum(m.num_steps for m in runs),
         alpha=sum(m.num_accepted_tokens for m in runs) / evaluated if evaluated else None,
         same_tokens=_all_same(made, best, repeats, len(prompts)) if greedy else None,
     )

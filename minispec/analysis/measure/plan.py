@@ -98,4 +98,4 @@ def _totals(record: Record) -> Totals:
     times = {
         name: statistics.median(getattr(record, name)) for name in ("prefill_s", "draft_s", "target_s", "decode_s")
     }
-    return Totals(record.num_tokens, record.num_steps, record.num_draft_tokens, **times)
+    return Totals(record.num_decode_tokens, record.num_steps, record.num_draft_tokens, **times)

@@ -42,7 +42,7 @@ class Record:
     prefill_s, draft_s, target_s, decode_s, ttft_s : sequence of float
         One entry per timed round, seconds.
     tpot_s : sequence of float
-        Seconds per token after the first step, of each timed round that has more than one step.
+        Seconds per token after the first, of each timed round that has more than one.
     step_s : sequence of float
         The steps of all timed rounds, seconds: how long a reader waits for the next burst of tokens.
     """
@@ -77,6 +77,11 @@ class Record:
     ttft_s: Sequence[float] = ()
     tpot_s: Sequence[float] = ()
     step_s: Sequence[float] = ()
+
+    @property
+    def num_decode_tokens(self) -> int:
+        """Tokens behind the first, which the prefill gives."""
+        return max(0, self.num_tokens - 1)
 
     @property
     def variant(self) -> Variant:
@@ -131,6 +136,6 @@ def record(variant: Variant, prompt: Prompt, run: Generation, plain: Generation,
         same_tokens=run.token_ids == plain.token_ids,
         right=None if prompt.answer is None else arrives_at(run.text, prompt.answer),
         tpot_s=tuple(each.metrics.tpot_s for each in timed if each.metrics.tpot_s is not None),
-        step_s=tuple(step.step_s for each in timed for step in each.steps),
+        step_s=tuple(step.step_s for each in timed for step in each.steps[1:]),
         **times,
     )

@@ -161,10 +161,11 @@ def prompt_table(records: Sequence[Record]) -> Table:
         base = plain[r.target, r.temperature, r.prompt_id]
         gain = "–"
         if r.decode_s and base.decode_s:
-            gain = f"{decode_seconds(base) / base.num_tokens / (decode_seconds(r) / r.num_tokens):.2f}x"
+            each = [decode_seconds(one) / one.num_decode_tokens for one in (base, r)]
+            gain = f"{each[0] / each[1]:.2f}x"
         alpha = "–" if not r.num_evaluated_tokens else f"{100 * r.num_accepted_tokens / r.num_evaluated_tokens:.0f} %"
         ways = r.prompt_id, label(r.variant), str(r.gamma), f"{r.temperature:g}"
-        rows.append((*ways, f"{r.num_tokens / r.num_steps:.2f}", alpha, gain, "yes" if r.same_tokens else "no"))
+        rows.append((*ways, f"{r.num_decode_tokens / r.num_steps:.2f}", alpha, gain, "yes" if r.same_tokens else "no"))
     return ("prompt", "draft", "γ", "T", "τ", "α", "speedup", "same as plain"), rows
 
 

@@ -116,14 +116,14 @@ def _summary(variant: Variant, domain: str, pairs: Pairs) -> Summary:
     def acceptance_over(tokens: Callable[[Record], int]) -> Figure:
         return share_of_texts([r.num_accepted_tokens for r in records], [tokens(r) for r in records])
 
-    def faster(seconds: Callable[[Record], float]) -> Figure:
+    def faster(seconds: Callable[[Record], float], tokens: Callable[[Record], int]) -> Figure:
         if not timed or variant.plain:
             return Figure(None)
-        return ratio([seconds(p) / p.num_tokens for _, p in pairs], [seconds(r) / r.num_tokens for r, _ in pairs])
+        return ratio([seconds(p) / tokens(p) for _, p in pairs], [seconds(r) / tokens(r) for r, _ in pairs])
 
-    speedup = faster(decode_seconds)
+    speedup = faster(decode_seconds, lambda r: r.num_decode_tokens)
     tau = ratio(
-        [r.num_tokens for r in records],
+        [r.num_decode_tokens for r in records],
         [r.num_steps for r in records],
         within=(1.0, _most_tokens_per_step(variant)),
     )
@@ -139,12 +139,12 @@ def _summary(variant: Variant, domain: str, pairs: Pairs) -> Summary:
         alpha=acceptance_over(lambda r: r.num_evaluated_tokens),
         acceptance_by_position=_by_position(records),
         speedup=speedup,
-        total_speedup=faster(total_seconds),
+        total_speedup=faster(total_seconds, lambda r: r.num_tokens),
         ttft_s=percentiles([t for r in records for t in r.ttft_s]),
         tpot_s=percentiles([t for r in records for t in r.tpot_s]),
         total_s=percentiles([p + d for r in records for p, d in zip(r.prefill_s, r.decode_s, strict=True)]),
         step_s=percentiles([t for r in records for t in r.step_s]),
-        s_per_token=over(decode_seconds, lambda r: r.num_tokens) if timed else Figure(None),
+        s_per_token=over(decode_seconds, lambda r: r.num_decode_tokens) if timed else Figure(None),
         logprob=over(lambda r: r.logprob, lambda r: r.num_tokens),
         logprob_difference=_difference(pairs),
         identical=share(sum(r.same_tokens for r in records), len(records)),

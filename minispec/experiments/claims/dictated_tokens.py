@@ -7,7 +7,7 @@ from typing import Any
 
 from minispec.drafters import ForcedDrafter, ModelDrafter
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.runs import DRAFT, TARGET, model
+from minispec.experiments.runs import DRAFT, TARGET, model, read_prompt
 from minispec.experiments.verdicts import Finding, spell, tally
 from minispec.generation import Drafted, Stream, Verified, stream
 from minispec.sampling import Constraint
@@ -88,7 +88,7 @@ def count_runs(runs: Iterable[Stream], constraint: Constraint) -> dict[str, int]
         drafter = run.drafter.inner if isinstance(run.drafter, ForcedDrafter) else run.drafter
         assert isinstance(drafter, ModelDrafter)
         session = drafter.session
-        next(run)  # the prefill
+        read_prompt(run)
         begin = before = session.num_forwards
         num_prompt_tokens, dictated = len(run.tokens), 0
         for event in run:
@@ -100,7 +100,7 @@ def count_runs(runs: Iterable[Stream], constraint: Constraint) -> dict[str, int]
             elif isinstance(event, Verified):
                 total["kept"] += min(dictated, event.num_accepted)
             before = session.num_forwards
-        total["tokens"] += run.generation.metrics.num_tokens
+        total["tokens"] += run.generation.metrics.num_decode_tokens
         total["steps"] += run.generation.metrics.num_steps
         total["draft_forwards"] += before - begin
     return total

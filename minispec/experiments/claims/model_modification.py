@@ -36,7 +36,7 @@ def measure(setting: Setting) -> Figures:
                 "same_text": made.token_ids == plain.token_ids,
                 "same_weights": _digest(target) == before,
                 "forwards": made.metrics.num_steps,
-                "tokens": made.metrics.num_tokens,
+                "tokens": made.metrics.num_decode_tokens,
             }
         )
     return {"cases": found}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from minispec.drafters import ModelDrafter
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
-from minispec.experiments.runs import DRAFT, TARGET, model, prompts
+from minispec.experiments.runs import DRAFT, TARGET, model, prompts, read_prompt
 from minispec.experiments.verdicts import Finding
 from minispec.generation import stream
 from minispec.theory import step_cost
@@ -27,8 +27,8 @@ def measure(setting: Setting) -> Figures:
             min_tokens=setting.scale.tokens,
             max_tokens=setting.scale.tokens,
         )
-        next(run)  # the prefill
         assert isinstance(run.drafter, ModelDrafter)
+        read_prompt(run)
         before = run.target.num_forwards, run.drafter.session.num_forwards
         metrics = run.run().metrics
         found.append(
@@ -37,7 +37,7 @@ def measure(setting: Setting) -> Figures:
                 "drafted": metrics.num_draft_tokens,
                 "draft_forwards": run.drafter.session.num_forwards - before[1],
                 "target_forwards": run.target.num_forwards - before[0],
-                "tokens": metrics.num_tokens,
+                "tokens": metrics.num_decode_tokens,
             }
         )
     full = [[step_cost(gamma, c, v if gamma else 1.0) for gamma in range(1, 9)] for c, v in COSTS]

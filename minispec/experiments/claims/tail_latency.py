@@ -34,7 +34,7 @@ def measure(setting: Setting) -> Figures:
                 for domain in DOMAINS
                 for of_text in decode_all(domain, setting.scale, length, draft=draft, gamma=gamma)
             ]
-            costs = [[sum(charge_steps(run, C, _v)) / run.num_tokens for run in runs] for runs in texts]
+            costs = [[sum(charge_steps(run, C, _v)) / run.num_decode_tokens for run in runs] for runs in texts]
             per_token = np.concatenate(costs)
             found.append(
                 {
