@@ -15,7 +15,7 @@ from minispec.batching.models import Occupancy, SharedModels
 from minispec.batching.scheduler import Scheduler
 from minispec.control.load import Load, LoadGamma, RowTimes
 from minispec.errors import InvariantError, OptionError
-from minispec.generation.events import Event, Finished, Prefilled
+from minispec.generation.events import Event, Finished
 from minispec.generation.result import Generation
 from minispec.generation.stream import Stream
 from minispec.model.asks import Ask
@@ -136,7 +136,7 @@ class Batch:
     def _answer_all(self, watch: Watch | None) -> None:
         """Answer each request until it has taken a step, or a chunk of its prompt is fed."""
         asking = [self.members[number] for number in self._scheduler.running if self.members[number].ask is not None]
-        prompts = {member.number: len(member.ask.tokens) for member in asking if member.ask and member.prefills}
+        prompts = {member.number: member.prompt_rows for member in asking if member.prefills}
         decoding = [member for member in asking if member.number not in prompts]
         policies = [member.stream.policy for member in decoding]
         ours = [policy for policy in policies if isinstance(policy, LoadGamma)]
@@ -198,6 +198,8 @@ class Batch:
 
     def _advance(self, member: Member, logits: Array | None, watch: Watch | None) -> None:
         """Go on until the request waits for logits again, or ends; note what happens on the way."""
+        if member.prefills:
+            member.publish()  # what was fed of its prompt: others may wait for it
         self.blamed, member.ask = member.number, None
         while True:
             try:
@@ -208,15 +210,12 @@ class Batch:
             logits = None
             if isinstance(happened, Ask):
                 member.ask = happened
-                if member.prefills:
-                    member.publish()  # what was fed so far: others may wait for it
                 break
             self.told.append((member.number, happened))
             if watch is not None:
                 watch(member.number, happened)
-            if isinstance(happened, (Prefilled, Finished)):
-                member.publish()
             if isinstance(happened, Finished):
+                member.publish()
                 member.free()
         self.blamed = None
 

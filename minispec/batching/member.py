@@ -49,6 +49,12 @@ class Member:
         return self.ask is not None and (self.ask.num_logits == 0 or not self.stream.has_begun)
 
     @property
+    def prompt_rows(self) -> int:
+        """Rows that the next chunk of its prompt may bring: a drafter that has read it all drafts in the same step."""
+        assert self.ask is not None
+        return len(self.ask.tokens) if self.verifies else max(len(self.ask.tokens), self.most_rows)
+
+    @property
     def verifies(self) -> bool:
         """Whether it waits for the target as a whole."""
         return self.ask is not None and self.ask.session is self.stream.target and not isinstance(self.ask, AskLayers)

@@ -1,8 +1,8 @@
 """Template tests: hold a drafter or a rule of yours to the engine's law, on models small enough to enumerate.
 
 The unchanged engine is replayed over every branch of its randomness (:class:`minispec.contracts.Enumerator`), and the
-distribution of its texts compared with what plain decoding would write, read off the target's table. Three tokens are
-enough for a mistake about positions, rows or memory to show.
+distribution of its texts compared with what plain decoding would write, read off the target's table. Three tokens
+behind the first are enough for a mistake about positions, rows or memory to show.
 """
 
 from __future__ import annotations
@@ -39,14 +39,16 @@ NewDrafter = Callable[[TreeSession, Sampler], Drafter]
 TOLERANCE = 1e-12
 """Of a total variation: sums of a few thousand products in double precision err by less."""
 
-_PROMPT = (0, 1, 0)
+_PROMPT, _FIRST = (0, 1), 0  # the first token, which no draft reaches, is certain: all else lies behind a draft
+_TEXT = (*_PROMPT, _FIRST)
 _PARAMS = (
     SamplingParams(temperature=1.0, top_p=1.0),
     SamplingParams(temperature=0.7, top_p=1.0, top_k=2),
     SamplingParams(temperature=0.0),
 )
-_TARGET, _DRAFT = TableModel(3, eos_token_id=frozenset({2})), TableModel(3, seed=1)
-_LIMITS = Limits(max_tokens=3, n_positions=_TARGET.n_positions, eos_token_id=_TARGET.eos_token_id)
+_TARGET = TableModel(3, eos_token_id=frozenset({2}), table={_PROMPT: np.eye(3)[_FIRST]})
+_DRAFT = TableModel(3, seed=1)
+_LIMITS = Limits(max_tokens=4, n_positions=_TARGET.n_positions, eos_token_id=_TARGET.eos_token_id)
 
 
 def measure_distance(new_drafter: NewDrafter, verify: Verify, params: SamplingParams, gamma: int) -> float:
@@ -114,7 +116,7 @@ def check_rule(verify: Verify | Verifier) -> None:
 
 def _drafters(verifier: Verifier) -> Iterator[tuple[str, NewDrafter]]:
     """Yield what a rule must bear, with a name for messages."""
-    sure = TableModel(3, table={_PROMPT: [0.0, 1.0, 0.0]}, seed=2)
+    sure = TableModel(3, table={_TEXT: [0.0, 1.0, 0.0]}, seed=2)
     for name, model in (("another model", _DRAFT), ("the target itself", _TARGET), ("a sure model", sure)):
         yield name, partial(_draft_with, model)
     yield "a lookup", lambda target, sampler: NgramDrafter(target.model.vocab_size)
@@ -141,7 +143,7 @@ def _start(new_drafter: NewDrafter | None, verify: Verify, params: SamplingParam
 def _check_lengths(new_drafter: NewDrafter, params: SamplingParams) -> None:
     """Ask for so many tokens, and for none."""
     for gamma in (0, 1, 3):
-        draft = _propose(_make(new_drafter, params), _PROMPT, gamma)
+        draft = _propose(_make(new_drafter, params), _TEXT, gamma)
         if len(draft) > gamma and draft.is_chain:
             raise InvariantError(f"the drafter was asked for {gamma} tokens and proposed {len(draft)}")
         if draft.probs.shape[0] != len(draft) or (len(draft) and draft.probs.shape[1] != _TARGET.vocab_size):
@@ -153,7 +155,7 @@ def _check_lengths(new_drafter: NewDrafter, params: SamplingParams) -> None:
 
 def _check_memory(new_drafter: NewDrafter, params: SamplingParams) -> None:
     """Compare a drafter that went back with one that was never there: a step may be interrupted and done again."""
-    text = (*_PROMPT, 1)
+    text = (*_TEXT, 1)
     drafter = _make(new_drafter, params)
     _propose(drafter, (*text, 2, 0), 2)
     drafter.rollback(len(text) - 1)
@@ -177,9 +179,9 @@ def _check_seeds(new_drafter: NewDrafter, verify: Verify, params: SamplingParams
 
 def _make(new_drafter: NewDrafter, params: SamplingParams) -> Drafter:
     session = TreeSession(_TARGET)
-    session.prefill(_PROMPT[:-1])
+    session.prefill(_TEXT[:-1])
     drafter = new_drafter(session, Sampler(params, len(_PROMPT), _TARGET.eos_token_id))
-    answer(drafter.prefill(_PROMPT[:-1]))
+    answer(drafter.prefill(_TEXT[:-1]))
     return drafter
 
 

@@ -173,11 +173,11 @@ class Run:
             if isinstance(asked, Ask):
                 logits = yield asked
                 self._watch.note_forward()
-                if not transcript.steps:  # the prompt is read: these are the logits of its last token
+                if not self.has_begun:  # the prompt is read: these are the logits of its last token
                     yield from self._report_prefilled(self._clock() - started)
             elif isinstance(asked, Draft):
                 self._watch.note_draft()
-                if self.speculates and transcript.steps:
+                if self.speculates and self.has_begun:
                     number, position = len(transcript.steps), len(transcript.tokens)
                     yield Drafted.from_draft(asked, number, position, self._watch.draft_s)
                 self._watch.resume()
@@ -221,7 +221,8 @@ class Run:
         Not so before the first token: the loop feeds the prompt's last chunk, whose last row it is drawn from, and the
         drafter reads the prompt when it is there.
         """
-        yield from ask_prefill(self.target, self.tokens[:-1], leave_last=not self._transcript.steps)
+        if self._transcript.finish is None:
+            yield from ask_prefill(self.target, self.tokens[:-1], leave_last=not self.has_begun)
         self._is_drafter_fed = False
         yield from self._feed_drafter()
 
@@ -235,7 +236,7 @@ class Run:
     def _feed_drafter(self) -> Asks[None]:
         """Let the drafter take in all committed tokens but the last, if the next step drafts anything."""
         transcript = self._transcript
-        if transcript.steps and transcript.finish is None and transcript.room > 1 and self._policy.gamma():
+        if self.has_begun and transcript.finish is None and transcript.room > 1 and self._policy.gamma():
             yield from ask_for(self.drafter.prefill(self.tokens[:-1]))
             self._is_drafter_fed = True
 

@@ -31,7 +31,7 @@ def test_a_draft_is_told_before_it_is_judged():
     assert isinstance(told[-1], Finished)
     drafted = [count for kind, count in forwards if kind is Drafted]
     judged = [count for kind, count in forwards if kind is Verified]
-    assert drafted == list(range(len(drafted)))  # in step i the target has run i times
+    assert drafted == list(range(1, 1 + len(drafted)))  # in step i the target has run i times
     assert judged == drafted  # it is counted once all have been told
 
 

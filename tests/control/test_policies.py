@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from minispec.control import (
     AutoGamma,
     ConfidenceGamma,
-    DelayedGamma,
     Fallback,
     FixedGamma,
     GammaPolicy,
@@ -169,14 +168,6 @@ def test_fallback_takes_a_look_that_drew_nothing_for_a_cost_not_for_plain_decodi
     assert not fallback.drafting
 
 
-def test_delayed_drafts_nothing_in_the_first_step() -> None:
-    policy, lengths = DelayedGamma(3), []
-    for index in range(3):
-        lengths.append((policy.gamma(), policy.gamma()))
-        policy.observe(Step(index, 0, (), Verdict(0, 0, "plain"), (0,), ("plain",)))
-    assert lengths == [(0, 0), (3, 3), (3, 3)]
-
-
 def test_the_heuristic_is_plus_two_minus_one() -> None:
     policy = HeuristicGamma(5, largest=8)
 
@@ -202,7 +193,7 @@ def test_confidence_stops_exactly_below_its_threshold(masses: list[float], thres
 def test_a_replayed_schedule_is_followed_by_step_index() -> None:
     policy = ReplayedGamma([3, 0, 2])
     lengths = []
-    for index in range(4):
+    for index in range(1, 5):
         lengths.append(policy.gamma())
         policy.observe(Step(index, 0, (), Verdict(0, 0, "plain"), (0,), ("plain",)))
     assert lengths == [3, 0, 2, 0]

@@ -26,9 +26,9 @@ def test_a_replay_follows_the_number_of_the_step() -> None:
     """A step that was interrupted is done again, and observed by another object or not at all."""
     policy = ReplayedGamma([4, 0, 2, 5])
     assert policy.gamma() == 4
-    policy.observe(step(2, 2, 0))  # steps 0 and 1 were observed before this object was made
+    policy.observe(step(3, 2, 0))  # steps 1 and 2 were observed before this object was made
     assert policy.gamma() == 5
-    policy.observe(step(2, 2, 0))  # the same step once more
+    policy.observe(step(3, 2, 0))  # the same step once more
     assert policy.gamma() == 5
 
 

@@ -25,18 +25,26 @@ def step(index: int, drafted: int, accepted: int, *, draft_s: float, step_s: flo
 
 
 STEPS = [
-    step(0, 4, 3, draft_s=0.1, step_s=1.0),
-    step(1, 0, 0, draft_s=0.3, step_s=2.0),  # the drafter tried and had nothing to offer
-    step(2, 2, 1, draft_s=0.2, step_s=4.0),
+    step(0, 0, 0, draft_s=0.0, step_s=1.0),  # the first token, whose forward is the prefill's
+    step(1, 4, 3, draft_s=0.1, step_s=5.0),
+    step(2, 0, 0, draft_s=0.3, step_s=2.0),  # the drafter tried and had nothing to offer
+    step(3, 2, 1, draft_s=0.2, step_s=4.0),
 ]
 
 
-def test_time_per_token_leaves_out_the_first_step_with_all_its_tokens() -> None:
-    """Seven tokens, four of them in the first step: six seconds for the three others."""
-    figures = Metrics.from_steps(STEPS, num_prompt_tokens=5, prefill_s=10.0)
-    assert figures.tpot_s == pytest.approx(6.0 / 3)
+def test_the_first_token_is_prefill_and_no_step() -> None:
+    """Eight tokens, seven of them in three steps of eleven seconds; the drafter read the prompt in four."""
+    figures = Metrics.from_steps(STEPS, num_prompt_tokens=5, prefill_s=10.0, late_prefill_s=4.0)
+    assert (figures.num_tokens, figures.num_decode_tokens, figures.num_steps, figures.num_drafts) == (8, 7, 3, 2)
+    assert figures.mean_acceptance_length == pytest.approx(7 / 3)
+    assert figures.decode_s == pytest.approx(11.0)
+    assert figures.target_s == pytest.approx(5.5)
+    assert figures.tpot_s == pytest.approx(11.0 / 7)
     assert figures.ttft_s == pytest.approx(11.0)
-    assert Metrics.from_steps(STEPS[:1], 5, 10.0).tpot_s is None
+    assert figures.prefill_s == pytest.approx(15.0)
+    alone = Metrics.from_steps(STEPS[:1], 5, 10.0)
+    assert (alone.num_tokens, alone.num_decode_tokens, alone.num_steps, alone.ttft_s) == (1, 0, 0, 11.0)
+    assert alone.tpot_s is alone.mean_acceptance_length is None
 
 
 def test_drafting_that_came_to_nothing_counts_as_drafting() -> None:

@@ -22,7 +22,7 @@ PROMPT = (1, 2, 3)
 
 
 class ScriptedAcceptance:
-    """Accepts the first ``plan[step]`` drafts of each step and rejects the next; other answers are pseudo-random."""
+    """Accepts the first ``plan[i]`` drafts of the i-th step that drafts and rejects the next; else pseudo-random."""
 
     def __init__(self, plan, seed=0):
         self.plan = plan
@@ -31,7 +31,7 @@ class ScriptedAcceptance:
 
     def bernoulli(self, prob, at):
         first = self._start.setdefault(at.step, at.position)
-        return at.position - first < self.plan[at.step]
+        return at.position - first < self.plan[at.step - 1]
 
     def categorical(self, probs, at):
         return self._other.categorical(probs, at)
@@ -75,20 +75,22 @@ def test_rejection_at_every_place_three_times_over(gamma):
     pending token and the draft, the draft feeds what it lacks, and both caches end at committed - 1."""
     target, draft = random_gpt2("numba", seed=1), random_gpt2("numba", seed=2, n_layer=1)
     for plan in itertools.product(range(gamma + 1), repeat=3):
-        num_tokens = sum(plan) + 3
+        num_tokens = 1 + sum(plan) + 3
         stream = planned_stream((*plan, 0), gamma, target, draft, num_tokens + gamma + 1)
-        while len(stream.generation.steps) < 3:
+        while len(stream.generation.steps) < 4:
             next(stream)
         stream.close()
         generation = stream.generation
-        assert [step.num_accepted for step in generation.steps] == list(plan)
-        assert [step.sources[-1] for step in generation.steps] == [
+        first, *steps = generation.steps
+        assert (first.draft_tokens, first.sources) == ((), ("plain",))
+        assert [step.num_accepted for step in steps] == list(plan)
+        assert [step.sources[-1] for step in steps] == [
             "bonus" if accepted == gamma else "recovered" for accepted in plan
         ]
         assert len(generation.token_ids) == num_tokens
-        assert stream.target.fed == [len(PROMPT) - 1, *[gamma + 1] * 3], "one forward per step, nothing fed twice"
+        assert stream.target.fed == [len(PROMPT), *[gamma + 1] * 3], "one forward per step, nothing fed twice"
         lacking = [1] + [2 if accepted == gamma else 1 for accepted in plan[:-1]]
-        wanted = [len(PROMPT) - 1] + [fed for first in lacking for fed in [first, *[1] * (gamma - 1)]]
+        wanted = [len(PROMPT)] + [fed for first in lacking for fed in [first, *[1] * (gamma - 1)]]
         assert stream.drafter.session.fed == wanted
         assert stream.target.length == len(stream.tokens) - 1
         assert stream.target.tokens == list(stream.tokens[:-1])
@@ -96,17 +98,18 @@ def test_rejection_at_every_place_three_times_over(gamma):
 
 
 def test_metrics_of_the_worked_example():
-    """gamma 4; 4, 2 and 0 accepted: 4 + 3 + 1 evaluated, 5 + 3 + 1 emitted."""
+    """gamma 4; 4, 2 and 0 accepted: 4 + 3 + 1 evaluated, 5 + 3 + 1 emitted behind the first token."""
     target, draft = TableModel(11, seed=1), TableModel(11, seed=2)
     stream = planned_stream((4, 2, 0, 0), 4, target, draft, 30)
-    while len(stream.generation.steps) < 3:
+    while len(stream.generation.steps) < 4:
         next(stream)
     metrics = stream.generation.metrics
     assert metrics.num_accepted_tokens == 6
     assert metrics.num_evaluated_tokens == 8
     assert metrics.num_draft_tokens == 12
     assert metrics.num_drafts == metrics.num_steps == 3
-    assert metrics.num_tokens == 9
+    assert metrics.num_tokens == 10
+    assert metrics.num_decode_tokens == 9
     assert metrics.num_prompt_tokens == 3
     assert metrics.num_accepted_tokens_per_pos == (2, 2, 1, 1)
     assert metrics.mean_acceptance_length == 3.0
@@ -115,7 +118,7 @@ def test_metrics_of_the_worked_example():
 
 
 def test_metrics_of_times_with_a_clock_that_is_known():
-    """The consumer's time counts nowhere."""
+    """The consumer's time counts nowhere; the draft model reads the prompt behind the first token."""
     clock = SimulatedClock()
     target = CostedModel(TableModel(4, seed=1), clock, lambda rows: 10.0)
     draft = CostedModel(TableModel(4, seed=2), clock, lambda rows: 1.0)
@@ -125,19 +128,20 @@ def test_metrics_of_times_with_a_clock_that_is_known():
         return rejection.verify(draft, target_probs, coins)
 
     stream = speculative_stream(
-        PhiloxNoise(0), target, draft, PLAIN, PROMPT, Limits(6, 64), gamma=2, verify=verify, clock=clock
+        PhiloxNoise(0), target, draft, PLAIN, PROMPT, Limits(7, 64), gamma=2, verify=verify, clock=clock
     )
     for _ in stream:
         clock.charge(1000.0)
     metrics = stream.generation.metrics
     steps, drafted = metrics.num_steps, metrics.num_draft_tokens
     assert steps < drafted < 2 * steps
-    assert metrics.prefill_s == 10.0 + 1.0
+    assert metrics.ttft_s == 10.0 + 3.0
+    assert metrics.prefill_s == metrics.ttft_s + 1.0
     assert metrics.draft_s == drafted
     assert metrics.target_s == 10.0 * steps
     assert metrics.decode_s == drafted + 10.0 * steps + 3.0 * steps
-    assert metrics.ttft_s == 11.0 + 2.0 + 10.0 + 3.0
-    assert clock.now == metrics.prefill_s + metrics.decode_s + 1000.0 * (3 * steps + 2)
+    assert metrics.tpot_s == metrics.decode_s / 6
+    assert clock.now == metrics.prefill_s + metrics.decode_s + 1000.0 * (3 * steps + 3)
 
 
 @pytest.mark.parametrize("speculative", [True, False])
@@ -147,7 +151,7 @@ def test_a_step_that_was_interrupted_is_timed_afresh(speculative):
 
     def cost(rows):
         clock.charge(10.0)
-        if next(slow) and clock.now > 50.0:
+        if next(slow) and clock.now > 30.0:
             raise KeyboardInterrupt
         return 0.0
 
@@ -162,7 +166,9 @@ def test_a_step_that_was_interrupted_is_timed_afresh(speculative):
             interrupted += 1
             clock.charge(1000.0)
     assert interrupted > 1
-    for step in stream.generation.steps:
+    first, *steps = stream.generation.steps
+    assert (first.target_s, first.step_s) == (0.0, 0.0), "its forward is the prefill's"
+    for step in steps:
         assert step.target_s == 10.0
         assert step.step_s == step.draft_s + 10.0
         # a draft that is made again finds its tokens but the last in the cache; the first of a step feeds two at most
@@ -178,9 +184,10 @@ def test_metrics_of_nothing():
 
 def test_a_drafter_that_is_the_target_yields_gamma_plus_one_tokens_per_forward():
     target = TableModel(5, seed=3)
-    generation = speculative_stream(PhiloxNoise(0), target, target, PLAIN, PROMPT, Limits(12, 64), gamma=3).run()
-    assert [len(step.tokens) for step in generation.steps] == [4, 4, 4]
-    assert generation.sources == ("accepted", "accepted", "accepted", "bonus") * 3
+    generation = speculative_stream(PhiloxNoise(0), target, target, PLAIN, PROMPT, Limits(13, 64), gamma=3).run()
+    assert [len(step.tokens) for step in generation.steps] == [1, 4, 4, 4]
+    assert generation.sources == ("plain", *("accepted", "accepted", "accepted", "bonus") * 3)
+    assert generation.metrics.mean_acceptance_length == 4.0
 
 
 @pytest.mark.parametrize("backend", ["numba"])
@@ -267,8 +274,9 @@ def test_eos_by_budget_by_context(gamma, errs):
         assert len(fast.sources) == length
         assert fast.metrics.num_tokens == sum(len(step.tokens) for step in fast.steps) == length
         assert fast.metrics.num_accepted_tokens == fast.sources.count("accepted")
-        assert fast.metrics.num_steps == len(fast.steps) == stream.target.num_forwards - 1
-        assert stream.target.tokens == list(stream.tokens[:-1])
+        assert fast.metrics.num_steps == max(0, len(fast.steps) - 1)
+        assert stream.target.num_forwards == len(fast.steps), "the last row of the prompt is the first token's"
+        assert stream.target.tokens == (list(stream.tokens[:-1]) if budget else []), "nothing to emit, nothing to feed"
         assert stream.drafter.session.tokens == list(stream.tokens[: stream.drafter.session.length])
         assert stream.drafter.session.length < len(stream.tokens)
         if reason == "eos":

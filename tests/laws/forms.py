@@ -21,9 +21,9 @@ from .space import with_tokenizer
 VOCABULARY = [b"a", b"b", b"ab"]
 TOKENIZER, EOS, V = byte_tokenizer(VOCABULARY, ["<|endoftext|>"]), 3, 4
 PROMPT = [0, 1, 0]
-REGEX = "(a|b)abab?"
-MAX_TOKENS = 6
-TEXTS = [text for n in range(6) for text in map("".join, product("ab", repeat=n)) if re.fullmatch(REGEX, text)]
+REGEX = "(a|b)(a|b)abab?"
+MAX_TOKENS = 7
+TEXTS = [text for n in range(7) for text in map("".join, product("ab", repeat=n)) if re.fullmatch(REGEX, text)]
 LANGUAGE = finite_language([text.encode() for text in TEXTS], TOKENIZER, EOS, V)
 """What any text of the form goes on with, however it is cut."""
 

@@ -16,7 +16,7 @@ from minispec.theory import k_seq_acceptance, tau
 from minispec.verifiers import expected_accepted, get_verifier
 from minispec.verifiers.tree import acceptance_probability as accepts_one_of
 
-from .space import EXACT, LOADED, PLAIN, PROMPT, models_by_name, table_target
+from .space import BEGUN, EXACT, FIRST, LOADED, PLAIN, PROMPT, models_by_name, table_target
 from .theory import sources_law
 
 RULES = ["rejection", "block", "tree", "traversal", "match", "lenient:lenience=0.5", "typical:epsilon=0.3,delta=0.6"]
@@ -24,25 +24,25 @@ PROCESSORS = {"plain": {}, "top-k": {"top_k": 2, "temperature": 0.7}, "penalties
 
 
 def chain(model, **options):
-    """The model's law of the next token after generated ones, by the slow oracle."""
+    """The model's law of the next token after the first and others, by the slow oracle."""
     sampling = Options(**PLAIN | options)
 
     @functools.cache
     def law(generated):
-        return np.array(slow_row(slow_logits(model, (*PROMPT, *generated)), sampling, generated, PROMPT))
+        return np.array(slow_row(slow_logits(model, (*BEGUN, *generated)), sampling, (FIRST, *generated), PROMPT))
 
     return law
 
 
 def engine_law(see, *, verify, gamma, num_tokens, draft="table", **options):
     target = table_target(eos=False)
-    options = {**PLAIN, "verify": verify, "gamma": gamma, "max_tokens": num_tokens, "draft": draft, **options}
+    options = {**PLAIN, "verify": verify, "gamma": gamma, "max_tokens": 1 + num_tokens, "draft": draft, **options}
     with models_by_name():
         return Enumerator(lambda noise: see(api.stream(PROMPT, target=target, noise=noise, **options).run())).law()
 
 
 def first_accepted(generation):
-    return generation.steps[0].num_accepted
+    return generation.steps[1].num_accepted
 
 
 def mean(law):
@@ -71,7 +71,7 @@ def test_accepted_drafts_of_a_step(verify, gamma, processors):
 
 
 def tokens_and_sources(generation):
-    return tuple(zip(generation.token_ids, generation.sources, strict=True))
+    return tuple(zip(generation.token_ids[1:], generation.sources[1:], strict=True))
 
 
 @pytest.mark.parametrize("processors", PROCESSORS)

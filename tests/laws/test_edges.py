@@ -34,12 +34,12 @@ def tables(vocab: int) -> st.SearchStrategy[TableModel]:
     def model(rows):
         table = {
             prefix: np.array(rows[length - 1]) / sum(rows[length - 1])
-            for length in range(1, 5)
+            for length in range(1, 6)
             for prefix in itertools.product(range(vocab), repeat=length)
         }
         return TableModel(vocab, table=table)
 
-    return st.lists(row | one_hot, min_size=4, max_size=4).map(model)
+    return st.lists(row | one_hot, min_size=5, max_size=5).map(model)
 
 
 @st.composite
@@ -57,12 +57,12 @@ def problems(draw):
 @given(problem=problems())
 def test_law_is_the_targets(verify, problem):
     target, draft, gamma, options = problem
-    options = {**PLAIN, **options, "verify": verify, "gamma": gamma, "max_tokens": 3}
+    options = {**PLAIN, **options, "verify": verify, "gamma": gamma, "max_tokens": 4}
 
     def run(noise):
         return outcome(api.stream(PROMPT, target=target, draft=draft, noise=noise, **options).run())
 
-    wanted = slow_law(target, Options(**options), PROMPT, Limits(3, target.n_positions))
+    wanted = slow_law(target, Options(**options), PROMPT, Limits(4, target.n_positions))
     assert total_variation(Enumerator(run).law(), wanted) < EXACT
 
 
@@ -71,7 +71,7 @@ def test_law_is_the_targets(verify, problem):
 @given(problem=problems(), seed=st.integers(0, 2**64 - 1))
 def test_text_is_that_of_plain_sampling(verify, problem, seed):
     target, draft, gamma, options = problem
-    options = {**PLAIN, **options, "gamma": gamma, "max_tokens": 3}
+    options = {**PLAIN, **options, "gamma": gamma, "max_tokens": 4}
     plain, fast = (
         api.stream(PROMPT, target=target, draft=d, noise=PhiloxNoise(seed), **options, **more).run()
         for d, more in ((None, {}), (draft, {"verify": verify}))
@@ -85,7 +85,7 @@ def test_text_is_that_of_plain_sampling(verify, problem, seed):
 def test_nothing_impossible_is_ever_emitted(verify, problem, seed):
     """And the record of every step is whole: probabilities are probabilities, one detail per token."""
     target, draft, gamma, options = problem
-    options = {**PLAIN, **options, "verify": verify, "gamma": gamma, "max_tokens": 4, "logprobs": True, "audit": True}
+    options = {**PLAIN, **options, "verify": verify, "gamma": gamma, "max_tokens": 5, "logprobs": True, "audit": True}
     generation = api.stream(PROMPT, target=target, draft=draft, noise=PhiloxNoise(seed), **options).run()
     text = list(PROMPT)
     for token in generation.token_ids:

@@ -396,12 +396,14 @@ change(
     15, "interrupted runs", "a step is observed when that is over",
     "An observation that was interrupted is made again.",
     Stream, "_observe",
-    "self._num_observed += 1\n        self._policy.observe(steps[self._num_observed - 1])",
-    "self._policy.observe(steps[self._num_observed])\n        self._num_observed += 1",
+    "self._num_observed += 1\n        if step := self._num_observed - 1:\n"
+    "            self._policy.observe(steps[step])",
+    "if step := self._num_observed:\n            self._policy.observe(steps[step])\n"
+    "        self._num_observed += 1",
 )  # fmt: skip
 change(
     15, "interrupted runs", "a verdict is told again", "After an interruption behind it, a verdict comes twice.",
-    Stream, "_report_committed", "step.index == self._deliveries.num_verified", "True",
+    Stream, "_report_committed", "step.index >= self._deliveries.num_verified", "True",
 )  # fmt: skip
 change(
     15, "interrupted runs", "what was due is lost", "A step that was committed and not told is left out afterwards.",

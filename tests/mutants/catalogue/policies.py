@@ -5,32 +5,44 @@ from __future__ import annotations
 from minispec.control import (
     AutoGamma,
     ConfidenceGamma,
-    DelayedGamma,
     Fallback,
     HeuristicGamma,
     ReplayedGamma,
     fallback,
     registry,
 )
+from minispec.generation import run
 from minispec.generation.run import Run
 
 from .tools import change
 
 change(
-    14, "cost of the first token", "a plain first token waits for the drafter", "The drafter reads the prompt first.",
+    14, "cost of the first token", "a drafter reads for nothing", "Also where the next step drafts nothing.",
     Run, "_feed_drafter", " and self._policy.gamma()", "",
 )  # fmt: skip
 change(
+    14, "cost of the first token", "the first token waits for a draft", "The loop drafts before it.",
+    run, "decode", "if transcript.steps:", "if True:",
+)  # fmt: skip
+change(
+    14, "cost of the first token", "the drafter reads before the first token", "Both read the prompt first.",
+    Run, "_feed_drafter", "self.has_begun and ", "",
+)  # fmt: skip
+change(
+    14, "cost of the target", "the prompt's last token has a forward of its own", "The prefill ends before it.",
+    Run, "_prefill", "leave_last=not self.has_begun", "leave_last=False",
+)  # fmt: skip
+change(
+    14, "interrupted runs", "policies learn from the first token", "They see a step that no draft could be made for.",
+    Run, "_observe", "if step := self._num_observed - 1:", "if (step := self._num_observed - 1) >= 0:",
+)  # fmt: skip
+change(
     14, "cost of the first token", "the drafter reads what nobody goes on with", "Also behind the end of the text.",
-    Run, "_feed_drafter", "self._transcript.finish is None", "True",
+    Run, "_feed_drafter", "transcript.finish is None", "True",
 )  # fmt: skip
 change(
     14, "cost of the first token", "a late drafter reads in one forward", "It is left to catch up by itself.",
     Run, "_tell", "yield from self._feed_drafter()", "yield from ()",
-)  # fmt: skip
-change(
-    14, "cost of the first token", "delayed is not", "It drafts in the first step.",
-    DelayedGamma, "gamma", "if self._has_begun else 0", "",
 )  # fmt: skip
 change(
     14, "heuristic schedule", "one more after a full acceptance", "The schedule goes up by one.",
@@ -60,7 +72,7 @@ change(
 )  # fmt: skip
 change(
     14, "replayed lengths", "a replay counts reports", "A step that is reported twice shifts all lengths behind it.",
-    ReplayedGamma, "observe", "step.index + 1", "self._step + 1",
+    ReplayedGamma, "observe", "step.index", "self._step + 1",
 )  # fmt: skip
 change(
     14, "replayed lengths", "a replay repeats its last length", "Behind the recorded steps the last length goes on.",
@@ -69,7 +81,7 @@ change(
 change(
     14, "replayed trace", "both drafts of a step are replayed",
     "One that was interrupted counts besides the one that was judged.",
-    registry, "_read_lengths", "[lengths[step] for step in range(len(lengths))]",
+    registry, "_read_lengths", "[lengths[step] for step in range(1, 1 + len(lengths))]",
     '[len(event["tokens"]) for event in events if event["event"] == "drafted"]',
 )  # fmt: skip
 change(

@@ -182,7 +182,8 @@ def dictated_tokens() -> float:
     for gamma, seed in itertools.product((1, 2, 4), range(8)):
         inner = CountingTarget(forms.V, seed=6)
         generated, forwards, dictated = "", 0, ""
-        for event in _run_forced(inner, gamma=gamma, seed=seed, max_tokens=forms.MAX_TOKENS):
+        stream = _run_forced(inner, gamma=gamma, seed=seed, max_tokens=forms.MAX_TOKENS)
+        for event in stream:
             if isinstance(event, Drafted):
                 room = forms.MAX_TOKENS - (event.position - len(forms.PROMPT)) - 1
                 # where "a" comes last, "ab" may be meant: that is left open
@@ -194,6 +195,8 @@ def dictated_tokens() -> float:
                 wrong += event.num_accepted < len(dictated)
             elif isinstance(event, Emitted):
                 generated += event.text
+                if event.step == 0:
+                    answer(stream.drafter.prefill(stream.tokens[:-1]))  # else the first draft would wait for it
             forwards = inner.forwards
     return float(wrong)
 

@@ -23,28 +23,38 @@ def _step(index: int, draft: int, accepted: int, source: str, sources: tuple[str
 
 
 _STEPS = (
-    _step(0, 3, 1, "recovered", ("accepted", "recovered"), 0.25, 1.0, 1.5),
-    _step(1, 0, 0, "plain", ("plain",), 0.125, 0.75, 1.0),  # it tried to draft, and nothing came of it
-    _step(2, 2, 2, "bonus", ("accepted", "accepted", "bonus"), 0.5, 1.0, 2.0),
-    _step(3, 4, 3, "recovered", ("accepted", "accepted"), 0.5, 1.25, 2.5),  # cut: a third draft and its successor
+    _step(0, 0, 0, "plain", ("plain",), 0.0, 0.0, 0.0625),  # the first token, whose forward is the prefill's
+    _step(1, 3, 1, "recovered", ("accepted", "recovered"), 0.25, 1.0, 1.5),
+    _step(2, 0, 0, "plain", ("plain",), 0.125, 0.75, 1.0),  # it tried to draft, and nothing came of it
+    _step(3, 2, 2, "bonus", ("accepted", "accepted", "bonus"), 0.5, 1.0, 2.0),
+    _step(4, 4, 3, "recovered", ("accepted", "accepted"), 0.5, 1.25, 2.5),  # cut: a third draft and its successor
 )
 _FIGURES = {
-    "num_prompt_tokens": 7, "num_tokens": 8, "num_steps": 4, "num_drafts": 3, "num_draft_tokens": 9,
-    "num_accepted_tokens": 5, "num_evaluated_tokens": 6, "num_accepted_tokens_per_pos": (3, 2, 0, 0),
-    "mean_acceptance_length": 2.0, "draft_acceptance_rate": 5 / 9, "alpha": 5 / 6, "prefill_s": 3.0, "draft_s": 1.375,
-    "target_s": 4.0, "decode_s": 7.0, "ttft_s": 4.5, "tpot_s": 5.5 / 6,
+    "num_prompt_tokens": 7, "num_tokens": 9, "num_decode_tokens": 8, "num_steps": 4, "num_drafts": 3,
+    "num_draft_tokens": 9, "num_accepted_tokens": 5, "num_evaluated_tokens": 6,
+    "num_accepted_tokens_per_pos": (3, 2, 0, 0), "mean_acceptance_length": 2.0, "draft_acceptance_rate": 5 / 9,
+    "alpha": 5 / 6, "prefill_s": 3.5625, "draft_s": 1.375, "target_s": 4.0, "decode_s": 7.0, "ttft_s": 3.0625,
+    "tpot_s": 7.0 / 8,
 }  # fmt: skip
 _NO_FIGURES = {
     "mean_acceptance_length": None, "draft_acceptance_rate": None, "alpha": None, "ttft_s": None, "tpot_s": None,
     "decode_s": 0.0, "num_accepted_tokens_per_pos": (),
 }  # fmt: skip
-_ONE_STEP = {"tpot_s": None, "ttft_s": 4.0, "alpha": None, "draft_acceptance_rate": None, "mean_acceptance_length": 1.0}
+_FIRST_TOKEN = {
+    "num_tokens": 1, "num_decode_tokens": 0, "num_steps": 0, "tpot_s": None, "ttft_s": 3.0625, "alpha": None,
+    "draft_acceptance_rate": None, "mean_acceptance_length": None, "decode_s": 0.0,
+}  # fmt: skip
+_PLAIN_STEP = {
+    "num_tokens": 2, "num_decode_tokens": 1, "num_steps": 1, "tpot_s": 1.0, "ttft_s": 3.0625, "alpha": None,
+    "draft_acceptance_rate": None, "mean_acceptance_length": 1.0,
+}  # fmt: skip
 
 
-@check("counter", "four steps, one without a draft and one cut by a stop: every count, ratio and time")
+@check("counter", "a token and four steps, one without a draft and one cut by a stop: every count, ratio and time")
 def figures_of_four_steps() -> float:
-    runs = (_STEPS, _FIGURES), ((), _NO_FIGURES), (_STEPS[1:2], _ONE_STEP)
-    found = [(Metrics.from_steps(steps, 7, 3.0), wanted) for steps, wanted in runs]
+    short = (_STEPS[:1], _FIRST_TOKEN), ((_STEPS[0], _STEPS[2]), _PLAIN_STEP)
+    runs = (_STEPS, _FIGURES), ((), _NO_FIGURES), *short
+    found = [(Metrics.from_steps(steps, 7, 3.0, 0.5), wanted) for steps, wanted in runs]
     return float(sum(getattr(metrics, name) != value for metrics, wanted in found for name, value in wanted.items()))
 
 

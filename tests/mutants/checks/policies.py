@@ -48,7 +48,7 @@ def confidence_threshold() -> float:
 @check("value", "a replay takes each step's length by the step's number, and 0 behind the last")
 def replayed_lengths() -> float:
     policy, found = ReplayedGamma([3, 1, 4]), []
-    for index in (0, 1, 1, 2, 3):  # step 1 is reported twice, as after an interruption
+    for index in (1, 2, 2, 3, 4):  # step 2 is reported twice, as after an interruption
         found.append(policy.gamma())
         policy.observe(_step(0, 0, index=index))
     return float(found != [3, 1, 4, 4, 0] or policy.gamma() != 0 or policy.more(np.ones(1)) < 4)
@@ -56,13 +56,13 @@ def replayed_lengths() -> float:
 
 @check("value", "a trace in which a step was drafted twice, and a text has line separators, replays the later draft")
 def replayed_trace() -> float:
-    drafts = ((0, (1, 2)), (1, (3, 4, 5)), (1, (6,)), (2, ()))
+    drafts = ((1, (1, 2)), (2, (3, 4, 5)), (2, (6,)), (3, ()))
     events = [Prefilled(2, 0.1), *(Drafted(step, 2, tokens, (0.5,) * len(tokens), 0.1) for step, tokens in drafts)]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "trace.jsonl"
         path.write_text("\n".join(to_line(event, lambda ids: "\u2028") for event in events) + "\n", encoding="utf-8")
         policy, found = get_policy(f"replay:trace={path}"), []
-    for index in range(4):
+    for index in range(1, 5):
         found.append(policy.gamma())
         policy.observe(_step(0, 0, index=index))
     return float(found != [2, 1, 0, 0])

@@ -226,17 +226,19 @@ def events_of_a_run() -> float:
             events = list(stream)
         result = stream.generation
         kinds = [type(event) for event in events]
-        wrong += kinds != [Prefilled, *[Drafted, Verified, Emitted] * len(result.steps), Finished]
-        position = len(PROMPT)
-        for number, step in enumerate(result.steps):
-            drafted, verified, emitted = events[1 + 3 * number : 4 + 3 * number]
+        first, *steps = result.steps
+        wrong += kinds != [Prefilled, Emitted, *[Drafted, Verified, Emitted] * len(steps), Finished]
+        wrong += (events[1].step, events[1].position, events[1].token_ids) != (0, len(PROMPT), first.tokens)
+        position = len(PROMPT) + 1
+        for number, step in enumerate(steps, 1):
+            drafted, verified, emitted = events[3 * number - 1 : 2 + 3 * number]
             wrong += [event.step for event in (drafted, verified, emitted)] != [number] * 3
             wrong += [event.position for event in (drafted, verified, emitted)] != [position] * 3
             kept = [drafted.tokens[node] for node in step.verdict.accepted]
             wrong += sorted([*kept, *verified.rejected]) != sorted(drafted.tokens) or verified.num_accepted != len(kept)
             wrong += emitted.token_ids != (*kept, verified.next_token)[: len(emitted.token_ids)]
             position += len(emitted.token_ids)
-        emitted = events[3::3]
+        emitted = events[1::3][: 1 + len(steps)]
         wrong += tuple(itertools.chain.from_iterable(event.token_ids for event in emitted)) != result.token_ids
         wrong += "".join(event.text for event in emitted) != result.text
         wrong += events[-1].generation != result
@@ -255,8 +257,8 @@ def interrupted_runs() -> float:
             events = [next(stream) for _ in range(left)]
             stream.close()
             events += list(stream)
-            wrong += _once(events) != _once(whole) or policy.observed != list(range(num_steps))
-        for interrupted, where in itertools.product(range(num_steps), ("observing", "going back")):
+            wrong += _once(events) != _once(whole) or policy.observed != list(range(1, num_steps))
+        for interrupted, where in itertools.product(range(1, num_steps), ("observing", "going back")):
             policy, events = _Watched(interrupted if where == "observing" else None), []
             stream = _stream(policy)
             if where == "going back":
@@ -264,7 +266,7 @@ def interrupted_runs() -> float:
             while not events or not isinstance(events[-1], Finished):
                 with contextlib.suppress(KeyboardInterrupt):
                     events.append(next(stream))
-            wrong += _once(events) != _once(whole) or policy.observed != list(range(num_steps))
+            wrong += _once(events) != _once(whole) or policy.observed != list(range(1, num_steps))
     return float(wrong)
 
 
@@ -295,7 +297,7 @@ def traces_read_again() -> float:
 @check("trace", "what a form allows after each prefix, asked in any order, as if it were the first question")
 def answers_of_a_form() -> float:
     generator, wrong = random.Random(2), 0
-    prefixes = [list(prefix) for n in range(4) for prefix in itertools.product(range(3), repeat=n)]
+    prefixes = [list(prefix) for n in range(5) for prefix in itertools.product(range(3), repeat=n)]
     alone = {}
     for prefix in prefixes:
         alone[tuple(prefix)] = _new_form().mask(prefix).tolist()
@@ -303,8 +305,9 @@ def answers_of_a_form() -> float:
     for _ in range(150):
         prefix = generator.choice(prefixes)
         wrong += shared.mask(prefix).tolist() != alone[tuple(prefix)]
-    wanted = {(): [True, True, False], (0,): [True, True, True], (1,): [True, False, True], (0, 1): [False, True, True]}
-    return float(wrong + sum(alone[prefix] != allowed for prefix, allowed in wanted.items()))
+    wanted = {"": "a", "a": "ab", "aa": "ab.", "ab": "a.", "aab": "b."}  # the dot is the end
+    allowed = {text: "".join("ab."[i] for i in np.flatnonzero(alone[tuple(map("ab".index, text))])) for text in wanted}
+    return float(wrong + sum(allowed[text] != wanted[text] for text in wanted))
 
 
 def _new_form() -> Constraint:
