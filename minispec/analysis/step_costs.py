@@ -65,7 +65,7 @@ class StepCosts:
     Attributes
     ----------
     unit_s : float
-        u: seconds per token of plain decoding.
+        u: seconds per token of plain decoding, behind the first.
     gamma : float
         Drafted tokens per step, the mean.
     cost_ratio, verify_cost, overhead : float
@@ -95,13 +95,13 @@ def step_costs(plain: Times, speculative: Times) -> StepCosts:
     Raises
     ------
     OptionError
-        If either emitted nothing, or nothing was drafted.
+        If either emitted nothing behind its first token, or nothing was drafted.
     """
     if not plain.num_decode_tokens or not speculative.num_decode_tokens or not speculative.num_draft_tokens:
         raise OptionError(
             f"behind the first token plain decoding emitted {plain.num_decode_tokens}, speculation "
-            f"{speculative.num_decode_tokens}, and it drafted "
-            f"{speculative.num_draft_tokens}; costs need some of each. Try --max-tokens 64 --gamma 5"
+            f"{speculative.num_decode_tokens}, and it drafted {speculative.num_draft_tokens}; costs need some of each. "
+            "Try --max-tokens 64 --gamma 5"
         )
     steps = speculative.num_steps
     unit = plain.decode_s / plain.num_decode_tokens
@@ -117,7 +117,7 @@ def step_costs(plain: Times, speculative: Times) -> StepCosts:
 
 
 def costs_of_run(run: Times, target_row_s: float, simulated_cost: float | None = None) -> StepCosts | None:
-    """Return a speculative run's costs where no plain run is at hand; None if it drafted or emitted nothing.
+    """Return a speculative run's costs where no plain run is at hand; None if it drafted nothing.
 
     A plain step is then taken to spend as much around its forward as a step of this run does, so that o = 0. With a
     plain run, use :func:`step_costs`.

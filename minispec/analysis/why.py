@@ -1,8 +1,8 @@
 """Why a run is not gamma + 1 times as fast as plain decoding: the seconds between the two, cause by cause.
 
-A run of N tokens in S steps that drafted G tokens per step would ideally take A / I, where A = P + N u is what plain
-decoding takes: its prefill, and u seconds per token, of which t in the target's forward. I = min(G + 1, N): no step
-emits more tokens than the response has. The run took B. Then
+A run of N tokens behind the first, in S steps that drafted G tokens per step, would ideally take A / I, where
+A = P + N u is what plain decoding takes: its prefill, which gives the first token, and u seconds per token, of which t
+in the target's forward. I = min(G + 1, N): no step emits more tokens than are left. The run took B. Then
 
     B - A / I = acceptance + draft + verify + overhead + prefill            (exactly)
 
@@ -45,6 +45,7 @@ class Attribution:
         depends on their order; the seconds do not.
     costs : StepCosts
     num_tokens : int
+        N, those behind the first.
     tau : float
         Tokens per step.
     """
@@ -71,7 +72,7 @@ def attribute(plain: Times, run: Times) -> Attribution:
     Raises
     ------
     OptionError
-        If either emitted nothing, or nothing was drafted.
+        If either emitted nothing behind its first token, or nothing was drafted.
     """
     costs = step_costs(plain, run)
     ideal = min(costs.gamma + 1.0, float(run.num_decode_tokens))

@@ -101,7 +101,7 @@ _FREE = flat(1.0)
 
 
 def estimate_speedup(texts: Texts, c: float, v: Callable[[int], float] = _FREE, of: int = 1) -> Interval:
-    """Return tokens over charged cost: the speedup on a machine with these costs; plain decoding costs 1 a token.
+    """Return tokens behind the first over charged cost: the speedup with these costs; plain decoding costs 1 a token.
 
     Texts are clusters; ``of`` so many that one verdict reads.
     """
@@ -122,7 +122,7 @@ class Timings:
     metrics: dict[str, list[list[Metrics]]]
 
     def seconds(self, way: str, *, prefill: bool = False) -> list[list[float]]:
-        """Return seconds per token, of each text in each round."""
+        """Return seconds per token behind the first, or with the prefill of all; of each text in each round."""
         return [
             [
                 (one.decode_s + one.prefill_s) / one.num_tokens if prefill else one.decode_s / one.num_decode_tokens
@@ -145,7 +145,7 @@ class Timings:
         return to_interval(paired_ratio(dear, cheap, simultaneous(of)))
 
     def longer(self, base: str, other: str, of: int = 1) -> Interval:
-        """Return how many more tokens a target forward of ``other`` made; see :meth:`faster`."""
+        """Return how many more tokens a target forward of ``other`` made, behind the first; see :meth:`faster`."""
         more, fewer = (
             (count(self.metrics[way], "num_decode_tokens"), count(self.metrics[way], "num_steps"))
             for way in (other, base)

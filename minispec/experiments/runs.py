@@ -88,7 +88,7 @@ class Run:
     drafts : ndarray of shape (D,), int32
         Drafted, step after step.
     drafted, accepted, evaluated, emitted : ndarray of shape (S,), int32
-        How many tokens in each step; see :class:`minispec.records.Step`.
+        How many tokens in each step behind the first token; see :class:`minispec.records.Step`.
     """
 
     prompt: tuple[int, ...]
@@ -150,12 +150,17 @@ class Run:
         return int(self.evaluated.sum())
 
     @property
+    def begun(self) -> list[int]:
+        """Prompt and first token: what the first step begins with."""
+        return self.text[: len(self.prompt) + 1]
+
+    @property
     def text(self) -> list[int]:
         """Prompt and emitted tokens."""
         return [*self.prompt, *self.tokens.tolist()]
 
     def steps(self) -> Iterator[Turn]:
-        """Yield the steps."""
+        """Yield the steps behind the first token."""
         drafts = np.split(self.drafts, np.cumsum(self.drafted)[:-1])
         tokens = np.split(self.tokens[1:], np.cumsum(self.emitted)[:-1])
         for draft, emitted, accepted in zip(drafts, tokens, self.accepted, strict=True):

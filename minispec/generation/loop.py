@@ -3,8 +3,8 @@
 Algorithm 1 of Leviathan, Kalman and Matias 2023 ("Fast Inference from Transformers via Speculative Decoding"), for any
 drafter and any rule; with a drafter that proposes nothing it is plain decoding.
 
-Between steps **the target's cache holds all committed tokens but the last**, so one token is always pending. There is
-no special case for a fully accepted draft: the draft's next forward feeds whatever its cache lacks.
+Between steps **the target's cache holds all committed tokens but the last**, so one token is always pending (first: all
+that is left of the prompt). A fully accepted draft is no special case: the next forward feeds what its cache lacks.
 
 The loop runs no forward. It *asks* for logits (it yields an ``Ask`` and is sent the answer), so that whoever drives it
 can answer several loops with one forward.
@@ -63,12 +63,11 @@ def decode(
         tokens = transcript.tokens
         coins = Coins(noise, position=len(tokens), step=len(transcript.steps))
 
-        # 1. Draft a few tokens, each from the drafter's distribution q given those before it. The first token waits for
-        #    no draft: the last row of the prompt, whose end is fed now, is its distribution.
-        draft = NOTHING
-        if transcript.steps:
-            gamma = min(policy.gamma(), transcript.room - 1)
-            draft = yield from ask_for(drafter.propose(tokens, gamma, coins, policy.more))
+        # 1. Draft a few tokens, each from the drafter's distribution q given those before it; the first waits for no draft.
+        gamma = min(policy.gamma(), transcript.room - 1)
+        draft = (
+            (yield from ask_for(drafter.propose(tokens, gamma, coins, policy.more))) if transcript.steps else NOTHING
+        )
         yield draft
 
         # 2. One target forward over them all: its distribution p for each of their places, and for the one behind.

@@ -183,7 +183,7 @@ class Film:
     ----------
     shots : tuple of Shot
     steps : tuple of (float, int)
-        When each step ends, and the tokens there are then.
+        When each step ends, and the tokens there are then; the first one is that of the first token.
     """
 
     shots: tuple[Shot, ...]
@@ -219,9 +219,9 @@ class Film:
         return [(shot.text, fate) for shot in self.shots if (fate := shot.fate_at(moment_s)) is not None]
 
     def counts_at(self, moment_s: float) -> tuple[int, int]:
-        """Return tokens and target forwards that are done at a moment."""
+        """Return tokens, and target forwards after the prefill, that are done at a moment."""
         done = [tokens for end, tokens in self.steps if end <= moment_s]
-        return (done[-1] if done else 0), len(done)
+        return (done[-1] if done else 0), max(0, len(done) - 1)
 
 
 def race(
@@ -232,6 +232,8 @@ def race(
     tokens_per_s: float,
 ) -> tuple[dict[str, Film], float]:
     """Return a plain and a speculative run on one clock, on which plain decoding makes so many tokens a second.
+
+    Both begin with their first token, which the prefill gives.
 
     Parameters
     ----------
@@ -254,7 +256,10 @@ def race(
     step_s = plain.metrics.decode_s / max(1, plain.metrics.num_steps)
     factor = 1.0 / tokens_per_s / step_s if step_s > 0.0 else 1.0
     pace = time_lapse(factor, step_s)
-    return {
-        "plain decoding": Film.of(scenes(plainly, decode, pace)),
-        "speculative decoding": Film.of(scenes(events, decode, pace)),
-    }, factor
+
+    def shoot(told: Iterable[Event]) -> Film:
+        rest = iter(told)
+        first = itertools.islice(scenes(rest, decode, at_once), 1)
+        return Film.of(itertools.chain(first, scenes(rest, decode, pace)))
+
+    return {"plain decoding": shoot(plainly), "speculative decoding": shoot(events)}, factor

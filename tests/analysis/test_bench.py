@@ -28,7 +28,7 @@ MACHINE = Machine("m", [(1 << 20, 200e9), (1 << 26, 50e9)], {"float32": 100e9})
 # Speculation against plain decoding, on runs whose times are told
 
 
-def told(gamma_seconds: dict[int, float], tokens=lambda gamma, seed: (1, 2, 3, 4), drift: float = 1.0):
+def told(gamma_seconds: dict[int, float], tokens=lambda gamma, seed: (9, 1, 2, 3, 4), drift: float = 1.0):
     """A run that takes the seconds of its gamma, ``drift`` times longer in every other round, and logs its calls."""
     calls: list[tuple[str, int, int]] = []
 
@@ -37,7 +37,12 @@ def told(gamma_seconds: dict[int, float], tokens=lambda gamma, seed: (1, 2, 3, 4
         ids = tuple(tokens(gamma, seed))
         seconds = gamma_seconds[gamma] * (drift if seed % 2 else 1.0)
         metrics = SimpleNamespace(
-            num_tokens=len(ids), decode_s=seconds, num_steps=2, num_accepted_tokens=2, num_evaluated_tokens=3
+            num_tokens=len(ids),
+            num_decode_tokens=len(ids) - 1,
+            decode_s=seconds,
+            num_steps=2,
+            num_accepted_tokens=2,
+            num_evaluated_tokens=3,
         )
         return SimpleNamespace(token_ids=ids, metrics=metrics, finish_reason="length")
 
@@ -45,7 +50,7 @@ def told(gamma_seconds: dict[int, float], tokens=lambda gamma, seed: (1, 2, 3, 4
 
 
 def compare(run, setting=GREEDY, prompts=("a", "b"), gammas=(2, 4, 6), repeats=5):
-    return compare_domain("d", prompts, run, setting, num_tokens=4, gammas=gammas, repeats=repeats)
+    return compare_domain("d", prompts, run, setting, num_tokens=5, gammas=gammas, repeats=repeats)
 
 
 def test_the_best_gamma_is_the_fastest_of_the_search() -> None:
@@ -81,15 +86,15 @@ def test_the_search_and_the_measurement_share_no_seed() -> None:
 
 def test_greedy_text_must_be_the_same_and_sampled_text_need_not() -> None:
     seconds = {PLAIN: 1.0, 2: 1.0, 4: 1.0, 6: 1.0}
-    differs, _ = told(seconds, tokens=lambda gamma, seed: (1, 2, 3, 5 if gamma and seed == 3 else 4))
+    differs, _ = told(seconds, tokens=lambda gamma, seed: (9, 1, 2, 3, 5 if gamma and seed == 3 else 4))
     assert compare(told(seconds)[0]).same_tokens is True
     assert compare(differs).same_tokens is False
     assert compare(differs, SAMPLED).same_tokens is None
 
 
 def test_runs_of_different_lengths_are_refused() -> None:
-    run, _ = told({PLAIN: 1.0, 2: 1.0, 4: 1.0, 6: 1.0}, tokens=lambda gamma, seed: (1,) * (3 if gamma == 4 else 4))
-    with pytest.raises(InvariantError, match="gamma 4 emitted 3 tokens of 4"):
+    run, _ = told({PLAIN: 1.0, 2: 1.0, 4: 1.0, 6: 1.0}, tokens=lambda gamma, seed: (1,) * (4 if gamma == 4 else 5))
+    with pytest.raises(InvariantError, match="gamma 4 emitted 4 tokens of 5"):
         compare(run)
 
 

@@ -27,7 +27,7 @@ from tests.models import random_gpt2
 from tests.tiny import write_model
 
 MACHINE = Machine("m", [(1 << 20, 200e9), (1 << 26, 50e9)], {"float32": 100e9})
-PLAN = BatchPlan((1, 2, 4), context=20, num_tokens=8, gammas=(1,), repeats=5)
+PLAN = BatchPlan((1, 2, 4), context=20, num_tokens=9, gammas=(1,), repeats=5)
 
 
 @pytest.fixture(scope="module")
@@ -134,25 +134,35 @@ def test_overhead_is_what_passes_outside_forwards(told) -> None:
 
 
 def test_the_clock_stops_when_the_first_text_ends(told) -> None:
-    """The first step with drafts also feeds the end of the prompts to the draft: its tokens are not timed."""
+    """The first token comes with the prompts, and the first step with drafts feeds them to the draft: not timed."""
     target, draft, clock = told
     prompts = make_prompts(target, bundled_prompts(), 2, 5)
-    assert decode_together(target, draft, prompts, 0, 8, clock=clock).num_tokens == 2 * 8
-    done = decode_together(target, draft, prompts, 1, 8, clock=clock)
+    assert decode_together(target, draft, prompts, 0, 9, clock=clock).num_tokens == 2 * 8
+    done = decode_together(target, draft, prompts, 1, 9, clock=clock)
     assert (done.num_tokens, done.num_steps) == (12, 6)
-    assert [len(each.token_ids) for each in done.generations] == [8, 8]
+    assert [len(each.token_ids) for each in done.generations] == [9, 9]
+
+
+@pytest.mark.parametrize("length", [65, 130])
+def test_whole_chunks_of_prompts_are_read_by_all_before_the_clock_starts(told, length: int) -> None:
+    """The target's last chunk has a row more than the others, and all texts feed theirs in one step."""
+    target, draft, clock = told
+    prompts = make_prompts(target, bundled_prompts(), 2, length)
+    plain, done = (decode_together(target, draft, prompts, gamma, 9, clock=clock) for gamma in (0, 1))
+    assert (plain.num_tokens, plain.num_steps, plain.seconds) == (16, 16, pytest.approx(8 * 1.5))
+    assert (done.num_tokens, done.num_steps, done.seconds) == (12, 6, pytest.approx(3 * (0.1 + 2.5)))
 
 
 def test_only_while_all_texts_are_decoded_is_timed(pair: tuple[str, str], told) -> None:
     """A draft that is sometimes wrong: texts end after different numbers of steps; the first stops the clock."""
     target, _, clock = told
-    prompts = make_prompts(target, bundled_prompts(), 4, 8)
-    done = decode_together(target, load_model(pair[0], dtype="int8"), prompts, 2, 24, clock=clock)
-    lengths = [[len(step.tokens) for step in each.steps] for each in done.generations]
+    prompts = make_prompts(target, bundled_prompts(), 8, 8)
+    done = decode_together(target, load_model(pair[0], dtype="int8"), prompts, 2, 25, clock=clock)
+    lengths = [[len(step.tokens) for step in each.steps[1:]] for each in done.generations]
     first = min(map(len, lengths))
     assert first < max(map(len, lengths))
     assert done.num_tokens == sum(sum(each[1:first]) for each in lengths)
-    assert done.num_steps == 4 * (first - 1)
+    assert done.num_steps == 8 * (first - 1)
 
 
 def test_no_token_ends_a_text(pair: tuple[str, str]) -> None:
@@ -168,7 +178,7 @@ def test_no_token_ends_a_text(pair: tuple[str, str]) -> None:
 def test_the_best_gamma_is_the_fastest_of_the_search(told) -> None:
     """Three rows of one text take as long as two here, so that longer drafts win."""
     target, draft, clock = told
-    plan = dataclasses.replace(PLAN, gammas=(1, 2), num_tokens=9)
+    plan = dataclasses.replace(PLAN, gammas=(1, 2), num_tokens=10)
     prompts = make_prompts(target, bundled_prompts(), 1, 5)
 
     def run(gamma: int):
@@ -223,19 +233,19 @@ def test_the_figure_marks_where_speculation_breaks_even() -> None:
 
 
 def test_slots_held_and_used_after_every_step() -> None:
-    """17 tokens of prompt and 4 more: 16 to 19 in the cache after a step, then the text has left."""
+    """16 tokens of prompt and 5 more: 16 to 19 in the cache after a step, then the text has left."""
     target = random_gpt2("panel")
-    paged, contiguous = (measure_pages(target, [list(range(1, 18))], 4, size) for size in (16, 64))
+    paged, contiguous = (measure_pages(target, [list(range(1, 17))], 5, size) for size in (16, 64))
     assert (paged.num_steps, paged.used, paged.held) == (4, 17.5, (16 + 3 * 32) / 4)
     assert (paged.waste, paged.worst) == pytest.approx((1 - 17.5 / 28, 1 - 17 / 32))
     assert (contiguous.used, contiguous.held) == (17.5, 64.0)
 
 
 def test_lengths_are_mixed() -> None:
-    """Ends of 5, 10, 15 and 20 tokens: all of them but the last, then all; with the second new token the texts end."""
+    """Ends of 5, 10, 15 and 20 tokens: all of them, then one more of each; with the third new token the texts end."""
     texts = [list(range(20 * i, 20 * i + 20)) for i in range(4)]
-    found = measure_pages(random_gpt2("panel"), texts, 2, 64)
-    assert (found.num_steps, found.used, found.held) == (2, 50 - 4 / 2, 4 * 64)
+    found = measure_pages(random_gpt2("panel"), texts, 3, 64)
+    assert (found.num_steps, found.used, found.held) == (2, 50 + 4 / 2, 4 * 64)
 
 
 def test_prompts_have_one_length_and_no_two_are_alike(pair: tuple[str, str]) -> None:
@@ -267,7 +277,7 @@ def test_a_draft_may_be_kept_otherwise_than_its_target() -> None:
         ({"repeats": 4}, "Try 5"),
         ({"gammas": ()}, "--gammas 1,2,4"),
         ({"batches": (0,)}, "--batch 1,2,4"),
-        ({"gammas": (1, 6), "num_tokens": 7}, "--max-tokens 32"),
+        ({"gammas": (1, 6), "num_tokens": 8}, "--max-tokens 36"),
     ],
 )
 def test_a_plan_that_would_prove_nothing_is_refused(change: dict, way_out: str) -> None:
@@ -339,7 +349,7 @@ def test_options_that_make_no_sense_are_refused(pair: tuple[str, str], fast: Non
         (("--rows", "1,2"), "rows is 1,2; with --batch rows follow from --gammas, 1 and γ + 1. Leave --rows out"),
         (("--per-domain", "3"), "per-domain is 3; with --batch there are as many texts as the batch has"),
         (("--repeats", "3"), "Try 5"),
-        (("--max-tokens", "5"), "--max-tokens 32"),
+        (("--max-tokens", "8"), "--max-tokens 36"),
         (("--context", "250"), "--context 192"),
         (("--backend", "numpy"), "--backend panel"),
     ):

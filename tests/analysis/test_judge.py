@@ -41,18 +41,20 @@ def test_a_run_costs_what_its_forwards_cost() -> None:
         target=CostedModel(TARGET, clock, costs.target_cost),
         temperature=1.0,
         gamma=3,
-        max_tokens=40,
+        max_tokens=41,
         draft=CostedModel(DRAFT, clock, costs.draft_cost),
         clock=clock,
     ).run()
+    first, *steps = run.steps
+    assert (first.draft_s, first.target_s, first.step_s) == (0.0, 0.0, 0.0)  # its row is the prompt's last
     behind = 1  # tokens the draft's cache lacks; two after a fully accepted draft, whose last token it never fed
-    for step in run.steps:
+    for step in steps:
         drafted = len(step.draft_tokens)
         expected = 0.2 * (1.0 + 0.1 * (behind - 1)) + 0.2 * (drafted - 1) if drafted else 0.0
         assert step.draft_s == pytest.approx(expected, abs=1e-9)
         assert step.step_s - step.draft_s == pytest.approx(1.0 + 0.1 * drafted, abs=1e-9)
         behind = 2 if drafted and step.verdict.num_accepted == drafted else 1
-    assert run.metrics.prefill_s == pytest.approx(1.1 + 0.2 * 1.1)  # two tokens of the prompt, in both
+    assert run.metrics.prefill_s == pytest.approx(1.2 + 0.2 * 1.2)  # three tokens of the prompt, in both
 
 
 def test_a_tree_costs_one_row_per_node() -> None:
@@ -73,7 +75,7 @@ def test_a_tree_costs_one_row_per_node() -> None:
     limits = Limits(30, 64, (), frozenset())
     run = Stream([1, 2, 3], target, drafter, sampler, PhiloxNoise(0), limits, policy=FixedGamma(5),
                  verifier=get_verifier("tree"), clock=clock).run()  # fmt: skip
-    first = run.steps[0]
+    first = run.steps[1]
     assert len(first.draft_tokens) == 9
     assert first.draft_s == pytest.approx(0.2 * (1.0 + 1.2))  # the root, then its three children in one forward
     assert first.step_s - first.draft_s == pytest.approx(1.0 + 0.1 * 9)

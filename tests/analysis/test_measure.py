@@ -17,7 +17,7 @@ import pytest
 from minispec.analysis.measure.grid import Sweep
 from minispec.analysis.measure.journal import Journal
 from minispec.analysis.measure.record import Record
-from minispec.analysis.measure.report import tables, to_csv, to_dict, to_markdown
+from minispec.analysis.measure.report import prompt_table, tables, to_csv, to_dict, to_markdown
 from minispec.analysis.measure.run import Load, fingerprints, run_unit, run_units
 from minispec.analysis.measure.summary import summarise
 from minispec.analysis.prompts import Prompt
@@ -116,7 +116,7 @@ def test_lengths_are_equal_where_the_model_would_end_early(names: tuple[str, str
 def test_tokens_are_accounted_for(records: list[Record]) -> None:
     for record in records:
         own = record.num_accepted_tokens + record.num_recovered_tokens + record.num_bonus_tokens
-        assert record.num_tokens >= own
+        assert record.num_decode_tokens == record.num_tokens - 1 >= own  # the first token is none of its steps'
         assert record.num_evaluated_tokens == record.num_accepted_tokens + record.num_recovered_tokens
         assert sum(record.accepted_per_pos) == record.num_accepted_tokens
         assert sum(record.evaluated_per_pos) == record.num_evaluated_tokens
@@ -124,7 +124,7 @@ def test_tokens_are_accounted_for(records: list[Record]) -> None:
     for summary in summarise(records, by_domain=True):
         counts = summary.counts
         assert counts["drafted"] == counts["accepted"] + counts["rejected"]
-        assert summary.mean_acceptance_length.value == counts["emitted"] / counts["steps"]
+        assert summary.mean_acceptance_length.value == (counts["emitted"] - summary.num_prompts) / counts["steps"]
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_tokens_per_step_lie_where_they_can(
     """Two prompts that differ as much as they can: by themselves they say nothing."""
     first, other = [r for r in records if r.draft is None and r.temperature == 0.0][:2]
     made = [first, other]
-    for record, steps in ((first, 10), (other, 3)):
+    for record, steps in ((first, 9), (other, 3)):
         made.append(dataclasses.replace(record, draft=draft, gamma=gamma, verify=verify, num_steps=steps))
     plain, found = (summary.mean_acceptance_length for summary in summarise(made))
     assert plain == (1.0, 1.0, 1.0)
@@ -171,15 +171,31 @@ def test_with_free_drafts_and_free_verification_the_speedup_is_tau(names: tuple[
 
 
 def test_costs_make_the_speedup_they_should(names: tuple[str, str]) -> None:
-    """Ratio of sums: tokens over the charged seconds; the control charges nothing for verification."""
+    """Ratio of sums: tokens behind the first over the charged seconds; the control charges nothing for verification."""
     made = Sweep(PROMPTS, (names[0],), (names[1],), (3,), (1.0,), max_tokens=12, repeats=1)
     dear, cheap = (summarise(timed(made, CostModel(0.1, row)))[1] for row in (0.5, 0.0))
     records = [record for record in timed(made, CostModel(0.1, 0.5)) if record.draft is not None]
     rows = sum(record.num_steps + record.num_draft_tokens for record in records)
     verify = sum(r.num_steps for r in records) + 0.5 * (rows - sum(r.num_steps for r in records))
     drafting = sum(sum(r.draft_s) for r in records)
-    assert dear.speedup.value == pytest.approx(sum(r.num_tokens for r in records) / (verify + drafting))
+    assert dear.speedup.value == pytest.approx(sum(r.num_decode_tokens for r in records) / (verify + drafting))
     assert dear.speedup.value != pytest.approx(cheap.speedup.value)
+
+
+def test_texts_of_one_token_have_no_steps_to_speak_of(names: tuple[str, str]) -> None:
+    """The prefill gives that token: what there is to say of steps is nothing, and all else is said."""
+    made = Sweep(PROMPTS, (names[0],), (names[1],), (3,), (0.0,), max_tokens=1, repeats=2)
+    records = timed(made, CostModel(0.1, 0.5))
+    assert {(r.num_tokens, r.num_decode_tokens, r.num_steps) for r in records} == {(1, 0, 0)}
+    plain, drafted = summarise(records)
+    for summary in (plain, drafted):
+        assert summary.mean_acceptance_length.value is summary.s_per_token.value is summary.speedup.value is None
+        assert (summary.step_s, summary.tpot_s, summary.doubts) == (None, None, [])
+        assert summary.ttft_s is not None
+    assert drafted.total_speedup.value == 1.0  # no draft was ever needed, and no draft model read a prompt
+    assert [row[4:] for row in prompt_table(records)[1]] == [("–", "–", "–", "yes")] * len(PROMPTS)
+    for table in tables([plain, drafted]).values():
+        assert table[1]
 
 
 def test_identity_is_promised_and_kept_or_the_report_shows_it(names: tuple[str, str]) -> None:

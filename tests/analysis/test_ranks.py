@@ -60,10 +60,10 @@ def test_a_run_says_how_its_tree_was_kept(seed):
     """A draft that is the target: q is p, so the first sibling is always kept."""
     target = TableModel(4, 64, seed=seed)
     tree = get_verifier("tree").verify
-    run = drafted_run(target, lambda _: new_tree(target), [1, 2], PLAIN, 40, verify=tree, seed=seed)
+    run = drafted_run(target, lambda _: new_tree(target), [1, 2], PLAIN, 41, verify=tree, seed=seed)
     first, second = acceptance_by_rank(run.steps)
     assert (first, second) == (1.0, 0.0)
-    assert all(step.draft_parents == (-1, -1, 0, 0, 1, 1) for step in run.steps[:5])
+    assert all(step.draft_parents == (-1, -1, 0, 0, 1, 1) for step in run.steps[1:6])
 
 
 def new_tree(model):

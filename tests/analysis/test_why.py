@@ -48,19 +48,21 @@ class ChargingNoise(PhiloxNoise):
 class Bill:
     """What was charged to a clock, by who."""
 
-    def __init__(self, costs: CostModel, overhead: float, gamma: int, seed: int, draft: bool) -> None:
+    def __init__(
+        self, costs: CostModel, overhead: float, gamma: int, seed: int, draft: bool, num_tokens: int = 40
+    ) -> None:
         self.clock = SimulatedClock()
         self.target_rows: list[int] = []
         self.draft_s = 0.0
         self.noise = ChargingNoise(seed, self.clock, overhead)
-        target = CostedModel(TableModel(4, 128, seed=1), self.clock, self._target(costs))
-        drafter = CostedModel(TableModel(4, 128, seed=2), self.clock, self._draft(costs)) if draft else None
+        target = CostedModel(TableModel(4, 1024, seed=1), self.clock, self._target(costs))
+        drafter = CostedModel(TableModel(4, 1024, seed=2), self.clock, self._draft(costs)) if draft else None
         self.run: Generation = stream(
             [0, 1, 2],
             target=target,
             draft=drafter,
             gamma=gamma,
-            max_tokens=40,
+            max_tokens=1 + num_tokens,  # the first is the prompt's
             temperature=1.0,
             top_p=1.0,
             noise=self.noise,
@@ -86,8 +88,10 @@ COSTS = st.builds(CostModel, draft=st.floats(0.01, 1.0), row=st.floats(0.0, 1.0)
 PLANTED = {"costs": COSTS, "overhead": st.floats(0.0, 0.5), "gamma": st.integers(1, 6), "seed": st.integers(0, 50)}
 
 
-def attributed(costs: CostModel, overhead: float, gamma: int, seed: int) -> tuple[Attribution, Bill, Bill]:
-    plain, run = Bill(costs, overhead, gamma, seed, draft=False), Bill(costs, overhead, gamma, seed, draft=True)
+def attributed(
+    costs: CostModel, overhead: float, gamma: int, seed: int, num_tokens: int = 40
+) -> tuple[Attribution, Bill, Bill]:
+    plain, run = (Bill(costs, overhead, gamma, seed, draft, num_tokens) for draft in (False, True))
     return attribute(plain.run.metrics, run.run.metrics), plain, run
 
 
@@ -96,19 +100,19 @@ def attributed(costs: CostModel, overhead: float, gamma: int, seed: int) -> tupl
 def test_planted_costs_come_back(costs: CostModel, overhead: float, gamma: int, seed: int) -> None:
     found, _, bill = attributed(costs, overhead, gamma, seed)
     metrics = bill.run.metrics
-    steps, tokens = metrics.num_steps, metrics.num_tokens
+    steps, tokens = metrics.num_steps, metrics.num_decode_tokens
     drafted = sum(len(step.draft_tokens) for step in bill.run.steps)
-    prompt = costs.target_cost(2) + costs.draft_cost(2)  # the prompt but for its last token
+    first = costs.target_cost(3) + overhead  # the prompt, and the draw from its last row
     ideal = drafted / steps + 1
     unit = 1.0 + overhead
     assert found.ideal == pytest.approx(ideal)
     assert found.losses["acceptance"] == pytest.approx((steps - tokens / ideal) * unit)
-    assert found.losses["draft"] == pytest.approx(bill.draft_s - costs.draft_cost(2))
+    assert found.losses["draft"] == pytest.approx(bill.draft_s - costs.draft_cost(3))
     rows = bill.target_rows[1:]
     assert found.losses["verify"] == pytest.approx(sum(costs.row * (m - 1) for m in rows), abs=1e-9)
-    assert found.losses["overhead"] == pytest.approx(bill.noise.charged - steps * overhead, abs=1e-9)
-    assert found.losses["prefill"] == pytest.approx(prompt - costs.target_cost(2) / ideal)
-    assert found.plain_s == pytest.approx(costs.target_cost(2) + tokens * unit)
+    assert found.losses["overhead"] == pytest.approx(bill.noise.charged - (1 + steps) * overhead, abs=1e-9)
+    assert found.losses["prefill"] == pytest.approx(first + costs.draft_cost(3) - first / ideal)
+    assert found.plain_s == pytest.approx(first + tokens * unit)
     assert found.seconds == pytest.approx(bill.clock.now)
 
 
@@ -134,7 +138,7 @@ def test_the_parts_add_up_whatever_the_times_are(plain: Totals, run: Totals) -> 
     costs = found.costs
     decoding = speedup(found.tau, costs.gamma, 1.0, 1.0) * (costs.gamma + 1.0)  # the plain form of tau / (G c + v + o)
     step = costs.gamma * costs.cost_ratio + costs.verify_cost + costs.overhead
-    assert decoding / step == pytest.approx(run.num_tokens * costs.unit_s / run.decode_s)
+    assert decoding / step == pytest.approx(run.num_decode_tokens * costs.unit_s / run.decode_s)
 
 
 def one_step(drafted: int, accepted: int) -> Step:
@@ -180,7 +184,7 @@ def test_an_attribution_that_ignores_verification_is_noticed() -> None:
 def test_the_what_if_about_gamma_comes_true(draft: float, row: float) -> None:
     """Run the advised gamma on the same simulated machine; only the randomness of acceptance is between the two."""
     costs = CostModel(draft, row)
-    found, plain, bill = attributed(costs, 0.0, 6, 3)
+    found, plain, bill = attributed(costs, 0.0, 6, 3, num_tokens=600)
     curve = VerifyCurve({m: costs.target_cost(m) for m in range(1, 14)})
     advice = next(
         change
@@ -191,7 +195,7 @@ def test_the_what_if_about_gamma_comes_true(draft: float, row: float) -> None:
     if gamma == 0:
         assert advice.speedup == 1.0
         return
-    real, _, _ = attributed(costs, 0.0, gamma, 3)
+    real, _, _ = attributed(costs, 0.0, gamma, 3, num_tokens=600)
     assert real.speedup == pytest.approx(advice.speedup, rel=0.2)
     assert real.speedup > found.speedup * 0.95
 
@@ -213,8 +217,8 @@ def test_a_what_if_is_never_worse_but_for_gamma_and_the_best_comes_first(
 def test_what_cannot_be_explained_is_refused() -> None:
     some = Totals(1, 1, 1, 0.0, 0.0, 1.0, 1.0)
     for plain, run in [
-        (replace(some, num_tokens=0), some),
-        (some, replace(some, num_tokens=0)),
+        (replace(some, num_decode_tokens=0), some),
+        (some, replace(some, num_decode_tokens=0)),
         (some, replace(some, num_draft_tokens=0)),
     ]:
         with pytest.raises(OptionError, match="costs need some of each"):

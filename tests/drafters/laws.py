@@ -58,8 +58,11 @@ def check_rows_are_the_law(new_drafter, tokens, gamma, more=allow_all):
 def engine_distance(
     target, new_drafter, params=PLAIN, *, num_tokens=3, gamma=2, prompt=(0, 1), verify=rejection.verify
 ):
-    """Total variation between the real loop's law and the target's; ``new_drafter`` gets the target's session."""
-    limits = Limits(num_tokens, target.n_positions)
+    """Total variation between the real loop's law and the target's; ``new_drafter`` gets the target's session.
+
+    ``num_tokens`` are those behind the first, which no draft reaches.
+    """
+    limits = Limits(1 + num_tokens, target.n_positions)
 
     def run(noise):
         session = TreeSession(target)
@@ -68,7 +71,9 @@ def engine_distance(
     law = Enumerator(run).law()
     if hasattr(target, "next_probs"):
         return total_variation(law, target_law(target, params, prompt, limits))
-    return total_variation({end.token_ids: p for end, p in law.items()}, model_law(target, params, prompt, num_tokens))
+    return total_variation(
+        {end.token_ids: p for end, p in law.items()}, model_law(target, params, prompt, 1 + num_tokens)
+    )
 
 
 def model_law(model, params, prompt, num_tokens):

@@ -24,10 +24,11 @@ from tests.experiments.pending import HEADS
 
 
 def make_metrics(tokens: int, steps: int, drafted: int, draft_s: float, decode_s: float) -> Metrics:
-    """Return the metrics of a run, those that are compared."""
+    """Return the metrics of a run, those that are compared; ``tokens`` are those behind the first."""
     return replace(
         Metrics.from_steps((), 1, 0.0),
-        num_tokens=tokens,
+        num_tokens=1 + tokens,
+        num_decode_tokens=tokens,
         num_steps=steps,
         num_draft_tokens=drafted,
         draft_s=draft_s,

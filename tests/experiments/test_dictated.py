@@ -11,7 +11,7 @@ import pytest
 from minispec.drafters import ModelDrafter
 from minispec.experiments.claims.dictated_tokens import count_runs
 from minispec.generation import Drafted, Verified
-from minispec.generation.events import Event, Prefilled
+from minispec.generation.events import Emitted, Event, Prefilled
 from minispec.model.session import Session
 from minispec.model.toy import TableModel
 from minispec.sampling import Constraint
@@ -20,16 +20,19 @@ from tests.laws.forms import EOS, PROMPT, TOKENIZER, V
 
 pytest.importorskip("llguidance", reason="constraints need the extra `constraints`")
 
-CONSTRAINT_AB = "(a|b)(ab){2}"
+CONSTRAINT_AB = "(a|b){2}(ab){2}"
 
 
 class Script:
-    """A run of two steps: three drafts where nothing is dictated, then three of which two are, and one is rejected."""
+    """A run of a first token, which no draft reaches, and two steps.
+
+    Three drafts where nothing is dictated, then three of which two are, and one is rejected.
+    """
 
     def __init__(self) -> None:
         self.drafter = ModelDrafter(Session(TableModel(V)), PLAIN)
         self.tokens: list[int] = list(PROMPT)
-        self.generation = SimpleNamespace(metrics=SimpleNamespace(num_tokens=3, num_steps=2))
+        self.generation = SimpleNamespace(metrics=SimpleNamespace(num_decode_tokens=3, num_steps=2))
         self._events = self._play()
 
     def __iter__(self) -> Iterator[Event]:
@@ -40,23 +43,25 @@ class Script:
 
     def _play(self) -> Iterator[Event]:
         session = self.drafter.session
-        session.prefill(PROMPT)
         yield Prefilled(len(PROMPT), 0.0)
+        self.tokens += [0]
+        yield Emitted(0, 3, (0,), ("plain",), ())
+        assert session.length == len(PROMPT)  # it has been read, behind the first token, and that is not counted
         session.score([0])
-        yield Drafted(0, 3, (0, 0, 1), (1.0,) * 3, 0.0)
-        yield Verified(0, 3, 0, (0, 0, 1), 0, "recovered", (0.0,), 0.0)
+        yield Drafted(1, 4, (0, 0, 1), (1.0,) * 3, 0.0)
+        yield Verified(1, 4, 0, (0, 0, 1), 0, "recovered", (0.0,), 0.0)
         self.tokens += [0]
         for token in (0, 1):
             session.score([token])
-        yield Drafted(1, 4, (2, 0, 1), (1.0,) * 3, 0.0)
-        yield Verified(1, 4, 1, (0, 1), 0, "recovered", (1.0, 0.0), 0.0)
+        yield Drafted(2, 5, (2, 0, 1), (1.0,) * 3, 0.0)
+        yield Verified(2, 5, 1, (0, 1), 0, "recovered", (1.0, 0.0), 0.0)
         self.tokens += [2, 0]
 
 
 def test_dictated_drafts_are_counted_with_what_became_of_them_and_what_they_cost() -> None:
     constraint = Constraint(CONSTRAINT_AB, "regex", TOKENIZER, EOS, V)
-    forced = constraint.find_forced([0])
-    assert constraint.find_forced([]) == []
+    forced = constraint.find_forced([0, 0])
+    assert constraint.find_forced([]) == constraint.find_forced([0]) == []
     runs: list[Any] = [Script(), Script()]
     assert count_runs(runs, constraint) == {
         "tokens": 6,

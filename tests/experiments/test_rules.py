@@ -192,9 +192,9 @@ def latency(gain: Value, by_c: bool | None, clear: bool = True) -> Plant:
 
 
 def first_tokens(values: Sequence[Value]) -> Plant:
-    """How much sooner the first token comes, drafted and delayed, in turn."""
+    """How much sooner the first token comes behind prompts of each length, in turn."""
     turn = itertools.cycle(values)
-    cases = [{"prompt": length, "gain": next(turn), "delayed": next(turn)} for length in (16, 128, 512)]
+    cases = [{"prompt": length, "sooner": next(turn)} for length in (16, 128, 512)]
     return lambda figures: figures.update(lengths=copy.deepcopy(cases))
 
 
@@ -480,7 +480,7 @@ PLANTED: dict[str, dict[str, Plant]] = {
         "at best depends": batches([1.1] * 7, list(map(vague, AS_CLAIMED))),
     },
     "short-responses": tallied(short_and_long, ratio(0.8), ratio(1.4), vague(1.0)),
-    "first-token": tallied(first_tokens, ratio(1.5), ratio(0.7), vague(1.0)),
+    "first-token": tallied(first_tokens, ratio(1.5), ratio(1.0), vague(1.0)),
     "tail-latency": tallied(slowest, share(0.5), [0.002, 0.0, 0.008], [0.02, 0.004, 0.05]),
     "fallback": {word: five_costs(ratio(1.5), figure) for word, figure in
                  {"holds here": ratio(1.01), "false": ratio(1.4), "undecided": vague(1.0)}.items()},
@@ -525,6 +525,32 @@ def test_planted_figures_turn_the_verdict(name: str, word: str) -> None:
     assert get_experiment(name).conclude(figures).verdict.word == word
 
 
+@pytest.mark.parametrize(
+    ("values", "word", "as_soon"),
+    [
+        ([ratio(1.0)], "false", "yes: 16 tokens, 128 tokens, 512 tokens"),
+        ([ratio(0.7)], "false", "no: 16 tokens, 128 tokens, 512 tokens"),
+        (
+            [[1.01, 1.0, 1.02], vague(1.0), ratio(0.7)],
+            "at best depends",
+            "yes: 16 tokens; no: 512 tokens; unclear: 128",
+        ),
+        ([ratio(1.04)], "undecided", "unclear: 16 tokens, 128 tokens, 512 tokens"),
+        ([ratio(1.5)], "holds here", "no: 16 tokens, 128 tokens, 512 tokens"),
+    ],
+)
+def test_a_first_token_as_soon_as_plain_is_neither_gain_nor_loss(
+    values: Sequence[Value], word: str, as_soon: str
+) -> None:
+    """A gain that is certain and too small to matter is none; what costs nothing is told from what costs something."""
+    figures: Figures = {}
+    first_tokens(values)(figures)
+    verdict = get_experiment("first-token").conclude(figures).verdict
+    assert verdict.word == word
+    assert f"As soon as plain, within 5%? {as_soon}" in verdict.because
+    assert ("costs the first token nothing, and gains it nothing" in verdict.because) == (values == [ratio(1.0)])
+
+
 @pytest.mark.parametrize("name", PLANTED)
 def test_what_is_planted_could_be_measured(name: str) -> None:
     """Intervals hold their value, shares lie in [0, 1], ratios of times and costs are positive."""
@@ -535,13 +561,13 @@ def test_what_is_planted_could_be_measured(name: str) -> None:
             assert low <= value <= high, key
             if key in ("alpha", "share", "steps", "usable", "all", "slower"):
                 assert 0.0 <= low <= high <= 1.0, key
-            if key in ("speedup", "over_pair", "delayed", "faster_over_better", "cheaper", "faster"):
+            if key in ("speedup", "over_pair", "sooner", "faster_over_better", "cheaper", "faster"):
                 assert low > 0.0, key
 
 
 CHECKED = (
     *("alpha", "share", "steps", "usable", "slower"),
-    *("speedup", "over_pair", "delayed", "faster_over_better", "cheaper", "longer", "faster", "curve"),
+    *("speedup", "over_pair", "sooner", "faster_over_better", "cheaper", "longer", "faster", "curve"),
 )
 
 

@@ -11,8 +11,11 @@ from minispec.experiments.instruments import alpha, count, estimate_speedup, joi
 from minispec.experiments.runs import DOMAINS, DRAFT, Run, Texts, decode, decode_all, decode_texts, prompts
 from minispec.generation.metrics import Metrics
 
-TOKENS = 10
-NAMES = ("num_tokens", "num_steps", "num_draft_tokens", "num_accepted_tokens", "num_evaluated_tokens")
+TOKENS = 11
+NAMES = (
+    *("num_tokens", "num_decode_tokens", "num_steps"),
+    *("num_draft_tokens", "num_accepted_tokens", "num_evaluated_tokens"),
+)
 
 
 @pytest.mark.parametrize("options", [{"draft": DRAFT, "gamma": 3}, {"draft": "synthetic:alpha=0.5"}, {"draft": None}])
@@ -23,7 +26,9 @@ def test_runs_made_together_are_those_made_one_by_one(options: dict) -> None:
     for i, run in enumerate(run for runs in made for run in runs):
         alone = decode(texts[i // 2], TOKENS, seed=7 + i, **options)
         assert run.text == [*texts[i // 2], *alone.token_ids]
-        assert [(s.draft_tokens, s.tokens, s.num_accepted) for s in alone.steps] == list(run.steps())
+        assert run.begun == [*texts[i // 2], alone.token_ids[0]]
+        assert [*run.begun, *(token for turn in run.steps() for token in turn.tokens)] == run.text
+        assert [(s.draft_tokens, s.tokens, s.num_accepted) for s in alone.steps[1:]] == list(run.steps())
         assert {name: getattr(run, name) for name in NAMES} == {name: getattr(alone.metrics, name) for name in NAMES}
 
 
@@ -39,11 +44,14 @@ def test_seeds_are_those_of_no_other_run_and_greedy_texts_have_one() -> None:
 
 
 def make_run(*steps: tuple[int, int]) -> Run:
-    """A run whose steps draft and accept so many; every step adds the target's own token, a rejection is evaluated."""
+    """A run whose steps draft and accept so many behind its first token.
+
+    Every step adds the target's own token, a rejection is evaluated.
+    """
     drafted, accepted = zip(*steps, strict=True)
     evaluated = [kept + (kept < made) for made, kept in steps]
     emitted = [kept + 1 for kept in accepted]
-    rows = [[0] * sum(emitted), [0] * sum(drafted), drafted, accepted, evaluated, emitted]
+    rows = [[0] * (1 + sum(emitted)), [0] * sum(drafted), drafted, accepted, evaluated, emitted]
     return Run((1,), *(np.array(row, np.int32) for row in rows))
 
 

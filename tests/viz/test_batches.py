@@ -31,10 +31,10 @@ def bars(axes) -> list[tuple[float, float, float, str]]:
 def test_every_row_of_every_forward_is_a_cell() -> None:
     engine = Engine(TableModel(4))
     for seed in range(3):
-        engine.add([0], draft=TableModel(4, seed=1), gamma=3, max_tokens=12, seed=seed)
+        engine.add([0], draft=TableModel(4, seed=1), gamma=3, max_tokens=13, seed=seed)
     made = engine.run()
     (axes,) = ragged_figure({str(i): text.steps for i, text in enumerate(made)}, 2).axes
-    steps = [step for text in made for step in text.steps[:2]]
+    steps = [step for text in made for step in text.steps[1:3]]  # the first token is the prompt's forward's
     colours = [colour for *_, colour in bars(axes)]
     assert len(colours) == sum(len(step.draft_tokens) + 1 for step in steps)
     assert colours.count(BLUE) == sum(step.verdict.num_accepted for step in steps)
@@ -64,12 +64,12 @@ def test_a_page_is_as_full_as_it_is_drawn_and_shared_by_its_holders() -> None:
 def test_an_engine_says_who_waits_and_who_has_which_page() -> None:
     """What the lesson draws its pictures from."""
     engine = Engine(TableModel(4), max_running=2, page_size=2)
-    for length in (6, 3, 4):
+    for length in (7, 4, 5):
         engine.add([0, 1, 2], draft=None, max_tokens=length)
     assert (engine.running, engine.waiting) == ((), (0, 1, 2))
     engine.step()
     assert (engine.running, engine.waiting) == ((0, 1), (2,))
-    assert (len(engine.pages(0)), engine.pages(1)) == (1, ())  # it waits for the page that both begin with
+    assert (len(engine.pages(0)), engine.pages(1)) == (2, ())  # the other waits for the page that both begin with
     engine.step()
     while engine.waiting:
         for number in engine.running:

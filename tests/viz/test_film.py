@@ -86,7 +86,7 @@ def test_the_clock_of_a_race_keeps_the_proportions() -> None:
     model, draft = TableModel(8, seed=1), TableModel(8, seed=2)
     ticks = itertools.count()
     runs = [
-        minispec.stream([1], target=model, draft=each, max_tokens=20, clock=lambda: float(next(ticks)))
+        minispec.stream([1], target=model, draft=each, max_tokens=21, clock=lambda: float(next(ticks)))
         for each in (None, draft)
     ]
     plainly, drafted = (tuple(run) for run in runs)
@@ -94,8 +94,9 @@ def test_the_clock_of_a_race_keeps_the_proportions() -> None:
     plain, speculative = films.values()
     assert plain.length_s == pytest.approx(20 / 4.0)
     assert speculative.length_s == pytest.approx(factor * runs[1].generation.metrics.decode_s)
-    assert plain.counts_at(plain.length_s / 2) == (10, 10)
-    assert speculative.counts_at(1e9) == (20, runs[1].generation.metrics.num_steps)
+    assert plain.counts_at(0.0) == speculative.counts_at(0.0) == (1, 0)  # the prefill gives the first token
+    assert plain.counts_at(plain.length_s / 2) == (11, 10)
+    assert speculative.counts_at(1e9) == (21, runs[1].generation.metrics.num_steps)
 
 
 @pytest.fixture

@@ -169,8 +169,9 @@ def test_control_characters_of_a_model_are_shown_not_obeyed() -> None:
 
 
 def film(count: int, seconds: float) -> Film:
-    shots = tuple(Shot(f"w{i} ", "plain", seconds * i, seconds * i) for i in range(1, count + 1))
-    return Film(shots, tuple((seconds * i, i) for i in range(1, count + 1)))
+    """The first token, and so many behind it."""
+    shots = tuple(Shot(f"w{i} ", "plain", seconds * i, seconds * i) for i in range(count + 1))
+    return Film(shots, tuple((seconds * i, 1 + i) for i in range(count + 1)))
 
 
 @pytest.mark.parametrize(("width", "beside"), [(100, True), (40, False)])
@@ -184,14 +185,14 @@ def test_a_race_stands_side_by_side_where_there_is_room(width: int, beside: bool
     title = next(line for line in lines if line.startswith("plain"))
     assert ("speculative" in title) == beside
     told = " ".join(lines)
-    assert "6 tokens, 6 target forwards, 60 ms ✓" in told  # real time: a hundredth of the film's
-    assert "6 tokens, 6 target forwards, 30 ms ✓" in told
+    assert "7 tokens, 6 target forwards, 60 ms ✓" in told  # real time: a hundredth of the film's
+    assert "7 tokens, 6 target forwards, 30 ms ✓" in told
 
 
 def test_a_race_in_a_pipe_shows_its_end() -> None:
     file = io.StringIO()
     RaceView(Console(file=file, width=100), {"a": film(3, 1.0), "b": film(3, 0.5)}, "", 1.0).play(lambda seconds: None)
-    assert file.getvalue().count("3 tokens") == 2
+    assert file.getvalue().count("4 tokens") == 2
     assert "\x1b" not in file.getvalue()
 
 

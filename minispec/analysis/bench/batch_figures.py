@@ -22,7 +22,7 @@ class BatchPlan:
     context : int
         Cached tokens of every text in the timed forwards, and in the middle of the timed runs.
     num_tokens : int
-        Of every text; more than the longest step emits.
+        Of every text; more than the first and what the longest step emits.
     gammas : tuple of int
         Searched.
     repeats : int
@@ -42,11 +42,11 @@ class BatchPlan:
             raise OptionError(f"gammas are {list(self.gammas)}; a draft has at least one token. Try --gammas 1,2,4")
         if not self.batches or min(self.batches) < 1:
             raise OptionError(f"batches are {list(self.batches)}; a batch has at least one text. Try --batch 1,2,4")
-        least = max(self.gammas) + 2
+        least = max(self.gammas) + 3
         if self.num_tokens < least:
             raise OptionError(
-                f"max-tokens is {self.num_tokens}; after a first step of up to {least - 1} tokens something must be "
-                f"left to be timed. Try --max-tokens {4 * least}"
+                f"max-tokens is {self.num_tokens}; after the first token and a step of up to {least - 2} tokens "
+                f"something must be left to be timed. Try --max-tokens {4 * least}"
             )
 
     @property

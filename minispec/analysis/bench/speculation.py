@@ -45,7 +45,7 @@ class Speculation:
     searched_s : mapping of int to float
         Seconds per token of the search, by gamma.
     plain_s, speculative_s : float
-        Median seconds per token, prefill left out.
+        Median seconds per token, prefill and the first token, which it gives, left out.
     speedup : float
         Median over the rounds of plain / speculative.
     spread : tuple of float

@@ -12,7 +12,7 @@ from minispec.analysis.bench.speculation import PLAIN
 from minispec.backends.base import Array, Feed
 from minispec.batching import Engine
 from minispec.errors import InvariantError
-from minispec.generation.events import Emitted, Finished, Prefilled
+from minispec.generation.events import Emitted, Finished
 from minispec.generation.result import Generation
 from minispec.model import GPT2
 from minispec.model.asks import Ask
@@ -130,7 +130,8 @@ class Decoded:
     Attributes
     ----------
     seconds, forward_s : float
-        From the step after the prompts to the one in which the first text ended; in the forwards of target and draft.
+        From the step after that in which the last model has read its prompts to the one in which the first text ended;
+        in the forwards of target and draft.
     num_tokens, num_steps : int
         Emitted in these seconds, over all texts, and the steps that texts took for them.
     generations : tuple of Generation
@@ -158,7 +159,8 @@ def open_engine(
     target: PagedModel, prompts: Sequence[Sequence[int]], page_size: int, draft: PagedModel | None, **options: Any
 ) -> Engine:
     """Return an engine that decodes these prompts greedily, all of them from its first step on."""
-    rows = len(prompts) * PREFILL_CHUNK  # prompts of one length are fed in step, and decoding begins for all at once
+    # prompts of one length are fed in step, and decoding begins for all at once: their last chunks have a row more
+    rows = len(prompts) * (PREFILL_CHUNK + 1)
     engine = Engine(target, max_running=len(prompts), page_size=page_size, max_rows=rows)
     for prompt in prompts:
         engine.add(prompt, draft=draft, temperature=0.0, **options)
@@ -185,7 +187,7 @@ def decode_together(
     gamma : int
         Drafted tokens per step; 0 decodes plainly.
     num_tokens : int
-        More than a step can emit.
+        More than the first token and a step can emit.
     page_size : int
         Slots per page.
     clock : callable
@@ -194,15 +196,17 @@ def decode_together(
     Raises
     ------
     InvariantError
-        If a text gets another number of tokens, or ends before all prompts are in: then runs are not alike.
+        If a text gets another number of tokens, or ends before all models have read all prompts: then runs are not
+        alike.
     """
     watch = Watch(clock)
     drafts = None if gamma == PLAIN else watch.over(draft)
     engine = open_engine(watch.over(target), prompts, page_size, drafts, gamma=max(1, gamma), max_tokens=num_tokens)
-    num_prefilled = 0
-    while num_prefilled < len(prompts):
+    first = int(gamma != PLAIN)  # a draft model reads the prompt behind the first token, before the first draft
+    num_begun = 0
+    while num_begun < len(prompts):
         for _, event in engine.step():
-            num_prefilled += isinstance(event, Prefilled)
+            num_begun += isinstance(event, Emitted) and event.step == first
             if isinstance(event, Finished):
                 raise InvariantError("a text ended before all prompts were fed; nothing is left to be timed")
     watch.forward_s, emitted, ended = 0.0, list[int](), False

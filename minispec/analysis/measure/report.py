@@ -160,12 +160,13 @@ def prompt_table(records: Sequence[Record]) -> Table:
     for r in (r for r in records if r.draft is not None):
         base = plain[r.target, r.temperature, r.prompt_id]
         gain = "–"
-        if r.decode_s and base.decode_s:
+        if r.decode_s and base.decode_s and r.num_steps:
             each = [decode_seconds(one) / one.num_decode_tokens for one in (base, r)]
             gain = f"{each[0] / each[1]:.2f}x"
         alpha = "–" if not r.num_evaluated_tokens else f"{100 * r.num_accepted_tokens / r.num_evaluated_tokens:.0f} %"
+        tau = f"{r.num_decode_tokens / r.num_steps:.2f}" if r.num_steps else "–"
         ways = r.prompt_id, label(r.variant), str(r.gamma), f"{r.temperature:g}"
-        rows.append((*ways, f"{r.num_decode_tokens / r.num_steps:.2f}", alpha, gain, "yes" if r.same_tokens else "no"))
+        rows.append((*ways, tau, alpha, gain, "yes" if r.same_tokens else "no"))
     return ("prompt", "draft", "γ", "T", "τ", "α", "speedup", "same as plain"), rows
 
 
@@ -236,11 +237,13 @@ _LIKELIHOOD = {
 }
 
 OVERVIEW_NOTE = (
-    "τ: tokens per target forward; α: accepted / judged; speedup: plain seconds / this one's, of the steps, with its "
-    "interval; same: prompts whose tokens are those of plain decoding."
+    "τ: tokens per target forward, both after the prefill, which gives the first token; α: accepted / judged; "
+    "speedup: plain seconds / this one's, of the steps, with its interval; same: prompts whose tokens are those of "
+    "plain decoding."
 )
 NOTES = {
-    "Acceptance": "τ: tokens per target forward. α: accepted / judged; what lies behind a rejection was not judged.",
+    "Acceptance": "τ: tokens per target forward, both after the prefill. α: accepted / judged; what lies behind a "
+    "rejection was not judged.",
     "Acceptance by place": "Accepted / judged at the first place, the second, and so on.",
     "Time": "Of the steps, plain / this; with prefill: of the whole run.",
     "Latency": "Milliseconds, P50 / P90 / P99 over the timed runs; between bursts: over their steps.",

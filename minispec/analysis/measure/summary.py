@@ -41,10 +41,10 @@ class Summary:
     speedup, total_speedup : Figure
         Plain seconds / this one's, of the steps and with the prefill. Of each prompt the median round counts.
     ttft_s, tpot_s, total_s, step_s : dict or None
-        P50, P90, P99 over timed runs of the time to first token, seconds per token after the first step, and of the
+        P50, P90, P99 over timed runs of the time to first token, seconds per token after the first, and of the
         whole run; over steps, of the wait between bursts.
     s_per_token : Figure
-        Seconds of the steps per token.
+        Seconds of the steps per token after the first.
     logprob, logprob_difference : Figure
         The target's log-likelihood per token of the text; and minus that of the plain text.
     identical : Figure
@@ -117,7 +117,7 @@ def _summary(variant: Variant, domain: str, pairs: Pairs) -> Summary:
         return share_of_texts([r.num_accepted_tokens for r in records], [tokens(r) for r in records])
 
     def faster(seconds: Callable[[Record], float], tokens: Callable[[Record], int]) -> Figure:
-        if not timed or variant.plain:
+        if not timed or variant.plain or not all(tokens(r) for pair in pairs for r in pair):
             return Figure(None)
         return ratio([seconds(p) / tokens(p) for _, p in pairs], [seconds(r) / tokens(r) for r, _ in pairs])
 
@@ -166,6 +166,8 @@ def _most_tokens_per_step(variant: Variant) -> float:
 
 def _doubts(records: Sequence[Record], speedup: Figure, tau: Figure) -> list[str]:
     """Return why the timings cannot be trusted: of the prompts' rounds the median spread counts."""
+    if not all(r.num_steps for r in records):
+        return []  # texts of one token: nothing is judged by the steps that they do not have
     spreads = sorted((max(r.decode_s) / min(r.decode_s), min(r.decode_s), max(r.decode_s)) for r in records)
     _, least, most = spreads[len(spreads) // 2]
     return doubts(

@@ -88,9 +88,9 @@ def count_runs(runs: Iterable[Stream], constraint: Constraint) -> dict[str, int]
         drafter = run.drafter.inner if isinstance(run.drafter, ForcedDrafter) else run.drafter
         assert isinstance(drafter, ModelDrafter)
         session = drafter.session
+        num_prompt_tokens, dictated = len(run.tokens), 0
         read_prompt(run)
         begin = before = session.num_forwards
-        num_prompt_tokens, dictated = len(run.tokens), 0
         for event in run:
             if isinstance(event, Drafted):
                 forced = constraint.find_forced(run.tokens[num_prompt_tokens:])

@@ -20,7 +20,8 @@ JUDGED = 4
 def measure(setting: Setting) -> Figures:
     """Judge policies by simulated cost with a draft that is wrong and does not know it, and with the bundled one."""
     tokens = min(512, 8 * setting.scale.tokens)
-    found = [_judge(Text([prompt], tokens, 1.0, i)) for i, prompt in enumerate(prompts("code", setting.scale.prompts))]
+    texts = prompts("code", setting.scale.prompts)
+    found = [_judge(Text([prompt], 1 + tokens, 1.0, i)) for i, prompt in enumerate(texts)]  # the first costs no step
     return {
         "tokens": tokens,
         "texts": len(found),

@@ -19,7 +19,8 @@ def measure(setting: Setting) -> Figures:
     for gamma in GAMMAS:
         steps = max(1, scale.tokens // (gamma + 1))
         own = [
-            decode_texts(text, steps * (gamma + 1), draft=model(TARGET), gamma=gamma, temperature=t) for t in (0.0, 1.0)
+            decode_texts(text, 1 + steps * (gamma + 1), draft=model(TARGET), gamma=gamma, temperature=t)
+            for t in (0.0, 1.0)
         ]
         others = {a: synthetic(a, gamma, scale) for a in (0.8, 0.95)}
         every = [run for texts in (*own, *others.values()) for runs in texts for run in runs]

@@ -40,7 +40,7 @@ def measure(setting: Setting) -> Figures:
             for domain in DOMAINS:
                 texts = decode_all(domain, setting.scale, temperature=temperature, gamma=gamma)
                 shown[domain] = [
-                    [list(watch(tokenizer.decode(run.prompt), run.steps(), tokenizer.decode, COST)) for run in runs]
+                    [list(watch(tokenizer.decode(run.begun), run.steps(), tokenizer.decode, COST)) for run in runs]
                     for runs in texts
                 ]
                 domains.append(case | {"domain": domain} | _read([run for text in shown[domain] for run in text]))

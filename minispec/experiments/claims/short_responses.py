@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
@@ -11,8 +12,8 @@ from minispec.experiments.verdicts import Finding, Interval, below, tally
 from minispec.theory import response_speedup
 from minispec.viz.plots.claims import Chart, Curve, with_errors
 
-LENGTHS = (1, 2, 5, 10, 20, 50)
-JUDGED = (5, 10)  # "under 20 tokens"; one or two are no response
+LENGTHS = (2, 5, 10, 20, 50)  # of one token nothing is decoded: the prefill gives it
+JUDGED = (5, 10)  # "under 20 tokens"; two are no response
 LONG_PROMPT = 512
 GAMMA = 5
 
@@ -26,7 +27,8 @@ def measure(setting: Setting) -> Figures:
         "speculative": {"gamma": GAMMA, "temperature": 0.0},
     }
     found = []
-    for length in LENGTHS if scale.repeats > 2 else LENGTHS[:4]:
+    lengths = LENGTHS if scale.repeats > 2 else LENGTHS[:3]
+    for length in lengths:
         times = time_texts(ways, texts, length, scale.text_rounds)
         found.append(
             {
@@ -53,13 +55,13 @@ def measure(setting: Setting) -> Figures:
         "long_prompt": long,
         "behind_long": behind_long,
         "prompt_tokens": prompt_tokens,
-        **_by_formula(accepted, costs.cost_ratio, costs.verify_cost + costs.overhead),
+        **_by_formula(lengths, accepted, costs.cost_ratio, costs.verify_cost + costs.overhead),
     }
 
 
-def _by_formula(alpha: float, c: float, v: float) -> dict[str, Any]:
-    """Return what the formula says at these figures."""
-    formula = [response_speedup(n, [alpha] * GAMMA, c, v) for n in LENGTHS]
+def _by_formula(lengths: Sequence[int], alpha: float, c: float, v: float) -> dict[str, Any]:
+    """Return what the formula says at these figures of the tokens behind the first."""
+    formula = [response_speedup(n - 1, [alpha] * GAMMA, c, v) for n in lengths]
     return {"formula": formula, "assumed": {"alpha": alpha, "c": c, "v": v}}
 
 
@@ -68,14 +70,12 @@ def conclude(figures: Figures) -> Conclusion:
     short = [f for f in figures["lengths"] if f["tokens"] in JUDGED]
     judged = [below(f["all"], 1.0) for f in (*short, *figures["behind_long"])]
     rows = [(f["tokens"], Interval(*f["decode"]), Interval(*f["all"])) for f in figures["lengths"]]
-    formula = ", ".join(f"{value:.2f} at {n}" for n, value in zip(LENGTHS, figures["formula"], strict=True))
+    measured = list(zip(figures["lengths"], figures["formula"], strict=True))
+    formula = ", ".join(f"{value:.2f} at {f['tokens']}" for f, value in measured)
     at = figures["assumed"]
     fewest, most = figures["prompt_tokens"]
     behind_long = ", ".join(f"{Interval(*f['all'])} at {f['tokens']}" for f in figures["behind_long"])
-    short_of = ", ".join(
-        f"{f['decode'][0] / value:.2f} at {f['tokens']}"
-        for f, value in zip(figures["lengths"], figures["formula"], strict=False)
-    )
+    short_of = ", ".join(f"{f['decode'][0] / value:.2f} at {f['tokens']}" for f, value in measured)
     return Conclusion(
         "Finiteness costs a part of one step, once; with drafts cut to the room that is left there is no length below "
         "which speculation starts to lose, if it gains in the long run and v = 1. What can lose is what comes before "
@@ -104,7 +104,7 @@ def chart(figures: Figures) -> Chart:
         (
             with_errors("decoding alone", lengths, [f["decode"] for f in figures["lengths"]]),
             with_errors("with prefill", lengths, [f["all"] for f in figures["lengths"]]),
-            Curve("formula", LENGTHS, figures["formula"], look="dashed"),
+            Curve("formula", lengths, figures["formula"], look="dashed"),
         ),
         lines=(("plain", 1.0),),
         log_x=True,
@@ -117,7 +117,7 @@ EXPERIMENT = Experiment(
     claim="If the output is typically under 20 tokens, there is too little generation to pay for the draft's overhead.",
     seeds=("001",),
     kind="timed",
-    instrument=f"The bundled pair, greedy: responses of 1 to 50 tokens to the held-out prompts, with and without the "
+    instrument=f"The bundled pair, greedy: responses of 2 to 50 tokens to the held-out prompts, with and without the "
     f"prefill, and of 5 and 10 tokens to prompts of {LONG_PROMPT}.",
     literature="Leviathan et al. 2023, theorem 3.8, assumes long generations; on short ones none known.",
     thresholds={"judged": JUDGED, "long_prompt": LONG_PROMPT, "slower": 1.0, "gamma": GAMMA},

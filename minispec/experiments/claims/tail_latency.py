@@ -47,10 +47,11 @@ def measure(setting: Setting) -> Figures:
                     "longest_gap": gamma * C + _v(gamma + 1),
                 }
             )
+    behind = LENGTH - 1  # the first token is the prefill's
     law = {
         f"{alpha}": [
             [
-                steps_law(LENGTH, tokens_law(alpha, gamma)).quantile(q) * (gamma * C + _v(gamma + 1)) / LENGTH
+                steps_law(behind, tokens_law(alpha, gamma)).quantile(q) * (gamma * C + _v(gamma + 1)) / behind
                 for q in (0.5, 0.99)
             ]
             for gamma in GAMMAS

@@ -32,17 +32,20 @@ class Bar(NamedTuple):
 def ragged_figure(texts: Mapping[str, Sequence[Step]], num_steps: int) -> Figure:
     """Draw the first steps of a batch: a column is one forward of the target, and a cell is one of its rows.
 
+    They begin behind the first tokens, which the prompts' forwards give.
+
     Parameters
     ----------
     texts : mapping of a name to a sequence of Step
-        Chains; trees have no order that a row of cells could show.
+        The first token's first. Chains; trees have no order that a row of cells could show.
     num_steps : int
     """
     figure, axes = style.new_figure(8.4, 0.9 + 0.5 * len(texts))
-    width = 2 + max(len(step.draft_tokens) for steps in texts.values() for step in steps[:num_steps])
+    lanes = [steps[1 : 1 + num_steps] for steps in texts.values()]
+    width = 2 + max((len(step.draft_tokens) for steps in lanes for step in steps), default=0)
     seen: set[str] = set()
-    for lane, steps in enumerate(texts.values()):
-        for column, step in enumerate(steps[:num_steps]):
+    for lane, steps in enumerate(lanes):
+        for column, step in enumerate(steps):
             accepted, drafted = step.verdict.num_accepted, len(step.draft_tokens)
             kinds = ["accepted"] * accepted + ["the target's own"] + ["rejected: for nothing"] * (drafted - accepted)
             for i, kind in enumerate(kinds):
@@ -50,7 +53,8 @@ def ragged_figure(texts: Mapping[str, Sequence[Step]], num_steps: int) -> Figure
                 seen.add(kind)
     axes.set(xlim=(-0.5, num_steps * width - 0.5), ylim=(len(texts), 0), xlabel="step of the batch")
     axes.set_yticks([lane + 0.5 for lane in range(len(texts))], list(texts))
-    axes.set_xticks([(column + 0.5) * width - 1 for column in range(num_steps)], [str(i) for i in range(num_steps)])
+    ticks = [(column + 0.5) * width - 1 for column in range(num_steps)]
+    axes.set_xticks(ticks, [str(1 + column) for column in range(num_steps)])
     axes.grid(visible=False)
     _legend_below(figure, axes)
     return figure

@@ -16,17 +16,18 @@ if TYPE_CHECKING:
 
 @style.apply
 def timeline_figure(plain: Sequence[Step], speculative: Sequence[Step]) -> Figure:
-    """Draw two runs as bars along the time; the numbers are tokens emitted so far.
+    """Draw two runs as bars along the time, from their first tokens on; the numbers are tokens emitted so far.
 
     Parameters
     ----------
     plain, speculative : sequence of Step
-        Their ``draft_s``, ``target_s`` and ``step_s`` are drawn, nothing else of them.
+        The first token's first, which has no bar, as the prefill gives that token. Of the others ``draft_s``,
+        ``target_s`` and ``step_s`` are drawn, nothing else.
     """
     figure, (above, below) = style.new_grid(2, 1, 7.6, 3.4)
-    end = 1e3 * max(sum(step.step_s for step in run) for run in (plain, speculative))
+    end = 1e3 * max(sum(step.step_s for step in run[1:]) for run in (plain, speculative))
     for axes, run, title in ((above, plain, "plain decoding"), (below, speculative, "speculative decoding")):
-        _lane(axes, run)
+        _lane(axes, run[1:], total=1)
         axes.set(xlim=(0, end * 1.02), title=title, yticks=[])
         axes.grid(axis="y", visible=False)
     below.set_xlabel("milliseconds")
@@ -35,7 +36,7 @@ def timeline_figure(plain: Sequence[Step], speculative: Sequence[Step]) -> Figur
     return figure
 
 
-def _lane(axes: Axes, run: Sequence[Step]) -> None:
+def _lane(axes: Axes, run: Sequence[Step], total: int) -> None:
     drafts, targets, rests, starts = [], [], [], []
     now = 0.0
     for step in run:
@@ -51,7 +52,6 @@ def _lane(axes: Axes, run: Sequence[Step]) -> None:
     axes.barh(places, drafts, left=starts, color=colours["orange"], label="draft")
     axes.barh(places, targets, left=after_draft, color=colours["blue"], label="target", edgecolor=PAPER)
     axes.barh(places, rests, left=after_target, color=colours["grey"], label="the rest")
-    total = 0
     for i, step in enumerate(run):
         total += len(step.tokens)
         if len(run) <= 24 or i % (len(run) // 12) == 0:
