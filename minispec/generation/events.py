@@ -12,7 +12,7 @@ from minispec.records import Draft, Piece, Source, Step, TokenDetail
 
 @dataclass(frozen=True, slots=True)
 class Prefilled:
-    """The prompt is in the caches (all of it but its last token, which is pending)."""
+    """The target has read the prompt; the first token, drawn from the last row of that, comes next."""
 
     num_prompt_tokens: int
     elapsed_s: float

@@ -6,8 +6,7 @@ drafter and any rule; with a drafter that proposes nothing it is plain decoding.
 Between steps **the target's cache holds all committed tokens but the last**, so one token is always pending (first: all
 that is left of the prompt). A fully accepted draft is no special case: the next forward feeds what its cache lacks.
 
-The loop runs no forward. It *asks* for logits (it yields an ``Ask`` and is sent the answer), so that whoever drives it
-can answer several loops with one forward.
+The loop runs no forward: it yields an ``Ask`` and is sent the logits, so that one forward can answer several loops.
 
 Next: `verifiers/rejection.py`, the rule of its third step.
 """
@@ -63,11 +62,10 @@ def decode(
         tokens = transcript.tokens
         coins = Coins(noise, position=len(tokens), step=len(transcript.steps))
 
-        # 1. Draft a few tokens, each from the drafter's distribution q given those before it; the first waits for no draft.
+        # 1. Draft a few tokens, each from the drafter's distribution q given those before it; none at first.
         gamma = min(policy.gamma(), transcript.room - 1)
-        draft = (
-            (yield from ask_for(drafter.propose(tokens, gamma, coins, policy.more))) if transcript.steps else NOTHING
-        )
+        work = drafter.propose(tokens, gamma, coins, policy.more) if transcript.steps else NOTHING
+        draft = yield from ask_for(work)
         yield draft
 
         # 2. One target forward over them all: its distribution p for each of their places, and for the one behind.

@@ -45,7 +45,7 @@ class Observation:
     Parameters
     ----------
     arm : {"baseline", "canary"}
-    num_tokens, num_decode_tokens, num_steps, num_draft_tokens, num_accepted_tokens : int
+    num_tokens, num_steps, num_draft_tokens, num_accepted_tokens : int
     ttft_s, tpot_s : float or None
         Seconds to the first token, and per token after it, as the reader has them.
     finish : str
@@ -55,7 +55,6 @@ class Observation:
 
     arm: Arm
     num_tokens: int
-    num_decode_tokens: int
     num_steps: int
     num_draft_tokens: int
     num_accepted_tokens: int
@@ -63,6 +62,11 @@ class Observation:
     tpot_s: float | None
     finish: str
     mean_logprob: float | None
+
+    @property
+    def num_decode_tokens(self) -> int:
+        """Tokens behind the first, which the prefill gives."""
+        return max(0, self.num_tokens - 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -241,7 +241,6 @@ def observation(arm: Arm, generation: Generation, first_s: float | None, whole_s
     return Observation(
         arm=arm,
         num_tokens=found.num_tokens,
-        num_decode_tokens=later,
         num_steps=found.num_steps,
         num_draft_tokens=found.num_draft_tokens,
         num_accepted_tokens=found.num_accepted_tokens,

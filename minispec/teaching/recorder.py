@@ -127,19 +127,24 @@ class _Watcher:
         self._verified: Verified | None = None
 
     def note_forward(self, logits: Array) -> None:
-        """Look at the caches behind a forward."""
-        self._forwards.append((logits, self._look()))
+        """Look at the caches behind a forward; one that only reads the prompt has no rows."""
+        caches = self._look()
+        if len(logits):
+            self._forwards.append((logits, caches))
 
     def note(self, event: Event) -> None:
         """Add the frames that an event completes."""
         if isinstance(event, Prefilled):
-            says = "The prompt is read, all but its last token: that one waits for the first round."
+            says = "The target has read the prompt: its last row is about the first token."
             self.frames.append(Frame("prefill", says, tuple(self._text), self._look()))
-            self._forwards.clear()
         elif isinstance(event, Verified):
             self._verified = event
-        elif isinstance(event, Emitted) and self._verified is not None:
-            self._tell(self._verified, event)
+        elif isinstance(event, Emitted):
+            if self._verified is None:
+                says = "The first token is drawn from that row, without a draft. It waits for the first round."
+                self._commit(event, says)
+            else:
+                self._tell(self._verified, event)
             self._forwards.clear()
 
     def _look(self) -> tuple[Slots, ...]:
@@ -154,9 +159,12 @@ class _Watcher:
             for i, frame in enumerate(part):
                 text = (*self._text, *frame.text)
                 self.frames.append(replace(frame, text=text, caches=caches[min(i, len(caches) - 1)]))
-        self._text += zip(emitted.token_ids, emitted.sources, strict=True)
         count = len(emitted.token_ids)
         says = f"The round adds {count} token{'s' * (count > 1)}; the caches keep the text, but its last token waits."
+        self._commit(emitted, says)
+
+    def _commit(self, emitted: Emitted, says: str) -> None:
+        self._text += zip(emitted.token_ids, emitted.sources, strict=True)
         self.frames.append(Frame("commit", says, tuple(self._text), self._look()))
 
 

@@ -115,7 +115,7 @@ def test_the_trace_is_the_whole_run(run: Run, target: str, draft: str, tmp_path:
     kinds = [event["event"] for event in events]
     assert kinds[0] == "prefilled"
     assert kinds[-1] == "finished"
-    assert kinds[1:-1] == ["drafted", "verified", "emitted"] * told["metrics"]["num_steps"]
+    assert kinds[1:-1] == ["emitted", *["drafted", "verified", "emitted"] * told["metrics"]["num_steps"]]
     emitted = [event for event in events if event["event"] == "emitted"]
     assert [token for event in emitted for token in event["token_ids"]] == told["token_ids"]
     assert "".join(piece["text"] for event in emitted for piece in event["pieces"]) == told["text"]

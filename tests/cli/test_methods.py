@@ -78,7 +78,7 @@ def test_each_kind_of_draft_leaves_greedy_text_alone(
 
 
 @pytest.mark.parametrize(
-    "gamma", ["0", "2", "delayed:gamma=3", "heuristic", "confidence:threshold=0.1", "auto", "auto:largest=3"]
+    "gamma", ["0", "2", "heuristic", "confidence:threshold=0.1", "auto", "auto:largest=3"]
 )
 def test_each_policy_runs_and_timed_ones_admit_it(run: Run, target: str, draft: str, gamma: str) -> None:
     told = report(run, "--target", target, "--draft", draft, "--gamma", gamma)

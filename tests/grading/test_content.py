@@ -289,7 +289,11 @@ def test_a4s_room_is_the_engines():
 
 @pytest.mark.parametrize(("pages", "max_running"), [(40, 2), (9, 4), (7, 3)])
 def test_a6s_schedule_is_the_engines(pages: int, max_running: int) -> None:
-    """Step for step, until the last request has ended: who runs, who waits, and who is set back."""
+    """Step for step, until the last request has ended: who runs, who waits, and who is set back.
+
+    A prompt's last token, which waits for a step of its own in a6, is here the first that the engine draws: what it has
+    read of a prompt gives it that in the same step.
+    """
     solution, checks = load("a6", *_source("a6", "solution.py")), load("a6_checks", *_source("a6", "checks.py"))
     loads = [(0, 4, 9), (1, 3, 3), (2, 4, 14), (3, 2, 12), (4, 4, 6)]  # arrival, prompt, tokens
     model = TableModel(4, n_positions=64)
@@ -300,7 +304,7 @@ def test_a6s_schedule_is_the_engines(pages: int, max_running: int) -> None:
     for step in range(99):
         for number, (arrival, prompt, tokens) in enumerate(loads):
             if arrival == step:  # no prompt fills a page, so none is shared, also not with itself after a setback
-                engine.add([number % 4] * prompt, draft=None, max_tokens=tokens)
+                engine.add([number % 4] * (prompt - 1), draft=None, max_tokens=tokens + 1)
         for number, event in engine.step():
             if isinstance(event, Finished):
                 seen[number] = step

@@ -182,11 +182,11 @@ def test_without_a_seed_the_answer_tells_one_that_repeats_it(server):
 
 
 def test_log_probabilities(server, target, draft):
-    choice = server.complete(logprobs=2)["choices"][0]
+    choice = server.complete(logprobs=2, seed=4)["choices"][0]
     details = [
         detail
         for event in stream(
-            "the end", target=target, draft=draft, backend="panel", temperature=1.0, top_p=1.0, max_tokens=12, seed=3,
+            "the end", target=target, draft=draft, backend="panel", temperature=1.0, top_p=1.0, max_tokens=12, seed=4,
             logprobs=True,
         )
         for detail in getattr(event, "details", ())
@@ -200,7 +200,7 @@ def test_log_probabilities(server, target, draft):
         best = {tokenizer.decode([each.token]): each.logprob for each in detail.top[:2]}
         assert likely == best | {token: detail.logprob}
     assert server.complete(logprobs=0)["choices"][0]["logprobs"]["top_logprobs"] is None
-    streamed = read_stream(server, logprobs=2)
+    streamed = read_stream(server, logprobs=2, seed=4)
     parts = [chunk["choices"][0]["logprobs"] for chunk in streamed[:-1]]
     for name in ("tokens", "token_logprobs", "text_offset", "top_logprobs"):
         assert [entry for part in parts for entry in part[name]] == found[name]

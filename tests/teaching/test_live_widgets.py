@@ -35,7 +35,7 @@ from minispec.teaching import explore, record
 target, draft = (minispec.load_model(name, backend="numpy") for name in ("draft-1.6m", "draft-0.6m"))
 
 def run(prompt, gamma):
-    return record(prompt, target=target, draft=draft, gamma=gamma, temperature=0.0, max_tokens=3)
+    return record(prompt, target=target, draft=draft, gamma=gamma, temperature=0.0, max_tokens=4)
 
 explore(run, prompt="Once upon a time", gamma=[1, 2])
 """

@@ -58,7 +58,7 @@ def test_the_text_is_the_engines(temperature: float, gamma: int, draft: TableMod
 @pytest.mark.parametrize(("temperature", "gamma", "draft"), KINDS)
 def test_a_round_tells_its_stages_in_order(temperature: float, gamma: int, draft: TableModel | str) -> None:
     told = " ".join(frame.stage for frame in run(temperature=temperature, gamma=gamma, draft=draft).frames)
-    assert re.fullmatch(rf"prefill ({ROUND})+", told), told
+    assert re.fullmatch(rf"prefill commit ({ROUND})+", told), told
 
 
 @pytest.mark.parametrize("draft", [DRAFT, "ngram", "synthetic:alpha=0.5", "cascade"])
@@ -194,7 +194,9 @@ def test_a_slot_holds_what_the_memory_holds(
 
 
 def test_the_caches_hold_the_text_but_its_last_token_when_a_round_is_over() -> None:
-    for frame in run(max_tokens=20).frames:
+    prefill, first, *frames = run(max_tokens=20).frames
+    assert [[slots.length for slots in frame.caches] for frame in (prefill, first)] == [[3, 0], [3, 0]]
+    for frame in frames:
         text = tokens_of(frame, "prompt", "accepted", "recovered", "bonus", "plain")
         for slots in frame.caches:
             if frame.stage == "commit":
