@@ -437,7 +437,7 @@ explore(run, prompt="Once upon a time there was a little girl who")
 frames = run("Once upon a time there was a little girl who").frames
 seen = set()
 for before, over in pairwise(frames):
-    if over.stage == "commit" and before.stage != "plain":  # a round that drafted
+    if over.stage == "commit" and before.stage in ("replace", "bonus"):  # it drafted
         target_lacks, draft_lacks = (len(over.text) - c.length for c in over.caches)
         whole = before.stage == "bonus"
         seen.add(whole)

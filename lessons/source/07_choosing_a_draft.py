@@ -484,7 +484,7 @@ for domain, texts in prompts.items():
     ]
     num_tokens, steps, drafted = (
         sum(getattr(m, what) for m in runs)
-        for what in ("num_tokens", "num_steps", "num_draft_tokens")
+        for what in ("num_decode_tokens", "num_steps", "num_draft_tokens")
     )
     gains[domain] = num_tokens / (steps + 0.04 * drafted)
     print(

@@ -21,7 +21,7 @@ from minispec.analysis.bench.batches import make_prompts
 from minispec.analysis.bench.together import decode_together
 from minispec.analysis.prompts import bundled_prompts
 from minispec.analysis.timer import interleave
-from minispec.generation.events import Drafted, Emitted, Verified
+from minispec.generation.events import Drafted, Emitted, Prefilled, Verified
 from minispec.teaching import Times, begin, explore
 from minispec.viz.plots.batches import (
     Bar,
@@ -97,7 +97,7 @@ rounds = [
         [target.tokenizer.decode([token]) for token in step.draft_tokens],
         step.num_accepted,
     )
-    for step in made.steps
+    for step in made.steps[1:]  # behind the first token, which the prompt gives
 ]
 print(
     f"{len(made.text)} characters of text; an eager server would have shown and "
@@ -288,9 +288,10 @@ lesson.check("lockstep", lockstep)
 
 # %%
 lockstep = lesson.working("lockstep", lockstep)
-shared_steps = min(len(text.steps) for text in made) - 1
+shared_steps = min(text.metrics.num_steps for text in made) - 1
 accepted = [
-    [text.steps[k].verdict.num_accepted for text in made] for k in range(shared_steps)
+    [text.steps[1 + k].verdict.num_accepted for text in made]
+    for k in range(shared_steps)
 ]
 own_pace = np.mean([sum(step) / len(step) + 1 for step in accepted])
 in_step = lockstep(accepted) / shared_steps
@@ -360,7 +361,7 @@ lesson.check("ends", ends)
 lesson.hint("ends")
 
 # %% [markdown]
-# Now for real: the same requests in both ways. A request of *n* tokens needs one step for its prompt and *n* for its tokens.
+# Now for real: the same requests in both ways. A request of *n* tokens needs *n* steps: the one that reads its prompt gives the first.
 
 # %%
 ends = lesson.working("ends", ends)
@@ -386,7 +387,9 @@ def serve(waves: list[list[int]]):
         while not engine.is_idle:
             start = time.perf_counter() - begun
             alive = {*engine.running, *engine.waiting}
-            decoding = {i for i, e in engine.step() if isinstance(e, Emitted)}
+            told = engine.step()
+            reading = {i for i, e in told if isinstance(e, Prefilled)}
+            decoding = {i for i, e in told if isinstance(e, Emitted)} - reading
             end, step = time.perf_counter() - begun, step + 1
             for i in [*alive, *unseen]:
                 waits = i in unseen or i in engine.waiting
@@ -410,7 +413,7 @@ gantt_figure({"fixed batches of three": fixed, "continuous, three places": joine
 # a place in the very next step. The first three gain nothing; everyone behind them does. And your `ends` knew each of these steps:
 
 # %%
-assert joined_ends == ends([n + 1 for n in lengths], places)
+assert joined_ends == ends(lengths, places)
 assert joined_ends[:3] == fixed_ends[:3]
 assert max(fixed_ends[1:3]) < fixed_ends[0]
 assert all(b < a for a, b in zip(fixed_ends[3:], joined_ends[3:], strict=True))

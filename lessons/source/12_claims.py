@@ -186,7 +186,7 @@ for temperature in (0.0, 1.0):
         seconds_per_token = {
             name: (
                 lambda p=prompt, t=temperature, g=gamma: (
-                    lambda m: m.decode_s / m.num_tokens
+                    lambda m: m.decode_s / m.num_decode_tokens
                 )(run(p, t, g).metrics)
             )
             for name, gamma in (("plain", None), ("fast", 3))

@@ -735,7 +735,7 @@ for name, options in drafts.items():
         for i, prompt in enumerate(some)
     ]
     steps = sum(one.metrics.num_steps for one in made)
-    lengths[name] = sum(len(one.token_ids) for one in made) / steps
+    lengths[name] = sum(one.metrics.num_decode_tokens for one in made) / steps
     print(
         f"{name}: {lengths[name]:.2f} tokens per round over {steps} rounds, "
         f"{made[0].guarantee}"

@@ -50,11 +50,11 @@ class Spent:
     Attributes
     ----------
     token_s : float
-        Seconds per token, prompts left out.
+        Seconds per token behind the first, prompts left out.
     draft_s, target_s : float
         Median seconds of drafting `GAMMA` tokens, and of a target's forward; nan if there was none.
     length : float
-        Tokens per target forward.
+        Tokens per target forward, behind the first token.
     texts : list of list of int
     """
 
@@ -94,7 +94,7 @@ def decode(target: GPT2, draft: Any, domain: str, sampling: str, tokens: int, **
         stream(prompt, target=target, draft=draft, max_tokens=tokens, seed=1, **SAMPLING[sampling], **options).run()
         for prompt in prompts
     ]
-    steps = [step for run in runs for step in run.steps]
+    steps = [step for run in runs for step in run.steps[1:]]  # the prompt gives the first token
     full = [step.draft_s for step in steps if len(step.draft_tokens) == GAMMA]
     count = sum(len(step.tokens) for step in steps)
     return Spent(

@@ -29,7 +29,7 @@ if sys.argv[2] == "fixed":
 models = {"target": load_model("target-17m"), "draft": load_model("draft-1.6m") if sys.argv[3] == "drafts" else None}
 options = {"max_tokens": 60, "min_tokens": 60, **models}
 runs = [stream("Once upon a time", seed=seed, **options).run().metrics for seed in range(3)]
-print(1e3 * sum(run.decode_s for run in runs[1:]) / sum(run.num_tokens for run in runs[1:]))
+print(1e3 * sum(run.decode_s for run in runs[1:]) / sum(run.num_decode_tokens for run in runs[1:]))
 """
 
 LOOP = "import os, sys\nif sys.argv[1]: os.sched_setaffinity(0, {int(sys.argv[1])})\nwhile True: pass"

@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 from minispec.analysis.timer import interleave
-from minispec.generation import stream
+from minispec.generation import Emitted, stream
 from minispec.loading import load_tokenizer
 from minispec.model.cache import KVCache
 from minispec.noise import Address, Coins
@@ -117,8 +117,8 @@ class FreeModel:
         rows = np.random.default_rng(0).normal(0.0, 4.0, (16, size))
         self._rows = (rows + np.random.default_rng(seed).normal(0.0, 0.5, (16, size))).astype(np.float32)
 
-    def new_cache(self, rows: int = 1, capacity: int | None = None) -> KVCache:
-        return KVCache(1, 1, 1, self.n_positions if capacity is None else capacity, rows)
+    def new_cache(self, capacity: int | None = None) -> KVCache:
+        return KVCache(1, 1, 1, capacity or self.n_positions)
 
     def forward(self, tokens, cache, num_logits=None, *, positions=None, visible=None):
         count = len(tokens) if num_logits is None else num_logits
@@ -150,11 +150,13 @@ def loop(size: int, gamma: int = 5, tokens: int = 400) -> None:
     figures = []
     sampler.distribution = timed
     for _ in range(7):
-        spent.update(distribution=0.0, noise=0.0)
-        metrics = stream(
+        run = stream(
             "Once upon a time", target=target, draft=draft, gamma=gamma, max_tokens=tokens, noise=TimedNoise(1),
             temperature=1.0,
-        ).run().metrics  # fmt: skip
+        )  # fmt: skip
+        next(event for event in run if isinstance(event, Emitted))
+        spent.update(distribution=0.0, noise=0.0)  # the first token belongs to the prompt, not to a step
+        metrics = run.run().metrics
         per_step = [metrics.decode_s, spent["distribution"], spent["noise"]]
         figures.append([seconds / metrics.num_steps * 1e6 for seconds in per_step])
     sampler.distribution = distribution

@@ -60,9 +60,10 @@ def _decode_together(model: GPT2, prompts: Sequence[Sequence[int]], count: int) 
 def _generate(
     target: GPT2, draft: GPT2, prompts: Sequence[str], gamma: int, temperature: float, count: int
 ) -> dict[str, Any]:
-    """Continue each prompt by up to ``count`` tokens, plainly at gamma 0; seconds per token after the first step.
+    """Continue each prompt by up to ``count`` tokens, plainly at gamma 0; seconds per token after the first.
 
-    The prefill is left out. What counts is the time of all prompts over the tokens of all prompts.
+    The prefill is left out, and so is the draft's, which lies behind the first token. What counts is the time of all
+    prompts over the tokens of all prompts.
     """
     seconds, num_tokens, ids = 0.0, 0, []
     for prompt in prompts:
@@ -76,11 +77,13 @@ def _generate(
             max_tokens=count,
             seed=1,
         )
-        times: list[tuple[float, int]] = []
+        times: list[float] = []
         for event in run:
             if isinstance(event, Emitted):
                 ids += event.token_ids
-                times.append((time.perf_counter(), len(event.token_ids)))
-        seconds += times[-1][0] - times[0][0]
-        num_tokens += sum(emitted for _, emitted in times[1:])
+                times.append(time.perf_counter())
+        metrics = run.generation.metrics
+        assert metrics.ttft_s is not None
+        seconds += times[-1] - times[0] - (metrics.prefill_s - metrics.ttft_s)
+        num_tokens += metrics.num_decode_tokens
     return {"seconds": seconds / num_tokens, "ids": ids}
