@@ -419,8 +419,9 @@ lesson.check("lacking", lacking)
 # %% [markdown]
 # **Step through it.** The real engine on a prompt of yours: the buttons, or the arrow keys after a click on the picture, go back and
 # forth. Watch the slots; what the bars mean is the matter of lessons 4 and 5. The last token of the text is in neither cache: it
-# waits to be fed. The draft runs ahead in its own cache, the target's single forward writes all drafts at once, and at the end
-# of the round both go back. What is struck through is still there; the next round writes over it.
+# waits to be fed. (The first one comes from the last row of the prompt, without a draft; the draft reads the prompt behind it.)
+# The draft runs ahead in its own cache, the target's single forward writes all drafts at once, and at the end of the round both
+# go back. What is struck through is still there; the next round writes over it.
 
 
 # %%

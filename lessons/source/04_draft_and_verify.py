@@ -186,7 +186,8 @@ assert fast == plain
 # %% [markdown]
 # **Step through it.** The same in the real engine, moment by moment, on a prompt of yours: the buttons, or the arrow keys after a
 # click on the picture, go back and forth. The bars are each model's probabilities after softmax; the highest one is its
-# favourite. Below are the slots of both caches (lesson 2).
+# favourite. Below are the slots of both caches (lesson 2). One thing differs from your loop: the pass that reads the prompt gives
+# the first token, and the rounds begin behind it.
 
 
 # %%

@@ -42,7 +42,8 @@ lesson
 # *6 minutes · ●○○*
 #
 # **Why.** A drafted token is a guess. A server that shows guesses at once must take some of them back: the reader sees words vanish.
-# minispec's stream has an event for each stage; only `Emitted` is text.
+# minispec's stream has an event for each stage; only `Emitted` is text. The first token has no draft: the last row of the prompt
+# gives it.
 
 # %%
 counts = {"drafted": 0, "emitted": 0}
@@ -365,7 +366,7 @@ lesson.hint("ends")
 
 # %%
 ends = lesson.working("ends", ends)
-lengths, places = [24, 2, 5, 3, 4, 12, 2, 6], 3
+lengths, places = [25, 3, 6, 4, 5, 13, 3, 7], 3
 
 
 def serve(waves: list[list[int]]):

@@ -281,7 +281,7 @@ lesson.predict("bits", 4)
 # *3 minutes · ●○○*
 #
 # A round in flight at the end is cut: with n tokens wanted, the last round may yield more than there is room for. How much does that
-# cost? minispec's theory has the exact expectation.
+# cost? minispec's theory has the exact expectation. (The first token is not among the n: the prompt gives it, without a round.)
 
 # %%
 from minispec.theory import response_speedup
@@ -302,7 +302,7 @@ curves_figure(
 
 # %% [markdown]
 # **Look.** From some twenty tokens on, nearly the full gain is there. What really hurts short answers is not in this picture: the
-# draft model has to read the prompt, too, before the first token.
+# draft model has to read the prompt, too, before the first round.
 
 # %%
 for a in (0.5, 0.7, 0.9):

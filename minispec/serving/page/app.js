@@ -121,14 +121,14 @@ async function run(request) {
     for await (const told of events(request, now.abort)) {
       if (player) show.plan(told, player);
       else waiting.push(told);
-      if (!player && waiting.filter(({ event }) => event === "emitted").length === FIRST_STEPS) play();
+      if (!player && waiting.filter(({ event }) => event === "emitted").length > FIRST_STEPS) play(); // and the first token
     }
     if (!player) play();
     player.close();
     await player.over;
     if (now !== current) return;
     reader.end();
-    finish(show.run, `${show.run.tokens.length} tokens in ${milliseconds(show.run.seconds)}`, player, request);
+    finish(show.run, `${show.run.tokens.length} tokens, ${milliseconds(show.run.seconds)} of decoding`, player, request);
   });
 }
 

@@ -1,6 +1,7 @@
 /** Draft and verify steps on a line of time. A draft's cell has the mark of its fate, not only the colour. */
 
 import { draw, eachFrame, make, milliseconds } from "./dom.js";
+import { isFirst } from "./run.js";
 
 const [HIGH, GAP, TOP] = [18, 4, 4];
 const ROWS = { draft: TOP, target: TOP + HIGH + GAP };
@@ -95,7 +96,8 @@ function box(x, y, width, fate) {
 
 /** A step in words. */
 export function describe(step) {
-  const number = `Step ${step.index + 1}`;
+  if (isFirst(step)) return "The first token: the prompt gives it";
+  const number = `Step ${step.index}`;
   if (!step.drafts.length) return `${number}: one token of the target`;
   if (step.verifyTo === undefined) return `${number}: ${step.drafts.length} drafted`;
   const kept = step.drafts.filter((draft) => draft.fate === "accepted").length;

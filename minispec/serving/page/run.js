@@ -7,8 +7,9 @@ export class Run {
     this.steps = [];
     this.tokens = [];
     this.end = null; // what `finished` said
-    this.begin = 0; // seconds: when decoding began
+    this.begin = 0; // seconds: when decoding began, behind the first token
     this.now = 0; // seconds: when the last step ended
+    this.reading = 0; // seconds: how long the draft read the prompt, behind the first token; known in the end
     this.shown = 0; // characters shown before their verdict
     this.takenBack = 0;
     this.reached = []; // by position (a tree's: depth): drafts there
@@ -22,7 +23,7 @@ export class Run {
   }
 
   #prefilled({ at_s }) {
-    this.begin = this.now = at_s;
+    this.now = at_s;
   }
 
   #drafted({ step, tokens, texts, probs, parents, at_s, elapsed_s }) {
@@ -73,6 +74,7 @@ export class Run {
     const whole = texts.join("") === text; // else characters across tokens, or text held back: pieces say what is sure
     step.pieces = whole ? step.tokens : pieces.map((piece) => ({ ...piece, id: null, detail: null, step }));
     step.end = this.now = at_s;
+    if (isFirst(step)) this.begin = at_s;
     this.tokens.push(...step.tokens);
     return step;
   }
@@ -84,28 +86,35 @@ export class Run {
 
   #finished(data) {
     this.end = data;
+    this.reading = data.metrics.prefill_s - data.metrics.ttft_s;
   }
 
   get text() {
     return this.steps.flatMap((step) => step.pieces ?? []).map((piece) => piece.text).join("");
   }
 
+  /** Target forwards after the prompt. */
   get numSteps() {
-    return this.steps.filter((step) => step.end !== undefined).length;
+    return this.steps.filter((step) => step.end !== undefined && !isFirst(step)).length;
+  }
+
+  /** Tokens that these forwards gave. */
+  get numDecoded() {
+    return this.tokens.filter(({ step }) => !isFirst(step)).length;
   }
 
   /** Tokens per target forward. */
   get tau() {
-    return this.tokens.length / this.numSteps;
+    return this.numDecoded / this.numSteps;
   }
 
-  /** Seconds of decoding, without the prompt. */
+  /** Seconds of decoding: neither model's reading of the prompt is in them. */
   get seconds() {
-    return this.now - this.begin;
+    return Math.max(0, this.now - this.begin - this.reading);
   }
 
   get tokensPerSecond() {
-    return this.tokens.length / this.seconds;
+    return this.numDecoded / this.seconds;
   }
 
   get drafted() {
@@ -115,4 +124,9 @@ export class Run {
   get accepted() {
     return this.tokens.filter((token) => token.source === "accepted").length;
   }
+}
+
+/** Whether this is the first token's: the prompt's last row gives it, without a step of its own. */
+export function isFirst(step) {
+  return step.index === 0;
 }

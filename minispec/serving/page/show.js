@@ -3,7 +3,7 @@
 import { Counters } from "./counters.js";
 import { eachFrame } from "./dom.js";
 import { Lane } from "./lane.js";
-import { Run } from "./run.js";
+import { Run, isFirst } from "./run.js";
 import { TextView } from "./text.js";
 
 const STEP_PX = 84; // of an ordinary step
@@ -60,7 +60,7 @@ export class Show {
       this.text.commit(step);
       this.count();
     }
-    this.lane?.show(step, this.run.begin);
+    if (!isFirst(step)) this.lane?.show(step, this.run.begin);
     this.seen(step, told.event);
     return step;
   }
@@ -83,11 +83,11 @@ export class Show {
  * @param {{event: string, data: object}[]} events
  */
 export function tempo(events) {
-  const ends = events.filter(({ event }) => event === "prefilled" || event === "emitted").map(({ data }) => data);
+  const ends = events.filter(({ event }) => event === "emitted").map(({ data }) => data);
   const lengths = ends.slice(1).map(({ at_s }, i) => at_s - ends[i].at_s);
   const median = lengths.sort((a, b) => a - b)[Math.floor(lengths.length / 2)];
   if (!(median > 0)) return { tokensPerSecond: 0, scale: 1000 };
-  const tokens = ends.reduce((sum, { token_ids }) => sum + (token_ids?.length ?? 0), 0);
+  const tokens = ends.slice(1).reduce((sum, { token_ids }) => sum + token_ids.length, 0);
   return { tokensPerSecond: tokens / lengths.length / median, scale: STEP_PX / median };
 }
 
@@ -98,8 +98,8 @@ export function tempo(events) {
  */
 export function fitting(films, width) {
   const fits = (film) => {
-    const seconds = film.at(-1).data.at_s - film.find(({ event }) => event === "prefilled").data.at_s;
-    return Math.max(width, LEAST_PX * film.filter(({ event }) => event === "emitted").length) / seconds;
+    const ends = film.filter(({ event }) => event === "emitted");
+    return Math.max(width, LEAST_PX * (ends.length - 1)) / (film.at(-1).data.at_s - ends[0].data.at_s);
   };
   return Math.min(...films.map(fits));
 }

@@ -2,6 +2,7 @@
 
 import { draw, figure, make, milliseconds, visible } from "./dom.js";
 import { describe } from "./lane.js";
+import { isFirst } from "./run.js";
 
 const [COLUMN, ROW] = [92, 26];
 const MARKS = { accepted: "✓", rejected: "✗", unseen: "–", drafted: "", recovered: "↻", bonus: "+", plain: "" };
@@ -16,7 +17,7 @@ export function showStep(box, step, chosen = null) {
   const times = step.drafts.length
     ? [`drafting ${milliseconds(step.draftTo - step.draftFrom)}`, ...(step.verifyTo === undefined ? [] : [`verifying ${milliseconds(step.verifyTo - step.verifyFrom)}`])]
     : [milliseconds(step.verifyTo - step.verifyFrom)];
-  const parts = [make("p", {}, `${describe(step)}; ${times.join(", ")}.`)];
+  const parts = [make("p", {}, `${[describe(step), ...(isFirst(step) ? [] : [times.join(", ")])].join("; ")}.`)];
   if (step.isTree) parts.push(make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "The tree of drafts" }, tree(step)));
   const rows = make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Drafts and their probabilities" }, table(step, chosen));
   parts.push(step.isTree ? folded(box, rows) : rows);
