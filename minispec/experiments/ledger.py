@@ -265,8 +265,9 @@ def report(results: Iterable[Result], plots: str = "claims") -> str:
             f"they can show. Texts are timed on {FULL.timed} prompts of each kind. `python -m minispec.training "
             "prompts` drew them from what the recipe holds out (`minispec/experiments/prompts.jsonl`). Entries marked "
             "*to be renewed* have fewer prompts and an earlier pair; some have intervals for each figure by itself, of "
-            "times over rounds only. `minispec experiment coverage` says which entry judges which sentence of the "
-            "documents.",
+            "times over rounds only. In entries of before 26 November 2026 the first token is a step with a draft; "
+            "since then the prompt's last row gives it, and the steps begin behind it. `minispec experiment coverage` "
+            "says which entry judges which sentence of the documents.",
             "",
             *words,
             "",

@@ -77,9 +77,7 @@ def test_each_kind_of_draft_leaves_greedy_text_alone(
         assert told["metrics"]["costs"]["cost_ratio"] == 0.05
 
 
-@pytest.mark.parametrize(
-    "gamma", ["0", "2", "heuristic", "confidence:threshold=0.1", "auto", "auto:largest=3"]
-)
+@pytest.mark.parametrize("gamma", ["0", "2", "heuristic", "confidence:threshold=0.1", "auto", "auto:largest=3"])
 def test_each_policy_runs_and_timed_ones_admit_it(run: Run, target: str, draft: str, gamma: str) -> None:
     told = report(run, "--target", target, "--draft", draft, "--gamma", gamma)
     assert told["reproducible"] == (not gamma.startswith("auto"))

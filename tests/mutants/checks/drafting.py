@@ -393,7 +393,9 @@ def cost_of_a_tree() -> float:
 @check("law", "the law of three tokens of three, drafted by trees of two nodes that grow, against the target's")
 def law_of_growing_trees() -> float:
     prompt, small = (0,), TableModel(3, seed=2)
-    target = TableModel(3, seed=1, table={prompt: [0.0, 1.0, 0.0]})  # no draft reaches the first token, which is certain
+    target = TableModel(
+        3, seed=1, table={prompt: [0.0, 1.0, 0.0]}
+    )  # no draft reaches the first token, which is certain
 
     def run(noise):
         draft = "tree:draft=small,shape=dynamic,nodes=3"
