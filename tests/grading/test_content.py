@@ -354,9 +354,12 @@ def test_a5s_replay_costs_what_the_engine_does(monkeypatch):
     target, draft = (load_model(name, backend="numba") for name in ("target-17m", "draft-1.6m"))
     told = make.text(target, draft, make.PUBLIC["prose"])
     monkeypatch.setattr(checks, "texts", lambda name: {"prose": told})
-    text = Text([told["tokens"][: told["parts"][0][0]]], told["parts"][0][1])
+    start, length = told["parts"][0]
+    text = Text([told["tokens"][:start]], length)
     costs = CostModel(draft=checks.MEASURED["c"], row=checks.MEASURED["row"])
+    behind_first = {"prose": [[start + 1, length - 1]]}  # the prefill gives the first token
+    case = checks.case(checks.MEASURED, ("prose",), windows=behind_first)
     for gamma in (0, 3, 8):
-        replayed = checks.charge(checks.case(checks.MEASURED, ("prose",)), "prose", checks.fixed(gamma))
+        replayed = checks.charge(case, "prose", checks.fixed(gamma))
         engine = cost_per_token(target, draft, text, FixedGamma(gamma), costs, verify="rejection")
         assert replayed == pytest.approx(engine, abs=1e-6)
