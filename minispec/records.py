@@ -158,7 +158,8 @@ class Step:
     Parameters
     ----------
     index : int
-        Number of the step, from 0.
+        Number of the step. That of the first token is 0: it comes from the prefill, so that it has no draft, and no
+        forward of its own.
     position : int
         Position of the first token it emits, i.e. how many tokens were committed before.
     draft_tokens : tuple of int
@@ -168,7 +169,7 @@ class Step:
     tokens, sources : tuple
         What was emitted: the accepted drafts and the next token, cut where the generation stopped.
     draft_s, target_s, step_s : float
-        Seconds spent drafting, in the target's forward, and in the whole step.
+        Seconds spent drafting, in the target's forward, and in the whole step; what the prefill takes is in none.
     finish : Finish or None
         Set on the last step if it ended the generation.
     details : tuple of TokenDetail

@@ -295,7 +295,8 @@ def per_pass(num_tokens: int, num_accepted: int) -> float:
     """Return tokens per target pass, given all emitted tokens and how many of them were
     accepted drafts.
 
-    Every pass emits exactly one token of its own (nothing was cut).
+    Every pass emits exactly one token of its own (nothing was cut). The prompt's pass
+    counts here; the curves above leave it out, and the first token with it.
     """
     # BEGIN SOLUTION
     return num_tokens / (num_tokens - num_accepted)

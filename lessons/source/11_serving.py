@@ -202,7 +202,10 @@ lesson.predict("gap", "grows")
 
 # %%
 def gaps_s(gamma: int | None) -> list[float]:
-    """Seconds between the events that emit text."""
+    """Seconds between the events that emit text.
+
+    The draft reads the prompt before the second token: that time is left out.
+    """
     run = minispec.generate(
         "Once upon a time there was a little",
         target=target,

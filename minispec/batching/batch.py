@@ -15,12 +15,11 @@ from minispec.batching.models import Occupancy, SharedModels
 from minispec.batching.scheduler import Scheduler
 from minispec.control.load import Load, LoadGamma, RowTimes
 from minispec.errors import InvariantError, OptionError
-from minispec.generation.events import Event, Finished
+from minispec.generation.events import Emitted, Event, Finished
 from minispec.generation.result import Generation
 from minispec.generation.stream import Stream
 from minispec.model.asks import Ask
 from minispec.model.pages import OutOfPagesError
-from minispec.model.session import count_shared
 from minispec.model.together import answer_together
 
 Watch = Callable[[int, Event], None]
@@ -136,14 +135,10 @@ class Batch:
     def _answer_all(self, watch: Watch | None) -> None:
         """Answer each request until it has taken a step, or a chunk of its prompt is fed."""
         asking = [self.members[number] for number in self._scheduler.running if self.members[number].ask is not None]
-        prompts = {member.number: member.prompt_rows for member in asking if member.prefills}
-        decoding = [member for member in asking if member.number not in prompts]
-        policies = [member.stream.policy for member in decoding]
+        policies = [member.stream.policy for member in asking if member.decides]
         ours = [policy for policy in policies if isinstance(policy, LoadGamma)]
         self.load.begin_step(ours, len(policies) - len(ours))
-        num_rows = sum(member.most_rows for member in decoding)
-        chosen = self._scheduler.choose_prefills(list(prompts.items()), num_rows)
-        active = [member for member in asking if member.number not in prompts or member.number in chosen]
+        active = self._choose_active(asking)
         while drafting := [member for member in active if member.ask is not None and not member.verifies]:
             fed_prompt = {member.number for member in drafting if member.prefills}
             self._answer(drafting, self.load.draft, watch)
@@ -152,6 +147,19 @@ class Batch:
         if verifying:
             self.num_rows += self._answer(verifying, self.load.target, watch)
             self.num_forwards += 1
+
+    def _choose_active(self, asking: list[Member]) -> list[Member]:
+        """Leave out those whose prompts must wait: what draft models read has a budget of its own.
+
+        Whoever's draft model has read it all drafts in the same step, and has the target verify that.
+        """
+        read = {member: len(member.ask.tokens) for member in asking if member.ask is not None and member.prefills}
+        active = [member for member in asking if member not in read]
+        for verifies in (False, True):
+            chunks = [(member.number, count) for member, count in read.items() if member.verifies is verifies]
+            num_rows = sum(member.most_rows for member in active) if verifies else 0
+            active += [self.members[i] for i in self._scheduler.choose_prefills(chunks, num_rows)]
+        return sorted(active, key=lambda member: member.number)
 
     def _answer(self, members: list[Member], times: RowTimes, watch: Watch | None = None) -> int:
         """Answer what these ask, as far as memory allows, and note the time; return how many tokens were fed."""
@@ -175,13 +183,8 @@ class Batch:
 
         So the prompt of several answers that come together is fed once.
         """
-        for older in (self.members[number] for number in self._scheduler.running if number < member.number):
-            if older.prefills:
-                shared = count_shared(member.stream.tokens[:-1], older.stream.tokens[:-1])
-                whole = shared - shared % self._models.page_size
-                if any(session.length < whole for session in older.sessions):
-                    return True
-        return False
+        older = [self.members[number] for number in self._scheduler.running if number < member.number]
+        return any(member.shares_with(each, self._models.page_size) for each in older)
 
     def _make_room(self) -> Member:
         """Take the pages of the youngest request; it will feed its text again."""
@@ -217,6 +220,8 @@ class Batch:
             if isinstance(happened, Finished):
                 member.publish()
                 member.free()
+            elif isinstance(happened, Emitted) and happened.step == 0 and self._is_begun_by_another(member):
+                break  # what its draft model would read; the first token did not wait for that
         self.blamed = None
 
     def _end(self, member: Member) -> Generation:

@@ -19,6 +19,10 @@ _WORDS = {float: "a number", int: "a whole number", str: "a text", list: "a list
 _KINDS = {"str": str, "int": int, "float": float, "bool": bool, "tuple": (str, list), "None": type(None)}
 
 
+FORMAT = 2
+"""Of a request's result; another number is another request, so that no file holds results of two kinds."""
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """One line of the input.
@@ -52,6 +56,7 @@ class Request:
         known: Mapping[str, str] = models.get("fingerprints", {})
         ours = {name: print_ for name, print_ in known.items() if name == TARGET or name in (self.draft or "")}
         everything = {
+            "format": FORMAT,
             "prompt": self.prompt,
             "draft": self.draft,
             "options": dict(self.options),

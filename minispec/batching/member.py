@@ -49,10 +49,9 @@ class Member:
         return self.ask is not None and (self.ask.num_logits == 0 or not self.stream.has_begun)
 
     @property
-    def prompt_rows(self) -> int:
-        """Rows that the next chunk of its prompt may bring: a drafter that has read it all drafts in the same step."""
-        assert self.ask is not None
-        return len(self.ask.tokens) if self.verifies else max(len(self.ask.tokens), self.most_rows)
+    def decides(self) -> bool:
+        """Whether it may decide in this step how far to draft: not while the target has more of the prompt to read."""
+        return self.ask is not None and (self.ask.num_logits > 0 or not self.verifies)
 
     @property
     def verifies(self) -> bool:
@@ -66,6 +65,19 @@ class Member:
         if isinstance(drafter, NoDrafter):
             return 1
         return 1 + int(getattr(drafter, "num_nodes", policy.gamma()))
+
+    def shares_with(self, older: Member, page_size: int) -> bool:
+        """Return whether an older request is feeding pages that this one would feed next.
+
+        Before its first token it needs none of its draft model's.
+        """
+        known = self.stream.tokens[:-1]
+        mine = next((session for session in self.sessions if session.length < len(known)), None)
+        if mine is None or not older.prefills:
+            return False
+        shared = count_shared(known, older.stream.tokens[:-1])
+        whole = shared - shared % page_size
+        return any(theirs.model is mine.model and theirs.length < whole for theirs in older.sessions)
 
     def free(self) -> None:
         """Give its pages back."""

@@ -105,7 +105,7 @@ def generate(
         click.echo(json.dumps(_report(generation, run_costs, comparison, doubts), ensure_ascii=False))
     elif not quiet:
         if (show_drafts or slow) and (longest := find_longest(seen)) is not None:
-            notes.print(f"The tree of step {longest[0].step + 1}, of which the target kept the longest path:")
+            notes.print(f"The tree of step {longest[0].step}, of which the target kept the longest path:")
             notes.print(draw_tree(*longest, events.decode, ground()))
         notes.print(summary(facts(generation, run_costs, comparison), notes.width))
         if doubts:
@@ -125,8 +125,11 @@ def _check_comparison(name: str, options: Mapping[str, Any], *, quiet: bool) -> 
     """Refuse to compare with plain decoding where there is nothing to compare, or it would not be shown."""
     if options["draft"] == "none":
         raise OptionError(f"{name} needs a draft, and --draft is 'none'. Try --draft ngram")
-    if options["max_tokens"] == 0:
-        raise OptionError(f"{name} needs tokens, and max-tokens is 0. Try --max-tokens 64")
+    if options["max_tokens"] < 2:
+        raise OptionError(
+            f"{name} needs tokens after the first, which is drawn plainly, and max-tokens is {options['max_tokens']}. "
+            "Try --max-tokens 64"
+        )
     if quiet:
         raise OptionError(f"{name} shows more than the text, and --quiet prints nothing else. Leave one of them out")
 

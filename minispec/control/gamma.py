@@ -1,9 +1,9 @@
 """Policies for γ, the number of tokens drafted per step.
 
 A policy must not know too much, or it biases the text. The engine asks it before a step and reports to it after the
-step; while the draft grows the policy may look at the draft's next distribution, *before* a token is drawn from it. It
-never sees the present step's target rows, coins or discarded drafts: a γ that depended on those would decide which
-tokens get a second chance. The interface does not hand them over.
+step (not so of the first token, which the prefill gives); while the draft grows the policy may look at the draft's next
+distribution, *before* a token is drawn from it. It never sees the present step's target rows, coins or discarded
+drafts: a γ that depended on those would decide which tokens get a second chance. The interface does not hand them over.
 """
 
 from __future__ import annotations

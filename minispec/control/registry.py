@@ -94,10 +94,12 @@ def _read_lengths(trace: str) -> list[int]:
         events = [json.loads(line) for line in lines]
         # by step: one that was interrupted and done again is there twice, and the last time counts
         lengths = {event["step"]: len(event["tokens"]) for event in events if event["event"] == "drafted"}
-        return [lengths[step] for step in range(1, 1 + len(lengths))]
+        if 0 not in lengths:
+            return [lengths[step] for step in range(1, 1 + len(lengths))]
     except OSError as error:
         raise OptionError(f"trace {quote(trace)} cannot be read ({error.strerror}). Name a file of --trace") from None
     except (ValueError, TypeError, KeyError, RecursionError):
         raise OptionError(
             f"{quote(trace)} is no trace: it must hold an event per line. Name a file of --trace"
         ) from None
+    raise OptionError(f"{quote(trace)} is of an earlier version: its first token was drafted for. Make it again")

@@ -7,7 +7,7 @@ from minispec.drafters.forced import ForcedDrafter
 from minispec.drafters.layerskip import LayerSkipDrafter
 from minispec.drafters.model import ModelDrafter
 from minispec.drafters.ngram import NgramDrafter
-from minispec.drafters.none import NOTHING, NoDrafter
+from minispec.drafters.none import NoDrafter, draft_nothing
 from minispec.drafters.selfdraft import SelfDrafter
 from minispec.drafters.spec import DraftSpec, parse_draft
 from minispec.drafters.suffix import SuffixDrafter
@@ -17,7 +17,6 @@ from minispec.drafters.translate import TranslatingDrafter
 from minispec.drafters.trees import DynamicTreeDrafter, FixedTreeDrafter, ModelSource
 
 __all__ = [
-    "NOTHING",
     "CascadeDrafter",
     "ChainDrafter",
     "DraftSpec",
@@ -38,6 +37,7 @@ __all__ = [
     "TokenTable",
     "TranslatingDrafter",
     "build_drafter",
+    "draft_nothing",
     "load_draft",
     "parse_draft",
 ]

@@ -10,8 +10,10 @@ from minispec.drafters.base import MoreTokens
 from minispec.noise import Coins
 from minispec.records import Draft
 
-NOTHING = Draft((), np.empty((0, 0)))
-"""The draft without tokens."""
+
+def draft_nothing(vocab_size: int = 0) -> Draft:
+    """Return the draft without tokens."""
+    return Draft((), np.empty((0, vocab_size)))
 
 
 class NoDrafter:
@@ -22,7 +24,7 @@ class NoDrafter:
 
     def propose(self, tokens: Sequence[int], gamma: int, coins: Coins, more: MoreTokens) -> Draft:
         """Return an empty draft."""
-        return NOTHING
+        return draft_nothing()
 
     def rollback(self, length: int) -> None:
         """Nothing to do."""

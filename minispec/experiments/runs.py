@@ -10,6 +10,7 @@ import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import resources
+from itertools import islice
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -161,10 +162,9 @@ class Run:
 
     def steps(self) -> Iterator[Turn]:
         """Yield the steps behind the first token."""
-        drafts = np.split(self.drafts, np.cumsum(self.drafted)[:-1])
-        tokens = np.split(self.tokens[1:], np.cumsum(self.emitted)[:-1])
-        for draft, emitted, accepted in zip(drafts, tokens, self.accepted, strict=True):
-            yield Turn(tuple(draft.tolist()), tuple(emitted.tolist()), int(accepted))
+        drafts, tokens = iter(self.drafts.tolist()), iter(self.tokens[1:].tolist())
+        for drafted, emitted, accepted in zip(self.drafted, self.emitted, self.accepted, strict=True):
+            yield Turn(tuple(islice(drafts, drafted)), tuple(islice(tokens, emitted)), int(accepted))
 
 
 def read_prompt(run: Stream) -> None:

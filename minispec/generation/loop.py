@@ -17,7 +17,7 @@ from collections.abc import Generator, Sequence
 
 from minispec.backends.base import Array
 from minispec.control import GammaPolicy
-from minispec.drafters import NOTHING, Drafter
+from minispec.drafters import Drafter, draft_nothing
 from minispec.generation.transcript import Transcript
 from minispec.model.asks import Ask, ask_for
 from minispec.model.tree_session import AskTree, TreeSession
@@ -62,10 +62,11 @@ def decode(
         tokens = transcript.tokens
         coins = Coins(noise, position=len(tokens), step=len(transcript.steps))
 
-        # 1. Draft a few tokens, each from the drafter's distribution q given those before it; none at first.
-        gamma = min(policy.gamma(), transcript.room - 1)
-        work = drafter.propose(tokens, gamma, coins, policy.more) if transcript.steps else NOTHING
-        draft = yield from ask_for(work)
+        # 1. Draft a few tokens, each from the drafter's distribution q given those before it; none for the first.
+        draft = draft_nothing(target.model.vocab_size)
+        if transcript.steps:
+            gamma = min(policy.gamma(), transcript.room - 1)
+            draft = yield from ask_for(drafter.propose(tokens, gamma, coins, policy.more))
         yield draft
 
         # 2. One target forward over them all: its distribution p for each of their places, and for the one behind.

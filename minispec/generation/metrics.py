@@ -37,7 +37,7 @@ class Metrics:
     ttft_s : float or None
         Time to first token; the drafter reads the prompt behind it.
     tpot_s : float or None
-        Time per output token after the first: decode_s / num_decode_tokens.
+        Time per output token after the first, in which the drafter reads the prompt.
     """
 
     num_prompt_tokens: int
@@ -90,7 +90,7 @@ class Metrics:
             target_s=sum(step.target_s for step in steps),
             decode_s=decode_s,
             ttft_s=ttft_s if first else None,
-            tpot_s=_divide(decode_s, num_decoded),
+            tpot_s=_divide(late_prefill_s + decode_s, num_decoded),
         )
 
 

@@ -178,8 +178,7 @@ class Run:
             elif isinstance(asked, Draft):
                 self._watch.note_draft()
                 if self.speculates and self.has_begun:
-                    number, position = len(transcript.steps), len(transcript.tokens)
-                    yield Drafted.from_draft(asked, number, position, self._watch.draft_s)
+                    yield Drafted.from_draft(asked, len(transcript.steps), len(transcript.tokens), self._watch.draft_s)
                 self._watch.resume()
             else:
                 yield from self._tell(asked)

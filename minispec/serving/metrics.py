@@ -39,6 +39,7 @@ class Metrics:
 
         self._prompt_tokens = counter("prompt_tokens", "Tokens of prompts.")
         self._generation_tokens = counter("generation_tokens", "Tokens generated.", "arm")
+        self._decode_tokens = counter("decode_tokens", "Tokens generated after the first of each choice.", "arm")
         self._success = counter("request_success", "Choices that ended by themselves.", "finished_reason", "arm")
         self._cancelled = counter("request_cancelled", "Choices whose reader went away.")
         self._refused = counter("request_refused", "Answers that are no success, by status.", "status")
@@ -111,6 +112,7 @@ class Metrics:
         found, labels = generation.metrics, (self._model, arm)
         self._prompt_tokens.labels(self._model).inc(found.num_prompt_tokens)
         self._generation_tokens.labels(*labels).inc(found.num_tokens)
+        self._decode_tokens.labels(*labels).inc(found.num_decode_tokens)
         self._success.labels(self._model, finish, arm).inc()
         self._drafts.labels(*labels).inc(found.num_drafts)
         self._draft_tokens.labels(*labels).inc(found.num_draft_tokens)

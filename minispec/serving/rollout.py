@@ -199,9 +199,9 @@ def _describe(seen: list[Observation], confidence: float) -> ArmFigures:
         num_tokens=sum(each.num_tokens for each in seen),
         ttft_s=percentiles(_column(seen, "ttft_s")),
         tpot_s=percentiles(_column(seen, "tpot_s")),
-        tokens_per_forward=ratio(
-            [each.num_decode_tokens for each in seen],
-            [each.num_steps for each in seen],
+        tokens_per_forward=ratio(  # a text of one token has no steps, and is no sample of them
+            [each.num_decode_tokens for each in seen if each.num_steps],
+            [each.num_steps for each in seen if each.num_steps],
             confidence,
             within=(1.0, math.inf),
         ),

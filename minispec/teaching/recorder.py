@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minispec.backends.base import Array
-from minispec.drafters import Drafter
+from minispec.drafters import Drafter, draft_nothing
+from minispec.errors import OptionError
 from minispec.generation import Stream, stream
 from minispec.generation.events import Emitted, Event, Finished, Prefilled, Verified
 from minispec.model.asks import Ask
@@ -49,7 +50,9 @@ def record(
     target : LanguageModel
     draft : str, model or Drafter
         What drafts chains, with a model of its own or with none.
-    gamma, max_tokens : int
+    gamma : int
+    max_tokens : int
+        >= 1.
     temperature : float
     seed : int
 
@@ -58,6 +61,8 @@ def record(
     InputError
         If the prompt or an option cannot be used.
     """
+    if max_tokens < 1:
+        raise OptionError(f"max-tokens is {max_tokens}; there is nothing to step through below 1. Try 16")
     rule = get_verifier("rejection")
     heard = _Heard()
 
@@ -92,7 +97,7 @@ def record(
 class _Heard:
     """What the rule was last handed."""
 
-    draft: Draft = field(default_factory=lambda: Draft((), np.zeros((0, 0))))
+    draft: Draft = field(default_factory=draft_nothing)
     target_probs: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
 
 

@@ -182,6 +182,19 @@ def test_costs_make_the_speedup_they_should(names: tuple[str, str]) -> None:
     assert dear.speedup.value != pytest.approx(cheap.speedup.value)
 
 
+def test_what_the_draft_model_reads_is_in_the_first_wait_and_in_the_time_per_token(names: tuple[str, str]) -> None:
+    """It reads the prompt behind the first token: whoever reads the text waits for that once."""
+    long = Prompt("the end " * 3, "long", "stories")
+    made = Sweep((long,), (names[0],), (names[1],), (3,), (0.0,), max_tokens=12, repeats=1)
+    (plain, drafted) = timed(made, CostModel(0.1, 0.0))
+    (reading,), (ttft,) = drafted.prefill_s, drafted.ttft_s
+    assert reading - ttft == pytest.approx(0.1)
+    assert drafted.tpot_s == pytest.approx([sum(drafted.step_s) / drafted.num_decode_tokens])
+    assert sum(drafted.step_s) == pytest.approx(drafted.decode_s[0] + 0.1)
+    assert drafted.step_s[0] == pytest.approx(drafted.step_s[1] + 0.1)
+    assert sum(plain.step_s) == pytest.approx(plain.decode_s[0])
+
+
 def test_texts_of_one_token_have_no_steps_to_speak_of(names: tuple[str, str]) -> None:
     """The prefill gives that token: what there is to say of steps is nothing, and all else is said."""
     made = Sweep(PROMPTS, (names[0],), (names[1],), (3,), (0.0,), max_tokens=1, repeats=2)

@@ -467,6 +467,28 @@ def test_the_prompt_of_several_answers_that_come_together_is_fed_once(draft):
     check_memory(engine)
 
 
+@pytest.mark.parametrize("prompts", ["one prompt, two answers", "one prompt, three answers", "eight prompts"])
+def test_no_first_token_waits_for_a_draft_model(prompts):
+    """Each comes in the step that it comes in without drafts, whatever others' draft models have left to read."""
+    texts = np.random.default_rng(1).integers(23, size=(8, 300)).tolist()
+    asked = {"one prompt, two answers": texts[:1] * 2, "one prompt, three answers": texts[:1] * 3}.get(prompts, texts)
+    target, small = TableModel(23, 512, seed=1), TableModel(23, 512, seed=2)
+
+    def first_steps(draft):
+        engine, came, number = Engine(target, max_running=16), {}, 0
+        for seed, prompt in enumerate(asked):
+            engine.add(prompt, draft=draft, max_tokens=6, seed=seed)
+        while engine.running or engine.waiting:
+            number += 1
+            told = engine.step()
+            came |= {who: number for who, event in told if isinstance(event, Emitted) and event.step == 0}
+        return [came[who] for who in range(len(asked))]
+
+    plain = first_steps(None)
+    assert max(plain) > 4, "prompts of several chunks"
+    assert first_steps(small) == plain
+
+
 def test_rows_of_drafts_count_towards_the_budget_of_prompts():
     """Two requests that verify eight rows each leave no room for a second chunk of a prompt."""
     engine, fed = Engine(TARGET, max_running=4, max_rows=20), []
@@ -479,7 +501,7 @@ def test_rows_of_drafts_count_towards_the_budget_of_prompts():
         before = engine.num_rows
         engine.step()
         fed.append(engine.num_rows - before)
-    assert fed == [8 + 8, 8 + 8 + 6, 8 + 8 + 6, 8 + 8], fed  # drafts that begin count, too; then a prompt a step
+    assert fed == [8 + 8 + 6, 8 + 8 + 6, 8 + 8, 8 + 8], fed  # one prompt a step, also where drafts only begin
 
 
 class TestRefusals:

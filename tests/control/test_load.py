@@ -121,11 +121,29 @@ def test_an_engine_speculates_while_it_pays():
         with mock.patch.object(batch_module, "answer_together", answer):
             for seed in range(size):
                 engine.add([0], draft=draft, gamma="load", max_tokens=40, seed=seed)
-            return [len(each.steps) and each.metrics.num_draft_tokens / len(each.steps) for each in engine.run()]
+            figures = [each.metrics for each in engine.run()]
+        return [each.num_draft_tokens / each.num_steps for each in figures]
 
     right = batch_module.answer_together
     assert np.mean(run(2)) > 2.0
     assert np.mean(run(96)) < 0.5
+
+
+def test_who_has_just_got_its_first_token_counts_in_the_choice():
+    """All begin together: already the first drafts are as long as the batch lets them be."""
+    lengths = {}
+    for size in (2, 96):
+        target, draft = TableModel(8, 64, seed=1), TableModel(8, 64, seed=2)
+        engine = Engine(target, max_running=size)
+        for rows in range(1, 400):
+            engine._batch.load.target.add(rows, target_s(rows))
+            engine._batch.load.draft.add(rows, draft_s(rows))
+        with mock.patch.object(RowTimes, "add"):
+            for seed in range(size):
+                engine.add([0], draft=draft, gamma="load", max_tokens=3, seed=seed)
+            lengths[size] = [len(each.steps[1].draft_tokens) for each in engine.run()]
+    assert set(lengths[2]) == {1}, "all the room there is"
+    assert set(lengths[96]) == {0}
 
 
 def test_a_forward_that_nobody_was_left_for_has_no_time():

@@ -115,6 +115,15 @@ def test_an_interrupted_run_is_replayed_from_all_its_events(tmp_path: Path, gamm
     assert again.token_ids == timed.generation.token_ids
 
 
+def test_a_trace_of_when_the_first_token_was_drafted_for_is_refused(tmp_path: Path) -> None:
+    """Its steps count otherwise: from 0, where a trace of today begins its drafts with step 1."""
+    trace = write(list(start(DRAFT, "auto")), tmp_path / "trace.jsonl")
+    old = (tmp_path / "trace.jsonl").read_text(encoding="utf-8").replace('"step": 1,', '"step": 0,')
+    (tmp_path / "trace.jsonl").write_text(old, encoding="utf-8")
+    with pytest.raises(OptionError, match="is of an earlier version: its first token was drafted for. Make it again"):
+        start(DRAFT, trace)
+
+
 def test_a_run_with_a_tree_has_no_schedule_to_replay() -> None:
     """A tree's shape is fixed and no timed policy may change it: the seed alone reproduces the run."""
     runs = []

@@ -39,7 +39,7 @@ def test_the_first_token_is_prefill_and_no_step() -> None:
     assert figures.mean_acceptance_length == pytest.approx(7 / 3)
     assert figures.decode_s == pytest.approx(11.0)
     assert figures.target_s == pytest.approx(5.5)
-    assert figures.tpot_s == pytest.approx(11.0 / 7)
+    assert figures.tpot_s == pytest.approx(15.0 / 7)
     assert figures.ttft_s == pytest.approx(11.0)
     assert figures.prefill_s == pytest.approx(15.0)
     alone = Metrics.from_steps(STEPS[:1], 5, 10.0)

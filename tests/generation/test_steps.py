@@ -140,7 +140,7 @@ def test_metrics_of_times_with_a_clock_that_is_known():
     assert metrics.draft_s == drafted
     assert metrics.target_s == 10.0 * steps
     assert metrics.decode_s == drafted + 10.0 * steps + 3.0 * steps
-    assert metrics.tpot_s == metrics.decode_s / 6
+    assert metrics.tpot_s == (1.0 + metrics.decode_s) / 6
     assert clock.now == metrics.prefill_s + metrics.decode_s + 1000.0 * (3 * steps + 3)
 
 

@@ -50,6 +50,7 @@ def test_the_counters_add_up_to_what_was_answered(server):
         return total(after, name, **labels) - total(before, name, **labels)
 
     assert grown("generation_tokens_total") == sum(each["num_tokens"] for each in told)
+    assert grown("decode_tokens_total") == sum(each["num_tokens"] - 1 for each in told)
     assert grown("prompt_tokens_total") == sum(each["num_prompt_tokens"] for each in told)
     assert grown("target_forwards_total") == sum(each["num_steps"] for each in told)
     assert grown("spec_decode_num_drafts_total") == sum(each["num_drafts"] for each in told)

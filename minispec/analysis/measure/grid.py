@@ -15,7 +15,7 @@ from minispec.generation.options import Options
 from minispec.generation.prepare import check_together
 from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 
-FORMAT = 1
+FORMAT = 2
 """Of what a sweep writes; another number is another sweep."""
 
 

@@ -44,7 +44,8 @@ class Record:
     tpot_s : sequence of float
         Seconds per token after the first, of each timed round that has more than one.
     step_s : sequence of float
-        The steps of all timed rounds, seconds: how long a reader waits for the next burst of tokens.
+        How long a reader waits for the next burst of tokens, seconds, over the steps of all timed rounds; the drafter
+        reads the prompt in the first wait.
     """
 
     target: str
@@ -103,6 +104,11 @@ def count_by_position(steps: Sequence[Step]) -> list[tuple[int, int]]:
     ]
 
 
+def _waits(run: Generation) -> list[float]:
+    late = run.metrics.prefill_s - (run.metrics.ttft_s or 0.0)
+    return [step.step_s + (late if step.index == 1 else 0.0) for step in run.steps[1:]]
+
+
 def record(variant: Variant, prompt: Prompt, run: Generation, plain: Generation, timed: Sequence[Generation]) -> Record:
     """Make the record of a variant: its untimed run (with log probabilities), the plain one's, the timed runs."""
     metrics = run.metrics
@@ -136,6 +142,6 @@ def record(variant: Variant, prompt: Prompt, run: Generation, plain: Generation,
         same_tokens=run.token_ids == plain.token_ids,
         right=None if prompt.answer is None else arrives_at(run.text, prompt.answer),
         tpot_s=tuple(each.metrics.tpot_s for each in timed if each.metrics.tpot_s is not None),
-        step_s=tuple(step.step_s for each in timed for step in each.steps[1:]),
+        step_s=tuple(wait for each in timed for wait in _waits(each)),
         **times,
     )

@@ -247,7 +247,8 @@ NOTES = {
     "Acceptance by place": "Accepted / judged at the first place, the second, and so on.",
     "Time": "Of the steps, plain / this; with prefill: of the whole run.",
     "Latency": "Milliseconds, P50 / P90 / P99 over the timed runs; between bursts: over their steps.",
-    "Tokens": "Rejected: drafted and not accepted. Recovered and bonus: drawn from the target's side.",
+    "Tokens": "Steps: target forwards after the prefill, which gives each first token. Rejected: drafted and not "
+    "accepted. Recovered and bonus: drawn from the target's side.",
     "Quality": "Promised: the guarantee says that all tokens are those of plain decoding.",
     "Likelihood": "The target's own, per token of what was written; the difference is paired by prompt.",
 }

@@ -33,9 +33,9 @@ class Summary:
         What the runs promise of their tokens.
     counts : dict of str to int
         Tokens: prompt, emitted, drafted, accepted, rejected (drafted and not accepted), evaluated, recovered, bonus;
-        and target forwards (``steps``).
+        and target forwards after the prefill (``steps``).
     mean_acceptance_length, draft_acceptance_rate, alpha : Figure
-        tokens / steps; accepted / drafted; accepted / evaluated.
+        Tokens behind the first / steps; accepted / drafted; accepted / evaluated.
     acceptance_by_position : list of Figure
         Entry i: accepted / evaluated at place i of the drafts.
     speedup, total_speedup : Figure

@@ -128,7 +128,7 @@ async function run(request) {
     await player.over;
     if (now !== current) return;
     reader.end();
-    finish(show.run, `${show.run.tokens.length} tokens, ${milliseconds(show.run.seconds)} of decoding`, player, request);
+    finish(show.run, `${show.run.tokens.length} tokens, ${milliseconds(show.run.seconds)} of decoding behind the first`, player, request);
   });
 }
 

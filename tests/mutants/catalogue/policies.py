@@ -22,7 +22,7 @@ change(
 )  # fmt: skip
 change(
     14, "cost of the first token", "the first token waits for a draft", "The loop drafts before it.",
-    run, "decode", " if transcript.steps else NOTHING", "",
+    run, "decode", "if transcript.steps:", "if True:",
 )  # fmt: skip
 change(
     14, "cost of the first token", "the drafter reads before the first token", "Both read the prompt first.",
