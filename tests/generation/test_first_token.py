@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from unittest import mock
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from minispec.analysis.simulate import CostedModel, CostModel, SimulatedClock
 from minispec.batching import Engine
@@ -15,7 +18,9 @@ from minispec.generation.run import Run
 from minispec.model.asks import ask_for
 from minispec.model.session import PREFILL_CHUNK
 from minispec.model.toy import TableModel
-from minispec.noise import Noise
+from minispec.noise import Coins, Noise
+from minispec.records import Draft, Verdict
+from minispec.verifiers import get_verifier
 from tests.models import random_gpt2
 
 PROMPT = [int(i % 7 == 0) for i in range(150)]
@@ -160,3 +165,17 @@ def test_in_a_batch_the_text_is_the_same_and_the_late_prompt_is_fed_in_chunks() 
         ]
     assert [(one.token_ids, one.sources) for one in together] == [(one.token_ids, one.sources) for one in alone]
     assert 0 < longest <= PREFILL_CHUNK
+
+
+@pytest.mark.parametrize("verify", ["rejection", "match", "block"])
+def test_a_rule_is_handed_no_draft_of_the_vocabularys_width_for_it(verify: str) -> None:
+    """So that a rule that subtracts q from p as a whole needs no case of its own."""
+    shapes, rule = [], get_verifier(verify)
+
+    def look(draft: Draft, target_probs: NDArray[np.float64], coins: Coins) -> Verdict:
+        shapes.append((len(draft), draft.probs.shape, target_probs.shape))
+        return rule.verify(draft, target_probs, coins)
+
+    start(SimulatedClock(), gamma=2, verify=replace(rule, verify=look)).run()
+    assert shapes[0] == (0, (0, 5), (1, 5))
+    assert all(q == (drafted, 5) and p == (drafted + 1, 5) for drafted, q, p in shapes)
