@@ -158,8 +158,7 @@ class Step:
     Parameters
     ----------
     index : int
-        Number of the step. That of the first token is 0: it comes from the prefill, so that it has no draft, and no
-        forward of its own.
+        Number of the step; 0 is the first token, which the prefill gives without a draft or a forward of its own.
     position : int
         Position of the first token it emits, i.e. how many tokens were committed before.
     draft_tokens : tuple of int
