@@ -5,7 +5,6 @@ drafter and any rule; with a drafter that proposes nothing it is plain decoding.
 
 Between steps **the target's cache holds all committed tokens but the last**, so one token is always pending (first: all
 that is left of the prompt). A fully accepted draft is no special case: the next forward feeds what its cache lacks.
-
 The loop runs no forward: it yields an ``Ask`` and is sent the logits, so that one forward can answer several loops.
 
 Next: `verifiers/rejection.py`, the rule of its third step.
