@@ -342,7 +342,7 @@ def check_command(preset: str, work: Path, weights: Path, threads: int | None) -
     """Measure what the exported target can do: stories, sums, Python, repetition."""
     use_threads(threads)
     workshop = Workshop(PRESETS[preset], work)
-    model = load_exported(weights / TARGET).to(workshop.preset.device)
+    model = load_exported(weights / TARGET).to(workshop.device)
     checked = check(model, tokenizers.Tokenizer.from_file(str(weights / TARGET / "tokenizer.json")), workshop)
     click.echo(figures_table(checked))
     click.echo()

@@ -11,6 +11,7 @@ from minispec.training.measure import mean_alpha
 from minispec.training.mixture import DOMAINS
 from minispec.training.recipe import CODE, DRAFT, TARGET
 from minispec.training.stages import BUNDLED, MEMBERS
+from minispec.training.written import WRITTEN
 
 LICENCES = {
     "tinystories": "CDLA-Sharing-1.0",
@@ -23,6 +24,7 @@ LICENCES = {
     "functions": "PSF License Version 2; BSD-3-Clause and MIT for the packages",
     "mbpp": "CC BY 4.0 (MBPP, Google)",
     "modules": "PSF License Version 2",
+    WRITTEN: "ours",
 }
 WHAT = {
     "tinystories": "very simple modern stories",
@@ -35,6 +37,7 @@ WHAT = {
     "functions": "small functions, docstrings cut to their summaries",
     "mbpp": "short tasks and their solutions",
     "modules": "the plainest third of the standard library's files",
+    WRITTEN: "what the target wrote behind beginnings of these texts",
 }
 SUMMARY = "simple stories, school sums, small Python functions"
 HEADER = """---
@@ -95,6 +98,7 @@ def history(report: Mapping[str, Any], name: str) -> str:
         parts = {**taught, "cross-entropy": 1 - sum(taught.values())}
         loss = " + ".join(f"{weight:g} {part}" for part, weight in parts.items() if weight).removeprefix("1 ")
         only = ", on code only" if set(record["mix"]) <= set(DOMAINS["code"]) else ""
+        only += f", dropout {record['dropout']:g}" if record.get("dropout") else ""
         lines.append(f"stage `{stage}`: {record['tokens']:,} tokens in {record['steps']:,} steps, {loss}{only}")
         if given := record["init"][member]:
             lines.append(

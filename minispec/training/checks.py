@@ -252,7 +252,7 @@ def check(model: GPT2, tokenizer: Tokenizer, workshop: Workshop) -> dict[str, Fi
     known = frozenset(read_words(workshop.packed))
     result = {}
     for domain, tokens in valid.items():
-        for name, figure in perplexity(model, tokenizer, tokens, workshop.preset.device).items():
+        for name, figure in perplexity(model, tokenizer, tokens, workshop.device).items():
             result[f"{name}: {domain}"] = figure
     return {
         **result,

@@ -55,9 +55,7 @@ def pack(
     fresh = folder / "fresh.tmp"
     for text in texts:
         tokens = encode(tokenizer, text.documents)
-        with fresh.open("wb") as file:
-            np.save(file, tokens)
-        fresh.replace(folder / f"{text.name}.{text.split}.npy")
+        write_tokens(tokens, folder / f"{text.name}.{text.split}.npy")
         manifest[f"{text.name}.{text.split}"] = {
             "source": text.source,
             "sha256": text.sha256,
@@ -67,9 +65,23 @@ def pack(
         }
     fresh.write_text("\n".join(words) + "\n", encoding="utf-8")
     fresh.replace(folder / "words.txt")
+    write_manifest(manifest, folder)
+    return manifest
+
+
+def write_tokens(tokens: np.ndarray, path: Path) -> None:
+    """Write a row of tokens, whole or not at all."""
+    fresh = path.with_name("fresh.tmp")
+    with fresh.open("wb") as file:
+        np.save(file, tokens)
+    fresh.replace(path)
+
+
+def write_manifest(manifest: Mapping[str, Mapping[str, object]], folder: Path) -> None:
+    """Write ``manifest.json``, whole or not at all."""
+    fresh = folder / "fresh.tmp"
     fresh.write_text(json.dumps(manifest, indent=2) + "\n")
     fresh.replace(folder / "manifest.json")
-    return manifest
 
 
 def read_manifest(folder: Path) -> dict[str, dict[str, object]]:

@@ -142,8 +142,9 @@ class FeedForward(nn.Module):
 class Block(nn.Module):
     """Attention and feed-forward, each behind a layer norm and beside a residual path."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: Shape, dropout: float = 0.0) -> None:
         super().__init__()
+        self.dropout = nn.Dropout(dropout)
         std = 0.02 / math.sqrt(2 * shape.num_layers)
         self.ln_1 = nn.LayerNorm(shape.width, eps=1e-5)
         self.attn = Attention(shape, std)
@@ -152,20 +153,29 @@ class Block(nn.Module):
 
     def forward(self, x: Tensor, past: Past | None, layer: int) -> Tensor:
         """Return the residual stream after this block."""
-        x = x + self.attn(self.ln_1(x), past, layer)
-        mixed: Tensor = x + self.mlp(self.ln_2(x))
+        x = x + self.dropout(self.attn(self.ln_1(x), past, layer))
+        mixed: Tensor = x + self.dropout(self.mlp(self.ln_2(x)))
         return mixed
 
 
 class GPT2(nn.Module):
-    """The language model; the output head is the token embedding."""
+    """The language model; the output head is the token embedding.
 
-    def __init__(self, shape: Shape) -> None:
+    Parameters
+    ----------
+    shape : Shape
+    dropout : float
+        In training, the share that is left out of the embeddings and of what a layer adds to the residual stream, as in
+        GPT-2; attention's weights stay whole.
+    """
+
+    def __init__(self, shape: Shape, dropout: float = 0.0) -> None:
         super().__init__()
         self.shape = shape
         self.wte = nn.Embedding(shape.vocab_size, shape.width)
         self.wpe = nn.Embedding(shape.context, shape.width)
-        self.h = nn.ModuleList([Block(shape) for _ in range(shape.num_layers)])
+        self.dropout = nn.Dropout(dropout)
+        self.h = nn.ModuleList([Block(shape, dropout) for _ in range(shape.num_layers)])
         self.ln_f = nn.LayerNorm(shape.width, eps=1e-5)
         nn.init.normal_(self.wte.weight, std=0.02)
         nn.init.normal_(self.wpe.weight, std=0.02)
@@ -193,7 +203,7 @@ class GPT2(nn.Module):
         """Return the residual stream after each layer, each (B, T, C); parameters are those of :meth:`forward`."""
         positions = torch.arange(tokens.shape[1], device=tokens.device)
         positions = positions + (offsets[:, None] if isinstance(offsets, Tensor) else offsets)  # (T,) or (B, T)
-        x, states = self.wte(tokens) + self.wpe(positions), []
+        x, states = self.dropout(self.wte(tokens) + self.wpe(positions)), []
         for layer, block in enumerate(self.h):
             x = block(x, past, layer)
             states.append(x)

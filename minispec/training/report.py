@@ -38,7 +38,7 @@ def stage_record(workshop: Workshop, stage: str) -> dict[str, Any] | None:
         return None
     last = checkpoint.read_state(workshop.folder(stage) / "last")
     best = checkpoint.read_state(workshop.folder(stage) / "best")
-    manifest = json.loads((workshop.packed / "manifest.json").read_text())
+    manifest = workshop.manifest
     mix = last["plan"]["mix"]
     return {
         "init": {name: last.get("inputs", {}).get(f"init {name}") for name in MEMBERS[stage]},
@@ -46,6 +46,8 @@ def stage_record(workshop: Workshop, stage: str) -> dict[str, Any] | None:
         "tokens": best["tokens"],
         "finished": last["finished"],
         "seed": last["plan"]["seed"],
+        "dropout": last["plan"].get("dropout", 0.0),
+        "weight_decay": last["plan"]["weight_decay"],
         "kl_weight": last["plan"]["kl_weight"],
         "acceptance_weight": last["plan"].get("acceptance_weight", 0.0),
         "mix": mix,
@@ -90,7 +92,7 @@ def alphas(
     valid = load_packed(workshop.packed, "valid", tuple(DOMAINS))
     result: dict[str, dict[str, dict[str, dict[str, Any]]]] = {name: {} for name in drafts}
     for domain, tokens in valid.items():
-        rows = torch.from_numpy(validation_rows(tokens, num_rows, PROMPT_TOKENS)[:, :-1]).to(workshop.preset.device)
+        rows = torch.from_numpy(validation_rows(tokens, num_rows, PROMPT_TOKENS)[:, :-1]).to(workshop.device)
         for temperature in TEMPERATURES:
             found = agreement(target, drafts, rows, num_new, temperature, GAMMA, SEED)
             for name, value in found.items():
@@ -118,7 +120,7 @@ def make_report(
     names : sequence of str
         Exported models; all by default.
     """
-    device = workshop.preset.device
+    device = workshop.device
     names = tuple(names) or tuple(BUNDLED)
     models = {name: load_exported(weights / name).to(device) for name in names}
     target = models[TARGET]
@@ -138,7 +140,7 @@ def make_report(
         "new_tokens": num_new,
         "sample_tokens": SAMPLE_TOKENS,
         "seed": SEED,
-        "corpus": json.loads((workshop.packed / "manifest.json").read_text()),
+        "corpus": workshop.manifest,
         "stages": {stage: record for stage in STAGES if (record := stage_record(workshop, stage)) is not None},
         "parameters": {name: model.num_parameters for name, model in models.items()},
         "perplexity": {

@@ -11,21 +11,25 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+import numpy as np
+import torch
 from tokenizers import Tokenizer
 
-from minispec.errors import CheckpointError
+from minispec.errors import CheckpointError, OptionError
 from minispec.training import checkpoint
-from minispec.training.data import load_packed, read_manifest
+from minispec.training.data import END_ID, Batches, load_packed, read_manifest, write_manifest, write_tokens
 from minispec.training.export import file_sha256, load_exported, weights_sha256
 from minispec.training.mixture import DOMAINS
 from minispec.training.model import GPT2
 from minispec.training.recipe import CODE, DRAFT, TARGET, TINY, Plan, Preset
 from minispec.training.trainer import Stage
 from minispec.training.vocabulary import carry_over
+from minispec.training.written import WRITTEN, write_text
 
 STAGES = ("drafts", "target", "distilled", "control", "code")
 #: The stage whose checkpoint each bundled model comes from.
@@ -63,9 +67,50 @@ class Workshop:
         return self.work / "tokenizer.json"
 
     @property
+    def device(self) -> str:
+        """The preset's device; the CPU where there is none, so that what a GPU has trained is reported anywhere."""
+        return self.preset.device if torch.cuda.is_available() else "cpu"
+
+    @property
     def packed(self) -> Path:
         """Where the packed tokens are."""
         return self.work / "packed"
+
+    @property
+    def written(self) -> Path:
+        """Where the tokens are that the target wrote, packed likewise."""
+        return self.folder("target") / WRITTEN
+
+    @property
+    def manifest(self) -> dict[str, dict[str, object]]:
+        """What is known of each text, the target's own too where it has written any."""
+        has_written = (self.written / "manifest.json").exists()
+        return {**read_manifest(self.packed), **(read_manifest(self.written) if has_written else {})}
+
+    def texts(self, plan: Plan) -> dict[str, np.ndarray]:
+        """Open the training texts of a plan; what the target is to write is written first, once."""
+        given = load_packed(self.packed, "train", [name for name in plan.mix if name != WRITTEN])
+        if not plan.written:
+            return given
+        if not (self.written / "manifest.json").exists():
+            self._write(plan, given)
+        return {**given, **load_packed(self.written, "train", [WRITTEN])}
+
+    def _write(self, plan: Plan, given: dict[str, np.ndarray]) -> None:
+        target = self.load("target", TARGET).to(self.device).eval()
+        mix = {name: share for name, share in plan.mix.items() if name != WRITTEN}
+        tokens = write_text(target, Batches(given, mix, target.shape.context, plan.seed), plan.written)
+        self.written.mkdir(parents=True, exist_ok=True)
+        write_tokens(tokens, self.written / f"{WRITTEN}.train.npy")
+        text = Tokenizer.from_file(str(self.tokenizer_file)).decode(tokens.tolist())
+        entry = {
+            "source": f"{TARGET} itself, seed {plan.seed}",
+            "sha256": hashlib.sha256(tokens.tobytes()).hexdigest(),
+            "documents": int((tokens == END_ID).sum()),
+            "chars": len(text),
+            "tokens": len(tokens),
+        }
+        write_manifest({f"{WRITTEN}.train": entry}, self.written)
 
     def folder(self, stage: str) -> Path:
         """Return the folder of a stage's checkpoints."""
@@ -90,8 +135,7 @@ class Workshop:
 
     def inputs(self, plan: Plan) -> dict[str, str]:
         """Return the SHA-256 of the tokenizer and of each training text of a plan."""
-        manifest = read_manifest(self.packed)
-        texts = {name: str(manifest[f"{name}.train"]["sha256"]) for name in plan.mix}
+        texts = {name: str(self.manifest[f"{name}.train"]["sha256"]) for name in plan.mix}
         return {"tokenizer": file_sha256(self.tokenizer_file), **texts}
 
     def initial(self, name: str, folder: Path, new_vocabulary: bool) -> GPT2:
@@ -144,12 +188,18 @@ class Workshop:
         ------
         CheckpointError
             A stage it starts from has not finished, or its checkpoint belongs to another run.
+        OptionError
+            The preset's device is not there.
         """
+        if self.device != self.preset.device:
+            raise OptionError(
+                f"--preset {self.preset.name} trains on {self.preset.device}; PyTorch sees none here. Try --preset cpu"
+            )
         plan: Plan = getattr(self.preset, name)
         if name == "control":  # as many steps as its twin took, which a deadline may have shortened
             self._require_finished("distilled", name)
             plan = replace(plan, steps=checkpoint.read_state(self.folder("distilled") / "last")["step"])
-        start_from, inputs = {}, self.inputs(plan)
+        start_from, inputs = {}, {}
         for member, origin in MEMBERS[name].items():
             if init is not None:
                 start_from[member] = self.initial(member, init / member, new_vocabulary)
@@ -157,17 +207,20 @@ class Workshop:
             elif origin is not None:
                 self._require_finished(origin[0], name)
                 start_from[member] = self.load(*origin)
+        if plan.has_teacher or plan.written:
+            self._require_finished("target", name)
+        texts = self.texts(plan)
+        inputs |= self.inputs(plan)
         teacher = None
         if plan.has_teacher:
-            self._require_finished("target", name)
-            teacher = self.load("target", TARGET).to(self.preset.device).eval().requires_grad_(False)
+            teacher = self.load("target", TARGET).to(self.device).eval().requires_grad_(False)
         return Stage(
             folder=self.folder(name),
             shapes={member: self.preset.shapes[member] for member in MEMBERS[name]},
             plan=plan,
-            packed=load_packed(self.packed, "train", tuple(plan.mix)),
+            packed=texts,
             valid=load_packed(self.packed, "valid", [name for name in DOMAINS if plan.mix.keys() & set(DOMAINS[name])]),
-            device=self.preset.device,
+            device=self.device,
             compiled=self.preset.compiled if compiled is None else compiled,
             teacher=teacher,
             start_from=start_from,

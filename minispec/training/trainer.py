@@ -115,7 +115,7 @@ class Stage:
         """Build models and optimizers, fresh or from the last checkpoint."""
         torch.manual_seed(self.plan.seed)
         for name, shape in self.shapes.items():
-            model = GPT2(shape)
+            model = GPT2(shape, self.plan.dropout)
             if name in self.start_from:
                 model.load_state_dict(self.start_from[name].state_dict())
             self.models[name] = model.to(self.device)
@@ -199,7 +199,8 @@ class Stage:
             for domain, tokens in self.valid.items():
                 rows = torch.from_numpy(validation_rows(tokens, num_rows, self.context))
                 for name, model in self.models.items():
-                    result[name][domain] = mean_loss(model, rows, self.device)
+                    result[name][domain] = mean_loss(model.eval(), rows, self.device)
+                    model.train()
         return result
 
     def run(
@@ -247,6 +248,7 @@ class Stage:
 
     def _update(self, compute: Callable[..., Tensor], tokens: np.ndarray, offsets: np.ndarray) -> dict[str, float]:
         """Take one optimizer step with every model; return the losses."""
+        torch.manual_seed(self.plan.seed << 32 | self.step)  # so that dropout, too, is a function of (seed, step)
         rows, places = torch.from_numpy(tokens).to(self.device), torch.from_numpy(offsets).to(self.device)
         teacher_logits = None
         if self.teacher is not None:

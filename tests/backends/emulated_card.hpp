@@ -29,6 +29,10 @@ struct dim3 {
 struct alignas(16) uint4 {
   unsigned x, y, z, w;
 };
+struct alignas(16) float4 {
+  float x, y, z, w;
+};
+static float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
 static dim3 threadIdx, blockIdx, blockDim, gridDim;
 using std::max;
 using std::min;
@@ -83,6 +87,7 @@ static unsigned turn[32][32];  // how often each lane has exchanged something
 
 static void __syncthreads() { wait_at(block_barrier, blockDim.x); }
 static void meet() { wait_at(warp_barriers[threadIdx.x / 32], 32); }
+static void __syncwarp() { meet(); }
 
 // Run a kernel; 0 if it came to its end, 1 if the threads of a block wait for one another for ever.
 static int launch(dim3 grid, unsigned threads, unsigned seed, std::function<void()> body) {

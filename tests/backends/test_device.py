@@ -6,6 +6,7 @@ CuPy would refuse to record. What it cannot show is in docs/gpu.md; tests/backen
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import sys
@@ -249,10 +250,12 @@ class TestMemory:
 WRONG = {
     "no barrier before the warps' parts are added": ("partial[warp]);\n  __syncthreads();", "partial[warp]);"),
     "a barrier that only some reach": ("        mean[warp] = centre;", "        mean[warp] = centre; __syncthreads();"),
-    "the norm of the next row": ("return fmaf((v - mean[row])", "return fmaf((v - mean[row ^ 1])"),
+    "the norm of the next row": ("const float m = mean[row],", "const float m = mean[row ^ 1],"),
+    "the same of a width that is no multiple of four": ("fmaf((v - mean[row])", "fmaf((v - mean[row ^ 1])"),
+    "a query that is not yet there": ("__syncwarp();\n    attend(", "attend("),
     "splits are joined before the last": ("last = atomicAdd(count, 1u) ==", "last = atomicAdd(count, 1u) + 1 =="),
     "the counter is not set back": ("if (last) *count = 0;", ""),
-    "an invisible slot is read": ("slot >= end || weight == 0.0f", "slot >= end"),
+    "an invisible slot is read": ("slot >= end || (visible && !visible[slot])", "slot >= end"),
     "rows beyond the eighth are forgotten": ("const int first_row = blockIdx.x * ROWS,", "const int first_row = 0,"),
 }
 
@@ -267,6 +270,8 @@ def check(backend):
     cache[0, 0] = cache[0, 2] = 1.0
     mask, index = np.array([[True, False, True]]), np.zeros(1, np.int64)
     assert np.isfinite(from_host(backend).attention(queries, cache, cache, index[:, None], index + 3, mask, 1.0)).all()
+    halves, exact = (random_gpt2(kind, dtype=dtype) for kind, dtype in ((backend, "float16"), ("numpy", "float32")))
+    np.testing.assert_allclose(halves.logits(TOKENS), exact.logits(TOKENS), atol=2e-2)
 
 
 def test_the_right_kernels_pass_the_check(build):
@@ -281,9 +286,9 @@ def test_wrong_kernels_are_told_apart(mistake, tmp_path):
     right, wrong = WRONG[mistake]
     code = source(emulator.HEADER.read_text())
     assert code.count(right) == 1, "the source has changed; change this list as well"
-    built = emulator.build(tmp_path, "float32", code.replace(right, wrong))
+    build = functools.cache(lambda dtype: emulator.build(tmp_path, dtype, code.replace(right, wrong)))
     with pytest.raises((AssertionError, InvariantError, RuntimeError)):
-        check(CupyBackend(FakeCupy(lambda dtype: built, seed=7)))
+        check(CupyBackend(FakeCupy(build, seed=7)))
 
 
 def test_the_benchmark_runs_to_its_table(build, capsys, tmp_path):

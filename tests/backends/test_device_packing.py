@@ -20,6 +20,11 @@ def test_unpacking_gives_the_matrix_back(dtype, num_inputs, num_outputs):
     np.testing.assert_array_equal(unpack_tiles(tiles, num_inputs, num_outputs), weight)
 
 
+def input_of(column):
+    """Return which of 16 inputs is in a column: the columns of a thread p have inputs 4 p to 4 p + 3."""
+    return 4 * (column % 8 // 2) + 2 * (column // 8) + column % 2
+
+
 def product_by_fragments(tiles, x):
     """Return x @ W as 32 lanes compute it, by the tables of the PTX manual for mma.m16n8k16 with halves.
 
@@ -38,7 +43,7 @@ def product_by_fragments(tiles, x):
                     left[row, column] = tiles[tile, step, lane, i]
                 for i in range(4):
                     row = thread * 2 + (i & 1) + (0 if i < 2 else 8)
-                    right[row, group] = x[group, step * 16 + row]
+                    right[row, group] = x[group, step * 16 + input_of(row)]
             out[:, tile * 16 : tile * 16 + 16] += (left @ right).T
     return out
 

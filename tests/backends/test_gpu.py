@@ -10,6 +10,7 @@ import pytest
 
 from minispec.backends import GPU_BACKENDS
 from minispec.backends.cuda import CupyBackend, CupyBlasBackend, open_cupy
+from minispec.batching.api import generate_many
 from minispec.errors import InputError, OptionError
 from minispec.generation import stream
 from tests.models import bits, random_gpt2
@@ -92,3 +93,15 @@ def test_memory_that_runs_out_is_said_in_one_line(cupy):
     model = random_gpt2(CupyBackend(cupy), **GPT2_LIKE)
     with pytest.raises(OptionError, match="GB left, too little"):
         model.new_cache(capacity=10_000_000_000)
+
+
+def test_a_text_in_a_batch_is_what_it_is_alone(cupy):
+    """Paged keys and values, rows of several texts in one forward, and drafts in some of them."""
+    target, draft = (random_gpt2(CupyBackend(cupy), seed=seed, **GPT2_LIKE) for seed in (0, 1))
+    prompts = [TOKENS[:9], TOKENS[:70], TOKENS[20:21], TOKENS[30:130]]
+    for chosen in (None, draft):
+        options = {"target": target, "draft": chosen, "max_tokens": 60, "temperature": 0.7}
+        together = generate_many(prompts, concurrency=4, seed=3, **options)
+        for number, (prompt, text) in enumerate(zip(prompts, together, strict=True)):
+            alone = generate_many([prompt], seed=3 + number, **options)[0]
+            assert text.token_ids == alone.token_ids

@@ -2,7 +2,8 @@
 
 Random weights of a GPT-2 shape, one sequence. All candidates take turns in one process, medians are reported, and the
 read bandwidth is measured among them, over as many bytes as a token reads. A step ends when its logits are on the host,
-as decoding needs them; "graph alone" is what the card does in it.
+as decoding needs them; "graph alone" is what the card does in it. A second table has each kind of launch by itself: as
+many as there are layers in one graph, each with a matrix of its own.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import numpy as np
 from minispec.analysis.timer import interleave
 from minispec.backends import Backend
 from minispec.backends.cuda import CupyBackend, CupyBlasBackend, describe_gpu, open_cupy
+from minispec.backends.cuda.recording import Recording
 from minispec.backends.formats import ITEM_BYTES
 from minispec.errors import InputError
 from minispec.model import GPT2, GPT2Config
@@ -49,12 +51,12 @@ extern "C" __global__ void read(const uint4* data, unsigned long long count, uns
 
 
 def random_model(config: GPT2Config, backend: Backend, dtype: str) -> GPT2:
-    """Return a model of N(0, 0.02) weights, the same for every backend."""
-    generator = np.random.default_rng(0)
+    """Return a model of N(0, 0.02) weights, the same for every backend: a million numbers, again and again."""
+    drawn = np.random.default_rng(0).standard_normal(1_000_003, dtype=np.float32) * np.float32(0.02)
     shapes = dict(expected_shapes(config))
 
     def read(name: str) -> Any:
-        return generator.standard_normal(shapes[name], dtype=np.float32) * np.float32(0.02)
+        return np.resize(drawn, shapes[name])
 
     return GPT2("random", config, build_weights(read, config, backend, dtype), backend, dtype=dtype)
 
@@ -117,24 +119,60 @@ def steps(model: GPT2, context: int, rows: int, repeats: int) -> tuple[Session, 
     return session, seconds
 
 
-def ours(
-    cupy: Any, config: GPT2Config, dtype: str, context: int, repeats: int
-) -> Iterator[tuple[str, Callable[[], float]]]:
+def ours(cupy: Any, model: GPT2, context: int, repeats: int) -> Iterator[tuple[str, Callable[[], float]]]:
     """Yield our candidates: the fast backend with and without graphs, and the readable one."""
-    backend = CupyBackend(cupy)
-    model = random_model(config, backend, dtype)
     for rows in ROWS:
         session, seconds = steps(model, context, rows, repeats)
         yield f"cupy, {rows} rows", seconds
         recordings = [found for found in session.cache.recordings.values() if found is not None]
         graph = next(found.graph for found in recordings if found.num_tokens == rows)
-        yield f"cupy, {rows} rows, graph alone", graph_seconds(cupy, backend, graph, repeats, session)
+        yield f"cupy, {rows} rows, graph alone", graph_seconds(cupy, model.backend, graph, repeats, session)
     yield (
         "cupy without graphs, 1 rows",
         steps(dataclasses.replace(model, backend=CupyBackend(cupy, record=False)), context, 1, repeats)[1],
     )
-    reference = random_model(config, CupyBlasBackend(cupy), dtype)
+    reference = random_model(model.config, CupyBlasBackend(cupy), model.dtype)
     yield "cupy-blas, 1 rows", steps(reference, context, 1, max(1, repeats // 10))[1]
+
+
+def launches(cupy: Any, model: GPT2, context: int, repeats: int) -> Iterator[tuple[str, int, Callable[[], float]]]:
+    """Yield each kind of launch of a step of one row: name, bytes that it reads, a function that measures it."""
+    config, backend, item = model.config, model.backend, ITEM_BYTES[model.dtype]
+    session, _ = steps(model, context, 1, 1)
+    cache, feed = session.cache, session.cache.feed([0])
+    width, inner = config.n_embd, config.n_inner
+    x, hidden = (backend.place(np.ones((1, size), np.float32)) for size in (width, inner))
+    queries = backend.place(np.ones((1, config.n_head, width // config.n_head), np.float32))
+    blocks, activation, scale = model.weights.h, config.activation_function, config.attention_scale
+    of_a_layer: dict[str, tuple[int, Callable[[Any, Any, int, Any], Any]]] = {
+        "queries, keys, values": (
+            3 * width * width,
+            lambda cache, feed, i, block: backend.project(x, block.attn.c_attn, block.ln_1, cache, i, feed),
+        ),
+        "attention": (
+            2 * context * width,
+            lambda cache, feed, i, block: backend.attention(
+                queries, cache.keys[i], cache.values[i], feed.pages, feed.ends, feed.visible, scale(i)
+            ),
+        ),
+        "projection": (width * width, lambda cache, feed, i, block: backend.linear(x, block.attn.c_proj, residual=x)),
+        "up": (
+            width * inner,
+            lambda cache, feed, i, block: backend.linear(x, block.mlp.c_fc, norm=block.ln_2, activation=activation),
+        ),
+        "down": (inner * width, lambda cache, feed, i, block: backend.linear(hidden, block.mlp.c_proj, residual=x)),
+    }
+
+    def record(compute: Callable[[Any, Any], Any]) -> Callable[[], float]:
+        recording = Recording(cupy, backend.stream, compute, cache, feed)
+        recording.replay(feed)
+        return lambda: on_the_card(cupy, backend.stream, lambda: recording.graph.launch(backend.stream), repeats)
+
+    for name, (numbers, call) in of_a_layer.items():
+        seconds = record(lambda cache, feed, call=call: [call(cache, feed, i, block) for i, block in enumerate(blocks)])
+        yield name, numbers * item, lambda seconds=seconds: seconds() / len(blocks)
+    head = record(lambda cache, feed: backend.linear(x, model.weights.lm_head, norm=model.weights.ln_f))
+    yield "head", config.vocab_size * width * item, head
 
 
 def graph_seconds(cupy: Any, backend: CupyBackend, graph: Any, repeats: int, keep: Session) -> Callable[[], float]:
@@ -213,6 +251,15 @@ def report(medians: dict[str, float], num_bytes: int) -> str:
     return "\n".join(lines)
 
 
+def report_launches(medians: dict[str, float], launch_bytes: dict[str, int], num_bytes: int) -> str:
+    """Return a table: microseconds of each kind of launch, and its share of the read bandwidth."""
+    lines = ["| | us | MB | share of read bandwidth |", "|---|---|---|---|"]
+    for name, size in launch_bytes.items():
+        floor = medians["read"] * size / num_bytes
+        lines.append(f"| {name} | {medians[name] * 1e6:.1f} | {size / 1e6:.1f} | {floor / medians[name]:.2f} |")
+    return "\n".join(lines)
+
+
 def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(description=__doc__)
     made.add_argument("--shape", choices=SHAPES, default="xl")
@@ -239,7 +286,11 @@ def main(
         sys.exit(f"--context is {asked.context}; {asked.shape} has room for 1 to {config.n_positions - max(ROWS)}")
     num_bytes = bytes_per_token(config, asked.dtype, asked.context)
     candidates = {"read": probe(cupy, num_bytes, asked.repeats)}
-    candidates |= dict(ours(cupy, config, asked.dtype, asked.context, asked.repeats))
+    model = random_model(config, CupyBackend(cupy), asked.dtype)
+    candidates |= dict(ours(cupy, model, asked.context, asked.repeats))
+    launch_bytes = {}
+    for name, size, seconds in launches(cupy, model, asked.context, asked.repeats):
+        candidates[f"launch of {name}"], launch_bytes[f"launch of {name}"] = seconds, size
     if not asked.no_transformers:
         try:
             candidates |= dict(transformers(config, asked.dtype, asked.context, asked.repeats))
@@ -251,7 +302,8 @@ def main(
         f"{describe_gpu()}; GPT-2 {asked.shape} shape, {asked.dtype}, {asked.context} tokens in the cache, "
         f"medians of {asked.rounds}\n"
     )
-    print(report(medians, num_bytes))
+    print(report({name: value for name, value in medians.items() if name not in launch_bytes}, num_bytes))
+    print("\n" + report_launches(medians, launch_bytes, num_bytes))
     if asked.json:
         asked.json.write_text(json.dumps({"bytes": num_bytes, "seconds": figures}, indent=1), encoding="utf-8")
 

@@ -167,6 +167,7 @@ def test_a_stage_may_start_from_given_weights_instead_of_the_stage_before(toy_co
         export_model(model, work / "tokenizer.json", given / name)
     (work / "toy" / "distilled" / "last").mkdir(parents=True)
     (work / "toy" / "distilled" / "last" / "state.json").write_text('{"step": 1, "finished": true}')
+    assert CliRunner().invoke(toy_command, ["train", "target", "--work", str(work)]).exit_code == 0  # it writes text
     arguments = ["distill", "control", "--work", str(work), "--max-minutes", "0.00001"]
     assert "starts from one" in CliRunner().invoke(toy_command, arguments).stderr  # there is no stage drafts
     result = CliRunner().invoke(toy_command, [*arguments, "--init", str(given)])

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from minispec.training.corpus import END_OF_TEXT
-from minispec.training.mixture import within
+from minispec.training.mixture import MIX, within
 
 if TYPE_CHECKING:
     from minispec.training.recipe import Preset
@@ -35,6 +35,7 @@ def toy_preset(context: int = 256) -> Preset:
     """Every stage of the recipe, a few steps each. Needs PyTorch."""
     from minispec.training.model import Shape
     from minispec.training.recipe import CODE, DRAFT, TARGET, TINY, Plan, Preset
+    from minispec.training.written import WRITTEN
 
     def shape(layers: int, width: int) -> Shape:
         return Shape(layers, width, 2, 2 * width, context, VOCAB_SIZE)
@@ -42,15 +43,16 @@ def toy_preset(context: int = 256) -> Preset:
     plan = Plan(
         steps=12, num_rows=8, length=16, long_every=4, warmup=2, validate_every=6, validation_rows=2, adamw_lr=1e-2
     )
-    distilled = replace(plan, kl_weight=0.8, seed=3)
+    mix = {name: share / 2 for name, share in MIX.items()} | {WRITTEN: 0.5}
+    distilled = replace(plan, mix=mix, written=2000, kl_weight=0.8, seed=3)
     return Preset(
         name="toy",
         device="cpu",
         compiled=False,
         shapes={TARGET: shape(2, 32), DRAFT: shape(1, 16), TINY: shape(1, 8), CODE: shape(1, 16)},
-        target=plan,
+        target=replace(plan, dropout=0.1),
         drafts=replace(plan, seed=2),
         distilled=distilled,
         control=replace(distilled, kl_weight=0.0),
-        code=replace(distilled, mix=within("code"), seed=4),
+        code=replace(distilled, mix=within("code"), written=0, seed=4),
     )

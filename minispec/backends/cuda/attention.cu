@@ -1,57 +1,73 @@
+// Slot `slot` of a text, counted from the beginning of the cache, or -1 where the text may not look.
+__device__ __forceinline__ int see(const int* pages, int size, int slot, int end, const unsigned char* visible) {
+  return slot >= end || (visible && !visible[slot]) ? -1 : (int)find(pages, size, slot);
+}
+
+// The weighted sum of the values in 64 slots, of which a lane has numbers i * 32 + lane, i < PARTS.
+template <int PARTS>
+__device__ __forceinline__ void sum_values(const stored* values, const int* places, const float* weights, size_t stride,
+                                           int head_size, float* found) {
+  const int lane = threadIdx.x % WARP;
+  float sums[PARTS];
+#pragma unroll
+  for (int i = 0; i < PARTS; ++i) sums[i] = 0.0f;
+#pragma unroll 16
+  for (int j = 0; j < SPLIT; ++j) {
+    const int place = places[j];
+    const stored* value = values + (place < 0 ? 0 : place) * stride;
+#pragma unroll
+    for (int i = 0; i < PARTS; ++i)
+      if (place >= 0 && i * WARP + lane < head_size)  // an invisible slot may hold anything, even NaN
+        sums[i] = fmaf(weights[j], load(value[i * WARP + lane]), sums[i]);
+  }
+#pragma unroll
+  for (int i = 0; i < PARTS; ++i)
+    if (i * WARP + lane < head_size) found[i * WARP + lane] = sums[i];
+}
+
 // What one warp finds in slots `start` to `end` (64 at most) of one head of a text: the largest score, the sum of weights
-// relative to it, and the weighted sum of values, as 2 + head_size numbers.
+// relative to it, and the weighted sum of values, as 2 + head_size numbers. A lane scores two slots and reads their keys
+// whole. `places` and `weights` are the warp's own.
 __device__ void attend(const float* query, const stored* keys, const stored* values, const int* pages, int size,
                        int start, int end, size_t stride, const unsigned char* visible, float factor, int head_size,
-                       float* found) {
-  const int lane = threadIdx.x % WARP;
-  float q[MAX_PARTS], sums[MAX_PARTS], scores[SPLIT / WARP];
-#pragma unroll
-  for (int i = 0; i < MAX_PARTS; ++i) {
-    const int d = i * WARP + lane;
-    q[i] = d < head_size ? query[d] : 0.0f;
-    sums[i] = 0.0f;
-  }
+                       int* places, float* weights, float* found) {
+  const int lane = threadIdx.x % WARP, vectors = head_size % 8 ? 0 : head_size / 8;
+  float scores[SPLIT / WARP];
 #pragma unroll
   for (int half = 0; half < SPLIT / WARP; ++half) {
-    scores[half] = LOWEST;
-#pragma unroll 4
-    for (int j = 0; j < WARP; ++j) {
-      const int slot = start + half * WARP + j;
-      if (slot >= end || (visible && !visible[slot])) continue;
-      const stored* key = keys + find(pages, size, slot) * stride;
-      float product = 0.0f;
+    const int place = see(pages, size, start + half * WARP + lane, end, visible);
+    const stored* key = keys + (place < 0 ? 0 : place) * stride;
+    float product = 0.0f;
+    if (place >= 0) {
+#pragma unroll 8
+      for (int i = 0; i < vectors; ++i) {
+        float eight[8];
+        load_eight(key + 8 * i, eight);
 #pragma unroll
-      for (int i = 0; i < MAX_PARTS; ++i)
-        if (i * WARP + lane < head_size) product = fmaf(q[i], load(key[i * WARP + lane]), product);
-      product = warp_sum(product) * factor;
-      if (lane == j) scores[half] = product;
+        for (int d = 0; d < 8; ++d) product = fmaf(query[8 * i + d], eight[d], product);
+      }
+      for (int d = 8 * vectors; d < head_size; ++d) product = fmaf(query[d], load(key[d]), product);
     }
+    places[half * WARP + lane] = place;
+    scores[half] = place < 0 ? LOWEST : product * factor;
   }
   const float largest = warp_max(fmaxf(scores[0], scores[1]));
-  float weights[SPLIT / WARP];
+  float total = 0.0f;
 #pragma unroll
-  for (int half = 0; half < SPLIT / WARP; ++half)
-    weights[half] = scores[half] > LOWEST ? expf(scores[half] - largest) : 0.0f;
-#pragma unroll
-  for (int half = 0; half < SPLIT / WARP; ++half)
-#pragma unroll 4
-    for (int j = 0; j < WARP; ++j) {
-      const int slot = start + half * WARP + j;
-      const float weight = __shfl_sync(ALL, weights[half], j);
-      if (slot >= end || weight == 0.0f) continue;  // an invisible slot may hold anything, even NaN
-      const stored* value = values + find(pages, size, slot) * stride;
-#pragma unroll
-      for (int i = 0; i < MAX_PARTS; ++i)
-        if (i * WARP + lane < head_size) sums[i] = fmaf(weight, load(value[i * WARP + lane]), sums[i]);
-    }
-  const float total = warp_sum(weights[0] + weights[1]);
+  for (int half = 0; half < SPLIT / WARP; ++half) {
+    const float weight = scores[half] > LOWEST ? expf(scores[half] - largest) : 0.0f;
+    weights[half * WARP + lane] = weight;
+    total += weight;
+  }
+  total = warp_sum(total);
   if (lane == 0) {
     found[0] = largest;
     found[1] = total;
   }
-#pragma unroll
-  for (int i = 0; i < MAX_PARTS; ++i)
-    if (i * WARP + lane < head_size) found[2 + i * WARP + lane] = sums[i];
+  __syncwarp();
+  if (head_size <= 2 * WARP) sum_values<2>(values, places, weights, stride, head_size, found + 2);
+  else if (head_size <= 4 * WARP) sum_values<4>(values, places, weights, stride, head_size, found + 2);
+  else sum_values<MAX_PARTS>(values, places, weights, stride, head_size, found + 2);
 }
 
 // Block (split, head, group): 64 slots, one head, 8 tokens, a warp each. Splits begin at multiples of 64, so their number
@@ -68,12 +84,16 @@ attention(const float* queries, const stored* keys, const stored* values, const 
 
   const int width = 2 + head_size, end = t < num_tokens ? ends[t] : 0;
   float* found = partials + ((size_t)t * num_heads + head) * num_splits * width;
+  __shared__ float query[WARPS][MAX_PARTS * WARP], weights[WARPS][SPLIT];
+  __shared__ int places[WARPS][SPLIT];
   if (split * SPLIT < end) {
-    const size_t stride = (size_t)num_heads * head_size;
-    const int start = split * SPLIT;
-    attend(queries + ((size_t)t * num_heads + head) * head_size, keys + head * head_size, values + head * head_size,
-           pages + (size_t)t * num_pages, size, start, min(start + SPLIT, end), stride,
-           visible ? visible + (size_t)t * num_pages * size : nullptr, factor, head_size, found + split * width);
+    for (int d = lane; d < head_size; d += WARP)
+      query[warp][d] = queries[((size_t)t * num_heads + head) * head_size + d];
+    __syncwarp();
+    attend(query[warp], keys + head * head_size, values + head * head_size, pages + (size_t)t * num_pages, size,
+           split * SPLIT, min(split * SPLIT + SPLIT, end), (size_t)num_heads * head_size,
+           visible ? visible + (size_t)t * num_pages * size : nullptr, factor, head_size, places[warp], weights[warp],
+           found + split * width);
   }
 
   __shared__ bool last;
@@ -89,17 +109,24 @@ attention(const float* queries, const stored* keys, const stored* values, const 
   __threadfence();
   const int num_found = (end + SPLIT - 1) / SPLIT;
   float largest = LOWEST, total = 0.0f, sums[MAX_PARTS];
-  for (int s = 0; s < num_found; ++s) largest = fmaxf(largest, __ldcg(found + s * width));
+  for (int s = lane; s < num_found; s += WARP) largest = fmaxf(largest, __ldcg(found + s * width));
+  largest = warp_max(largest);
 #pragma unroll
   for (int i = 0; i < MAX_PARTS; ++i) sums[i] = 0.0f;
-  for (int s = 0; s < num_found; ++s) {
-    const float here = __ldcg(found + s * width);
-    if (!(here > LOWEST)) continue;  // nothing visible in these 64 slots
-    const float weight = expf(here - largest);
-    total = fmaf(weight, __ldcg(found + s * width + 1), total);
+  for (int first = 0; first < num_found; first += WARP) {  // a lane has a split of 32
+    const float* mine = found + (first + lane) * width;
+    const bool has = first + lane < num_found;
+    const float here = has ? __ldcg(mine) : LOWEST, part = has ? __ldcg(mine + 1) : 0.0f;
+    const float weight = here > LOWEST ? expf(here - largest) : 0.0f;  // 0: nothing visible in these 64 slots
+#pragma unroll 4
+    for (int s = 0; s < min(WARP, num_found - first); ++s) {
+      const float factor_of = __shfl_sync(ALL, weight, s);
+      total = fmaf(factor_of, __shfl_sync(ALL, part, s), total);
 #pragma unroll
-    for (int i = 0; i < MAX_PARTS; ++i)
-      if (i * WARP + lane < head_size) sums[i] = fmaf(weight, __ldcg(found + s * width + 2 + i * WARP + lane), sums[i]);
+      for (int i = 0; i < MAX_PARTS; ++i)
+        if (i * WARP + lane < head_size)
+          sums[i] = fmaf(factor_of, __ldcg(found + (first + s) * width + 2 + i * WARP + lane), sums[i]);
+    }
   }
 #pragma unroll
   for (int i = 0; i < MAX_PARTS; ++i)

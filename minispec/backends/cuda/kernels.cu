@@ -10,8 +10,8 @@ const int WARP = 32;
 const int WARPS = 8;      // per block, of linear and of attention
 const int ROWS = 8;       // tokens per block: the 8 columns of a tensor-core tile
 const int OUTPUTS = 16;   // outputs per block: its 16 rows
-const int DEPTH = 4;      // loads of 16 bytes that a thread asks for ahead of the 4 it works on
-const int SPLIT = 64;     // slots of the cache that one warp attends to
+const int DEPTH = 8;      // loads of 16 bytes that a thread asks for ahead of the 8 it works on
+const int SPLIT = 64;     // slots of the cache that one warp attends to, two per lane
 const int MAX_PARTS = 8;  // a head has at most 8 x 32 numbers
 const unsigned ALL = 0xffffffffu;
 const float LOWEST = -3.402823466e38f;  // stands for -infinity
@@ -20,10 +20,24 @@ const float LOWEST = -3.402823466e38f;  // stands for -infinity
 typedef half_bits stored;  // a weight, a key, a value
 __device__ __forceinline__ float load(stored v) { return half_to_float(v); }
 __device__ __forceinline__ stored store(float v) { return float_to_half(v); }
+// Eight numbers side by side, of which the first lies at a multiple of 16 bytes.
+__device__ __forceinline__ void load_eight(const stored* from, float to[8]) {
+  const uint4 bits = *(const uint4*)from;
+  const unsigned pairs[4] = {bits.x, bits.y, bits.z, bits.w};
+#pragma unroll
+  for (int i = 0; i < 8; ++i) to[i] = load((stored)(pairs[i / 2] >> 16 * (i % 2)));
+}
 #else
 typedef float stored;
 __device__ __forceinline__ float load(stored v) { return v; }
 __device__ __forceinline__ stored store(float v) { return v; }
+__device__ __forceinline__ void load_eight(const stored* from, float to[8]) {
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    const float4 four = ((const float4*)from)[i];
+    to[4 * i] = four.x, to[4 * i + 1] = four.y, to[4 * i + 2] = four.z, to[4 * i + 3] = four.w;
+  }
+}
 #endif
 
 // Every lane gets the sum (the maximum) over the warp, always of the same pairs.
@@ -41,10 +55,10 @@ __device__ __forceinline__ float warp_max(float v) {
 __device__ void moments(const float* row, int width, float epsilon, float* mean, float* scale) {
   const int lane = threadIdx.x % WARP;
   float total = 0.0f, squares = 0.0f;
-#pragma unroll 8
+#pragma unroll 16
   for (int c = lane; c < width; c += WARP) total += row[c];
   const float centre = warp_sum(total) / width;
-#pragma unroll 8
+#pragma unroll 16
   for (int c = lane; c < width; c += WARP) squares = fmaf(row[c] - centre, row[c] - centre, squares);
   *mean = centre;
   *scale = 1.0f / sqrtf(warp_sum(squares) / width + epsilon);
@@ -65,8 +79,8 @@ __device__ __forceinline__ size_t packed_index(int k, int n, int num_tiles) {
   const size_t tile = (size_t)(n / OUTPUTS) * num_tiles + k / 16;
 #if MINISPEC_FLOAT16
   const int r = n % 16, c = k % 16;
-  const int lane = (r % 8) * 4 + (c % 8) / 2;
-  return (tile * WARP + lane) * 8 + c % 2 + 2 * (r / 8) + 4 * (c / 8);
+  const int lane = (r % 8) * 4 + c / 4;
+  return (tile * WARP + lane) * 8 + c % 2 + 2 * (r / 8) + 4 * (c % 4 / 2);
 #else
   return (tile * 16 + k % 16) * OUTPUTS + n % OUTPUTS;
 #endif
@@ -88,6 +102,18 @@ struct Inputs {
     if (!norm_weight) return v;
     return fmaf((v - mean[row]) * scale[row], norm_weight[k], norm_bias[k]);
   }
+
+  // Inputs k to k + 3, k being a multiple of 4: one load where rows begin at multiples of 16 bytes.
+  __device__ __forceinline__ float4 four(int row, int k) const {
+    if (width % 4 || row >= live || k >= width)
+      return make_float4(at(row, k), at(row, k + 1), at(row, k + 2), at(row, k + 3));
+    const float4 v = *(const float4*)(x + (size_t)row * width + k);
+    if (!norm_weight) return v;
+    const float4 w = *(const float4*)(norm_weight + k), b = *(const float4*)(norm_bias + k);
+    const float m = mean[row], s = scale[row];
+    return make_float4(fmaf((v.x - m) * s, w.x, b.x), fmaf((v.y - m) * s, w.y, b.y), fmaf((v.z - m) * s, w.z, b.z),
+                       fmaf((v.w - m) * s, w.w, b.w));
+  }
 };
 
 // A warp's share of a tile of 16 outputs x 8 rows: inputs 16 * first to 16 * last, into partial[output][row].
@@ -107,9 +133,8 @@ __device__ __forceinline__ void multiply(const uint4* weights, uint4 a[DEPTH], c
 #pragma unroll
     for (int j = 0; j < DEPTH; ++j)
       if (k + j < last) {
-        const int c = (k + j) * 16 + pair;
-        multiply_tile(sum, a[j], two_halves(in.at(group, c), in.at(group, c + 1)),
-                      two_halves(in.at(group, c + 8), in.at(group, c + 9)));
+        const float4 v = in.four(group, (k + j) * 16 + 2 * pair);
+        multiply_tile(sum, a[j], two_halves(v.x, v.y), two_halves(v.z, v.w));
       }
 #pragma unroll
     for (int j = 0; j < DEPTH; ++j) a[j] = next[j];
@@ -169,7 +194,7 @@ __device__ size_t find(const int* pages, int size, int slot) { return (size_t)pa
 // y = activation(norm(x) W + bias) + residual. Block (i, j): rows 8 i to 8 i + 7, outputs 16 j to 16 j + 15; its warps
 // share the inputs. With `keys`, the second and third of the outputs go to slot slots[t] of the text whose pages are
 // pages[num_pages t] and so on, each of `size` slots.
-extern "C" __global__ void __launch_bounds__(256, 1)
+extern "C" __global__ void __launch_bounds__(256, 2)
 linear(const stored* weight, const float* bias, const float* x, const float* norm_weight, const float* norm_bias,
        float epsilon, int activation, const float* residual, float* y, stored* keys, stored* values,
        const int* pages, const int* slots, int num_pages, int size, int num_rows, int num_inputs, int num_outputs) {
@@ -189,6 +214,14 @@ linear(const stored* weight, const float* bias, const float* x, const float* nor
 
   Inputs in = {x + (size_t)first_row * num_inputs, min(ROWS, num_rows - first_row), num_inputs,
                norm_weight, norm_bias, mean, scale};
+
+  // What this thread will add to its sum, and where it will write: asked for now, needed at the end.
+  const int row = threadIdx.x / OUTPUTS, n = tile * OUTPUTS + threadIdx.x % OUTPUTS, t = first_row + row;
+  const int third = keys ? num_outputs / 3 : num_outputs, part = n / third, c = n % third;
+  const bool writes = row < in.live && n < num_outputs;
+  const float shift = writes ? bias[n] : 0.0f;
+  const float before = writes && residual ? residual[(size_t)t * num_outputs + n] : 0.0f;
+  const size_t place = writes && part && keys ? find(pages + (size_t)t * num_pages, size, slots[t]) * third + c : 0;
   if (norm_weight) {
     if (warp < in.live) {
       float centre, factor;
@@ -203,22 +236,13 @@ linear(const stored* weight, const float* bias, const float* x, const float* nor
   multiply(weights, a, in, first, last, partial[warp]);
   __syncthreads();
 
-  const int row = threadIdx.x / OUTPUTS, n = tile * OUTPUTS + threadIdx.x % OUTPUTS;
-  if (row >= in.live || n >= num_outputs) return;
+  if (!writes) return;
   float total = partial[0][threadIdx.x % OUTPUTS][row];
 #pragma unroll
   for (int w = 1; w < WARPS; ++w) total += partial[w][threadIdx.x % OUTPUTS][row];
-  total = activate(total + bias[n], activation);
-  const int t = first_row + row;
-  if (!keys) {
-    const size_t i = (size_t)t * num_outputs + n;
-    y[i] = residual ? total + residual[i] : total;
-    return;
-  }
-  const int width = num_outputs / 3, part = n / width, c = n % width;
-  const size_t place = find(pages + (size_t)t * num_pages, size, slots[t]) * width + c;
-  if (part == 0) y[(size_t)t * width + c] = total;
-  if (part == 1) keys[place] = store(total);
-  if (part == 2) values[place] = store(total);
+  total = activate(total + shift, activation);
+  if (!keys) y[(size_t)t * num_outputs + n] = residual ? total + before : total;
+  else if (part == 0) y[(size_t)t * third + c] = total;
+  else (part == 1 ? keys : values)[place] = store(total);
 }
 

@@ -33,10 +33,11 @@ def pack_tiles(xp: Any, weight: Any) -> Any:
     padded[:num_inputs, :num_outputs] = weight
     if weight.dtype == "float32":
         return padded.reshape(-1, TILE, padded.shape[1] // TILE, TILE).transpose(2, 0, 1, 3).copy()
-    # Output n = 16 i + 8 h + g, input k = 16 j + 8 b + 2 p + e. The PTX manual: thread 4 g + p holds, as number
-    # 4 b + 2 h + e, the element in row 8 h + g and column 8 b + 2 p + e of the tile.
-    split = padded.T.reshape(padded.shape[1] // TILE, 2, 8, -1, 2, 4, 2)  # [i, h, g, j, b, p, e]
-    return split.transpose(0, 3, 2, 5, 4, 1, 6).copy().reshape(split.shape[0], split.shape[3], 32, 8)
+    # The PTX manual: thread 4 g + p holds, as number 4 b + 2 h + e, the element in row 8 h + g and column 8 b + 2 p + e
+    # of the tile. That row is output n = 16 i + 8 h + g; that column is input k = 16 j + 4 p + 2 b + e, so that the four
+    # inputs that a thread multiplies lie side by side: a sum has no order of its own.
+    split = padded.T.reshape(padded.shape[1] // TILE, 2, 8, -1, 4, 2, 2)  # [i, h, g, j, p, b, e]
+    return split.transpose(0, 3, 2, 4, 5, 1, 6).copy().reshape(split.shape[0], split.shape[3], 32, 8)
 
 
 def unpack_tiles(tiles: Any, num_inputs: int, num_outputs: int) -> Any:
@@ -45,5 +46,5 @@ def unpack_tiles(tiles: Any, num_inputs: int, num_outputs: int) -> Any:
         padded = tiles.transpose(1, 2, 0, 3).reshape(tiles.shape[1] * TILE, -1)
     else:
         split = tiles.reshape(tiles.shape[0], tiles.shape[1], 8, 4, 2, 2, 2)  # [i, j, g, p, b, h, e]
-        padded = split.transpose(0, 5, 2, 1, 4, 3, 6).reshape(-1, tiles.shape[1] * TILE).T
+        padded = split.transpose(0, 5, 2, 1, 3, 4, 6).reshape(-1, tiles.shape[1] * TILE).T
     return padded[:num_inputs, :num_outputs]
