@@ -256,6 +256,7 @@ WRONG = {
     "splits are joined before the last": ("last = atomicAdd(count, 1u) ==", "last = atomicAdd(count, 1u) + 1 =="),
     "the counter is not set back": ("if (last) *count = 0;", ""),
     "an invisible slot is read": ("slot >= end || (visible && !visible[slot])", "slot >= end"),
+    "what an invisible slot holds is added": ("places[first + j] < 0 ? sums[i] : sum", "sum"),
     "rows beyond the eighth are forgotten": ("const int first_row = blockIdx.x * ROWS,", "const int first_row = 0,"),
 }
 
@@ -267,8 +268,8 @@ def check(backend):
     found = chunked(random_gpt2(backend, **fields), tokens, [60, 1, 1, 8])
     np.testing.assert_allclose(found, random_gpt2("numpy", **fields).logits(tokens), rtol=1e-4, atol=1e-4)
     queries, cache = np.ones((1, 1, 4), np.float32), np.full((1, 3, 1, 4), np.nan, np.float32)
-    cache[0, 0] = cache[0, 2] = 1.0
-    mask, index = np.array([[True, False, True]]), np.zeros(1, np.int64)
+    cache[0, 1:] = 1.0  # whoever may not look at the first slot must not notice what it holds
+    mask, index = np.array([[False, True, True]]), np.zeros(1, np.int64)
     assert np.isfinite(from_host(backend).attention(queries, cache, cache, index[:, None], index + 3, mask, 1.0)).all()
     halves, exact = (random_gpt2(kind, dtype=dtype) for kind, dtype in ((backend, "float16"), ("numpy", "float32")))
     np.testing.assert_allclose(halves.logits(TOKENS), exact.logits(TOKENS), atol=2e-2)

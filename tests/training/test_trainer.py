@@ -290,3 +290,11 @@ def test_a_new_token_begins_as_the_mean_of_its_pieces(packed_folder):
     assert carry_over(model, old, new) == len(content["model"]["vocab"])
     pieces = [content["model"]["vocab"][part] for part in merge]
     torch.testing.assert_close(model.wte.weight[number], before[pieces].mean(0))
+
+
+def test_dropout_is_left_out_of_what_is_held_out(packed_folder, tmp_path):
+    """The same weights score the same held-out text with and without it; in training they do not."""
+    stages = [toy_stage(packed_folder, tmp_path / str(share), dropout=share) for share in (0.0, 0.5)]
+    assert stages[0].validate() == stages[1].validate()
+    first = [next(iter(stage.run(report_every=1))).losses[TARGET] for stage in stages]
+    assert first[0] != first[1]

@@ -11,14 +11,23 @@ __device__ __forceinline__ void sum_values(const stored* values, const int* plac
   float sums[PARTS];
 #pragma unroll
   for (int i = 0; i < PARTS; ++i) sums[i] = 0.0f;
-#pragma unroll 16
-  for (int j = 0; j < SPLIT; ++j) {
-    const int place = places[j];
-    const stored* value = values + (place < 0 ? 0 : place) * stride;
+  const int at_once = AHEAD / PARTS;
+  for (int first = 0; first < SPLIT; first += at_once) {
+    stored ahead[at_once][PARTS];
 #pragma unroll
-    for (int i = 0; i < PARTS; ++i)
-      if (place >= 0 && i * WARP + lane < head_size)  // an invisible slot may hold anything, even NaN
-        sums[i] = fmaf(weights[j], load(value[i * WARP + lane]), sums[i]);
+    for (int j = 0; j < at_once; ++j)
+#pragma unroll
+      for (int i = 0; i < PARTS; ++i) {  // where there is nothing to see, any slot: it is not used
+        const int place = max(places[first + j], 0), d = min(i * WARP + lane, head_size - 1);
+        ahead[j][i] = values[place * stride + d];
+      }
+#pragma unroll
+    for (int j = 0; j < at_once; ++j)
+#pragma unroll
+      for (int i = 0; i < PARTS; ++i) {
+        const float sum = fmaf(weights[first + j], load(ahead[j][i]), sums[i]);
+        sums[i] = places[first + j] < 0 ? sums[i] : sum;  // an invisible slot may hold anything, even NaN
+      }
   }
 #pragma unroll
   for (int i = 0; i < PARTS; ++i)

@@ -9,7 +9,7 @@ from typing import Any
 from minispec.errors import MissingDependencyError, OptionError, explain
 
 OLDEST = 80
-"""Compute capability times ten: Ampere, the first with the tensor-core tile of ``kernels.cu``."""
+"""Compute capability times ten: Ampere, the first with the tensor-core tile of ``linear.cu``."""
 
 _INSTALL = "pip install 'cupy-cuda12x[ctk]' (cupy-cuda13x from driver 580 on)"
 _ELSE = "or leave --backend out"

@@ -18,16 +18,16 @@ from minispec.backends.parts import Tensor
 from minispec.errors import OptionError, explain
 
 ROWS = 8
-"""Rows that a block computes (kernels.cu)."""
+"""Rows that a block computes (common.cu)."""
 
 THREADS = 256
 """Threads of a block."""
 
 SPLIT = 64
-"""Slots of the cache that a block of attention reads (kernels.cu)."""
+"""Slots of the cache that a block of attention reads (common.cu)."""
 
 MAX_HEAD_SIZE = 256
-"""The longest head that attention takes (kernels.cu)."""
+"""The longest head that attention takes (common.cu)."""
 
 MAX_RECORDED_ROWS = 16
 """The most rows of a forward that is recorded. A prefill has more: its kernels are long, and launched one by one."""

@@ -34,8 +34,8 @@ def pack_tiles(xp: Any, weight: Any) -> Any:
     if weight.dtype == "float32":
         return padded.reshape(-1, TILE, padded.shape[1] // TILE, TILE).transpose(2, 0, 1, 3).copy()
     # The PTX manual: thread 4 g + p holds, as number 4 b + 2 h + e, the element in row 8 h + g and column 8 b + 2 p + e
-    # of the tile. That row is output n = 16 i + 8 h + g; that column is input k = 16 j + 4 p + 2 b + e, so that the four
-    # inputs that a thread multiplies lie side by side: a sum has no order of its own.
+    # of the tile. That row is output n = 16 i + 8 h + g. That column is input k = 16 j + 4 p + 2 b + e: which inputs go
+    # to which columns is ours to choose, and so the four that a thread multiplies lie side by side.
     split = padded.T.reshape(padded.shape[1] // TILE, 2, 8, -1, 4, 2, 2)  # [i, h, g, j, p, b, e]
     return split.transpose(0, 3, 2, 4, 5, 1, 6).copy().reshape(split.shape[0], split.shape[3], 32, 8)
 

@@ -7,8 +7,8 @@ from pathlib import Path
 ARCHITECTURES = ("sm_80", "sm_90")
 """The architectures that the tests compile for on machines without a card."""
 
-FILES = ("kernels.cu", "attention.cu", "elements.cu")
-"""The kernels, in the order in which they are joined: products and what all share, attention, and the rest."""
+FILES = ("common.cu", "linear.cu", "attention.cu", "elements.cu")
+"""The kernels, in the order in which they are joined: what all share, products, attention, and the rest."""
 
 
 def source(primitives: str | None = None) -> str:

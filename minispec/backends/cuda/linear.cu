@@ -1,90 +1,4 @@
-// The kernels of the backend `cupy`, five launches per layer: linear (queries, keys, values), attention, linear
-// (projection), linear (up), linear (down). Compiled twice, for float32 and for float16 weights and caches.
-//
-// Batch-invariant by construction: a block computes the same tile in the same order however many rows there are; sums
-// are split at fixed places (by warp, by 64 slots of the cache) and joined in a fixed order; no sum of floats is atomic.
-// Every multiply-add that could become one fused instruction or two is written as fmaf, and the compiler is told to fuse
-// nothing else.
-
-const int WARP = 32;
-const int WARPS = 8;      // per block, of linear and of attention
-const int ROWS = 8;       // tokens per block: the 8 columns of a tensor-core tile
-const int OUTPUTS = 16;   // outputs per block: its 16 rows
-const int DEPTH = 8;      // loads of 16 bytes that a thread asks for ahead of the 8 it works on
-const int SPLIT = 64;     // slots of the cache that one warp attends to, two per lane
-const int MAX_PARTS = 8;  // a head has at most 8 x 32 numbers
-const unsigned ALL = 0xffffffffu;
-const float LOWEST = -3.402823466e38f;  // stands for -infinity
-
-#if MINISPEC_FLOAT16
-typedef half_bits stored;  // a weight, a key, a value
-__device__ __forceinline__ float load(stored v) { return half_to_float(v); }
-__device__ __forceinline__ stored store(float v) { return float_to_half(v); }
-// Eight numbers side by side, of which the first lies at a multiple of 16 bytes.
-__device__ __forceinline__ void load_eight(const stored* from, float to[8]) {
-  const uint4 bits = *(const uint4*)from;
-  const unsigned pairs[4] = {bits.x, bits.y, bits.z, bits.w};
-#pragma unroll
-  for (int i = 0; i < 8; ++i) to[i] = load((stored)(pairs[i / 2] >> 16 * (i % 2)));
-}
-#else
-typedef float stored;
-__device__ __forceinline__ float load(stored v) { return v; }
-__device__ __forceinline__ stored store(float v) { return v; }
-__device__ __forceinline__ void load_eight(const stored* from, float to[8]) {
-#pragma unroll
-  for (int i = 0; i < 2; ++i) {
-    const float4 four = ((const float4*)from)[i];
-    to[4 * i] = four.x, to[4 * i + 1] = four.y, to[4 * i + 2] = four.z, to[4 * i + 3] = four.w;
-  }
-}
-#endif
-
-// Every lane gets the sum (the maximum) over the warp, always of the same pairs.
-__device__ __forceinline__ float warp_sum(float v) {
-  for (int distance = WARP / 2; distance > 0; distance /= 2) v += __shfl_xor_sync(ALL, v, distance);
-  return v;
-}
-
-__device__ __forceinline__ float warp_max(float v) {
-  for (int distance = WARP / 2; distance > 0; distance /= 2) v = fmaxf(v, __shfl_xor_sync(ALL, v, distance));
-  return v;
-}
-
-// Mean and 1 / deviation of a row, by one warp.
-__device__ void moments(const float* row, int width, float epsilon, float* mean, float* scale) {
-  const int lane = threadIdx.x % WARP;
-  float total = 0.0f, squares = 0.0f;
-#pragma unroll 16
-  for (int c = lane; c < width; c += WARP) total += row[c];
-  const float centre = warp_sum(total) / width;
-#pragma unroll 16
-  for (int c = lane; c < width; c += WARP) squares = fmaf(row[c] - centre, row[c] - centre, squares);
-  *mean = centre;
-  *scale = 1.0f / sqrtf(warp_sum(squares) / width + epsilon);
-}
-
-__device__ __forceinline__ float activate(float v, int activation) {
-  if (activation == 1) {  // gelu_new
-    const float cube = v * v * v;
-    return 0.5f * v * (1.0f + tanhf(0.7978845608028654f * fmaf(0.044715f, cube, v)));
-  }
-  if (activation == 2) return 0.5f * v * (1.0f + erff(v * 0.7071067811865476f));  // gelu
-  if (activation == 3) return fmaxf(v, 0.0f);                                     // relu
-  return v;
-}
-
-// Where packing puts the weight of input k and output n; `num_tiles` counts 16 inputs each. See packing.py.
-__device__ __forceinline__ size_t packed_index(int k, int n, int num_tiles) {
-  const size_t tile = (size_t)(n / OUTPUTS) * num_tiles + k / 16;
-#if MINISPEC_FLOAT16
-  const int r = n % 16, c = k % 16;
-  const int lane = (r % 8) * 4 + c / 4;
-  return (tile * WARP + lane) * 8 + c % 2 + 2 * (r / 8) + 4 * (c % 4 / 2);
-#else
-  return (tile * 16 + k % 16) * OUTPUTS + n % OUTPUTS;
-#endif
-}
+// The product of the backend `cupy`, with what comes before it (a norm) and behind it (bias, activation, residual).
 
 // The rows that a block multiplies, normalised on the way if there is a norm.
 struct Inputs {
@@ -103,16 +17,31 @@ struct Inputs {
     return fmaf((v - mean[row]) * scale[row], norm_weight[k], norm_bias[k]);
   }
 
-  // Inputs k to k + 3, k being a multiple of 4: one load where rows begin at multiples of 16 bytes.
-  __device__ __forceinline__ float4 four(int row, int k) const {
-    if (width % 4 || row >= live || k >= width)
-      return make_float4(at(row, k), at(row, k + 1), at(row, k + 2), at(row, k + 3));
-    const float4 v = *(const float4*)(x + (size_t)row * width + k);
-    if (!norm_weight) return v;
-    const float4 w = *(const float4*)(norm_weight + k), b = *(const float4*)(norm_bias + k);
+  // Inputs k to k + 3 of DEPTH tiles of 16, k being a multiple of 4: one load each where rows begin at multiples of 16
+  // bytes, and all asked for before any is used.
+  __device__ __forceinline__ void fours(int row, int k, float4 v[DEPTH]) const {
+    if (width % 4) {
+      for (int j = 0; j < DEPTH; ++j, k += 16)
+        v[j] = make_float4(at(row, k), at(row, k + 1), at(row, k + 2), at(row, k + 3));
+      return;
+    }
+    const float4 zero = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+#pragma unroll
+    for (int j = 0; j < DEPTH; ++j)
+      v[j] = row < live && k + 16 * j < width ? *(const float4*)(x + (size_t)row * width + k + 16 * j) : zero;
+    if (!norm_weight) return;
+    float4 w[DEPTH], b[DEPTH];
+#pragma unroll
+    for (int j = 0; j < DEPTH; ++j) {
+      const int c = min(k + 16 * j, width - 4);
+      w[j] = *(const float4*)(norm_weight + c), b[j] = *(const float4*)(norm_bias + c);
+    }
     const float m = mean[row], s = scale[row];
-    return make_float4(fmaf((v.x - m) * s, w.x, b.x), fmaf((v.y - m) * s, w.y, b.y), fmaf((v.z - m) * s, w.z, b.z),
-                       fmaf((v.w - m) * s, w.w, b.w));
+#pragma unroll
+    for (int j = 0; j < DEPTH; ++j)
+      if (row < live && k + 16 * j < width)
+        v[j] = make_float4(fmaf((v[j].x - m) * s, w[j].x, b[j].x), fmaf((v[j].y - m) * s, w[j].y, b[j].y),
+                           fmaf((v[j].z - m) * s, w[j].z, b[j].z), fmaf((v[j].w - m) * s, w[j].w, b[j].w));
   }
 };
 
@@ -130,12 +59,11 @@ __device__ __forceinline__ void multiply(const uint4* weights, uint4 a[DEPTH], c
 #pragma unroll
     for (int j = 0; j < DEPTH; ++j)
       if (k + DEPTH + j < last) next[j] = stream(weights + (size_t)(k + DEPTH + j) * WARP + lane);
+    float4 v[DEPTH];
+    in.fours(group, k * 16 + 2 * pair, v);
 #pragma unroll
     for (int j = 0; j < DEPTH; ++j)
-      if (k + j < last) {
-        const float4 v = in.four(group, (k + j) * 16 + 2 * pair);
-        multiply_tile(sum, a[j], two_halves(v.x, v.y), two_halves(v.z, v.w));
-      }
+      if (k + j < last) multiply_tile(sum, a[j], two_halves(v[j].x, v[j].y), two_halves(v[j].z, v[j].w));
 #pragma unroll
     for (int j = 0; j < DEPTH; ++j) a[j] = next[j];
   }
@@ -187,9 +115,6 @@ __device__ __forceinline__ void multiply(const uint4* weights, uint4 a[DEPTH], c
     }
 }
 #endif
-
-// Where slot `slot` of a text lies, counted in slots from the beginning of the cache.
-__device__ size_t find(const int* pages, int size, int slot) { return (size_t)pages[slot / size] * size + slot % size; }
 
 // y = activation(norm(x) W + bias) + residual. Block (i, j): rows 8 i to 8 i + 7, outputs 16 j to 16 j + 15; its warps
 // share the inputs. With `keys`, the second and third of the outputs go to slot slots[t] of the text whose pages are
