@@ -1,4 +1,4 @@
-"""Every command line of the user's guide runs, in order, in one folder."""
+"""Every command line of the user's guide runs, behind those that write what it reads."""
 
 from __future__ import annotations
 
@@ -42,8 +42,22 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("line", [*command_lines("getting-started.md"), *command_lines("methods.md")])
-def test_a_line_of_the_guide_runs(line: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def with_what_it_reads(lines: list[str]) -> list[list[str]]:
+    """Return each line behind those that write the traces it reads: tests may run in any order, in several places."""
+    result = []
+    for number, line in enumerate(lines):
+        read = [name for name in re.findall(r"\w+\.jsonl", line) if f"--trace {name}" not in line]
+        writers = [next(one for one in reversed(lines[:number]) if f"--trace {name}" in one) for name in read]
+        result.append([*writers, line])
+    return result
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [*with_what_it_reads(command_lines("getting-started.md")), *with_what_it_reads(command_lines("methods.md"))],
+    ids=lambda lines: lines[-1],
+)
+def test_a_line_of_the_guide_runs(lines: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in os.environ:
         if name.startswith("MINISPEC_") and name != "MINISPEC_DRAFT":
             monkeypatch.delenv(name)
@@ -51,6 +65,9 @@ def test_a_line_of_the_guide_runs(line: str, folder: Path, monkeypatch: pytest.M
     monkeypatch.setattr("minispec.cli.pair.load_model", load_once)
     monkeypatch.setattr("minispec.cli.diff.load_model", load_once)
     monkeypatch.chdir(folder)
+    *before, line = lines
+    for one in before:
+        assert CliRunner().invoke(cli, shlex.split(one)[1:]).exit_code == 0
     done = CliRunner().invoke(cli, shlex.split(line)[1:])
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
     assert done.exit_code == 0, done.output

@@ -98,8 +98,10 @@ def history(report: Mapping[str, Any], name: str) -> str:
         parts = {**taught, "cross-entropy": 1 - sum(taught.values())}
         loss = " + ".join(f"{weight:g} {part}" for part, weight in parts.items() if weight).removeprefix("1 ")
         only = ", on code only" if set(record["mix"]) <= set(DOMAINS["code"]) else ""
-        only += f", dropout {record['dropout']:g}" if record.get("dropout") else ""
-        lines.append(f"stage `{stage}`: {record['tokens']:,} tokens in {record['steps']:,} steps, {loss}{only}")
+        dropout = f", dropout {record['dropout']:g}" if record.get("dropout") else ""  # older reports do not say
+        lines.append(
+            f"stage `{stage}`: {record['tokens']:,} tokens in {record['steps']:,} steps, {loss}{only}{dropout}"
+        )
         if given := record["init"][member]:
             lines.append(
                 f"weights from before (SHA-256 `{given[:12]}`), given with `--init`; `NOTICE` names what they had "

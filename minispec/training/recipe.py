@@ -37,7 +37,7 @@ class Plan:
     mix : mapping of str to float
         Share of rows per text.
     written : int
-        Tokens that the target writes (``WRITTEN`` in `mix`); 0: none.
+        Tokens that the target writes, where `mix` has ``WRITTEN``.
     kl_weight, acceptance_weight : float
         Weights of KL(target ‖ draft) and of -log(alpha) in the loss; the rest is cross-entropy with the text.
     muon_lr : float
@@ -120,7 +120,7 @@ def _preset(
 ) -> Preset:
     distilled = replace(distilled, kl_weight=0.8, seed=22)
     code = replace(
-        distilled, steps=code_steps, mix=within("code"), written=0, seed=23, muon_lr=2e-3, adamw_lr=1e-3, flat_share=0.2
+        distilled, steps=code_steps, mix=within("code"), seed=23, muon_lr=2e-3, adamw_lr=1e-3, flat_share=0.2
     )
     return Preset(name, device, compiled, SHAPES, target, drafts, distilled, replace(distilled, kl_weight=0.0), code)
 

@@ -47,7 +47,6 @@ def stage_record(workshop: Workshop, stage: str) -> dict[str, Any] | None:
         "finished": last["finished"],
         "seed": last["plan"]["seed"],
         "dropout": last["plan"].get("dropout", 0.0),
-        "weight_decay": last["plan"]["weight_decay"],
         "kl_weight": last["plan"]["kl_weight"],
         "acceptance_weight": last["plan"].get("acceptance_weight", 0.0),
         "mix": mix,

@@ -90,7 +90,7 @@ class Workshop:
     def texts(self, plan: Plan) -> dict[str, np.ndarray]:
         """Open the training texts of a plan; what the target is to write is written first, once."""
         given = load_packed(self.packed, "train", [name for name in plan.mix if name != WRITTEN])
-        if not plan.written:
+        if WRITTEN not in plan.mix:
             return given
         if not (self.written / "manifest.json").exists():
             self._write(plan, given)
@@ -207,7 +207,7 @@ class Workshop:
             elif origin is not None:
                 self._require_finished(origin[0], name)
                 start_from[member] = self.load(*origin)
-        if plan.has_teacher or plan.written:
+        if plan.has_teacher or WRITTEN in plan.mix:
             self._require_finished("target", name)
         texts = self.texts(plan)
         inputs |= self.inputs(plan)

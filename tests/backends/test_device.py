@@ -301,6 +301,7 @@ def test_the_benchmark_runs_to_its_table(build, capsys, tmp_path):
     gpu.main(arguments.split(), cupy=card, probe=lambda cupy, num_bytes, repeats: lambda: 1e-3)
     printed = capsys.readouterr().out
     assert "| cupy, 5 rows, graph alone | 1.000 | 1.00 | 1.00 |" in printed
+    assert "| launch of down | 1000.0 | 0.0 | 0.26 |" in printed  # 4 x 32 x 32 of 12 x 32 x 32 + 97 x 32 + 2 x 8 x 32
     assert {"read", "cupy-blas, 1 rows"} <= set(json.loads((tmp_path / "figures.json").read_text())["seconds"])
 
 

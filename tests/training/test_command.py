@@ -20,7 +20,7 @@ from minispec.errors import OptionError
 from minispec.training.__main__ import parse_clock
 from minispec.training.export import export_model
 from minispec.training.model import GPT2
-from minispec.training.recipe import DRAFT, TARGET
+from minispec.training.recipe import CODE, DRAFT, TARGET
 from minispec.training.stages import BUNDLED, MEMBERS
 from tests.training.toys import toy_preset
 
@@ -67,6 +67,8 @@ def test_the_whole_recipe_runs_and_runs_again(everything, toy_command, tmp_path,
             assert f"## {heading}" in card
         assert ("## What it can do" in card) == (name == TARGET)
         assert ("## What distillation gained" in card) == (name == DRAFT)
+        assert ("cross-entropy, dropout 0.1" in card) == (name == TARGET)
+        assert ("| written: what the target wrote" in card) == (name not in {TARGET, CODE})
         assert str(tmp_path) not in card
     assert "| reached |" in result.output
     report = json.loads((tmp_path / "weights" / "report.json").read_text())

@@ -54,5 +54,5 @@ def toy_preset(context: int = 256) -> Preset:
         drafts=replace(plan, seed=2),
         distilled=distilled,
         control=replace(distilled, kl_weight=0.0),
-        code=replace(distilled, mix=within("code"), written=0, seed=4),
+        code=replace(distilled, mix=within("code"), seed=4),
     )

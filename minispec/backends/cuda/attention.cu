@@ -45,9 +45,9 @@ __device__ void attend(const float* query, const stored* keys, const stored* val
 #pragma unroll
   for (int half = 0; half < SPLIT / WARP; ++half) {
     const int place = see(pages, size, start + half * WARP + lane, end, visible);
-    const stored* key = keys + (place < 0 ? 0 : place) * stride;
     float product = 0.0f;
     if (place >= 0) {
+      const stored* key = keys + place * stride;
 #pragma unroll 8
       for (int i = 0; i < vectors; ++i) {
         float eight[8];
@@ -129,12 +129,12 @@ attention(const float* queries, const stored* keys, const stored* values, const 
     const float weight = here > LOWEST ? expf(here - largest) : 0.0f;  // 0: nothing visible in these 64 slots
 #pragma unroll 4
     for (int s = 0; s < min(WARP, num_found - first); ++s) {
-      const float factor_of = __shfl_sync(ALL, weight, s);
-      total = fmaf(factor_of, __shfl_sync(ALL, part, s), total);
+      const float share = __shfl_sync(ALL, weight, s);
+      total = fmaf(share, __shfl_sync(ALL, part, s), total);
 #pragma unroll
       for (int i = 0; i < MAX_PARTS; ++i)
         if (i * WARP + lane < head_size)
-          sums[i] = fmaf(factor_of, __ldcg(found + (first + s) * width + 2 + i * WARP + lane), sums[i]);
+          sums[i] = fmaf(share, __ldcg(found + (first + s) * width + 2 + i * WARP + lane), sums[i]);
     }
   }
 #pragma unroll
