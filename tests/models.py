@@ -9,7 +9,7 @@ from minispec.model import GPT2, GPT2Config
 from minispec.model.weights import build_weights, expected_shapes
 
 
-def random_gpt2(backend="numba", seed=0, dtype="float32", **fields) -> GPT2:
+def random_gpt2(backend="numba", seed=0, dtype="float32", kv_dtype="auto", **fields) -> GPT2:
     """Return a GPT-2 whose every weight is random: far from a trained model's smoothness, so that mistakes show."""
     sizes = {"vocab_size": 97, "n_positions": 64, "n_embd": 32, "n_layer": 2, "n_head": 2, **fields}
     config = GPT2Config.from_dict(sizes)
@@ -19,7 +19,8 @@ def random_gpt2(backend="numba", seed=0, dtype="float32", **fields) -> GPT2:
         centre, spread = (1.0, 0.2) if "ln_" in name and name.endswith("weight") else (0.0, 1.0 / shape[-1] ** 0.5)
         tensors[name] = generator.normal(centre, spread, shape).astype(np.float32)
     runner = backend if not isinstance(backend, str) else get_backend(backend)
-    return GPT2("random", config, build_weights(tensors.__getitem__, config, runner, dtype), runner, dtype=dtype)
+    weights = build_weights(tensors.__getitem__, config, runner, dtype)
+    return GPT2("random", config, weights, runner, dtype=dtype, kv_dtype=kv_dtype)
 
 
 class Counted:

@@ -15,6 +15,7 @@ import numpy as np
 
 from minispec.analysis.roofline.counts import Storage
 from minispec.analysis.roofline.shapes import Shape
+from minispec.backends.formats import AUTO
 from minispec.errors import MinispecError, explain
 
 _NUMBER = 4  # bytes of a bias, a norm, a position: these stay float32
@@ -89,14 +90,14 @@ class PairMemory:
         return self.target_weights_bytes + self.draft_weights_bytes + self.target_cache_bytes + self.draft_cache_bytes
 
 
-def pair_memory(target: Shape, draft: Shape, storage: Storage, draft_storage: Storage) -> PairMemory:
-    """Predict what a pair occupies, each with a float32 cache for its whole context."""
+def pair_memory(target: Shape, draft: Shape, storage: Storage, draft_storage: Storage, kv_bytes: int = 4) -> PairMemory:
+    """Predict what a pair occupies, each with a cache for its whole context, of ``kv_bytes`` a number."""
     return PairMemory(
         target_weights_bytes=weights_bytes(target, storage),
         draft_weights_bytes=weights_bytes(draft, draft_storage),
-        target_cache_bytes=cache_bytes(target, target.n_positions),
-        draft_cache_bytes=cache_bytes(draft, draft.n_positions),
-        bytes_per_token=token_bytes(target) + token_bytes(draft),
+        target_cache_bytes=cache_bytes(target, target.n_positions, kv_bytes=kv_bytes),
+        draft_cache_bytes=cache_bytes(draft, draft.n_positions, kv_bytes=kv_bytes),
+        bytes_per_token=token_bytes(target, kv_bytes) + token_bytes(draft, kv_bytes),
     )
 
 
@@ -140,7 +141,9 @@ class ResidentMemory:
     tokens: int
 
 
-def measure_pair(target: str, draft: str, *, backend: str, dtype: str, draft_dtype: str, tokens: int) -> ResidentMemory:
+def measure_pair(
+    target: str, draft: str, *, backend: str, dtype: str, draft_dtype: str, tokens: int, kv_dtype: str = AUTO
+) -> ResidentMemory:
     """Load a pair in a new process, fill its caches with ``tokens`` tokens, and ask the system for its size.
 
     Raises
@@ -148,7 +151,7 @@ def measure_pair(target: str, draft: str, *, backend: str, dtype: str, draft_dty
     MinispecError
         If the process fails, or the system does not tell (only Linux does, in ``/proc``).
     """
-    request = json.dumps([target, draft, backend, dtype, draft_dtype, tokens])
+    request = json.dumps([target, draft, backend, dtype, draft_dtype, kv_dtype, tokens])
     # glibc would keep freed blocks of up to 32 MB for itself and later hand them out again, already resident. Told to
     # give them back, it lets the figures be read: what is loaded is weights, what grows is caches.
     environment = os.environ | {"MALLOC_MMAP_THRESHOLD_": "131072"}
@@ -175,19 +178,23 @@ def _status_bytes(field: str) -> int:
     raise MinispecError(f"/proc/self/status has no {field}")
 
 
-def _measure_here(target: str, draft: str, backend: str, dtype: str, draft_dtype: str, tokens: int) -> ResidentMemory:
+def _measure_here(
+    target: str, draft: str, backend: str, dtype: str, draft_dtype: str, kv_dtype: str, tokens: int
+) -> ResidentMemory:
     from minispec.backends import get_backend
     from minispec.loading import load_model
 
-    get_backend(backend).warm_up()
+    runner = get_backend(backend)
+    runner.warm_up("float32", runner.kv_dtypes("float32")[0] if kv_dtype == AUTO else kv_dtype)
     started = _status_bytes("VmRSS")
-    sessions = [load_model(target, backend, dtype).session(), load_model(draft, backend, draft_dtype).session()]
-    loaded = _status_bytes("VmRSS")
+    loaded = load_model(target, backend, dtype, kv_dtype), load_model(draft, backend, draft_dtype, kv_dtype)
+    sessions = [model.session() for model in loaded]
+    loaded_bytes = _status_bytes("VmRSS")
     for session in sessions:
         session.prefill([i % session.model.vocab_size for i in range(min(tokens, session.model.n_positions))])
     return ResidentMemory(
         started_bytes=started,
-        loaded_bytes=loaded,
+        loaded_bytes=loaded_bytes,
         filled_bytes=_status_bytes("VmRSS"),
         peak_bytes=_status_bytes("VmHWM"),
         tokens=tokens,

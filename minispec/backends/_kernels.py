@@ -103,12 +103,25 @@ def gelu(x):
     return y
 
 
+@jit(nogil=True)
+def _widen(number):
+    """Return a number of the cache as float32: what it is, or what the bits of a float16, an int16, stand for.
+
+    Sign, exponent and fraction go to their places in a float32, whose exponent counts from 127, not from 15.
+    """
+    if isinstance(number, np.float32):
+        return number
+    bits = np.int64(number)
+    value = np.uint32((bits & 0x8000) << 16 | (bits & 0x7FFF) << 13).view(np.float32) * np.float32(2.0**112)
+    return value if bits & 0x7FFF < 0x7C00 else np.float32(np.nan)  # no infinity is ever kept
+
+
 @jit(fastmath={"contract", "reassoc"}, nogil=True)
 def _dot(a, b):
     """Sum of products over D in one fixed, vectorised order."""
     total = np.float32(0.0)
     for d in range(a.shape[0]):
-        total += a[d] * b[d]
+        total += a[d] * _widen(b[d])
     return total
 
 
@@ -137,7 +150,7 @@ def attention(queries, keys, values, pages, ends, visible, has_mask, scale):
                 total += weight
                 page, slot = pages[t, s // size], s % size
                 for d in range(head_size):
-                    sums[d] += weight * values[page, slot, h, d]
+                    sums[d] += weight * _widen(values[page, slot, h, d])
         for d in range(head_size):
             out[t, h, d] = sums[d] / total
     return out

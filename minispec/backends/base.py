@@ -17,10 +17,23 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.backends.parts import MLP, Array, Attention, Block, Cache, Feed, Index, Linear, Norm, take_slots
+from minispec.backends.parts import MLP, Array, Attention, Block, Cache, Feed, Index, Kept, Linear, Norm, take_slots
 from minispec.backends.whole import Whole
 
-__all__ = ["MLP", "Array", "Attention", "Backend", "Block", "Cache", "Feed", "Index", "Linear", "Norm", "NumpyBackend"]
+__all__ = [
+    "MLP",
+    "Array",
+    "Attention",
+    "Backend",
+    "Block",
+    "Cache",
+    "Feed",
+    "Index",
+    "Kept",
+    "Linear",
+    "Norm",
+    "NumpyBackend",
+]
 
 _SQRT_2_OVER_PI = math.sqrt(2.0 / math.pi)
 
@@ -120,8 +133,8 @@ class Backend(Whole):
     def attention(
         self,
         queries: Array,
-        keys: Array,
-        values: Array,
+        keys: Kept,
+        values: Kept,
         pages: Index,
         ends: Index,
         visible: NDArray[np.bool_] | None,
@@ -133,7 +146,8 @@ class Backend(Whole):
         ----------
         queries : ndarray of shape (T, H, D)
         keys, values : ndarray of shape (B, S, H, D)
-            One layer of the cache; the new tokens' own keys and values are already in it.
+            One layer of the cache; the new tokens' own keys and values are already in it. They may be float16, to be
+            read with half the bytes; the sums are float32 all the same.
         pages, ends, visible
             Of a feed.
         scale : float

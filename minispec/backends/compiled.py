@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from minispec.backends import _kernels, threads
 from minispec.backends.base import Array, Backend, Cache, Feed, Index, Linear, Norm
-from minispec.backends.formats import round_weights
-from minispec.backends.parts import Tensor
+from minispec.backends.formats import STORED, round_weights, view_bits
+from minispec.backends.parts import Kept, Tensor
 from minispec.jit import cache_folder
 
 _NO_MASK = np.zeros((0, 0), np.bool_)
@@ -63,8 +63,8 @@ class NumbaBackend(Backend):
     def attention(
         self,
         queries: Array,
-        keys: Array,
-        values: Array,
+        keys: Kept,
+        values: Kept,
         pages: Index,
         ends: Index,
         visible: NDArray[np.bool_] | None,
@@ -74,14 +74,14 @@ class NumbaBackend(Backend):
         # One memory layout, one compiled body: another layout would be other machine code, and maybe other bits.
         mask = _NO_MASK if visible is None else np.ascontiguousarray(visible)
         return threads.choose_kernel(_kernels.attention)(
-            queries, keys, values, pages, ends, mask, visible is not None, np.float32(scale)
+            queries, view_bits(keys), view_bits(values), pages, ends, mask, visible is not None, np.float32(scale)
         )
 
     def run(self, compute: Callable[[Cache, Feed], Array], cache: Cache, feed: Feed) -> Array:
         """See :meth:`Backend.run`; a forward tells how threads should wait for each other."""
         return threads.run_watched(compute, cache, feed)
 
-    def warm_up(self, dtype: str = "float32") -> None:
+    def warm_up(self, dtype: str = "float32", kv_dtype: str = "float32") -> None:
         """Compile every kernel (or read it from Numba's cache) on inputs of a few elements."""
         x = np.ones((1, 4), np.float32)
         matrix = self.pack(np.ones((4, 4), np.float32), None)
@@ -89,7 +89,7 @@ class NumbaBackend(Backend):
         self.linear(x, matrix, norm=Norm(x[0], x[0], 1e-5))
         self.activation(x, "gelu_new")
         self.activation(x, "gelu")
-        cache = np.ones((1, 2, 2, 2), np.float32)
+        cache = np.ones((1, 2, 2, 2), STORED[kv_dtype])
         self.attention(x.reshape(1, 2, 2), cache, cache, index[:, None], index + 1, None, 1.0)
 
 

@@ -21,8 +21,12 @@ _Array = NDArray[np.float32]
 DTYPES = ("float32", "float16", "bfloat16", "int8")
 """The formats that a weight matrix can have in memory, the exact one first."""
 
+KV_DTYPES = ("float32", "float16")
+"""The formats that keys and values can have in a cache, the exact one first."""
+
 AUTO = "auto"
-"""Ask for the format that a checkpoint's matrices are stored in, where a backend computes the same bits in it."""
+"""Ask for the format that a checkpoint's matrices are stored in, where a backend computes the same bits in it, or for
+the keys and values that a backend keeps unless told otherwise."""
 
 STORED: dict[str, type[np.generic]] = {
     "float32": np.float32,
@@ -96,6 +100,11 @@ def decode(values: NDArray[Any], scale: _Array | None) -> _Array:
         return (values.astype(np.uint32) << np.uint32(16)).view(np.float32)
     decoded = np.asarray(values, np.float32)
     return decoded if scale is None else decoded * scale
+
+
+def view_bits(values: NDArray[Any]) -> NDArray[Any]:
+    """Return float16 numbers as int16, their bits, for compiled code: Numba has no float16 on a CPU. Others stay."""
+    return values.view(np.int16) if values.dtype == np.float16 else values
 
 
 def round_weights(weight: NDArray[np.float32 | np.float16], dtype: str) -> _Array:

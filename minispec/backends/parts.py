@@ -12,6 +12,8 @@ Array = NDArray[np.float32]
 Index = NDArray[np.int64]
 Tensor = NDArray[np.float32 | np.float16]
 """What a checkpoint holds, before a backend packs it."""
+Kept = NDArray[np.float32 | np.float16]
+"""Keys or values, as a cache keeps them; sums over them are float32."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,8 +151,8 @@ class Features:
 class Cache(Protocol):
     """What a backend sees of ``model.cache.KVCache``: keys and values, (L, N, S, H, D), and a place for its notes."""
 
-    keys: Array
-    values: Array
+    keys: Kept
+    values: Kept
     recordings: dict[Any, Any]
 
     @property
@@ -163,10 +165,8 @@ class Cache(Protocol):
         ...
 
 
-def take_slots(kept: Array, pages: Index, end: int) -> Array:
+def take_slots(kept: Kept, pages: Index, end: int) -> Array:
     """Return the first ``end`` slots of a text, (end, H, D), from keys or values of shape (B, S, H, D)."""
     size = kept.shape[1]
-    if end <= size:
-        return kept[pages[0], :end]
-    text: Array = kept[pages[: -(-end // size)]].reshape(-1, *kept.shape[2:])
-    return text[:end]
+    text = kept[pages[0]] if end <= size else kept[pages[: -(-end // size)]].reshape(-1, *kept.shape[2:])
+    return text[:end].astype(np.float32, copy=False)

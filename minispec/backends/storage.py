@@ -7,8 +7,8 @@ from typing import ClassVar, Self
 import numpy as np
 
 from minispec.backends import host
-from minispec.backends.formats import DTYPES, round_weights
-from minispec.backends.parts import Array, Index, Linear, Tensor
+from minispec.backends.formats import DTYPES, KV_DTYPES, STORED, round_weights
+from minispec.backends.parts import Array, Index, Kept, Linear, Tensor
 
 
 class Storage:
@@ -57,11 +57,15 @@ class Storage:
         """Return an array of this backend as a NumPy array."""
         return array
 
-    def zeros(self, shape: tuple[int, ...], dtype: str = "float32") -> Array:
-        """Return keys or values of a new cache, for weights kept in ``dtype``; the reference keeps all in float32."""
-        return np.zeros(shape, np.float32)
+    def kv_dtypes(self, dtype: str) -> tuple[str, ...]:
+        """Return the formats that keys and values can have beside weights kept in ``dtype``, the usual one first."""
+        return KV_DTYPES
 
-    def move(self, array: Array, sources: Index, targets: Index) -> None:
+    def zeros(self, shape: tuple[int, ...], kv_dtype: str = "float32") -> Kept:
+        """Return keys or values of a new cache, in one of :meth:`kv_dtypes`."""
+        return np.zeros(shape, STORED[kv_dtype])
+
+    def move(self, array: Kept, sources: Index, targets: Index) -> None:
         """Copy slots of keys or values, (L, B, S, H, D), in every layer; slot s of page b has number b * S + s."""
         slots = array.reshape(len(array), -1, *array.shape[3:])
         slots[:, targets] = slots[:, sources]
@@ -70,5 +74,5 @@ class Storage:
         """Return how much memory is left where this backend computes, if it can tell."""
         return host.free_bytes()
 
-    def warm_up(self, dtype: str = "float32") -> None:
-        """Do now whatever the first forward over weights of this format would otherwise wait for (compilation)."""
+    def warm_up(self, dtype: str = "float32", kv_dtype: str = "float32") -> None:
+        """Do now whatever the first forward in these formats would otherwise wait for (compilation)."""

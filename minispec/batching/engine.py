@@ -36,7 +36,7 @@ class Engine:
     ----------
     target : str, path or model
         A folder, a bundled name, a hub name, or a loaded model.
-    backend, dtype, draft_dtype : str
+    backend, dtype, draft_dtype, kv_dtype : str
         For models given by name; ``draft_dtype`` is ``dtype`` unless given.
     max_running : int
         Requests that run at the same time; others wait.
@@ -72,6 +72,7 @@ class Engine:
         backend: str = BACKENDS[0],
         dtype: str = AUTO,
         draft_dtype: str | None = None,
+        kv_dtype: str = AUTO,
         max_running: int = 16,
         kv_memory: int | None = None,
         page_size: int = PAGE_SIZE,
@@ -79,8 +80,9 @@ class Engine:
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._scheduler = Scheduler(max_running, max_rows)
+        formats = dtype, draft_dtype, kv_dtype
         self.models = SharedModels(  # those of all requests, and their pages
-            target, backend, dtype, draft_dtype, num_texts=max_running, kv_memory=kv_memory, page_size=page_size
+            target, backend, *formats, num_texts=max_running, kv_memory=kv_memory, page_size=page_size
         )
         self.target = self.models.target
         self._batch = Batch(self.models, self._scheduler, clock)

@@ -36,7 +36,7 @@ class SharedModels:
     Parameters
     ----------
     target : str or model
-    backend, dtype, draft_dtype : str
+    backend, dtype, draft_dtype, kv_dtype : str
         For models given by name; ``draft_dtype`` is ``dtype`` unless given.
     num_texts : int
         Whole contexts that the pages hold, unless memory is limited.
@@ -62,6 +62,7 @@ class SharedModels:
         backend: str,
         dtype: str,
         draft_dtype: str | None,
+        kv_dtype: str,
         *,
         num_texts: int,
         kv_memory: int | None,
@@ -71,8 +72,8 @@ class SharedModels:
         if kv_memory is not None:
             require_whole("kv_memory", kv_memory, 1)
         named = read_name(target)
-        model: LanguageModel = load_model(named, backend, dtype) if isinstance(named, str) else named
-        self._load_settings = find_setting(model, "backend", backend), draft_dtype or dtype
+        model: LanguageModel = load_model(named, backend, dtype, kv_dtype) if isinstance(named, str) else named
+        self._load_settings = find_setting(model, "backend", backend), draft_dtype or dtype, kv_dtype
         self._shared: dict[str | LanguageModel, PagedModel] = {}  # by the name or the model that a caller gives
         self.page_size = min(page_size, model.n_positions)
         self.num_pages = num_texts * self.count_pages(model.n_positions)

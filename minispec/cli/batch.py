@@ -60,7 +60,8 @@ def batch(
     notes = Console(stderr=True, highlight=False)
     check_writable(output)
     check_apart({"REQUESTS": requests, "--output": output})
-    settings: dict[str, Any] = {name: options.pop(name) for name in ("target", "backend", "dtype", "draft_dtype")}
+    loading = ("target", "backend", "dtype", "draft_dtype", "kv_dtype")
+    settings: dict[str, Any] = {name: options.pop(name) for name in loading}
     shape: dict[str, Any] = {"max_running": concurrency, "kv_memory": kv_memory, "page_size": page_size}
     lines = read_requests(requests, {**options, "logprobs": False})
     with notes.status("loading models …"):
@@ -72,7 +73,8 @@ def batch(
             notes.print(f"line {line.line} of {requests}: {line.problem}", markup=False, soft_wrap=True)
         raise PromptError(f"line {bad[0].line} of {requests}: {bad[0].problem}")
     click.get_current_context().with_resource(on_cluster(address))
-    models = {**settings, "dtype": str(getattr(engine.target, "dtype", "")), "fingerprints": engine.models.fingerprints}
+    formats = {name: str(getattr(engine.target, name, "")) for name in ("dtype", "kv_dtype")}
+    models = {**settings, **formats, "fingerprints": engine.models.fingerprints}
     results = Results(output, checked, models)
     bad += results.failed
     done = {request.line for request in checked[: results.num_written]}

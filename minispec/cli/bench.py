@@ -23,8 +23,18 @@ from minispec.analysis.trust import doubts, sentence
 from minispec.backends import BACKENDS, DOT_DTYPES, DTYPES
 from minispec.cli.bench_batches import batch_plan, show_batches
 from minispec.cli.lists import Several
-from minispec.cli.machine_report import QUICK_LADDER, has_room, measured_facts, print_machine, size, stdout, table, time
-from minispec.cli.options import FileName, ModelName, option, threads_option
+from minispec.cli.machine_report import (
+    QUICK_LADDER,
+    describe_pair,
+    has_room,
+    measured_facts,
+    print_machine,
+    size,
+    stdout,
+    table,
+    time,
+)
+from minispec.cli.options import FileName, ModelName, kv_dtype_option, option, threads_option
 from minispec.drafters.build import check_vocabularies
 from minispec.errors import MinispecError
 from minispec.loading import load_model
@@ -51,6 +61,7 @@ _FULL = Plan()
     show_default="that of --dtype",
     help="The format of the draft's weights.",
 )
+@kv_dtype_option
 @threads_option
 @click.option(
     "--prompts",
@@ -101,12 +112,13 @@ def bench(**options: Any) -> None:
     prompts = bundled_prompts() if file is None else read_prompts(file)
     notes = Console(stderr=True, highlight=False)
     with notes.status("loading models …") as status:
-        target = load_model(options["target"], options["backend"], options["dtype"])
-        draft = load_model(options["draft"], options["backend"], options["draft_dtype"] or options["dtype"])
+        backend, dtype, kv_dtype = options["backend"], options["dtype"], options["kv_dtype"]
+        target = load_model(options["target"], backend, dtype, kv_dtype)
+        draft = load_model(options["draft"], backend, options["draft_dtype"] or dtype, kv_dtype)
         check_vocabularies(target, draft)
         status.update("compiling kernels (only the first run takes seconds) …")
         for model in (target, draft):
-            model.backend.warm_up(model.dtype)
+            model.backend.warm_up(model.dtype, model.kv_dtype)
         status.update("measuring this machine …")
         machine = measure_machine(QUICK_LADDER if options["quick"] else LADDER_BYTES, plan.repeats)
 
@@ -123,6 +135,7 @@ def bench(**options: Any) -> None:
         "dtype": target.dtype,
         "draft": draft.name,
         "draft_dtype": draft.dtype,
+        "kv_dtype": target.kv_dtype,
         "backend": target.backend.name,
     }
     if batches is not None:
@@ -203,10 +216,7 @@ def _print(
 ) -> None:
     out = stdout()
     print_machine(out, facts, machine, "float32")
-    out.print(
-        f"{pair['target']} in {pair['dtype']}, draft {pair['draft']} in {pair['draft_dtype']}, backend "
-        f"{pair['backend']}; {plan.repeats} rounds, medians, spread from smallest to largest\n"
-    )
+    out.print(f"{describe_pair(pair)}; {plan.repeats} rounds, medians, spread from smallest to largest\n")
     forwards = table("forward", "median", "from", "to", "floor", "share of floor", "v(m)")
     for m in benchmark.forwards:
         name = "decode, 1 row" if m.rows == 1 else f"verify, {m.rows} rows"

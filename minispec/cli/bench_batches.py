@@ -15,7 +15,7 @@ from rich.console import Console
 from minispec.analysis.bench.batch_figures import QUICK_BATCHES, BatchBenchmark, BatchPlan, BreakEven
 from minispec.analysis.roofline.machine import Machine
 from minispec.analysis.trust import doubts, sentence
-from minispec.cli.machine_report import print_machine, stdout, table, time
+from minispec.cli.machine_report import describe_pair, print_machine, stdout, table, time
 from minispec.errors import MinispecError, OptionError
 from minispec.viz.plots import style
 
@@ -122,10 +122,7 @@ def _print(
 ) -> None:
     out = stdout()
     print_machine(out, facts, machine, "float32")
-    out.print(
-        f"{pair['target']} in {pair['dtype']}, draft {pair['draft']} in {pair['draft_dtype']}, backend "
-        f"{pair['backend']};\n{plan.repeats} rounds, medians, T = 0\n"
-    )
+    out.print(f"{describe_pair(pair)}; {plan.repeats} rounds, medians, T = 0\n")
     _print_forwards(out, found, plan)
     _print_goodput(out, found, plan)
     _print_pages(out, found)

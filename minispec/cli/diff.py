@@ -36,15 +36,16 @@ def diff(a: str, b: str, prompt: str | None, as_json: bool) -> None:
         minispec diff "--gamma 3 --temperature 0" "--draft none --temperature 0" --prompt "Once upon a time"
     """
     runs = [_run(which, prompt) for which in (a, b)]
-    first, second = (run["options"] for run in runs)
-    for what in ("target", "backend", "dtype"):
+    first, second = ({"kv_dtype": "float32"} | run["options"] for run in runs)  # earlier versions knew no other
+    loading = "target", "backend", "dtype", "kv_dtype"
+    for what in loading:
         if first[what] != second[what]:
             raise OptionError(
                 f"the runs have different {what}s, {first[what]!r} and {second[what]!r}; compare like with like"
             )
     if runs[0]["prompt"] != runs[1]["prompt"]:
         raise OptionError("the runs have different prompts; compare like with like")
-    target = load_model(first["target"], first["backend"], first["dtype"])
+    target = load_model(*(first[what] for what in loading))
     assert target.tokenizer is not None  # the runs have text
     found = diverge(
         target,

@@ -49,6 +49,14 @@ def size(num_bytes: float) -> str:
     return f"{num_bytes:.0f} B"
 
 
+def describe_pair(pair: dict[str, str]) -> str:
+    """Name a target and its draft, with the number formats of both, and what computes them."""
+    return (
+        f"{pair['target']} in {pair['dtype']}, draft {pair['draft']} in {pair['draft_dtype']},\nkeys and values in "
+        f"{pair['kv_dtype']}, backend {pair['backend']}"
+    )
+
+
 def print_machine(out: Console, facts: dict[str, Any], machine: Machine, dtype: str) -> None:
     """Print what was measured on what, and its two ceilings."""
     out.print(", ".join(f"{name} {value}" for name, value in facts.items()))

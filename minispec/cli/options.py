@@ -12,7 +12,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from minispec.backends import BACKENDS, DOT_DTYPES, DTYPES, GPU_BACKENDS
-from minispec.backends.formats import AUTO
+from minispec.backends.formats import AUTO, KV_DTYPES
 from minispec.control.fallback import SCOPES
 from minispec.drafters.spec import KINDS, MODEL
 from minispec.generation.options import Options
@@ -152,6 +152,12 @@ def _use_threads(ctx: click.Context, param: click.Parameter, value: int | None) 
         set_num_threads(value)
 
 
+kv_dtype_option = option(
+    "--kv-dtype",
+    type=click.Choice((AUTO, *KV_DTYPES)),
+    default=AUTO,
+    help="The format of keys and values in caches; auto: float32 on a CPU, that of the weights on a GPU.",
+)
 threads_option = option(
     "--threads",
     type=int,
@@ -207,6 +213,7 @@ _GENERATION = (
            help="The format of the target's weights in memory; auto: the stored one, where the bits are the same."),
     option("--draft-dtype", type=click.Choice((AUTO, *DTYPES, *DOT_DTYPES)), default=None,
            show_default="that of --dtype", help="The same for the draft."),
+    kv_dtype_option,
     threads_option,
 )  # fmt: skip
 

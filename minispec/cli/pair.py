@@ -38,18 +38,20 @@ class Pair:
         """Check the options, load the models and compile what is not compiled yet, saying so on ``notes``."""
         rest = {**options, "logprobs": logprobs}
         target, draft = rest.pop("target"), rest.pop("draft")
-        backend, dtype, draft_dtype = rest.pop("backend"), rest.pop("dtype"), rest.pop("draft_dtype")
+        backend, dtype, draft_dtype, kv_dtype = (
+            rest.pop(name) for name in ("backend", "dtype", "draft_dtype", "kv_dtype")
+        )
         checked = Options(**rest)  # a nonsense flag is refused before anything is loaded
         if draft != "none":
             check_together(draft, checked)
         with notes.status("loading models …"):
-            target_model = load_model(target, backend, dtype)
+            target_model = load_model(target, backend, dtype, kv_dtype)
             drafting = None
             if draft != "none":
-                drafting = load_draft(draft, lambda name: load_model(name, backend, draft_dtype or dtype))
+                drafting = load_draft(draft, lambda name: load_model(name, backend, draft_dtype or dtype, kv_dtype))
         draft_model = cast("GPT2 | str | None", drafting)
         make_ready([target_model, draft_model], notes)
-        rest |= {"backend": backend, "dtype": dtype, "draft_dtype": draft_dtype}
+        rest |= {"backend": backend, "dtype": dtype, "draft_dtype": draft_dtype, "kv_dtype": kv_dtype}
         return cls(target_model, draft_model, rest)
 
     @property

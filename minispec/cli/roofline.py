@@ -17,6 +17,7 @@ from minispec.analysis.roofline.prediction import Measured, doubts_of_forwards
 from minispec.analysis.roofline.shapes import Shape, get_shape
 from minispec.analysis.trust import sentence
 from minispec.backends import BACKENDS, DOT_DTYPES, DTYPES
+from minispec.backends.formats import AUTO, ITEM_BYTES, KV_DTYPES
 from minispec.cli.lists import Several
 from minispec.cli.machine_report import (
     QUICK_LADDER,
@@ -29,7 +30,7 @@ from minispec.cli.machine_report import (
     table,
     time,
 )
-from minispec.cli.options import FileName, ModelName, option, threads_option
+from minispec.cli.options import FileName, ModelName, kv_dtype_option, option, threads_option
 from minispec.errors import OptionError
 from minispec.loading import load_model
 from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
@@ -64,6 +65,7 @@ TOLERANCE = 0.2
     show_default="float32; float16 with --machine",
     help="The format of the weights in memory.",
 )
+@kv_dtype_option
 @option("--backend", type=click.Choice(BACKENDS), default=BACKENDS[0], help="What computes the forward pass.")
 @option("--context", type=click.IntRange(min=0), default=256, help="Tokens in the cache.")
 @option(
@@ -137,7 +139,8 @@ def _what_if(options: dict[str, Any]) -> None:
     _check_context(shape, options["context"], options["gamma"])
     storage = Storage(options["dtype"] or "float16")
     draft = None if options["draft_shape"] is None else get_shape(options["draft_shape"])
-    kv_bytes = 4 if storage.dtype == "float32" else 2
+    kv_dtype = options["kv_dtype"] if options["kv_dtype"] != AUTO else KV_DTYPES[storage.dtype != "float32"]
+    kv_bytes = ITEM_BYTES[kv_dtype]
     points = over_batches(
         shape,
         machine,
@@ -248,28 +251,29 @@ def _measure(options: dict[str, Any]) -> None:
         rows = [1, 2, 6] if source("rows") is ParameterSource.DEFAULT else rows
         repeats = 3 if source("repeats") is ParameterSource.DEFAULT else repeats
     notes = Console(stderr=True, highlight=False)
-    dtype = options["dtype"] or "float32"
+    dtype, kv_dtype = options["dtype"] or "float32", options["kv_dtype"]
     backend = get_backend(options["backend"])
     if options["shape"] is None:
-        model = load_model(options["target"], options["backend"], dtype)
+        model = load_model(options["target"], options["backend"], dtype, kv_dtype)
     else:
         config = to_config(get_shape(options["shape"]))
         with notes.status("making random weights …"):
-            model = random_model(config, backend, dtype, options["shape"])
+            model = random_model(config, backend, dtype, options["shape"], kv_dtype)
     with notes.status("compiling kernels (only the first run takes seconds) …"):
-        model.backend.warm_up(model.dtype)
+        model.backend.warm_up(model.dtype, model.kv_dtype)
     with notes.status("measuring this machine …"):
         machine = measure_machine(QUICK_LADDER if options["quick"] else LADDER_BYTES, repeats)
     with notes.status("measuring forwards beside a read probe …"):
         measured = measure_forwards(model, machine, rows, options["context"], repeats)
         where = {count: time_parts(model, count, options["context"]) for count in (1, rows[-1])}
         regions = {count: count_regions(model, count, options["context"]) for count in (1, rows[-1])}
-    draft = load_model(options["draft"], options["backend"], dtype)
+    draft = load_model(options["draft"], options["backend"], dtype, kv_dtype)
     pair = pair_memory(
         Shape.from_config(model.config, model.name),
         Shape.from_config(draft.config, draft.name),
         model_storage(model),
         storage_of(draft.backend, draft.dtype),
+        ITEM_BYTES[model.kv_dtype],
     )
     resident = None
     if options["memory"]:
@@ -280,6 +284,7 @@ def _measure(options: dict[str, Any]) -> None:
                 backend=options["backend"],
                 dtype=dtype,
                 draft_dtype=dtype,
+                kv_dtype=kv_dtype,
                 tokens=options["context"],
             )
     facts = describe_cpu()
@@ -290,6 +295,7 @@ def _measure(options: dict[str, Any]) -> None:
                     "machine": facts | machine_facts(machine),
                     "model": model.name,
                     "dtype": dtype,
+                    "kv_dtype": model.kv_dtype,
                     "backend": options["backend"],
                     "context": options["context"],
                     "repeats": repeats,

@@ -18,7 +18,7 @@ from rich.console import Console
 
 from minispec.backends import BACKENDS, DTYPES
 from minispec.backends.formats import AUTO
-from minispec.cli.options import FileName, Gamma, Memory, ModelName, option, threads_option
+from minispec.cli.options import FileName, Gamma, Memory, ModelName, kv_dtype_option, option, threads_option
 from minispec.drafters.spec import KINDS, MODEL, parse_draft
 from minispec.errors import InputError, OptionError, OutputError, missing, quote
 from minispec.files import check_writable
@@ -114,6 +114,7 @@ _MIN_KEY = 16
 )
 @option("--backend", type=click.Choice(BACKENDS), default=BACKENDS[0], help="What computes the forward pass.")
 @option("--dtype", type=click.Choice((AUTO, *DTYPES)), default=AUTO, help="The format of weights in memory.")
+@kv_dtype_option
 @threads_option
 @click.option("--open", "opening", is_flag=True, help="Open the page in a browser.")
 def serve(
@@ -137,6 +138,7 @@ def serve(
     allow_origin: tuple[str, ...],
     backend: str,
     dtype: str,
+    kv_dtype: str,
     opening: bool,
 ) -> None:
     """Serve a target over HTTP: OpenAI's completions, streamed, and a page that shows speculation live.
@@ -160,7 +162,7 @@ def serve(
     check_writable(canary_log)
     with bind(host, port) as bound, open_log(canary_log) as log:
         with notes.status("loading models …"):
-            model = load_model(target, backend, dtype)
+            model = load_model(target, backend, dtype, kv_dtype)
         make_ready([model], notes)
         with notes.status("loading drafts …") as status:
             app, service = build_server(
@@ -168,6 +170,8 @@ def serve(
                 target,
                 draft,
                 kv_memory=kv_memory,
+                draft_dtype=dtype,
+                kv_dtype=kv_dtype,
                 say=lambda what: status.update(f"{what} …"),
                 gamma=gamma,
                 verify=verify,

@@ -8,7 +8,8 @@ import click
 from rich.console import Console
 
 from minispec.backends import BACKENDS, DOT_DTYPES, DTYPES, get_backend
-from minispec.cli.options import option
+from minispec.backends.formats import AUTO
+from minispec.cli.options import kv_dtype_option, option
 from minispec.generation.ready import compile_sampling_beside, find_compiled_folder, log_remarks
 
 
@@ -20,7 +21,8 @@ from minispec.generation.ready import compile_sampling_beside, find_compiled_fol
     default="float16",
     help="The format of weights in memory; by default, the bundled models' own.",
 )
-def warmup(backend: str, dtype: str) -> None:
+@kv_dtype_option
+def warmup(backend: str, dtype: str, kv_dtype: str) -> None:
     """Compile the kernels into a cache that later runs read, and print where it is."""
     notes = Console(stderr=True, highlight=False)
     parts = {f"kernels for {each}": each for each in (get_backend(backend).dtypes if dtype == "all" else (dtype,))}
@@ -28,7 +30,8 @@ def warmup(backend: str, dtype: str) -> None:
     with notes.status("compiling …") as status, compile_sampling_beside():
         for number, (name, each) in enumerate(parts.items(), 1):
             status.update(f"compiling {name} ({number} of {len(parts)}) …")
-            get_backend(backend).warm_up(each)
+            runner = get_backend(backend)
+            runner.warm_up(each, runner.kv_dtypes(each)[0] if kv_dtype == AUTO else kv_dtype)
     log_remarks()
     click.echo(f"ready in {time.perf_counter() - started:.1f} s")
     click.echo(f"kept in {find_compiled_folder() or 'memory alone: every run compiles again'}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -15,10 +15,13 @@ from minispec.backends.base import (
     Block,
     Cache,
     Feed,
+    Index,
     Linear,
     Norm,
     NumpyBackend,
 )
+from minispec.backends.formats import encode
+from minispec.backends.parts import Kept
 from minispec.errors import InvariantError
 from minispec.model.forward import layers
 from minispec.model.paged import PagedCache
@@ -31,8 +34,13 @@ TOLERANCE = 2e-5
 """Float32 sums of at most 70 products of numbers around 1, in another order: 70 x 6e-8 is 4e-6."""
 
 
-def operations(num_rows: int, seed: int = 0) -> Iterator[tuple[str, Operation]]:
-    """Yield every operation on a problem of ``num_rows`` rows; odd sizes, so that every loop has a tail."""
+def operations(
+    num_rows: int, seed: int = 0, kv_dtypes: Sequence[str] = ("float32",)
+) -> Iterator[tuple[str, Operation]]:
+    """Yield every operation on a problem of ``num_rows`` rows; odd sizes, so that every loop has a tail.
+
+    Attention comes once for each format of keys and values.
+    """
     generator = np.random.default_rng(seed)
 
     def normal(*shape: int) -> Array:
@@ -60,26 +68,16 @@ def operations(num_rows: int, seed: int = 0) -> Iterator[tuple[str, Operation]]:
     yield "embed", lambda backend, rows: backend.embed(backend.pack(wte, None), wpe, tokens[rows], positions[rows])
     queries, keys, values = normal(num_rows, 3, 5), normal(2, num_rows, 3, 5), normal(2, num_rows, 3, 5)
     pages, ends = generator.integers(0, 2, (num_rows, 1)), np.arange(1, num_rows + 1)
-    yield (
-        "attention",
-        lambda backend, rows: backend.attention(queries[rows], keys, values, pages[rows], ends[rows], None, 0.5),
-    )
     visible = generator.random((num_rows, num_rows)) < 0.5
     visible[np.arange(num_rows), np.arange(num_rows)] = True
     several = np.array([[1, 2, 0], [3, 0, 2]])[generator.integers(0, 2, num_rows)]
     more_keys, more_values = normal(4, num_rows, 3, 5), normal(4, num_rows, 3, 5)
-    yield (
-        "attention over several pages",
-        lambda backend, rows: backend.attention(
-            queries[rows], more_keys, more_values, several[rows], 2 * ends[rows], None, 0.5
-        ),
-    )
-    yield (
-        "attention with a mask",
-        lambda backend, rows: backend.attention(
-            queries[rows], keys, values, pages[rows], ends[rows], visible[rows], 0.5
-        ),
-    )
+    for kv_dtype in kv_dtypes:
+        kept, more = (tuple(encode(part, kv_dtype)[0] for part in pair)
+                      for pair in ((keys, values), (more_keys, more_values)))  # fmt: skip
+        yield f"attention over {kv_dtype}", _attention(queries, kept, pages, ends, None)
+        yield f"attention over {kv_dtype} in several pages", _attention(queries, more, several, 2 * ends, None)
+        yield f"attention over {kv_dtype} with a mask", _attention(queries, kept, pages, ends, visible)
 
 
 def from_host(backend: Backend) -> Backend:
@@ -112,6 +110,15 @@ def _activation(x: Array, name: str) -> Operation:
     return lambda backend, rows: backend.activation(x[rows], name)
 
 
+def _attention(queries: Array, kept: Sequence[Kept], pages: Index, ends: Index, visible: Any) -> Operation:
+    def compute(backend: Backend, rows: slice) -> Array:
+        keys, values = kept
+        mask = None if visible is None else visible[rows]
+        return backend.attention(queries[rows], keys, values, pages[rows], ends[rows], mask, 0.5)
+
+    return compute
+
+
 def check_reference(backend: Backend, num_rows: int = 7) -> None:
     """Hold every operation to the reference bodies.
 
@@ -120,7 +127,7 @@ def check_reference(backend: Backend, num_rows: int = 7) -> None:
     InvariantError
         Naming the operation and the largest difference.
     """
-    for name, compute in operations(num_rows):
+    for name, compute in operations(num_rows, kv_dtypes=backend.kv_dtypes("float32")):
         found, wanted = compute(from_host(backend), slice(None)), compute(NumpyBackend(), slice(None))
         if found.dtype != np.float32 or found.shape != wanted.shape:
             raise InvariantError(f"{backend.name}.{name} gives {found.dtype} {found.shape}, not float32 {wanted.shape}")
@@ -141,7 +148,7 @@ def check_batch_invariance(backend: Backend, num_rows: int = 19) -> None:
     InvariantError
         Naming the operation and the rows.
     """
-    for name, compute in operations(num_rows):
+    for name, compute in operations(num_rows, kv_dtypes=backend.kv_dtypes("float32")):
         together = compute(from_host(backend), slice(None))
         for size in (1, 2, 5, 16):
             for start in range(0, num_rows, size):
@@ -180,7 +187,12 @@ def check_layers(backend: Backend, seed: int = 0) -> None:
     )
     if not backend.fuses(blocks):
         return
-    pools = [PagePool(3, 3, 8, num_pages=2, page_size=12, backend=backend) for _ in range(2)]
+    for kv_dtype in backend.kv_dtypes("float32"):
+        _check_layers(backend, blocks, normal, kv_dtype)
+
+
+def _check_layers(backend: Backend, blocks: tuple[Block, ...], normal: Callable[..., Array], kv_dtype: str) -> None:
+    pools = [PagePool(3, 3, 8, num_pages=2, page_size=12, backend=backend, kv_dtype=kv_dtype) for _ in range(2)]
     caches = [PagedCache(pool, 12) for pool in pools]
     for rows, slots, num_layers, masked in [
         ([0], [0], 3, False),

@@ -54,6 +54,7 @@ def stream(
     backend: str = BACKENDS[0],
     dtype: str = AUTO,
     draft_dtype: str | None = None,
+    kv_dtype: str = AUTO,
     noise: Noise | None = None,
     clock: Callable[[], float] = time.perf_counter,
 ) -> Stream:
@@ -72,8 +73,8 @@ def stream(
         See :class:`minispec.generation.options.Options`.
     temperature, top_k, top_p, min_p, repetition_penalty, presence_penalty, frequency_penalty, min_tokens
         See :class:`minispec.sampling.params.SamplingParams`.
-    backend, dtype, draft_dtype : str
-        For models given by name; ``draft_dtype`` is ``dtype`` unless given.
+    backend, dtype, draft_dtype, kv_dtype : str
+        For models given by name (see :func:`minispec.load_model`); ``draft_dtype`` is ``dtype`` unless given.
     noise : Noise, optional
         Randomness; by default Philox noise with ``seed``.
     clock : callable
@@ -119,14 +120,14 @@ def stream(
     named, drafts = read_name(target), read_draft(draft)
     if isinstance(drafts, str):
         check_together(drafts, options)
-    model: LanguageModel = load_model(named, backend, dtype) if isinstance(named, str) else named
+    model: LanguageModel = load_model(named, backend, dtype, kv_dtype) if isinstance(named, str) else named
     backend = find_setting(model, "backend", backend)  # a loaded target decides for the draft as well
     draft_dtype = draft_dtype or dtype
 
     def load(name: str) -> LanguageModel:
-        return load_model(name, backend, draft_dtype)
+        return load_model(name, backend, draft_dtype, kv_dtype)
 
-    asked = {"backend": backend, "dtype": dtype, "draft_dtype": draft_dtype}
+    asked = {"backend": backend, "dtype": dtype, "draft_dtype": draft_dtype, "kv_dtype": kv_dtype}
     return open_stream(prompt, model, drafts, options, load=load, noise=noise, clock=clock, asked=asked)
 
 

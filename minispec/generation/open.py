@@ -78,6 +78,7 @@ def open_stream(
             "backend": find_setting(model, "backend", asked.get("backend", "")),
             "dtype": find_setting(model, "dtype", asked.get("dtype", "")),
             "draft_dtype": find_setting(find_draft_model(drafter), "dtype", asked.get("draft_dtype", "")),
+            "kv_dtype": find_setting(model, "kv_dtype", asked.get("kv_dtype", "")),
             **options.to_dict(),
         },
     )

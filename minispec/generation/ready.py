@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 _COMPILING = "compiling kernels (only the first run takes seconds)"
 
 
-_ready: set[tuple[Backend, str]] = set()
-"""The backends, and the formats of weights, that are ready in this process."""
+_ready: set[tuple[Backend, str, str]] = set()
+"""The backends, with formats of weights and of keys and values, that are ready in this process."""
 
 
 def make_ready(models: Iterable[object], notes: Console | None = None) -> None:
@@ -38,7 +38,8 @@ def make_ready(models: Iterable[object], notes: Console | None = None) -> None:
     notes : Console, optional
         Shows that this goes on. Without one, a line on stderr says so when it takes longer than a second.
     """
-    lacking = {(model.backend, model.dtype) for model in models if isinstance(model, GPT2 | Head)} - _ready
+    formats = {(model.backend, model.dtype, model.kv_dtype) for model in models if isinstance(model, GPT2 | Head)}
+    lacking = formats - _ready
     if not lacking:
         return
     from minispec.jit import can_compile  # imports Numba
@@ -46,8 +47,8 @@ def make_ready(models: Iterable[object], notes: Console | None = None) -> None:
     if not can_compile():
         return
     with _a_line_if_it_takes_long() if notes is None else notes.status(_COMPILING + " …"), compile_sampling_beside():
-        for backend, dtype in lacking:
-            backend.warm_up(dtype)
+        for backend, *dtypes in lacking:
+            backend.warm_up(*dtypes)
     _ready.update(lacking)
     log_remarks()
 

@@ -49,7 +49,7 @@ def find_folder(name: str | Path) -> Path:
     return fetch(str(name))
 
 
-def load_model(folder_or_name: str | Path, backend: str = BACKENDS[0], dtype: str = AUTO) -> GPT2:
+def load_model(folder_or_name: str | Path, backend: str = BACKENDS[0], dtype: str = AUTO, kv_dtype: str = AUTO) -> GPT2:
     """Load a GPT-2-family model.
 
     Parameters
@@ -62,6 +62,9 @@ def load_model(folder_or_name: str | Path, backend: str = BACKENDS[0], dtype: st
         One of ``DTYPES``: the number format of the matrices in memory. Norms, biases, positions and sums stay float32.
         "auto" is the format that they are stored in where the backend computes the same bits in it, and float32
         elsewhere.
+    kv_dtype : str
+        One of ``KV_DTYPES``: the number format of keys and values in caches. "auto" is float32 on a CPU, and the format
+        of the weights on a GPU.
 
     Returns
     -------
@@ -85,7 +88,14 @@ def load_model(folder_or_name: str | Path, backend: str = BACKENDS[0], dtype: st
     if dtype == AUTO:
         stored = checkpoint.stored_dtype(config)
         dtype = stored if stored in runner.exact_dtypes else DTYPES[0]
-    check_memory(config, runner, dtype, str(folder_or_name))
+    kv_dtypes = runner.kv_dtypes(dtype)
+    if kv_dtype not in (AUTO, *kv_dtypes):
+        raise OptionError(
+            f"kv_dtype is {kv_dtype!r}; beside weights in {dtype} backend {backend} has {', '.join(kv_dtypes)}. "
+            f"Try --kv-dtype {kv_dtypes[0]}"
+        )
+    kv_dtype = kv_dtypes[0] if kv_dtype == AUTO else kv_dtype
+    check_memory(config, runner, dtype, kv_dtype, str(folder_or_name))
     with ThreadPoolExecutor(1) as beside:  # hashing takes as long as reading and packing
         verified = beside.submit(verify_checksums, folder)
         try:
@@ -95,7 +105,7 @@ def load_model(folder_or_name: str | Path, backend: str = BACKENDS[0], dtype: st
             weights = build_weights(checkpoint.read, config, runner, dtype)
         finally:
             verified.result()  # a file that has changed is the reason for whatever else is wrong with it
-    return GPT2(str(folder_or_name), config, weights, runner, tokenizer, dtype, folder=folder.resolve())
+    return GPT2(str(folder_or_name), config, weights, runner, tokenizer, dtype, kv_dtype, folder=folder.resolve())
 
 
 def check_tokenizer(tokenizer: Tokenizer, config: GPT2Config, folder: Path) -> None:

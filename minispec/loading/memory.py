@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from minispec.backends.base import Backend
+from minispec.backends.formats import ITEM_BYTES
 from minispec.errors import OptionError
 from minispec.model.config import GPT2Config
 from minispec.model.weights import expected_shapes
 
 
-def needed_bytes(config: GPT2Config, item_bytes: int) -> int:
-    """Return the bytes of the weights, with matrices of ``item_bytes`` a number, and of one full cache in float32.
+def needed_bytes(config: GPT2Config, item_bytes: int, kv_bytes: int) -> int:
+    """Return the bytes of the weights, with matrices of ``item_bytes`` a number, and of one full cache.
 
     As in ``build_weights``, the token embedding is a matrix; norms, biases and positions are float32.
     """
@@ -19,10 +20,10 @@ def needed_bytes(config: GPT2Config, item_bytes: int) -> int:
     for name, shape in expected_shapes(config):
         is_matrix = len(shape) == 2 and name != "wpe.weight"
         weights += (item_bytes if is_matrix else 4) * (shape[0] * (shape[1] if len(shape) == 2 else 1))
-    return weights + 2 * 4 * config.n_layer * config.n_positions * config.n_embd
+    return weights + 2 * kv_bytes * config.n_layer * config.n_positions * config.n_embd
 
 
-def check_memory(config: GPT2Config, backend: Backend, dtype: str, name: str) -> None:
+def check_memory(config: GPT2Config, backend: Backend, dtype: str, kv_dtype: str, name: str) -> None:
     """Refuse a model that does not fit where the backend computes, if the backend can tell.
 
     Raises
@@ -30,7 +31,7 @@ def check_memory(config: GPT2Config, backend: Backend, dtype: str, name: str) ->
     OptionError
     """
     item_bytes = _item_bytes(backend, dtype)
-    free, needed = backend.free_bytes(), needed_bytes(config, item_bytes)
+    free, needed = backend.free_bytes(), needed_bytes(config, item_bytes, ITEM_BYTES[kv_dtype])
     if free is not None and needed > free:
         smaller = "a smaller --dtype" if _item_bytes(backend, backend.dtypes[-1]) < item_bytes else "a smaller model"
         raise OptionError(

@@ -22,6 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minispec.backends.base import Array, Backend, Feed, Index, NumpyBackend
+from minispec.backends.formats import encode
+from minispec.backends.parts import Kept
 from minispec.errors import InvariantError
 from minispec.model.features import FeatureKeeper
 
@@ -38,8 +40,8 @@ class KVCache(FeatureKeeper):
         Slots, S.
     backend : Backend, optional
         Where keys and values live; in NumPy arrays by default.
-    dtype : str
-        Of the model's weights; a backend may keep keys and values in it too.
+    kv_dtype : str
+        The format that keys and values are kept in. Half the bytes are half the reading, and round every number once.
 
     Attributes
     ----------
@@ -59,12 +61,12 @@ class KVCache(FeatureKeeper):
         capacity: int,
         *,
         backend: Backend | None = None,
-        dtype: str = "float32",
+        kv_dtype: str = "float32",
     ) -> None:
         self._backend = backend or NumpyBackend()
         shape = (n_layer, 1, capacity, n_head, head_size)
-        self.keys: Array = self._backend.zeros(shape, dtype)
-        self.values: Array = self._backend.zeros(shape, dtype)
+        self.keys: Kept = self._backend.zeros(shape, kv_dtype)
+        self.values: Kept = self._backend.zeros(shape, kv_dtype)
         self.recordings: dict[Any, Any] = {}
         self.lengths = [0] * n_layer
 
@@ -141,8 +143,8 @@ class KVCache(FeatureKeeper):
     def store(self, layer: int, feed: Feed, keys: Array, values: Array) -> None:
         """Write keys and values of shape (T, H, D) at the slots of a feed."""
         pages, slots = feed.places(self.keys.shape[2])
-        self.keys[layer, pages, slots] = keys
-        self.values[layer, pages, slots] = values
+        for kept, computed in ((self.keys, keys), (self.values, values)):
+            kept[layer, pages, slots], _ = encode(computed, kept.dtype.name)
 
     def extend(self, feed: Feed) -> None:
         """Count a feed in: every layer that ran has written its slots.

@@ -12,15 +12,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from minispec.backends.base import Array, Index
-from minispec.backends.parts import Features
+from minispec.backends.parts import Features, Kept
 from minispec.errors import InvariantError
 
 
 class FeatureKeeper:
     """The part of a cache that keeps hidden states; see :class:`minispec.model.cache.KVCache`."""
 
-    keys: Array
-    values: Array
+    keys: Kept
+    values: Kept
     _features = Features.none()
 
     @property
@@ -69,12 +69,12 @@ class FeatureKeeper:
             [kept.states[i, pages, slots % size] for i in np.searchsorted(kept.layers, layers)], axis=1
         )
 
-    def arrays(self) -> list[Array]:
+    def arrays(self) -> list[Kept]:
         """Return what is kept of every slot: keys, values and features, each of shape (_, B, S, ...)."""
         return [self.keys, self.values, *([self.features.states] if len(self.features.layers) else [])]
 
 
-def add_layers(features: Features, layers: Sequence[int], keys: Array) -> Features:
+def add_layers(features: Features, layers: Sequence[int], keys: Kept) -> Features:
     """Return features with room for more layers beside the keys of a cache, (L, B, S, H, D); what is there stays.
 
     Raises

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minispec.backends.base import Array, Backend, Feed
+from minispec.backends.formats import AUTO
 from minispec.errors import OptionError, PromptError
 from minispec.model.cache import KVCache
 from minispec.model.config import GPT2Config
@@ -38,6 +39,8 @@ class GPT2:
         The folder's tokenizer, if it has one.
     dtype : str
         The number format of the weights in memory.
+    kv_dtype : str
+        The number format of keys and values in its caches; "auto" becomes the usual one of the backend.
     pool : PagePool or None
         Where its caches lie; by default each has memory of its own.
     folder : Path or None
@@ -50,8 +53,14 @@ class GPT2:
     backend: Backend
     tokenizer: Tokenizer | None = None
     dtype: str = "float32"
+    kv_dtype: str = AUTO
     pool: PagePool | None = None
     folder: Path | None = None
+
+    def __post_init__(self) -> None:
+        """Settle the format of keys and values."""
+        if self.kv_dtype == AUTO:
+            object.__setattr__(self, "kv_dtype", self.backend.kv_dtypes(self.dtype)[0])
 
     def __repr__(self) -> str:
         """Name the model; its arrays would fill the screen."""
@@ -93,7 +102,7 @@ class GPT2:
             head_size=config.head_size,
             capacity=capacity or config.n_positions,
             backend=self.backend,
-            dtype=self.dtype,
+            kv_dtype=self.kv_dtype,
         )
 
     def forward(
@@ -116,7 +125,7 @@ class GPT2:
         """Return this model with caches that share a pool of pages."""
         config = self.config
         sizes = config.n_layer, config.n_head, config.head_size, num_pages, page_size
-        return replace(self, pool=PagePool(*sizes, backend=self.backend, dtype=self.dtype))
+        return replace(self, pool=PagePool(*sizes, backend=self.backend, kv_dtype=self.kv_dtype))
 
     def session(self) -> Session:
         """Return a new session: an empty cache and the tokens it has seen."""

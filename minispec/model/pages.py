@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from minispec.backends.base import Array, Backend
+from minispec.backends.base import Backend
 from minispec.backends.host import total_bytes
-from minispec.backends.parts import Features
+from minispec.backends.parts import Features, Kept
 from minispec.errors import InvariantError, OptionError
 from minispec.model.features import add_layers
 
@@ -43,8 +43,8 @@ class PagePool:
         N pages of S slots.
     backend : Backend
         Where keys and values live.
-    dtype : str
-        Of the model's weights.
+    kv_dtype : str
+        The format of keys and values.
 
     Attributes
     ----------
@@ -72,15 +72,15 @@ class PagePool:
         page_size: int,
         *,
         backend: Backend,
-        dtype: str = "float32",
+        kv_dtype: str = "float32",
     ) -> None:
-        self.backend = backend
+        self.backend, self.kv_dtype = backend, kv_dtype
         self.num_pages, self.page_size = num_pages, page_size
         shape = (n_layer, num_pages, page_size, n_head, head_size)
-        page = backend.zeros((n_layer, 1, page_size, n_head, head_size), dtype)
+        page = backend.zeros((n_layer, 1, page_size, n_head, head_size), kv_dtype)
         _require_memory(num_pages, 2 * math.prod(page.shape) * np.dtype(page.dtype).itemsize)
-        self.keys: Array = backend.zeros(shape, dtype)
-        self.values: Array = backend.zeros(shape, dtype)
+        self.keys: Kept = backend.zeros(shape, kv_dtype)
+        self.values: Kept = backend.zeros(shape, kv_dtype)
         self.recordings: dict[Any, Any] = {}
         self.features = Features.none()
         self.beside: list[PagePool] = []
@@ -89,7 +89,8 @@ class PagePool:
     def open_beside(self, n_layer: int, n_head: int, head_size: int, num_more: int) -> PagePool:
         """Return a new pool with as many pages as this one, and some more; it is cleared with this one."""
         num_pages = self.num_pages + num_more
-        self.beside.append(PagePool(n_layer, n_head, head_size, num_pages, self.page_size, backend=self.backend))
+        sizes = n_layer, n_head, head_size, num_pages, self.page_size
+        self.beside.append(PagePool(*sizes, backend=self.backend, kv_dtype=self.kv_dtype))
         return self.beside[-1]
 
     def clear(self) -> None:

@@ -10,6 +10,7 @@ import dataclasses
 from weakref import WeakKeyDictionary
 
 from minispec.backends.base import MLP, Attention, Block, Linear
+from minispec.backends.formats import AUTO
 from minispec.errors import OptionError
 from minispec.model.gpt2 import GPT2
 
@@ -55,7 +56,9 @@ def round_model(model: GPT2, dtype: str) -> GPT2:
     wte = matrix(weights.wte)
     lm_head = wte if weights.lm_head is weights.wte else matrix(weights.lm_head)
     packed = dataclasses.replace(weights, wte=wte, h=blocks, lm_head=lm_head)
-    rounded = dataclasses.replace(model, name=f"{model.name} in {dtype}", weights=packed, dtype=dtype, pool=None)
+    kv_dtype = model.kv_dtype if model.kv_dtype in backend.kv_dtypes(dtype) else AUTO
+    name = f"{model.name} in {dtype}"
+    rounded = dataclasses.replace(model, name=name, weights=packed, dtype=dtype, kv_dtype=kv_dtype, pool=None)
     if model.pool is not None:  # pages of its own: their contents would be wrong for the target
         rounded = rounded.with_pages(model.pool.num_pages, model.pool.page_size)
     made[dtype] = rounded

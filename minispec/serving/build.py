@@ -8,6 +8,7 @@ from typing import Any, TextIO
 
 from fastapi import FastAPI
 
+from minispec.backends.formats import AUTO
 from minispec.batching import Engine
 from minispec.errors import OptionError
 from minispec.model import GPT2
@@ -26,7 +27,8 @@ def build_server(
     drafts: Sequence[str],
     *,
     kv_memory: int | None = None,
-    draft_dtype: str | None = None,
+    draft_dtype: str = AUTO,
+    kv_dtype: str = AUTO,
     canary_log: TextIO | None = None,
     say: Callable[[str], None] = lambda what: None,
     **limits: Any,
@@ -42,7 +44,8 @@ def build_server(
         What requests may draft with; the first is the default.
     kv_memory : int, optional
         Bytes for keys and values of the target.
-    draft_dtype : str, optional
+    draft_dtype, kv_dtype : str
+        Of draft models.
     canary_log : text file, optional
         Gets what a rollout sees.
     say : callable
@@ -66,7 +69,8 @@ def build_server(
         **limits,
     )
     target = replace(target, name=settings.model)  # messages name it
-    engine = Engine(target, max_running=settings.max_running, kv_memory=kv_memory, draft_dtype=draft_dtype)
+    memory: dict[str, Any] = {"kv_memory": kv_memory, "draft_dtype": draft_dtype, "kv_dtype": kv_dtype}
+    engine = Engine(target, max_running=settings.max_running, **memory)
     for public, spec in settings.drafts.items():
         say(f"loading and trying {public}")
         _try_draft(engine, spec, settings, settings.rule_for(public))

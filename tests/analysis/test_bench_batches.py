@@ -315,7 +315,8 @@ def test_the_command_prints_80_columns(pair: tuple[str, str], fast: None) -> Non
 
 
 def test_the_command_reports_json_and_draws(pair: tuple[str, str], fast: None, tmp_path: Path) -> None:
-    done = invoke(pair, "--batch", "1,2", "--quick", "--json", "--plot", str(tmp_path / "b.png"))
+    halves = "--kv-dtype", "float16"
+    done = invoke(pair, "--batch", "1,2", "--quick", "--json", "--plot", str(tmp_path / "b.png"), *halves)
     assert done.exit_code == 0, done.output
     report = json.loads(done.stdout)
     assert [each["batch"] for each in report["goodput"]] == [1, 2]
@@ -323,6 +324,7 @@ def test_the_command_reports_json_and_draws(pair: tuple[str, str], fast: None, t
     assert [(each["batch"], each["rows"]) for each in report["forwards"]] == [(b, r) for b in (1, 2) for r in (1, 2, 4)]
     assert set(report["break_even"]) == {"measured", "from_costs", "from_roofline"}
     assert [each["page_size"] for each in report["pages"]] == [16, 256]
+    assert report["pair"]["kv_dtype"] == "float16"
     assert {"alpha", "doubts", "draft_s", "forecasts", "machine", "pair", "plan"} <= set(report)
     assert (tmp_path / "b.png").read_bytes().startswith(b"\x89PNG")
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from minispec.analysis.roofline import counts as conventions
 from minispec.analysis.roofline.counter import CountingBackend, CountingCache, PassingBackend, part_names, storage_of
 from minispec.analysis.roofline.counts import Part, Storage, count_forward, total
+from minispec.analysis.roofline.prediction import count_model
 from minispec.analysis.roofline.shapes import SHAPES, Shape, get_shape, to_config
 from minispec.backends import BACKENDS, get_backend
 from minispec.backends.base import Backend
@@ -48,9 +49,12 @@ counts = st.tuples(shapes, st.integers(1, 6), st.integers(0, 9), st.integers(1, 
 # What really happens
 
 
-def counted(backend: str, rows_per_row: tuple[int, ...], context: int, num_logits=None, dtype="float32", **fields):
+def counted(
+    backend: str, rows_per_row: tuple[int, ...], context: int, num_logits=None, dtype="float32", kv_dtype="float32",
+    **fields,
+):  # fmt: skip
     """Run a forward through a counting backend, after ``context`` tokens in every row of the cache."""
-    model = random_gpt2(backend, **TINY | fields)
+    model = random_gpt2(backend, kv_dtype=kv_dtype, **TINY | fields)
     if dtype != "float32":
         from minispec.model.quantize import round_model
 
@@ -58,7 +62,7 @@ def counted(backend: str, rows_per_row: tuple[int, ...], context: int, num_logit
     counter = CountingBackend(model.backend, part_names(model.weights))
     config = model.config
     pool = PagePool(config.n_layer, config.n_head, config.head_size, len(rows_per_row), config.n_positions,
-                    backend=model.backend)  # fmt: skip
+                    backend=model.backend, kv_dtype=kv_dtype)  # fmt: skip
     caches = [CountingPages(pool, config.n_positions) for _ in rows_per_row]
     for cache in caches:
         cache.counter = counter
@@ -96,6 +100,22 @@ def test_counts_in_every_format(backend: str, dtype: str) -> None:
     storage = storage_of(model.backend, dtype)
     expected = count_forward(tiny(), 3, 5, storage=storage, activation="relu", num_logits=1)
     assert {part.name: part for part in expected} == counts
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_counts_of_a_cache_in_half_the_bytes(backend: str) -> None:
+    model, counts, _ = counted(backend, (3, 3), 5, kv_dtype="float16")
+    options = {"batch": 2, "storage": storage_of(model.backend), "activation": "gelu_new"}
+    found = {part.name: part for part in count_forward(tiny(), 3, 5, kv_bytes=2, **options)}
+    assert found == counts
+    whole = total(count_forward(tiny(), 3, 5, **options))
+    assert total(found.values()).cache_bytes * 2 == whole.cache_bytes > 0
+
+
+def test_the_parts_of_a_model_are_those_of_its_formats() -> None:
+    model = random_gpt2("numba", dtype="float16", kv_dtype="float16", **TINY)
+    storage = storage_of(model.backend, "float16")
+    assert count_model(model, 3, 5) == count_forward(tiny(), 3, 5, storage=storage, activation="gelu_new", kv_bytes=2)
 
 
 def test_an_untied_head_and_exact_gelu() -> None:

@@ -70,6 +70,18 @@ def test_measured_json_adds_up(pair: tuple[str, ...]) -> None:
     assert report["memory"]["bytes_per_token"] == 2 * 4 * (2 * 16 + 8)
 
 
+def test_keys_and_values_in_half_the_bytes(pair: tuple[str, ...]) -> None:
+    whole, halves = (
+        json.loads(invoke(*pair, "--rows", "1", "--repeats", "1", "--json", "--kv-dtype", kv_dtype).stdout)
+        for kv_dtype in ("float32", "float16")
+    )
+    assert (halves["kv_dtype"], halves["memory"]["bytes_per_token"]) == ("float16", 2 * 2 * (2 * 16 + 8))
+    read = [sum(part["cache_bytes"] for part in each["forwards"][0]["parts"]) for each in (whole, halves)]
+    assert read[0] == 2 * read[1] > 0
+    assumed = invoke("--machine", "h100", "--shape", "gpt2", "--kv-dtype", "float32").stdout
+    assert "float16 weights, 4-byte cache" in assumed
+
+
 def test_what_is_given_beside_quick_is_measured(pair: tuple[str, ...]) -> None:
     report = json.loads(invoke(*pair, "--quick", "--rows", "3", "--repeats", "1", "--json").stdout)
     assert [forward["rows"] for forward in report["forwards"]] == [1, 3]

@@ -48,6 +48,8 @@ def row_dependent_operations(backend: Backend, num_rows: int, seed: int = 0, dty
         "attention": lambda i: backend.attention(queries[i], keys, values, pages[i], ends[i], None, 0.2),
         "tree attention": lambda i: backend.attention(queries[i], keys, values, pages[i], ends[i], visible[i], 0.2),
     }
+    halves = keys.astype(np.float16), values.astype(np.float16)
+    operations["attention over halves"] = lambda i: backend.attention(queries[i], *halves, pages[i], ends[i], None, 0.2)
     return [
         name
         for name, run in operations.items()
@@ -122,7 +124,8 @@ class TestTheTestsCanFail:
         different = {name for rows in range(2, 21) for name in row_dependent_operations(NumpyBackend(), rows)}
         if not different:
             pytest.skip("this machine's BLAS happens to sum alike for 1 to 20 rows; it does not promise to")
-        assert different <= {"linear", "linear + residual", "linear + all", "attention", "tree attention"}
+        attention = {"attention", "tree attention", "attention over halves"}
+        assert different <= {"linear", "linear + residual", "linear + all", *attention}
 
 
 def chunked(model, tokens, size):
@@ -154,6 +157,11 @@ def test_logits_of_a_model_of_real_shape_over_200_positions(backend, shape):
 @pytest.mark.parametrize("dtype", SOME[1:])
 def test_logits_in_every_format(dtype):
     check_logits(random_gpt2("panel", n_positions=200, dtype=dtype, **SHAPES["d=128"]), (5, 16, 64))
+
+
+@pytest.mark.parametrize("backend", ["numba", "panel"])
+def test_logits_over_keys_and_values_in_float16(backend):
+    check_logits(random_gpt2(backend, n_positions=200, kv_dtype="float16", **SHAPES["d=128"]), (5, 16, 64))
 
 
 @pytest.mark.slow

@@ -231,15 +231,20 @@ class TestMemory:
         card = FakeCupy(build)
         model = random_gpt2(CupyBlasBackend(card), n_embd=64)
         model.new_cache()
-        assert card.used == pytest.approx(needed_bytes(model.config, item_bytes=4), rel=0.02)
+        assert card.used == pytest.approx(needed_bytes(model.config, item_bytes=4, kv_bytes=4), rel=0.02)
 
     def test_a_model_that_does_not_fit_is_refused_in_one_line(self, build):
         config = random_gpt2("numpy").config
         with pytest.raises(OptionError, match=r"GB left\. Try a smaller --dtype") as refused:
-            check_memory(config, CupyBackend(FakeCupy(build, memory=100_000)), "float32", "gpt2-xl")
+            check_memory(config, CupyBackend(FakeCupy(build, memory=100_000)), "float32", "float32", "gpt2-xl")
         assert "\n" not in str(refused.value)
-        check_memory(config, CupyBackend(FakeCupy(build)), "float32", "gpt2-xl")
-        check_memory(config, NumpyBackend(), "float32", "gpt2-xl")
+        check_memory(config, CupyBackend(FakeCupy(build)), "float32", "float32", "gpt2-xl")
+        check_memory(config, NumpyBackend(), "float32", "float32", "gpt2-xl")
+
+    def test_keys_and_values_have_the_format_of_the_weights(self, build):
+        models = {dtype: random_gpt2(CupyBackend(FakeCupy(build)), dtype=dtype) for dtype in ("float32", "float16")}
+        for dtype, model in models.items():
+            assert model.kv_dtype == dtype == model.new_cache().keys.dtype
 
     def test_memory_that_runs_out_later_is_said_too(self, build):
         model = random_gpt2(CupyBackend(FakeCupy(build, memory=300_000)))

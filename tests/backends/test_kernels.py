@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minispec.backends import Norm, get_backend
+from minispec.backends import Norm, _kernels, get_backend
 
 NUMBA, NUMPY = get_backend("numba"), get_backend("numpy")
 
@@ -95,9 +95,9 @@ def attentions(draw):
     if draw(st.booleans()):
         visible = generator.random((T, M * S)) < 0.5
         visible[np.arange(T), ends - 1] = True
-    queries, keys, values = (
-        generator.normal(size=shape).astype(np.float32) for shape in ((T, H, D), (B, S, H, D), (B, S, H, D))
-    )
+    kept = draw(st.sampled_from([np.float32, np.float16]))
+    queries = generator.normal(size=(T, H, D)).astype(np.float32)
+    keys, values = generator.normal(size=(2, B, S, H, D)).astype(kept)
     return queries, keys, values, pages, ends, visible, draw(st.sampled_from([1.0, D**-0.5]))
 
 
@@ -125,6 +125,17 @@ def test_attention_never_reads_what_it_must_not_see(inputs):
         mask = None if visible is None else visible[one]
         found = NUMBA.attention(queries[one], dirty_keys, dirty_values, pages[one], ends[one], mask, scale)
         assert found.tobytes() == clean[one].tobytes()
+
+
+def test_every_half_is_read_as_what_it_is():
+    """Subnormal ones, both zeros and what is no number too; no infinity is ever kept."""
+    bits = np.arange(1 << 16, dtype=np.uint16)
+    values = bits.view(np.float16).astype(np.float32)
+    read = np.array([_kernels._widen(number) for number in bits.view(np.int16)])
+    kept = ~np.isinf(values)
+    assert np.isnan(read).tolist() == (np.isnan(values) | ~kept).tolist()
+    numbers = kept & ~np.isnan(values)
+    assert read[numbers].astype(np.float32).tobytes() == values[numbers].tobytes()
 
 
 def test_attention_with_equal_scores_is_the_mean():

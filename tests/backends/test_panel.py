@@ -15,10 +15,12 @@ from numba.core.errors import TypingError
 
 from minispec.backends import DTYPES, Norm, get_backend
 from minispec.backends.base import Backend
-from minispec.backends.formats import ITEM_BYTES
+from minispec.backends.formats import ITEM_BYTES, encode
 from minispec.backends.panel import PanelBackend
+from minispec.backends.panel.bits import narrow
 from minispec.backends.panel.isa import AVX2, AVX512, NEON, choose_isa
 from minispec.errors import InvariantError
+from minispec.jit import jit
 from minispec.model.asks import Ask
 from minispec.model.forward import forward
 from minispec.model.together import answer_together
@@ -162,6 +164,41 @@ def test_attention_has_the_bits_of_its_tokens_one_by_one(num_tokens, size, num_t
         np.testing.assert_allclose(
             together, Backend.attention(backend, queries, keys, values, pages, ends, mask, 0.3), rtol=2e-5, atol=2e-6
         )
+
+
+@pytest.mark.parametrize("size", [5, 16, 24, 64, 100])
+def test_attention_over_halves_has_the_bits_of_the_same_values_in_float32(size):
+    """A format is a rule for values: what is read with half the bytes is added up as before."""
+    queries, halves = normal(0, 9, 3, size), normal(1, 2, 3, 40, 3, size).astype(np.float16)
+    pages, ends = np.array([[0, 2], [1, 2]])[np.arange(9) % 2], np.arange(30, 39)
+    found, expected = (PANEL.attention(queries, *kept, pages, ends, None, 0.3)
+                       for kept in (halves, halves.astype(np.float32)))  # fmt: skip
+    assert bits(found) == bits(expected)
+
+
+@jit(nogil=True)
+def narrow_all(values, kept):
+    for i in range(values.shape[0]):
+        kept[i] = narrow(values[i], kept)
+
+
+def test_what_is_kept_is_the_nearest_half():
+    """Every half, every middle of two, the numbers beside these; too large and subnormal ones, and no number."""
+    halves = np.arange(0x7C00, dtype=np.uint16).view(np.float16).astype(np.float32)
+    middles = (halves[:-1] + halves[1:]) / np.float32(2.0)
+    beside = [np.nextafter(middles, np.float32(to)) for to in (0.0, np.inf)]
+    ends = np.array([65519.0, 65520.0, 1e9, np.inf, np.nan, 1e-30, 0.0], np.float32)
+    numbers = np.concatenate([halves, middles, *beside, ends])
+    numbers = np.concatenate([numbers, -numbers])
+    kept, expected = np.empty(len(numbers), np.int16), encode(numbers, "float16")[0]
+    narrow_all(numbers, kept)
+    assert np.isnan(kept.view(np.float16)).tolist() == np.isnan(numbers).tolist()
+    there = ~np.isnan(numbers)
+    assert bits(kept.view(np.float16)[there]) == bits(expected[there])
+    assert np.isfinite(kept.view(np.float16)[there]).all()
+    same = np.empty_like(numbers)
+    narrow_all(numbers, same)
+    assert bits(same) == bits(numbers)
 
 
 def test_exp_is_accurate_and_keeps_the_ends():

@@ -49,6 +49,8 @@ LETTERS = [bytes([ord("a") + i]) for i in range(23)]  # a token each, for stop s
 TARGET = random_gpt2("panel", n_positions=CONTEXT, eos_token_id=5, vocab_size=23)
 TARGET = replace(TARGET, tokenizer=byte_tokenizer(LETTERS))
 DRAFT = random_gpt2("panel", seed=1, n_layer=1, n_positions=CONTEXT, vocab_size=23)
+PAIR = TARGET, DRAFT
+HALVES = replace(TARGET, kv_dtype="float16"), replace(DRAFT, kv_dtype="float16")
 TABLES = TableModel(5, CONTEXT, seed=1, eos_token_id=frozenset({3})), TableModel(5, CONTEXT, seed=2)
 TABLES[0].tokenizer = byte_tokenizer(LETTERS[:5])
 
@@ -164,24 +166,24 @@ companies = {
 
 
 @settings(max_examples=60, deadline=None)
-@given(tables=st.booleans(), **companies)
-def test_any_company_any_order(tables, **company):
+@given(pair=st.sampled_from([TABLES, TABLES, PAIR, PAIR, HALVES]), **companies)
+def test_any_company_any_order(pair, **company):
     """Joins, leaves, cancellations, preemptions and Ctrl-C of the whole, in any order."""
-    check_company(tables=tables, **company)
+    check_company(pair=pair, **company)
 
 
 @pytest.mark.exhaustive
 @settings(max_examples=10_000, deadline=None, suppress_health_check=list(HealthCheck))
 @given(**companies)
 def test_ten_thousand_companies(**company):
-    check_company(tables=True, **company)
+    check_company(pair=TABLES, **company)
 
 
-def check_company(*, data, tables, plan, max_running, page_size, slots, max_rows):
+def check_company(*, data, pair, plan, max_running, page_size, slots, max_rows):
     """Each request's text, sources, end and events are those it has alone, and no page is lost."""
-    target, draft = TABLES if tables else (TARGET, DRAFT)
+    target, draft = pair
     drafts = [draft, None, "ngram", "suffix", TREE]
-    if not tables:
+    if pair is not TABLES:
         drafts += [f"tree:shape=2x1,draft={name_head('eagle')}"]
         drafts += ["layerskip", "self:dtype=int8", *map(name_head, ("medusa", "eagle", "block"))]
     memory = slot_bytes(target) * -(-slots // page_size) * page_size
@@ -428,6 +430,16 @@ def test_generate_many_is_generate_for_each():
     found = generate_many(prompts, target=TARGET, draft=DRAFT, seed=7, max_tokens=9, concurrency=2)
     wanted = [alone(TARGET, prompt, DRAFT, {"seed": 7 + i, "max_tokens": 9}) for i, prompt in enumerate(prompts)]
     assert [essence(each) for each in found] == [essence(each) for each in wanted]
+
+
+def test_a_budget_holds_twice_as_many_halves():
+    """And a draft model that is loaded by name keeps what the engine is told."""
+    budget = 10 * 4 * slot_bytes(TARGET)
+    assert slot_bytes(HALVES[0]) * 2 == slot_bytes(TARGET)
+    assert [Engine(model, page_size=4, kv_memory=budget).models.num_pages for model in (TARGET, HALVES[0])] == [10, 20]
+    with mock.patch.object(models_module, "load_model", return_value=DRAFT) as load:
+        Engine(TARGET, kv_dtype="float16").models.load("small")
+    assert load.call_args.args == ("small", "panel", "auto", "float16")
 
 
 def test_texts_that_begin_alike_share_pages_and_forwards():
@@ -716,7 +728,7 @@ def test_a_row_of_a_head_that_is_given_anothers_is_noticed(kind, field):
 
 def test_a_draft_that_is_named_has_one_set_of_pages():
     models = models_module.SharedModels(
-        "draft-0.6m", "panel", "float32", None, num_texts=2, kv_memory=None, page_size=16
+        "draft-0.6m", "panel", "float32", None, "auto", num_texts=2, kv_memory=None, page_size=16
     )
     named = models.load("draft-1.6m")
     assert models.find_draft("draft-1.6m", Options()) is named

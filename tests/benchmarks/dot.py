@@ -18,10 +18,10 @@ from minispec.analysis.timer import interleave
 from minispec.backends import DTYPES, get_backend
 from minispec.backends.base import Backend, Linear
 from minispec.loading import load_model
+from tests.benchmarks.accuracy import print_accuracy
 from tests.benchmarks.kernels import SHAPES
 
 ROWS = (1, 2, 4, 6, 8, 16)
-PROMPT = "Once upon a time there was a small village by the sea"
 
 
 def matrices(shape: dict[str, int]) -> list[tuple[int, int]]:
@@ -56,24 +56,6 @@ def print_times(shape: dict[str, int], repeats: int) -> None:
         print(f"{dtype:16}", *(f"{medians[dtype, rows] * 1e3:8.3f}" for rows in ROWS))
 
 
-def print_accuracy(target: str, num_tokens: int) -> None:
-    """Feed every format the tokens that float32 chooses greedily, and compare its logits with float32's."""
-    exact = load_model(target)
-    tokens = list(exact.tokenizer.encode(PROMPT)) if exact.tokenizer else [0]
-    first = len(tokens) - 1
-    session = exact.session()
-    session.prefill(tokens[:-1])
-    while len(tokens) < first + num_tokens:
-        tokens.append(int(np.argmax(session.score(tokens[-1:])[-1])))
-    expected = exact.logits(tokens)[first:]
-    print(f"{target}, {num_tokens} greedy tokens, against float32")
-    print(f"{'':16}{'error / largest logit':>24}{'same token':>12}")
-    for dtype in get_backend("panel").dtypes[1:]:
-        found = load_model(target, dtype=dtype).logits(tokens)[first:]
-        error = np.abs(found - expected).max() / np.abs(expected).max()
-        print(f"{dtype:16}{error:24.2e}{np.mean(found.argmax(-1) == expected.argmax(-1)):12.3f}")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--shape", choices=SHAPES, default="target")
@@ -84,7 +66,8 @@ def main() -> None:
         raise SystemExit("this CPU has neither avx512bf16 nor avx512vnni: there is nothing to compare")
     print_times(SHAPES[options.shape], options.repeats)
     if options.target:
-        print_accuracy(options.target, 256)
+        models = {dtype: load_model(options.target, dtype=dtype) for dtype in get_backend("panel").dtypes}
+        print_accuracy(models.pop("float32"), models, 256)
 
 
 if __name__ == "__main__":

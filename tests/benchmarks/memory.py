@@ -54,7 +54,7 @@ def measure(folder: Path, dtype: str, shapes: dict[str, dict[str, int]]) -> tupl
     for name, shape in shapes.items():
         write_model(folder / name, n_positions=1024, scale=0.02, tokenizer=byte_tokenizer(), **shape)
         fields = {"model_type": "gpt2", "vocab_size": 259, "n_positions": 1024, "n_head": 2, **shape}
-        needed += needed_bytes(GPT2Config.from_dict(fields), ITEM_BYTES[dtype])
+        needed += needed_bytes(GPT2Config.from_dict(fields), ITEM_BYTES[dtype], ITEM_BYTES["float32"])
     pair = ["--target", str(folder / "target"), "--draft", str(folder / "draft"), "--dtype", dtype]
     run = ["generate", "Once upon a time", *pair, "--max-tokens", "16"]
     peak_bytes(run)  # compiles what is not compiled yet
@@ -66,7 +66,7 @@ def page_bytes(small: int, large: int) -> int:
     added = []
     for budget in (small, large):
         models = SharedModels(
-            DEFAULT_TARGET, "panel", "float32", None, num_texts=1, kv_memory=budget, page_size=PAGE_SIZE
+            DEFAULT_TARGET, "panel", "float32", None, "float32", num_texts=1, kv_memory=budget, page_size=PAGE_SIZE
         )
         pools = [model.pool for model in (models.target, models.load(DEFAULT_DRAFT))]
         added.append(sum(pool.keys.nbytes + pool.values.nbytes for pool in pools if pool is not None))

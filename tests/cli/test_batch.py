@@ -256,6 +256,8 @@ def test_a_file_of_other_weights_is_not_gone_on_with(
     command = ("batch", requests, "-o", "out.jsonl", "--target", "./target", "--draft", "./draft", "--backend", "numba")
     assert run_here(*command).returncode == 0
     assert run_here(*command).returncode == 0
+    halves = run_here(*command, "--kv-dtype", "float16")
+    assert "is not the result of line 1: prompt, options, models" in halves.stderr
     change_weights(tmp_path / other / "model.safetensors")
     done = run_here(*command)
     assert done.returncode == 2

@@ -175,6 +175,9 @@ def test_diff_finds_where_runs_part_and_why(run: Run, target: str, draft: str, t
     )
     assert same.returncode == 0, same.stderr
     assert same.stdout == "no difference in 20 tokens\n"
+    halves = f"{base} --temperature 0 --kv-dtype float16"
+    same = run("diff", f"{halves} --draft {draft}", f"{halves} --draft none", "--prompt", "t")
+    assert same.stdout == "no difference in 20 tokens\n", same.stderr
     other = run("diff", f"{base} --draft none --seed 1", f"{base} --draft none --seed 2", "--prompt", "t", "--json")
     assert json.loads(other.stdout)["cause"] == "another draw"
     files = []
@@ -200,6 +203,9 @@ def test_diff_says_that_a_run_was_cut(run_here: Run, target: str, tmp_path: Path
     assert "generated token 5: cut short" in cut.stdout, cut.stderr
     other = run_here("diff", long, f"{long} --frequency-penalty 100", "--prompt", "t", "--json")
     assert json.loads(other.stdout)["cause"] == "other options"
+    unlike = run_here("diff", long, f"{long} --kv-dtype float16", "--prompt", "t")
+    assert unlike.returncode == 2
+    assert "different kv_dtypes, 'float32' and 'float16'; compare like with like" in unlike.stderr
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,9 @@ Run from the repository root, with torch and transformers installed (dependency 
     python -m tests.golden.make_goldens
 
 Each case becomes a folder beside this file: ``config.json``, weights in one of the published forms, and ``logits.npz``
-with the token ids (the whole context, to the last position) and the logits that transformers computes from those very
-files in float32. The same library versions give the same bytes; the logits change by rounding only with others.
+with the token ids (the whole context, to the last position), the logits that transformers computes from those very
+files in float32, and those it computes when its cache rounds keys and values to float16 (``halves``). The same library
+versions give the same bytes; the logits change by rounding only with others.
 """
 
 from __future__ import annotations
@@ -138,9 +139,22 @@ def publish(
     (folder / "config.json").write_text(json.dumps(fields, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
     tokens = np.random.default_rng(seed).integers(0, config.vocab_size, num_tokens or config.n_positions)
+    fed = torch.as_tensor(tokens)[None]
     with torch.no_grad():
-        logits = stored(torch.as_tensor(tokens)[None]).logits[0].numpy()
-    np.savez(folder / "logits.npz", tokens=tokens.astype(np.int64), logits=logits.astype(np.float32))
+        logits, halves = (run.logits[0].numpy().astype(np.float32)
+                          for run in (stored(fed), stored(fed, past_key_values=rounding_cache())))  # fmt: skip
+    np.savez(folder / "logits.npz", tokens=tokens.astype(np.int64), logits=logits, halves=halves)
+
+
+def rounding_cache():
+    """Return a cache of transformers' that rounds what it is given to float16, and computes with that."""
+    from transformers import DynamicCache
+
+    class RoundingCache(DynamicCache):
+        def update(self, key_states, value_states, *args, **kwargs):
+            return super().update(key_states.half().float(), value_states.half().float(), *args, **kwargs)
+
+    return RoundingCache()
 
 
 def _split(tensors: dict, shards: int) -> dict[str, dict]:

@@ -151,12 +151,21 @@ class TestNames:
             load_model("stories-taget")
 
     @pytest.mark.parametrize(
-        ("option", "value"), [("backend", "cuda"), ("backend", ""), ("dtype", "int4"), ("dtype", "float64")]
+        ("option", "value"),
+        [
+            *(("backend", "cuda"), ("backend", ""), ("dtype", "int4"), ("dtype", "float64")),
+            *(("kv_dtype", "int8"), ("kv_dtype", "")),
+        ],
     )
     def test_options(self, folder, option, value):
         with pytest.raises(OptionError) as error:
             load_model(folder, **{option: value})
         assert_clear(error.value)
+
+    def test_keys_and_values_are_kept_in_float32_unless_told_otherwise(self, folder):
+        usual, halves = (load_model(folder, backend="numpy", kv_dtype=kv_dtype) for kv_dtype in ("auto", "float16"))
+        assert (usual.kv_dtype, usual.new_cache().keys.dtype) == ("float32", np.float32)
+        assert (halves.kv_dtype, halves.new_cache().keys.dtype) == ("float16", np.float16)
 
 
 class TestTokenizer:

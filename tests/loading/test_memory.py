@@ -74,7 +74,7 @@ class TestTooLarge:
             raise AssertionError(f"{name} was read")
 
         folder = write_model(tmp_path / "model")
-        self.needed = needed_bytes(load_model(folder, backend="numpy").config, item_bytes=4)
+        self.needed = needed_bytes(load_model(folder, backend="numpy").config, item_bytes=4, kv_bytes=4)
         monkeypatch.setattr(SafetensorsFile, "read", read)
         return folder
 
@@ -90,6 +90,11 @@ class TestTooLarge:
         system(None, str(self.needed))
         with pytest.raises(AssertionError, match="was read"):
             load_model(folder, backend="numpy")
+
+    def test_a_smaller_cache_needs_less(self, folder: Path, system) -> None:
+        system(None, str(self.needed - 1))
+        with pytest.raises(AssertionError, match="was read"):
+            load_model(folder, backend="numpy", kv_dtype="float16")
 
     def test_the_command_says_so_in_one_line(
         self, folder: Path, system, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -22,11 +22,13 @@ LAYERS, CAPACITY, SIZE, PAGES, TEXTS = 2, 11, 3, 7, 3
 class PagesMachine(RuleBasedStateMachine):
     """Each text has a paged cache and a contiguous one; a slot holds a number that its whole prefix decides."""
 
+    kv_dtype = "float32"
+
     def __init__(self):
         super().__init__()
-        self.pool = PagePool(LAYERS, 1, 1, PAGES, SIZE, backend=NumpyBackend())
+        self.pool = PagePool(LAYERS, 1, 1, PAGES, SIZE, backend=NumpyBackend(), kv_dtype=self.kv_dtype)
         self.caches = [PagedCache(self.pool, CAPACITY) for _ in range(TEXTS)]
-        self.oracles = [KVCache(LAYERS, 1, 1, CAPACITY) for _ in range(TEXTS)]
+        self.oracles = [KVCache(LAYERS, 1, 1, CAPACITY, kv_dtype=self.kv_dtype) for _ in range(TEXTS)]
         self.texts = [[] for _ in range(TEXTS)]
         self.ahead = [0] * TEXTS  # tokens by which the first layer is ahead
         self.is_prefix = [True] * TEXTS
@@ -124,8 +126,15 @@ class PagesMachine(RuleBasedStateMachine):
             assert len(cache._table) == -(-cache.lengths[0] // SIZE)
 
 
-TestPages = PagesMachine.TestCase
+class HalfPagesMachine(PagesMachine):
+    """The same in half the bytes."""
+
+    kv_dtype = "float16"
+
+
+TestPages, TestHalfPages = PagesMachine.TestCase, HalfPagesMachine.TestCase
 TestPages.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestHalfPages.settings = settings(max_examples=15, stateful_step_count=40, deadline=None)
 
 
 def new_pool(num_pages=4):

@@ -21,6 +21,7 @@ from minispec.model.tree_session import AskTree, TreeSession
 from tests.models import bits, random_gpt2
 
 GPT2S = {name: random_gpt2(name) for name in ("numba", "panel")}
+GPT2S["panel, halves"] = random_gpt2("panel", kv_dtype="float16")
 TABLE = TableModel(97, 64, seed=1)
 
 kinds = st.sampled_from(["chain", "prompt", "tree", "first layer"])

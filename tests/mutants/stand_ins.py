@@ -27,7 +27,7 @@ def multiply(x, row, rows, panels, panel, count, following, out, out_row, out_co
 
 
 def dot(a, a_first, b, b_first, size):
-    return np.float32(a.reshape(-1)[a_first : a_first + size] @ b.reshape(-1)[b_first : b_first + size])
+    return np.float32(a.reshape(-1)[a_first : a_first + size] @ widened(b.reshape(-1)[b_first : b_first + size]))
 
 
 def scores(queries, query_first, keys, firsts, offset, start, stop, size, out):
@@ -38,7 +38,12 @@ def scores(queries, query_first, keys, firsts, offset, start, stop, size, out):
 def weighted_sum(weights, vectors, firsts, offset, start, stop, out, out_first, size):
     sums = out.reshape(-1)[out_first : out_first + size]
     for i in range(start, stop):
-        sums += weights[i] * vectors.reshape(-1)[firsts[i] + offset : firsts[i] + offset + size]
+        sums += weights[i] * widened(vectors.reshape(-1)[firsts[i] + offset : firsts[i] + offset + size])
+
+
+def narrow(value, array):
+    kept, _ = formats.encode(np.array([value]), "float16" if array.dtype == np.int16 else "float32")
+    return formats.view_bits(kept)[0]
 
 
 def claim(counter):
@@ -53,6 +58,7 @@ INSTRUCTIONS = {
     "weighted_sum": weighted_sum,
     "claim": claim,
     "widen": widened,
+    "narrow": narrow,
     "bits_of": lambda value: np.float32(value).view(np.int32),
     "from_bits": lambda bits: np.int32(bits).view(np.float32),
     "call_columns": lambda address, arguments: products.compute_columns(*arguments),

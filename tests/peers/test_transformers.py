@@ -75,6 +75,7 @@ def test_goldens_are_what_the_script_makes(tmp_path, capsys):
             found, expected = np.load(path), np.load(committed)
             assert found["tokens"].tolist() == expected["tokens"].tolist()
             np.testing.assert_allclose(found["logits"], expected["logits"], rtol=1e-5, atol=1e-5)
+            np.testing.assert_allclose(found["halves"], expected["halves"], rtol=1e-2, atol=1e-2)  # ties, see there
         else:
             assert path.read_bytes() == committed.read_bytes(), path
 

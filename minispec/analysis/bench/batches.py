@@ -20,6 +20,7 @@ from minispec.analysis.roofline.machine import Machine
 from minispec.analysis.roofline.prediction import model_storage
 from minispec.analysis.roofline.shapes import Shape
 from minispec.analysis.timer import interleave
+from minispec.backends.formats import ITEM_BYTES
 from minispec.errors import InvariantError, OptionError
 from minispec.generation.api import generate
 from minispec.generation.ready import make_ready
@@ -248,7 +249,7 @@ def forecast(
             plan.batches,
             context=plan.context,
             storage=model_storage(target),
-            kv_bytes=target.new_cache(capacity=1).keys.itemsize,
+            kv_bytes=ITEM_BYTES[target.kv_dtype],
             gamma=gamma,
             alpha=alpha,
             draft=shapes[1],

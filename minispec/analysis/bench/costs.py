@@ -9,17 +9,16 @@ from dataclasses import dataclass
 
 from minispec.analysis.bench.speculation import SETTINGS, Run, Setting, Speculation, compare_domain, runner
 from minispec.analysis.prompts import Prompt
-from minispec.analysis.roofline.counts import count_forward, total
+from minispec.analysis.roofline.counts import total
 from minispec.analysis.roofline.machine import Machine
 from minispec.analysis.roofline.prediction import (
     PROBE,
     Measured,
+    count_model,
     forward_timers,
     measure_forwards,
-    model_storage,
     probe_timer,
 )
-from minispec.analysis.roofline.shapes import Shape
 from minispec.analysis.roofline.time import predict
 from minispec.analysis.timer import interleave
 from minispec.drafters import ModelDrafter
@@ -184,13 +183,7 @@ def measure_costs(
         from minispec.backends.probe import ReadProbe  # imports Numba
 
         probe = ReadProbe
-    draft_parts = count_forward(
-        Shape.from_config(draft.config, draft.name),
-        1,
-        plan.context,
-        storage=model_storage(draft),
-        activation=draft.config.activation_function,
-    )
+    draft_parts = count_model(draft, 1, plan.context)
     footprint = total(draft_parts).streamed_bytes
     figures = interleave(
         {PROBE: probe_timer(probe(footprint)), **cost_timers(target, draft, plan, clock)}, plan.repeats
@@ -210,13 +203,10 @@ def measure_costs(
 
 def prefill_floor(model: GPT2, machine: Machine, num_tokens: int) -> float:
     """Return the least time a prefill can take, fed chunk by chunk and without logits."""
-    shape, storage = Shape.from_config(model.config, model.name), model_storage(model)
     seconds = 0.0
     for start in range(0, num_tokens, PREFILL_CHUNK):
         rows = min(PREFILL_CHUNK, num_tokens - start)
-        parts = count_forward(
-            shape, rows, start, storage=storage, activation=model.config.activation_function, num_logits=0
-        )
+        parts = count_model(model, rows, start, num_logits=0)
         # Without logits the head is not run: its count is weights that would be read for nothing.
         parts = tuple(part for part in parts if part.name not in ("ln_f", "lm_head"))
         seconds += predict(parts, machine, model.dtype, rows=rows, context=start).seconds

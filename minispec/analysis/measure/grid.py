@@ -165,7 +165,8 @@ class Sweep:
     @property
     def loading(self) -> dict[str, Any]:
         """How models given by name are loaded."""
-        return {key: self.options[key] for key in ("backend", "dtype", "draft_dtype") if self.options.get(key)}
+        names = "backend", "dtype", "draft_dtype", "kv_dtype"
+        return {name: self.options[name] for name in names if self.options.get(name)}
 
     def settings(self) -> dict[str, Any]:
         """Return JSON-able data that says all there is to say."""

@@ -12,6 +12,7 @@ from typing import Any
 from minispec.analysis.measure.grid import Sweep, Unit, Variant
 from minispec.analysis.measure.record import Record, record
 from minispec.analysis.timer import interleave
+from minispec.backends.formats import AUTO
 from minispec.drafters import load_draft
 from minispec.drafters.spec import MODEL, parse_draft
 from minispec.errors import OptionError, PromptError, missing, quote
@@ -59,11 +60,16 @@ def run_unit(
 
 @functools.cache
 def load_named(
-    name: str, role: str, backend: str = "numba", dtype: str = "float32", draft_dtype: str | None = None
+    name: str,
+    role: str,
+    backend: str = "numba",
+    dtype: str = "float32",
+    draft_dtype: str | None = None,
+    kv_dtype: str = AUTO,
 ) -> GPT2:
     """Load a model, once per process."""
-    model = load_model(name, backend, draft_dtype or dtype if role == "draft" else dtype)
-    model.backend.warm_up(model.dtype)
+    model = load_model(name, backend, draft_dtype or dtype if role == "draft" else dtype, kv_dtype)
+    model.backend.warm_up(model.dtype, model.kv_dtype)
     return model
 
 

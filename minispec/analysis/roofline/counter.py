@@ -16,7 +16,7 @@ from minispec.analysis.roofline import counts
 from minispec.analysis.roofline.counts import Part, Storage
 from minispec.backends.base import Array, Backend, Cache, Feed, Index, Linear, Norm
 from minispec.backends.formats import ITEM_BYTES
-from minispec.backends.parts import Tensor
+from minispec.backends.parts import Kept, Tensor
 from minispec.errors import InvariantError
 from minispec.model.cache import KVCache
 from minispec.model.weights import Weights
@@ -87,17 +87,17 @@ class PassingBackend(Backend):
         """See :meth:`Backend.columns`."""
         return self.inner.columns(matrix, indices)
 
-    def zeros(self, shape: tuple[int, ...], dtype: str = "float32") -> Array:
+    def zeros(self, shape: tuple[int, ...], kv_dtype: str = "float32") -> Kept:
         """See :meth:`Backend.zeros`."""
-        return self.inner.zeros(shape, dtype)
+        return self.inner.zeros(shape, kv_dtype)
 
     def run(self, compute: Callable[[Cache, Feed], Array], cache: Cache, feed: Feed) -> Array:
         """See :meth:`Backend.run`: what the calls inside leave to it, the inner backend knows."""
         return self.inner.run(compute, cache, feed)
 
-    def warm_up(self, dtype: str = "float32") -> None:
+    def warm_up(self, dtype: str = "float32", kv_dtype: str = "float32") -> None:
         """See :meth:`Backend.warm_up`."""
-        self.inner.warm_up(dtype)
+        self.inner.warm_up(dtype, kv_dtype)
 
 
 class TimingBackend(PassingBackend):
@@ -147,8 +147,8 @@ class TimingBackend(PassingBackend):
     def attention(
         self,
         queries: Array,
-        keys: Array,
-        values: Array,
+        keys: Kept,
+        values: Kept,
         pages: Index,
         ends: Index,
         visible: NDArray[np.bool_] | None,
@@ -192,8 +192,8 @@ class RegionCounter(PassingBackend):
     def attention(
         self,
         queries: Array,
-        keys: Array,
-        values: Array,
+        keys: Kept,
+        values: Kept,
         pages: Index,
         ends: Index,
         visible: NDArray[np.bool_] | None,
@@ -285,8 +285,8 @@ class CountingBackend(PassingBackend):
     def attention(
         self,
         queries: Array,
-        keys: Array,
-        values: Array,
+        keys: Kept,
+        values: Kept,
         pages: Index,
         ends: Index,
         visible: NDArray[np.bool_] | None,
@@ -342,6 +342,6 @@ class CountingCache(KVCache):
 
     def store(self, layer: int, feed: Feed, keys: Array, values: Array) -> None:
         """See :meth:`KVCache.store`."""
-        written = keys.nbytes + values.nbytes
-        self.counter.add(Part("attn.store", input_bytes=written, output_bytes=written))
+        written = keys.size * self.keys.itemsize + values.size * self.values.itemsize
+        self.counter.add(Part("attn.store", input_bytes=keys.nbytes + values.nbytes, output_bytes=written))
         super().store(layer, feed, keys, values)

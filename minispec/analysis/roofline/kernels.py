@@ -16,6 +16,7 @@ import numpy as np
 
 from minispec.analysis.roofline.counts import ACTIVATION_OPERATIONS, NORM_OPERATIONS, SCORE_OPERATIONS
 from minispec.backends.base import Norm
+from minispec.backends.formats import ITEM_BYTES
 from minispec.model import GPT2
 
 MATRIX = (512, 768)
@@ -80,8 +81,8 @@ def kernel_timers(
     wide, least = (backend.pack(normal(*size), None, model.dtype) for size in ((_FEW, config.n_inner), (1, 1)))
     far = min(footprint, LARGEST_BYTES)
     matrices = [backend.pack(original, None, model.dtype) for _ in range(max(1, far // matrix.weight.nbytes))]
-    pairs = max(1, far // (8 * slots * config.n_embd))
-    keys, values = (backend.zeros((pairs, 1, slots, heads, size), model.dtype) for _ in range(2))
+    pair_bytes = 2 * ITEM_BYTES[model.kv_dtype] * slots * config.n_embd
+    keys, values = (backend.zeros((max(1, far // pair_bytes), 1, slots, heads, size), model.kv_dtype) for _ in range(2))
     keys[:], values[:] = normal(slots, heads, size), normal(slots, heads, size)
     norm = Norm(np.ones(inputs, np.float32), np.zeros(inputs, np.float32), 1e-5)
 
@@ -127,7 +128,10 @@ def kernel_timers(
                 _NEAR_CALLS,
             ),
             "attention": per_operation(
-                scores * (4 * size + SCORE_OPERATIONS), lambda i: attend(i, ends), lambda i: attend(i, firsts), pairs
+                scores * (4 * size + SCORE_OPERATIONS),
+                lambda i: attend(i, ends),
+                lambda i: attend(i, firsts),
+                len(keys),
             ),
         }
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from minispec.analysis.roofline.counter import RegionCounter, TimingBackend, part_names, storage_of
-from minispec.analysis.roofline.counts import Storage, count_forward
+from minispec.analysis.roofline.counts import Part, Storage, count_forward
 from minispec.analysis.roofline.kernels import KINDS, kernel_timers, part_rates
 from minispec.analysis.roofline.machine import Machine
 from minispec.analysis.roofline.shapes import Shape
@@ -19,6 +19,7 @@ from minispec.analysis.roofline.time import Prediction, predict
 from minispec.analysis.timer import interleave
 from minispec.analysis.trust import doubts
 from minispec.backends.base import Backend
+from minispec.backends.formats import AUTO, ITEM_BYTES
 from minispec.errors import OptionError
 from minispec.model import GPT2, GPT2Config
 from minispec.model.weights import build_weights, expected_shapes
@@ -70,7 +71,22 @@ def model_storage(model: GPT2) -> Storage:
     return storage_of(model.backend, model.dtype)
 
 
-def random_model(config: GPT2Config, backend: Backend, dtype: str = "float32", name: str = "random") -> GPT2:
+def count_model(model: GPT2, rows: int, context: int, *, num_logits: int | None = None) -> tuple[Part, ...]:
+    """Return the parts of a forward of a loaded model: see :func:`~.counts.count_forward`."""
+    return count_forward(
+        Shape.from_config(model.config, model.name),
+        rows,
+        context,
+        storage=model_storage(model),
+        activation=model.config.activation_function,
+        kv_bytes=ITEM_BYTES[model.kv_dtype],
+        num_logits=num_logits,
+    )
+
+
+def random_model(
+    config: GPT2Config, backend: Backend, dtype: str = "float32", name: str = "random", kv_dtype: str = AUTO
+) -> GPT2:
     """Return a model of that config with random weights: as fast as a trained one, and it says nothing."""
     generator = np.random.default_rng(0)
 
@@ -80,7 +96,7 @@ def random_model(config: GPT2Config, backend: Backend, dtype: str = "float32", n
             return np.full(shape, 1.0 if tensor.endswith("weight") else 0.0, np.float32)
         return generator.standard_normal(shape, np.float32) * np.float32(0.02)
 
-    return GPT2(name, config, build_weights(read, config, backend, dtype), backend, None, dtype)
+    return GPT2(name, config, build_weights(read, config, backend, dtype), backend, None, dtype, kv_dtype)
 
 
 def empty_model(model: GPT2) -> GPT2:
@@ -95,7 +111,7 @@ def empty_model(model: GPT2) -> GPT2:
         n_inner=sizes["n_inner"],
         activation_function=model.config.activation_function,
     )
-    return random_model(config, model.backend, model.dtype, "empty")
+    return random_model(config, model.backend, model.dtype, "empty", model.kv_dtype)
 
 
 def forward_timers(
@@ -181,9 +197,7 @@ def measure_forwards(
         from minispec.backends.probe import ReadProbe  # imports Numba
 
         probe = ReadProbe
-    shape, storage = Shape.from_config(model.config, model.name), model_storage(model)
-    activation = model.config.activation_function
-    counts = {m: count_forward(shape, m, context, storage=storage, activation=activation) for m in rows}
+    counts = {m: count_model(model, m, context) for m in rows}
     footprint = sum(part.streamed_bytes for part in counts[1])
     contenders: dict[str, Callable[[], float]] = {PROBE: probe_timer(probe(footprint))}
     contenders |= {f"empty {m}": run for m, run in forward_timers(empty_model(model), rows, 0, clock=clock).items()}

@@ -23,7 +23,7 @@ class DeviceBackend(Backend):
     """
 
     dtypes = ("float32", "float16")
-    exact_dtypes = ("float32",)  # with half-precision weights go half-precision keys and values
+    exact_dtypes = ("float32",)  # with half-precision weights go half-precision keys and values: see kv_dtypes
     keeps_features = False
 
     def __init__(self, cupy: Any, stream: Any) -> None:
@@ -40,10 +40,14 @@ class DeviceBackend(Backend):
         fetched: Array = array.get(stream=self.stream)
         return fetched
 
-    def zeros(self, shape: tuple[int, ...], dtype: str = "float32") -> Any:
-        """See :meth:`Backend.zeros`; half-precision weights have half-precision keys and values."""
+    def kv_dtypes(self, dtype: str) -> tuple[str, ...]:
+        """See :meth:`Backend.kv_dtypes`; kernels are compiled for one format, of weights, keys and values."""
+        return (dtype,)
+
+    def zeros(self, shape: tuple[int, ...], kv_dtype: str = "float32") -> Any:
+        """See :meth:`Backend.zeros`."""
         with self.stream:
-            return self._allocating(lambda: self._cupy.zeros(shape, dtype))
+            return self._allocating(lambda: self._cupy.zeros(shape, kv_dtype))
 
     def move(self, array: Any, sources: Index, targets: Index) -> None:
         """See :meth:`Backend.move`."""

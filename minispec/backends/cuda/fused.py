@@ -164,7 +164,7 @@ class CupyBackend(DeviceBackend):
         self._launch("apply_activation", "float32", (-(-x.size // THREADS),), x, kind, y, size)
         return y
 
-    def warm_up(self, dtype: str = "float32") -> None:
+    def warm_up(self, dtype: str = "float32", kv_dtype: str = "float32") -> None:
         """Compile the kernels for this format; CuPy keeps the result on disk."""
         self._functions(dtype)
 

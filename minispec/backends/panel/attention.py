@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 
 import numpy as np
-from numba import prange, types
+from numba import from_dtype, prange, types
 
 from minispec.backends.panel.addresses import address_of, by_address
+from minispec.backends.panel.bits import narrow
 from minispec.backends.panel.elements import exp
 from minispec.backends.panel.emit import LANES, SLOTS_AHEAD
 from minispec.backends.panel.products import num_shares
@@ -24,7 +25,7 @@ _ZERO, _INFINITY = np.float32(0.0), np.float32(np.inf)
 
 @jit(nogil=True)
 def split(qkv, keys, values, pages, slots):
-    """Return the queries of qkv, (T, 3C), as (T, H, D); put its keys and values into (B, S, H, D).
+    """Return the queries of qkv, (T, 3C), as (T, H, D); put its keys and values into (B, S, H, D), as they are kept.
 
     Oracle: Backend.project.
     """
@@ -36,8 +37,8 @@ def split(qkv, keys, values, pages, slots):
             for d in range(size):
                 c = h * size + d
                 queries[t, h, d] = qkv[t, c]
-                keys[page, slot, h, d] = qkv[t, num_heads * size + c]
-                values[page, slot, h, d] = qkv[t, 2 * num_heads * size + c]
+                keys[page, slot, h, d] = narrow(qkv[t, num_heads * size + c], keys)
+                values[page, slot, h, d] = narrow(qkv[t, 2 * num_heads * size + c], values)
     return queries
 
 
@@ -174,30 +175,23 @@ def _add_up(counts):
     return total
 
 
-_HEADS, _CACHE, _INDEX = (
-    types.Array(*kind, "C") for kind in ((types.float32, 3), (types.float32, 4), (types.int64, 1))
-)
-_BLOCKS = types.Array(types.int64, 2, "C")
-_ATTEND_TYPES = (
-    _HEADS,
-    _CACHE,
-    _CACHE,
-    _BLOCKS,
-    _INDEX,
-    types.Array(types.bool_, 2, "C"),
-    types.float32,
-    _HEADS,
-    types.boolean,
-    types.int64,
-    types.int64,
-)
-call_attend = by_address(lambda given: _ATTEND_TYPES)
+def _attend_types(kept):
+    """Return the types of the arguments of :func:`_attend`, for keys and values of a Numba dtype."""
+    heads, cache, index, pages, visible = (
+        types.Array(*kind, "C")
+        for kind in ((types.float32, 3), (kept, 4), (types.int64, 1), (types.int64, 2), (types.bool_, 2))
+    )
+    settings = types.boolean, types.int64, types.int64
+    return heads, cache, cache, pages, index, visible, types.float32, heads, *settings
+
+
+call_attend = by_address(lambda given: _attend_types(given[1].dtype))
 
 
 @functools.cache
-def attend_at():
-    """Return the address of :func:`_attend`."""
-    return address_of(_attend, *_ATTEND_TYPES)
+def attend_for(dtype):
+    """Return the address of :func:`_attend` for keys and values of a NumPy dtype; halves as their bits, int16."""
+    return address_of(_attend, *_attend_types(from_dtype(dtype)))
 
 
 @jit(nogil=True)
@@ -225,9 +219,9 @@ def _find_task(ends, num_heads, share, shares):
 def attention(attend, queries, keys, values, pages, ends, visible, scale, max_threads):
     """Attend from each (token, head) to its text's slots, in slot order. Oracle: Backend.attention.
 
-    ``attend`` is the address of :func:`_attend`. An empty ``visible`` stands for none. Threads share the heads of one
-    text, so that each reads its keys and values once; of several texts each thread takes some, whole slots, and as many
-    slots as the others.
+    ``attend`` is :func:`attend_for` the dtype of keys and values. An empty ``visible`` stands for none. Threads share
+    the heads of one text, so that each reads its keys and values once; of several texts each thread takes some, whole
+    slots, and as many slots as the others.
     """
     num_tokens, num_heads, size = queries.shape
     out = np.empty_like(queries)

@@ -17,7 +17,7 @@ from minispec.backends.panel import attention, elements, products, stack
 from minispec.backends.panel.emit import PANEL
 from minispec.backends.panel.isa import ISA
 from minispec.backends.panel.layout import Layout
-from minispec.backends.parts import Features, Tensor
+from minispec.backends.parts import Features, Kept, Tensor
 
 _SHORT_FORWARD = 4_000_000  # multiply-adds: a draft of 1.6M parameters decoding, or catching up by a second token
 _NONE_1D = np.zeros(0, np.float32)
@@ -56,9 +56,7 @@ class PanelBackend(Backend):
             if factors is not None:
                 scale[columns] = factors
         bias = np.zeros(num_outputs, np.float32) if bias is None else bias
-        if dtype == "float16":
-            panels = panels.view(np.int16)  # the bits: Numba has no float16 on a CPU
-        return Linear(panels, np.ascontiguousarray(bias, np.float32), num_outputs, scale)
+        return Linear(formats.view_bits(panels), np.ascontiguousarray(bias, np.float32), num_outputs, scale)
 
     def unpack(self, matrix: Linear) -> Array:
         """See :meth:`Backend.unpack`."""
@@ -131,13 +129,14 @@ class PanelBackend(Backend):
     def project(self, x: Array, matrix: Linear, norm: Norm, cache: Cache, layer: int, feed: Feed) -> Array:
         """See :meth:`Backend.project`."""
         qkv = self.linear(x, matrix, norm=norm)
-        return attention.split(qkv, cache.keys[layer], cache.values[layer], feed.pages, feed.slots)
+        keys, values = formats.view_bits(cache.keys[layer]), formats.view_bits(cache.values[layer])
+        return attention.split(qkv, keys, values, feed.pages, feed.slots)
 
     def attention(
         self,
         queries: Array,
-        keys: Array,
-        values: Array,
+        keys: Kept,
+        values: Kept,
         pages: Index,
         ends: Index,
         visible: NDArray[np.bool_] | None,
@@ -145,8 +144,9 @@ class PanelBackend(Backend):
     ) -> Array:
         """See :meth:`Backend.attention`."""
         mask = _NO_MASK if visible is None else np.ascontiguousarray(visible)
+        keys, values = formats.view_bits(keys), formats.view_bits(values)
         return attention.attention(
-            attention.attend_at(),
+            attention.attend_for(keys.dtype),
             queries,
             keys,
             values,
@@ -174,10 +174,11 @@ class PanelBackend(Backend):
         layout = cache.recordings.get("layout")
         if layout is None or layout.blocks is not blocks:
             layout = cache.recordings["layout"] = Layout(blocks, scale)
+        keys, values = formats.view_bits(cache.keys), formats.view_bits(cache.values)
         return stack.layers(
             x,
             layout.columns,
-            attention.attend_at(),
+            attention.attend_for(keys.dtype),
             layout.addresses,
             layout.epsilons,
             layout.scales,
@@ -186,8 +187,8 @@ class PanelBackend(Backend):
             layout.num_inner,
             feed.num_layers,
             elements.ACTIVATIONS[activation],
-            cache.keys,
-            cache.values,
+            keys,
+            values,
             cache.features.layers,
             cache.features.states,
             feed.pages,
@@ -220,19 +221,19 @@ class PanelBackend(Backend):
     def _is_short(self, rows: int) -> bool:
         return rows * self._num_weights < _SHORT_FORWARD
 
-    def zeros(self, shape: tuple[int, ...], dtype: str = "float32") -> Array:
+    def zeros(self, shape: tuple[int, ...], kv_dtype: str = "float32") -> Kept:
         """See :meth:`Backend.zeros`."""
-        return allocate_aligned(shape, np.float32)
+        return allocate_aligned(shape, formats.STORED[kv_dtype])
 
-    def warm_up(self, dtype: str = "float32") -> None:
-        """Compile the kernels for weights of a format (or read them from Numba's cache) on inputs of a few elements."""
+    def warm_up(self, dtype: str = "float32", kv_dtype: str = "float32") -> None:
+        """Compile the kernels for these formats (or read them from Numba's cache) on inputs of a few elements."""
         norm, index = Norm(np.ones(2, np.float32), np.ones(2, np.float32), 1e-5), np.zeros(1, np.int64)
         square, wide = (self.pack(np.ones((2, outputs), np.float32), None, dtype) for outputs in (2, 6))
         block = Block(norm, Attention(wide, square), norm, MLP(square, square))
-        kept = np.ones((1, 1, 1, 1, 2), np.float32)
+        kept = np.ones((1, 1, 1, 1, 2), formats.STORED[kv_dtype])
         cache = SimpleNamespace(keys=kept, values=kept, features=Features.none(), recordings={})
         feed = Feed(index, index, index[:, None], index, index + 1, None, 1, 1)
-        x = self.embed(square, kept[0, 0, 0], index, index)
+        x = self.embed(square, norm.weight[None], index, index)
         if self.fuses((block,)):
             self.layers(x, (block,), cache, feed, float, "relu")
         else:

@@ -6,7 +6,9 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from minispec.backends.panel.emit import F32, I8, I32, I64
+from minispec.backends.panel.emit import F32, I8, I32, I64, Emitter
+
+I16, LARGEST_HALF = ir.IntType(16), 65504.0
 
 
 @intrinsic
@@ -33,16 +35,29 @@ def widen(typing, weight):
     """Return one weight, as it is kept, as a float32; see ``formats`` for what the bits mean."""
 
     def codegen(context, builder, sig, args):
-        (dtype,), (value,) = sig.args, args
-        if dtype == types.float32:
-            return value
-        if dtype == types.int16:
-            return builder.fpext(builder.bitcast(value, ir.HalfType()), F32)
-        if dtype == types.uint16:
-            return builder.bitcast(builder.shl(builder.zext(value, I32), I32(16)), F32)
-        return builder.sitofp(value, F32)
+        return Emitter(builder).widen(args[0], sig.args[0])
 
     return types.float32(weight), codegen
+
+
+@intrinsic
+def narrow(typing, value, array):
+    """Return a float32 as a number of an array: float32, or the bits of a float16 in an int16.
+
+    A float16 is rounded to nearest, ties to even, and saturates: see ``formats.encode``.
+    """
+    kept = array.dtype
+
+    def codegen(context, builder, sig, args):
+        value = args[0]
+        if kept == types.float32:
+            return value
+        for sign, beyond in ((1.0, ">"), (-1.0, "<")):
+            largest = ir.Constant(F32, sign * LARGEST_HALF)
+            value = builder.select(builder.fcmp_ordered(beyond, value, largest), largest, value)
+        return builder.bitcast(builder.fptrunc(value, ir.HalfType()), I16)
+
+    return kept(types.float32, array), codegen
 
 
 @intrinsic

@@ -11,6 +11,7 @@ Slow twins: ``_kernels.matmul`` and ``_kernels.attention``.
 from __future__ import annotations
 
 from llvmlite import ir
+from numba import types
 
 from minispec.backends.panel.isa import AVX2, find_host_isa
 
@@ -23,6 +24,7 @@ I64, I32, I8, F32 = ir.IntType(64), ir.IntType(32), ir.IntType(8), ir.FloatType(
 VECTOR = ir.VectorType(F32, LANES)
 ZEROS = ir.Constant(VECTOR, [0.0] * LANES)
 LINE_BYTES = 64
+ITEM_BYTES = {types.float32: 4, types.int16: 2, types.uint16: 2, types.int8: 1}
 SLOTS_AHEAD = 32
 """How many slots ahead attention prefetches keys and values; ``firsts`` has as many spare elements at its end."""
 
@@ -46,6 +48,27 @@ class Emitter:
         value.align = 1
         return value
 
+    def load_wide(self, pointer: ir.Value, dtype: types.Type) -> ir.Value:
+        """Load a vector of numbers of a Numba dtype, as float32."""
+        return self.widen(self.load(pointer, pointer.type.pointee), dtype)
+
+    def widen(self, value: ir.Value, dtype: types.Type) -> ir.Value:
+        """Return a number, or a vector of some, as float32; see ``formats`` for what the bits mean."""
+        builder = self.builder
+
+        def as_many(element: ir.Type) -> ir.Type:
+            return ir.VectorType(element, value.type.count) if isinstance(value.type, ir.VectorType) else element
+
+        wide, floats = as_many(I32), as_many(F32)
+        if dtype == types.float32:
+            return value
+        if dtype == types.int16:  # the bits of a float16, a type that Numba lacks on a CPU
+            return builder.fpext(builder.bitcast(value, as_many(ir.HalfType())), floats)
+        if dtype == types.uint16:  # bfloat16: the upper half of a float32
+            sixteen = ir.Constant(wide, [16] * LANES if isinstance(wide, ir.VectorType) else 16)
+            return builder.bitcast(builder.shl(builder.zext(value, wide), sixteen), floats)
+        return builder.sitofp(builder.sext(value, wide), floats)
+
     def prefetch(self, pointer, locality=3):
         """Ask for the cache line at ``pointer``, which may lie outside the array: a prefetch never faults.
 
@@ -55,10 +78,10 @@ class Emitter:
         pointer = self.builder.bitcast(pointer, I8.as_pointer())
         self.builder.call(self._declare("llvm.prefetch.p0", kind), [pointer, I32(0), I32(locality), I32(1)])
 
-    def prefetch_vectors(self, source, firsts, i, offset, number):
+    def prefetch_vectors(self, source, firsts, i, offset, number, dtype):
         """Ask for ``number`` vectors at ``source.flat[firsts[i + SLOTS_AHEAD] + offset]``, into the second cache."""
         first = self.builder.load(self.at(firsts.data, i, SLOTS_AHEAD))
-        for line in range(0, number * LANES, LINE_BYTES // 4):
+        for line in range(0, number * LANES, LINE_BYTES // ITEM_BYTES[dtype]):
             self.prefetch(self.at(source.data, first, offset, line), locality=2)
 
     def store(self, value, pointer):

@@ -13,26 +13,26 @@ MAX_VECTORS = 64 // LANES + 1
 
 @intrinsic
 def dot(typing, a, a_first, b, b_first, size):
-    """Return the sum over i < size of ``a.flat[a_first + i] * b.flat[b_first + i]``, of contiguous float32 arrays.
+    """Return the sum over i < size of ``a.flat[a_first + i] * b.flat[b_first + i]``, of contiguous arrays.
 
-    Four vectors at a time, then one, then single elements.
+    ``b`` may hold the bits of float16. Four vectors at a time, then one, then single elements.
     """
     signature = types.float32(a, a_first, b, b_first, size)
 
     def codegen(context, builder, sig, args):
-        emit = Emitter(builder)
+        emit, dtype = Emitter(builder), sig.args[2].dtype
         a, b = (emit.at(context.make_array(sig.args[i])(context, builder, args[i]).data, args[i + 1]) for i in (0, 2))
         size = args[4]
         zero = ZEROS
 
         def product(i, total):
-            return emit.fma(emit.load(emit.at(a, i), F32), emit.load(emit.at(b, i), F32), total)
+            return emit.fma(emit.load(emit.at(a, i), F32), emit.load_wide(emit.at(b, i), dtype), total)
 
         def four(i, totals):
             return [product(builder.add(i, I64(j * LANES)), total) for j, total in enumerate(totals)]
 
         def single(i, totals):
-            return [emit.fma(builder.load(emit.at(a, i)), builder.load(emit.at(b, i)), totals[0])]
+            return [emit.fma(builder.load(emit.at(a, i)), emit.widen(builder.load(emit.at(b, i)), dtype), totals[0])]
 
         fours, ones = emit.whole(size, 4 * LANES), emit.whole(size, LANES)
         s = emit.loop(I64(0), fours, 4 * LANES, [zero] * 4, four)
@@ -48,14 +48,14 @@ def dot(typing, a, a_first, b, b_first, size):
 def scores(typing, queries, query_first, keys, firsts, offset, start, stop, size, out):
     """Set ``out[i]``, start <= i < stop, to the dot product of a query with key i, both of ``size`` contiguous numbers.
 
-    The query begins at ``queries.flat[query_first]``, key i at ``keys.flat[firsts[i] + offset]``. ``size`` must be a
-    multiple of LANES up to ``MAX_VECTORS`` of them: then the query stays in registers, and four keys are under way at a
-    time. For other sizes there is :func:`dot`.
+    The query begins at ``queries.flat[query_first]``, key i at ``keys.flat[firsts[i] + offset]``; keys may be the bits
+    of float16. ``size`` must be a multiple of LANES up to ``MAX_VECTORS`` of them: then the query stays in registers,
+    and four keys are under way at a time. For other sizes there is :func:`dot`.
     """
     signature = types.void(queries, query_first, keys, firsts, offset, start, stop, size, out)
 
     def codegen(context, builder, sig, args):
-        emit = Emitter(builder)
+        emit, dtype = Emitter(builder), sig.args[2].dtype
         queries, keys, firsts, out = (context.make_array(sig.args[i])(context, builder, args[i]) for i in (0, 2, 3, 8))
         query, offset, start, stop = emit.at(queries.data, args[1]), args[4], args[5], args[6]
 
@@ -63,11 +63,11 @@ def scores(typing, queries, query_first, keys, firsts, offset, start, stop, size
             parts = [emit.load(emit.at(query, v * LANES), F32) for v in range(vectors)]
 
             def products(i):
-                emit.prefetch_vectors(keys, firsts, i, offset, vectors)
+                emit.prefetch_vectors(keys, firsts, i, offset, vectors, dtype)
                 key = emit.at(keys.data, builder.load(emit.at(firsts.data, i)), offset)
                 total = ZEROS
                 for v, part in enumerate(parts):
-                    total = emit.fma(part, emit.load(emit.at(key, v * LANES), F32), total)
+                    total = emit.fma(part, emit.load_wide(emit.at(key, v * LANES), dtype), total)
                 return total
 
             def four(i, carried):
@@ -103,12 +103,12 @@ def weighted_sum(typing, weights, vectors, firsts, offset, start, stop, out, out
     """Add to ``out.flat[out_first + d]``, for d < size, ``weights[i] * vectors.flat[firsts[i] + offset + d]``.
 
     For start <= i < stop, one after the other: each element d is one chain, whether it is taken in one call or in
-    several. The arrays are contiguous.
+    several. The arrays are contiguous; vectors may be the bits of float16.
     """
     signature = types.void(weights, vectors, firsts, offset, start, stop, out, out_first, size)
 
     def codegen(context, builder, sig, args):
-        emit = Emitter(builder)
+        emit, dtype = Emitter(builder), sig.args[1].dtype
         weights, vectors, firsts, out = (
             context.make_array(sig.args[i])(context, builder, args[i]) for i in (0, 1, 2, 6)
         )
@@ -124,11 +124,11 @@ def weighted_sum(typing, weights, vectors, firsts, offset, start, stop, out, out
 
             def at(d, carried):
                 def add(i, totals):
-                    emit.prefetch_vectors(vectors, firsts, i, builder.add(offset, d), number)
+                    emit.prefetch_vectors(vectors, firsts, i, builder.add(offset, d), number, dtype)
                     source, weight = vector_and_weight(i)
                     weight = emit.splat(weight)
                     return [
-                        emit.fma(weight, emit.load(emit.at(source, d, j * LANES), F32), total)
+                        emit.fma(weight, emit.load_wide(emit.at(source, d, j * LANES), dtype), total)
                         for j, total in enumerate(totals)
                     ]
 
@@ -142,7 +142,7 @@ def weighted_sum(typing, weights, vectors, firsts, offset, start, stop, out, out
         def column(d, carried):
             def add(i, totals):
                 source, weight = vector_and_weight(i)
-                return [emit.fma(weight, builder.load(emit.at(source, d)), totals[0])]
+                return [emit.fma(weight, emit.widen(builder.load(emit.at(source, d)), dtype), totals[0])]
 
             (total,) = emit.loop(start, stop, 1, [builder.load(emit.at(target, d))], add)
             builder.store(total, emit.at(target, d))

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
 from minispec.backends.panel.emit import (
-    F32,
-    I32,
     I64,
     ISA_HERE,
+    ITEM_BYTES,
     LANES,
     LINE_BYTES,
     MAX_ROWS,
     PANEL,
-    VECTOR,
     ZEROS,
     Emitter,
 )
@@ -25,23 +22,9 @@ AT_ONCE = tuple(
 )
 """How many panels a tile takes together: entry [b - 1][m] is for numbers of b bytes and m rows."""
 GROUP = AT_ONCE[0][1]
-ITEM_BYTES = {types.float32: 4, types.int16: 2, types.uint16: 2, types.int8: 1}
 _PREFETCH_BYTES = 16_384
 """How many bytes ahead a tile prefetches weights, over all its panels. The hardware's own prefetching stops at the end
 of a page and of a panel, and then tiles of several rows would not overlap arithmetic with reading."""
-
-
-def load_weights(emit, pointer, dtype):
-    """Load one vector of weights of a Numba dtype and widen it to float32; see ``formats`` for what the bits mean."""
-    builder, wide = emit.builder, ir.VectorType(I32, LANES)
-    if dtype == types.float32:
-        return emit.load(pointer, F32)
-    if dtype == types.int16:  # the bits of a float16, a type that Numba lacks on a CPU
-        return builder.fpext(emit.load(pointer, ir.HalfType()), VECTOR)
-    if dtype == types.uint16:  # bfloat16: the upper half of a float32
-        bits = builder.zext(emit.load(pointer, ir.IntType(16)), wide)
-        return builder.bitcast(builder.shl(bits, ir.Constant(wide, [16] * LANES)), VECTOR)
-    return builder.sitofp(builder.sext(emit.load(pointer, ir.IntType(8)), wide), VECTOR)
 
 
 def lines_ahead(emit, k, steps, panels, panel_size, weights, following, item_bytes):
@@ -74,7 +57,7 @@ def emit_tile(emit, dtype, rows, panels, x, weights, following, num_inputs, out,
         for place in lines:
             emit.prefetch(emit.at(*place))
         line = builder.mul(k, I64(PANEL))
-        columns = [load_weights(emit, emit.at(streams[p], line, offset), dtype) for p, offset in vectors]
+        columns = [emit.load_wide(emit.at(streams[p], line, offset), dtype) for p, offset in vectors]
         added = []
         for m in range(rows):
             value = emit.splat(builder.load(emit.at(x_rows[m], k)))

@@ -48,8 +48,8 @@ class Head:
     kind : str
         What its folder must say that it is.
     config : HeadConfig
-    backend, dtype : Backend, str
-        Of the target's kind, and the head's own; the number format of its matrices.
+    backend, dtype, kv_dtype : Backend, str, str
+        Of the target's kind; the number format of the head's own matrices; that of the target's keys and values.
     blocks : tuple of Block
         Its own layers.
     array, norm, matrix : callable
@@ -72,7 +72,7 @@ class Head:
         file = SafetensorsFile(path / WEIGHTS)
         check_shapes(file.shapes, expected_shapes(self.config, target.config), str(path))
         self.backend = get_backend(target.backend.name)
-        self.dtype = _find_dtype(file)
+        self.dtype, self.kv_dtype = _find_dtype(file), target.kv_dtype
         packing = Packing(file.read, self.backend, self.dtype, EPSILON)
         self.array, self.norm = functools.cache(packing.array), functools.cache(packing.norm)
         self.matrix, self._rows = functools.cache(packing.matrix), functools.cache(packing.rows)
@@ -86,7 +86,7 @@ class Head:
         """Return an empty cache for rows of a text and, behind them, those of a draft."""
         if self._pool is not None:
             return PagedCache(self._pool, self._num_slots)
-        return KVCache(*self._sizes, self._num_slots, backend=self.backend)
+        return KVCache(*self._sizes, self._num_slots, backend=self.backend, kv_dtype=self.kv_dtype)
 
     def run(self, feed: Feed, cache: FedCache) -> Array:
         """Run the forward of a feed, and count it in; logits of shape (num_logits, V)."""

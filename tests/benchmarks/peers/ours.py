@@ -40,10 +40,14 @@ class Ours:
 
 
 def run(number_format: str, folder: Path) -> None:
-    """Serve ``number_format`` on the default backend, or float32 on the backend of that name."""
+    """Serve ``number_format`` on the default backend, or float32 on the backend of that name.
+
+    Keys and values are float32, or what stands behind "kv": ``float16 kv float16``.
+    """
+    number_format, _, kv_dtype = number_format.partition(" kv ")
     backend, dtype = (number_format, "float32") if number_format in BACKENDS else (BACKENDS[0], number_format)
-    model = load_model(str(folder / "hf"), backend, dtype)
-    model.backend.warm_up()
+    model = load_model(str(folder / "hf"), backend, dtype, kv_dtype or "float32")
+    model.backend.warm_up(model.dtype, model.kv_dtype)
     extra = {"together": lambda batch, count: _decode_together(model, rotate(read_context(folder), batch), count)}
     if folder.name == "bundled" and backend == BACKENDS[0]:
         draft = load_model(DEFAULT_DRAFT, backend, DRAFT_DTYPE)

@@ -11,6 +11,7 @@ from minispec.backends.base import Backend
 from minispec.backends.panel import PanelBackend, attention, elements, products, stack
 from minispec.backends.panel.emit import PANEL
 from minispec.backends.panel.layout import Layout
+from minispec.model.cache import KVCache
 
 from .tools import Patch, change, mutant, wraps
 
@@ -245,6 +246,19 @@ change(
 change(
     11, "attention", "plain attention reads the first text", "Values come from the cache's first page.",
     _kernels, "attention", "values[page, slot, h, d]", "values[0, slot, h, d]",
+)  # fmt: skip
+change(
+    11, "attention", "plain halves without a sign", "Every number of a cache in float16 is read as positive.",
+    _kernels, "_widen", "(bits & 0x8000) << 16 | ", "",
+)  # fmt: skip
+change(
+    11, "attention", "plain halves at half their size", "The exponent of a float16 counts from 16.",
+    _kernels, "_widen", "2.0**112", "2.0**111",
+)  # fmt: skip
+change(
+    11, "huge keys", "a cache beyond its range", "What is too large for a cache in float16 becomes infinite there.",
+    KVCache, "store", "kept[layer, pages, slots], _ = encode(computed, kept.dtype.name)",
+    "kept[layer, pages, slots] = computed",
 )  # fmt: skip
 change(
     11, "attention", "the reference weighs what is hidden", "Invisible slots have score 0.",

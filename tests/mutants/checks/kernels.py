@@ -182,9 +182,10 @@ def _attended(queries, keys, values, sees, scale) -> np.ndarray:
     return out
 
 
-def _second_text(layers: int, heads: int, size: int, capacity: int) -> PagedCache:
+def _second_text(layers: int, heads: int, size: int, capacity: int, kv_dtype: str) -> PagedCache:
     """A cache whose text lies in the second page of its memory."""
-    pool = PagePool(layers, heads, size, num_pages=2, page_size=capacity, backend=get_backend("numpy"))
+    sizes = layers, heads, size, 2, capacity
+    pool = PagePool(*sizes, backend=get_backend("numpy"), kv_dtype=kv_dtype)
     pool.take()
     return PagedCache(pool, capacity)
 
@@ -196,7 +197,7 @@ def _attentions():
     sizes = [(1, 1, 3), (1, 37, 16), (3, 3, 5), (17, 20, 16), (18, 41, 7), (2, 50, 64), (5, 33, 80), (4, 30, 96)]
     for number, ((count, end, size), masked) in enumerate(itertools.product(sizes, (False, True))):
         heads, generator = 1 + number % 3, np.random.default_rng(number)
-        cache = _second_text(1, heads, size, 56)
+        cache = _second_text(1, heads, size, 56, formats.KV_DTYPES[number % 3 == 2])
         cache.keys[:], cache.values[:] = generator.normal(size=(2, *cache.keys.shape))
         cache.lengths = [end - count]
         visible = None
@@ -220,20 +221,35 @@ def attention() -> float:
     return float(off)
 
 
-@check("value", "queries, keys and values of a product, and their slots in the second text of a cache")
+@check("value", "queries, keys and values of a product, and their slots in the second text of a cache, in both formats")
 def projections() -> float:
     off = 0
-    for name, (heads, size) in itertools.product(_BACKENDS, ((1, 4), (3, 5), (2, 16))):
+    for name, kv_dtype, (heads, size) in itertools.product(_BACKENDS, formats.KV_DTYPES, ((1, 4), (3, 5), (2, 16))):
         backend, width = get_backend(name), heads * size
         weight, bias, x = _normal(1, width, 3 * width), _normal(2, 3 * width), _normal(3, 4, width)
-        norm, cache = Norm(_normal(4, width), _normal(5, width), 1e-5), _second_text(2, heads, size, 9)
+        norm, cache = Norm(_normal(4, width), _normal(5, width), 1e-5), _second_text(2, heads, size, 9, kv_dtype)
         cache.lengths = [3, 3]
         queries = backend.project(x, backend.pack(weight, bias), norm, cache, 1, cache.feed([0] * 4))
         wanted = (_normed(x, norm) @ weight + bias).reshape(4, 3, heads, size)
         kept = np.zeros((2, *cache.keys.shape))
         for i, part in enumerate(kept):
             part[1, 1, 3:7] = wanted[:, 1 + i]
-        off += _off(queries, wanted[:, 0]) + _off(cache.keys, kept[0]) + _off(cache.values, kept[1])
+        far = 1.0 if kv_dtype == "float32" else 0.002  # halves have three digits
+        off += _off(queries, wanted[:, 0]) + _off(far * cache.keys.astype(float), far * kept[0])
+        off += _off(far * cache.values.astype(float), far * kept[1])
+    return float(off)
+
+
+@check("value", "keys and values beyond the largest half, which they become; of every backend")
+def huge_keys() -> float:
+    off = 0
+    for name in _BACKENDS:
+        backend, cache = get_backend(name), _second_text(1, 1, 4, 3, "float16")
+        weight, bias = np.zeros((4, 12), np.float32), np.repeat(np.float32([1.0, 1e6, -1e6]), 4)
+        norm = Norm(np.ones(4, np.float32), np.zeros(4, np.float32), 1e-5)
+        backend.project(_normal(1, 1, 4), backend.pack(weight, bias), norm, cache, 0, cache.feed([0]))
+        for kept, largest in ((cache.keys, 65504.0), (cache.values, -65504.0)):
+            off += _off(kept[0, 1, 0].astype(float), np.full((1, 4), largest))
     return float(off)
 
 
