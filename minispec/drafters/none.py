@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,6 +12,7 @@ from minispec.noise import Coins
 from minispec.records import Draft
 
 
+@functools.cache
 def draft_nothing(vocab_size: int = 0) -> Draft:
     """Return the draft without tokens."""
     return Draft((), np.empty((0, vocab_size)))

@@ -37,6 +37,7 @@ class PagedCache(KVCache):
         # not KVCache's: the memory is there already
         self._backend, self._pool, self._capacity = pool.backend, pool, capacity
         self._table: list[int] = []
+        self._pages: Index | None = None  # the table as an array, made when it is asked for; few tokens change it
         self.keys, self.values, self.recordings = pool.keys, pool.values, pool.recordings
         self.lengths = [0] * len(pool.keys)
 
@@ -57,7 +58,9 @@ class PagedCache(KVCache):
     @property
     def pages(self) -> Index:
         """See :attr:`KVCache.pages`."""
-        return np.array(self._table or [0])
+        if self._pages is None:
+            self._pages = np.array(self._table or [0])
+        return self._pages
 
     def rollback(self, length: int) -> None:
         """Keep at most the first ``length`` slots, and give back the pages behind them."""
@@ -65,6 +68,7 @@ class PagedCache(KVCache):
         filled = -(-self.lengths[0] // self._pool.page_size)
         while len(self._table) > filled:
             self._pool.give_back(self._table.pop())
+            self._pages = None
 
     def keep(self, slots: Sequence[int] | Index) -> None:
         """See :meth:`KVCache.keep`; pages that are left empty are given back."""
@@ -81,7 +85,7 @@ class PagedCache(KVCache):
         """
         if self._table:
             raise InvariantError("only an empty cache can take up the beginning of another text")
-        self._table = self._pool.share(tokens)
+        self._table, self._pages = self._pool.share(tokens), None
         self.lengths = [len(self._table) * self._pool.page_size] * len(self.lengths)
         return self.length
 
@@ -94,6 +98,7 @@ class PagedCache(KVCache):
         size = self._pool.page_size
         while len(self._table) * size < last:
             self._table.append(self._pool.take())
+            self._pages = None
         for i in range(first // size, -(-last // size)):
             if self._pool.is_shared(self._table[i]):
                 self._copy(i)
@@ -105,7 +110,7 @@ class PagedCache(KVCache):
         for array in self.arrays():
             self._backend.move(array, self._table[i] * len(slots) + slots, own * len(slots) + slots)
         self._pool.give_back(self._table[i])
-        self._table[i] = own
+        self._table[i], self._pages = own, None
 
 
 class PagedModel(LanguageModel, Protocol):
