@@ -181,11 +181,11 @@ def _status_bytes(field: str) -> int:
 def _measure_here(
     target: str, draft: str, backend: str, dtype: str, draft_dtype: str, kv_dtype: str, tokens: int
 ) -> ResidentMemory:
-    from minispec.backends import get_backend
+    from minispec.backends import get_backend, settle_kv_dtype
     from minispec.loading import load_model
 
     runner = get_backend(backend)
-    runner.warm_up("float32", runner.kv_dtypes("float32")[0] if kv_dtype == AUTO else kv_dtype)
+    runner.warm_up("float32", settle_kv_dtype(runner, "float32", kv_dtype))
     started = _status_bytes("VmRSS")
     loaded = load_model(target, backend, dtype, kv_dtype), load_model(draft, backend, draft_dtype, kv_dtype)
     sessions = [model.session() for model in loaded]

@@ -7,7 +7,7 @@ import importlib.util
 import logging
 
 from minispec.backends.base import Backend, Linear, Norm, NumpyBackend
-from minispec.backends.formats import DOT_DTYPES, DTYPES
+from minispec.backends.formats import AUTO, DOT_DTYPES, DTYPES
 from minispec.errors import OptionError
 
 _log = logging.getLogger(__name__)
@@ -17,6 +17,23 @@ BACKENDS = ("panel", "numba", "numpy")
 
 GPU_BACKENDS = ("cupy", "cupy-blas")
 """Names of those that need an NVIDIA card and CuPy, the fast one first."""
+
+
+def settle_kv_dtype(backend: Backend, dtype: str, kv_dtype: str) -> str:
+    """Return the format of keys and values beside weights in ``dtype``: the one asked for, or for "auto" the usual one.
+
+    Raises
+    ------
+    OptionError
+        If the backend has no such format there.
+    """
+    known = backend.kv_dtypes(dtype)
+    if kv_dtype not in (AUTO, *known):
+        raise OptionError(
+            f"kv_dtype is {kv_dtype!r}; beside weights in {dtype}, backend {backend.name} has {', '.join(known)}. "
+            f"Try --kv-dtype {known[0]}"
+        )
+    return known[0] if kv_dtype == AUTO else kv_dtype
 
 
 def get_backend(name: str) -> Backend:

@@ -20,20 +20,7 @@ from numpy.typing import NDArray
 from minispec.backends.parts import MLP, Array, Attention, Block, Cache, Feed, Index, Kept, Linear, Norm, take_slots
 from minispec.backends.whole import Whole
 
-__all__ = [
-    "MLP",
-    "Array",
-    "Attention",
-    "Backend",
-    "Block",
-    "Cache",
-    "Feed",
-    "Index",
-    "Kept",
-    "Linear",
-    "Norm",
-    "NumpyBackend",
-]
+__all__ = ["MLP", "Array", "Attention", "Backend", "Block", "Cache", "Feed", "Index", "Linear", "Norm", "NumpyBackend"]
 
 _SQRT_2_OVER_PI = math.sqrt(2.0 / math.pi)
 
@@ -146,8 +133,7 @@ class Backend(Whole):
         ----------
         queries : ndarray of shape (T, H, D)
         keys, values : ndarray of shape (B, S, H, D)
-            One layer of the cache; the new tokens' own keys and values are already in it. They may be float16, to be
-            read with half the bytes; the sums are float32 all the same.
+            One layer of the cache, float32 or float16; the new tokens' own keys and values are already in it.
         pages, ends, visible
             Of a feed.
         scale : float

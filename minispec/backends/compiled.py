@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from minispec.backends import _kernels, threads
 from minispec.backends.base import Array, Backend, Cache, Feed, Index, Linear, Norm
-from minispec.backends.formats import STORED, round_weights, view_bits
+from minispec.backends.formats import KV_TYPES, round_weights, view_bits
 from minispec.backends.parts import Kept, Tensor
 from minispec.jit import cache_folder
 
@@ -89,7 +89,7 @@ class NumbaBackend(Backend):
         self.linear(x, matrix, norm=Norm(x[0], x[0], 1e-5))
         self.activation(x, "gelu_new")
         self.activation(x, "gelu")
-        cache = np.ones((1, 2, 2, 2), STORED[kv_dtype])
+        cache = np.ones((1, 2, 2, 2), KV_TYPES[kv_dtype])
         self.attention(x.reshape(1, 2, 2), cache, cache, index[:, None], index + 1, None, 1.0)
 
 

@@ -1,4 +1,4 @@
-"""Number formats of weights: the numbers in memory, and the float32 values that they stand for.
+"""Number formats of weights, keys and values: the numbers in memory, and the float32 values that they stand for.
 
 A format is a rule for values, not for arithmetic: every backend multiplies the *decoded* values with float32
 accumulation, so the rungs of the ladder (NumPy, plain Numba, panels) are compared format by format, tightly.
@@ -21,12 +21,14 @@ _Array = NDArray[np.float32]
 DTYPES = ("float32", "float16", "bfloat16", "int8")
 """The formats that a weight matrix can have in memory, the exact one first."""
 
-KV_DTYPES = ("float32", "float16")
-"""The formats that keys and values can have in a cache, the exact one first."""
+KV_TYPES: dict[str, type[np.generic]] = {"float32": np.float32, "float16": np.float16}
+"""NumPy's type for the keys and values of a cache in each of their formats, the exact one first."""
+
+KV_DTYPES = tuple(KV_TYPES)
 
 AUTO = "auto"
-"""Ask for the format that a checkpoint's matrices are stored in, where a backend computes the same bits in it, or for
-the keys and values that a backend keeps unless told otherwise."""
+"""Of weights, ask for the format that a checkpoint stores them in, where a backend computes the same bits in it; of
+keys and values, for the usual one of the backend."""
 
 STORED: dict[str, type[np.generic]] = {
     "float32": np.float32,

@@ -7,12 +7,12 @@ from typing import ClassVar, Self
 import numpy as np
 
 from minispec.backends import host
-from minispec.backends.formats import DTYPES, KV_DTYPES, STORED, round_weights
+from minispec.backends.formats import DTYPES, KV_DTYPES, KV_TYPES, round_weights
 from minispec.backends.parts import Array, Index, Kept, Linear, Tensor
 
 
 class Storage:
-    """A backend's memory; these bodies keep everything in NumPy arrays of float32.
+    """A backend's memory; these bodies keep everything in NumPy arrays, weights in float32.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Storage:
 
     def zeros(self, shape: tuple[int, ...], kv_dtype: str = "float32") -> Kept:
         """Return keys or values of a new cache, in one of :meth:`kv_dtypes`."""
-        return np.zeros(shape, STORED[kv_dtype])
+        return np.zeros(shape, KV_TYPES[kv_dtype])
 
     def move(self, array: Kept, sources: Index, targets: Index) -> None:
         """Copy slots of keys or values, (L, B, S, H, D), in every layer; slot s of page b has number b * S + s."""

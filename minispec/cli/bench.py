@@ -216,7 +216,7 @@ def _print(
 ) -> None:
     out = stdout()
     print_machine(out, facts, machine, "float32")
-    out.print(f"{describe_pair(pair)}; {plan.repeats} rounds, medians, spread from smallest to largest\n")
+    out.print(f"{describe_pair(pair)};\n{plan.repeats} rounds, medians, spread from smallest to largest\n")
     forwards = table("forward", "median", "from", "to", "floor", "share of floor", "v(m)")
     for m in benchmark.forwards:
         name = "decode, 1 row" if m.rows == 1 else f"verify, {m.rows} rows"

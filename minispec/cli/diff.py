@@ -12,6 +12,8 @@ import click
 from rich.console import Console
 
 from minispec.analysis.divergence import diverge
+from minispec.backends import GPU_BACKENDS
+from minispec.backends.formats import KV_DTYPES
 from minispec.cli.generate import generate, read_prompt
 from minispec.cli.pair import Pair
 from minispec.errors import InputError, OptionError, explain, quote
@@ -36,7 +38,7 @@ def diff(a: str, b: str, prompt: str | None, as_json: bool) -> None:
         minispec diff "--gamma 3 --temperature 0" "--draft none --temperature 0" --prompt "Once upon a time"
     """
     runs = [_run(which, prompt) for which in (a, b)]
-    first, second = ({"kv_dtype": "float32"} | run["options"] for run in runs)  # earlier versions knew no other
+    first, second = (run["options"] for run in runs)
     loading = "target", "backend", "dtype", "kv_dtype"
     for what in loading:
         if first[what] != second[what]:
@@ -116,6 +118,8 @@ def _run(which: str, prompt: str | None) -> dict[str, Any]:
         report = json.loads(Path(which).read_text(encoding="utf-8"))
         if not {"options", "prompt", "token_ids", "guarantee"} <= set(report):
             raise ValueError("keys are missing")
+        options = report["options"]  # of an earlier version without a choice for keys and values
+        options.setdefault("kv_dtype", options["dtype"] if options["backend"] in GPU_BACKENDS else KV_DTYPES[0])
     except (OSError, ValueError, TypeError, RecursionError) as error:
         raise InputError(
             f"{which} is no report of a run ({explain(error)}). Write one with minispec generate --json"

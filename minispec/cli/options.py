@@ -156,7 +156,7 @@ kv_dtype_option = option(
     "--kv-dtype",
     type=click.Choice((AUTO, *KV_DTYPES)),
     default=AUTO,
-    help="The format of keys and values in caches; auto: float32 on a CPU, that of the weights on a GPU.",
+    help="The format of keys and values in caches; auto: float32 on a CPU, and on a GPU that of the weights.",
 )
 threads_option = option(
     "--threads",

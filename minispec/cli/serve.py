@@ -113,7 +113,7 @@ _MIN_KEY = 16
     help="Allow requests from pages of this origin, such as https://example.org; may be repeated.",
 )
 @option("--backend", type=click.Choice(BACKENDS), default=BACKENDS[0], help="What computes the forward pass.")
-@option("--dtype", type=click.Choice((AUTO, *DTYPES)), default=AUTO, help="The format of weights in memory.")
+@option("--dtype", type=click.Choice((AUTO, *DTYPES)), default=AUTO, help="The format of all weights in memory.")
 @kv_dtype_option
 @threads_option
 @click.option("--open", "opening", is_flag=True, help="Open the page in a browser.")

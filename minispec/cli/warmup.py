@@ -7,8 +7,7 @@ import time
 import click
 from rich.console import Console
 
-from minispec.backends import BACKENDS, DOT_DTYPES, DTYPES, get_backend
-from minispec.backends.formats import AUTO
+from minispec.backends import BACKENDS, DOT_DTYPES, DTYPES, get_backend, settle_kv_dtype
 from minispec.cli.options import kv_dtype_option, option
 from minispec.generation.ready import compile_sampling_beside, find_compiled_folder, log_remarks
 
@@ -31,7 +30,7 @@ def warmup(backend: str, dtype: str, kv_dtype: str) -> None:
         for number, (name, each) in enumerate(parts.items(), 1):
             status.update(f"compiling {name} ({number} of {len(parts)}) …")
             runner = get_backend(backend)
-            runner.warm_up(each, runner.kv_dtypes(each)[0] if kv_dtype == AUTO else kv_dtype)
+            runner.warm_up(each, settle_kv_dtype(runner, each, kv_dtype))
     log_remarks()
     click.echo(f"ready in {time.perf_counter() - started:.1f} s")
     click.echo(f"kept in {find_compiled_folder() or 'memory alone: every run compiles again'}")

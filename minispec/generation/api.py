@@ -122,12 +122,11 @@ def stream(
         check_together(drafts, options)
     model: LanguageModel = load_model(named, backend, dtype, kv_dtype) if isinstance(named, str) else named
     backend = find_setting(model, "backend", backend)  # a loaded target decides for the draft as well
-    draft_dtype = draft_dtype or dtype
+    asked = {"backend": backend, "dtype": dtype, "draft_dtype": draft_dtype or dtype, "kv_dtype": kv_dtype}
 
     def load(name: str) -> LanguageModel:
-        return load_model(name, backend, draft_dtype, kv_dtype)
+        return load_model(name, backend, asked["draft_dtype"], kv_dtype)
 
-    asked = {"backend": backend, "dtype": dtype, "draft_dtype": draft_dtype, "kv_dtype": kv_dtype}
     return open_stream(prompt, model, drafts, options, load=load, noise=noise, clock=clock, asked=asked)
 
 

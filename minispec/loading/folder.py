@@ -6,7 +6,7 @@ import difflib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from minispec.backends import BACKENDS, DTYPES, get_backend
+from minispec.backends import BACKENDS, DTYPES, get_backend, settle_kv_dtype
 from minispec.backends.formats import AUTO, DOT_FEATURES
 from minispec.errors import ModelFileError, ModelNotFoundError, OptionError, quote
 from minispec.loading.bundled import TOKENIZER, bundled_folders, file_of, verify_checksums
@@ -88,13 +88,7 @@ def load_model(folder_or_name: str | Path, backend: str = BACKENDS[0], dtype: st
     if dtype == AUTO:
         stored = checkpoint.stored_dtype(config)
         dtype = stored if stored in runner.exact_dtypes else DTYPES[0]
-    kv_dtypes = runner.kv_dtypes(dtype)
-    if kv_dtype not in (AUTO, *kv_dtypes):
-        raise OptionError(
-            f"kv_dtype is {kv_dtype!r}; beside weights in {dtype} backend {backend} has {', '.join(kv_dtypes)}. "
-            f"Try --kv-dtype {kv_dtypes[0]}"
-        )
-    kv_dtype = kv_dtypes[0] if kv_dtype == AUTO else kv_dtype
+    kv_dtype = settle_kv_dtype(runner, dtype, kv_dtype)
     check_memory(config, runner, dtype, kv_dtype, str(folder_or_name))
     with ThreadPoolExecutor(1) as beside:  # hashing takes as long as reading and packing
         verified = beside.submit(verify_checksums, folder)

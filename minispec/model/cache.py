@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 
 from minispec.backends.base import Array, Backend, Feed, Index, NumpyBackend
 from minispec.backends.formats import encode
-from minispec.backends.parts import Kept
 from minispec.errors import InvariantError
 from minispec.model.features import FeatureKeeper
 
@@ -65,8 +64,7 @@ class KVCache(FeatureKeeper):
     ) -> None:
         self._backend = backend or NumpyBackend()
         shape = (n_layer, 1, capacity, n_head, head_size)
-        self.keys: Kept = self._backend.zeros(shape, kv_dtype)
-        self.values: Kept = self._backend.zeros(shape, kv_dtype)
+        self.keys, self.values = (self._backend.zeros(shape, kv_dtype) for _ in range(2))
         self.recordings: dict[Any, Any] = {}
         self.lengths = [0] * n_layer
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from minispec.backends import settle_kv_dtype
 from minispec.backends.base import Array, Backend, Feed
 from minispec.backends.formats import AUTO
 from minispec.errors import OptionError, PromptError
@@ -58,9 +59,8 @@ class GPT2:
     folder: Path | None = None
 
     def __post_init__(self) -> None:
-        """Settle the format of keys and values."""
-        if self.kv_dtype == AUTO:
-            object.__setattr__(self, "kv_dtype", self.backend.kv_dtypes(self.dtype)[0])
+        """Settle the format of keys and values: see :func:`minispec.backends.settle_kv_dtype`."""
+        object.__setattr__(self, "kv_dtype", settle_kv_dtype(self.backend, self.dtype, self.kv_dtype))
 
     def __repr__(self) -> str:
         """Name the model; its arrays would fill the screen."""

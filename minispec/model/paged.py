@@ -67,8 +67,8 @@ class PagedCache(KVCache):
         super().rollback(length)
         filled = -(-self.lengths[0] // self._pool.page_size)
         while len(self._table) > filled:
-            self._pool.give_back(self._table.pop())
             self._pages = None
+            self._pool.give_back(self._table.pop())
 
     def keep(self, slots: Sequence[int] | Index) -> None:
         """See :meth:`KVCache.keep`; pages that are left empty are given back."""
@@ -85,7 +85,8 @@ class PagedCache(KVCache):
         """
         if self._table:
             raise InvariantError("only an empty cache can take up the beginning of another text")
-        self._table, self._pages = self._pool.share(tokens), None
+        self._pages = None
+        self._table = self._pool.share(tokens)
         self.lengths = [len(self._table) * self._pool.page_size] * len(self.lengths)
         return self.length
 
@@ -97,8 +98,8 @@ class PagedCache(KVCache):
         """See :meth:`KVCache._ready`; takes pages, and copies those that others share before they are written to."""
         size = self._pool.page_size
         while len(self._table) * size < last:
-            self._table.append(self._pool.take())
             self._pages = None
+            self._table.append(self._pool.take())
         for i in range(first // size, -(-last // size)):
             if self._pool.is_shared(self._table[i]):
                 self._copy(i)
@@ -110,7 +111,8 @@ class PagedCache(KVCache):
         for array in self.arrays():
             self._backend.move(array, self._table[i] * len(slots) + slots, own * len(slots) + slots)
         self._pool.give_back(self._table[i])
-        self._table[i], self._pages = own, None
+        self._pages = None
+        self._table[i] = own
 
 
 class PagedModel(LanguageModel, Protocol):

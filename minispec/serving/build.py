@@ -69,8 +69,9 @@ def build_server(
         **limits,
     )
     target = replace(target, name=settings.model)  # messages name it
-    memory: dict[str, Any] = {"kv_memory": kv_memory, "draft_dtype": draft_dtype, "kv_dtype": kv_dtype}
-    engine = Engine(target, max_running=settings.max_running, **memory)
+    engine = Engine(
+        target, draft_dtype=draft_dtype, kv_dtype=kv_dtype, max_running=settings.max_running, kv_memory=kv_memory
+    )
     for public, spec in settings.drafts.items():
         say(f"loading and trying {public}")
         _try_draft(engine, spec, settings, settings.rule_for(public))

@@ -245,6 +245,7 @@ class TestMemory:
         models = {dtype: random_gpt2(CupyBackend(FakeCupy(build)), dtype=dtype) for dtype in ("float32", "float16")}
         for dtype, model in models.items():
             assert model.kv_dtype == dtype == model.new_cache().keys.dtype
+        assert round_model(models["float32"], "float16").kv_dtype == "float16"
 
     def test_memory_that_runs_out_later_is_said_too(self, build):
         model = random_gpt2(CupyBackend(FakeCupy(build, memory=300_000)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 
 import pytest
@@ -18,8 +19,8 @@ class Compiling(NumpyBackend):
     def __init__(self, wait) -> None:
         self.wait, self.warmed = wait, []
 
-    def warm_up(self, dtype: str = "float32") -> None:
-        self.warmed.append(dtype)
+    def warm_up(self, dtype: str = "float32", kv_dtype: str = "float32") -> None:
+        self.warmed.append((dtype, kv_dtype))
         self.wait()
 
 
@@ -36,7 +37,10 @@ def test_compiling_counts_in_no_figure() -> None:
     assert now[0] == 60.0
     assert (made.metrics.ttft_s, made.metrics.prefill_s, made.metrics.decode_s) == (0.0, 0.0, 0.0)
     minispec.generate([1, 2, 3], **options)
-    assert backend.warmed == ["float32"]
+    assert backend.warmed == [("float32", "float32")]
+    halves = {name: dataclasses.replace(options[name], kv_dtype="float16") for name in ("target", "draft")}
+    minispec.generate([1, 2, 3], **options | halves)
+    assert backend.warmed[1:] == [("float32", "float16")]
 
 
 def test_a_line_says_so_when_it_takes_longer_than_a_second(capfd: pytest.CaptureFixture[str]) -> None:

@@ -87,6 +87,10 @@ class PassingBackend(Backend):
         """See :meth:`Backend.columns`."""
         return self.inner.columns(matrix, indices)
 
+    def kv_dtypes(self, dtype: str) -> tuple[str, ...]:
+        """See :meth:`Backend.kv_dtypes`."""
+        return self.inner.kv_dtypes(dtype)
+
     def zeros(self, shape: tuple[int, ...], kv_dtype: str = "float32") -> Kept:
         """See :meth:`Backend.zeros`."""
         return self.inner.zeros(shape, kv_dtype)

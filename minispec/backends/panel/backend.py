@@ -223,14 +223,14 @@ class PanelBackend(Backend):
 
     def zeros(self, shape: tuple[int, ...], kv_dtype: str = "float32") -> Kept:
         """See :meth:`Backend.zeros`."""
-        return allocate_aligned(shape, formats.STORED[kv_dtype])
+        return allocate_aligned(shape, formats.KV_TYPES[kv_dtype])
 
     def warm_up(self, dtype: str = "float32", kv_dtype: str = "float32") -> None:
         """Compile the kernels for these formats (or read them from Numba's cache) on inputs of a few elements."""
         norm, index = Norm(np.ones(2, np.float32), np.ones(2, np.float32), 1e-5), np.zeros(1, np.int64)
         square, wide = (self.pack(np.ones((2, outputs), np.float32), None, dtype) for outputs in (2, 6))
         block = Block(norm, Attention(wide, square), norm, MLP(square, square))
-        kept = np.ones((1, 1, 1, 1, 2), formats.STORED[kv_dtype])
+        kept = np.ones((1, 1, 1, 1, 2), formats.KV_TYPES[kv_dtype])
         cache = SimpleNamespace(keys=kept, values=kept, features=Features.none(), recordings={})
         feed = Feed(index, index, index[:, None], index, index + 1, None, 1, 1)
         x = self.embed(square, norm.weight[None], index, index)
