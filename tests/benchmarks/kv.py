@@ -69,7 +69,7 @@ def main() -> None:
             config, backend = to_config(get_shape(given.shape)), get_backend("panel")
             models[kv_dtype] = random_model(config, backend, given.dtype, given.shape, kv_dtype)
     print(f"{models['float32'].name}, weights in {given.dtype}: a token for each text behind {given.context} others")
-    print(f"{'texts':>8}{'float32':>12}{'float16':>12}{'times faster':>14}  (range)")
+    print(f"{'texts':>8}{'float32':>12}{'float16':>12}{'times faster':>14}  (half of the rounds)")
     for count in TEXTS:
         caches = {name: fill(model, count, given.context) for name, model in models.items()}
         runs = {name: partial(seconds, model, caches[name], given.context) for name, model in models.items()}
@@ -78,7 +78,8 @@ def main() -> None:
         found = interleave(runs, given.rounds)
         ratios = [whole / half for whole, half in zip(found["float32"], found["float16"], strict=True)]
         times = "".join(f"{statistics.median(found[name]) * 1e3:9.2f} ms" for name in KV_DTYPES)
-        print(f"{count:8}{times}{statistics.median(ratios):14.2f}  ({min(ratios):.2f} to {max(ratios):.2f})")
+        low, middle, high = statistics.quantiles(ratios)
+        print(f"{count:8}{times}{middle:14.2f}  ({low:.2f} to {high:.2f})")
     if given.shape is None:
         print_accuracy(models["float32"], {"kv float16": models["float16"]}, 512)
 
