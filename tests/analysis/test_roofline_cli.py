@@ -54,8 +54,9 @@ def test_what_if_about_a_model_at_hand(pair: tuple[str, ...]) -> None:
 def test_a_measured_report(pair: tuple[str, ...], tmp_path: Path) -> None:
     done = invoke(*pair, "--rows", "3", "--repeats", "1", "--plot", str(tmp_path / "p.png"))
     assert done.exit_code == 0, done.output
-    for words in ("lm_head", "bound by", "20%", "kB per token", "padding"):
+    for words in ("lm_head", "bound by", "kB per token", "padding"):
         assert words in done.stdout
+    assert "20%" in done.stdout or "cannot be trusted" in done.stdout  # a busy machine makes it doubt its own figures
     assert (tmp_path / "p.png").stat().st_size > 10_000
 
 

@@ -401,11 +401,11 @@ def test_a_head_is_compiled_before_the_first_clock(
     save_file(tensors, Path(copy) / WEIGHTS)
     made_ready = []
     monkeypatch.setattr(ready, "_ready", set())
-    monkeypatch.setattr(PanelBackend, "warm_up", lambda self, dtype: made_ready.append(dtype))
+    monkeypatch.setattr(PanelBackend, "warm_up", lambda self, *formats: made_ready.append(formats))
     target = target_of("panel")
     run = stream([1, 2, 3], target=target, draft=draft.format(copy), verify="tree", max_tokens=4)
     assert isinstance(next(run), Prefilled)
-    assert sorted(made_ready) == ["float16", "float32"]
+    assert sorted(made_ready) == [("float16", "float32"), ("float32", "float32")]
 
 
 def test_a_copy_of_a_page_that_lacks_features_lacks_them_too() -> None:
