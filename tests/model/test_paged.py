@@ -92,6 +92,13 @@ class PagesMachine(RuleBasedStateMachine):
         whole = len(self.texts[i]) // SIZE * SIZE
         self.ever_published |= {tuple(self.texts[i][:end]) for end in range(SIZE, whole + 1, SIZE)}
 
+    @rule(i=st.integers(0, TEXTS - 1), back=st.integers(1, SIZE), tokens=st.lists(st.integers(0, 1), min_size=1))
+    def write_to_what_is_published(self, i, back, tokens):
+        """Whose pages others may take up: they must be copied first."""
+        self.publish(i)
+        self.rollback(i, max(0, len(self.texts[i]) - back))
+        self.feed(i, tokens)
+
     @rule(i=st.integers(0, TEXTS - 1), tokens=st.lists(st.integers(0, 1), max_size=CAPACITY))
     def begin_like_another(self, i, tokens):
         self.rollback(i, 0)
@@ -124,6 +131,7 @@ class PagesMachine(RuleBasedStateMachine):
         assert self.pool.num_free == PAGES - len(held)
         for cache in self.caches:
             assert len(cache._table) == -(-cache.lengths[0] // SIZE)
+            assert cache.pages.tolist() == (cache._table or [0])  # an array that is kept from call to call
 
 
 class HalfPagesMachine(PagesMachine):
