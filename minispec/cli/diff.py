@@ -21,6 +21,7 @@ from minispec.loading import load_model
 
 _EXPECT_EQUAL = ("bit-exact", "same-seed")
 _ENDS = ("max_tokens", "stop")
+_COMPARED = {"target", "backend", "dtype", "temperature", *_ENDS}
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
@@ -116,11 +117,12 @@ def _run(which: str, prompt: str | None) -> dict[str, Any]:
         return Pair.load(options, Console(stderr=True)).start(prompt).run().to_dict()
     try:
         report = json.loads(Path(which).read_text(encoding="utf-8"))
-        if not {"options", "prompt", "token_ids", "guarantee"} <= set(report):
+        options = report.get("options", {})
+        if not {"options", "prompt", "token_ids", "guarantee"} <= set(report) or not _COMPARED <= set(options):
             raise ValueError("keys are missing")
-        options = report["options"]  # of an earlier version without a choice for keys and values
+        # earlier versions had no choice for keys and values
         options.setdefault("kv_dtype", options["dtype"] if options["backend"] in GPU_BACKENDS else KV_DTYPES[0])
-    except (OSError, ValueError, TypeError, RecursionError) as error:
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(
             f"{which} is no report of a run ({explain(error)}). Write one with minispec generate --json"
         ) from None

@@ -197,6 +197,16 @@ def test_diff_finds_where_runs_part_and_why(run: Run, target: str, draft: str, t
     assert run("diff", "a.json", "nowhere.json").returncode == 2
 
 
+@pytest.mark.parametrize("options", [{}, {"target": "target-17m"}, 3, None])
+def test_diff_refuses_a_report_without_its_options(run_here: Run, tmp_path: Path, options: object) -> None:
+    report = {"options": options, "prompt": "a", "token_ids": [1], "guarantee": "bit-exact"}
+    (tmp_path / "a.json").write_text(json.dumps(report), encoding="utf-8")
+    done = run_here("diff", "a.json", "a.json")
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stderr.startswith("minispec: a.json is no report of a run (")
+
+
 def test_diff_says_that_a_run_was_cut(run_here: Run, target: str, tmp_path: Path) -> None:
     base = f"--target {target} --draft none --temperature 0"
     long, short = f"{base} --max-tokens 9", f"{base} --max-tokens 5"
