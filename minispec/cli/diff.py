@@ -118,8 +118,9 @@ def _run(which: str, prompt: str | None) -> dict[str, Any]:
     try:
         report = json.loads(Path(which).read_text(encoding="utf-8"))
         options = report.get("options", {})
-        if not {"options", "prompt", "token_ids", "guarantee"} <= set(report) or not _COMPARED <= set(options):
-            raise ValueError("keys are missing")
+        missing = {"options", "prompt", "token_ids", "guarantee"} - set(report) or _COMPARED - set(options)
+        if missing:
+            raise ValueError(f"it lacks {', '.join(sorted(missing))}")
         # earlier versions had no choice for keys and values
         options.setdefault("kv_dtype", options["dtype"] if options["backend"] in GPU_BACKENDS else KV_DTYPES[0])
     except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
