@@ -90,7 +90,7 @@ def _report(
         "pair": pair,
         "plan": asdict(plan),
         "forwards": [asdict(each) for each in found.forwards],
-        "draft_s": {str(batch): seconds for batch, seconds in found.draft_s.items()},
+        "drafts": [asdict(each) for each in found.drafts],
         "goodput": [asdict(each) | {"same_texts": not each.differing} for each in found.goodput],
         "alpha": found.alpha,
         "forecasts": [asdict(each) for each in found.forecasts],

@@ -4,9 +4,10 @@ Alone, more rows in the target's forward are nearly free. In a batch they are no
 B (γ + 1) rows, and beyond the machine's ridge each row costs its arithmetic. With T(m) the target's time for m rows,
 D(m) the draft's, and τ_i(γ) the tokens that request i expects of a step, the batch emits
 
-    Σ τ_i(γ) / (T(B (γ + 1)) + γ D(B))
+    Σ τ_i(γ) / (T(B (γ + 1)) + D(B + Σ α_i^γ) + (γ - 1) D(B))
 
-tokens per second. The γ that maximises this holds for the batch, since a draft forward is shared by all. Then each
+tokens per second: the first draft forward of a step also feeds the last token of every draft that was accepted whole in
+the step before. The γ that maximises this holds for the batch, since a draft forward is shared by all. Then each
 request drafts only as far as its own tokens pay for their rows: its k-th one iff α_i^k > η* (T(m + 1) - T(m)), η* being
 the best rate. So speculation fades out as a batch grows, first where drafts are bad, and returns as it shrinks.
 
@@ -99,11 +100,10 @@ class Load:
         """Return the γ that is best for all, and what a token must expect to yield to pay for its row."""
         if self._plan is None:
             acceptances = [policy.acceptance for policy in self._policies]
-            together = len(acceptances)
             best, rate = 0, 0.0
             for gamma in range(_LARGEST + 1):
                 tokens = self._num_plain + sum(tau(alpha, gamma) for alpha in acceptances)
-                seconds = self.target.at(self._rows(gamma)) + gamma * self._draft_s(together)
+                seconds = self.target.at(self._rows(gamma)) + self._drafting_s(gamma, acceptances)
                 if tokens / seconds > rate:
                     best, rate = gamma, tokens / seconds
             rows = self._rows(best)
@@ -112,6 +112,12 @@ class Load:
 
     def _rows(self, gamma: int) -> int:
         return max(1, self._num_plain + len(self._policies) * (gamma + 1))
+
+    def _drafting_s(self, gamma: int, acceptances: Sequence[float]) -> float:
+        if gamma == 0:
+            return 0.0
+        together, caught_up = len(acceptances), round(sum(alpha**gamma for alpha in acceptances))
+        return self._draft_s(together + caught_up) + (gamma - 1) * self._draft_s(together)
 
     def _draft_s(self, rows: int) -> float:
         return self.draft.at(rows) if self.draft.is_known else _COST_RATIO * self.target.at(max(1, rows))

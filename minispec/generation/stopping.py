@@ -73,7 +73,7 @@ class Stopper:
         if token in self._limits.eos_token_id:
             return self._flush(source), Finish("eos"), True
         if self._stream is not None:
-            pending = self._stream.pending
+            pending = self._stream.pending if self._limits.stop else b""
             text = self._stream.push(token)
             matched = self._held.find_stop(text)
             if matched is not None:

@@ -107,9 +107,9 @@ class Transcript:
 
     @staticmethod
     def _list_emitted(draft_tokens: tuple[int, ...], verdict: Verdict) -> tuple[tuple[int, ...], tuple[Source, ...]]:
-        accepted = tuple(draft_tokens[i] for i in verdict.accepted)
-        kept: Source = "accepted"
-        return (*accepted, verdict.next_token), (*[kept] * len(accepted), verdict.source)
+        accepted = [draft_tokens[i] for i in verdict.accepted]
+        kept: list[Source] = ["accepted"] * len(accepted)
+        return (*accepted, verdict.next_token), (*kept, verdict.source)
 
     def _advance(self, tokens: Sequence[int], sources: Sequence[Source]) -> int:
         """Push tokens through the stopping rules until one of them ends the text; return how many stay."""

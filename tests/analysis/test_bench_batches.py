@@ -10,9 +10,16 @@ import pytest
 from click.testing import CliRunner
 
 from minispec.analysis.bench import batches
-from minispec.analysis.bench.batch_figures import BatchBenchmark, BatchPlan, Forecast, Goodput, find_break_even
+from minispec.analysis.bench.batch_figures import (
+    BatchBenchmark,
+    BatchDraft,
+    BatchPlan,
+    Forecast,
+    Goodput,
+    find_break_even,
+)
 from minispec.analysis.bench.batches import compare_batch, make_prompts, measure_pages, run_batches
-from minispec.analysis.bench.together import decode_together
+from minispec.analysis.bench.together import behind, decode_together, repeat
 from minispec.analysis.prompts import bundled_prompts
 from minispec.analysis.roofline.batch import over_batches
 from minispec.analysis.roofline.counts import Storage
@@ -83,7 +90,8 @@ def test_every_figure_follows_from_the_seconds_of_the_forwards(told) -> None:
     assert costs == pytest.approx({(1, 1): 1.0, (1, 2): 1.5, (2, 1): 1.5, (2, 2): 2.5, (4, 1): 2.5, (4, 2): 7.0})
     assert [each.step_cost for each in found.forwards] == pytest.approx([1, 1.5, 1, 2.5 / 1.5, 1, 2.8])
     assert [each.paged_ratio for each in found.forwards if each.rows == 1] == pytest.approx([1.0, 1.0, 1.0])
-    assert found.draft_s == pytest.approx({1: 0.1, 2: 0.1, 4: 0.1})
+    assert [each.batch for each in found.drafts] == [1, 2, 4]
+    assert [dataclasses.astuple(each)[1:] for each in found.drafts] == [pytest.approx((0.1, 0.1, 0.1))] * 3
     # A step of B texts: B tokens after one row each; with gamma = 1 and all accepted 2 B tokens after two rows each.
     assert [each.plain for each in found.goodput] == pytest.approx([1.0, 2 / 1.5, 4 / 2.5])
     assert [each.speculative for each in found.goodput] == pytest.approx([2 / 1.6, 4 / 2.6, 8 / 7.1])
@@ -98,6 +106,39 @@ def test_every_figure_follows_from_the_seconds_of_the_forwards(told) -> None:
     for each in found.goodput:
         assert each.plain_overhead_s == pytest.approx(0.0, abs=1e-9)
         assert each.differing == ()
+
+
+def test_a_draft_that_was_accepted_whole_costs_the_next_one_a_row_of_each_text(told) -> None:
+    """Then the draft's cache lacks two tokens, and the first forward feeds both."""
+    target, draft, clock = told
+    by_rows = Told(draft._model, clock, {1: 0.1, 2: 0.15, 4: 0.25, 8: 0.45})
+    found = run_batches(target, by_rows, MACHINE, bundled_prompts(), PLAN, clock=clock)
+    assert [(each.first_s, each.catch_up_s) for each in found.drafts] == [
+        pytest.approx(pair) for pair in ((0.1, 0.15), (0.15, 0.25), (0.25, 0.45))
+    ]
+    speedups = [2 * 1.0 / 1.65, 2 * 1.5 / 2.75, 2 * 2.5 / 7.45]
+    assert [each.speedup for each in found.goodput] == pytest.approx(speedups)
+    assert [each.from_costs for each in found.forecasts] == pytest.approx(speedups)
+
+
+def test_drafts_after_the_first_of_a_step_find_the_draft_where_it_was_left() -> None:
+    """A step of three drafts whose predecessor is accepted whole one time in eight."""
+    assert BatchDraft(4, 2.0, 10.0, 1.0).drafting_s(3, 0.5) == 2.0 + 8.0 / 8 + 2 * 1.0
+
+
+def test_a_draft_is_timed_behind_its_target(told) -> None:
+    """As in a step: the target's weights have driven the draft's from the caches, and are themselves not counted."""
+    clock = told[2]
+
+    def forward(seconds: float) -> float:
+        clock.now += seconds
+        order.append(seconds)
+        return seconds
+
+    order: list[float] = []
+    once = behind(lambda: forward(0.1), lambda: forward(1.0))
+    assert repeat(once, 2)() == 0.1
+    assert order == [1.0, 0.1] * 3
 
 
 @pytest.fixture
@@ -222,7 +263,7 @@ def test_the_figure_marks_where_speculation_breaks_even() -> None:
             Goodput(2**i, 1, {}, 1.0, ratio, ratio, (ratio, ratio), 2.0, 0.7, 0.0, 0.0, 1, 1, ())
             for i, ratio in enumerate(speedups)
         )
-        return BatchBenchmark((), {}, goodput, tuple(Forecast(each.batch, 1.0, 1.0) for each in goodput), (), 0.7)
+        return BatchBenchmark((), (), goodput, tuple(Forecast(each.batch, 1.0, 1.0) for each in goodput), (), 0.7)
 
     def marks(figure) -> list[float]:
         """Return where the vertical lines over the whole height of the axes stand."""
@@ -325,7 +366,7 @@ def test_the_command_reports_json_and_draws(pair: tuple[str, str], fast: None, t
     assert set(report["break_even"]) == {"measured", "from_costs", "from_roofline"}
     assert [each["page_size"] for each in report["pages"]] == [16, 256]
     assert report["pair"]["kv_dtype"] == "float16"
-    assert {"alpha", "doubts", "draft_s", "forecasts", "machine", "pair", "plan"} <= set(report)
+    assert {"alpha", "doubts", "drafts", "forecasts", "machine", "pair", "plan"} <= set(report)
     assert (tmp_path / "b.png").read_bytes().startswith(b"\x89PNG")
 
 

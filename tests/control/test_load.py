@@ -40,7 +40,7 @@ def step(drafted, accepted):
     )  # fmt: skip
 
 
-def loaded(alphas, num_plain=0):
+def loaded(alphas, num_plain=0, draft_s=draft_s):
     """Policies whose requests have been seen to accept that often, on a machine whose every cost is known."""
     load = Load()
     for rows in range(1, 400):
@@ -80,12 +80,21 @@ def test_bad_drafts_stop_first():
 
 
 def test_the_choice_for_all_is_the_best_there_is():
-    alphas = [0.8, 0.6, 0.75, 0.9]
-    load, policies = loaded(alphas, num_plain=2)
-    best, _ = load.plan()
+    """With a draft whose rows cost: those of the drafts that were accepted whole, which it reads late, decide here."""
+
+    def by_row(rows):
+        return 0.05 + 0.03 * rows
+
+    load, policies = loaded([0.8, 0.6, 0.75, 0.9], num_plain=2, draft_s=by_row)
     known = [policy.acceptance for policy in policies]
-    rates = [(2 + sum(tau(a, g) for a in known)) / (target_s(2 + 4 * (g + 1)) + g * draft_s(4)) for g in range(9)]
-    assert best == int(np.argmax(rates))
+
+    def find_best(drafting_s):
+        seconds = [target_s(2 + 4 * (g + 1)) + (drafting_s(g) if g else 0.0) for g in range(9)]
+        return int(np.argmax([(2 + sum(tau(a, g) for a in known)) / seconds[g] for g in range(9)]))
+
+    expected = find_best(lambda g: by_row(4 + round(sum(a**g for a in known))) + (g - 1) * by_row(4))
+    assert load.plan()[0] == expected
+    assert find_best(lambda g: g * by_row(4)) != expected
 
 
 def test_times_are_interpolated_and_never_fall_with_more_rows():

@@ -93,6 +93,35 @@ class BatchForward:
 
 
 @dataclass(frozen=True, slots=True)
+class BatchDraft:
+    """Draft forwards over B texts.
+
+    Attributes
+    ----------
+    batch : int
+        B.
+    first_s, catch_up_s : float
+        Median seconds over one row, and over two rows of each text, behind a forward of the target, which drives the
+        draft's weights from the caches.
+    next_s : float
+        Over one row of each, behind another draft forward.
+    """
+
+    batch: int
+    first_s: float
+    catch_up_s: float
+    next_s: float
+
+    def drafting_s(self, gamma: int, alpha: float) -> float:
+        """Return what a step's drafts take if each is accepted with probability ``alpha``.
+
+        Where the step before was accepted whole, the draft's cache lacks two tokens, and its first forward feeds both.
+        """
+        whole = alpha**gamma
+        return self.first_s + whole * (self.catch_up_s - self.first_s) + (gamma - 1) * self.next_s
+
+
+@dataclass(frozen=True, slots=True)
 class Goodput:
     """A batch decoded plainly and speculatively, in turns.
 
@@ -145,8 +174,8 @@ class Forecast:
     ----------
     batch : int
     from_costs : float
-        tau / (gamma c + v + o), all in plain steps of this batch, the engine's own work included; o per token is that
-        of the measured gamma.
+        tau / (d + v + o), all in plain steps of this batch: drafting, verification, and the engine's own work; o per
+        token is that of the measured gamma.
     from_roofline : float
         From the machine's bandwidth and peak.
     """
@@ -222,10 +251,10 @@ def find_break_even(batches: Sequence[int], speedups: Sequence[float]) -> BreakE
 
 @dataclass(frozen=True, slots=True)
 class BatchBenchmark:
-    """All of it; one entry per batch, of the forwards one per batch and number of rows."""
+    """All of it; one entry per batch, of the target's forwards one per batch and number of rows."""
 
     forwards: tuple[BatchForward, ...]
-    draft_s: Mapping[int, float]
+    drafts: tuple[BatchDraft, ...]
     goodput: tuple[Goodput, ...]
     forecasts: tuple[Forecast, ...]
     pages: tuple[PageUse, ...]

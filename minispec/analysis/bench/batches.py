@@ -8,12 +8,29 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
-from minispec.analysis.bench.batch_figures import BatchBenchmark, BatchForward, BatchPlan, Forecast, Goodput, PageUse
+from minispec.analysis.bench.batch_figures import (
+    BatchBenchmark,
+    BatchDraft,
+    BatchForward,
+    BatchPlan,
+    Forecast,
+    Goodput,
+    PageUse,
+)
 from minispec.analysis.bench.costs import check_alike
 from minispec.analysis.bench.speculation import PLAIN
-from minispec.analysis.bench.together import Clock, Decoded, Watch, batch_timers, decode_together, open_engine
+from minispec.analysis.bench.together import (
+    Clock,
+    Decoded,
+    Watch,
+    batch_forwards,
+    behind,
+    decode_together,
+    open_engine,
+    repeat,
+)
 from minispec.analysis.prompts import Prompt
 from minispec.analysis.roofline.batch import over_batches
 from minispec.analysis.roofline.machine import Machine
@@ -88,7 +105,7 @@ def run_batches(
             )
     make_ready([target, draft])
     progress("forwards")
-    forwards, draft_s = measure_batches(target, draft, plan, clock=clock)
+    forwards, drafts = measure_batches(target, draft, plan, clock=clock)
     most = max(plan.batches)
     texts = make_prompts(target, prompts, most, plan.prompt_tokens)
     progress(f"{most} texts, each alone")
@@ -109,33 +126,29 @@ def run_batches(
     pages = [measure_pages(target, texts, plan.num_tokens, size) for size in (PAGE_SIZE, target.n_positions)]
     evaluated = sum(each.num_evaluated for each in goodput)
     alpha = sum(each.num_accepted for each in goodput) / max(1, evaluated)
-    forecasts = forecast(target, draft, machine, plan, alpha, forwards, draft_s, goodput)
-    return BatchBenchmark(tuple(forwards), draft_s, tuple(goodput), tuple(forecasts), tuple(pages), alpha)
+    forecasts = forecast(target, draft, machine, plan, alpha, forwards, drafts, goodput)
+    return BatchBenchmark(tuple(forwards), tuple(drafts), tuple(goodput), tuple(forecasts), tuple(pages), alpha)
 
 
 def measure_batches(
     target: GPT2, draft: GPT2, plan: BatchPlan, *, clock: Clock = time.perf_counter
-) -> tuple[list[BatchForward], dict[int, float]]:
-    """Time every forward in turns: the target's over each number of rows, contiguous ones, and the draft's.
-
-    Returns
-    -------
-    list of BatchForward
-    dict of int to float
-        Median seconds of a draft forward over one row of each text, by batch.
-    """
+) -> tuple[list[BatchForward], list[BatchDraft]]:
+    """Time every forward in turns: the target's over each number of rows, contiguous ones, and the draft's."""
     rows = (1, *(gamma + 1 for gamma in plan.gammas))
     batches = sorted({1, *plan.batches})
     ones = [(batch, 1) for batch in batches]
     every = [(batch, count) for batch in batches for count in rows]
+    catching_up = [(batch, count) for batch in batches for count in (1, 2)]
+    paged = batch_forwards(target, every, plan.context, clock=clock)
+    drafting = batch_forwards(draft, catching_up, plan.context, clock=clock)
     kinds = {
-        "paged": batch_timers(target, every, plan.context, clock=clock),
-        "contiguous": batch_timers(target, ones, plan.context, page_size=target.n_positions, clock=clock),
-        "draft": batch_timers(draft, ones, plan.context, clock=clock),
+        "paged": paged,
+        "contiguous": batch_forwards(target, ones, plan.context, page_size=target.n_positions, clock=clock),
+        "first": {(b, r): behind(drafting[b, r], paged[b, 1]) for b, r in catching_up},
+        "next": {cell: drafting[cell] for cell in ones},
     }
-    figures = interleave(
-        {f"{kind} {b} {r}": run for kind, timers in kinds.items() for (b, r), run in timers.items()}, plan.repeats
-    )
+    timers = {f"{kind} {b} {r}": repeat(once) for kind, cells in kinds.items() for (b, r), once in cells.items()}
+    figures = interleave(timers, plan.repeats)
 
     def ratio(a: str, b: str) -> float:
         return statistics.median(x / y for x, y in zip(figures[a], figures[b], strict=True))
@@ -153,7 +166,11 @@ def measure_batches(
         for b in plan.batches
         for r in rows
     ]
-    return forwards, {b: statistics.median(figures[f"draft {b} 1"]) for b in plan.batches}
+    drafts = [
+        BatchDraft(b, *(statistics.median(figures[name]) for name in (f"first {b} 1", f"first {b} 2", f"next {b} 1")))
+        for b in plan.batches
+    ]
+    return forwards, drafts
 
 
 def compare_batch(run: Callable[[int], Decoded], alone: Sequence[Sequence[int]], plan: BatchPlan) -> Goodput:
@@ -235,7 +252,7 @@ def forecast(
     plan: BatchPlan,
     alpha: float,
     forwards: Sequence[BatchForward],
-    draft_s: Mapping[int, float],
+    drafts: Sequence[BatchDraft],
     goodput: Sequence[Goodput],
 ) -> list[Forecast]:
     """Predict the speedup of every batch: from its measured costs, and from the machine's two ceilings alone."""
@@ -259,6 +276,7 @@ def forecast(
             roofline[point.batch].append(point.speedup or 0.0)
 
     own = {each.batch: each for each in goodput}
+    drafting = {each.batch: each for each in drafts}
 
     def from_costs(batch: int) -> float:
         """In units of a plain step: its forward, and what the engine does for a token of each text."""
@@ -269,7 +287,8 @@ def forecast(
             tokens = tau(alpha, gamma)
             overhead = batch * tokens * own[batch].speculative_overhead_s
             verify = row * measured[batch, gamma + 1].step_cost
-            return speedup(tokens, gamma, draft_s[batch] / unit, verify / unit, overhead / unit)
+            per_draft = drafting[batch].drafting_s(gamma, alpha) / gamma
+            return speedup(tokens, gamma, per_draft / unit, verify / unit, overhead / unit)
 
         return max(map(predict, plan.gammas))
 

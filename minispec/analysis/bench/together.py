@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -23,6 +24,8 @@ from minispec.model.session import PREFILL_CHUNK, Session
 from minispec.model.together import answer_together
 
 Clock = Callable[[], float]
+Timer = Callable[[], float]
+"""Runs something, and returns the seconds that it took."""
 
 
 class Watch:
@@ -77,18 +80,17 @@ class _Watched:
         return logits
 
 
-def batch_timers(
+def batch_forwards(
     model: GPT2,
     cells: Sequence[tuple[int, int]],
     context: int,
     *,
     page_size: int = PAGE_SIZE,
-    forwards: int = 3,
     clock: Clock = time.perf_counter,
-) -> dict[tuple[int, int], Callable[[], float]]:
-    """Return a timer per cell (B, r): seconds of one forward over B texts with r rows each.
+) -> dict[tuple[int, int], Timer]:
+    """Return what runs one forward over B texts with r rows each, and says its seconds, per cell (B, r).
 
-    All share one pool. A timer runs its forward ``1 + forwards`` times and returns the median of all but the first.
+    All share one pool.
 
     Parameters
     ----------
@@ -98,7 +100,6 @@ def batch_timers(
         Cached tokens of every text.
     page_size : int
         Slots per page; with ``n_positions`` of them, every text is contiguous.
-    forwards : int
     clock : callable
         Seconds.
     """
@@ -117,10 +118,17 @@ def batch_timers(
             each.rollback(context)
         return watch.forward_s
 
-    def timer(batch: int, rows: int) -> Callable[[], float]:
-        return lambda: statistics.median([once(batch, rows) for _ in range(1 + forwards)][1:])
+    return {cell: functools.partial(once, *cell) for cell in cells}
 
-    return {cell: timer(*cell) for cell in cells}
+
+def repeat(forward: Timer, times: int = 3) -> Timer:
+    """Return a timer that runs a forward once to warm up, and then says the median seconds of so many more."""
+    return lambda: statistics.median([forward() for _ in range(1 + times)][1:])
+
+
+def behind(forward: Timer, other: Timer) -> Timer:
+    """Return what runs the other forward first, without counting it, so that this one finds its caches as in a step."""
+    return lambda: (other(), forward())[1]
 
 
 @dataclass(frozen=True, slots=True)
