@@ -24,7 +24,7 @@ class BatchPlan:
     num_tokens : int
         Of every text; more than the first and what the longest step emits.
     gammas : tuple of int
-        Searched.
+        Tried.
     repeats : int
         Rounds, at least :data:`~.costs.ALTERNATIONS`.
     """
@@ -48,6 +48,11 @@ class BatchPlan:
                 f"max-tokens is {self.num_tokens}; after the first token and a step of up to {least - 2} tokens "
                 f"something must be left to be timed. Try --max-tokens {4 * least}"
             )
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """Rows of each text in the forwards that are timed."""
+        return (1, *(gamma + 1 for gamma in self.gammas))
 
     @property
     def prompt_tokens(self) -> int:
@@ -129,30 +134,30 @@ class Goodput:
     ----------
     batch : int
     gamma : int
-        The best fixed one of those searched, in runs of their own.
-    searched : mapping of int to float
-        Tokens per second of the search, by gamma.
+        The best fixed one of those tried.
+    speedups : mapping of int to float
+        Of each that was tried, median over the rounds of speculative / plain.
     plain, speculative : float
         Median tokens per second, all texts together, prefill left out.
     speedup : float
-        Median over the rounds of speculative / plain.
+        With the best one.
     spread : tuple of float
         Smallest and largest.
     tau : float
         Tokens per text and step while the speculative runs were timed.
     alpha : float or None
-        Accepted / evaluated over all measured speculative runs; None if nothing was evaluated.
+        Accepted / evaluated over the runs with the best one; None if nothing was evaluated.
     plain_overhead_s, speculative_overhead_s : float
         Median seconds per emitted token outside all forwards.
     num_evaluated, num_accepted : int
         What alpha is the ratio of.
     differing : tuple of int
-        Texts that are not what they are alone, in any of the measured runs.
+        Texts that are not what they are alone, in any of the runs.
     """
 
     batch: int
     gamma: int
-    searched: Mapping[int, float]
+    speedups: Mapping[int, float]
     plain: float
     speculative: float
     speedup: float
@@ -174,8 +179,7 @@ class Forecast:
     ----------
     batch : int
     from_costs : float
-        tau / (d + v + o), all in plain steps of this batch: drafting, verification, and the engine's own work; o per
-        token is that of the measured gamma.
+        tau / (d + v + o), all in plain steps of this batch: drafting, verification, and the engine's own work.
     from_roofline : float
         From the machine's bandwidth and peak.
     """

@@ -12,31 +12,21 @@ from collections.abc import Callable, Sequence
 
 from minispec.analysis.bench.batch_figures import (
     BatchBenchmark,
-    BatchDraft,
     BatchForward,
     BatchPlan,
     Forecast,
     Goodput,
     PageUse,
 )
+from minispec.analysis.bench.batch_rounds import Rounds, forward_timers, row_name, time_batch
 from minispec.analysis.bench.costs import check_alike
 from minispec.analysis.bench.speculation import PLAIN
-from minispec.analysis.bench.together import (
-    Clock,
-    Decoded,
-    Watch,
-    batch_forwards,
-    behind,
-    decode_together,
-    open_engine,
-    repeat,
-)
+from minispec.analysis.bench.together import Clock, Decoded, Watch, decode_together, open_engine
 from minispec.analysis.prompts import Prompt
 from minispec.analysis.roofline.batch import over_batches
 from minispec.analysis.roofline.machine import Machine
 from minispec.analysis.roofline.prediction import model_storage
 from minispec.analysis.roofline.shapes import Shape
-from minispec.analysis.timer import interleave
 from minispec.backends.formats import ITEM_BYTES
 from minispec.errors import InvariantError, OptionError
 from minispec.generation.api import generate
@@ -104,8 +94,7 @@ def run_batches(
                 + (" and fewer --max-tokens" if room < 0 else "")
             )
     make_ready([target, draft])
-    progress("forwards")
-    forwards, drafts = measure_batches(target, draft, plan, clock=clock)
+    timers = forward_timers(target, draft, plan, clock=clock)
     most = max(plan.batches)
     texts = make_prompts(target, prompts, most, plan.prompt_tokens)
     progress(f"{most} texts, each alone")
@@ -114,115 +103,132 @@ def run_batches(
         generate(text, target=endless, draft=None, temperature=0.0, max_tokens=plan.num_tokens).token_ids
         for text in texts
     ]
-    goodput = []
+    rounds = []
     for batch in plan.batches:
-        progress(f"goodput of {batch} text{'s' if batch > 1 else ''}")
+        progress(f"{batch} text{'s' if batch > 1 else ''}")
 
         def run(gamma: int, batch: int = batch) -> Decoded:
             return decode_together(target, draft, texts[:batch], gamma, plan.num_tokens, clock=clock)
 
-        goodput.append(compare_batch(run, alone[:batch], plan))
+        rounds.append(time_batch(batch, run, timers[batch], plan))
     progress("pages")
     pages = [measure_pages(target, texts, plan.num_tokens, size) for size in (PAGE_SIZE, target.n_positions)]
+    goodput = [compare(each, alone) for each in rounds]
     evaluated = sum(each.num_evaluated for each in goodput)
     alpha = sum(each.num_accepted for each in goodput) / max(1, evaluated)
-    forecasts = forecast(target, draft, machine, plan, alpha, forwards, drafts, goodput)
-    return BatchBenchmark(tuple(forwards), tuple(drafts), tuple(goodput), tuple(forecasts), tuple(pages), alpha)
+    roofline = predict(target, draft, machine, plan, alpha)
+    return BatchBenchmark(
+        forwards=tuple(forward for each in rounds for forward in describe_forwards(each)),
+        drafts=tuple(each.typical_draft for each in rounds),
+        goodput=tuple(goodput),
+        forecasts=tuple(Forecast(each.batch, forecast(each, alpha), roofline[each.batch]) for each in rounds),
+        pages=tuple(pages),
+        alpha=alpha,
+    )
 
 
-def measure_batches(
-    target: GPT2, draft: GPT2, plan: BatchPlan, *, clock: Clock = time.perf_counter
-) -> tuple[list[BatchForward], list[BatchDraft]]:
-    """Time every forward in turns: the target's over each number of rows, contiguous ones, and the draft's."""
-    rows = (1, *(gamma + 1 for gamma in plan.gammas))
-    batches = sorted({1, *plan.batches})
-    ones = [(batch, 1) for batch in batches]
-    every = [(batch, count) for batch in batches for count in rows]
-    catching_up = [(batch, count) for batch in batches for count in (1, 2)]
-    paged = batch_forwards(target, every, plan.context, clock=clock)
-    drafting = batch_forwards(draft, catching_up, plan.context, clock=clock)
-    kinds = {
-        "paged": paged,
-        "contiguous": batch_forwards(target, ones, plan.context, page_size=target.n_positions, clock=clock),
-        "first": {(b, r): behind(drafting[b, r], paged[b, 1]) for b, r in catching_up},
-        "next": {cell: drafting[cell] for cell in ones},
-    }
-    timers = {f"{kind} {b} {r}": repeat(once) for kind, cells in kinds.items() for (b, r), once in cells.items()}
-    figures = interleave(timers, plan.repeats)
-
-    def ratio(a: str, b: str) -> float:
-        return statistics.median(x / y for x, y in zip(figures[a], figures[b], strict=True))
-
-    forwards = [
+def describe_forwards(rounds: Rounds) -> list[BatchForward]:
+    """Return the target's forwards over each number of rows."""
+    counts = [1, *(gamma + 1 for gamma in rounds.gammas)]
+    one = row_name(1)
+    return [
         BatchForward(
-            batch=b,
-            rows=r,
-            seconds=statistics.median(figures[f"paged {b} {r}"]),
-            spread=(min(figures[f"paged {b} {r}"]), max(figures[f"paged {b} {r}"])),
-            cost=ratio(f"paged {b} {r}", "paged 1 1"),
-            step_cost=ratio(f"paged {b} {r}", f"paged {b} 1"),
-            paged_ratio=ratio(f"paged {b} 1", f"contiguous {b} 1") if r == 1 else None,
+            batch=rounds.batch,
+            rows=count,
+            seconds=statistics.median(rounds.seconds[row_name(count)]),
+            spread=(min(rounds.seconds[row_name(count)]), max(rounds.seconds[row_name(count)])),
+            cost=statistics.median(rounds.ratios(row_name(count), "alone")),
+            step_cost=statistics.median(rounds.ratios(row_name(count), one)),
+            paged_ratio=statistics.median(rounds.ratios(one, "contiguous")) if count == 1 else None,
         )
-        for b in plan.batches
-        for r in rows
+        for count in counts
     ]
-    drafts = [
-        BatchDraft(b, *(statistics.median(figures[name]) for name in (f"first {b} 1", f"first {b} 2", f"next {b} 1")))
-        for b in plan.batches
-    ]
-    return forwards, drafts
 
 
-def compare_batch(run: Callable[[int], Decoded], alone: Sequence[Sequence[int]], plan: BatchPlan) -> Goodput:
-    """Search the best gamma of a batch, then measure it against plain decoding, taking turns.
+def compare(rounds: Rounds, alone: Sequence[Sequence[int]]) -> Goodput:
+    """Compare a batch's plain decoding with the length of drafts that was the fastest.
 
     Parameters
     ----------
-    run : callable
-        Decodes the batch with a gamma.
+    rounds : Rounds
     alone : sequence of sequence of int
         The texts as they are when each is decoded alone and plainly.
-    plan : BatchPlan
     """
-    made: dict[int, list[Decoded]] = {}
-
-    def timer(gamma: int) -> Callable[[], float]:
-        def once() -> float:
-            made.setdefault(gamma, []).append(run(gamma))
-            return made[gamma][-1].tokens_per_s
-
-        return once
-
-    for gamma in (PLAIN, plan.gammas[0]):
-        run(gamma)  # the first run of each kind finds cold caches
-    speeds = interleave({str(gamma): timer(gamma) for gamma in plan.gammas}, 1)
-    searched = {gamma: speeds[str(gamma)][0] for gamma in plan.gammas}
-    best = max(searched, key=searched.__getitem__)
-    made.clear()
-    speeds = interleave({"plain": timer(PLAIN), "speculative": timer(best)}, plan.repeats)
-    ratios = [a / b for a, b in zip(speeds["speculative"], speeds["plain"], strict=True)]
-    metrics = [generation.metrics for decoded in made[best] for generation in decoded.generations]
+    speedups = {gamma: statistics.median(rounds.speedups(gamma)) for gamma in rounds.gammas}
+    best = max(speedups, key=speedups.__getitem__)
+    plain, speculative = rounds.made[PLAIN], rounds.made[best]
+    metrics = [generation.metrics for decoded in speculative for generation in decoded.generations]
     evaluated = sum(each.num_evaluated_tokens for each in metrics)
     accepted = sum(each.num_accepted_tokens for each in metrics)
-    runs = made[PLAIN] + made[best]
+    every = [decoded for runs in rounds.made.values() for decoded in runs]
     return Goodput(
-        batch=len(alone),
+        batch=rounds.batch,
         gamma=best,
-        searched=searched,
-        plain=statistics.median(speeds["plain"]),
-        speculative=statistics.median(speeds["speculative"]),
-        speedup=statistics.median(ratios),
-        spread=(min(ratios), max(ratios)),
-        tau=sum(each.num_tokens for each in made[best]) / sum(each.num_steps for each in made[best]),
+        speedups=speedups,
+        plain=statistics.median(each.tokens_per_s for each in plain),
+        speculative=statistics.median(each.tokens_per_s for each in speculative),
+        speedup=speedups[best],
+        spread=(min(rounds.speedups(best)), max(rounds.speedups(best))),
+        tau=sum(each.num_tokens for each in speculative) / sum(each.num_steps for each in speculative),
         alpha=accepted / evaluated if evaluated else None,
-        plain_overhead_s=statistics.median(decoded.overhead_s for decoded in made[PLAIN]),
-        speculative_overhead_s=statistics.median(decoded.overhead_s for decoded in made[best]),
+        plain_overhead_s=statistics.median(each.overhead_s for each in plain),
+        speculative_overhead_s=statistics.median(each.overhead_s for each in speculative),
         num_evaluated=evaluated,
         num_accepted=accepted,
         differing=tuple(
-            i for i, text in enumerate(alone) if any(tuple(text) != each.generations[i].token_ids for each in runs)
+            i
+            for i, text in enumerate(alone[: rounds.batch])
+            if any(tuple(text) != each.generations[i].token_ids for each in every)
         ),
     )
+
+
+def forecast(rounds: Rounds, alpha: float) -> float:
+    """Predict the best speedup of a batch from its forwards and the engine's own work.
+
+    Each round predicts from its own figures, in units of its plain step: a forward, and what the engine does for a
+    token of each text. The median of that is compared with the median of what the rounds measured.
+    """
+    plain_s = rounds.seconds[row_name(1)]
+    units = [row + rounds.batch * each.overhead_s for row, each in zip(plain_s, rounds.made[PLAIN], strict=True)]
+
+    def predict_rounds(gamma: int) -> list[float]:
+        tokens = tau(alpha, gamma)
+        parts = zip(units, rounds.drafts, rounds.seconds[row_name(gamma + 1)], rounds.made[gamma], strict=True)
+        return [
+            speedup(
+                tokens,
+                gamma,
+                draft.drafting_s(gamma, alpha) / gamma / unit,
+                verify / unit,
+                rounds.batch * tokens * each.overhead_s / unit,
+            )
+            for unit, draft, verify, each in parts
+        ]
+
+    return max(statistics.median(predict_rounds(gamma)) for gamma in rounds.gammas)
+
+
+def predict(target: GPT2, draft: GPT2, machine: Machine, plan: BatchPlan, alpha: float) -> dict[int, float]:
+    """Predict the best speedup of every batch from the machine's two ceilings alone."""
+    shapes = [Shape.from_config(model.config, model.name) for model in (target, draft)]
+    best: dict[int, float] = dict.fromkeys(plan.batches, 0.0)
+    for gamma in plan.gammas:
+        points = over_batches(
+            shapes[0],
+            machine,
+            plan.batches,
+            context=plan.context,
+            storage=model_storage(target),
+            kv_bytes=ITEM_BYTES[target.kv_dtype],
+            gamma=gamma,
+            alpha=alpha,
+            draft=shapes[1],
+            draft_storage=model_storage(draft),
+        )
+        for point in points:
+            best[point.batch] = max(best[point.batch], point.speedup or 0.0)
+    return best
 
 
 def measure_pages(target: GPT2, texts: Sequence[Sequence[int]], num_tokens: int, page_size: int) -> PageUse:
@@ -243,53 +249,3 @@ def measure_pages(target: GPT2, texts: Sequence[Sequence[int]], num_tokens: int,
         used=statistics.fmean(used for _, used in slots),
         worst=max(1.0 - used / held for held, used in slots),
     )
-
-
-def forecast(
-    target: GPT2,
-    draft: GPT2,
-    machine: Machine,
-    plan: BatchPlan,
-    alpha: float,
-    forwards: Sequence[BatchForward],
-    drafts: Sequence[BatchDraft],
-    goodput: Sequence[Goodput],
-) -> list[Forecast]:
-    """Predict the speedup of every batch: from its measured costs, and from the machine's two ceilings alone."""
-    measured = {(each.batch, each.rows): each for each in forwards}
-    shapes = [Shape.from_config(model.config, model.name) for model in (target, draft)]
-    roofline: dict[int, list[float]] = {batch: [] for batch in plan.batches}
-    for gamma in plan.gammas:
-        points = over_batches(
-            shapes[0],
-            machine,
-            plan.batches,
-            context=plan.context,
-            storage=model_storage(target),
-            kv_bytes=ITEM_BYTES[target.kv_dtype],
-            gamma=gamma,
-            alpha=alpha,
-            draft=shapes[1],
-            draft_storage=model_storage(draft),
-        )
-        for point in points:
-            roofline[point.batch].append(point.speedup or 0.0)
-
-    own = {each.batch: each for each in goodput}
-    drafting = {each.batch: each for each in drafts}
-
-    def from_costs(batch: int) -> float:
-        """In units of a plain step: its forward, and what the engine does for a token of each text."""
-        row = measured[batch, 1].seconds
-        unit = row + batch * own[batch].plain_overhead_s
-
-        def predict(gamma: int) -> float:
-            tokens = tau(alpha, gamma)
-            overhead = batch * tokens * own[batch].speculative_overhead_s
-            verify = row * measured[batch, gamma + 1].step_cost
-            per_draft = drafting[batch].drafting_s(gamma, alpha) / gamma
-            return speedup(tokens, gamma, per_draft / unit, verify / unit, overhead / unit)
-
-        return max(map(predict, plan.gammas))
-
-    return [Forecast(batch, from_costs(batch), max(roofline[batch])) for batch in plan.batches]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -82,7 +82,7 @@ class _Watched:
 
 def batch_forwards(
     model: GPT2,
-    cells: Sequence[tuple[int, int]],
+    cells: Collection[tuple[int, int]],
     context: int,
     *,
     page_size: int = PAGE_SIZE,
@@ -95,7 +95,7 @@ def batch_forwards(
     Parameters
     ----------
     model : GPT2
-    cells : sequence of (int, int)
+    cells : collection of (int, int)
     context : int
         Cached tokens of every text.
     page_size : int

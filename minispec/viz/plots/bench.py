@@ -126,5 +126,5 @@ def batches_figure(found: BatchBenchmark, title: str, machine: str) -> Figure:
     left.legend(loc="upper left")
     right.legend(loc="lower left")
     side = "" if break_even.side == "inside" else f" Break-even: {break_even}."
-    style.note(left, f"{machine}. Medians; lines: smallest to largest ratio; γ: the best of those searched.{side}")
+    style.note(left, f"{machine}. Medians; lines: smallest to largest ratio; γ: the best of those tried.{side}")
     return figure
