@@ -4,13 +4,11 @@ The engine asks two questions and no others: ``bernoulli(prob)`` and ``categoric
 *address*, and the noise behind it is a pure function of (seed, address): nothing is streamed, so no question can
 shift the answer to another.
 
-- ``sample`` noise is addressed by the position alone. Plain decoding uses it, and any rule that couples itself to
-  plain decoding.
+- ``sample`` noise is addressed by the position alone. Plain decoding uses it, and so do rules that are coupled to it.
 - ``draft``, ``accept``, ``residual`` and ``bonus`` noise is addressed by the step too: after a rejection the same
   position is drafted again, and reusing its noise would bias every rule that looks at discarded drafts.
 
-Rules and drafters never write an address. They are handed the :class:`Coins` of a step, and say what they ask for and
-for which of its tokens.
+Rules and drafters never write an address. They ask the :class:`Coins` of a step, and say for which of its tokens.
 
 ``categorical`` *is* the exponential race: token x wins iff E_x / p_x is smallest, with E_x = -log(1 - u_x) ~ Exp(1)
 independent. :mod:`minispec.philox` answers so.
@@ -20,11 +18,12 @@ Next: `generation/api.py`, where all of it is put together.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from minispec.frozen import record
 
 Purpose = Literal["sample", "draft", "accept", "residual", "bonus"]
 
@@ -60,7 +59,7 @@ class Noise(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Coins:
     """The noise of one step of one request.
 

@@ -7,11 +7,12 @@ stopping rules have cut the block, and ``Finish`` says why a generation ended.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+from minispec.frozen import record
 
 Source = Literal["accepted", "recovered", "bonus", "plain"]
 """Where an emitted token comes from: a draft that was kept, a draw from the residual, a draw from the target after
@@ -23,7 +24,7 @@ Probs = NDArray[np.float64]
 FinishReason = Literal["eos", "stop", "length", "context", "interrupted"]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Draft:
     """Tokens proposed for one step: a chain, or a tree of candidates.
 
@@ -61,7 +62,7 @@ class Draft:
             yield paths[-1]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Verdict:
     """What the target made of a draft.
 
@@ -93,7 +94,7 @@ class Verdict:
         return tuple(range(self.num_accepted)) if self.path is None else self.path
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Piece:
     """Released text and the source of the token that completed it."""
 
@@ -101,7 +102,7 @@ class Piece:
     source: Source
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Finish:
     """Why a generation ended; ``stop`` is the stop string that matched, if one did."""
 
@@ -109,7 +110,7 @@ class Finish:
     stop: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Likely:
     """One of the tokens that the target thought likeliest at a place.
 
@@ -127,7 +128,7 @@ class Likely:
     target_prob: float
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class TokenDetail:
     """What target and draft thought of one emitted token.
 
@@ -151,7 +152,7 @@ class TokenDetail:
     top: tuple[Likely, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Step:
     """One target forward and its consequences, after the cut.
 

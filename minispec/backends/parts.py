@@ -8,6 +8,8 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from minispec.frozen import record
+
 Array = NDArray[np.float32]
 Index = NDArray[np.int64]
 Tensor = NDArray[np.float32 | np.float16]
@@ -72,7 +74,7 @@ class Block:
     mlp: MLP
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Feed:
     """What one forward is fed: its tokens, and where each belongs; arrays of shape (T,) unless another one is given.
 

@@ -211,16 +211,21 @@ def _refuse_trial_flags() -> None:
 
 @contextlib.contextmanager
 def open_log(path: Path | None) -> Iterator[TextIO | None]:
-    """Open a log to add to; None is no log."""
+    """Open a log to add to; None is no log. A new one in which nothing was written does not stay."""
     if path is None:
         yield None
         return
+    is_new = not path.exists()
     try:
         file = path.open("a", encoding="utf-8")
     except OSError as error:
         raise OutputError(f"{path} cannot be written ({error.strerror}). Choose another place") from None
-    with file:
-        yield file
+    try:
+        with file:
+            yield file
+    finally:
+        if is_new and path.stat().st_size == 0:
+            path.unlink()
 
 
 def read_key(path: Path) -> str:

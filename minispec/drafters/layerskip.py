@@ -15,11 +15,11 @@ any backend, and never lets the draft touch what the target reads.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from minispec.backends.base import Array, Feed
 from minispec.drafters.base import ChainDrafter, MoreTokens
 from minispec.errors import OptionError
+from minispec.frozen import record
 from minispec.model.asks import Ask, Asks
 from minispec.model.gpt2 import GPT2
 from minispec.model.session import Session
@@ -83,7 +83,7 @@ class LayerSkipDrafter(ChainDrafter):
         """Nothing to do: the target goes back itself."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class AskLayers(Ask):
     """Logits of the first ``k`` layers: the session's tokens stay as they are, its first layers run ahead."""
 

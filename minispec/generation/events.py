@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
+from minispec.frozen import record
 from minispec.generation.result import Generation
 from minispec.records import Draft, Piece, Source, Step, TokenDetail
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Prefilled:
     """The target has read the prompt; the first token, drawn from the last row of that, comes next."""
 
@@ -18,7 +19,7 @@ class Prefilled:
     elapsed_s: float
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Drafted:
     """The drafter has proposed ``tokens``; ``probs[i]`` is the probability it drew ``tokens[i]`` with.
 
@@ -41,7 +42,7 @@ class Drafted:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Verified:
     """The target has judged the draft: the accepted prefix, then ``next_token``, whatever the stops will cut.
 
@@ -76,7 +77,7 @@ class Verified:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Emitted:
     """Committed tokens, and the text that is now safe to show (it may lag behind the tokens).
 
@@ -108,7 +109,7 @@ class Emitted:
         return "".join(piece.text for piece in self.pieces)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Finished:
     """The end: nothing follows."""
 

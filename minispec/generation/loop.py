@@ -62,11 +62,10 @@ def decode(
         coins = Coins(noise, position=len(tokens), step=len(transcript.steps))
 
         # 1. Draft a few tokens, each from the drafter's distribution q given those before it; none for the first.
+        draft = draft_nothing(target.model.vocab_size)
         if transcript.steps:
             gamma = min(policy.gamma(), transcript.room - 1)
             draft = yield from ask_for(drafter.propose(tokens, gamma, coins, policy.more))
-        else:
-            draft = draft_nothing(target.model.vocab_size)
         yield draft
 
         # 2. One target forward over them all: its distribution p for each of their places, and for the one behind.
@@ -78,7 +77,7 @@ def decode(
 
         # 4. Commit, and set both back to all committed tokens but the last.
         step = transcript.commit(draft, verdict, logits, target_probs)
-        del logits, target_probs
+        del logits, target_probs  # those of the next text may lie where these did, which the caches still hold
         if not draft.is_chain:
             target.keep(verdict.accepted)
         target.rollback(len(transcript.tokens) - 1)

@@ -200,11 +200,12 @@ class Run:
             self._late_prefill_s += self._clock() - started
         self._watch.start()
 
-    def _report_committed(self, step: Step) -> Iterator[Event]:
+    def _report_committed(self, step: Step) -> Sequence[Event]:
         """Say of a committed step what has not been said yet."""
+        emitted = Emitted.from_step(step, self._transcript.pieces[step.index])
         if self.speculates and step.index and step.index >= self._deliveries.num_verified:
-            yield Verified.from_step(step)
-        yield Emitted.from_step(step, self._transcript.pieces[step.index])
+            return Verified.from_step(step), emitted
+        return (emitted,)
 
     def _observe(self) -> None:
         """Let the policy learn from each committed step once, also after an interruption; the first was none of its."""

@@ -7,14 +7,14 @@ know whether a forward was run for it alone or for many who asked together.
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
 from typing import TypeVar, overload
 
 from minispec.backends.base import Array, Feed
+from minispec.frozen import record
 from minispec.model.session import Session
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Ask:
     """Logits that somebody waits for: feed these tokens to a session, and send what :meth:`Session.score` returns.
 

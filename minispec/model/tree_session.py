@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from minispec.backends.base import Array, Feed
 from minispec.errors import InvariantError
+from minispec.frozen import record
 from minispec.model.asks import Ask
 from minispec.model.language_model import LanguageModel
 from minispec.model.session import Session
@@ -153,7 +153,7 @@ def mask_tree(parents: Sequence[int], start: int) -> NDArray[np.bool_]:
     return visible
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class AskTree(Ask):
     """Logits of a tree: ``tokens`` is its chain (empty to add to the pending tree), see :class:`TreeSession`.
 

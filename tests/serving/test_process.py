@@ -142,6 +142,16 @@ def test_what_cannot_be_served(run_serve, flags, words):
     refused(run_serve(flags), *words)
 
 
+def test_a_server_that_is_refused_leaves_no_log_and_touches_none(run_serve, tmp_path):
+    flags = ["--canary", "0.5", "--baseline", "other", "--canary-log"]
+    refused(run_serve([*flags, str(tmp_path / "new")]), "baseline")
+    assert not list(tmp_path.iterdir())
+    for content in ("", "what an earlier server wrote\n"):
+        (tmp_path / "old").write_text(content)
+        refused(run_serve([*flags, str(tmp_path / "old")]), "baseline")
+        assert (tmp_path / "old").read_text() == content
+
+
 def test_open_shows_the_page_in_a_browser_even_if_it_stays_in_the_terminal(target, tmp_path):
     """A browser that comes back only when it has read the page, from a server that must answer meanwhile."""
     browser, page = tmp_path / "browser.py", tmp_path / "page.html"

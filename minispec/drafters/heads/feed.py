@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Self
 
 import numpy as np
 
 from minispec.backends.base import Array, Feed, Index
+from minispec.frozen import record
 
 _FEED = tuple(field.name for field in fields(Feed))
 FROM_TARGET = -1
 """The origin of a row over what the target has fed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class HeadFeed(Feed):
     """What one forward of a head is fed.
 

@@ -13,6 +13,7 @@ from unittest import mock
 
 import numpy as np
 
+from minispec.frozen import record
 from minispec.generation import loop
 from minispec.model.asks import Ask, ask_for
 from minispec.noise import Address, Coins
@@ -229,7 +230,7 @@ def reports(kind: type, change: Callable[[Draft], np.ndarray]) -> Patch:
     return wraps(kind, "propose", make)
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Instead(Ask):
     """Asks for logits, and is answered in another way."""
 
