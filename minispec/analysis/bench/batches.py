@@ -94,6 +94,7 @@ def run_batches(
                 + (" and fewer --max-tokens" if room < 0 else "")
             )
     make_ready([target, draft])
+    progress("contexts")
     timers = forward_timers(target, draft, plan, clock=clock)
     most = max(plan.batches)
     texts = make_prompts(target, prompts, most, plan.prompt_tokens)
