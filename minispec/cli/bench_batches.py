@@ -134,7 +134,7 @@ def _print(
 
 
 def _print_forwards(out: Console, found: BatchBenchmark, plan: BatchPlan) -> None:
-    counts = [1, *(gamma + 1 for gamma in plan.gammas)]
+    counts = plan.rows
     cells = {(each.batch, each.rows): each for each in found.forwards}
     rows = table("batch", "r = 1", *(f"v(B, {count})" for count in counts), "paged / cont.")
     for batch in found.batches:
@@ -158,7 +158,7 @@ def _print_goodput(out: Console, found: BatchBenchmark, plan: BatchPlan) -> None
     out.print(rows)
     out.print(
         f"tokens per second of all texts together, {plan.num_tokens} tokens each, prefill left out,\nuntil the first "
-        f"text ends; costs: measured v, c and overhead; both with α = {found.alpha:.2f}\n"
+        f"text ends; costs: measured forwards, overhead; both with α = {found.alpha:.2f}\n"
     )
     overheads = table("batch", "τ", "α", "overhead, plain", "share", "speculative", "share", "same texts")
     for each in found.goodput:

@@ -160,7 +160,7 @@ def serve(
             check_together(each, Options(verify="tree" if parse_draft(each).is_tree else verify))
     notes = Console(stderr=True, highlight=False)
     check_writable(canary_log)
-    with bind(host, port) as bound, open_log(canary_log) as log:
+    with bind(host, port) as bound, contextlib.ExitStack() as files:
         with notes.status("loading models …"):
             model = load_model(target, backend, dtype, kv_dtype)
         make_ready([model], notes)
@@ -186,7 +186,7 @@ def serve(
                 canary=canary,
                 baseline=hide_folders(baseline),
                 shadow=shadow,
-                canary_log=log,
+                canary_log=lambda: files.enter_context(open_log(canary_log)),
             )
         bound.listen(1024)
         address = address_of(bound)
@@ -211,21 +211,16 @@ def _refuse_trial_flags() -> None:
 
 @contextlib.contextmanager
 def open_log(path: Path | None) -> Iterator[TextIO | None]:
-    """Open a log to add to; None is no log. A new one in which nothing was written does not stay."""
+    """Open a log to add to; None is no log."""
     if path is None:
         yield None
         return
-    is_new = not path.exists()
     try:
         file = path.open("a", encoding="utf-8")
     except OSError as error:
         raise OutputError(f"{path} cannot be written ({error.strerror}). Choose another place") from None
-    try:
-        with file:
-            yield file
-    finally:
-        if is_new and path.stat().st_size == 0:
-            path.unlink()
+    with file:
+        yield file
 
 
 def read_key(path: Path) -> str:

@@ -6,10 +6,11 @@ D(m) the draft's, and τ_i(γ) the tokens that request i expects of a step, the 
 
     Σ τ_i(γ) / (T(B (γ + 1)) + D(B + Σ α_i^γ) + (γ - 1) D(B))
 
-tokens per second: the first draft forward of a step also feeds the last token of every draft that was accepted whole in
-the step before. The γ that maximises this holds for the batch, since a draft forward is shared by all. Then each
-request drafts only as far as its own tokens pay for their rows: its k-th one iff α_i^k > η* (T(m + 1) - T(m)), η* being
-the best rate. So speculation fades out as a batch grows, first where drafts are bad, and returns as it shrinks.
+tokens per second: the first forward of a draft model in a step also feeds the last token of every draft that was
+accepted whole in the step before (on average, so their number is no whole one). The γ that maximises this holds for the
+batch, since a draft forward is shared by all. Then each request drafts only as far as its own tokens pay for their
+rows: its k-th one iff α_i^k > η* (T(m + 1) - T(m)), η* being the best rate. So speculation fades out as a batch grows,
+first where drafts are bad, and returns as it shrinks.
 
 It depends on measured time and on the company, so texts cannot be reproduced from their seeds; their law is the same.
 """
@@ -58,14 +59,14 @@ class RowTimes:
         past = self._seconds.get(rows, seconds)
         self._seconds[rows] = _KEEP * past + (1.0 - _KEEP) * seconds
 
-    def at(self, rows: int) -> float:
+    def at(self, rows: float) -> float:
         """Return what a forward of ``rows`` takes, in seconds; in units of its own before any was measured."""
         known = sorted(self._seconds)
         if not known:
             return 1.0 + _ROW_COST * (rows - 1)
         i = bisect.bisect_left(known, rows)
         if i < len(known) and known[i] == rows:
-            return self._seconds[rows]
+            return self._seconds[known[i]]
         if len(known) == 1:
             return self._seconds[known[0]] * (1.0 + _ROW_COST * (rows / known[0] - 1.0))
         i = min(max(i, 1), len(known) - 1)  # beyond the ends, the line of the last two
@@ -116,10 +117,10 @@ class Load:
     def _drafting_s(self, gamma: int, acceptances: Sequence[float]) -> float:
         if gamma == 0:
             return 0.0
-        together, caught_up = len(acceptances), round(sum(alpha**gamma for alpha in acceptances))
+        together, caught_up = len(acceptances), sum(alpha**gamma for alpha in acceptances)
         return self._draft_s(together + caught_up) + (gamma - 1) * self._draft_s(together)
 
-    def _draft_s(self, rows: int) -> float:
+    def _draft_s(self, rows: float) -> float:
         return self.draft.at(rows) if self.draft.is_known else _COST_RATIO * self.target.at(max(1, rows))
 
 

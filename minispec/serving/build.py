@@ -29,7 +29,7 @@ def build_server(
     kv_memory: int | None = None,
     draft_dtype: str = AUTO,
     kv_dtype: str = AUTO,
-    canary_log: TextIO | None = None,
+    canary_log: Callable[[], TextIO | None] = lambda: None,
     say: Callable[[str], None] = lambda what: None,
     **limits: Any,
 ) -> tuple[FastAPI, Service]:
@@ -46,8 +46,8 @@ def build_server(
         Bytes for keys and values of the target.
     draft_dtype, kv_dtype : str
         Of draft models.
-    canary_log : text file, optional
-        Gets what a rollout sees.
+    canary_log : callable
+        Opens the file that gets what a rollout sees, once nothing is left that could be refused.
     say : callable
         Is told what goes on.
     **limits
@@ -78,7 +78,7 @@ def build_server(
     rollout = None
     if settings.canary is not None:
         lossless = get_verifier(settings.rule_for(settings.default_draft)).lossless
-        rollout = Rollout(settings.canary, lossless=lossless, log=canary_log)
+        rollout = Rollout(settings.canary, lossless=lossless, log=canary_log())
     service = Service(settings, target, Worker(engine), Metrics(settings.model, engine), rollout)
     return build_app(service, tokenizer), service
 

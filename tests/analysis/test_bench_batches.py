@@ -18,9 +18,9 @@ from minispec.analysis.bench.batch_figures import (
     Goodput,
     find_break_even,
 )
-from minispec.analysis.bench.batch_rounds import time_batch
+from minispec.analysis.bench.batch_rounds import SEARCH_ROUNDS, forward_timers, time_batch
 from minispec.analysis.bench.batches import compare, make_prompts, measure_pages, run_batches
-from minispec.analysis.bench.together import behind, decode_together, repeat
+from minispec.analysis.bench.together import decode_together
 from minispec.analysis.prompts import bundled_prompts
 from minispec.analysis.roofline.batch import over_batches
 from minispec.analysis.roofline.counts import Storage
@@ -54,10 +54,10 @@ class Clock:
 
 
 class Told:
-    """A model whose forwards take the seconds told for their number of rows; otherwise the one it is given."""
+    """A model whose forwards take the seconds told for their number of rows, and for each row of logits."""
 
-    def __init__(self, model, clock: Clock, seconds: dict[int, float], otherwise: float = 1.0) -> None:
-        self._model, self._told = model, (clock, seconds, otherwise)
+    def __init__(self, model, clock: Clock, seconds: dict[int, float], otherwise: float = 1.0, head=0.0) -> None:
+        self._model, self._told = model, (clock, seconds, otherwise, head)
 
     def __getattr__(self, name):
         return getattr(self._model, name)
@@ -66,8 +66,8 @@ class Told:
         return Told(self._model.with_pages(*sizes), *self._told)
 
     def run(self, feed, cache):
-        clock, seconds, otherwise = self._told
-        clock.now += seconds.get(len(feed.tokens), otherwise)
+        clock, seconds, otherwise, head = self._told
+        clock.now += seconds.get(len(feed.tokens), otherwise) + head * feed.num_logits
         return self._model.run(feed, cache)
 
 
@@ -110,14 +110,14 @@ def test_every_figure_follows_from_the_seconds_of_the_forwards(told) -> None:
 
 
 def test_a_draft_that_was_accepted_whole_costs_the_next_one_a_row_of_each_text(told) -> None:
-    """Then the draft's cache lacks two tokens, and the first forward feeds both."""
+    """Then the draft's cache lacks two tokens; the first forward feeds both and asks for the logits of one."""
     target, draft, clock = told
-    by_rows = Told(draft._model, clock, {1: 0.1, 2: 0.15, 4: 0.25, 8: 0.45})
+    by_rows = Told(draft._model, clock, {1: 0.1, 2: 0.15, 4: 0.25, 8: 0.45}, head=0.01)
     found = run_batches(target, by_rows, MACHINE, bundled_prompts(), PLAN, clock=clock)
     assert [(each.first_s, each.catch_up_s) for each in found.drafts] == [
-        pytest.approx(pair) for pair in ((0.1, 0.15), (0.15, 0.25), (0.25, 0.45))
+        pytest.approx(pair) for pair in ((0.11, 0.16), (0.17, 0.27), (0.29, 0.49))
     ]
-    speedups = [2 * 1.0 / 1.65, 2 * 1.5 / 2.75, 2 * 2.5 / 7.45]
+    speedups = [2 * 1.0 / 1.66, 2 * 1.5 / 2.77, 2 * 2.5 / 7.49]
     assert [each.speedup for each in found.goodput] == pytest.approx(speedups)
     assert [each.from_costs for each in found.forecasts] == pytest.approx(speedups)
 
@@ -129,17 +129,42 @@ def test_drafts_after_the_first_of_a_step_find_the_draft_where_it_was_left() -> 
 
 def test_a_draft_is_timed_behind_its_target(told) -> None:
     """As in a step: the target's weights have driven the draft's from the caches, and are themselves not counted."""
-    clock = told[2]
+    target, draft, clock = told
+    timers = forward_timers(target, draft, PLAN, clock=clock)[2]
+    for name, of_target in (("first", 4), ("catch up", 4), ("next", 0)):  # one to warm up, then three
+        started = clock.now
+        assert timers[name]() == pytest.approx(0.1)
+        assert clock.now - started == pytest.approx(4 * 0.1 + of_target * ROW_SECONDS[2])
 
-    def forward(seconds: float) -> float:
-        clock.now += seconds
-        order.append(seconds)
-        return seconds
 
-    order: list[float] = []
-    once = behind(lambda: forward(0.1), lambda: forward(1.0))
-    assert repeat(once, 2)() == 0.1
-    assert order == [1.0, 0.1] * 3
+def test_in_each_round_everything_takes_its_turn(told) -> None:
+    """The search comes before; then every other round has the opposite order."""
+    target, draft, clock = told
+    plan = dataclasses.replace(PLAN, gammas=(1, 2), num_tokens=10)
+    prompts, order = make_prompts(target, bundled_prompts(), 1, 5), list[str | int]()
+
+    def run(gamma: int):
+        order.append(gamma)
+        return decode_together(target, draft, prompts, gamma, plan.num_tokens, clock=clock)
+
+    def forward(name: str):
+        return lambda: order.append(name) or 1.0
+
+    found = time_batch(1, run, {"a": forward("a"), "b": forward("b")}, plan)
+    before = 2 + len(plan.gammas) * SEARCH_ROUNDS
+    assert "a" not in order[:before]
+    one_round = [0, found.gamma, "a", "b"]
+    assert order[before:] == [*one_round, *one_round[::-1], *one_round, *one_round[::-1], *one_round]
+    assert len(found.plain) == len(found.speculative) == len(found.seconds["a"]) == plan.repeats
+
+
+def test_the_forecast_takes_the_best_length(told) -> None:
+    """Three rows of a text take as long as two here, and four take long: a draft of two is the best."""
+    target, draft, clock = told
+    by_rows = Told(target._model, clock, {1: 1.0, 2: 1.5, 3: 1.5, 4: 9.0})
+    plan = dataclasses.replace(PLAN, batches=(1,), gammas=(1, 2, 3), num_tokens=12)
+    (said,) = run_batches(by_rows, draft, MACHINE, bundled_prompts(), plan, clock=clock).forecasts
+    assert said.from_costs == pytest.approx(3 / 1.7)
 
 
 @pytest.fixture
@@ -217,7 +242,7 @@ def test_no_token_ends_a_text(pair: tuple[str, str]) -> None:
         assert [len(each.token_ids) for each in done.generations] == [8, 8]
 
 
-def test_the_best_gamma_is_the_fastest_of_those_tried(told) -> None:
+def test_the_best_gamma_is_the_fastest_of_the_search(told) -> None:
     """Three rows of one text take as long as two here, so that longer drafts win."""
     target, draft, clock = told
     plan = dataclasses.replace(PLAN, gammas=(1, 2), num_tokens=10)
@@ -228,8 +253,8 @@ def test_the_best_gamma_is_the_fastest_of_those_tried(told) -> None:
 
     alone = [run(0).generations[0].token_ids]
     found = compare(time_batch(1, run, {}, plan), alone)
-    assert found.gamma == max(found.speedups, key=found.speedups.get) == 2
-    assert found.speedups[2] == pytest.approx(3 / 1.2)  # 3 tokens: 1 s for three rows, and two drafted tokens
+    assert found.gamma == max(found.searched, key=found.searched.get) == 2
+    assert found.searched[2] == pytest.approx(3 / 1.2)  # 3 tokens: 1 s for three rows, and two drafted tokens
 
 
 def test_a_text_that_is_another_alone_is_found(told) -> None:

@@ -127,7 +127,7 @@ def test_the_report(run_here, tmp_path):
 
 def test_a_server_assigns_counts_and_reports(target, draft):
     log = io.StringIO()
-    with running(target, (draft,), canary=0.5, canary_log=log) as server:
+    with running(target, (draft,), canary=0.5, canary_log=lambda: log) as server:
         for i in range(20):
             choice = server.complete(user=f"user {i}", max_tokens=5)["choices"][0]["minispec"]
             assert choice["arm"] == server.service.rollout.assign(f"user {i}")

@@ -24,7 +24,7 @@ class BatchPlan:
     num_tokens : int
         Of every text; more than the first and what the longest step emits.
     gammas : tuple of int
-        Tried.
+        Lengths of drafts to search.
     repeats : int
         Rounds, at least :data:`~.costs.ALTERNATIONS`.
     """
@@ -106,8 +106,8 @@ class BatchDraft:
     batch : int
         B.
     first_s, catch_up_s : float
-        Median seconds over one row, and over two rows of each text, behind a forward of the target, which drives the
-        draft's weights from the caches.
+        Median seconds over one row, and over two rows of each text, behind a forward of the target, which evicts the
+        draft's weights from the processor's caches.
     next_s : float
         Over one row of each, behind another draft forward.
     """
@@ -134,30 +134,30 @@ class Goodput:
     ----------
     batch : int
     gamma : int
-        The best fixed one of those tried.
-    speedups : mapping of int to float
-        Of each that was tried, median over the rounds of speculative / plain.
+        The best fixed one of those searched, in runs of their own.
+    searched : mapping of int to float
+        Tokens per second of the search, by gamma.
     plain, speculative : float
         Median tokens per second, all texts together, prefill left out.
     speedup : float
-        With the best one.
+        Median over the rounds of speculative / plain.
     spread : tuple of float
         Smallest and largest.
     tau : float
         Tokens per text and step while the speculative runs were timed.
     alpha : float or None
-        Accepted / evaluated over the runs with the best one; None if nothing was evaluated.
+        Accepted / evaluated over all measured speculative runs; None if nothing was evaluated.
     plain_overhead_s, speculative_overhead_s : float
         Median seconds per emitted token outside all forwards.
     num_evaluated, num_accepted : int
         What alpha is the ratio of.
     differing : tuple of int
-        Texts that are not what they are alone, in any of the runs.
+        Texts that are not what they are alone, in any of the measured runs.
     """
 
     batch: int
     gamma: int
-    speedups: Mapping[int, float]
+    searched: Mapping[int, float]
     plain: float
     speculative: float
     speedup: float
@@ -179,7 +179,8 @@ class Forecast:
     ----------
     batch : int
     from_costs : float
-        tau / (d + v + o), all in plain steps of this batch: drafting, verification, and the engine's own work.
+        tau / (d + v + o), all in plain steps of this batch: drafting, verification, and the engine's own work; o per
+        token is that of the measured gamma.
     from_roofline : float
         From the machine's bandwidth and peak.
     """

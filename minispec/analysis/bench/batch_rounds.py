@@ -1,4 +1,4 @@
-"""A batch, timed in rounds: every forward that it is judged by, and every way to decode it, takes its turn in each.
+"""A batch, timed in rounds: decoding it plainly, with drafts, and every forward of both take their turns in each.
 
 So what a round predicts from its costs and what it measures were seen on the same machine, a moment apart.
 """
@@ -15,21 +15,24 @@ from minispec.analysis.bench.together import Clock, Decoded, Timer, batch_forwar
 from minispec.analysis.timer import interleave
 from minispec.model import GPT2
 
+ALONE = "alone"
 _DRAFT_FORWARDS = "first", "catch up", "next"
+SEARCH_ROUNDS = 3
+"""Runs with each length of drafts before the best one is measured."""
 
 
 def forward_timers(target: GPT2, draft: GPT2, plan: BatchPlan, *, clock: Clock) -> dict[int, dict[str, Timer]]:
     """Return a timer of every forward that a batch is judged by, by its name, per batch.
 
-    "alone" is one row of one text, "row 1" one row of each, and so on, "contiguous" the same where texts lie in one
-    piece; "first", "catch up" and "next" are the draft's, see :class:`~.batch_figures.BatchDraft`.
+    "row 1" is one row of each text, and so on, "alone" one row of a single text, "contiguous" one row of each where
+    texts lie in one piece; "first", "catch up" and "next" are the draft's, see :class:`~.batch_figures.BatchDraft`.
     """
     context = plan.context
     cells = {(1, 1), *((batch, count) for batch in plan.batches for count in plan.rows)}
     paged = batch_forwards(target, cells, context, clock=clock)
     ones, twos = ([(batch, count) for batch in plan.batches] for count in (1, 2))
     contiguous = batch_forwards(target, ones, context, page_size=target.n_positions, clock=clock)
-    drafting = batch_forwards(draft, [*ones, *twos], context, clock=clock)
+    drafting = batch_forwards(draft, [*ones, *twos], context, num_logits=1, clock=clock)
 
     def draft_forwards(batch: int) -> tuple[Timer, Timer, Timer]:
         first, catch_up = (behind(drafting[batch, count], paged[batch, 1]) for count in (1, 2))
@@ -37,7 +40,7 @@ def forward_timers(target: GPT2, draft: GPT2, plan: BatchPlan, *, clock: Clock) 
 
     def forwards(batch: int) -> dict[str, Timer]:
         return {
-            "alone": paged[1, 1],
+            **({} if batch == 1 else {ALONE: paged[1, 1]}),
             **{row_name(count): paged[batch, count] for count in plan.rows},
             "contiguous": contiguous[batch, 1],
             **dict(zip(_DRAFT_FORWARDS, draft_forwards(batch), strict=True)),
@@ -58,20 +61,27 @@ class Rounds:
     Attributes
     ----------
     batch : int
+    gamma : int
+        The length of drafts that the search has found fastest.
+    searched : mapping of int to float
+        Median tokens per second of the search, by gamma.
     seconds : mapping of str to sequence of float
         Of each forward, one figure per round.
-    made : mapping of int to sequence of Decoded
-        By gamma, one per round; 0 is plain decoding.
+    plain, speculative : sequence of Decoded
+        One per round.
     """
 
     batch: int
+    gamma: int
+    searched: Mapping[int, float]
     seconds: Mapping[str, Sequence[float]]
-    made: Mapping[int, Sequence[Decoded]]
+    plain: Sequence[Decoded]
+    speculative: Sequence[Decoded]
 
     @property
-    def gammas(self) -> list[int]:
-        """The lengths of drafts that were tried."""
-        return [gamma for gamma in self.made if gamma != PLAIN]
+    def speedups(self) -> list[float]:
+        """How many times as fast drafts were, per round."""
+        return [a.tokens_per_s / b.tokens_per_s for a, b in zip(self.speculative, self.plain, strict=True)]
 
     @property
     def drafts(self) -> list[BatchDraft]:
@@ -88,14 +98,11 @@ class Rounds:
         """Return the time of one forward in units of another, per round."""
         return [a / b for a, b in zip(self.seconds[name], self.seconds[other], strict=True)]
 
-    def speedups(self, gamma: int) -> list[float]:
-        """Return how many times as fast drafts of this length were, per round."""
-        pairs = zip(self.made[gamma], self.made[PLAIN], strict=True)
-        return [speculative.tokens_per_s / plain.tokens_per_s for speculative, plain in pairs]
-
 
 def time_batch(batch: int, run: Callable[[int], Decoded], forwards: Mapping[str, Timer], plan: BatchPlan) -> Rounds:
-    """Decode a batch plainly and with drafts of every length, and time its forwards, taking turns.
+    """Search the best gamma of a batch; then time it, plain decoding and all forwards, taking turns.
+
+    The search has rounds of its own, so that the choice is not judged by its luck.
 
     Parameters
     ----------
@@ -106,18 +113,20 @@ def time_batch(batch: int, run: Callable[[int], Decoded], forwards: Mapping[str,
         See :func:`forward_timers`.
     plan : BatchPlan
     """
-    ways = (PLAIN, *plan.gammas)
-    made: dict[int, list[Decoded]] = {gamma: [] for gamma in ways}
+    made: dict[int, list[Decoded]] = {gamma: [] for gamma in (PLAIN, *plan.gammas)}
 
     def timer(gamma: int) -> Timer:
         def once() -> float:
             made[gamma].append(run(gamma))
-            return made[gamma][-1].seconds
+            return made[gamma][-1].tokens_per_s
 
         return once
 
     for gamma in (PLAIN, plan.gammas[0]):
         run(gamma)  # the first run of each kind finds cold caches
-    decoding = {f"gamma {gamma}": timer(gamma) for gamma in ways}
-    figures = interleave({**decoding, **forwards}, plan.repeats)
-    return Rounds(batch, {name: figures[name] for name in forwards}, made)
+    search = interleave({str(gamma): timer(gamma) for gamma in plan.gammas}, SEARCH_ROUNDS)
+    searched = {gamma: statistics.median(search[str(gamma)]) for gamma in plan.gammas}
+    best = max(searched, key=searched.__getitem__)
+    made[best].clear()
+    figures = interleave({"plain": timer(PLAIN), "speculative": timer(best), **forwards}, plan.repeats)
+    return Rounds(batch, best, searched, {name: figures[name] for name in forwards}, made[PLAIN], made[best])

@@ -18,9 +18,8 @@ from minispec.analysis.bench.batch_figures import (
     Goodput,
     PageUse,
 )
-from minispec.analysis.bench.batch_rounds import Rounds, forward_timers, row_name, time_batch
+from minispec.analysis.bench.batch_rounds import ALONE, Rounds, forward_timers, row_name, time_batch
 from minispec.analysis.bench.costs import check_alike
-from minispec.analysis.bench.speculation import PLAIN
 from minispec.analysis.bench.together import Clock, Decoded, Watch, decode_together, open_engine
 from minispec.analysis.prompts import Prompt
 from minispec.analysis.roofline.batch import over_batches
@@ -94,8 +93,6 @@ def run_batches(
                 + (" and fewer --max-tokens" if room < 0 else "")
             )
     make_ready([target, draft])
-    progress("contexts")
-    timers = forward_timers(target, draft, plan, clock=clock)
     most = max(plan.batches)
     texts = make_prompts(target, prompts, most, plan.prompt_tokens)
     progress(f"{most} texts, each alone")
@@ -104,6 +101,35 @@ def run_batches(
         generate(text, target=endless, draft=None, temperature=0.0, max_tokens=plan.num_tokens).token_ids
         for text in texts
     ]
+    rounds = time_batches(target, draft, texts, plan, progress=progress, clock=clock)
+    progress("pages")
+    pages = [measure_pages(target, texts, plan.num_tokens, size) for size in (PAGE_SIZE, target.n_positions)]
+    goodput = [compare(each, alone) for each in rounds]
+    evaluated = sum(each.num_evaluated for each in goodput)
+    alpha = sum(each.num_accepted for each in goodput) / max(1, evaluated)
+    roofline = predict(target, draft, machine, plan, alpha)
+    return BatchBenchmark(
+        forwards=tuple(forward for each in rounds for forward in describe_forwards(each, plan)),
+        drafts=tuple(each.typical_draft for each in rounds),
+        goodput=tuple(goodput),
+        forecasts=tuple(Forecast(each.batch, forecast(each, plan, alpha), roofline[each.batch]) for each in rounds),
+        pages=tuple(pages),
+        alpha=alpha,
+    )
+
+
+def time_batches(
+    target: GPT2,
+    draft: GPT2,
+    texts: Sequence[Sequence[int]],
+    plan: BatchPlan,
+    *,
+    progress: Callable[[str], None],
+    clock: Clock,
+) -> list[Rounds]:
+    """Time every batch of a plan: so many of the texts, decoded together."""
+    progress("contexts")
+    timers = forward_timers(target, draft, plan, clock=clock)
     rounds = []
     for batch in plan.batches:
         progress(f"{batch} text{'s' if batch > 1 else ''}")
@@ -112,42 +138,29 @@ def run_batches(
             return decode_together(target, draft, texts[:batch], gamma, plan.num_tokens, clock=clock)
 
         rounds.append(time_batch(batch, run, timers[batch], plan))
-    progress("pages")
-    pages = [measure_pages(target, texts, plan.num_tokens, size) for size in (PAGE_SIZE, target.n_positions)]
-    goodput = [compare(each, alone) for each in rounds]
-    evaluated = sum(each.num_evaluated for each in goodput)
-    alpha = sum(each.num_accepted for each in goodput) / max(1, evaluated)
-    roofline = predict(target, draft, machine, plan, alpha)
-    return BatchBenchmark(
-        forwards=tuple(forward for each in rounds for forward in describe_forwards(each)),
-        drafts=tuple(each.typical_draft for each in rounds),
-        goodput=tuple(goodput),
-        forecasts=tuple(Forecast(each.batch, forecast(each, alpha), roofline[each.batch]) for each in rounds),
-        pages=tuple(pages),
-        alpha=alpha,
-    )
+    return rounds
 
 
-def describe_forwards(rounds: Rounds) -> list[BatchForward]:
+def describe_forwards(rounds: Rounds, plan: BatchPlan) -> list[BatchForward]:
     """Return the target's forwards over each number of rows."""
-    counts = [1, *(gamma + 1 for gamma in rounds.gammas)]
     one = row_name(1)
+    unit = one if rounds.batch == 1 else ALONE
     return [
         BatchForward(
             batch=rounds.batch,
             rows=count,
             seconds=statistics.median(rounds.seconds[row_name(count)]),
             spread=(min(rounds.seconds[row_name(count)]), max(rounds.seconds[row_name(count)])),
-            cost=statistics.median(rounds.ratios(row_name(count), "alone")),
+            cost=statistics.median(rounds.ratios(row_name(count), unit)),
             step_cost=statistics.median(rounds.ratios(row_name(count), one)),
             paged_ratio=statistics.median(rounds.ratios(one, "contiguous")) if count == 1 else None,
         )
-        for count in counts
+        for count in plan.rows
     ]
 
 
 def compare(rounds: Rounds, alone: Sequence[Sequence[int]]) -> Goodput:
-    """Compare a batch's plain decoding with the length of drafts that was the fastest.
+    """Compare a batch's plain decoding with the best length of drafts.
 
     Parameters
     ----------
@@ -155,47 +168,43 @@ def compare(rounds: Rounds, alone: Sequence[Sequence[int]]) -> Goodput:
     alone : sequence of sequence of int
         The texts as they are when each is decoded alone and plainly.
     """
-    speedups = {gamma: statistics.median(rounds.speedups(gamma)) for gamma in rounds.gammas}
-    best = max(speedups, key=speedups.__getitem__)
-    plain, speculative = rounds.made[PLAIN], rounds.made[best]
-    metrics = [generation.metrics for decoded in speculative for generation in decoded.generations]
+    metrics = [generation.metrics for decoded in rounds.speculative for generation in decoded.generations]
     evaluated = sum(each.num_evaluated_tokens for each in metrics)
     accepted = sum(each.num_accepted_tokens for each in metrics)
-    every = [decoded for runs in rounds.made.values() for decoded in runs]
     return Goodput(
         batch=rounds.batch,
-        gamma=best,
-        speedups=speedups,
-        plain=statistics.median(each.tokens_per_s for each in plain),
-        speculative=statistics.median(each.tokens_per_s for each in speculative),
-        speedup=speedups[best],
-        spread=(min(rounds.speedups(best)), max(rounds.speedups(best))),
-        tau=sum(each.num_tokens for each in speculative) / sum(each.num_steps for each in speculative),
+        gamma=rounds.gamma,
+        searched=rounds.searched,
+        plain=statistics.median(each.tokens_per_s for each in rounds.plain),
+        speculative=statistics.median(each.tokens_per_s for each in rounds.speculative),
+        speedup=statistics.median(rounds.speedups),
+        spread=(min(rounds.speedups), max(rounds.speedups)),
+        tau=sum(each.num_tokens for each in rounds.speculative) / sum(each.num_steps for each in rounds.speculative),
         alpha=accepted / evaluated if evaluated else None,
-        plain_overhead_s=statistics.median(each.overhead_s for each in plain),
-        speculative_overhead_s=statistics.median(each.overhead_s for each in speculative),
+        plain_overhead_s=statistics.median(each.overhead_s for each in rounds.plain),
+        speculative_overhead_s=statistics.median(each.overhead_s for each in rounds.speculative),
         num_evaluated=evaluated,
         num_accepted=accepted,
         differing=tuple(
             i
             for i, text in enumerate(alone[: rounds.batch])
-            if any(tuple(text) != each.generations[i].token_ids for each in every)
+            if any(tuple(text) != each.generations[i].token_ids for each in (*rounds.plain, *rounds.speculative))
         ),
     )
 
 
-def forecast(rounds: Rounds, alpha: float) -> float:
+def forecast(rounds: Rounds, plan: BatchPlan, alpha: float) -> float:
     """Predict the best speedup of a batch from its forwards and the engine's own work.
 
     Each round predicts from its own figures, in units of its plain step: a forward, and what the engine does for a
     token of each text. The median of that is compared with the median of what the rounds measured.
     """
-    plain_s = rounds.seconds[row_name(1)]
-    units = [row + rounds.batch * each.overhead_s for row, each in zip(plain_s, rounds.made[PLAIN], strict=True)]
+    one = rounds.seconds[row_name(1)]
+    units = [row + rounds.batch * each.overhead_s for row, each in zip(one, rounds.plain, strict=True)]
 
     def predict_rounds(gamma: int) -> list[float]:
         tokens = tau(alpha, gamma)
-        parts = zip(units, rounds.drafts, rounds.seconds[row_name(gamma + 1)], rounds.made[gamma], strict=True)
+        parts = zip(units, rounds.drafts, rounds.seconds[row_name(gamma + 1)], rounds.speculative, strict=True)
         return [
             speedup(
                 tokens,
@@ -207,7 +216,7 @@ def forecast(rounds: Rounds, alpha: float) -> float:
             for unit, draft, verify, each in parts
         ]
 
-    return max(statistics.median(predict_rounds(gamma)) for gamma in rounds.gammas)
+    return max(statistics.median(predict_rounds(gamma)) for gamma in plan.gammas)
 
 
 def predict(target: GPT2, draft: GPT2, machine: Machine, plan: BatchPlan, alpha: float) -> dict[int, float]:

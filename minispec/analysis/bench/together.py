@@ -85,6 +85,7 @@ def batch_forwards(
     cells: Collection[tuple[int, int]],
     context: int,
     *,
+    num_logits: int | None = None,
     page_size: int = PAGE_SIZE,
     clock: Clock = time.perf_counter,
 ) -> dict[tuple[int, int], Timer]:
@@ -98,6 +99,8 @@ def batch_forwards(
     cells : collection of (int, int)
     context : int
         Cached tokens of every text.
+    num_logits : int, optional
+        Rows of each text whose logits are wanted; by default all, as a target's are.
     page_size : int
         Slots per page; with ``n_positions`` of them, every text is contiguous.
     clock : callable
@@ -113,7 +116,8 @@ def batch_forwards(
 
     def once(batch: int, rows: int) -> float:
         watch.forward_s = 0.0
-        answer_together([Ask(each, tokens[context : context + rows], rows) for each in sessions[:batch]])
+        fed = tokens[context : context + rows]
+        answer_together([Ask(each, fed, rows if num_logits is None else num_logits) for each in sessions[:batch]])
         for each in sessions[:batch]:
             each.rollback(context)
         return watch.forward_s

@@ -93,7 +93,7 @@ def batches_figure(found: BatchBenchmark, title: str, machine: str) -> Figure:
     high = [each.spread[1] - each.speedup for each in found.goodput]
     right.errorbar(batches, speedups, [low, high], fmt="o-", color=style.COLOURS["orange"], label="measured")
     for name, values, colour in (
-        ("from measured v, c and overhead", [each.from_costs for each in found.forecasts], "green"),
+        ("from measured forwards and overhead", [each.from_costs for each in found.forecasts], "green"),
         ("from the roofline", [each.from_roofline for each in found.forecasts], "grey"),
     ):
         right.plot(batches, values, "--", color=style.COLOURS[colour], label=name)
@@ -126,5 +126,5 @@ def batches_figure(found: BatchBenchmark, title: str, machine: str) -> Figure:
     left.legend(loc="upper left")
     right.legend(loc="lower left")
     side = "" if break_even.side == "inside" else f" Break-even: {break_even}."
-    style.note(left, f"{machine}. Medians; lines: smallest to largest ratio; γ: the best of those tried.{side}")
+    style.note(left, f"{machine}. Medians; lines: smallest to largest ratio; γ: the best of those searched.{side}")
     return figure

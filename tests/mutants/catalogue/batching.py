@@ -79,6 +79,10 @@ change(
     Load, "plan", "tokens = self._num_plain + sum", "tokens = sum",
 )  # fmt: skip
 change(
+    17, "lengths of a batch", "what is read late is forgotten", "A draft that was accepted whole costs nothing later.",
+    Load, "_drafting_s", "together + caught_up", "together",
+)  # fmt: skip
+change(
     17, "lengths of a batch", "everyone drafts as far as all", "No request is asked whether its own tokens pay.",
     LoadGamma, "gamma", "gamma < best and survival > price", "gamma < best",
 )  # fmt: skip

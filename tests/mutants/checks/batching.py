@@ -133,7 +133,8 @@ def lengths_of_a_batch() -> float:
         load = Load()
         for rows in (1, 4, 30):
             load.target.add(rows, 1.0 + row_s * (rows - 1))
-        load.draft.add(len(fates), 0.2)
+        for rows in (len(fates), 3 * len(fates)):
+            load.draft.add(rows, 0.1 + 0.05 * rows)
         policies = [LoadGamma(load) for _ in fates]
         for policy, kept in zip(policies, fates, strict=True):
             for number in range(10):
@@ -150,7 +151,10 @@ def lengths_of_a_batch() -> float:
         rates = []
         for gamma in range(9):
             tokens = num_plain + sum(sum(alpha**k for k in range(gamma + 1)) for alpha in alphas)
-            seconds = 1.0 + row_s * (num_plain + len(alphas) * (gamma + 1) - 1) + 0.2 * gamma
+            seconds = 1.0 + row_s * (num_plain + len(alphas) * (gamma + 1) - 1)
+            if gamma:  # its rows, and at first those of drafts that were accepted whole
+                late = sum(alpha**gamma for alpha in alphas)
+                seconds += gamma * (0.1 + 0.05 * len(alphas)) + 0.05 * late
             rates.append(tokens / seconds)
         best, price = int(np.argmax(rates)), max(rates) * row_s
         wanted = [sum(alpha**k > price for k in range(1, best + 1)) for alpha in alphas]
