@@ -158,7 +158,7 @@ def _print_goodput(out: Console, found: BatchBenchmark, plan: BatchPlan) -> None
     out.print(rows)
     out.print(
         f"tokens per second of all texts together, {plan.num_tokens} tokens each, prefill left out,\nuntil the first "
-        f"text ends; costs: measured forwards, overhead; both with α = {found.alpha:.2f}\n"
+        f"text ends; costs: measured forwards and overhead; α = {found.alpha:.2f}\n"
     )
     overheads = table("batch", "τ", "α", "overhead, plain", "share", "speculative", "share", "same texts")
     for each in found.goodput:
