@@ -1,4 +1,4 @@
-"""A batch, timed in rounds: decoding it plainly, with drafts, and every forward of both take their turns in each.
+"""A batch, timed in rounds: plain decoding, decoding with drafts, and every forward of both take turns in each.
 
 So what a round predicts from its costs and what it measures were seen on the same machine, a moment apart.
 """
@@ -34,16 +34,14 @@ def forward_timers(target: GPT2, draft: GPT2, plan: BatchPlan, *, clock: Clock) 
     contiguous = batch_forwards(target, ones, context, page_size=target.n_positions, clock=clock)
     drafting = batch_forwards(draft, [*ones, *twos], context, num_logits=1, clock=clock)
 
-    def draft_forwards(batch: int) -> tuple[Timer, Timer, Timer]:
-        first, catch_up = (behind(drafting[batch, count], paged[batch, 1]) for count in (1, 2))
-        return first, catch_up, drafting[batch, 1]
-
     def forwards(batch: int) -> dict[str, Timer]:
         return {
             **({} if batch == 1 else {ALONE: paged[1, 1]}),
             **{row_name(count): paged[batch, count] for count in plan.rows},
             "contiguous": contiguous[batch, 1],
-            **dict(zip(_DRAFT_FORWARDS, draft_forwards(batch), strict=True)),
+            "first": behind(drafting[batch, 1], paged[batch, 1]),
+            "catch up": behind(drafting[batch, 2], paged[batch, 1]),
+            "next": drafting[batch, 1],
         }
 
     return {batch: {name: repeat(once) for name, once in forwards(batch).items()} for batch in plan.batches}
