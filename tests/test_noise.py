@@ -160,6 +160,19 @@ def test_the_winner_is_that_of_a_race_over_all_tokens(seed, row, at, size, shape
         assert PhiloxNoise(seed, row).categorical(probs, at) == numpys_race(seed, row, at, probs)
 
 
+def test_only_what_is_certain_wins_without_a_race():
+    """A token one step of rounding below 1 races; with 2**-12 for the other, that one wins where its noise says so."""
+    ats = [Address("sample", i) for i in range(1 << 13)]
+    noise, uneven = PhiloxNoise(1), np.array([1.0 - 2.0**-12, 2.0**-12])
+    winners = [noise.categorical(uneven, at) for at in ats]
+    assert winners == [numpys_race(1, 0, at, uneven) for at in ats]
+    assert 0 < sum(winners) < 10
+    noise._race = None
+    assert noise.categorical(np.array([0.0, 1.0, 0.0]), ats[0]) == 1
+    with pytest.raises(AttributeError):
+        noise.categorical(np.array([0.0, np.nextafter(1.0, 0.0), 0.0]), ats[0])
+
+
 def test_a_race_that_reads_its_neighbours_noise_is_noticed():
     """Negative control: with the noise of a token's neighbour, or of the address's, other tokens win."""
     probs = np.full(64, 1 / 64)
