@@ -80,7 +80,7 @@ def build(
 @click.argument("name")
 @click.option("--jobs", "-j", type=click.IntRange(1), help="Submissions graded at once [default: one per core].")
 @click.option(
-    "--held-out", type=click.Path(path_type=Path), help="Folder of held-out wrong submissions, to count how many fail."
+    "--held-out", type=click.Path(path_type=Path), help="Catalogue of held-out wrong submissions, to count what fails."
 )
 @variant_option
 @unlike_option
@@ -98,8 +98,8 @@ def check(
     The starter must gain nothing, the solution and the variants everything, and each mistake must fail its own check
     and be named in the message. Held-out wrong submissions are only counted. The exit code is 2 if a rule is broken.
     """
-    if held_out is not None and not any(held_out.glob("*.py")):
-        raise InputError(f"--held-out {held_out} holds no Python file; name a folder of wrong submissions")
+    if held_out is not None and not load_assignment(name, assignments).overlays("held_out", held_out):
+        raise InputError(f"--held-out {held_out} holds no submission; name a catalogue, such as mistakes.py")
     with (
         _find_folder(name, variant, unlike, assignments) as folder,
         Progress(console=Console(stderr=True), transient=True) as bar,

@@ -10,7 +10,7 @@ from importlib.metadata import requires, version
 from pathlib import Path
 
 from minispec.errors import OutputError
-from minispec.grading.manifest import RECORDED, SECRET, Assignment, load_checks, without_regions
+from minispec.grading.manifest import CATALOGUES, RECORDED, SECRET, Assignment, load_checks, without_regions
 from minispec.grading.notebooks import nbgrader_notebook, otter_notebook
 from minispec.grading.recorded import record
 
@@ -225,7 +225,7 @@ def _grader_files(assignment: Assignment, secret: bytes, home: str) -> Files:
     """Return all that grading needs of an assignment, below the folder ``home``."""
     files: Files = {f"{home}/{assignment.id}/{SECRET}": secret}
     for path in sorted(assignment.folder.rglob("*")):
-        if path.suffix in (".py", ".toml", ".json") and "held_out" not in path.parts:
+        if path.suffix in (".py", ".toml", ".json") and path.name != CATALOGUES["held_out"]:
             name = f"{home}/{assignment.id}/{path.relative_to(assignment.folder).as_posix()}"
             files[name] = path.read_text(encoding="utf-8")
     return files

@@ -1,8 +1,8 @@
 """Assignments as their authors write them: a folder with a manifest, one solution, checks and catalogues.
 
 ``solution.py`` is the one source: the starter is what remains when the regions between ``# BEGIN SOLUTION`` and
-``# END SOLUTION`` are taken out. A file in ``mutants/``, ``correct/`` or ``held_out/`` is appended to the solution's
-text, so it holds what is different and nothing else.
+``# END SOLUTION`` are taken out. ``mistakes.py``, ``correct.py`` and the held-out submissions say what differs,
+and nothing else (:mod:`minispec.grading.catalogue`).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from minispec.errors import InputError, explain, quote
+from minispec.grading.catalogue import Overlay, read_catalogue
 from minispec.grading.check import Check
 from minispec.grading.choices import Choices, read_choices
 from minispec.grading.deadline import Deadline, read_deadline
@@ -26,6 +27,10 @@ RECORDED = "recorded.json"
 """In a student's bundle: what the solution gives, in its place."""
 SECRET = "secret"
 """Beside an assignment that grades: the file whose bytes decide the hidden cases. It is never handed out."""
+CATALOGUES = {"mutants": "mistakes.py", "correct": "correct.py", "held_out": "held_out.py"}
+"""Modules of an assignment's folder, by what is in them; see :mod:`minispec.grading.catalogue`."""
+HELD_OUT = Path("tests", "grading", "held_out")
+"""In the repository: the held-out submissions to its assignments, a module for each. No grader needs them."""
 VISIBILITIES = ("public", "hidden")
 SHOWN = ("visible", "hidden", "after_due_date", "after_published")
 """When Gradescope shows its students the hidden checks' verdicts, in its own words; the first is the default."""
@@ -78,33 +83,6 @@ class Question:
     memory_mb: int
     depends_on: tuple[str, ...]
     given: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Overlay:
-    """A file of a catalogue: what it does (for the student), and its text on top of the solution's.
-
-    Parameters
-    ----------
-    name : str
-    what : str
-        Its docstring.
-    fails : str
-        The check that must fail because of it.
-    mistake : str or None
-        Of a held-out submission: the name that is right for it.
-    also : tuple of str
-        Of a held-out submission: other names that are true of it.
-    source : str
-        The whole module.
-    """
-
-    name: str
-    what: str
-    fails: str
-    mistake: str | None
-    also: tuple[str, ...]
-    source: str
 
 
 @dataclass(frozen=True)
@@ -180,24 +158,25 @@ class Assignment:
             raise InputError(f"{path}: {', '.join(known)} would pass with a table of the answers; give it hidden=")
         return found
 
-    def overlays(self, catalogue: str, folder: Path | None = None) -> list[Overlay]:
-        """Return the files of ``mutants``, ``correct`` or ``held_out``, by name."""
-        folder = folder or self.folder / catalogue
-        return [self._overlay(path) for path in sorted(folder.glob("*.py"))]
+    def overlays(self, catalogue: str, path: Path | None = None) -> list[Overlay]:
+        """Return the cells of ``mutants``, ``correct`` or ``held_out``, by name; none where there is no such module.
 
-    def _overlay(self, path: Path) -> Overlay:
-        text = read_code(path)
-        tree = ast.parse(text)
-        told = {
-            node.targets[0].id: ast.literal_eval(node.value)
-            for node in tree.body
-            if isinstance(node, ast.Assign)
-            and isinstance(node.targets[0], ast.Name)
-            and node.targets[0].id in ("FAILS", "MISTAKE", "ALSO")
-        }
-        what = " ".join((ast.get_docstring(tree) or "").split())
-        source = self.solution + "\n\n" + text
-        return Overlay(path.stem, what, told.get("FAILS", ""), told.get("MISTAKE"), told.get("ALSO", ()), source)
+        Raises
+        ------
+        InputError
+            If it cannot be read, or a cell is none; see :func:`read_catalogue`.
+        """
+        places = [path or self.folder / CATALOGUES[catalogue]]
+        if path is None and catalogue == "held_out":
+            places.append(self.folder / "../../.." / HELD_OUT / f"{self.id}.py")
+        path = next((place for place in places if is_there(place, Path.is_file)), None)
+        if path is None:
+            return []
+        text, solution = read_code(path), self.solution
+        try:
+            return read_catalogue(text, solution)
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from None
 
     @property
     def needs(self) -> dict[str, tuple[str, ...]]:

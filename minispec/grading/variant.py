@@ -14,16 +14,16 @@ import random
 import re
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from minispec.errors import InputError, quote
-from minispec.grading.manifest import Assignment, load_assignment, read_code
+from minispec.grading.catalogue import Overlay, write_catalogue
+from minispec.grading.manifest import CATALOGUES, Assignment, load_assignment, read_code
 from minispec.grading.rename import find_identifiers, rename_in_code, rename_in_prose
 
-_CATALOGUES = ("mutants", "correct", "held_out")
 _HOLDER, _TOLD = "student", ("check", "watch")
 """What checks call a submission, and the helper to which they tell the name of a function."""
 
@@ -121,10 +121,16 @@ def make_variant(assignment: Assignment, name: str, into: Path, unlike: Sequence
     variant = draw_variant(assignment, name, unlike)
     _check_names(assignment)
     folder = into / assignment.id
-    shutil.copytree(assignment.folder, folder, ignore=shutil.ignore_patterns("__pycache__", "make_*.py"))
+    catalogues = {place: assignment.overlays(kind) for kind, place in CATALOGUES.items()}
+    ignored = shutil.ignore_patterns("__pycache__", "make_*.py", *catalogues)
+    shutil.copytree(assignment.folder, folder, ignore=ignored)
     for path in sorted(folder.rglob("*")):
         if path.suffix in (".py", ".md", ".toml"):
             path.write_text(_rewrite(path, assignment, variant), encoding="utf-8")
+    for place, overlays in catalogues.items():
+        if overlays:
+            text = write_catalogue(_rewrite_overlay(overlay, assignment, variant) for overlay in overlays)
+            (folder / place).write_text(_renumber(text, assignment.id, variant.numbers), encoding="utf-8")
     _set_constants(folder, variant)
     manifest = folder / "assignment.toml"
     manifest.write_text(
@@ -140,15 +146,17 @@ def _check_names(assignment: Assignment) -> None:
     """Hold every name that any variant may draw to being free."""
     assert assignment.choices is not None
     written = _find_functions(assignment.solution)
+    paths = [path for path in sorted(assignment.folder.rglob("*.py")) if path.name not in CATALOGUES.values()]
+    taken_in = [(path.name, find_identifiers(read_code(path))) for path in paths]
+    for kind, place in CATALOGUES.items():
+        taken_in += [(f"{place}, {one.name}", find_identifiers(one.code)) for one in assignment.overlays(kind)]
     for name, choices in assignment.choices.names.items():
         if name not in written:
             raise InputError(f"[variants.names] {name} is no function of {assignment.id}'s solution.py; name one")
-        for path in sorted(assignment.folder.rglob("*.py")):
-            taken = set(choices) & find_identifiers(read_code(path))
+        for place, identifiers in taken_in:
+            taken = set(choices) & identifiers
             if taken:
-                raise InputError(
-                    f"[variants.names] {name} = {min(taken)!r} is in use in {path.name}; give another name"
-                )
+                raise InputError(f"[variants.names] {name} = {min(taken)!r} is in use in {place}; give another name")
 
 
 def _find_functions(source: str) -> list[str]:
@@ -158,13 +166,25 @@ def _find_functions(source: str) -> list[str]:
 def _rewrite(path: Path, assignment: Assignment, variant: Variant) -> str:
     text = read_code(path) if path.suffix == ".py" else path.read_text(encoding="utf-8")
     if path.suffix == ".py":
-        try:
-            text = rename_in_code(text, variant.names, holders=(_HOLDER, assignment.module), told_to=_TOLD)
-        except InputError as error:
-            raise InputError(f"{path.name}: {error}") from None
+        text = _rename(path.name, text, assignment, variant)
     elif path.suffix == ".md":
         text = rename_in_prose(text, variant.names)
     return _renumber(text, assignment.id, variant.numbers)
+
+
+def _rewrite_overlay(overlay: Overlay, assignment: Assignment, variant: Variant) -> Overlay:
+    return replace(
+        overlay,
+        sentence=rename_in_prose(overlay.sentence, variant.names),
+        code=_rename(overlay.name, overlay.code, assignment, variant),
+    )
+
+
+def _rename(place: str, code: str, assignment: Assignment, variant: Variant) -> str:
+    try:
+        return rename_in_code(code, variant.names, holders=(_HOLDER, assignment.module), told_to=_TOLD)
+    except InputError as error:
+        raise InputError(f"{place}: {error}") from None
 
 
 def _number(question: str) -> str:

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from minispec.grading.catalogue import Overlay
 from minispec.grading.classroom import Job, Progress, grade_all
-from minispec.grading.manifest import Assignment, Overlay, load_assignment
+from minispec.grading.manifest import CATALOGUES, Assignment, load_assignment
 from minispec.grading.report import Report
 
 
@@ -44,7 +45,7 @@ def check_assignment(
     jobs : int
         Processes.
     held_out : Path, optional
-        Folder of wrong submissions that no check was written from; default the assignment's own.
+        Catalogue of wrong submissions that no check was written from; default the assignment's own.
     num_secrets : int
         The solution is graded with so many draws of the hidden cases.
     progress : callable, optional
@@ -60,7 +61,7 @@ def check_assignment(
         f"solution--{i}": f"{assignment.solution}\n# draw {i} of the hidden cases\n" for i in range(num_secrets)
     }
     overlays: dict[str, Overlay] = {}
-    for kind in ("mutants", "correct", "held_out"):
+    for kind in CATALOGUES:
         for overlay in assignment.overlays(kind, held_out if kind == "held_out" else None):
             overlays[f"{kind}--{overlay.name}"] = overlay
             sources[f"{kind}--{overlay.name}"] = overlay.source

@@ -26,9 +26,10 @@ from minispec.control import FixedGamma
 from minispec.generation.events import Finished
 from minispec.generation.limits import Limits
 from minispec.generation.stopping import Stopper
+from minispec.grading.catalogue import Overlay
 from minispec.grading.diagnose import Reference, diagnose
 from minispec.grading.host import Host, encode, load
-from minispec.grading.manifest import Assignment, Overlay, load_assignment
+from minispec.grading.manifest import Assignment, load_assignment
 from minispec.grading.observe import Failed, difference, observe, observe_all
 from minispec.grading.subject import LocalSubject
 from minispec.loading import load_model

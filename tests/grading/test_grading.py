@@ -320,10 +320,11 @@ def test_the_example_keeps_the_rules_of_an_assignment() -> None:
 def test_a_rule_that_is_broken_is_reported(tmp_path: Path) -> None:
     """Negative controls: a mistake that is none, twins (neither is named), a wrong variant, a finished starter."""
     shutil.copytree(ASSIGNMENTS / "a0", tmp_path / "a0")
-    write(tmp_path / "a0" / "mutants" / "none.py", '"""Nothing."""\n\nFAILS = "a0.q1.accept"\n')
-    text = (tmp_path / "a0" / "mutants" / "inverted.py").read_text()
-    write(tmp_path / "a0" / "mutants" / "zz_twin.py", text)
-    write(tmp_path / "a0" / "correct" / "wrong.py", text)
+    inverted = (tmp_path / "a0" / "mistakes.py").read_text().partition("# %% inverted")[2]
+    none = "# %% none fails a0.q1.accept\n# Nothing.\n"
+    for place, cells in (("mistakes.py", f"{none}# %% zz_twin{inverted}"), ("correct.py", f"# %% wrong{inverted}")):
+        with open(tmp_path / "a0" / place, "a", encoding="utf-8") as file:
+            file.write(f"\n{cells}")
     solution = tmp_path / "a0" / "solution.py"
     solution.write_text(solution.read_text().replace("# BEGIN SOLUTION", "#").replace("# END SOLUTION", "#"))
     findings = check_assignment(Job("a0", tmp_path, SECRET, LAYERS), jobs=2, num_secrets=1)

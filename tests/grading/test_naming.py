@@ -11,8 +11,9 @@ from dataclasses import replace
 
 import pytest
 
+from minispec.grading.catalogue import Overlay
 from minispec.grading.diagnose import CHANGED, Mistake, _choose, diagnose
-from minispec.grading.manifest import Overlay, Question
+from minispec.grading.manifest import Question
 from minispec.grading.observe import Failed, Observation, difference, observe_all
 from minispec.grading.subject import LocalSubject
 
@@ -88,8 +89,8 @@ def judge(one: Overlay, names: set[str] | None) -> str:
 
 
 def held_out(name: str, kind: str = "") -> list[Overlay]:
-    assignment = reference(name).assignment
-    found = assignment.overlays("held_out", assignment.folder / "held_out" / "students")
+    students = REPOSITORY / "tests" / "grading" / "held_out" / "students"
+    found = reference(name).assignment.overlays("held_out", students / f"{name}.py")
     return [one for one in found if one.name.startswith(kind)]
 
 

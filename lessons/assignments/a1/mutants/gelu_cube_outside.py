@@ -1,7 +1,0 @@
-"""The factor sqrt(2 / pi) multiplies x only; it multiplies x + 0.044715 x**3 as a whole."""
-
-FAILS = "a1.q2.gelu"
-
-
-def gelu(x):
-    return 0.5 * x * (1.0 + np.tanh(np.sqrt(2.0 / np.pi) * x + 0.044715 * x**3))

@@ -1,9 +1,0 @@
-"""With a cache the last new token is never fed: P + N - 1 rows, not P + N."""
-
-FAILS = "a1.q8.rows"
-
-
-def forward_rows(num_prompt, num_new, cached):
-    if num_new == 0:
-        return 0
-    return num_prompt + num_new if cached else sum(num_prompt + i for i in range(num_new))

@@ -1,8 +1,0 @@
-"""Verify_cost[gamma - 1]."""
-
-FAILS = "a3.q4.speedup"
-MISTAKE = "speedup_verify_gamma_rows"
-
-
-def speedup(alpha, gamma, c, verify_cost):
-    return tau(alpha, gamma) / (gamma * c + verify_cost[gamma - 1])

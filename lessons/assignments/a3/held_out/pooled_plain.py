@@ -1,8 +1,0 @@
-"""np.mean."""
-
-FAILS = "a3.q7.pooled"
-MISTAKE = "pooled_mean"
-
-
-def pooled_tau(taus, tokens):
-    return float(np.mean(taus))

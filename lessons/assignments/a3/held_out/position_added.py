@@ -1,8 +1,0 @@
-"""1 + the sum of the acceptances."""
-
-FAILS = "a3.q7.position"
-MISTAKE = "position_sum"
-
-
-def tau_by_position(acceptances):
-    return 1 + float(np.sum(acceptances))

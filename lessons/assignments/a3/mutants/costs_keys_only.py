@@ -1,9 +1,0 @@
-"""You read the cached keys but not the values."""
-
-FAILS = "a3.q5.costs"
-
-
-def forward_costs(n_layer, n_embd, vocab_size, rows, context, bytes_per_number):
-    weights = count_weights(n_layer, n_embd, vocab_size)
-    operations = 2 * weights * rows + 4 * n_layer * n_embd * context * rows
-    return operations, (weights + n_layer * n_embd * context) * bytes_per_number

@@ -1,7 +1,0 @@
-"""You count one of the two matrices of the MLP."""
-
-FAILS = "a3.q5.weights"
-
-
-def count_weights(n_layer, n_embd, vocab_size):
-    return 8 * n_layer * n_embd**2 + vocab_size * n_embd

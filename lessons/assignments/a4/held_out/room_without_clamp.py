@@ -1,8 +1,0 @@
-"""No max(0, ...)."""
-
-FAILS = "a4.q1.room"
-MISTAKE = "room_negative"
-
-
-def num_drafts(gamma, num_generated, max_tokens, num_prompt, n_positions):
-    return min(gamma, max_tokens - num_generated - 1, n_positions - num_prompt - num_generated - 1)

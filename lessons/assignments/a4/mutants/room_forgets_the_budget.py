@@ -1,7 +1,0 @@
-"""You forget max_tokens."""
-
-FAILS = "a4.q1.room"
-
-
-def num_drafts(gamma, num_generated, max_tokens, num_prompt, n_positions):
-    return max(0, min(gamma, n_positions - num_prompt - num_generated - 1))

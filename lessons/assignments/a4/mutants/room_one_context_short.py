@@ -1,7 +1,0 @@
-"""You leave the last place of the context empty: prompt and generated tokens may fill all n_positions."""
-
-FAILS = "a4.q1.room"
-
-
-def num_drafts(gamma, num_generated, max_tokens, num_prompt, n_positions):
-    return max(0, min(gamma, min(max_tokens, n_positions - num_prompt - 1) - num_generated - 1))

@@ -1,5 +1,0 @@
-"""Divides."""
-
-
-def accept(p, q, token, u):
-    return u < min(1.0, p[token] / q[token])
