@@ -3,15 +3,16 @@
 A cell has a name, the check that must fail because of it, and a sentence for the student. Then comes code, which is put
 behind the solution's text, or what is replaced by what in one of the solution's functions::
 
-    # %% accept_always fails a2.q1.accept
-    # You accept every token.
-    def accept(p, q, token, u):
-        return True
+    # %% batch_linear fails a3.q6.batch
+    # You let v grow from the first row; below the ridge further rows are free.
+    def roofline_verify_cost(batch, max_rows, ridge):
+        return np.arange(1.0, max_rows + 1.0)
 
-    # %% tau_no_bonus fails a3.q2.tau in tau
-    # You leave out the token that every step yields besides the accepted drafts.
+
+    # %% tau_linear fails a3.q2.tau in tau
+    # You take alpha gamma + 1: a draft counts only if all before it were accepted.
     # - return float(sum(alpha**k for k in range(gamma + 1)))
-    # + return float(sum(alpha**k for k in range(1, gamma + 1)))
+    # + return 1.0 + alpha * gamma
 
 A held-out submission also says what it ``is``: the name that is right for it, or ``nothing``; and ``also`` other names
 that are true of it. The module is Python for editors and linters; it is read as text, and nothing in it is run.
