@@ -117,7 +117,7 @@ def test_a_head_that_is_not_there_is_asked_for_in_one_line(
     assert isinstance(done.exception, OptionError)
     assert f"{last}: no {last} head comes with target-17m" in str(done.exception)
     assert "\n" not in str(done.exception)
-    assert {path.name for path in (tmp_path / "results").iterdir()} == {"rules.json"}, "the rule comes before the run"
+    assert not list((tmp_path / "results").iterdir())
 
 
 def test_the_draft_nearest_in_cost_is_the_one_to_beat() -> None:

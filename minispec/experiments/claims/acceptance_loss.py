@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping
 
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.small_drafts import BATCH_TOKENS, SEEDS, Loss, Recipe, over_seeds, workshop
 from minispec.experiments.verdicts import Finding, Interval, above, spell, tally
 from minispec.training.mixture import DOMAINS
@@ -14,6 +14,20 @@ from minispec.viz.plots.claims import Chart, with_errors
 START, STEPS = "draft-0.6m", 24
 LOSSES: Mapping[Loss, str] = {"text": "the text", "kl": "KL(p ‖ q)", "acceptance": "−log α"}
 TEMPERATURES = (0.0, 1.0)
+
+ABOUT = About(
+    title="A draft should be trained on acceptance itself",
+    claim="A draft that is trained on its own acceptance (−log α) is accepted more often than one that is trained as "
+    "long on the divergence from the target (KL), which is only a proxy.",
+    sources=(),
+    kind="trained",
+    instrument="One start, the same batches, only the loss differs; a third draft learns the text alone. Its start was "
+    "distilled by the divergence, so what is left to learn is little.",
+    literature="LK Losses (Samarin et al. 2026) claims it, and reports up to 8 to 10 % more tokens per round from "
+    "−log α and from a blend of both losses, for targets of 8B to 685B. DistillSpec (Zhou et al. 2023) tried 1 − α "
+    "among other divergences, and found none best everywhere.",
+    thresholds={"clear": 0.0, "steps": STEPS, "seeds": SEEDS},
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -95,22 +109,3 @@ def chart(figures: Figures) -> Chart:
         ),
         categories=[LOSSES[loss] for loss in figures["cases"][0]["alpha"]],
     )
-
-
-EXPERIMENT = Experiment(
-    name="acceptance-loss",
-    title="A draft should be trained on acceptance itself",
-    claim="A draft that is trained on its own acceptance (−log α) is accepted more often than one that is trained as "
-    "long on the divergence from the target (KL), which is only a proxy.",
-    seeds=(),
-    kind="trained",
-    instrument="One start, the same batches, only the loss differs; a third draft learns the text alone. Its start was "
-    "distilled by the divergence, so what is left to learn is little.",
-    literature="LK Losses (Samarin et al. 2026) claims it, and reports up to 8 to 10 % more tokens per round from "
-    "−log α and from a blend of both losses, for targets of 8B to 685B. DistillSpec (Zhou et al. 2023) tried 1 − α "
-    "among other divergences, and found none best everywhere.",
-    thresholds={"clear": 0.0, "steps": STEPS, "seeds": SEEDS},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from minispec.experiments.contests import TEMPERATURES, hold_contest, name_chain
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.runs import DRAFT
 from minispec.experiments.verdicts import Finding, Interval, above, spell, tally
 from minispec.viz.plots.claims import Chart, with_errors
@@ -11,6 +11,19 @@ from minispec.viz.plots.claims import Chart, with_errors
 LENGTHS = (1, 2, 3, 4, 5, 6, 8)
 ADAPTIVE = ("auto", "confidence", "heuristic")
 FIXED = "fixed"
+
+ABOUT = About(
+    title="A draft length that adapts beats any fixed one",
+    claim="Choosing the number of drafted tokens anew in each step, from confidence or from what was accepted so far, "
+    "is faster than the best fixed number.",
+    sources=(),
+    kind="timed",
+    instrument="Three policies of `--gamma` and fixed lengths, taking turns on held-out prompts of three kinds at two "
+    "temperatures; the fixed length is chosen on prompts that are not those of the verdict.",
+    literature="SpecDec++ (Huang et al. 2024) claims it, for stopping by a trained head, and reports 7 % to 11 % over "
+    "a fixed length. Leviathan et al. 2023 (section 3.5) expect up to 60 % from an oracle that knows each acceptance.",
+    thresholds={"faster": 1.0, "lengths": LENGTHS},
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -76,7 +89,7 @@ def chart(figures: Figures) -> Chart:
     return Chart(
         "Draft lengths: the best fixed one, and policies that adapt",
         "policy",
-        "plain / speculative",
+        "speedup",
         tuple(
             with_errors(f"temperature {case['temperature']:g}", (), [f["speedup"] for f in case["policies"]])
             for case in figures["cases"]
@@ -84,21 +97,3 @@ def chart(figures: Figures) -> Chart:
         categories=(FIXED, *ADAPTIVE),
         lines=(("plain", 1.0),),
     )
-
-
-EXPERIMENT = Experiment(
-    name="adaptive-length",
-    title="A draft length that adapts beats any fixed one",
-    claim="Choosing the number of drafted tokens anew in each step, from confidence or from what was accepted so far, "
-    "is faster than the best fixed number.",
-    seeds=(),
-    kind="timed",
-    instrument="Three policies of `--gamma` and fixed lengths, taking turns on held-out prompts of three kinds at two "
-    "temperatures; the fixed length is chosen on prompts that are not those of the verdict.",
-    literature="SpecDec++ (Huang et al. 2024) claims it, for stopping by a trained head, and reports 7 % to 11 % over "
-    "a fixed length. Leviathan et al. 2023 (section 3.5) expect up to 60 % from an oracle that knows each acceptance.",
-    thresholds={"faster": 1.0, "lengths": LENGTHS},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Mapping
 
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.small_drafts import BATCH_TOKENS, SEEDS, Recipe, mix_recipe, only, over_seeds, workshop
 from minispec.experiments.verdicts import Finding, Interval, above
 from minispec.training.mixture import DOMAINS
@@ -18,6 +18,18 @@ RECIPES: Mapping[str, Callable[[int], Recipe]] = {
     "mix": lambda seed: mix_recipe(SHORT, seed),
     "mix, 4x": lambda seed: mix_recipe(LONG, seed),
 }
+
+ABOUT = About(
+    title="For a draft the data mix matters more than its size",
+    claim="Balancing the kinds of text a draft is trained on did more for its quality than simply more data.",
+    sources=("pan-practice",),
+    kind="trained",
+    instrument="Drafts of one shape on one kind of text or on the target's own mix, once and four times as much, "
+    "judged on text the target wrote after held-out beginnings of three kinds.",
+    literature="DistillSpec (Zhou et al. 2023) reports 10 to 45 % more speed from distilling the draft on text of "
+    "its own; on mixes of data none known.",
+    thresholds={"clear": 0.0, "tokens": [SHORT, LONG], "seeds": SEEDS},
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -86,20 +98,3 @@ def chart(figures: Figures) -> Chart:
         (with_errors(f"{len(SEEDS)} seeds", (), list(figures["alpha"].values())),),
         categories=list(figures["alpha"]),
     )
-
-
-EXPERIMENT = Experiment(
-    name="data-mix",
-    title="For a draft the data mix matters more than its size",
-    claim="Balancing the kinds of text a draft is trained on did more for its quality than simply more data.",
-    seeds=("001",),
-    kind="trained",
-    instrument="Drafts of one shape on one kind of text or on the target's own mix, once and four times as much, "
-    "judged on text the target wrote after held-out beginnings of three kinds.",
-    literature="DistillSpec (Zhou et al. 2023) reports 10 to 45 % more speed from distilling the draft on text of "
-    "its own; on mixes of data none known.",
-    thresholds={"clear": 0.0, "tokens": [SHORT, LONG], "seeds": SEEDS},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from minispec.analysis.judge import Text, judge
 from minispec.analysis.simulate import CostModel, MisleadingDraft, RememberingModel
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.instruments import average_costs
 from minispec.experiments.runs import DRAFT, TARGET, model, prompts
 from minispec.experiments.verdicts import Finding, Interval, Word, above, below
@@ -15,6 +15,19 @@ COSTS = {"c = 0.1": CostModel(draft=0.1), "c = 0.5": CostModel(draft=0.5)}
 SLACK = 1.05
 JUDGED = 4
 """Figures that the verdict reads: a useless draft at both costs, without the fallback and with it."""
+
+ABOUT = About(
+    title="Where drafts are not accepted, fall back to plain decoding",
+    claim="For requests on which the draft does badly a system should switch speculation off, by the acceptance "
+    "it sees, to avoid a slowdown.",
+    sources=("kumkar",),
+    kind="counted",
+    instrument="The real engine on a simulated clock; the useless draft is the bundled one with its vocabulary "
+    "shifted by one, as sure of itself as ever.",
+    literature="SpecDec++ (Huang et al. 2024) and DISCO (Mamou et al. 2024) stop drafts early and report 7 to 11 % "
+    "over fixed lengths; SmartSpec (Liu et al. 2024) chooses lengths, 0 among them, for goodput.",
+    thresholds={"slack": SLACK, "gamma": 5},
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -87,21 +100,3 @@ def chart(figures: Figures) -> Chart:
         categories=POLICIES,
         lines=(("plain", 1.0),),
     )
-
-
-EXPERIMENT = Experiment(
-    name="fallback",
-    title="Where drafts are not accepted, fall back to plain decoding",
-    claim="For requests on which the draft does badly a system should switch speculation off, by the acceptance "
-    "it sees, to avoid a slowdown.",
-    seeds=("004",),
-    kind="counted",
-    instrument="The real engine on a simulated clock; the useless draft is the bundled one with its vocabulary "
-    "shifted by one, as sure of itself as ever.",
-    literature="SpecDec++ (Huang et al. 2024) and DISCO (Mamou et al. 2024) stop drafts early and report 7 to 11 % "
-    "over fixed lengths; SmartSpec (Liu et al. 2024) chooses lengths, 0 among them, for goodput.",
-    thresholds={"slack": SLACK, "gamma": 5},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

@@ -15,7 +15,7 @@ from minispec.experiments.contests import (
     tell,
     warm_up,
 )
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.runs import DRAFT, SMALL_DRAFT
 from minispec.experiments.verdicts import Finding, Interval, above, spell, tally
 from minispec.viz.plots.claims import Chart, with_errors
@@ -23,6 +23,21 @@ from minispec.viz.plots.claims import Chart, with_errors
 HEAD, DRAFTS = "eagle", (DRAFT, SMALL_DRAFT)
 GAMMA = 3  # of all, where tokens per forward and costs are compared
 ALIKE = 1.1  # a tenth more is granted as "the same cost"
+
+ABOUT = About(
+    title="A head on hidden states beats a separate draft of the same cost",
+    claim="A small layer that goes on from the target's hidden states (EAGLE) is a better draft than a separate model "
+    "whose drafted token costs as much.",
+    sources=(),
+    kind="timed",
+    instrument="The bundled eagle head and both separate drafts, taking turns, float32, on three kinds of text at two "
+    "temperatures; each one's draft length is chosen on prompts that are not those of the verdict. Reading "
+    "the prompt is left out.",
+    literature="EAGLE (Li et al. 2024) claims it, and reports 2.7x to 3.5x for Llama 2 chat 70B; EAGLE-3 (Li et al. "
+    "2025) 5.5x for Vicuna 13B. Spec-Bench (Xia et al. 2024), Vicuna 7B on a 3090: EAGLE 2.08x and a separate draft "
+    "1.77x at temperature 0, 1.74x and 1.49x at 1; nobody matched what the drafts cost.",
+    thresholds={"alike": ALIKE, "longer": 0.0, "faster": 1.0, "gamma": GAMMA, "gammas": GAMMAS},
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -113,7 +128,7 @@ def chart(figures: Figures) -> Chart:
     return Chart(
         "A head and separate drafts, each at its best γ",
         "draft",
-        "plain / speculative",
+        "speedup",
         tuple(
             with_errors(
                 f"temperature {case['temperature']:g}",
@@ -125,23 +140,3 @@ def chart(figures: Figures) -> Chart:
         categories=(HEAD, *DRAFTS),
         lines=(("plain", 1.0),),
     )
-
-
-EXPERIMENT = Experiment(
-    name="hidden-states",
-    title="A head on hidden states beats a separate draft of the same cost",
-    claim="A small layer that goes on from the target's hidden states (EAGLE) is a better draft than a separate model "
-    "whose drafted token costs as much.",
-    seeds=(),
-    kind="timed",
-    instrument="The bundled eagle head and both separate drafts, taking turns, float32, on three kinds of text at two "
-    "temperatures; each one's draft length is chosen on prompts that are not those of the verdict. Reading "
-    "the prompt is left out.",
-    literature="EAGLE (Li et al. 2024) claims it, and reports 2.7x to 3.5x for Llama 2 chat 70B; EAGLE-3 (Li et al. "
-    "2025) 5.5x for Vicuna 13B. Spec-Bench (Xia et al. 2024), Vicuna 7B on a 3090: EAGLE 2.08x and a separate draft "
-    "1.77x at temperature 0, 1.74x and 1.49x at 1; nobody matched what the drafts cost.",
-    thresholds={"alike": ALIKE, "longer": 0.0, "faster": 1.0, "gamma": GAMMA, "gammas": GAMMAS},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

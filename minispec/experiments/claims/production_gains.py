@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from minispec.experiments.batches import PAIR, UNMEASURED, Group, make_groups, on_card, serve, time_groups
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Scale, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Scale, Setting, table
 from minispec.experiments.runs import DRAFT, TARGET, model
 from minispec.experiments.verdicts import Finding, Interval
 from minispec.theory import alpha_for_speedup
@@ -18,6 +18,24 @@ LENGTHS = (16, 96, 32, 48)
 CARD, ALPHA, GAMMA = "h100", 0.7, 4
 COSTS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2)
 GAMMAS = (2, 3, 4, 5, 6, 8, 10, 12)
+
+ABOUT = About(
+    title="Google and Meta see two- to threefold throughput",
+    claim="Google's Gemini gains two to three times in throughput, and Meta's Llama 3 70B about as much.",
+    sources=("nikolatesla",),
+    kind="timed",
+    instrument="None of those systems, which are not public. The formula says what their gains would need; loads of "
+    "requests served by the engine here, with and without drafts, say what one engine gains over itself.",
+    literature="Leviathan et al. 2023 report 2.3x to 3.4x on T5-XXL for the small draft; arXiv 2508.08192 (Meta, 2025) "
+    "1.4x to 2.0x for Llama at large batches in production. Neither is the system that is claimed.",
+    thresholds={
+        "costs": COSTS,
+        "gammas": GAMMAS,
+        "concurrencies": CONCURRENCIES,
+        "requests": REQUESTS,
+        "lengths": LENGTHS,
+    },
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -109,26 +127,3 @@ def chart(figures: Figures) -> Chart:
             for wanted, found in figures["needed"].items()
         ),
     )
-
-
-EXPERIMENT = Experiment(
-    name="production-gains",
-    title="Google and Meta see two- to threefold throughput",
-    claim="Google's Gemini gains two to three times in throughput, and Meta's Llama 3 70B about as much.",
-    seeds=("003",),
-    kind="timed",
-    instrument="None of those systems, which are not public. The formula says what their gains would need; loads of "
-    "requests served by the engine here, with and without drafts, say what one engine gains over itself.",
-    literature="Leviathan et al. 2023 report 2.3x to 3.4x on T5-XXL for the small draft; arXiv 2508.08192 (Meta, 2025) "
-    "1.4x to 2.0x for Llama at large batches in production. Neither is the system that is claimed.",
-    thresholds={
-        "costs": COSTS,
-        "gammas": GAMMAS,
-        "concurrencies": CONCURRENCIES,
-        "requests": REQUESTS,
-        "lengths": LENGTHS,
-    },
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.instruments import average_clusters, overlaps
 from minispec.experiments.runs import DOMAINS, TARGET, model, prompts
 from minispec.experiments.verdicts import Finding, Interval, below, spell, tally
 from minispec.viz.plots.claims import Chart, with_errors
 
 LITTLE = 0.95  # of the target's own choices are kept
+
+ABOUT = About(
+    title="Quantisation needs a GPU, and training or calibration",
+    claim="Quantising a model requires GPU support for low precision, and quantisation-aware training or calibration "
+    "afterwards.",
+    sources=("kumkar",),
+    kind="counted",
+    instrument="The bundled target against itself, rounded on this CPU with nothing but its weights.",
+    literature="Dettmers et al. 2022, LLM.int8(): 8-bit inference without retraining, with outlier channels kept "
+    "apart for large models.",
+    thresholds={"little": LITTLE},
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -48,20 +60,3 @@ def chart(figures: Figures) -> Chart:
         (with_errors("round to nearest", (), [f["kept"] for f in figures["cases"]]),),
         categories=[f["domain"] for f in figures["cases"]],
     )
-
-
-EXPERIMENT = Experiment(
-    name="quantisation-needs",
-    title="Quantisation needs a GPU, and training or calibration",
-    claim="Quantising a model requires GPU support for low precision, and quantisation-aware training or calibration "
-    "afterwards.",
-    seeds=("004",),
-    kind="counted",
-    instrument="The bundled target against itself, rounded on this CPU with nothing but its weights.",
-    literature="Dettmers et al. 2022, LLM.int8(): 8-bit inference without retraining, with outlier channels kept "
-    "apart for large models.",
-    thresholds={"little": LITTLE},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

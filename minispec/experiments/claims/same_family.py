@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.small_drafts import BATCH_TOKENS, SEEDS, mix_recipe, only, over_seeds, workshop
 from minispec.experiments.verdicts import Finding, Interval, above, tally
 from minispec.training.mixture import DOMAINS
 from minispec.viz.plots.claims import Chart, with_errors
 
 STEPS = 192
+
+ABOUT = About(
+    title="A draft of the same family beats a stranger of its size",
+    claim="Models of one family share tokenizer and training text, and are therefore accepted more often than a "
+    "generic small model of similar size.",
+    sources=("pan-practice", "kumkar"),
+    kind="trained",
+    instrument="One shape, one tokenizer, as many tokens; only the training text differs. “Family” is the target's own "
+    "mix, “stranger” a corpus the target saw little of.",
+    literature="Leviathan et al. 2023, table 3: acceptance within one family (T5, LaMDA) rises with the draft's size; "
+    "strangers of equal size are not compared.",
+    thresholds={"clear": 0.0, "seeds": SEEDS},
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -76,21 +89,3 @@ def chart(figures: Figures) -> Chart:
         ),
         categories=[f["domain"] for f in found],
     )
-
-
-EXPERIMENT = Experiment(
-    name="same-family",
-    title="A draft of the same family beats a stranger of its size",
-    claim="Models of one family share tokenizer and training text, and are therefore accepted more often than a "
-    "generic small model of similar size.",
-    seeds=("001", "004"),
-    kind="trained",
-    instrument="One shape, one tokenizer, as many tokens; only the training text differs. “Family” is the target's own "
-    "mix, “stranger” a corpus the target saw little of.",
-    literature="Leviathan et al. 2023, table 3: acceptance within one family (T5, LaMDA) rises with the draft's size; "
-    "strangers of equal size are not compared.",
-    thresholds={"clear": 0.0, "seeds": SEEDS},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.instruments import average_clusters, count, join, rate
 from minispec.experiments.runs import DOMAINS, decode_all
 from minispec.experiments.verdicts import Finding, Interval, above, tally
 from minispec.viz.plots.claims import Chart, with_errors
 
 OFTEN = 0.05
+
+ABOUT = About(
+    title="Drafts shown to the reader are taken back before his eyes",
+    claim="The guarantee is about the final tokens; a client that shows drafts as they are made shows text that is "
+    "rewritten whenever a suffix is rejected.",
+    sources=("pan-streaming",),
+    kind="counted",
+    instrument="The bundled pair on held-out prompts; a draft counts as shown when it is proposed.",
+    literature="None known: the papers bind the committed text.",
+    thresholds={"often": OFTEN},
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -65,19 +76,3 @@ def chart(figures: Figures) -> Chart:
         ),
         categories=DOMAINS,
     )
-
-
-EXPERIMENT = Experiment(
-    name="streaming",
-    title="Drafts shown to the reader are taken back before his eyes",
-    claim="The guarantee is about the final tokens; a client that shows drafts as they are made shows text that is "
-    "rewritten whenever a suffix is rejected.",
-    seeds=("000",),
-    kind="counted",
-    instrument="The bundled pair on held-out prompts; a draft counts as shown when it is proposed.",
-    literature="None known: the papers bind the committed text.",
-    thresholds={"often": OFTEN},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

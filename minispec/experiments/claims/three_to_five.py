@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.instruments import average_clusters, join, tokens_per_step
 from minispec.experiments.runs import DOMAINS, decode_all
 from minispec.experiments.verdicts import Finding, Interval, above, spell, tally
@@ -10,6 +10,17 @@ from minispec.theory import tokens_law
 from minispec.viz.plots.claims import Chart, Curve
 
 GAMMA = 5
+
+ABOUT = About(
+    title="A pass often accepts three to five tokens",
+    claim="Each forward of the target accepts a varying number of drafts, often three to five.",
+    sources=("kumkar",),
+    kind="counted",
+    instrument="The bundled pair with five drafts a step, on held-out prompts.",
+    literature="Tokens a step, of drafts that see the target's features: EAGLE (Li et al. 2024) 3.2 to 4.5, EAGLE-3 "
+    "(Li et al. 2025) 5.9 to 6.6 on average for targets of 8B, 13B and 70B at temperature 0.",
+    thresholds={"often": 0.5, "gamma": GAMMA, "at_least": 3},
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -67,19 +78,3 @@ def chart(figures: Figures) -> Chart:
         tuple(Curve(f["domain"], (), f["counts"]) for f in shown),
         categories=[str(k) for k in range(GAMMA + 1)],
     )
-
-
-EXPERIMENT = Experiment(
-    name="three-to-five",
-    title="A pass often accepts three to five tokens",
-    claim="Each forward of the target accepts a varying number of drafts, often three to five.",
-    seeds=("004",),
-    kind="counted",
-    instrument="The bundled pair with five drafts a step, on held-out prompts.",
-    literature="Tokens a step, of drafts that see the target's features: EAGLE (Li et al. 2024) 3.2 to 4.5, EAGLE-3 "
-    "(Li et al. 2025) 5.9 to 6.6 on average for targets of 8B, 13B and 70B at temperature 0.",
-    thresholds={"often": 0.5, "gamma": GAMMA, "at_least": 3},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

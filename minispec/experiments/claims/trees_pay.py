@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from minispec.experiments.contests import GAMMAS, TEMPERATURES, Ways, hold_contest, offer_chains, warm_up
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.instruments import verify_curve
 from minispec.experiments.runs import TARGET, model
 from minispec.experiments.verdicts import Finding, Interval, above, spell, tally
@@ -18,6 +18,21 @@ ROWS = tuple(sorted({n + 1 for n in (*GAMMAS, *NODES)}))
 SIBLINGS = {0.0: "likeliest", 1.0: "without"}
 """At temperature 0 drawn siblings would all be one token; above it drawn ones are kept more often."""
 CHAIN, TREE = "chain", "tree"
+
+ABOUT = About(
+    title="A tree of drafts is faster than a chain",
+    claim="Verifying a tree of candidates instead of a chain makes speculation faster.",
+    sources=(),
+    kind="timed",
+    instrument="A dynamic tree (EAGLE-2) and a chain of the bundled eagle head, and plain decoding, taking turns, "
+    "float32, on three kinds of text at two temperatures; both sizes are chosen on prompts that are not those of the "
+    "verdict. At temperature 0 siblings are the likeliest tokens, at 1 they are drawn without replacement.",
+    literature="EAGLE-2 (Li et al. 2024) claims it, and reports 3.05x to 4.26x, 20 % to 40 % more than EAGLE with a "
+    "fixed tree. SpecInfer (Miao et al. 2023), the first to verify trees: 1.5x to 2.8x. Sequoia (Chen et al. 2024), "
+    "whose trees fit the machine: 4.04x for Llama 2 7B on an A100. Medusa's trees "
+    "(Cai et al. 2024) are made of parallel guesses.",
+    thresholds={"faster": 1.0, "gammas": GAMMAS, "nodes": NODES, "depth": DEPTH},
+)
 
 
 def _offer_trees(temperature: float) -> Ways:
@@ -111,28 +126,8 @@ def chart(figures: Figures) -> Chart:
     return Chart(
         f"Chain and tree of the {HEAD} head, each of its best size",
         "temperature",
-        "plain / speculative",
+        "speedup",
         tuple(with_errors(name, (), [f[name]["speedup"] for f in figures["cases"]]) for name in (CHAIN, TREE)),
         categories=[f"{f['temperature']:g} ({f['siblings']})" for f in figures["cases"]],
         lines=(("plain", 1.0),),
     )
-
-
-EXPERIMENT = Experiment(
-    name="trees-pay",
-    title="A tree of drafts is faster than a chain",
-    claim="Verifying a tree of candidates instead of a chain makes speculation faster.",
-    seeds=(),
-    kind="timed",
-    instrument="A dynamic tree (EAGLE-2) and a chain of the bundled eagle head, and plain decoding, taking turns, "
-    "float32, on three kinds of text at two temperatures; both sizes are chosen on prompts that are not those of the "
-    "verdict. At temperature 0 siblings are the likeliest tokens, at 1 they are drawn without replacement.",
-    literature="EAGLE-2 (Li et al. 2024) claims it, and reports 3.05x to 4.26x, 20 % to 40 % more than EAGLE with a "
-    "fixed tree. SpecInfer (Miao et al. 2023), the first to verify trees: 1.5x to 2.8x. Sequoia (Chen et al. 2024), "
-    "whose trees fit the machine: 4.04x for Llama 2 7B on an A100. Medusa's trees "
-    "(Cai et al. 2024) are made of parallel guesses.",
-    thresholds={"faster": 1.0, "gammas": GAMMAS, "nodes": NODES, "depth": DEPTH},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

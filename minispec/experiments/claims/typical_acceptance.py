@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.instruments import alpha, rate
 from minispec.experiments.runs import DOMAINS, DRAFT, SMALL_DRAFT, decode_all
 from minispec.experiments.verdicts import Finding, Interval, inside, spell, tally
 from minispec.viz.plots.claims import Chart, with_errors
 
 LOW, HIGH = 0.70, 0.85
+
+ABOUT = About(
+    title="Well-matched pairs accept 70–85 %",
+    claim="Typical acceptance rates of well-matched pairs lie between 70 and 85 per cent.",
+    sources=("kumkar",),
+    kind="counted",
+    instrument="Two distilled drafts of the bundled target on held-out prompts.",
+    literature="Leviathan et al. 2023, tables 2 and 3: 0.53 to 0.82 for T5 drafts, 0.57 to 0.75 for LaMDA, 0.88 for a "
+    "small GPT-like pair.",
+    thresholds={"low": LOW, "high": HIGH},
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -56,19 +67,3 @@ def chart(figures: Figures) -> Chart:
         categories=("0", "0.8", "1"),
         bands=(("claimed", LOW, HIGH),),
     )
-
-
-EXPERIMENT = Experiment(
-    name="typical-acceptance",
-    title="Well-matched pairs accept 70–85 %",
-    claim="Typical acceptance rates of well-matched pairs lie between 70 and 85 per cent.",
-    seeds=("004",),
-    kind="counted",
-    instrument="Two distilled drafts of the bundled target on held-out prompts.",
-    literature="Leviathan et al. 2023, tables 2 and 3: 0.53 to 0.82 for T5 drafts, 0.57 to 0.75 for LaMDA, 0.88 for a "
-    "small GPT-like pair.",
-    thresholds={"low": LOW, "high": HIGH},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)
