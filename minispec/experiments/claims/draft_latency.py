@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.instruments import alpha, time_texts
-from minispec.experiments.runs import CODE_DRAFT, DRAFT, SMALL_DRAFT, Run, decode_texts, model, of_each_kind
+from minispec.experiments.runs import CODE_DRAFT, DRAFT, SMALL_DRAFT, Sample, decode_texts, model, of_each_kind
 from minispec.experiments.verdicts import Finding, Interval, above, tally
 from minispec.model.cache import KVCache
 from minispec.model.language_model import LanguageModel
@@ -116,7 +116,7 @@ def measure(setting: Setting) -> Figures:
     }
 
 
-def _perplexity(draft: LanguageModel, written: Sequence[Run]) -> float:
+def _perplexity(draft: LanguageModel, written: Sequence[Sample]) -> float:
     """Return exp of the mean cross-entropy of a draft on what the target wrote."""
     losses: list[float] = []
     for run in written:

@@ -16,7 +16,7 @@ from minispec.analysis.timer import interleave
 from minispec.backends import threads
 from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.instruments import Row, average_clusters, join, to_interval
-from minispec.experiments.runs import DOMAINS, DRAFT, TARGET, Run, decode_all, model
+from minispec.experiments.runs import DOMAINS, DRAFT, TARGET, Sample, decode_all, model
 from minispec.experiments.verdicts import Finding, Interval, above, tally
 from minispec.model.session import Session
 from minispec.theory import ahead_speedup
@@ -68,7 +68,7 @@ def measure(setting: Setting) -> Figures:
     return {"cases": found, "costs": COSTS, "cores": threads.max_threads()}
 
 
-def _find_usable(run: Run, count: int) -> NDArray[np.bool_]:
+def _find_usable(run: Sample, count: int) -> NDArray[np.bool_]:
     """Return of which steps with so many drafts all were accepted."""
     usable: NDArray[np.bool_] = run.accepted[run.drafted == count] == count
     return usable
