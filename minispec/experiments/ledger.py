@@ -294,11 +294,9 @@ def _power(result: Result) -> list[str]:
     deciding = (
         f"the interval that decides is {low}" if low == high else f"the intervals that decide are {low} to {high}"
     )
-    scale, texts = result["scale"], ""
-    if "seeds" in scale:  # else it is from before each experiment decoded as many prompts
-        texts = f"{scale['prompts']} prompts of a kind, {scale['seeds']} seeds each where tokens are drawn: "
-    sentence = f"{texts}{deciding}; a smaller distance from a threshold is not seen."
-    return ["", f"**How fine.** {sentence[0].upper()}{sentence[1:]}"]
+    scale = result["scale"]
+    texts = f"{scale['prompts']} prompts of a kind, {scale['seeds']} seeds each where tokens are drawn"
+    return ["", f"**How fine.** {texts}: {deciding}; a smaller distance from a threshold is not seen."]
 
 
 def _entry(result: Result, plots: str) -> list[str]:

@@ -9,7 +9,7 @@ from minispec.experiments.framework import About, Conclusion, Figures, Setting, 
 from minispec.experiments.small_drafts import BATCH_TOKENS, SEEDS, Loss, Recipe, over_seeds, workshop
 from minispec.experiments.verdicts import Finding, Interval, above, spell, tally
 from minispec.training.mixture import DOMAINS
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.viz.plots.claims import Chart, bars
 
 START, STEPS = "draft-0.6m", 24
 LOSSES: Mapping[Loss, str] = {"text": "the text", "kl": "KL(p ‖ q)", "acceptance": "−log α"}
@@ -99,13 +99,10 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw mean alpha by loss."""
-    return Chart(
+    return bars(
         "One draft, three losses",
         "loss",
         "mean α over three kinds of text",
-        tuple(
-            with_errors(f"temperature {case['temperature']:g}", (), list(case["alpha"].values()))
-            for case in figures["cases"]
-        ),
-        categories=[LOSSES[loss] for loss in figures["cases"][0]["alpha"]],
+        [LOSSES[loss] for loss in figures["cases"][0]["alpha"]],
+        {f"temperature {case['temperature']:g}": list(case["alpha"].values()) for case in figures["cases"]},
     )

@@ -6,7 +6,7 @@ from minispec.experiments.contests import TEMPERATURES, hold_contest, name_chain
 from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.runs import DRAFT
 from minispec.experiments.verdicts import Finding, Interval, above, spell, tally
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.viz.plots.claims import PLAIN, Chart, bars
 
 LENGTHS = (1, 2, 3, 4, 5, 6, 8)
 ADAPTIVE = ("auto", "confidence", "heuristic")
@@ -86,14 +86,11 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw the speedups by policy."""
-    return Chart(
+    return bars(
         "Draft lengths: the best fixed one, and policies that adapt",
         "policy",
         "speedup",
-        tuple(
-            with_errors(f"temperature {case['temperature']:g}", (), [f["speedup"] for f in case["policies"]])
-            for case in figures["cases"]
-        ),
-        categories=(FIXED, *ADAPTIVE),
-        lines=(("plain", 1.0),),
+        (FIXED, *ADAPTIVE),
+        {f"temperature {case['temperature']:g}": [f["speedup"] for f in case["policies"]] for case in figures["cases"]},
+        lines=PLAIN,
     )

@@ -12,7 +12,7 @@ from minispec.experiments.batches import CONTEXT, PAIR, Group, make_groups, on_c
 from minispec.experiments.framework import About, Conclusion, Figures, Scale, Setting, table
 from minispec.experiments.runs import DRAFT, TARGET, model
 from minispec.experiments.verdicts import Finding, Interval, inside, tally
-from minispec.viz.plots.claims import Chart, Curve, with_errors
+from minispec.viz.plots.claims import PLAIN, Chart, Curve
 
 ALPHA, GAMMA = 0.7, 4
 GAMMAS = (1, 2, 4, 6)
@@ -118,12 +118,12 @@ def chart(figures: Figures) -> Chart:
     batches, speedups = zip(
         *((int(batch), each["speedup"]) for batch, each in figures["measured"].items()), strict=True
     )
-    here = with_errors("this machine, measured", batches, speedups)
+    here = Curve("this machine, measured", batches, speedups)
     return Chart(
         f"Speedup by batch (cards: predicted, α {ALPHA}, γ {GAMMA})",
         "sequences decoded together",
         "speedup",
         (*(Curve(name, PREDICTED, curve, look="dashed") for name, curve in figures["predicted"].items()), here),
-        lines=(("plain", 1.0),),
+        lines=PLAIN,
         log_x=True,
     )

@@ -10,7 +10,7 @@ from minispec.experiments.framework import About, Conclusion, Figures, Setting, 
 from minispec.experiments.instruments import Row, alpha, average_clusters, compare_clusters, overlaps
 from minispec.experiments.runs import DOMAINS, DRAFT, decode_all, model
 from minispec.experiments.verdicts import Finding, Interval, above, spell, tally
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.viz.plots.claims import Chart, Curve
 
 TEMPERATURES = (0.0, 0.5, 0.8, 1.0, 1.3)
 JUDGED = 2 * len(DOMAINS)  # the verdict reads two intervals of each domain
@@ -106,5 +106,5 @@ def chart(figures: Figures) -> Chart:
         "Acceptance and how sure the target is",
         "entropy of the target, nats",
         "Σ min(p, q)",
-        (with_errors("all texts", middles, figures["bins"]),),
+        (Curve("all texts", middles, figures["bins"]),),
     )

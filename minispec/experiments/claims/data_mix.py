@@ -9,7 +9,7 @@ from minispec.experiments.framework import About, Conclusion, Figures, Setting, 
 from minispec.experiments.small_drafts import BATCH_TOKENS, SEEDS, Recipe, mix_recipe, only, over_seeds, workshop
 from minispec.experiments.verdicts import Finding, Interval, above
 from minispec.training.mixture import DOMAINS
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.viz.plots.claims import Chart, bars
 
 SHORT, LONG = 48, 192
 RECIPES: Mapping[str, Callable[[int], Recipe]] = {
@@ -91,10 +91,10 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw mean alpha."""
-    return Chart(
+    return bars(
         "Mix and amount of data, drafts of 0.6M",
         "trained on",
         "mean α over three kinds of text",
-        (with_errors(f"{len(SEEDS)} seeds", (), list(figures["alpha"].values())),),
-        categories=list(figures["alpha"]),
+        list(figures["alpha"]),
+        {f"{len(SEEDS)} seeds": list(figures["alpha"].values())},
     )

@@ -11,7 +11,7 @@ from minispec.experiments.runs import DRAFT, TARGET, model, read_prompt
 from minispec.experiments.verdicts import Finding, spell, tally
 from minispec.generation import Drafted, Stream, Verified, stream
 from minispec.sampling import Constraint
-from minispec.viz.plots.claims import Chart, Curve
+from minispec.viz.plots.claims import Chart, bars
 
 GAMMA = 8
 TEMPERATURES = (0.0, 1.0)
@@ -183,14 +183,14 @@ def _speedup(way: Figures) -> float:
 def chart(figures: Figures) -> Chart:
     """Draw the speedup of both ways, at temperature 1."""
     cases = [f for f in figures["cases"] if f["temperature"] == 1.0]
-    return Chart(
+    return bars(
         f"Output of a given form, T = 1, γ = {GAMMA}, c = {COST:g}",
         "form",
         "speedup",
-        tuple(
-            Curve(label, (), [_speedup(f[way]) for f in cases])
+        [f["form"] for f in cases],
+        {
+            label: [_speedup(f[way]) for f in cases]
             for label, way in (("draft model", "model"), ("dictated tokens by themselves", "forced"))
-        ),
-        categories=[f["form"] for f in cases],
+        },
         lines=(("plain decoding", 1.0),),
     )

@@ -6,7 +6,7 @@ from minispec.experiments.framework import About, Conclusion, Figures, Setting, 
 from minispec.experiments.instruments import alpha, rate
 from minispec.experiments.runs import DOMAINS, decode_all
 from minispec.experiments.verdicts import Finding, Interval, inside, spell, tally
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.viz.plots.claims import Chart, bars
 
 CLAIMED = {"stories": (0.50, 0.65), "code": (0.70, 0.80), "questions": (0.60, 0.75)}
 TEMPERATURES = (0.0, 1.0)
@@ -76,13 +76,10 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw alpha by domain."""
-    return Chart(
+    return bars(
         "Acceptance by kind of text, bundled pair",
         "claimed: stories 0.50–0.65, code 0.70–0.80, questions 0.60–0.75",
         "α",
-        tuple(
-            with_errors(f"temperature {t:g}", (), [f["alpha"] for f in figures["cases"] if f["temperature"] == t])
-            for t in TEMPERATURES
-        ),
-        categories=DOMAINS,
+        DOMAINS,
+        {f"temperature {t:g}": [f["alpha"] for f in figures["cases"] if f["temperature"] == t] for t in TEMPERATURES},
     )

@@ -8,7 +8,7 @@ from minispec.experiments.framework import About, Conclusion, Figures, Setting, 
 from minispec.experiments.small_drafts import BATCH_TOKENS, SEEDS, Recipe, mix_recipe, only, over_seeds, workshop
 from minispec.experiments.verdicts import Finding, above, tally
 from minispec.training.mixture import DOMAINS
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.viz.plots.claims import Chart, bars
 
 DOMAIN = "code"
 STEPS, TUNING = 192, 48
@@ -100,10 +100,10 @@ def conclude(figures: Figures) -> Conclusion:
 def chart(figures: Figures) -> Chart:
     """Draw alpha before and after."""
     found = figures["starts"]
-    return Chart(
+    return bars(
         "Tuning a draft on code",
         "what the draft knew before",
         "α on code",
-        tuple(with_errors(when, (), [f[when] for f in found]) for when in ("before", "after")),
-        categories=[f["start"] for f in found],
+        [f["start"] for f in found],
+        {when: [f[when] for f in found] for when in ("before", "after")},
     )

@@ -20,7 +20,7 @@ from minispec.model.language_model import LanguageModel
 from minispec.sampling import SamplingParams
 from minispec.sampling.draw import distribution
 from minispec.theory import speedup, tau
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.viz.plots.claims import PLAIN, Chart, bars
 
 GAMMA = 3
 SLOW_FORWARDS = 7  # make a drafted token, its draw included, about three times as dear
@@ -196,11 +196,11 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw the speedups."""
-    return Chart(
+    return bars(
         "The same draft slower, worse, and other drafts",
         "draft",
         "speedup, temperature 1",
-        (with_errors("speedup", (), [f["speedup"] for f in figures["drafts"]]),),
-        categories=[f["draft"].replace("draft-", "").replace(", ", "\n") for f in figures["drafts"]],
-        lines=(("plain", 1.0),),
+        [f["draft"].replace("draft-", "").replace(", ", "\n") for f in figures["drafts"]],
+        {"speedup": [f["speedup"] for f in figures["drafts"]]},
+        lines=PLAIN,
     )

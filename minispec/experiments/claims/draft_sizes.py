@@ -11,7 +11,7 @@ from minispec.experiments.runs import TARGET, Texts, decode_texts, model, of_eac
 from minispec.experiments.small_drafts import BATCH_TOKENS, SEEDS, Recipe, over_seeds, workshop
 from minispec.experiments.verdicts import Finding, Interval, above, spell, tally
 from minispec.model import GPT2
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.viz.plots.claims import PLAIN, Chart, bars
 
 SHAPES = ((1, 32), (1, 64), (2, 128), (4, 192), (6, 256))  # layers, width
 STEPS = 192
@@ -138,14 +138,11 @@ def _name(found: Figures) -> str:
 
 def chart(figures: Figures) -> Chart:
     """Draw the speedups by size."""
-    return Chart(
+    return bars(
         "Five sizes of draft, trained alike",
         "parameters, as a part of the target's",
         "speedup, where parameters are all that costs",
-        tuple(
-            with_errors(f"temperature {case['temperature']:g}", (), [f["speedup"] for f in case["sizes"]])
-            for case in figures["cases"]
-        ),
-        categories=[_name(f) for f in figures["cases"][0]["sizes"]],
-        lines=(("plain", 1.0),),
+        [_name(f) for f in figures["cases"][0]["sizes"]],
+        {f"temperature {case['temperature']:g}": [f["speedup"] for f in case["sizes"]] for case in figures["cases"]},
+        lines=PLAIN,
     )

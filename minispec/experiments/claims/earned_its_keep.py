@@ -5,7 +5,7 @@ from __future__ import annotations
 from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.verdicts import Finding, tally
 from minispec.theory import draft_acceptance_rate, speedup, tau
-from minispec.viz.plots.claims import Chart, Curve
+from minispec.viz.plots.claims import PLAIN, Chart, bars
 
 ALPHA, GAMMA = 0.9, 5
 COSTS = ((0.05, 1.0), (0.2, 1.0), (0.5, 1.0), (0.9, 1.0), (0.2, 4.0), (0.5, 3.0))
@@ -48,11 +48,11 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw the speedups."""
-    return Chart(
+    return bars(
         f"A draft of α = {ALPHA}, γ = {GAMMA}",
         "costs",
         "speedup",
-        (Curve("formula", (), [f["speedup"] for f in figures["cases"]]),),
-        categories=[f"c {c}, v {v}" for c, v in COSTS],
-        lines=(("plain", 1.0),),
+        [f"c {c}, v {v}" for c, v in COSTS],
+        {"formula": [f["speedup"] for f in figures["cases"]]},
+        lines=PLAIN,
     )

@@ -8,7 +8,7 @@ from minispec.experiments.framework import About, Conclusion, Figures, Setting, 
 from minispec.experiments.instruments import average_costs
 from minispec.experiments.runs import DRAFT, TARGET, model, prompts
 from minispec.experiments.verdicts import Finding, Interval, Word, above, below
-from minispec.viz.plots.claims import Chart, Curve
+from minispec.viz.plots.claims import PLAIN, Chart, bars
 
 POLICIES = ("5", "5+fallback", "auto", "auto+fallback")
 COSTS = {"c = 0.1": CostModel(draft=0.1), "c = 0.5": CostModel(draft=0.5)}
@@ -92,11 +92,11 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw the costs by policy."""
-    return Chart(
+    return bars(
         "Simulated cost per token",
         "policy",
         "cost, plain steps",
-        tuple(Curve(name, (), [found[p][0] for p in POLICIES]) for name, found in figures["costs"].items()),
-        categories=POLICIES,
-        lines=(("plain", 1.0),),
+        POLICIES,
+        {name: [found[p][0] for p in POLICIES] for name, found in figures["costs"].items()},
+        lines=PLAIN,
     )

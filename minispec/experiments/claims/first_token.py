@@ -9,7 +9,7 @@ from minispec.experiments.framework import About, Conclusion, Figures, Setting, 
 from minispec.experiments.instruments import time_texts, to_interval
 from minispec.experiments.runs import DOMAINS, long_prompts
 from minispec.experiments.verdicts import Finding, Interval, above, inside, spell, tally
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.viz.plots.claims import Chart, bars
 
 LENGTHS = (16, 128, 512)
 GAMMA = 5
@@ -70,12 +70,12 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw the ratio over the prompt's length."""
-    return Chart(
+    return bars(
         f"Time to first token, γ = {GAMMA}",
         "prompt, tokens",
         "speedup",
-        (with_errors("speculative", (), [f["sooner"] for f in figures["lengths"]]),),
-        categories=[str(f["prompt"]) for f in figures["lengths"]],
+        [str(f["prompt"]) for f in figures["lengths"]],
+        {"speculative": [f["sooner"] for f in figures["lengths"]]},
         lines=(("as soon as plain", 1.0),),
         bands=(("within 5 %", *AS_SOON),),
     )

@@ -19,7 +19,7 @@ from minispec.experiments.framework import About, Conclusion, Figures, Setting, 
 from minispec.experiments.runs import DRAFT, TARGET
 from minispec.experiments.verdicts import Finding, Interval, above, tally
 from minispec.loading import load_model
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.viz.plots.claims import Chart, bars
 
 GAMMA, BATCH = 3, 16
 CARD, ALPHA = "h100", 0.7
@@ -129,16 +129,11 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw the corners."""
-    return Chart(
+    return bars(
         "The techniques in all combinations",
-        ", ".join(f"{word[0]}: {word}" for word in SINGLE),
+        "techniques",
         "speedup over none of them",
-        (with_errors("greedy, three kinds of text", (), list(figures["over_none"].values())),),
-        categories=[_short(name) for name in figures["over_none"]],
+        list(figures["over_none"]),
+        {"greedy, three kinds of text": list(figures["over_none"].values())},
         lines=(("none", 1.0),),
     )
-
-
-def _short(name: str) -> str:
-    """Return the first letters: sixteen names leave no room for words."""
-    return "".join(part[0] for part in name.split(" + ")) if name != "none" else "none"

@@ -9,7 +9,7 @@ from minispec.backends import get_backend
 from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.verdicts import Finding, tally
 from minispec.model import GPT2Config
-from minispec.viz.plots.claims import Chart, Curve
+from minispec.viz.plots.claims import Chart, bars
 
 BACKENDS = ("numba", "panel")
 CONFIG = GPT2Config(
@@ -74,10 +74,10 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw the differences."""
-    return Chart(
+    return bars(
         "Fused kernels against operations one at a time",
         "backend",
         "largest difference / spread of logits",
-        (Curve("random weights", (), [f["difference"] for f in figures["cases"]]),),
-        categories=[f["backend"] for f in figures["cases"]],
+        [f["backend"] for f in figures["cases"]],
+        {"random weights": [f["difference"] for f in figures["cases"]]},
     )

@@ -7,7 +7,7 @@ from minispec.experiments.instruments import estimate_speedup
 from minispec.experiments.runs import synthetic
 from minispec.experiments.verdicts import Finding, Interval, above, tally
 from minispec.theory import alpha_from_rate, best_gamma, cost_ratio_for_speedup, tau
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.viz.plots.claims import Chart, Curve
 
 CLAIMED, GAMMA = 1.8, 5
 COSTS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2)
@@ -84,8 +84,8 @@ def chart(figures: Figures) -> Chart:
         "c, cost of a draft token",
         "speedup, charged (v = 1)",
         (
-            with_errors("accepted / drafted = 0.5", figures["costs"], figures["speedups"]["rate"]),
-            with_errors("α = 0.5", figures["costs"], figures["speedups"]["alpha"]),
+            Curve("accepted / drafted = 0.5", figures["costs"], figures["speedups"]["rate"]),
+            Curve("α = 0.5", figures["costs"], figures["speedups"]["alpha"]),
         ),
         lines=(("claimed", CLAIMED), ("plain", 1.0)),
     )

@@ -18,7 +18,7 @@ from minispec.experiments.contests import (
 from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.runs import DRAFT, SMALL_DRAFT
 from minispec.experiments.verdicts import Finding, Interval, above, spell, tally
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.viz.plots.claims import PLAIN, Chart, bars
 
 HEAD, DRAFTS = "eagle", (DRAFT, SMALL_DRAFT)
 GAMMA = 3  # of all, where tokens per forward and costs are compared
@@ -125,18 +125,14 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw the speedups, each with its own best draft length."""
-    return Chart(
+    return bars(
         "A head and separate drafts, each at its best γ",
         "draft",
         "speedup",
-        tuple(
-            with_errors(
-                f"temperature {case['temperature']:g}",
-                (),
-                [f["speedup"] for f in (case["head"], *case["drafts"])],
-            )
+        (HEAD, *DRAFTS),
+        {
+            f"temperature {case['temperature']:g}": [f["speedup"] for f in (case["head"], *case["drafts"])]
             for case in figures["cases"]
-        ),
-        categories=(HEAD, *DRAFTS),
-        lines=(("plain", 1.0),),
+        },
+        lines=PLAIN,
     )

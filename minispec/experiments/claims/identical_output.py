@@ -20,7 +20,7 @@ from minispec.model.toy import TableModel
 from minispec.noise import Noise
 from minispec.sampling import Sampler, SamplingParams
 from minispec.verifiers import get_verifier
-from minispec.viz.plots.claims import Chart, Curve
+from minispec.viz.plots.claims import Chart, bars
 
 EXACT = 1e-12
 TREES: Mapping[str, Siblings] = {
@@ -129,10 +129,10 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw the distances."""
-    return Chart(
+    return bars(
         "Distance of the output's law from the target's",
         "rule",
         "total variation",
-        (Curve(f"{TOKENS} tokens", (), [figures["distance"][rule] for rule in RULES]),),
-        categories=RULES,
+        RULES,
+        {f"{TOKENS} tokens": [figures["distance"][rule] for rule in RULES]},
     )

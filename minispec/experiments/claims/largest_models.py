@@ -8,7 +8,7 @@ from minispec.analysis.roofline.profiles import get_profile
 from minispec.analysis.roofline.shapes import get_shape
 from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.verdicts import Finding, tally
-from minispec.viz.plots.claims import Chart, Curve
+from minispec.viz.plots.claims import PLAIN, Chart, bars
 
 CARD, ALPHA, GAMMA = "h100", 0.7, 4
 PAIRS = (("gpt2-xl", "gpt2"), ("7b", "1b"), ("13b", "1b"), ("70b", "7b"), ("70b", "1b"), ("llama3-405b", "llama3-8b"))
@@ -78,11 +78,11 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw the speedups."""
-    return Chart(
+    return bars(
         "Pairs of several sizes, predicted",
         "target\ndraft",
         "speedup",
-        (Curve("formula", (), [f["speedup"] for f in figures["pairs"]]),),
-        categories=[f"{f['target']}\n{f['draft']}" for f in figures["pairs"]],
-        lines=(("plain", 1.0),),
+        [f"{f['target']}\n{f['draft']}" for f in figures["pairs"]],
+        {"formula": [f["speedup"] for f in figures["pairs"]]},
+        lines=PLAIN,
     )

@@ -8,7 +8,7 @@ from minispec.experiments.framework import About, Conclusion, Figures, Setting, 
 from minispec.experiments.instruments import Row, average_clusters, compare_clusters, overlaps
 from minispec.experiments.runs import DOMAINS, DRAFT, SMALL_DRAFT, decode_all, model
 from minispec.experiments.verdicts import Finding, Interval, above
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.viz.plots.claims import Chart, Curve
 
 PARTS = 6
 
@@ -77,5 +77,5 @@ def chart(figures: Figures) -> Chart:
         "Acceptance along a text",
         "tokens into the text",
         "Σ min(p, q)",
-        tuple(with_errors(name, middles, found) for name, found in figures["drafts"].items()),
+        tuple(Curve(name, middles, found) for name, found in figures["drafts"].items()),
     )

@@ -10,7 +10,7 @@ from minispec.analysis.roofline.shapes import get_shape
 from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.verdicts import Finding, tally
 from minispec.theory import tau
-from minispec.viz.plots.claims import Chart, Curve
+from minispec.viz.plots.claims import PLAIN, Chart, Curve
 
 CARD, PAIR = "h100", ("70b", "1b")
 ALPHA, GAMMA, CONTEXT = 0.7, 4, 512
@@ -89,6 +89,6 @@ def chart(figures: Figures) -> Chart:
             Curve(f"batch {batch}", FACTORS, [curve[i] for curve in figures["speedups"].values()])
             for i, batch in enumerate(BATCHES)
         ),
-        lines=(("plain", 1.0),),
+        lines=PLAIN,
         log_x=True,
     )

@@ -13,7 +13,7 @@ from minispec.experiments.framework import About, Conclusion, Figures, Setting, 
 from minispec.experiments.verdicts import Finding, tally
 from minispec.generation import stream
 from minispec.model import GPT2Config
-from minispec.viz.plots.claims import Chart, Curve
+from minispec.viz.plots.claims import PLAIN, Chart, bars
 
 CONFIG = GPT2Config(
     vocab_size=64, n_positions=128, n_embd=32, n_layer=4, n_head=2, n_inner=64, activation_function="gelu_new"
@@ -85,11 +85,11 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw tokens per forward."""
-    return Chart(
+    return bars(
         "Drafts without a second model (random weights)",
         "draft",
         "tokens per target forward",
-        (Curve("greedy", (), [f["tokens"] / f["forwards"] for f in figures["cases"]]),),
-        categories=[f["draft"] for f in figures["cases"]],
-        lines=(("plain", 1.0),),
+        [f["draft"] for f in figures["cases"]],
+        {"greedy": [f["tokens"] / f["forwards"] for f in figures["cases"]]},
+        lines=PLAIN,
     )

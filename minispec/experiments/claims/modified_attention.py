@@ -9,7 +9,7 @@ from minispec.backends import get_backend
 from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.verdicts import Finding, tally
 from minispec.model import GPT2Config
-from minispec.viz.plots.claims import Chart, Curve
+from minispec.viz.plots.claims import Chart, bars
 
 BACKENDS = ("numpy", "numba", "panel")
 ROWS, PREFIX = 6, 40
@@ -74,10 +74,10 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw the differences."""
-    return Chart(
+    return bars(
         "Verified at once and decoded one by one",
         "backend",
         "largest difference / spread of logits",
-        (Curve("six rows", (), [f["difference"] / f["spread"] for f in figures["cases"]]),),
-        categories=[f["backend"] for f in figures["cases"]],
+        [f["backend"] for f in figures["cases"]],
+        {"six rows": [f["difference"] / f["spread"] for f in figures["cases"]]},
     )

@@ -14,7 +14,7 @@ from minispec.experiments.contests import (
 )
 from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.verdicts import Finding, Interval, above, spell, tally
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.viz.plots.claims import PLAIN, Chart, bars
 
 SERIAL, PARALLEL = "eagle", "block"
 GAMMA = 5  # of both, where tokens per forward and costs are compared
@@ -90,14 +90,14 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw the speedups, each with its own best draft length."""
-    return Chart(
+    return bars(
         "Two heads of one size, each at its best γ",
         "temperature",
         "speedup",
-        tuple(
-            with_errors(f"{label} ({name})", (), [f["heads"][i]["speedup"] for f in figures["cases"]])
+        [f"{f['temperature']:g}" for f in figures["cases"]],
+        {
+            f"{label} ({name})": [f["heads"][i]["speedup"] for f in figures["cases"]]
             for i, (label, name) in enumerate((("token after token", SERIAL), ("one pass", PARALLEL)))
-        ),
-        categories=[f"{f['temperature']:g}" for f in figures["cases"]],
-        lines=(("plain", 1.0),),
+        },
+        lines=PLAIN,
     )

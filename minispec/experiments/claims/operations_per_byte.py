@@ -7,7 +7,7 @@ from minispec.analysis.roofline.profiles import PROFILES
 from minispec.analysis.roofline.shapes import get_shape
 from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.verdicts import Finding, tally
-from minispec.viz.plots.claims import Chart, Curve
+from minispec.viz.plots.claims import Chart, bars
 
 CARDS = ("a100", "h100", "h200", "l4", "rtx3090", "rtx4090")
 HUNDREDS, HANDFUL = 100.0, 10.0
@@ -55,11 +55,11 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw the ridges."""
-    return Chart(
+    return bars(
         "Operations per byte, 16 bits",
         "card",
         "operations per byte read",
-        (Curve("data sheet", (), list(figures["cards"].values())),),
-        categories=list(figures["cards"]),
+        list(figures["cards"]),
+        {"data sheet": list(figures["cards"].values())},
         lines=(("decoding one token", figures["decoding"]), ("“hundreds”", HUNDREDS)),
     )

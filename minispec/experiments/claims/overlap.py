@@ -20,7 +20,7 @@ from minispec.experiments.runs import DOMAINS, DRAFT, TARGET, Sample, decode_all
 from minispec.experiments.verdicts import Finding, Interval, above, tally
 from minispec.model.session import Session
 from minispec.theory import ahead_speedup
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.viz.plots.claims import Chart, Curve
 
 GAMMAS = (1, 2, 3, 5)
 COSTS = ((0.05, 1.0), (0.2, 1.5), (0.5, 1.0))
@@ -211,10 +211,10 @@ def chart(figures: Figures) -> Chart:
         "speedup by drafting ahead",
         (
             *(
-                with_errors(f"c = {c}, v = {v}", GAMMAS, [of_gamma[i] for of_gamma in _gains(figures)])
+                Curve(f"c = {c}, v = {v}", GAMMAS, [of_gamma[i] for of_gamma in _gains(figures)])
                 for i, (c, v) in enumerate(figures["costs"])
             ),
-            with_errors("here, in time", GAMMAS, [f["speedup"] for f in figures["cases"]]),
+            Curve("here, in time", GAMMAS, [f["speedup"] for f in figures["cases"]]),
         ),
         lines=(("no gain", 1.0),),
     )

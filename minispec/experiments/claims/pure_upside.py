@@ -13,7 +13,7 @@ from minispec.experiments.framework import About, Conclusion, Figures, Scale, Se
 from minispec.experiments.runs import CODE_DRAFT, DRAFT, SMALL_DRAFT, model
 from minispec.experiments.runs import TARGET as HERE
 from minispec.experiments.verdicts import Finding, Interval, above, tally
-from minispec.viz.plots.claims import Chart, Curve, with_errors
+from minispec.viz.plots.claims import PLAIN, Chart, Curve
 
 CARD, TARGET, BATCHES, GAMMA = "h100", "70b", (1, 4, 10), 5
 CASES = (("1b", 0.7), ("1b", 0.2), ("13b", 0.7), ("13b", 0.4), ("13b", 0.2))
@@ -104,7 +104,7 @@ def chart(figures: Figures) -> Chart:
                 Curve(f"{f['draft']}, α = {f['alpha']}", BATCHES, f["speedups"], look="dashed")
                 for f in figures["cases"]
             ),
-            *(with_errors(f"{name}, here", BATCHES, each) for name, each in figures["measured"].items()),
+            *(Curve(f"{name}, here", BATCHES, each) for name, each in figures["measured"].items()),
         ),
-        lines=(("plain", 1.0),),
+        lines=PLAIN,
     )

@@ -6,7 +6,7 @@ from minispec.experiments.framework import About, Conclusion, Figures, Setting, 
 from minispec.experiments.instruments import average_clusters, overlaps
 from minispec.experiments.runs import DOMAINS, TARGET, model, prompts
 from minispec.experiments.verdicts import Finding, Interval, below, spell, tally
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.viz.plots.claims import Chart, bars
 
 LITTLE = 0.95  # of the target's own choices are kept
 
@@ -53,10 +53,10 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw what is kept."""
-    return Chart(
+    return bars(
         "The target rounded to int8",
         "text",
         "Σ min(p, q)",
-        (with_errors("round to nearest", (), [f["kept"] for f in figures["cases"]]),),
-        categories=[f["domain"] for f in figures["cases"]],
+        [f["domain"] for f in figures["cases"]],
+        {"round to nearest": [f["kept"] for f in figures["cases"]]},
     )

@@ -8,7 +8,7 @@ from minispec.experiments.framework import About, Conclusion, Figures, Setting, 
 from minispec.experiments.instruments import alpha, time_texts
 from minispec.experiments.runs import DRAFT, TARGET, model, of_each_kind
 from minispec.experiments.verdicts import Finding, Interval, above, tally
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.viz.plots.claims import Chart, bars
 
 PAIRS = (("float32", "float32"), ("bfloat16", "bfloat16"), ("float32", "int8"), ("int8", "int8"))
 GAMMA = 3
@@ -81,11 +81,11 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw speed by formats."""
-    return Chart(
+    return bars(
         "Formats of target / draft",
         "formats",
         "speedup over plain float32",
-        (with_errors("speculative", (), [f["over_plain"] for f in figures["pairs"]]),),
-        categories=[f["pair"] for f in figures["pairs"]],
+        [f["pair"] for f in figures["pairs"]],
+        {"speculative": [f["over_plain"] for f in figures["pairs"]]},
         lines=(("plain float32", 1.0), ("plain int8", figures["plain_int8"][0])),
     )

@@ -6,7 +6,7 @@ from minispec.experiments.framework import About, Conclusion, Figures, Setting, 
 from minispec.experiments.small_drafts import BATCH_TOKENS, SEEDS, mix_recipe, only, over_seeds, workshop
 from minispec.experiments.verdicts import Finding, Interval, above, tally
 from minispec.training.mixture import DOMAINS
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.viz.plots.claims import Chart, bars
 
 STEPS = 192
 
@@ -46,11 +46,6 @@ def measure(setting: Setting) -> Figures:
     }
 
 
-def _stranger(figures: Figures) -> str:
-    """Return what the stranger read; runs that do not say so had novels."""
-    return str(figures.get("stranger", "novels alone"))
-
-
 def conclude(figures: Figures) -> Conclusion:
     """Each kind of text says whether the family's draft clearly leads, over seeds; the tally is the verdict."""
     rows = [
@@ -62,7 +57,7 @@ def conclude(figures: Figures) -> Conclusion:
         "None: α = 1 − TV(p, q) asks how near the two laws are, not how they came about.",
         f"Two drafts of 0.6M parameters and one tokenizer, each after {figures['tokens'] / 1e6:.1f}M tokens; α at "
         f"temperature 1, mean of {len(SEEDS)} seeds:"
-        + table(("text", "the target's mix", _stranger(figures), "lead"), rows),
+        + table(("text", "the target's mix", figures["stranger"], "lead"), rows),
         Finding(
             word,
             {
@@ -79,13 +74,10 @@ def conclude(figures: Figures) -> Conclusion:
 def chart(figures: Figures) -> Chart:
     """Draw alpha by text."""
     found = figures["domains"]
-    return Chart(
+    return bars(
         "Drafts of one size",
         "text",
         "α",
-        (
-            with_errors("the target's mix", (), [f["family"] for f in found]),
-            with_errors(_stranger(figures), (), [f["stranger"] for f in found]),
-        ),
-        categories=[f["domain"] for f in found],
+        [f["domain"] for f in found],
+        {"the target's mix": [f["family"] for f in found], figures["stranger"]: [f["stranger"] for f in found]},
     )

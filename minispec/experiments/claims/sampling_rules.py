@@ -7,7 +7,7 @@ from minispec.experiments.framework import About, Conclusion, Figures, Setting, 
 from minispec.experiments.instruments import alpha, count, to_interval, tokens_per_step
 from minispec.experiments.runs import DOMAINS, decode_all
 from minispec.experiments.verdicts import Finding, Interval, above
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.viz.plots.claims import Chart, bars
 
 RULES = ("match", "gumbel", "rejection", "block")
 TEMPERATURES = (0.5, 1.0)
@@ -72,13 +72,10 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw acceptance by rule."""
-    return Chart(
+    return bars(
         "Acceptance by rule, bundled pair",
         "rule",
         "α",
-        tuple(
-            with_errors(f"temperature {t}", (), [f["alpha"] for f in figures["cases"] if f["temperature"] == t])
-            for t in TEMPERATURES
-        ),
-        categories=RULES,
+        RULES,
+        {f"temperature {t}": [f["alpha"] for f in figures["cases"] if f["temperature"] == t] for t in TEMPERATURES},
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from minispec.analysis.roofline.profiles import PROFILES
 from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.verdicts import Finding, tally
-from minispec.viz.plots.claims import Chart, Curve
+from minispec.viz.plots.claims import Chart, bars
 
 PARAMETERS = 70e9
 CARD = PROFILES["a100"]
@@ -74,14 +74,11 @@ def conclude(figures: Figures) -> Conclusion:
 def chart(figures: Figures) -> Chart:
     """Draw the ceilings."""
     found = figures["formats"]
-    return Chart(
+    return bars(
         "70B parameters on an A100 80 GB",
         "weights",
         "tokens per second",
-        (
-            Curve("ceiling", (), [f["ceiling"] for f in found]),
-            Curve("70 % of it", (), [f["likely"] for f in found]),
-        ),
-        categories=[f["format"] + ("" if f["fits"] else "\n(does not fit)") for f in found],
+        [f["format"] + ("" if f["fits"] else "\n(does not fit)") for f in found],
+        {"ceiling": [f["ceiling"] for f in found], "70 % of it": [f["likely"] for f in found]},
         bands=(("claimed", LOW, HIGH),),
     )

@@ -10,7 +10,7 @@ from minispec.experiments.instruments import alpha, time_texts
 from minispec.experiments.runs import long_prompts, of_each_kind
 from minispec.experiments.verdicts import Finding, Interval, below, tally
 from minispec.theory import response_speedup
-from minispec.viz.plots.claims import Chart, Curve, with_errors
+from minispec.viz.plots.claims import PLAIN, Chart, Curve
 
 LENGTHS = (2, 5, 10, 20, 50)  # of one token nothing is decoded: the prefill gives it
 JUDGED = (5, 10)  # "under 20 tokens"; two are no response
@@ -113,10 +113,10 @@ def chart(figures: Figures) -> Chart:
         "tokens of the response",
         "speedup",
         (
-            with_errors("decoding alone", lengths, [f["decode"] for f in figures["lengths"]]),
-            with_errors("with prefill", lengths, [f["all"] for f in figures["lengths"]]),
+            Curve("decoding alone", lengths, [f["decode"] for f in figures["lengths"]]),
+            Curve("with prefill", lengths, [f["all"] for f in figures["lengths"]]),
             Curve("formula", lengths, figures["formula"], look="dashed"),
         ),
-        lines=(("plain", 1.0),),
+        lines=PLAIN,
         log_x=True,
     )

@@ -7,7 +7,7 @@ from minispec.experiments.instruments import estimate_speedup, flat
 from minispec.experiments.runs import synthetic
 from minispec.experiments.verdicts import Finding, Interval, above, tally
 from minispec.theory import alpha_from_rate, cost_ratio_for_speedup, tau
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.viz.plots.claims import Chart, bars
 
 GAMMA = 5
 COSTS = ((0.0, 1.0), (0.02, 1.0), (0.05, 1.0), (0.1, 1.0), (0.2, 1.0), (0.2, 1.5))
@@ -72,14 +72,11 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw both readings for each pair of costs."""
-    return Chart(
+    return bars(
         "Acceptance 0.6 with five drafts",
         "costs",
         "speedup, charged",
-        (
-            with_errors("α = 0.6", (), figures["speedups"]["alpha"]),
-            with_errors("accepted / drafted = 0.6", (), figures["speedups"]["rate"]),
-        ),
-        categories=[f"c {c}, v {v}" for c, v in figures["costs"]],
+        [f"c {c}, v {v}" for c, v in figures["costs"]],
+        {"α = 0.6": figures["speedups"]["alpha"], "accepted / drafted = 0.6": figures["speedups"]["rate"]},
         bands=(("claimed", 2.0, 3.0),),
     )

@@ -8,7 +8,7 @@ from minispec.experiments.framework import About, Conclusion, Figures, Setting, 
 from minispec.experiments.instruments import alpha, time_texts
 from minispec.experiments.runs import DRAFT, SMALL_DRAFT, TARGET, model, of_each_kind
 from minispec.experiments.verdicts import Finding, Interval, above, spell, tally
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.viz.plots.claims import PLAIN, Chart, bars
 
 GAMMA = 3
 LOW, HIGH = 1 / 50, 1 / 10
@@ -115,14 +115,11 @@ def chart(figures: Figures) -> Chart:
     """Draw speedups by draft."""
     names = list(dict.fromkeys(f["draft"] for f in figures["cases"]))
     sizes = {f["draft"]: f["size"] for f in figures["cases"]}
-    return Chart(
+    return bars(
         "Speedup and the draft's size",
         "draft (size as a part of the target)",
         "speedup",
-        tuple(
-            with_errors(f"temperature {t:g}", (), [f["speedup"] for f in figures["cases"] if f["temperature"] == t])
-            for t in (0.0, 1.0)
-        ),
-        categories=[f"{n}\n{'none' if not sizes[n] else f'1/{1 / sizes[n]:.0f}'}" for n in names],
-        lines=(("plain", 1.0),),
+        [f"{n}\n{'none' if not sizes[n] else f'1/{1 / sizes[n]:.0f}'}" for n in names],
+        {f"temperature {t:g}": [f["speedup"] for f in figures["cases"] if f["temperature"] == t] for t in (0.0, 1.0)},
+        lines=PLAIN,
     )

@@ -6,7 +6,7 @@ from minispec.experiments.framework import About, Conclusion, Figures, Setting, 
 from minispec.experiments.instruments import average_clusters, count, join, rate
 from minispec.experiments.runs import DOMAINS, decode_all
 from minispec.experiments.verdicts import Finding, Interval, above, tally
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.viz.plots.claims import Chart, bars
 
 OFTEN = 0.05
 
@@ -66,13 +66,10 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw the steps that rewrite."""
-    return Chart(
+    return bars(
         "Steps that would take back shown text",
         "text",
         "share of steps",
-        tuple(
-            with_errors(f"temperature {t:g}", (), [f["steps"] for f in figures["cases"] if f["temperature"] == t])
-            for t in (0.0, 1.0)
-        ),
-        categories=DOMAINS,
+        DOMAINS,
+        {f"temperature {t:g}": [f["steps"] for f in figures["cases"] if f["temperature"] == t] for t in (0.0, 1.0)},
     )

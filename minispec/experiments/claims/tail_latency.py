@@ -9,7 +9,7 @@ from minispec.experiments.instruments import average_clusters, charge_steps
 from minispec.experiments.runs import DOMAINS, decode_all
 from minispec.experiments.verdicts import Finding, Interval, above, tally
 from minispec.theory import steps_law, tokens_law
-from minispec.viz.plots.claims import Chart, Curve
+from minispec.viz.plots.claims import PLAIN, Chart, Curve
 
 GAMMAS = (1, 5)
 TAIL = 0.01
@@ -123,5 +123,5 @@ def chart(figures: Figures) -> Chart:
         "γ",
         "cost, plain steps",
         tuple(curves),
-        lines=(("plain", 1.0),),
+        lines=PLAIN,
     )

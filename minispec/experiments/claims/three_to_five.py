@@ -7,7 +7,7 @@ from minispec.experiments.instruments import average_clusters, join, tokens_per_
 from minispec.experiments.runs import DOMAINS, decode_all
 from minispec.experiments.verdicts import Finding, Interval, above, spell, tally
 from minispec.theory import tokens_law
-from minispec.viz.plots.claims import Chart, Curve
+from minispec.viz.plots.claims import Chart, bars
 
 GAMMA = 5
 
@@ -71,10 +71,10 @@ def conclude(figures: Figures) -> Conclusion:
 def chart(figures: Figures) -> Chart:
     """Draw the shares of steps by accepted drafts."""
     shown = [f for f in figures["cases"] if f["temperature"] == 1.0]
-    return Chart(
+    return bars(
         "Accepted drafts of five, temperature 1",
         "accepted in a step",
         "share of steps",
-        tuple(Curve(f["domain"], (), f["counts"]) for f in shown),
-        categories=[str(k) for k in range(GAMMA + 1)],
+        [str(k) for k in range(GAMMA + 1)],
+        {f["domain"]: f["counts"] for f in shown},
     )

@@ -10,7 +10,7 @@ from minispec.experiments.framework import About, Conclusion, Figures, Setting, 
 from minispec.experiments.instruments import verify_curve
 from minispec.experiments.runs import TARGET, model
 from minispec.experiments.verdicts import Finding, Interval, above, spell, tally
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.viz.plots.claims import PLAIN, Chart, bars
 
 HEAD = "eagle"
 NODES, DEPTH = (4, 8, 16), 5
@@ -123,11 +123,11 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw the speedups of chain and tree."""
-    return Chart(
+    return bars(
         f"Chain and tree of the {HEAD} head, each of its best size",
         "temperature",
         "speedup",
-        tuple(with_errors(name, (), [f[name]["speedup"] for f in figures["cases"]]) for name in (CHAIN, TREE)),
-        categories=[f"{f['temperature']:g} ({f['siblings']})" for f in figures["cases"]],
-        lines=(("plain", 1.0),),
+        [f"{f['temperature']:g} ({f['siblings']})" for f in figures["cases"]],
+        {name: [f[name]["speedup"] for f in figures["cases"]] for name in (CHAIN, TREE)},
+        lines=PLAIN,
     )

@@ -6,7 +6,7 @@ from minispec.experiments.contests import COLUMNS, GAMMAS, TEMPERATURES, hold_co
 from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.runs import DRAFT, SMALL_DRAFT
 from minispec.experiments.verdicts import Finding, Interval, above, spell, tally
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.viz.plots.claims import PLAIN, Chart, bars
 
 DRAFTS = (DRAFT, SMALL_DRAFT)
 WORDS = (2048, 3072, 4096)
@@ -97,11 +97,11 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw the speedups with whole and trimmed heads."""
-    return Chart(
+    return bars(
         "Whole and trimmed heads, each as it is fastest",
         "draft",
         "speedup",
-        tuple(with_errors(kind, (), [f[kind]["speedup"] for f in figures["cases"]]) for kind in ("whole", "trimmed")),
-        categories=[f"{f['whole']['draft']}\nT = {f['temperature']:g}" for f in figures["cases"]],
-        lines=(("plain", 1.0),),
+        [f"{f['whole']['draft']}\nT = {f['temperature']:g}" for f in figures["cases"]],
+        {kind: [f[kind]["speedup"] for f in figures["cases"]] for kind in ("whole", "trimmed")},
+        lines=PLAIN,
     )

@@ -8,7 +8,7 @@ from minispec.analysis.roofline.shapes import Shape
 from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.runs import DRAFT, SMALL_DRAFT, TARGET, model
 from minispec.experiments.verdicts import Finding
-from minispec.viz.plots.claims import Chart, Curve
+from minispec.viz.plots.claims import Chart, bars
 
 DRAFTS = (DRAFT, SMALL_DRAFT)
 NEAR = 0.2
@@ -96,10 +96,10 @@ def chart(figures: Figures) -> Chart:
     """Draw the parts."""
     pairs = figures["pairs"]
     parts = ("target_weights", "target_cache", "draft_weights", "draft_cache")
-    return Chart(
+    return bars(
         "Memory of the bundled pairs",
         "part",
         "MB",
-        tuple(Curve(f"with {p['draft']}", (), [p[part] / 1e6 for part in parts]) for p in pairs),
-        categories=[part.replace("_", " ") for part in parts],
+        [part.replace("_", " ") for part in parts],
+        {f"with {p['draft']}": [p[part] / 1e6 for part in parts] for p in pairs},
     )

@@ -8,7 +8,7 @@ from minispec.experiments.framework import About, Conclusion, Figures, Setting, 
 from minispec.experiments.instruments import time_texts
 from minispec.experiments.runs import DOMAINS, prompts
 from minispec.experiments.verdicts import Finding, Interval, above, tally
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.viz.plots.claims import PLAIN, Chart, bars
 
 GAMMAS = (2, 5)
 TEMPERATURES = (0.0, 1.0)
@@ -68,17 +68,15 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw the speedups at gamma 5."""
-    return Chart(
+    return bars(
         "Measured speedup of the bundled pair, γ = 5",
         "text",
         "speedup",
-        tuple(
-            with_errors(
-                f"temperature {t:g}", (), [f["speedup"]["5"] for f in figures["cases"] if f["temperature"] == t]
-            )
+        DOMAINS,
+        {
+            f"temperature {t:g}": [f["speedup"]["5"] for f in figures["cases"] if f["temperature"] == t]
             for t in TEMPERATURES
-        ),
-        categories=DOMAINS,
+        },
         bands=(("claimed", 2.0, 3.0),),
-        lines=(("plain", 1.0),),
+        lines=PLAIN,
     )

@@ -6,7 +6,7 @@ from minispec.experiments.framework import About, Conclusion, Figures, Setting, 
 from minispec.experiments.instruments import alpha, rate
 from minispec.experiments.runs import DOMAINS, DRAFT, SMALL_DRAFT, decode_all
 from minispec.experiments.verdicts import Finding, Interval, inside, spell, tally
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.viz.plots.claims import Chart, bars
 
 LOW, HIGH = 0.70, 0.85
 
@@ -56,14 +56,11 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw alpha for both drafts."""
-    return Chart(
+    return bars(
         "Acceptance of two drafts, all prompts",
         "temperature",
         "α",
-        tuple(
-            with_errors(draft, (), [f["alpha"] for f in figures["cases"] if f["draft"] == draft])
-            for draft in (DRAFT, SMALL_DRAFT)
-        ),
-        categories=("0", "0.8", "1"),
+        ("0", "0.8", "1"),
+        {draft: [f["alpha"] for f in figures["cases"] if f["draft"] == draft] for draft in (DRAFT, SMALL_DRAFT)},
         bands=(("claimed", LOW, HIGH),),
     )

@@ -9,7 +9,7 @@ from minispec.experiments.instruments import verify_curve
 from minispec.experiments.runs import SMALL_DRAFT, TARGET, model
 from minispec.experiments.verdicts import Finding, Interval, below, tally
 from minispec.theory import ridge_tokens
-from minispec.viz.plots.claims import Chart, Curve, with_errors
+from minispec.viz.plots.claims import Chart, Curve
 
 ROWS = (2, 4, 6, 8, 16)
 SIMILAR = 1.1  # a tenth more is granted as "similar"
@@ -77,7 +77,7 @@ def chart(figures: Figures) -> Chart:
         "m, rows of the forward",
         "v(m), times one row",
         (
-            *(with_errors(name, figures["rows"], curve) for name, curve in figures["curves"].items()),
+            *(Curve(name, figures["rows"], curve) for name, curve in figures["curves"].items()),
             Curve("as claimed", figures["rows"], [1.0] * len(figures["rows"]), look="dashed"),
         ),
     )

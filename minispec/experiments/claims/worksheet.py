@@ -7,7 +7,7 @@ from minispec.experiments.instruments import alpha, rate
 from minispec.experiments.runs import DOMAINS, decode_all
 from minispec.experiments.verdicts import Finding, Interval, side
 from minispec.theory import alpha_from_rate, draft_acceptance_rate
-from minispec.viz.plots.claims import Chart, Curve, with_errors
+from minispec.viz.plots.claims import Chart, Curve
 
 GAMMAS = (1, 3, 5, 8)
 DRAFTED, ACCEPTED = 1000, 720
@@ -75,7 +75,7 @@ def chart(figures: Figures) -> Chart:
         "γ, drafted tokens per step",
         "rate",
         (
-            with_errors("α, accepted / evaluated", GAMMAS, [f["alpha"] for f in found]),
+            Curve("α, accepted / evaluated", GAMMAS, [f["alpha"] for f in found]),
             Curve("accepted / drafted", GAMMAS, [f["rate"] for f in found]),
         ),
     )

@@ -7,7 +7,7 @@ from minispec.experiments.instruments import estimate_speedup, flat
 from minispec.experiments.runs import synthetic
 from minispec.experiments.verdicts import Finding, Interval, below, tally
 from minispec.theory import best_gamma
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.viz.plots.claims import PLAIN, Chart, bars
 
 COSTS = ((0.02, 1.0), (0.05, 1.0), (0.1, 1.0), (0.2, 1.0), (0.2, 1.5), (0.5, 1.0))
 WORTH = 1.05  # less than five per cent is theatre
@@ -58,11 +58,11 @@ def conclude(figures: Figures) -> Conclusion:
 def chart(figures: Figures) -> Chart:
     """Draw a bar for each pair of costs."""
     found = figures["costs"]
-    return Chart(
+    return bars(
         "A draft of α = 0.5",
         "costs of a draft token and of verification",
         "speedup, charged",
-        (with_errors("measured", (), [f["speedup"] for f in found]),),
-        categories=[f"c {f['c']}, v {f['v']}" for f in found],
-        lines=(("plain", 1.0),),
+        [f"c {f['c']}, v {f['v']}" for f in found],
+        {"measured": [f["speedup"] for f in found]},
+        lines=PLAIN,
     )

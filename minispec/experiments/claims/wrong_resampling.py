@@ -7,7 +7,7 @@ import numpy as np
 from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.verdicts import Finding, tally
 from minispec.theory import acceptance_probability
-from minispec.viz.plots.claims import Chart, Curve
+from minispec.viz.plots.claims import Chart, bars
 
 EXACT = 1e-12
 VOCABULARIES, PAIRS = (2, 4, 16, 256), 200
@@ -64,13 +64,10 @@ def conclude(figures: Figures) -> Conclusion:
 def chart(figures: Figures) -> Chart:
     """Draw the distances."""
     found = figures["cases"]
-    return Chart(
+    return bars(
         "What is drawn after a rejection",
         "vocabulary",
         "total variation, mean",
-        (
-            Curve("the target's law", (), [f["target"][0] for f in found]),
-            Curve("the missing part", (), [f["rest"][0] for f in found]),
-        ),
-        categories=[str(f["vocabulary"]) for f in found],
+        [str(f["vocabulary"]) for f in found],
+        {"the target's law": [f["target"][0] for f in found], "the missing part": [f["rest"][0] for f in found]},
     )

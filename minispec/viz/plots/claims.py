@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Literal, NamedTuple
@@ -24,36 +24,36 @@ _MARGIN = 16
 _PLOT_HEIGHT = 220  # of curves; bars take as much as they need
 
 
+Value = float | Sequence[float]
+"""A figure, or (value, low, high), which is drawn with its interval."""
+
+Reference = tuple[str, float]
+PLAIN: tuple[Reference, ...] = (("plain", 1.0),)
+"""The line to compare a speedup with: that of plain decoding."""
+
+
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """One series; with ``low`` and ``high`` it has error bars.
+    """One series.
 
     Parameters
     ----------
     label : str
-    x, y : sequence of float
-        With bars, x is not read: bar i belongs to category i.
-    low, high : sequence of float
+    x : sequence of float
+        Of bars none: bar i belongs to category i.
+    y : sequence of values
     look : {"line", "dashed", "points"}
     """
 
     label: str
     x: Sequence[float]
-    y: Sequence[float]
-    low: Sequence[float] = ()
-    high: Sequence[float] = ()
+    y: Sequence[Value]
     look: Literal["line", "dashed", "points"] = "line"
 
-
-def with_errors(
-    label: str,
-    x: Sequence[float],
-    figures: Sequence[Sequence[float]],
-    look: Literal["line", "dashed", "points"] = "line",
-) -> Curve:
-    """Return a curve of figures that are (value, low, high)."""
-    values, lows, highs = ([figure[i] for figure in figures] for i in range(3))
-    return Curve(label=label, x=x, y=values, low=lows, high=highs, look=look)
+    @property
+    def ends(self) -> list[tuple[float, float, float]]:
+        """Value, low and high of each point."""
+        return [(y, y, y) if isinstance(y, int | float) else (y[0], y[1], y[2]) for y in self.y]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +79,34 @@ class Chart:
     curves: Sequence[Curve]
     categories: Sequence[str] = ()
     bands: Sequence[tuple[str, float, float]] = ()
-    lines: Sequence[tuple[str, float]] = ()
+    lines: Sequence[Reference] = ()
     log_x: bool = False
+
+
+def bars(
+    title: str,
+    names: str,
+    figures: str,
+    categories: Sequence[str],
+    series: Mapping[str, Sequence[Value]],
+    *,
+    bands: Sequence[tuple[str, float, float]] = (),
+    lines: Sequence[Reference] = (),
+) -> Chart:
+    """Return a chart of bars.
+
+    Parameters
+    ----------
+    title, names, figures : str
+        What is drawn, what the categories are, and what the bars measure.
+    categories : sequence of str
+    series : mapping of str to sequence of values
+        By label, a bar for each category.
+    bands, lines
+        Those of :class:`Chart`.
+    """
+    curves = [Curve(label, (), values) for label, values in series.items()]
+    return Chart(title, names, figures, curves, categories, bands, lines)
 
 
 def draw_claim(chart: Chart, heading: str) -> str:
@@ -228,7 +254,7 @@ def _round_ticks(low: float, high: float) -> list[float]:
 
 def _reach(chart: Chart) -> tuple[float, float]:
     """Return the least and the greatest value that is drawn."""
-    values = [value for curve in chart.curves for value in (*curve.y, *curve.low, *curve.high)]
+    values = [value for curve in chart.curves for ends in curve.ends for value in ends]
     values += [value for _, value in chart.lines] + [end for _, *ends in chart.bands for end in ends]
     return min(values), max(values)
 
@@ -237,8 +263,8 @@ def _bars(chart: Chart, top: float) -> tuple[float, list[str]]:
     """Draw bars from left to right, so that their names have room; behind each stands its figure."""
     names = [name.replace("\n(", " (").replace("\n", ", ") for name in chart.categories]
     left = _MARGIN + 8 + _LETTER * max(map(len, names))
-    low, high = _reach(chart)
-    ticks = _round_ticks(min(low, 0.0), max(high, 0.0) or 1.0)
+    least, most = _reach(chart)
+    ticks = _round_ticks(min(least, 0.0), max(most, 0.0) or 1.0)
     scale = Scale(ticks[0], ticks[-1], left, WIDTH - _MARGIN - 48)
     title = [_text(_MARGIN, top + 8, chart.x_label.replace("\n", ", "), "g")] if chart.x_label else []
     top += _LINE if title else 0
@@ -251,14 +277,12 @@ def _bars(chart: Chart, top: float) -> tuple[float, list[str]]:
     whiskers, figures = [], []
     for number, curve in enumerate(chart.curves):
         places = [top + group * i + 5 + _BAR * number for i in range(len(names))]
-        bars = zip(places, curve.y, strict=True)
-        lines.append(_path(f"b s{number}", (_bar(scale, place, value) for place, value in bars)))
-        for i, (place, value) in enumerate(zip(places, curve.y, strict=True)):
-            end = max(value, 0.0)
-            if curve.low:
-                end = max(end, curve.high[i])
-                whiskers.append(f"M{_n(scale(curve.low[i]))} {_n(place + 6)}H{_n(scale(curve.high[i]))}")
-            figures.append(_text(scale(end) + 5, place + 10, _number(value)))
+        drawn = list(zip(places, curve.ends, strict=True))
+        lines.append(_path(f"b s{number}", (_bar(scale, place, value) for place, (value, _, _) in drawn)))
+        for place, (value, low, high) in drawn:
+            if low < high:
+                whiskers.append(f"M{_n(scale(low))} {_n(place + 6)}H{_n(scale(high))}")
+            figures.append(_text(scale(max(high, 0.0)) + 5, place + 10, _number(value)))
     lines.append(_path("e", whiskers))
     lines.append(_path("ref", (f"M{_n(scale(value))} {_n(top)}V{_n(bottom)}" for _, value in chart.lines)))
     lines += [*figures, _text(left, bottom + 33, chart.y_label, "g")]
@@ -319,11 +343,10 @@ def _ticks_across(xs: Sequence[float], across: Scale) -> list[float]:
 
 
 def _curve(curve: Curve, number: int, across: Scale, up: Scale) -> list[str]:
-    points = [(across(x), up(y)) for x, y in zip(curve.x, curve.y, strict=True)]
-    lines = []
-    if curve.low:
-        ends = zip(points, curve.low, curve.high, strict=True)
-        lines.append(_path(f"c s{number}", (f"M{_n(x)} {_n(up(low))}V{_n(up(high))}" for (x, _), low, high in ends)))
+    drawn = [(across(x), ends) for x, ends in zip(curve.x, curve.ends, strict=True)]
+    points = [(x, up(value)) for x, (value, _, _) in drawn]
+    whiskers = (f"M{_n(x)} {_n(up(low))}V{_n(up(high))}" for x, (_, low, high) in drawn if low < high)
+    lines = [_path(f"c s{number}", whiskers)]
     if curve.look != "points":
         dashed = " d" if curve.look == "dashed" else ""
         lines.append(_path(f"c{dashed} s{number}", ["M" + " ".join(f"{_n(x)} {_n(y)}" for x, y in points)]))
