@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -42,6 +43,13 @@ def test_a_result_names_its_machine_and_has_a_small_picture(result: dict) -> Non
     picture = (DOCS / "claims" / f"{result['name']}.svg").read_text(encoding="utf-8")
     assert picture == draw(result), "the chart changed: `minispec experiment judge`"
     assert len(picture.encode()) < 5_000
+    drawn = ElementTree.fromstring(picture)
+    width, height = (float(drawn.attrib[side]) for side in ("width", "height"))
+    for text in drawn.iter("{http://www.w3.org/2000/svg}text"):
+        wide = (7.6 if text.attrib.get("class") == "h" else 6.0) * len(text.text or "")  # pixels, about
+        left = {"r": -1.0, "m": -0.5}.get(text.attrib.get("class", "")[-1:], 0.0) * wide + float(text.attrib["x"])
+        assert 0.0 <= left < left + wide <= width + 12.0, text.text
+        assert 0.0 < float(text.attrib["y"]) < height, text.text
 
 
 def test_nothing_else_lies_in_the_folder() -> None:

@@ -153,7 +153,7 @@ def _style(chart: Chart) -> str:
         )
 
     light = sheet(INK.light, SHADES["grey"].light, PAPER, PLOT["blue"])
-    dark = sheet(INK.dark, SHADES["grey"].dark, NIGHT, SHADES["blue"].light)
+    dark = sheet(INK.dark, SHADES["grey"].dark, NIGHT, SHADES["blue"].either)
     shared = (
         "text{font:12px system-ui,sans-serif}.h{font-size:14px;font-weight:600}.m{text-anchor:middle}"
         ".r{text-anchor:end}.c{fill:none;stroke:currentColor;stroke-width:2}.d{stroke-dasharray:6 4}"
