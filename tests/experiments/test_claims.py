@@ -9,8 +9,7 @@ import pytest
 
 from minispec.experiments.framework import NAMES, TINY, Setting, get_experiment
 from minispec.experiments.ledger import draw, judge, measure, report
-from tests.experiments.lent_heads import lend_heads
-from tests.experiments.pending import HEADS
+from tests.experiments.lent_heads import HEADS, lend_heads
 
 QUICK = (
     "tau",

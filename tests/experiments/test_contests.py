@@ -19,8 +19,7 @@ from minispec.experiments.framework import TINY, Scale, get_experiment
 from minispec.experiments.instruments import Timings
 from minispec.experiments.runs import DOMAINS, of_each_kind, prompts
 from minispec.generation.metrics import Metrics
-from tests.experiments.lent_heads import lend_heads
-from tests.experiments.pending import HEADS
+from tests.experiments.lent_heads import HEADS, lend_heads
 
 
 def make_metrics(tokens: int, steps: int, drafted: int, draft_s: float, decode_s: float) -> Metrics:
