@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from minispec.errors import OptionError, quote
-from minispec.experiments.verdicts import Finding
+from minispec.experiments.verdicts import Finding, Interval
 from minispec.viz.plots.claims import Chart
 
 Kind = Literal["computed", "counted", "timed", "trained"]
@@ -224,7 +224,7 @@ SOURCES = {
     "nikolatesla": "nikolatesla, “Speculative Decoding: The Inference Trick That Quietly Fixed LLM Latency”, 2026",
     "kumkar": "Prasad Kumkar, “Speculative Decoding”, glossary of Inference Systems, undated",
 }
-"""Who makes the claims: articles about speculative decoding that a search finds, by author, title and year."""
+"""Who makes the claims: articles about speculative decoding, by author, title and year."""
 
 
 def get_experiment(name: str) -> Experiment:
@@ -244,6 +244,10 @@ def get_experiment(name: str) -> Experiment:
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Return a Markdown table, to follow a sentence."""
-    lines = ["| " + " | ".join(map(str, row)) + " |" for row in (header, ["---"] * len(header), *rows)]
-    return "\n\n" + "\n".join(lines)
+    """Return a Markdown table, to follow a sentence; a cell that is (value, low, high) is written as an interval."""
+    lines = [map(_show, row) for row in (header, ["---"] * len(header), *rows)]
+    return "\n\n" + "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _show(cell: object) -> str:
+    return str(Interval(*cell) if isinstance(cell, list | tuple) else cell)

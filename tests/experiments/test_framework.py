@@ -69,3 +69,4 @@ def test_a_recipe_is_named_by_everything_that_makes_it() -> None:
 def test_a_table_has_as_many_columns_everywhere() -> None:
     lines = table(("a", "b"), [(1, 2), (3, 4)]).strip().splitlines()
     assert lines == ["| a | b |", "| --- | --- |", "| 1 | 2 |", "| 3 | 4 |"]
+    assert table(("a",), [([1.5, 1.25, 1.75],)]).endswith("| 1.50 (1.25 to 1.75) |"), "a figure with its interval"

@@ -63,12 +63,7 @@ def conclude(figures: Figures) -> Conclusion:
     """Each temperature says whether acceptance as the loss clearly leads the divergence, over seeds; tallied."""
     answers = {f"at temperature {f['temperature']:g}": above(f["lead"], 0.0) for f in figures["cases"]}
     rows = [
-        (
-            f"{case['temperature']:g}",
-            LOSSES[loss],
-            Interval(*found),
-            *(f"{case['by_domain'][loss][d]:.3f}" for d in DOMAINS),
-        )
+        (f"{case['temperature']:g}", LOSSES[loss], found, *(f"{case['by_domain'][loss][d]:.3f}" for d in DOMAINS))
         for case in figures["cases"]
         for loss, found in case["alpha"].items()
     ]

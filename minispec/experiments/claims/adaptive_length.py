@@ -5,7 +5,7 @@ from __future__ import annotations
 from minispec.experiments.contests import TEMPERATURES, hold_contest, name_chain
 from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.runs import DRAFT
-from minispec.experiments.verdicts import Finding, Interval, above, spell, tally
+from minispec.experiments.verdicts import Finding, above, spell, tally
 from minispec.viz.plots.claims import PLAIN, Chart, bars
 
 LENGTHS = (1, 2, 3, 4, 5, 6, 8)
@@ -58,13 +58,7 @@ def conclude(figures: Figures) -> Conclusion:
     }
     answers = {name: above(faster, 1.0) for name, faster in judged.items()}
     rows = [
-        (
-            f"{case['temperature']:g}",
-            f["way"],
-            f"{f['length']:.2f}",
-            Interval(*f["speedup"]),
-            "" if f["faster"] is None else Interval(*f["faster"]),
-        )
+        (f"{case['temperature']:g}", f["way"], f"{f['length']:.2f}", f["speedup"], f["faster"] or "")
         for case in figures["cases"]
         for f in case["policies"]
     ]

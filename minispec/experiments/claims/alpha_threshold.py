@@ -8,7 +8,7 @@ from itertools import pairwise
 from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.instruments import estimate_speedup, flat
 from minispec.experiments.runs import synthetic
-from minispec.experiments.verdicts import Finding, Interval, above, below, tally
+from minispec.experiments.verdicts import Finding, above, below, tally
 from minispec.theory import alpha_for_speedup, tau
 from minispec.viz.plots.claims import Chart, Curve
 
@@ -76,7 +76,7 @@ def conclude(figures: Figures) -> Conclusion:
         return "never" if value is None else f"{value:.2f}"
 
     rows = [
-        (f["c"], f["v"], show(f["formula"]), show(f["measured"]), *(Interval(*end) for end in f["ends"]),
+        (f["c"], f["v"], show(f["formula"]), show(f["measured"]), *f["ends"],
          show(f["for_1.5x"]))
         for f in figures["costs"]
     ]  # fmt: skip

@@ -72,7 +72,7 @@ def conclude(figures: Figures) -> Conclusion:
         label: bool | None = True
     else:
         label = False if any(kinds["stories"].low > other.high for other in others) else None
-    rows = [(f["domain"], *(Interval(*third) for third in f["thirds"])) for f in figures["domains"]]
+    rows = [(f["domain"], *f["thirds"]) for f in figures["domains"]]
     heat = ", ".join(
         f"{found[0]:.2f} at {t:g}" for t, found in zip(TEMPERATURES, figures["by_temperature"], strict=True)
     )

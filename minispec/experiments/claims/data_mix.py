@@ -64,7 +64,7 @@ def conclude(figures: Figures) -> Conclusion:
     lead = Interval(*figures["mix_over_data"])
     clear = above(lead, 0.0)
     rows = [
-        (name, Interval(*found), *(f"{figures['by_domain'][name][d]:.3f}" for d in DOMAINS))
+        (name, found, *(f"{figures['by_domain'][name][d]:.3f}" for d in DOMAINS))
         for name, found in figures["alpha"].items()
     ]
     return Conclusion(

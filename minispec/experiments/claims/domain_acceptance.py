@@ -5,7 +5,7 @@ from __future__ import annotations
 from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.instruments import alpha, rate
 from minispec.experiments.runs import DOMAINS, decode_all
-from minispec.experiments.verdicts import Finding, Interval, inside, spell, tally
+from minispec.experiments.verdicts import Finding, inside, spell, tally
 from minispec.viz.plots.claims import Chart, bars
 
 CLAIMED = {"stories": (0.50, 0.65), "code": (0.70, 0.80), "questions": (0.60, 0.75)}
@@ -45,7 +45,7 @@ def conclude(figures: Figures) -> Conclusion:
         (
             f["domain"],
             f["temperature"],
-            Interval(*f["alpha"]),
+            f["alpha"],
             f"{f['rate']:.2f}",
             "{:.0%} to {:.0%}".format(*CLAIMED[f["domain"]]),
         )

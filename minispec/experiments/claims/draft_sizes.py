@@ -9,7 +9,7 @@ from minispec.experiments.framework import About, Conclusion, Figures, Scale, Se
 from minispec.experiments.instruments import alpha, estimate_speedup
 from minispec.experiments.runs import TARGET, Texts, decode_texts, model, of_each_kind
 from minispec.experiments.small_drafts import BATCH_TOKENS, SEEDS, Recipe, over_seeds, workshop
-from minispec.experiments.verdicts import Finding, Interval, above, spell, tally
+from minispec.experiments.verdicts import Finding, above, spell, tally
 from minispec.model import GPT2
 from minispec.viz.plots.claims import PLAIN, Chart, bars
 
@@ -98,9 +98,9 @@ def conclude(figures: Figures) -> Conclusion:
             f"{f['layers']} × {f['width']}",
             _name(f),
             f["length"],
-            Interval(*f["alpha"]),
-            Interval(*f["speedup"]),
-            "" if f["beaten_by"] is None else Interval(*f["beaten_by"]),
+            f["alpha"],
+            f["speedup"],
+            "" if f["beaten_by"] is None else f["beaten_by"],
         )
         for case, f in ((case, f) for case in figures["cases"] for f in case["sizes"])
     ]

@@ -7,7 +7,7 @@ from minispec.analysis.simulate import CostModel, MisleadingDraft, RememberingMo
 from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.instruments import average_costs
 from minispec.experiments.runs import DRAFT, TARGET, model, prompts
-from minispec.experiments.verdicts import Finding, Interval, Word, above, below
+from minispec.experiments.verdicts import Finding, Word, above, below
 from minispec.viz.plots.claims import PLAIN, Chart, bars
 
 POLICIES = ("5", "5+fallback", "auto", "auto+fallback")
@@ -68,7 +68,7 @@ def conclude(figures: Figures) -> Conclusion:
     useless = [found for name, found in figures["costs"].items() if name.startswith("useless")]
     answers = [above(found["5"], SLACK) for found in useless] + [below(found["5+fallback"], SLACK) for found in useless]
     word: Word = "false" if False in answers else "undecided" if None in answers else "holds here"
-    rows = [(name, *(Interval(*found[p]) for p in POLICIES)) for name, found in figures["costs"].items()]
+    rows = [(name, *(found[p] for p in POLICIES)) for name, found in figures["costs"].items()]
     found_out = max(found["5+fallback"][0] - 1.0 for found in useless) * figures["tokens"]
     return Conclusion(
         "With α = 0 a step costs γc + v and yields one token. No policy avoids all of it: finding out takes some "

@@ -59,7 +59,7 @@ def conclude(figures: Figures) -> Conclusion:
         "engine that drafts before its first token adds the draft's prefill, γ draft forwards and a wider target "
         "forward.",
         "Time to first token, plain over speculative (above 1: speculation is sooner):"
-        + table(("prompt tokens", f"γ = {GAMMA}"), [(f["prompt"], Interval(*f["sooner"])) for f in figures["lengths"]]),
+        + table(("prompt tokens", f"γ = {GAMMA}"), [(f["prompt"], f["sooner"]) for f in figures["lengths"]]),
         Finding(
             tally(list(answers.values())),
             f"Over {SOONER - 1.0:.0%} sooner with speculation? {spell(answers)}. As soon as plain, within "

@@ -6,15 +6,7 @@ import math
 from collections.abc import Callable
 from itertools import product
 
-from minispec.experiments.batches import (
-    PAIR,
-    Group,
-    make_groups,
-    on_card,
-    one_by_one,
-    time_groups,
-    together,
-)
+from minispec.experiments.batches import PAIR, Group, make_groups, on_card, one_by_one, time_groups, together
 from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.runs import DRAFT, TARGET
 from minispec.experiments.verdicts import Finding, Interval, above, tally
@@ -102,7 +94,7 @@ def conclude(figures: Figures) -> Conclusion:
     singles = [name for name in SINGLE if name in found]
     alone = math.prod(found[name][0] for name in singles)
     every = found[" + ".join(singles)][0]
-    rows = [(name, Interval(*f), f"{card[name]:.1f}" if name in card else "") for name, f in found.items()]
+    rows = [(name, f, f"{card[name]:.1f}" if name in card else "") for name, f in found.items()]
     told = (
         "Greedy decoding of texts of each kind against plain float32 on the plain compiled backend (`numba`, one "
         "loop nest an operation); “fusion” is the `panel` backend, which fuses norms, products and attention, but "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.instruments import estimate_speedup
 from minispec.experiments.runs import synthetic
-from minispec.experiments.verdicts import Finding, Interval, above, tally
+from minispec.experiments.verdicts import Finding, above, tally
 from minispec.theory import alpha_from_rate, best_gamma, cost_ratio_for_speedup, tau
 from minispec.viz.plots.claims import Chart, Curve
 
@@ -29,10 +29,7 @@ ABOUT = About(
 def measure(setting: Setting) -> Figures:
     """Decode with a draft of alpha 0.5, and with one of which half of the drafted tokens are accepted."""
     as_rate = round(alpha_from_rate(0.5, GAMMA), 4)
-    runs = {
-        "alpha": synthetic(0.5, GAMMA, setting.scale),
-        "rate": synthetic(as_rate, GAMMA, setting.scale),
-    }
+    runs = {"alpha": synthetic(0.5, GAMMA, setting.scale), "rate": synthetic(as_rate, GAMMA, setting.scale)}
     return {
         "costs": COSTS,
         "alpha_of_rate": as_rate,
@@ -51,7 +48,7 @@ def conclude(figures: Figures) -> Conclusion:
     """Each reading at each cost says whether the speedup reaches 1.8; the tally of all is the verdict."""
     answers = [above(found, CLAIMED) for reading in ("alpha", "rate") for found in figures["speedups"][reading]]
     rows = [
-        (c, Interval(*a), f"{best:.2f}", Interval(*r))
+        (c, a, f"{best:.2f}", r)
         for c, a, best, r in zip(
             figures["costs"],
             figures["speedups"]["alpha"],

@@ -17,7 +17,7 @@ from minispec.experiments.contests import (
 )
 from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.runs import DRAFT, SMALL_DRAFT
-from minispec.experiments.verdicts import Finding, Interval, above, spell, tally
+from minispec.experiments.verdicts import Finding, above, spell, tally
 from minispec.viz.plots.claims import PLAIN, Chart, bars
 
 HEAD, DRAFTS = "eagle", (DRAFT, SMALL_DRAFT)
@@ -87,10 +87,7 @@ def conclude(figures: Figures) -> Conclusion:
             f"faster {at}": above(draft["faster"], 1.0),
         }
     rows = [
-        (
-            *tell(case["temperature"], f),
-            *(Interval(*f[key]) if key in f else "" for key in ("cheaper", "longer", "faster")),
-        )
+        (*tell(case["temperature"], f), *(f.get(key, "") for key in ("cheaper", "longer", "faster")))
         for case in figures["cases"]
         for f in (case["head"], *case["drafts"])
     ]
@@ -102,15 +99,7 @@ def conclude(figures: Figures) -> Conclusion:
         "Draft lengths are those that were fastest for each draft on other prompts. The last three columns compare "
         f"the head with each separate draft: c and tokens per target forward with γ = {GAMMA}, seconds per token "
         "with the length in this table:"
-        + table(
-            (
-                *COLUMNS,
-                "head's token cheaper",
-                "head's tokens per forward more",
-                "head faster",
-            ),
-            rows,
-        ),
+        + table((*COLUMNS, "head's token cheaper", "head's tokens per forward more", "head faster"), rows),
         Finding(
             tally(list(answers.values())),
             f"{spell(answers)}. Nearest in cost are "

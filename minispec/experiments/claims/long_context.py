@@ -52,7 +52,7 @@ def conclude(figures: Figures) -> Conclusion:
     rows = [
         (
             f"{i * figures['tokens'] // PARTS} to {(i + 1) * figures['tokens'] // PARTS}",
-            *(Interval(*figures["drafts"][name][i]) for name in (DRAFT, SMALL_DRAFT)),
+            *(figures["drafts"][name][i] for name in (DRAFT, SMALL_DRAFT)),
         )
         for i in range(PARTS)
     ]

@@ -164,7 +164,7 @@ def conclude(figures: Figures) -> Conclusion:
     answers = [tally([above(gain, WORTH) for gain in column]) for column in columns]
     reached = [{"holds here": True, "depends": True, "false": False}.get(word) for word in answers]
     rows = [
-        (f["gamma"], Interval(*f["usable"]), *(f"{gain.value:.2f}" for gain in of_gamma), gain_here)
+        (f["gamma"], f["usable"], *(f"{gain.value:.2f}" for gain in of_gamma), gain_here)
         for f, of_gamma, gain_here in zip(figures["cases"], gains, here, strict=True)
     ]
     shares = [

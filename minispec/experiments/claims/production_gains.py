@@ -8,7 +8,7 @@ from typing import Any
 from minispec.experiments.batches import PAIR, Group, make_groups, on_card, serve, time_groups
 from minispec.experiments.framework import About, Conclusion, Figures, Scale, Setting, table
 from minispec.experiments.runs import DRAFT, TARGET, model
-from minispec.experiments.verdicts import Finding, Interval
+from minispec.experiments.verdicts import Finding
 from minispec.theory import alpha_for_speedup
 from minispec.viz.plots.claims import Chart, Curve
 
@@ -84,7 +84,7 @@ def conclude(figures: Figures) -> Conclusion:
         for c, two, three in zip(COSTS, figures["needed"]["2.0"], figures["needed"]["3.0"], strict=True)
     ]
     served = [
-        (count, Interval(*found["fixed"]), Interval(*found["load"]), f"{figures['on_card'][count]:.2f}")
+        (count, found["fixed"], found["load"], f"{figures['on_card'][count]:.2f}")
         for count, found in figures["served"].items()
     ]
     told = (

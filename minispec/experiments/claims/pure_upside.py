@@ -80,16 +80,13 @@ def conclude(figures: Figures) -> Conclusion:
     ]
     told = f"Predicted, {TARGET} on {CARD}, γ = {GAMMA}:" + table(("draft", "c", "α", *columns), rows)
     told += f"\n\nTimed here, {HERE}, texts of all kinds, groups of texts as clusters, greedy, γ = {GAMMA}:"
-    told += table(("draft", *columns), [(name, *(Interval(*f) for f in each)) for name, each in measured.items()])
+    told += table(("draft", *columns), [(name, *each) for name, each in measured.items()])
     return Conclusion(
         "At small batches verification is free, and what is left is τ/(1 + γc): more than 1 only if accepted / "
         "drafted is above c. Free arithmetic does not make the draft's reads free, and on a small machine a batch of "
         "ten is not small.",
         told,
-        Finding(
-            tally(answers),
-            "Upside if the draft is good for what it costs, and loss if not, at batch 1 as well.",
-        ),
+        Finding(tally(answers), "Upside if the draft is good for what it costs, and loss if not, at batch 1 as well."),
     )
 
 

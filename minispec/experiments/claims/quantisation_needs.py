@@ -5,7 +5,7 @@ from __future__ import annotations
 from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.instruments import average_clusters, overlaps
 from minispec.experiments.runs import DOMAINS, TARGET, model, prompts
-from minispec.experiments.verdicts import Finding, Interval, below, spell, tally
+from minispec.experiments.verdicts import Finding, below, spell, tally
 from minispec.viz.plots.claims import Chart, bars
 
 LITTLE = 0.95  # of the target's own choices are kept
@@ -36,7 +36,7 @@ def measure(setting: Setting) -> Figures:
 def conclude(figures: Figures) -> Conclusion:
     """Each kind of text says whether plain rounding loses over a twentieth, so that more would be needed; tallied."""
     answers = {f["domain"]: below(f["kept"], LITTLE) for f in figures["cases"]}
-    rows = [(f["domain"], Interval(*f["kept"])) for f in figures["cases"]]
+    rows = [(f["domain"], f["kept"]) for f in figures["cases"]]
     return Conclusion(
         "None: rounding to the nearest needs no data, and integers are multiplied by any processor. What a format "
         "loses is 1 − Σ min(p, q), q the law of the rounded model.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.small_drafts import BATCH_TOKENS, SEEDS, mix_recipe, only, over_seeds, workshop
-from minispec.experiments.verdicts import Finding, Interval, above, tally
+from minispec.experiments.verdicts import Finding, above, tally
 from minispec.training.mixture import DOMAINS
 from minispec.viz.plots.claims import Chart, bars
 
@@ -48,10 +48,7 @@ def measure(setting: Setting) -> Figures:
 
 def conclude(figures: Figures) -> Conclusion:
     """Each kind of text says whether the family's draft clearly leads, over seeds; the tally is the verdict."""
-    rows = [
-        (f["domain"], Interval(*f["family"]), Interval(*f["stranger"]), Interval(*f["lead"]))
-        for f in figures["domains"]
-    ]
+    rows = [(f["domain"], f["family"], f["stranger"], f["lead"]) for f in figures["domains"]]
     word = tally([above(f["lead"], 0.0) for f in figures["domains"]])
     return Conclusion(
         "None: α = 1 − TV(p, q) asks how near the two laws are, not how they came about.",

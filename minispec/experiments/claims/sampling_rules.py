@@ -52,9 +52,7 @@ def conclude(figures: Figures) -> Conclusion:
     """Judge: false if rejection clearly accepts more than matching at temperature 1; holds here if clearly not more."""
     gap = Interval(*figures["gap"])
     more = above(gap, 0.0)
-    rows = [
-        (f["temperature"], f["rule"], Interval(*f["alpha"]), f"{f['tokens_per_step']:.2f}") for f in figures["cases"]
-    ]
+    rows = [(f["temperature"], f["rule"], f["alpha"], f"{f['tokens_per_step']:.2f}") for f in figures["cases"]]
     return Conclusion(
         "Accepted at one prefix: independent samples that agree, Σ p·q; coupled samples (one noise for both), between "
         "(1 − TV)/(1 + TV) and 1 − TV; rejection sampling, Σ min(p, q) = 1 − TV, the most any exact rule can. Block "

@@ -80,7 +80,7 @@ def conclude(figures: Figures) -> Conclusion:
     """5 and 10 tokens, whole response, short prompts and long: each says if speculation is slower; the tally."""
     short = [f for f in figures["lengths"] if f["tokens"] in JUDGED]
     judged = [below(f["all"], 1.0) for f in (*short, *figures["behind_long"])]
-    rows = [(f["tokens"], Interval(*f["decode"]), Interval(*f["all"])) for f in figures["lengths"]]
+    rows = [(f["tokens"], f["decode"], f["all"]) for f in figures["lengths"]]
     measured = list(zip(figures["lengths"], figures["formula"], strict=True))
     formula = ", ".join(f"{value:.2f} at {f['tokens']}" for f, value in measured)
     at = figures["assumed"]

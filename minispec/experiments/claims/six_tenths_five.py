@@ -48,7 +48,7 @@ def conclude(figures: Figures) -> Conclusion:
         reached = [above(found, 2.0) for found in figures["speedups"][reading]]
         answers.append(False if False in reached else None if None in reached else True)
     rows = [
-        (c, v, Interval(*a), Interval(*r))
+        (c, v, a, r)
         for (c, v), a, r in zip(
             figures["costs"], figures["speedups"]["alpha"], figures["speedups"]["rate"], strict=True
         )

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.instruments import alpha, time_texts
 from minispec.experiments.runs import DRAFT, SMALL_DRAFT, TARGET, model, of_each_kind
-from minispec.experiments.verdicts import Finding, Interval, above, spell, tally
+from minispec.experiments.verdicts import Finding, above, spell, tally
 from minispec.viz.plots.claims import PLAIN, Chart, bars
 
 GAMMA = 3
@@ -88,7 +88,7 @@ def conclude(figures: Figures) -> Conclusion:
             f["temperature"],
             f"{f['cost']:.2f}",
             f"{f['alpha'][0]:.2f}",
-            Interval(*f["speedup"]),
+            f["speedup"],
         )
         for f in figures["cases"]
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.instruments import average_clusters, count, join, rate
 from minispec.experiments.runs import DOMAINS, decode_all
-from minispec.experiments.verdicts import Finding, Interval, above, tally
+from minispec.experiments.verdicts import Finding, above, tally
 from minispec.viz.plots.claims import Chart, bars
 
 OFTEN = 0.05
@@ -45,7 +45,7 @@ def measure(setting: Setting) -> Figures:
 def conclude(figures: Figures) -> Conclusion:
     """Each case says whether more than one step in twenty would rewrite text; the tally is the verdict."""
     rows = [
-        (f["domain"], f["temperature"], Interval(*f["steps"]), f"{f['taken_back']:.0%}", f"{f['per_100']:.0f}")
+        (f["domain"], f["temperature"], f["steps"], f"{f['taken_back']:.0%}", f"{f['per_100']:.0f}")
         for f in figures["cases"]
     ]
     shares = [f["steps"][0] for f in figures["cases"]]

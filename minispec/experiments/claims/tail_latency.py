@@ -7,7 +7,7 @@ import numpy as np
 from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.instruments import average_clusters, charge_steps
 from minispec.experiments.runs import DOMAINS, decode_all
-from minispec.experiments.verdicts import Finding, Interval, above, tally
+from minispec.experiments.verdicts import Finding, above, tally
 from minispec.theory import steps_law, tokens_law
 from minispec.viz.plots.claims import PLAIN, Chart, Curve
 
@@ -77,7 +77,7 @@ def conclude(figures: Figures) -> Conclusion:
     """Each draft at gamma 5 says if over one response in a hundred is slower than plain; tallied."""
     answers = [above(f["slower"], TAIL) for f in figures["cases"] if f["gamma"] == 5]
     rows = [
-        (f["draft"], f["gamma"], *(f"{f[key]:.2f}" for key in ("p50", "p99", "worst")), Interval(*f["slower"]),
+        (f["draft"], f["gamma"], *(f"{f[key]:.2f}" for key in ("p50", "p99", "worst")), f["slower"],
          f"{f['longest_gap']:.2f}")
         for f in figures["cases"]
     ]  # fmt: skip
@@ -118,10 +118,4 @@ def chart(figures: Figures) -> Chart:
             Curve(f"{name}, {q}", GAMMAS, [f[q] for f in cases], look=look)  # type: ignore[arg-type]
             for q, look in (("p50", "line"), ("p99", "dashed"))
         ]
-    return Chart(
-        "Cost per token of responses of 64 tokens",
-        "γ",
-        "cost, plain steps",
-        tuple(curves),
-        lines=PLAIN,
-    )
+    return Chart("Cost per token of responses of 64 tokens", "γ", "cost, plain steps", tuple(curves), lines=PLAIN)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.instruments import average_clusters, join, tokens_per_step
 from minispec.experiments.runs import DOMAINS, decode_all
-from minispec.experiments.verdicts import Finding, Interval, above, spell, tally
+from minispec.experiments.verdicts import Finding, above, spell, tally
 from minispec.theory import tokens_law
 from minispec.viz.plots.claims import Chart, bars
 
@@ -46,10 +46,7 @@ def measure(setting: Setting) -> Figures:
 def conclude(figures: Figures) -> Conclusion:
     """“Often” is in at least half of the steps; each domain and temperature says whether; the tally is the verdict."""
     answers = {f"{f['domain']} at {f['temperature']:g}": above(f["share"], 0.5) for f in figures["cases"]}
-    rows = [
-        (f["domain"], f["temperature"], Interval(*f["share"]), f"{f['tokens_per_step'] - 1:.2f}")
-        for f in figures["cases"]
-    ]
+    rows = [(f["domain"], f["temperature"], f["share"], f"{f['tokens_per_step'] - 1:.2f}") for f in figures["cases"]]
     commonest = [sorted(range(GAMMA + 1), key=f["counts"].__getitem__)[-2:] for f in figures["cases"]]
     extremes = sum({0, GAMMA} == set(two) for two in commonest)
     chance = {a: tokens_law(a, GAMMA).tail(3) for a in (0.6, 0.7, 0.8, 0.9)}

@@ -11,7 +11,7 @@ from minispec.contracts import Enumerator
 from minispec.drafters.trees.shapes import fixed_tree
 from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.instruments import Row, average_clusters, compare_clusters
-from minispec.experiments.verdicts import Finding, Interval, above, spell, tally
+from minispec.experiments.verdicts import Finding, above, spell, tally
 from minispec.noise import Coins, Noise
 from minispec.records import Draft
 from minispec.sampling import SamplingParams
@@ -115,7 +115,7 @@ def conclude(figures: Figures) -> Conclusion:
     """Each shape and temperature says whether two hundredths of a token a step are gained; tally: verdict."""
     answers = {f"{f['shape']}, T = {f['temperature']:g}": above(f["gain"], SUFFICIENT) for f in figures["cases"]}
     rows = [
-        (f["shape"], f"{f['temperature']:g}", f"{f['from_the_root'][0] * _depth(f['shape']):.2f}", Interval(*f["gain"]))
+        (f["shape"], f"{f['temperature']:g}", f"{f['from_the_root'][0] * _depth(f['shape']):.2f}", f["gain"])
         for f in figures["cases"]
     ]
     return Conclusion(

@@ -9,7 +9,7 @@ from minispec.experiments.contests import GAMMAS, TEMPERATURES, Ways, hold_conte
 from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.instruments import verify_curve
 from minispec.experiments.runs import TARGET, model
-from minispec.experiments.verdicts import Finding, Interval, above, spell, tally
+from minispec.experiments.verdicts import Finding, above, spell, tally
 from minispec.viz.plots.claims import PLAIN, Chart, bars
 
 HEAD = "eagle"
@@ -80,8 +80,8 @@ def conclude(figures: Figures) -> Conclusion:
             f[name]["way"],
             f"{f[name]['length']:.2f}",
             f"{f[name]['v']:.2f}",
-            Interval(*f[name]["speedup"]),
-            *((Interval(*f["longer"]), Interval(*f["faster"])) if name == TREE else ("", "")),
+            f[name]["speedup"],
+            *((f["longer"], f["faster"]) if name == TREE else ("", "")),
         )
         for f in figures["cases"]
         for name in (CHAIN, TREE)
@@ -99,10 +99,7 @@ def conclude(figures: Figures) -> Conclusion:
             ("temperature", "draft", "tokens per forward", "v", "speedup", "tokens per forward more", "faster"), rows
         )
         + "\n\nTarget forwards by themselves, t(m)/t(1), context 64:"
-        + table(
-            [f"m = {rows}" for rows in figures["rows"]],
-            [[Interval(*v) for v in figures["curve"]]],
-        ),
+        + table([f"m = {rows}" for rows in figures["rows"]], [figures["curve"]]),
         Finding(
             tally(list(answers.values())),
             f"Faster? {spell(answers)}. A step of the tree makes "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from minispec.experiments.contests import COLUMNS, GAMMAS, TEMPERATURES, hold_contest, name_chain, offer_chains, tell
 from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.runs import DRAFT, SMALL_DRAFT
-from minispec.experiments.verdicts import Finding, Interval, above, spell, tally
+from minispec.experiments.verdicts import Finding, above, spell, tally
 from minispec.viz.plots.claims import PLAIN, Chart, bars
 
 DRAFTS = (DRAFT, SMALL_DRAFT)
@@ -67,7 +67,7 @@ def conclude(figures: Figures) -> Conclusion:
     rows = [
         (
             *tell(case["temperature"], case[kind]),
-            *((Interval(*case[key]) if kind == "trimmed" else "") for key in ("cheaper", "longer", "faster")),
+            *((case[key] if kind == "trimmed" else "") for key in ("cheaper", "longer", "faster")),
         )
         for case in figures["cases"]
         for kind in ("whole", "trimmed")
@@ -78,15 +78,7 @@ def conclude(figures: Figures) -> Conclusion:
         "Draft lengths and numbers of words are those that were fastest on other prompts. The last three columns "
         f"compare the trimmed head with the whole one: c and tokens per target forward with γ = {GAMMA} and "
         f"{WORDS[1]:,} words, seconds per token with what is in this table:"
-        + table(
-            (
-                *COLUMNS,
-                "trimmed: token cheaper",
-                "tokens per forward more",
-                "faster",
-            ),
-            rows,
-        ),
+        + table((*COLUMNS, "trimmed: token cheaper", "tokens per forward more", "faster"), rows),
         Finding(
             tally(list(answers.values())),
             f"Faster with a trimmed head? {spell(answers)}. In these drafts the head is most of what a token reads.",

@@ -7,7 +7,7 @@ from typing import Any
 from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.instruments import time_texts
 from minispec.experiments.runs import DOMAINS, prompts
-from minispec.experiments.verdicts import Finding, Interval, above, tally
+from minispec.experiments.verdicts import Finding, above, tally
 from minispec.viz.plots.claims import PLAIN, Chart, bars
 
 GAMMAS = (2, 5)
@@ -48,9 +48,7 @@ def measure(setting: Setting) -> Figures:
 def conclude(figures: Figures) -> Conclusion:
     """Each case says whether the better of the two draft lengths reaches 2x; the tally is the verdict."""
     best = [max(f["speedup"].values(), key=lambda s: s[0]) for f in figures["cases"]]
-    rows = [
-        (f["domain"], f["temperature"], *(Interval(*f["speedup"][str(g)]) for g in GAMMAS)) for f in figures["cases"]
-    ]
+    rows = [(f["domain"], f["temperature"], *(f["speedup"][str(g)] for g in GAMMAS)) for f in figures["cases"]]
     values = [b[0] for b in best]
     return Conclusion(
         "η = τ / (γc + v). For 2x at γ = 5 with, say, c = 0.2 and v = 1.5, a step must yield 5 tokens of at most 6: α "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.instruments import alpha, rate
 from minispec.experiments.runs import DOMAINS, DRAFT, SMALL_DRAFT, decode_all
-from minispec.experiments.verdicts import Finding, Interval, inside, spell, tally
+from minispec.experiments.verdicts import Finding, inside, spell, tally
 from minispec.viz.plots.claims import Chart, bars
 
 LOW, HIGH = 0.70, 0.85
@@ -38,7 +38,7 @@ def measure(setting: Setting) -> Figures:
 
 def conclude(figures: Figures) -> Conclusion:
     """Each draft and temperature says whether alpha lies in the range; the tally is the verdict."""
-    rows = [(f["draft"], f["temperature"], Interval(*f["alpha"]), f"{f['rate']:.2f}") for f in figures["cases"]]
+    rows = [(f["draft"], f["temperature"], f["alpha"], f"{f['rate']:.2f}") for f in figures["cases"]]
     answers = {f"{f['draft']} at {f['temperature']:g}": inside(f["alpha"], LOW, HIGH) for f in figures["cases"]}
     as_rate = sum(LOW <= f["rate"] <= HIGH for f in figures["cases"])
     return Conclusion(

@@ -7,7 +7,7 @@ from minispec.analysis.roofline.shapes import get_shape, to_config
 from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.instruments import verify_curve
 from minispec.experiments.runs import SMALL_DRAFT, TARGET, model
-from minispec.experiments.verdicts import Finding, Interval, below, tally
+from minispec.experiments.verdicts import Finding, below, tally
 from minispec.theory import ridge_tokens
 from minispec.viz.plots.claims import Chart, Curve
 
@@ -53,7 +53,7 @@ def conclude(figures: Figures) -> Conclusion:
     """Each case says whether six rows cost at most a tenth more than one; the tally is the verdict."""
     six = figures["rows"].index(6)
     answers = [below(curve[six], SIMILAR) for curve in figures["curves"].values()]
-    rows = [(name, *(Interval(*v) for v in curve)) for name, curve in figures["curves"].items()]
+    rows = [(name, *curve) for name, curve in figures["curves"].items()]
     return Conclusion(
         "In arithmetic six rows are six times one. In time they are as one while reading the weights takes longer "
         f"than the arithmetic: up to about {figures['ridge_h100']:.0f} rows on an H100 by its data sheet, fewer on a "

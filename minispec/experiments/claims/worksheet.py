@@ -5,7 +5,7 @@ from __future__ import annotations
 from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.instruments import alpha, rate
 from minispec.experiments.runs import DOMAINS, decode_all
-from minispec.experiments.verdicts import Finding, Interval, side
+from minispec.experiments.verdicts import Finding, side
 from minispec.theory import alpha_from_rate, draft_acceptance_rate
 from minispec.viz.plots.claims import Chart, Curve
 
@@ -44,12 +44,7 @@ def conclude(figures: Figures) -> Conclusion:
     same = side(five["alpha"], five["rate"]) == "unclear"
     worksheet = figures["worksheet_alpha"]
     rows = [
-        (
-            gamma,
-            Interval(*found["alpha"]),
-            f"{found['rate']:.3f}",
-            f"{draft_acceptance_rate(found['alpha'][0], int(gamma)):.3f}",
-        )
+        (gamma, found["alpha"], f"{found['rate']:.3f}", f"{draft_acceptance_rate(found['alpha'][0], int(gamma)):.3f}")
         for gamma, found in figures["by_gamma"].items()
     ]
     return Conclusion(

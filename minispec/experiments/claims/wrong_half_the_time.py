@@ -5,7 +5,7 @@ from __future__ import annotations
 from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.instruments import estimate_speedup, flat
 from minispec.experiments.runs import synthetic
-from minispec.experiments.verdicts import Finding, Interval, below, tally
+from minispec.experiments.verdicts import Finding, below, tally
 from minispec.theory import best_gamma
 from minispec.viz.plots.claims import PLAIN, Chart, bars
 
@@ -39,7 +39,7 @@ def measure(setting: Setting) -> Figures:
 def conclude(figures: Figures) -> Conclusion:
     """Each pair of costs says whether the gain stays below five per cent; the tally is the verdict."""
     answers = [below(f["speedup"], WORTH) for f in figures["costs"]]
-    rows = [(f["c"], f["v"], f["gamma"], f"{f['formula']:.2f}", Interval(*f["speedup"])) for f in figures["costs"]]
+    rows = [(f["c"], f["v"], f["gamma"], f"{f['formula']:.2f}", f["speedup"]) for f in figures["costs"]]
     best = max(figures["costs"], key=lambda f: f["speedup"][0])
     return Conclusion(
         "At α = 0.5 a step of γ drafts yields 2 − 2^−γ tokens, less than 2. What is left of that depends on c and v; "
