@@ -3,7 +3,7 @@
 #
 # "Two to three times faster, with identical output." "An acceptance of 0.6 is enough." "It is free." You will meet such sentences
 # wherever you read about speculative decoding. In this lesson you put six of them to the test, and learn to say *undecided* when
-# a measurement does not decide. Each is in the ledger, `docs/claims.md`, with the documents that make it and the papers that know
+# a measurement does not decide. Each is in the ledger, `docs/claims.md`, with the sources that make it and the papers that know
 # better; `cite` prints what stands there.
 #
 # About 35 minutes. You need lessons 3, 6 and 9.
@@ -17,7 +17,7 @@ import numpy as np
 import minispec
 from minispec.analysis.prompts import bundled_prompts
 from minispec.analysis.timer import interleave
-from minispec.experiments.framework import get_experiment
+from minispec.experiments.framework import SOURCES, get_experiment
 from minispec.teaching import Times, begin, explore
 from minispec.viz.plots.curves import curves_figure
 
@@ -28,11 +28,10 @@ target.backend.warm_up()
 
 def cite(name: str) -> None:
     """Print a claim as the ledger puts it, where it is made, and what is in print."""
-    entry = get_experiment(name)
+    entry = get_experiment(name).about
     print(f"{entry.title}\n  claimed: {entry.claim}")
-    print(
-        f"  by {len(entry.seeds)} of the ledger's documents: {', '.join(entry.seeds)}"
-    )
+    for source in entry.sources:
+        print(f"  by {SOURCES[source]}")
     print(f"  in print: {entry.literature}")
 
 

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from minispec.cli.cluster import on_cluster, on_option
 from minispec.cli.options import FileName
-from minispec.errors import InputError, OptionError, OutputError, explain, quote
+from minispec.errors import OptionError, OutputError, explain, quote
 from minispec.experiments.framework import FULL, NAMES, TINY, Experiment, Setting, get_experiment
 from minispec.experiments.ledger import (
     check_experiment_jobs,
@@ -25,7 +25,7 @@ from minispec.experiments.ledger import (
     report,
     save,
 )
-from minispec.viz.plots.style import check_output
+from minispec.files import check_writable
 
 RESULTS = Path("docs/claims")
 
@@ -53,7 +53,7 @@ def list_(results: Path) -> None:
         table.add_column(heading, no_wrap=heading != "claim", overflow="fold")
     for name in NAMES:
         found, known = get_experiment(name), load(results, name)
-        table.add_row(name, found.kind, "" if known is None else str(known["verdict"]), found.title)
+        table.add_row(name, found.about.kind, "" if known is None else str(known["verdict"]), found.about.title)
     Console().print(table)
 
 
@@ -83,7 +83,6 @@ def list_(results: Path) -> None:
     show_default=True,
     help="Folder for the drafts that experiments train.",
 )
-@click.option("--no-plots", is_flag=True, help="Write no plots.")
 @click.option(
     "--jobs", type=int, default=1, show_default=True, help="Experiments to run at a time; -1 is one per core."
 )
@@ -97,7 +96,6 @@ def run(
     quick: bool,
     packed: Path | None,
     work: Path,
-    no_plots: bool,
     jobs: int,
     address: str | None,
     results: Path,
@@ -117,8 +115,6 @@ def run(
             "--quick results mean nothing and would go into the ledger; give another folder: --results DIR"
         )
     _make(results)
-    if not no_plots:
-        check_output(results / "plot.svg")
     out = Console(stderr=True)
     left = []
     for found in chosen:
@@ -132,8 +128,8 @@ def run(
     with on_cluster(address), out.status("") as status:
         status.update(_describe_next(0, left, jobs))
         started = time.perf_counter()
-        for number, (found, result) in enumerate(measure_all(left, setting, results, jobs), 1):
-            save(result, results, plot=not no_plots)
+        for number, (found, result) in enumerate(measure_all(left, setting, jobs), 1):
+            save(result, results)
             took = time.perf_counter() - started
             out.print(f"{number}/{len(left)} {found.name}: {result['verdict']} (after {took:.0f} s)", highlight=False)
             status.update(_describe_next(number, left, jobs))
@@ -178,21 +174,6 @@ def report_command(write: Path | None, partial: bool, results: Path) -> None:
         ) from None
 
 
-@experiment.command()
-@click.option(
-    "--sources", type=click.Path(path_type=Path, file_okay=False), help="Compare with the documents in this folder."
-)
-def coverage(sources: Path | None) -> None:
-    """Print a Markdown table of which entry judges which sentence of the sources; fail if it has gaps."""
-    from minispec.experiments.coverage import check_sources, coverage_table, faults, read_table
-
-    if found := faults(*read_table()):
-        raise InputError(f"the table of the sources' sentences has gaps: {found[0]}. Mend coverage.jsonl")
-    if sources is not None:
-        check_sources(sources)
-    click.echo(coverage_table())
-
-
 def _choose(names: tuple[str, ...], everything: bool, timed: bool | None, packed: Path | None) -> list[Experiment]:
     if bool(names) == everything:
         raise OptionError("give names of experiments, or --all; `minispec experiment list` shows them")
@@ -204,7 +185,8 @@ def _choose(names: tuple[str, ...], everything: bool, timed: bool | None, packed
     return [
         one
         for one in found
-        if (timed is None or (one.kind == "timed") == timed) and (one.kind != "trained" or packed is not None)
+        if (timed is None or (one.about.kind == "timed") == timed)
+        and (one.about.kind != "trained" or packed is not None)
     ]
 
 
@@ -229,7 +211,9 @@ def parse_moment(text: str, now: datetime) -> str:
 
 
 def _make(folder: Path) -> None:
+    """Make the folder of the results; refuse one that takes no file before anything is measured."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(f"--results {folder} cannot be made ({explain(error)}). Name another folder") from None
+    check_writable(folder / "result.json")

@@ -32,10 +32,6 @@ PROMPT_TOKENS = 64
 PAIR, CONTEXT = ("70b", "1b"), 512
 """Target and draft of the predictions, of one vocabulary, and the tokens in their caches."""
 
-UNMEASURED = (
-    "\n\nReal batches are not measured in the figures of this entry, which are older than the engine that decodes them."
-)
-
 
 def make_groups(count: int, size: int) -> list[list[tuple[int, ...]]]:
     """Return ``count`` groups of ``size`` prompts of one length: held-out ones of all kinds, drawn and joined.

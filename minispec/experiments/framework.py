@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from minispec.errors import OptionError, quote
-from minispec.experiments.verdicts import Finding
+from minispec.experiments.verdicts import Finding, Interval
 from minispec.viz.plots.claims import Chart
 
 Kind = Literal["computed", "counted", "timed", "trained"]
@@ -158,26 +158,43 @@ class Conclusion(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Experiment:
-    """One claim put to the test.
+class About:
+    """What is claimed by whom, and how it is put to the test.
 
     Attributes
     ----------
-    name : str
     title : str
         A few words.
     claim : str
         What is claimed, in our words.
-    seeds : tuple of str
-        The documents that claim it, by their first three digits; see :data:`SEEDS`. None where a paper claims it:
-        ``literature`` names that.
+    sources : tuple of str
+        Who claims it, by their names in :data:`SOURCES`. None where a paper does: ``literature`` names that.
     kind : {"computed", "counted", "timed", "trained"}
     instrument : str
         With what it is measured, and why that is honest.
     literature : str
         Paper, year and what it reports on the matter; "None known." where we know of none.
     thresholds : mapping of str to number, text or lists of them
-        What the rule of the verdict compares figures with; hashed into the result before the run.
+        What the rule of the verdict compares figures with.
+    """
+
+    title: str
+    claim: str
+    sources: tuple[str, ...]
+    kind: Kind
+    instrument: str
+    literature: str
+    thresholds: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One claim put to the test: what its module holds.
+
+    Attributes
+    ----------
+    name : str
+    about : About
     measure : callable
         Maps a setting to figures: numbers, texts, lists and dicts of them.
     conclude : callable
@@ -187,31 +204,27 @@ class Experiment:
     """
 
     name: str
-    title: str
-    claim: str
-    seeds: tuple[str, ...]
-    kind: Kind
-    instrument: str
-    literature: str
-    thresholds: Mapping[str, Any]
+    about: About
     measure: Callable[[Setting], Figures]
     conclude: Callable[[Figures], Conclusion]
     chart: Callable[[Figures], Chart]
 
     @property
-    def seed_files(self) -> tuple[str, ...]:
-        """The names of the seeds' files."""
-        return tuple(SEEDS[seed] for seed in self.seeds)
+    def rule(self) -> str:
+        """How figures become a verdict, in a sentence."""
+        return " ".join((self.conclude.__doc__ or "").split())
 
 
-SEEDS = {
-    "000": "000_234d862c9941332e.txt",
-    "001": "001_72fc88a932ed471c.txt",
-    "002": "002_df3e819f419a150f.txt",
-    "003": "003_24b74fbdc66ee996.txt",
-    "004": "004_d2ca6dff9192d734.txt",
+SOURCES = {
+    "pan-streaming": (
+        "Tian Pan, “Speculative Decoding Is a Streaming Protocol Decision, Not an Inference Optimization”, 2026"
+    ),
+    "pan-practice": "Tian Pan, “Speculative Decoding in Practice: The Free Lunch That Isn't Quite Free”, undated",
+    "day-05": "“Day 05: Speculative Decoding”, a course page without author or date",
+    "nikolatesla": "nikolatesla, “Speculative Decoding: The Inference Trick That Quietly Fixed LLM Latency”, 2026",
+    "kumkar": "Prasad Kumkar, “Speculative Decoding”, glossary of Inference Systems, undated",
 }
-"""The documents whose claims are tested."""
+"""Who makes the claims: articles about speculative decoding, by author, title and year."""
 
 
 def get_experiment(name: str) -> Experiment:
@@ -227,11 +240,14 @@ def get_experiment(name: str) -> Experiment:
         hint = f"Did you mean {close[0]!r}?" if close else "`minispec experiment list` shows them"
         raise OptionError(f"there is no experiment {quote(name)}. {hint}")
     module = importlib.import_module(f"minispec.experiments.claims.{name.replace('-', '_')}")
-    experiment: Experiment = module.EXPERIMENT
-    return experiment
+    return Experiment(name, module.ABOUT, module.measure, module.conclude, module.chart)
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Return a Markdown table, to follow a sentence."""
-    lines = ["| " + " | ".join(map(str, row)) + " |" for row in (header, ["---"] * len(header), *rows)]
-    return "\n\n" + "\n".join(lines)
+    """Return a Markdown table, to follow a sentence; a cell that is (value, low, high) is written as an interval."""
+    lines = [map(_show, row) for row in (header, ["---"] * len(header), *rows)]
+    return "\n\n" + "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _show(cell: object) -> str:
+    return str(Interval(*cell) if isinstance(cell, list | tuple) else cell)

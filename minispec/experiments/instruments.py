@@ -21,7 +21,7 @@ from minispec.analysis.intervals import (
 from minispec.analysis.roofline.prediction import forward_timers
 from minispec.analysis.step_costs import StepCosts, Totals, step_costs
 from minispec.analysis.timer import interleave
-from minispec.experiments.runs import TARGET, Run, Texts, decode, model
+from minispec.experiments.runs import TARGET, Sample, Texts, decode, model
 from minispec.experiments.verdicts import Interval
 from minispec.generation.metrics import Metrics
 from minispec.model import GPT2
@@ -39,12 +39,12 @@ def to_interval(figure: Figure) -> Interval:
     return Interval(figure.value, figure.low, figure.high)
 
 
-def count(texts: Iterable[Iterable[Run | Metrics]], name: str) -> list[int]:
+def count(texts: Iterable[Iterable[Sample | Metrics]], name: str) -> list[int]:
     """Return, of each text, a count over all its runs; ``name`` is that of :class:`Metrics`."""
     return [sum(getattr(run, name) for run in runs) for runs in texts]
 
 
-def alpha(texts: Sequence[Sequence[Run | Metrics]], of: int = 1) -> Interval:
+def alpha(texts: Sequence[Sequence[Sample | Metrics]], of: int = 1) -> Interval:
     """Return accepted / evaluated over all runs, texts as clusters; ``of`` so many that one verdict reads."""
     accepted, evaluated = (count(texts, f"num_{kind}_tokens") for kind in ("accepted", "evaluated"))
     return to_interval(share_of_texts(accepted, evaluated, simultaneous(of)))
@@ -72,22 +72,22 @@ def _sums(clusters: Sequence[ArrayLike]) -> tuple[list[float], list[int]]:
     return [float(each.sum()) for each in values], [each.size for each in values]
 
 
-def rate(texts: Sequence[Sequence[Run]]) -> float:
+def rate(texts: Sequence[Sequence[Sample]]) -> float:
     """Return accepted / drafted over all runs."""
     return sum(count(texts, "num_accepted_tokens")) / max(1, sum(count(texts, "num_draft_tokens")))
 
 
-def tokens_per_step(texts: Sequence[Sequence[Run | Metrics]]) -> float:
+def tokens_per_step(texts: Sequence[Sequence[Sample | Metrics]]) -> float:
     """Return tokens / target forwards over all runs, behind the first token of each."""
     return sum(count(texts, "num_decode_tokens")) / sum(count(texts, "num_steps"))
 
 
-def join(texts: Texts, read: Callable[[Run], ArrayLike]) -> list[Row]:
+def join(texts: Texts, read: Callable[[Sample], ArrayLike]) -> list[Row]:
     """Return, of each text, what is read of its runs, joined into one cluster."""
     return [np.concatenate([np.asarray(read(run), np.float64) for run in runs]) for runs in texts]
 
 
-def charge_steps(run: Run, c: float, v: Callable[[int], float]) -> list[float]:
+def charge_steps(run: Sample, c: float, v: Callable[[int], float]) -> list[float]:
     """Return what each step would cost, in plain steps: g c + v(g + 1) of g drafts."""
     return [g * c + v(g + 1) for g in run.drafted.tolist()]
 

@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import json
 import math
+import os
+import platform
+import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from minispec import __version__
 from minispec.analysis.measure.run import check_jobs, sweep_library
 from minispec.analysis.roofline.machine import describe_cpu
-from minispec.errors import InputError, OutputError, explain
-from minispec.experiments.circumstances import describe_state, find_state
-from minispec.experiments.framework import FULL, NAMES, Conclusion, Experiment, Kind, Setting, get_experiment
-from minispec.experiments.seal import check, register, rule_of, seal
+from minispec.errors import InputError, explain
+from minispec.experiments.framework import FULL, NAMES, SOURCES, Conclusion, Experiment, Kind, Setting, get_experiment
 from minispec.experiments.verdicts import MEANINGS, Finding
-from minispec.viz.plots import style
-from minispec.viz.plots.claims import claim_figure
+from minispec.files import write_text
+from minispec.viz.plots.claims import draw_claim
 
 Result = dict[str, Any]
 """What a file holds: the experiment's texts, its figures, its conclusion, and where and when it was measured."""
 
 _LIBRARIES = ("numpy", "numba", "torch")
 _DIGITS = 5  # significant: more than any figure here deserves
+_STATE = {"kernel": "{}", "mhz": "{} MHz", "load": "load {} before", "commit": "commit {}"}
 _KIND: dict[Kind, str] = {
     "computed": "computed",
     "counted": "counted (tokens, not seconds)",
@@ -35,14 +39,13 @@ _KIND: dict[Kind, str] = {
 }
 
 
-def measure(experiment: Experiment, setting: Setting, folder: Path) -> Result:
-    """Write an experiment's rule into a folder, run it, and judge it by that rule."""
-    rule = register(experiment, folder, _now())
-    return _judge_seen(experiment, rule, _observe(experiment, setting))
+def measure(experiment: Experiment, setting: Setting) -> Result:
+    """Run an experiment, and judge its figures."""
+    return _judge_seen(_observe(experiment, setting))
 
 
 def measure_all(
-    experiments: Sequence[Experiment], setting: Setting, folder: Path, jobs: int = 1
+    experiments: Sequence[Experiment], setting: Setting, jobs: int = 1
 ) -> Iterator[tuple[Experiment, Result]]:
     """Yield each result as soon as it is there: in order, or in any order if several run at a time.
 
@@ -50,8 +53,6 @@ def measure_all(
     ----------
     experiments : sequence of Experiment
     setting : Setting
-    folder : Path
-        Gets the rules, before anything is measured.
     jobs : int
         Experiments at a time; -1 is one per core. Where they run is joblib's choice, see
         :func:`minispec.analysis.measure.run.run_units`.
@@ -65,34 +66,33 @@ def measure_all(
     """
     check_experiment_jobs(experiments, jobs)
     if jobs == 1:
-        yield from ((one, measure(one, setting, folder)) for one in experiments)
+        yield from ((one, measure(one, setting)) for one in experiments)
         return
-    rules = {one.name: register(one, folder, _now()) for one in experiments}
     parallel = sweep_library("joblib").Parallel(n_jobs=jobs, return_as="generator_unordered")
     task = sweep_library("joblib").delayed(_observe)
     for seen in parallel(task(one, setting) for one in experiments):
-        experiment = get_experiment(seen["name"])
-        yield experiment, _judge_seen(experiment, rules[experiment.name], seen)
+        yield get_experiment(seen["name"]), _judge_seen(seen)
 
 
 def check_experiment_jobs(experiments: Sequence[Experiment], jobs: int) -> None:
     """Refuse jobs that these experiments cannot have; see :func:`minispec.analysis.measure.run.check_jobs`."""
-    is_timed = any(one.kind == "timed" for one in experiments)
+    is_timed = any(one.about.kind == "timed" for one in experiments)
     check_jobs(jobs, is_timed=is_timed, way_out="Leave --jobs and --on out, or run the others with --all --untimed")
 
 
 def _observe(experiment: Experiment, setting: Setting) -> Result:
     """Run an experiment; return its figures, and where and when they were measured."""
-    state = find_state() if experiment.kind == "timed" else {}
+    kind = experiment.about.kind
+    state = find_state() if kind == "timed" else {}
     figures = round_figures(experiment.measure(setting))
-    where = machine(experiment.kind) | state
+    where = machine(kind) | state
     place = {"date": _now(), "machine": where, "scale": asdict(setting.scale)}
     return {"name": experiment.name, **place, "figures": figures}
 
 
-def _judge_seen(experiment: Experiment, rule: str, seen: Result) -> Result:
-    result = describe(experiment) | seen | {"rule": rule} | judge(experiment, seen["figures"])
-    return result | {"seal": seal(result)}
+def _judge_seen(seen: Result) -> Result:
+    experiment = get_experiment(seen["name"])
+    return describe(experiment) | seen | judge(experiment, seen["figures"])
 
 
 def _now() -> str:
@@ -100,34 +100,17 @@ def _now() -> str:
 
 
 def describe(experiment: Experiment) -> dict[str, Any]:
-    """Return what an experiment says before it is run."""
-    return {
-        "name": experiment.name,
-        "title": experiment.title,
-        "claim": experiment.claim,
-        "seeds": list(experiment.seed_files),
-        "kind": experiment.kind,
-        "instrument": experiment.instrument,
-        "literature": experiment.literature,
-    }
+    """Return what an experiment says before it is run: the claim, how it is tested, and the rule of the verdict."""
+    about = asdict(experiment.about) | {"sources": [SOURCES[name] for name in experiment.about.sources]}
+    # as JSON reads it back, so that a file can be compared with it
+    told: dict[str, Any] = json.loads(json.dumps(about))
+    return {"name": experiment.name, **told, "rule": experiment.rule}
 
 
 def judge_again(result: Result) -> Result:
-    """Return a result with today's texts and rules on the figures it has: nothing is measured.
-
-    Under another rule than that of its run it loses the mark of a rule that was there before.
-
-    Raises
-    ------
-    InputError
-        If its figures were edited.
-    """
+    """Return a result with today's texts and rules on the figures it has: nothing is measured."""
     experiment = get_experiment(result["name"])
-    if result.get("seal") != seal(result):
-        check(result, experiment, Path())
-    rule = result.get("rule") if result.get("rule") == rule_of(experiment)["hash"] else None
-    again = result | describe(experiment) | {"rule": rule} | judge(experiment, result["figures"])
-    return again | {"seal": seal(again)}
+    return result | describe(experiment) | judge(experiment, result["figures"])
 
 
 def judge(experiment: Experiment, figures: Mapping[str, Any]) -> dict[str, Any]:
@@ -150,6 +133,38 @@ def machine(kind: Kind) -> dict[str, Any]:
     return facts | {"torch": importlib.metadata.version("torch")} if kind == "trained" else facts
 
 
+def find_state() -> dict[str, Any]:
+    """Say what times depend on besides: the code's commit, the kernel, the clock, and how busy the machine is.
+
+    What cannot be told here is left out. "dirty" behind a commit says that the code had been changed since.
+    """
+    state: dict[str, Any] = {"kernel": f"{platform.system()} {platform.release()}"}
+    git = ["git", "-C", str(Path(__file__).parent)]
+    with contextlib.suppress(OSError, subprocess.CalledProcessError):
+        ask = partial(subprocess.run, check=True, capture_output=True, text=True)
+        commit = ask([*git, "rev-parse", "--short", "HEAD"]).stdout.strip()
+        changed = ask([*git, "status", "--porcelain", "--untracked-files=no", "--", ":/minispec"]).stdout.strip()
+        state["commit"] = f"{commit} dirty" if changed else commit
+    with contextlib.suppress(OSError, AttributeError):  # not on Windows
+        state["load"] = round(os.getloadavg()[0], 2)
+    with contextlib.suppress(OSError, StopIteration):  # not on Linux
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+        state["mhz"] = round(float(next(line for line in lines if line.startswith("cpu MHz")).partition(":")[2]))
+    return state
+
+
+def describe_state(facts: Mapping[str, Any]) -> str:
+    """Return what :func:`find_state` told, for the last line of an entry; nothing of entries that measure no time.
+
+    Examples
+    --------
+    >>> describe_state({"cpu": "Zen 3", "mhz": 2445, "load": 0.1})
+    ' · 2445 MHz, load 0.1 before'
+    """
+    told = [form.format(facts[key]) for key, form in _STATE.items() if key in facts]
+    return f" · {', '.join(told)}" if told else ""
+
+
 def round_figures(value: Any) -> Any:
     """Return JSON-able data with floats of five significant digits."""
     if isinstance(value, Mapping):
@@ -166,27 +181,22 @@ def path_of(name: str, folder: Path) -> Path:
     return folder / f"{name}.json"
 
 
-def save(result: Result, folder: Path, *, plot: bool = True) -> None:
-    """Write a result and its plot; each file whole or not at all.
+def save(result: Result, folder: Path) -> None:
+    """Write a result and its picture; each file whole or not at all.
 
     Raises
     ------
     OutputError
         If the folder cannot be written.
     """
-    path = path_of(result["name"], folder)
-    partial = path.with_suffix(".json.partial")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        partial.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        if plot:
-            chart = get_experiment(result["name"]).chart(result["figures"])
-            style.save(claim_figure(chart), folder / f"{result['name']}.svg")
-        partial.replace(path)
-    except OSError as error:
-        raise OutputError(f"{path} cannot be written ({explain(error)}). Give another folder with --results") from None
-    finally:
-        partial.unlink(missing_ok=True)
+    write_text(folder / f"{result['name']}.svg", draw(result))
+    write_text(path_of(result["name"], folder), json.dumps(result, indent=1, ensure_ascii=False) + "\n")
+
+
+def draw(result: Result) -> str:
+    """Return the picture of a result, an SVG: a pure function of it, with the claim and its verdict at the top."""
+    chart = get_experiment(result["name"]).chart(result["figures"])
+    return draw_claim(chart, f"“{result['title']}”: {result['verdict']}")
 
 
 def load(folder: Path, name: str) -> Result | None:
@@ -220,15 +230,13 @@ def load_checked(folder: Path) -> list[Result]:
     Raises
     ------
     InputError
-        If an entry is missing, was edited, does not follow from its figures, or was judged by a rule that was not there
-        before its run.
+        If an entry is missing, or does not follow from its figures and today's rule.
     """
     results = []
     for name in NAMES:
         result, experiment = load(folder, name), get_experiment(name)
         if result is None:
             raise InputError(f"{path_of(name, folder)} is missing. Measure: experiment run {name}")
-        check(result, experiment, folder)
         now = describe(experiment) | judge(experiment, result["figures"])
         if {key: result.get(key) for key in now} != now:
             raise InputError(f"{name}.json says something else than its figures. Judge them: experiment judge")
@@ -253,21 +261,19 @@ def report(results: Iterable[Result], plots: str = "claims") -> str:
             "# The claims ledger",
             "",
             "What is said about speculative decoding, put to the test. The claims are restated in our words from the "
-            "documents named with each; this page is written by `minispec experiment report` from the JSON files in "
-            f"`docs/{plots}/`, which hold every figure and are made by `minispec experiment run`. The rule of each "
-            "verdict, with its thresholds, is written into `rules.json` before the run. An interval behind a figure is "
-            "a 95 % confidence interval with whole texts as clusters, for all figures of a verdict together; of a "
-            "forward it is that of the median round, of training seeds that of their mean.",
+            "sources named with each; this page is written by `minispec experiment report` from the JSON files in "
+            f"`docs/{plots}/`, which hold every figure, the rule of each verdict with its thresholds, and are made by "
+            "`minispec experiment run`. An interval behind a figure is a 95 % confidence interval with whole texts as "
+            "clusters, for all figures of a verdict together; of a forward it is that of the median round, of training "
+            "seeds that of their mean.",
             "",
             f"Entries that count decode {FULL.prompts} held-out prompts of each kind, {FULL.seeds} seeds each where "
             "tokens are drawn, and a prompt with all its runs is one cluster: more seeds make its own mean sharper, "
             "only more prompts stand for other texts. Where intervals decide, the entry says how fine a difference "
             f"they can show. Texts are timed on {FULL.timed} prompts of each kind. `python -m minispec.training "
-            "prompts` drew them from what the recipe holds out (`minispec/experiments/prompts.jsonl`). Entries marked "
-            "*to be renewed* have fewer prompts and an earlier pair; some have intervals for each figure by itself, of "
-            "times over rounds only. In entries of before 26 November 2026 the first token is a step with a draft; "
-            "since then the prompt's last row gives it, and the steps begin behind it. `minispec experiment coverage` "
-            "says which entry judges which sentence of the documents.",
+            "prompts` drew them from what the recipe holds out (`minispec/experiments/prompts.jsonl`). In entries of "
+            "before 26 November 2026 the first token is a step with a draft; since then the prompt's last row gives "
+            "it, and the steps begin behind it.",
             "",
             *words,
             "",
@@ -280,26 +286,6 @@ def report(results: Iterable[Result], plots: str = "claims") -> str:
     )
 
 
-PAIR_SINCE = "2026-11-24T04:54:00Z"
-"""Since when the bundled models, their head and the held-out prompts are what they are."""
-RENEW = (
-    "*To be renewed:* these figures were measured before their rule was written down, by earlier instruments and, "
-    "where the bundled pair is in them, with the models and prompts before these; `minispec experiment run` with its "
-    "name measures them again."
-)
-RENEW_PAIR = (
-    "*To be renewed* where the bundled pair is in them: these figures are those of the models and prompts before "
-    "these; `minispec experiment run` with its name measures them again."
-)
-
-
-def _age(result: Result) -> list[str]:
-    """Say what in an entry is older than its rule or than the bundled models."""
-    if not result["rule"]:
-        return ["", RENEW]
-    return ["", RENEW_PAIR] if result["kind"] != "computed" and result["date"] < PAIR_SINCE else []
-
-
 def _power(result: Result) -> list[str]:
     """Say how fine a difference the texts of an entry can show."""
     if not result["half_widths"]:
@@ -308,11 +294,9 @@ def _power(result: Result) -> list[str]:
     deciding = (
         f"the interval that decides is {low}" if low == high else f"the intervals that decide are {low} to {high}"
     )
-    scale, texts = result["scale"], ""
-    if "seeds" in scale:  # else it is from before each experiment decoded as many prompts
-        texts = f"{scale['prompts']} prompts of a kind, {scale['seeds']} seeds each where tokens are drawn: "
-    sentence = f"{texts}{deciding}; a smaller distance from a threshold is not seen."
-    return ["", f"**How fine.** {sentence[0].upper()}{sentence[1:]}"]
+    scale = result["scale"]
+    texts = f"{scale['prompts']} prompts of a kind, {scale['seeds']} seeds each where tokens are drawn"
+    return ["", f"**How fine.** {texts}: {deciding}; a smaller distance from a threshold is not seen."]
 
 
 def _entry(result: Result, plots: str) -> list[str]:
@@ -324,7 +308,7 @@ def _entry(result: Result, plots: str) -> list[str]:
         "",
         f"## {result['title']}",
         "",
-        f"**The claim.** {result['claim']} ({', '.join(f'`{seed}`' for seed in result['seeds']) or 'a paper'})",
+        f"**The claim.** {result['claim']} ({'; '.join(result['sources']) or 'a paper'})",
         "",
         f"**The formula.** {result['formula']}",
         "",
@@ -336,7 +320,6 @@ def _entry(result: Result, plots: str) -> list[str]:
         f"**Verdict: {result['verdict']}.** {result['because']}",
         "",
         f"**In print.** {result['literature']}",
-        *_age(result),
         "",
         f"![{result['title']}]({plots}/{result['name']}.svg)",
         "",

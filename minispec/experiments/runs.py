@@ -78,7 +78,7 @@ class Turn(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Run:
+class Sample:
     """What experiments read of a generation, in a few small arrays: tens of thousands of runs stay in memory.
 
     Attributes
@@ -174,7 +174,7 @@ def read_prompt(run: Stream) -> None:
     answer(run.drafter.prefill(run.tokens[:-1]))
 
 
-Texts = Sequence[Sequence[Run]]
+Texts = Sequence[Sequence[Sample]]
 """Of each text, its runs: a cluster."""
 
 
@@ -216,10 +216,10 @@ def decode_texts(
     engine, given = Engine(model(target)), _options(num_tokens, options)
     for i in range(len(texts) * seeds):
         engine.add(texts[i // seeds], seed=first_seed + i, **given)
-    runs: dict[int, Run] = {}
+    runs: dict[int, Sample] = {}
     for number, event in engine:
         if isinstance(event, Finished):  # and forget it: the steps of a long list of long texts take much memory
-            runs[number] = Run.read(texts[number // seeds], engine.generation(number))
+            runs[number] = Sample.read(texts[number // seeds], engine.generation(number))
             engine.forget(number)
     return tuple(tuple(runs[i * seeds + k] for k in range(seeds)) for i in range(len(texts)))
 

@@ -156,8 +156,10 @@ def to_svg(title: str, parts: Sequence[RenderableType]) -> str:
         console.print(part)
         console.print(Text())
     drawn = console.export_svg(title=title, theme=_THEME, unique_id="minispec")
-    drawn = re.sub(r"@font-face \{.*?\}\s*", "", drawn, flags=re.DOTALL)
-    return re.sub(r"[ \t]+$", "", drawn.replace("Fira Code, monospace", "ui-monospace, monospace"), flags=re.MULTILINE)
+    drawn = drawn.replace("Fira Code, monospace", "ui-monospace, monospace").replace("&#160;", "\N{NO-BREAK SPACE}")
+    for needless in (r"@font-face \{.*?\}\s*", "<defs>.*</defs>", r' clip-path="[^"]*"', r"<text [^>]*>\n</text>"):
+        drawn = re.sub(needless, "", drawn, flags=re.DOTALL)
+    return re.sub(r"\s*\n\s*", "\n", drawn).replace("</text><text", "</text>\n<text")
 
 
 def _rgb(colour: str) -> tuple[int, int, int]:

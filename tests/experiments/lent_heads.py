@@ -14,6 +14,9 @@ from minispec.experiments.runs import TARGET
 from minispec.model import GPT2
 from tests.drafters.random_head import write_head
 
+HEADS = {"hidden-states": {"eagle"}, "one-pass-drafts": {"eagle", "block"}, "trees-pay": {"eagle"}}
+"""By entry, the heads that it drafts with."""
+
 
 def lend_heads(kinds: Iterable[str], folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let experiments find these heads, and no others, with their target."""

@@ -8,11 +8,8 @@ from pathlib import Path
 import pytest
 
 from minispec.experiments.framework import NAMES, TINY, Setting, get_experiment
-from minispec.experiments.ledger import judge, measure, report
-from minispec.experiments.seal import check
-from minispec.viz.plots.claims import Chart
-from tests.experiments.lent_heads import lend_heads
-from tests.experiments.pending import HEADS
+from minispec.experiments.ledger import draw, judge, measure, report
+from tests.experiments.lent_heads import HEADS, lend_heads
 
 QUICK = (
     "tau",
@@ -32,7 +29,7 @@ QUICK = (
     [
         pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow])
         for name in NAMES
-        if get_experiment(name).kind != "trained"
+        if get_experiment(name).about.kind != "trained"
     ],
 )
 def test_it_runs_and_its_conclusion_follows_from_what_is_kept(
@@ -41,12 +38,11 @@ def test_it_runs_and_its_conclusion_follows_from_what_is_kept(
     experiment = get_experiment(name)
     if name in HEADS:
         lend_heads(HEADS[name], tmp_path / "heads", monkeypatch)
-    result = measure(experiment, Setting(TINY), tmp_path)
-    check(result, experiment, tmp_path)
+    result = measure(experiment, Setting(TINY))
     kept = json.loads(json.dumps(result, allow_nan=False))
     assert kept == result
     assert judge(experiment, kept["figures"]) == {
         key: result[key] for key in ("formula", "measured", "verdict", "because", "half_widths")
     }
-    assert isinstance(experiment.chart(kept["figures"]), Chart)
+    assert draw(kept).startswith("<svg")
     assert result["claim"] in report([kept])

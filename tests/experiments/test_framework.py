@@ -9,7 +9,7 @@ import pytest
 
 from minispec.errors import OptionError
 from minispec.experiments import claims
-from minispec.experiments.framework import NAMES, SEEDS, Setting, get_experiment, table
+from minispec.experiments.framework import NAMES, SOURCES, Setting, get_experiment, table
 from minispec.experiments.small_drafts import Recipe, mix_recipe, only
 
 
@@ -22,19 +22,20 @@ def test_the_ledger_lists_every_claim_once() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_claim_says_what_it_is(name: str) -> None:
     found = get_experiment(name)
+    about = found.about
     assert found.name == name
-    for text in (found.title, found.claim, found.instrument):
+    for text in (about.title, about.claim, about.instrument):
         assert len(text) > 20
         assert "\n" not in text
-    assert found.seeds or re.search(r"[A-Z]\w+ et al\. \d{4}\) claims it", found.literature), "somebody claims it"
-    assert re.search(r"\b(19|20)\d{2}\b|None known", found.literature), "a year, or that nothing is known"
-    assert all(re.fullmatch(r"\d{3}_[0-9a-f]{16}\.txt", file) for file in found.seed_files)
-    rule = found.conclude.__doc__ or ""
-    assert re.search("verdict|holds|false|judge|tall(y|ied)", rule, re.IGNORECASE), "the rule is stated"
+    assert about.sources or re.search(r"[A-Z]\w+ et al\. \d{4}\) claims it", about.literature), "somebody claims it"
+    assert re.search(r"\b(19|20)\d{2}\b|None known", about.literature), "a year, or that nothing is known"
+    assert about.thresholds
+    assert re.search("verdict|holds|false|judge|tall(y|ied)", found.rule, re.IGNORECASE), "the rule is stated"
 
 
-def test_every_seed_is_tested() -> None:
-    assert {seed for name in NAMES for seed in get_experiment(name).seeds} == set(SEEDS)
+def test_every_source_is_tested_and_named_as_a_reader_would() -> None:
+    assert {source for name in NAMES for source in get_experiment(name).about.sources} == set(SOURCES)
+    assert all("“" in source and re.search(r"\b20\d\d$|date", source) for source in SOURCES.values())
 
 
 @pytest.mark.parametrize(
@@ -68,3 +69,4 @@ def test_a_recipe_is_named_by_everything_that_makes_it() -> None:
 def test_a_table_has_as_many_columns_everywhere() -> None:
     lines = table(("a", "b"), [(1, 2), (3, 4)]).strip().splitlines()
     assert lines == ["| a | b |", "| --- | --- |", "| 1 | 2 |", "| 3 | 4 |"]
+    assert table(("a",), [([1.5, 1.25, 1.75],)]).endswith("| 1.50 (1.25 to 1.75) |"), "a figure with its interval"

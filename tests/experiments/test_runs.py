@@ -8,7 +8,7 @@ import pytest
 from minispec.analysis.intervals import ratio, share_of_texts
 from minispec.experiments.framework import TINY
 from minispec.experiments.instruments import alpha, count, estimate_speedup, join, rate, tokens_per_step
-from minispec.experiments.runs import DOMAINS, DRAFT, Run, Texts, decode, decode_all, decode_texts, prompts
+from minispec.experiments.runs import DOMAINS, DRAFT, Sample, Texts, decode, decode_all, decode_texts, prompts
 from minispec.generation.metrics import Metrics
 
 TOKENS = 11
@@ -43,7 +43,7 @@ def test_seeds_are_those_of_no_other_run_and_greedy_texts_have_one() -> None:
     assert decode_all("code", TINY, draft=None, gamma=5) is drawn["code"], "a default that is spelt out is the same run"
 
 
-def make_run(*steps: tuple[int, int]) -> Run:
+def make_run(*steps: tuple[int, int]) -> Sample:
     """A run whose steps draft and accept so many behind its first token.
 
     Every step adds the target's own token, a rejection is evaluated.
@@ -52,7 +52,7 @@ def make_run(*steps: tuple[int, int]) -> Run:
     evaluated = [kept + (kept < made) for made, kept in steps]
     emitted = [kept + 1 for kept in accepted]
     rows = [[0] * (1 + sum(emitted)), [0] * sum(drafted), drafted, accepted, evaluated, emitted]
-    return Run((1,), *(np.array(row, np.int32) for row in rows))
+    return Sample((1,), *(np.array(row, np.int32) for row in rows))
 
 
 TEXTS: Texts = [[make_run((5, 5), (5, 1)), make_run((5, 0), (3, 2))], [make_run((5, 4)), make_run((0, 0), (5, 3))]]

@@ -5,15 +5,29 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping
 
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.small_drafts import BATCH_TOKENS, SEEDS, Loss, Recipe, over_seeds, workshop
 from minispec.experiments.verdicts import Finding, Interval, above, spell, tally
 from minispec.training.mixture import DOMAINS
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.viz.plots.claims import Chart, bars
 
 START, STEPS = "draft-0.6m", 24
 LOSSES: Mapping[Loss, str] = {"text": "the text", "kl": "KL(p ‖ q)", "acceptance": "−log α"}
 TEMPERATURES = (0.0, 1.0)
+
+ABOUT = About(
+    title="A draft should be trained on acceptance itself",
+    claim="A draft that is trained on its own acceptance (−log α) is accepted more often than one that is trained as "
+    "long on the divergence from the target (KL), which is only a proxy.",
+    sources=(),
+    kind="trained",
+    instrument="One start, the same batches, only the loss differs; a third draft learns the text alone. Its start was "
+    "distilled by the divergence, so what is left to learn is little.",
+    literature="LK Losses (Samarin et al. 2026) claims it, and reports up to 8 to 10 % more tokens per round from "
+    "−log α and from a blend of both losses, for targets of 8B to 685B. DistillSpec (Zhou et al. 2023) tried 1 − α "
+    "among other divergences, and found none best everywhere.",
+    thresholds={"clear": 0.0, "steps": STEPS, "seeds": SEEDS},
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -49,12 +63,7 @@ def conclude(figures: Figures) -> Conclusion:
     """Each temperature says whether acceptance as the loss clearly leads the divergence, over seeds; tallied."""
     answers = {f"at temperature {f['temperature']:g}": above(f["lead"], 0.0) for f in figures["cases"]}
     rows = [
-        (
-            f"{case['temperature']:g}",
-            LOSSES[loss],
-            Interval(*found),
-            *(f"{case['by_domain'][loss][d]:.3f}" for d in DOMAINS),
-        )
+        (f"{case['temperature']:g}", LOSSES[loss], found, *(f"{case['by_domain'][loss][d]:.3f}" for d in DOMAINS))
         for case in figures["cases"]
         for loss, found in case["alpha"].items()
     ]
@@ -85,32 +94,10 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw mean alpha by loss."""
-    return Chart(
+    return bars(
         "One draft, three losses",
         "loss",
         "mean α over three kinds of text",
-        tuple(
-            with_errors(f"temperature {case['temperature']:g}", (), list(case["alpha"].values()))
-            for case in figures["cases"]
-        ),
-        categories=[LOSSES[loss] for loss in figures["cases"][0]["alpha"]],
+        [LOSSES[loss] for loss in figures["cases"][0]["alpha"]],
+        {f"temperature {case['temperature']:g}": list(case["alpha"].values()) for case in figures["cases"]},
     )
-
-
-EXPERIMENT = Experiment(
-    name="acceptance-loss",
-    title="A draft should be trained on acceptance itself",
-    claim="A draft that is trained on its own acceptance (−log α) is accepted more often than one that is trained as "
-    "long on the divergence from the target (KL), which is only a proxy.",
-    seeds=(),
-    kind="trained",
-    instrument="One start, the same batches, only the loss differs; a third draft learns the text alone. Its start was "
-    "distilled by the divergence, so what is left to learn is little.",
-    literature="LK Losses (Samarin et al. 2026) claims it, and reports up to 8 to 10 % more tokens per round from "
-    "−log α and from a blend of both losses, for targets of 8B to 685B. DistillSpec (Zhou et al. 2023) tried 1 − α "
-    "among other divergences, and found none best everywhere.",
-    thresholds={"clear": 0.0, "steps": STEPS, "seeds": SEEDS},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

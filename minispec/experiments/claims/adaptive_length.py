@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 from minispec.experiments.contests import TEMPERATURES, hold_contest, name_chain
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.runs import DRAFT
-from minispec.experiments.verdicts import Finding, Interval, above, spell, tally
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.experiments.verdicts import Finding, above, spell, tally
+from minispec.viz.plots.claims import PLAIN, Chart, bars
 
 LENGTHS = (1, 2, 3, 4, 5, 6, 8)
 ADAPTIVE = ("auto", "confidence", "heuristic")
 FIXED = "fixed"
+
+ABOUT = About(
+    title="A draft length that adapts beats any fixed one",
+    claim="Choosing the number of drafted tokens anew in each step, from confidence or from what was accepted so far, "
+    "is faster than the best fixed number.",
+    sources=(),
+    kind="timed",
+    instrument="Three policies of `--gamma` and fixed lengths, taking turns on held-out prompts of three kinds at two "
+    "temperatures; the fixed length is chosen on prompts that are not those of the verdict.",
+    literature="SpecDec++ (Huang et al. 2024) claims it, for stopping by a trained head, and reports 7 % to 11 % over "
+    "a fixed length. Leviathan et al. 2023 (section 3.5) expect up to 60 % from an oracle that knows each acceptance.",
+    thresholds={"faster": 1.0, "lengths": LENGTHS},
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -45,13 +58,7 @@ def conclude(figures: Figures) -> Conclusion:
     }
     answers = {name: above(faster, 1.0) for name, faster in judged.items()}
     rows = [
-        (
-            f"{case['temperature']:g}",
-            f["way"],
-            f"{f['length']:.2f}",
-            Interval(*f["speedup"]),
-            "" if f["faster"] is None else Interval(*f["faster"]),
-        )
+        (f"{case['temperature']:g}", f["way"], f"{f['length']:.2f}", f["speedup"], f["faster"] or "")
         for case in figures["cases"]
         for f in case["policies"]
     ]
@@ -73,32 +80,11 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw the speedups by policy."""
-    return Chart(
+    return bars(
         "Draft lengths: the best fixed one, and policies that adapt",
         "policy",
-        "plain / speculative",
-        tuple(
-            with_errors(f"temperature {case['temperature']:g}", (), [f["speedup"] for f in case["policies"]])
-            for case in figures["cases"]
-        ),
-        categories=(FIXED, *ADAPTIVE),
-        lines=(("plain", 1.0),),
+        "speedup",
+        (FIXED, *ADAPTIVE),
+        {f"temperature {case['temperature']:g}": [f["speedup"] for f in case["policies"]] for case in figures["cases"]},
+        lines=PLAIN,
     )
-
-
-EXPERIMENT = Experiment(
-    name="adaptive-length",
-    title="A draft length that adapts beats any fixed one",
-    claim="Choosing the number of drafted tokens anew in each step, from confidence or from what was accepted so far, "
-    "is faster than the best fixed number.",
-    seeds=(),
-    kind="timed",
-    instrument="Three policies of `--gamma` and fixed lengths, taking turns on held-out prompts of three kinds at two "
-    "temperatures; the fixed length is chosen on prompts that are not those of the verdict.",
-    literature="SpecDec++ (Huang et al. 2024) claims it, for stopping by a trained head, and reports 7 % to 11 % over "
-    "a fixed length. Leviathan et al. 2023 (section 3.5) expect up to 60 % from an oracle that knows each acceptance.",
-    thresholds={"faster": 1.0, "lengths": LENGTHS},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

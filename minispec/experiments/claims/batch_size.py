@@ -9,10 +9,10 @@ from typing import Any
 
 from minispec.analysis.timer import interleave
 from minispec.experiments.batches import CONTEXT, PAIR, Group, make_groups, on_card, time_groups, together
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Scale, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Scale, Setting, table
 from minispec.experiments.runs import DRAFT, TARGET, model
 from minispec.experiments.verdicts import Finding, Interval, inside, tally
-from minispec.viz.plots.claims import Chart, Curve, with_errors
+from minispec.viz.plots.claims import PLAIN, Chart, Curve
 
 ALPHA, GAMMA = 0.7, 4
 GAMMAS = (1, 2, 4, 6)
@@ -22,6 +22,28 @@ BATCHES = (1, 2, 4, 8, 16, 32, 64)
 PREDICTED = (*BATCHES, 128, 256, 512)
 CLAIMED = ((1, 2.0, 3.0), (4, 2.0, 3.0), (8, 2.0, 3.0), (16, 1.3, 1.8), (32, 0.0, 1.0), (64, 0.0, 1.0))
 CARDS = ("h100", "a100", "rtx3090")
+
+ABOUT = About(
+    title="Batch 1–10: 2–3x; 10–30: 1.3–1.8x; from 32 on a loss",
+    claim="Up to ten concurrent requests speculation gives two to three times the speed, from ten to thirty 1.3 to 1.8 "
+    "times, and from 32 on it is often slower than plain decoding.",
+    sources=("pan-practice",),
+    kind="timed",
+    instrument="The bundled pair, batches of 1 to 64 decoded by the engine, plain and speculative in turns; data "
+    "sheets with two perfect ceilings beside.",
+    literature="EAGLE-3 (Li et al. 2025) reports 1.38x at batch 64 in SGLang; MagicDec (Sadhukhan et al. 2025) up to "
+    "2.51x at batches of 32 to 256 with long contexts; Liu et al. 2026, “Performance or Illusion?”, gains "
+    "that shrink with the batch from 1 to 128 on an H100.",
+    thresholds={
+        "claimed": CLAIMED,
+        "cards": CARDS,
+        "pair": PAIR,
+        "alpha": ALPHA,
+        "gamma": GAMMA,
+        "gammas": GAMMAS,
+        "context": CONTEXT,
+    },
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -96,39 +118,12 @@ def chart(figures: Figures) -> Chart:
     batches, speedups = zip(
         *((int(batch), each["speedup"]) for batch, each in figures["measured"].items()), strict=True
     )
-    here = with_errors("this machine, measured", batches, speedups)
+    here = Curve("this machine, measured", batches, speedups)
     return Chart(
         f"Speedup by batch (cards: predicted, α {ALPHA}, γ {GAMMA})",
         "sequences decoded together",
-        "plain / speculative",
+        "speedup",
         (*(Curve(name, PREDICTED, curve, look="dashed") for name, curve in figures["predicted"].items()), here),
-        lines=(("plain", 1.0),),
+        lines=PLAIN,
         log_x=True,
     )
-
-
-EXPERIMENT = Experiment(
-    name="batch-size",
-    title="Batch 1–10: 2–3x; 10–30: 1.3–1.8x; from 32 on a loss",
-    claim="Up to ten concurrent requests speculation gives two to three times the speed, from ten to thirty 1.3 to 1.8 "
-    "times, and from 32 on it is often slower than plain decoding.",
-    seeds=("001",),
-    kind="timed",
-    instrument="The bundled pair, batches of 1 to 64 decoded by the engine, plain and speculative in turns; data "
-    "sheets with two perfect ceilings beside.",
-    literature="EAGLE-3 (Li et al. 2025) reports 1.38x at batch 64 in SGLang; MagicDec (Sadhukhan et al. 2025) up to "
-    "2.51x at batches of 32 to 256 with long contexts; Liu et al. 2026, “Performance or Illusion?”, gains "
-    "that shrink with the batch from 1 to 128 on an H100.",
-    thresholds={
-        "claimed": CLAIMED,
-        "cards": CARDS,
-        "pair": PAIR,
-        "alpha": ALPHA,
-        "gamma": GAMMA,
-        "gammas": GAMMAS,
-        "context": CONTEXT,
-    },
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

@@ -6,15 +6,27 @@ from itertools import pairwise
 
 import numpy as np
 
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.instruments import Row, alpha, average_clusters, compare_clusters, overlaps
 from minispec.experiments.runs import DOMAINS, DRAFT, decode_all, model
 from minispec.experiments.verdicts import Finding, Interval, above, spell, tally
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.viz.plots.claims import Chart, Curve
 
 TEMPERATURES = (0.0, 0.5, 0.8, 1.0, 1.3)
 JUDGED = 2 * len(DOMAINS)  # the verdict reads two intervals of each domain
 EDGES = (0.0, 0.5, 1.5, 3.0, 4.5, 10.0)  # nats
+
+ABOUT = About(
+    title="Predictable text gains, creative text does not",
+    claim="Boilerplate, predictable completions and constrained output suit speculation; text that is hard to "
+    "guess does not.",
+    sources=("day-05",),
+    kind="counted",
+    instrument="Text the target sampled itself, scored by both models position by position; and whole runs at several "
+    "temperatures.",
+    literature="Chen et al. 2023: 1.92x on summaries (XSum, nucleus), 2.46x on code (HumanEval), at one draft length.",
+    thresholds={"clear": 0.0, "creative": "stories", "parts": 3},
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -60,7 +72,7 @@ def conclude(figures: Figures) -> Conclusion:
         label: bool | None = True
     else:
         label = False if any(kinds["stories"].low > other.high for other in others) else None
-    rows = [(f["domain"], *(Interval(*third) for third in f["thirds"])) for f in figures["domains"]]
+    rows = [(f["domain"], *f["thirds"]) for f in figures["domains"]]
     heat = ", ".join(
         f"{found[0]:.2f} at {t:g}" for t, found in zip(TEMPERATURES, figures["by_temperature"], strict=True)
     )
@@ -94,22 +106,5 @@ def chart(figures: Figures) -> Chart:
         "Acceptance and how sure the target is",
         "entropy of the target, nats",
         "Σ min(p, q)",
-        (with_errors("all texts", middles, figures["bins"]),),
+        (Curve("all texts", middles, figures["bins"]),),
     )
-
-
-EXPERIMENT = Experiment(
-    name="creative-text",
-    title="Predictable text gains, creative text does not",
-    claim="Boilerplate, predictable completions and constrained output suit speculation; text that is hard to "
-    "guess does not.",
-    seeds=("002",),
-    kind="counted",
-    instrument="Text the target sampled itself, scored by both models position by position; and whole runs at several "
-    "temperatures.",
-    literature="Chen et al. 2023: 1.92x on summaries (XSum, nucleus), 2.46x on code (HumanEval), at one draft length.",
-    thresholds={"clear": 0.0, "creative": "stories", "parts": 3},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

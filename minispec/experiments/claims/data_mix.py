@@ -5,11 +5,11 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Mapping
 
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.small_drafts import BATCH_TOKENS, SEEDS, Recipe, mix_recipe, only, over_seeds, workshop
 from minispec.experiments.verdicts import Finding, Interval, above
 from minispec.training.mixture import DOMAINS
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.viz.plots.claims import Chart, bars
 
 SHORT, LONG = 48, 192
 RECIPES: Mapping[str, Callable[[int], Recipe]] = {
@@ -18,6 +18,18 @@ RECIPES: Mapping[str, Callable[[int], Recipe]] = {
     "mix": lambda seed: mix_recipe(SHORT, seed),
     "mix, 4x": lambda seed: mix_recipe(LONG, seed),
 }
+
+ABOUT = About(
+    title="For a draft the data mix matters more than its size",
+    claim="Balancing the kinds of text a draft is trained on did more for its quality than simply more data.",
+    sources=("pan-practice",),
+    kind="trained",
+    instrument="Drafts of one shape on one kind of text or on the target's own mix, once and four times as much, "
+    "judged on text the target wrote after held-out beginnings of three kinds.",
+    literature="DistillSpec (Zhou et al. 2023) reports 10 to 45 % more speed from distilling the draft on text of "
+    "its own; on mixes of data none known.",
+    thresholds={"clear": 0.0, "tokens": [SHORT, LONG], "seeds": SEEDS},
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -52,7 +64,7 @@ def conclude(figures: Figures) -> Conclusion:
     lead = Interval(*figures["mix_over_data"])
     clear = above(lead, 0.0)
     rows = [
-        (name, Interval(*found), *(f"{figures['by_domain'][name][d]:.3f}" for d in DOMAINS))
+        (name, found, *(f"{figures['by_domain'][name][d]:.3f}" for d in DOMAINS))
         for name, found in figures["alpha"].items()
     ]
     return Conclusion(
@@ -79,27 +91,10 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw mean alpha."""
-    return Chart(
+    return bars(
         "Mix and amount of data, drafts of 0.6M",
         "trained on",
         "mean α over three kinds of text",
-        (with_errors(f"{len(SEEDS)} seeds", (), list(figures["alpha"].values())),),
-        categories=list(figures["alpha"]),
+        list(figures["alpha"]),
+        {f"{len(SEEDS)} seeds": list(figures["alpha"].values())},
     )
-
-
-EXPERIMENT = Experiment(
-    name="data-mix",
-    title="For a draft the data mix matters more than its size",
-    claim="Balancing the kinds of text a draft is trained on did more for its quality than simply more data.",
-    seeds=("001",),
-    kind="trained",
-    instrument="Drafts of one shape on one kind of text or on the target's own mix, once and four times as much, "
-    "judged on text the target wrote after held-out beginnings of three kinds.",
-    literature="DistillSpec (Zhou et al. 2023) reports 10 to 45 % more speed from distilling the draft on text of "
-    "its own; on mixes of data none known.",
-    thresholds={"clear": 0.0, "tokens": [SHORT, LONG], "seeds": SEEDS},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from minispec.drafters import ForcedDrafter, ModelDrafter
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.runs import DRAFT, TARGET, model, read_prompt
 from minispec.experiments.verdicts import Finding, spell, tally
 from minispec.generation import Drafted, Stream, Verified, stream
 from minispec.sampling import Constraint
-from minispec.viz.plots.claims import Chart, Curve
+from minispec.viz.plots.claims import Chart, bars
 
 GAMMA = 8
 TEMPERATURES = (0.0, 1.0)
@@ -40,6 +40,26 @@ FORMS = {
     ),
 }
 """Prompt, kind and form; by name."""
+
+ABOUT = About(
+    title="What a form dictates is drafted for nothing and always kept",
+    claim="Constrained output suits speculation: the tokens that a form dictates cost no drafting, and none of them is "
+    "rejected.",
+    sources=("day-05",),
+    kind="counted",
+    instrument="The bundled pair under two regular expressions and two JSON schemas; the draft model counts its "
+    "forwards, and the constraint says of each step what it dictated.",
+    literature="SGLang (Zheng et al. 2024) appends what a regular expression dictates without asking the model "
+    "(jump-forward decoding).",
+    thresholds={
+        "rejected": 0,
+        "forwards": 0,
+        "gamma": GAMMA,
+        "cost": COST,
+        "temperatures": TEMPERATURES,
+        "forms": list(FORMS),
+    },
+)
 
 
 def build_constraint(kind: str, form: str) -> Constraint:
@@ -163,33 +183,14 @@ def _speedup(way: Figures) -> float:
 def chart(figures: Figures) -> Chart:
     """Draw the speedup of both ways, at temperature 1."""
     cases = [f for f in figures["cases"] if f["temperature"] == 1.0]
-    return Chart(
+    return bars(
         f"Output of a given form, T = 1, γ = {GAMMA}, c = {COST:g}",
         "form",
         "speedup",
-        tuple(
-            Curve(label, (), [_speedup(f[way]) for f in cases])
+        [f["form"] for f in cases],
+        {
+            label: [_speedup(f[way]) for f in cases]
             for label, way in (("draft model", "model"), ("dictated tokens by themselves", "forced"))
-        ),
-        categories=[f["form"] for f in cases],
+        },
         lines=(("plain decoding", 1.0),),
     )
-
-
-EXPERIMENT = Experiment(
-    name="dictated-tokens",
-    title="What a form dictates is drafted for nothing and always kept",
-    claim="Constrained output suits speculation: the tokens that a form dictates cost no drafting, and none of them is "
-    "rejected.",
-    seeds=("002",),
-    kind="counted",
-    instrument="The bundled pair under two regular expressions and two JSON schemas; the draft model counts its "
-    "forwards, and the constraint says of each step what it dictated.",
-    literature="SGLang (Zheng et al. 2024) appends what a regular expression dictates without asking the model "
-    "(jump-forward decoding).",
-    thresholds={"rejected": 0, "forwards": 0, "gamma": GAMMA, "cost": COST, "temperatures": TEMPERATURES,
-                "forms": list(FORMS)},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)  # fmt: skip

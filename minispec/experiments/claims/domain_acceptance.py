@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.instruments import alpha, rate
 from minispec.experiments.runs import DOMAINS, decode_all
-from minispec.experiments.verdicts import Finding, Interval, inside, spell, tally
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.experiments.verdicts import Finding, inside, spell, tally
+from minispec.viz.plots.claims import Chart, bars
 
 CLAIMED = {"stories": (0.50, 0.65), "code": (0.70, 0.80), "questions": (0.60, 0.75)}
 TEMPERATURES = (0.0, 1.0)
+
+ABOUT = About(
+    title="Code 70–80 %, questions 60–75 %, creative text 50–65 %",
+    claim="On typical work 70 to 80 % of the tokens are accepted in code, 60 to 75 % in factual questions, 50 to "
+    "65 % in creative writing.",
+    sources=("nikolatesla",),
+    kind="counted",
+    instrument="The bundled pair on held-out prompts of each kind. The models continue text; they are not tuned to "
+    "instructions, so “questions” are school sums and “creative writing” is stories.",
+    literature="Online Speculative Decoding (Liu et al. 2023), drafts distilled offline, by the plots in the authors' "
+    "repository: SQL 0.76, school sums 0.75, finance 0.67, Python code 0.65; code is the lowest.",
+    thresholds={"claimed": CLAIMED},
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -32,7 +45,7 @@ def conclude(figures: Figures) -> Conclusion:
         (
             f["domain"],
             f["temperature"],
-            Interval(*f["alpha"]),
+            f["alpha"],
             f"{f['rate']:.2f}",
             "{:.0%} to {:.0%}".format(*CLAIMED[f["domain"]]),
         )
@@ -63,31 +76,10 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw alpha by domain."""
-    return Chart(
+    return bars(
         "Acceptance by kind of text, bundled pair",
         "claimed: stories 0.50–0.65, code 0.70–0.80, questions 0.60–0.75",
         "α",
-        tuple(
-            with_errors(f"temperature {t:g}", (), [f["alpha"] for f in figures["cases"] if f["temperature"] == t])
-            for t in TEMPERATURES
-        ),
-        categories=DOMAINS,
+        DOMAINS,
+        {f"temperature {t:g}": [f["alpha"] for f in figures["cases"] if f["temperature"] == t] for t in TEMPERATURES},
     )
-
-
-EXPERIMENT = Experiment(
-    name="domain-acceptance",
-    title="Code 70–80 %, questions 60–75 %, creative text 50–65 %",
-    claim="On typical work 70 to 80 % of the tokens are accepted in code, 60 to 75 % in factual questions, 50 to "
-    "65 % in creative writing.",
-    seeds=("003",),
-    kind="counted",
-    instrument="The bundled pair on held-out prompts of each kind. The models continue text; they are not tuned to "
-    "instructions, so “questions” are school sums and “creative writing” is stories.",
-    literature="Online Speculative Decoding (Liu et al. 2023), drafts distilled offline, by the plots in the authors' "
-    "repository: SQL 0.76, school sums 0.75, finance 0.67, Python code 0.65; code is the lowest.",
-    thresholds={"claimed": CLAIMED},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

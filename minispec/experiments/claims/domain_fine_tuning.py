@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.small_drafts import BATCH_TOKENS, SEEDS, Recipe, mix_recipe, only, over_seeds, workshop
 from minispec.experiments.verdicts import Finding, above, tally
 from minispec.training.mixture import DOMAINS
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.viz.plots.claims import Chart, bars
 
 DOMAIN = "code"
 STEPS, TUNING = 192, 48
@@ -20,6 +20,18 @@ STARTS: Mapping[str, Callable[[int], Recipe | str]] = {
     "the target's mix": lambda seed: mix_recipe(STEPS, seed),
     "bundled, distilled": lambda seed: "draft-0.6m",
 }
+
+ABOUT = About(
+    title="Tuning the draft on a domain raises acceptance by 20–40 %",
+    claim="A draft tuned on the requests it will see gains 20 to 40 % in acceptance.",
+    sources=("pan-practice",),
+    kind="trained",
+    instrument="Four drafts of one shape that know the domain to different degrees, tuned alike. They are young: the "
+    "relative gains of drafts trained for longer would be smaller.",
+    literature="Online Speculative Decoding (Liu et al. 2023) reports 0.1 to 0.65 more acceptance from distilling on "
+    "the queries that come; DistillSpec (Zhou et al. 2023) 10 to 45 % more speed.",
+    thresholds={"gain": LOW, "seeds": SEEDS},
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -88,27 +100,10 @@ def conclude(figures: Figures) -> Conclusion:
 def chart(figures: Figures) -> Chart:
     """Draw alpha before and after."""
     found = figures["starts"]
-    return Chart(
+    return bars(
         "Tuning a draft on code",
         "what the draft knew before",
         "α on code",
-        tuple(with_errors(when, (), [f[when] for f in found]) for when in ("before", "after")),
-        categories=[f["start"] for f in found],
+        [f["start"] for f in found],
+        {when: [f[when] for f in found] for when in ("before", "after")},
     )
-
-
-EXPERIMENT = Experiment(
-    name="domain-fine-tuning",
-    title="Tuning the draft on a domain raises acceptance by 20–40 %",
-    claim="A draft tuned on the requests it will see gains 20 to 40 % in acceptance.",
-    seeds=("001",),
-    kind="trained",
-    instrument="Four drafts of one shape that know the domain to different degrees, tuned alike. They are young: the "
-    "relative gains of drafts trained for longer would be smaller.",
-    literature="Online Speculative Decoding (Liu et al. 2023) reports 0.1 to 0.65 more acceptance from distilling on "
-    "the queries that come; DistillSpec (Zhou et al. 2023) 10 to 45 % more speed.",
-    thresholds={"gain": LOW, "seeds": SEEDS},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

@@ -11,21 +11,35 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.instruments import alpha, time_texts
-from minispec.experiments.runs import CODE_DRAFT, DRAFT, SMALL_DRAFT, Run, decode_texts, model, of_each_kind
+from minispec.experiments.runs import CODE_DRAFT, DRAFT, SMALL_DRAFT, Sample, decode_texts, model, of_each_kind
 from minispec.experiments.verdicts import Finding, Interval, above, tally
 from minispec.model.cache import KVCache
 from minispec.model.language_model import LanguageModel
 from minispec.sampling import SamplingParams
 from minispec.sampling.draw import distribution
 from minispec.theory import speedup, tau
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.viz.plots.claims import PLAIN, Chart, bars
 
 GAMMA = 3
 SLOW_FORWARDS = 7  # make a drafted token, its draw included, about three times as dear
 SLIGHT_NOISE = 0.5
 SLOWER, WORSE = f"{DRAFT}, {SLOW_FORWARDS} forwards each", f"{DRAFT}, noise {SLIGHT_NOISE:g}"
+
+ABOUT = About(
+    title="The draft's latency matters more than its perplexity",
+    claim="A draft's perplexity hardly correlates with the speedup; its latency decides. A slightly worse draft "
+    "that is three times as fast wins.",
+    sources=("pan-practice",),
+    kind="timed",
+    instrument="Three bundled drafts; one of them made slower by running its forward several times, or worse by "
+    "noise on its logits; all timed in turns.",
+    literature="Yan, Agarwal and Venkataraman 2024 (NAACL 2025), over 350 experiments: speed depends heavily on the "
+    "draft's latency and does not correlate strongly with its quality as a language model; a draft "
+    "that they designed for the hardware gives 111 % more throughput than the drafts there were.",
+    thresholds={"speedup": 1.0, "gamma": GAMMA, "slow_forwards": SLOW_FORWARDS, "slight_noise": SLIGHT_NOISE},
+)
 
 
 class Altered:
@@ -102,7 +116,7 @@ def measure(setting: Setting) -> Figures:
     }
 
 
-def _perplexity(draft: LanguageModel, written: Sequence[Run]) -> float:
+def _perplexity(draft: LanguageModel, written: Sequence[Sample]) -> float:
     """Return exp of the mean cross-entropy of a draft on what the target wrote."""
     losses: list[float] = []
     for run in written:
@@ -157,10 +171,7 @@ def conclude(figures: Figures) -> Conclusion:
     (by_c, clear), (by_perplexity, _) = _orders(figures, "c"), _orders(figures, "perplexity")
     lead = by_c - by_perplexity
     word = tally([above(gain, 1.0), None if not lead else lead > 0])
-    rows = [
-        (f["draft"], f"{f['perplexity']:.0f}", Interval(*f["alpha"]), f"{f['c']:.2f}", Interval(*f["speedup"]))
-        for f in drafts
-    ]
+    rows = [(f["draft"], f"{f['perplexity']:.0f}", f["alpha"], f"{f['c']:.2f}", f["speedup"]) for f in drafts]
     return Conclusion(
         f"One per cent more α changes the speedup by {weights['alpha']:+.2f} %, one per cent more c by "
         f"{weights['c']:+.2f} %, at γ = {GAMMA} and this draft's α, c and v. Which weighs more depends on them: at α = "
@@ -182,30 +193,11 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw the speedups."""
-    return Chart(
+    return bars(
         "The same draft slower, worse, and other drafts",
         "draft",
-        "plain / speculative, temperature 1",
-        (with_errors("speedup", (), [f["speedup"] for f in figures["drafts"]]),),
-        categories=[f["draft"].replace("draft-", "").replace(", ", "\n") for f in figures["drafts"]],
-        lines=(("plain", 1.0),),
+        "speedup, temperature 1",
+        [f["draft"].replace("draft-", "").replace(", ", "\n") for f in figures["drafts"]],
+        {"speedup": [f["speedup"] for f in figures["drafts"]]},
+        lines=PLAIN,
     )
-
-
-EXPERIMENT = Experiment(
-    name="draft-latency",
-    title="The draft's latency matters more than its perplexity",
-    claim="A draft's perplexity hardly correlates with the speedup; its latency decides. A slightly worse draft "
-    "that is three times as fast wins.",
-    seeds=("001",),
-    kind="timed",
-    instrument="Three bundled drafts; one of them made slower by running its forward several times, or worse by "
-    "noise on its logits; all timed in turns.",
-    literature="Yan, Agarwal and Venkataraman 2024 (NAACL 2025), over 350 experiments: speed depends heavily on the "
-    "draft's latency and does not correlate strongly with its quality as a language model; a draft "
-    "that they designed for the hardware gives 111 % more throughput than the drafts there were.",
-    thresholds={"speedup": 1.0, "gamma": GAMMA, "slow_forwards": SLOW_FORWARDS, "slight_noise": SLIGHT_NOISE},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

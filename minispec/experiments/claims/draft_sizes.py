@@ -5,18 +5,31 @@ from __future__ import annotations
 import statistics
 
 from minispec.experiments.claims.size_ratio import HIGH, LOW
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Scale, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Scale, Setting, table
 from minispec.experiments.instruments import alpha, estimate_speedup
 from minispec.experiments.runs import TARGET, Texts, decode_texts, model, of_each_kind
 from minispec.experiments.small_drafts import BATCH_TOKENS, SEEDS, Recipe, over_seeds, workshop
-from minispec.experiments.verdicts import Finding, Interval, above, spell, tally
+from minispec.experiments.verdicts import Finding, above, spell, tally
 from minispec.model import GPT2
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.viz.plots.claims import PLAIN, Chart, bars
 
 SHAPES = ((1, 32), (1, 64), (2, 128), (4, 192), (6, 256))  # layers, width
 STEPS = 192
 LENGTHS = (1, 2, 3, 5, 8)
 TEMPERATURES = (0.0, 1.0)
+
+ABOUT = About(
+    title="Of drafts trained alike, the best has 1/10 to 1/50 of the target's size",
+    claim="In practice a draft should be ten to fifty times smaller than the target: a smaller one agrees too rarely, "
+    "a larger one costs too much.",
+    sources=("pan-practice", "kumkar"),
+    kind="trained",
+    instrument="Drafts of five shapes, the same text, batches and tokenizer, three seeds each; counted, at the cost "
+    "that the claim supposes, so that no machine's overhead decides.",
+    literature="Leviathan et al. 2023, table 2: of three drafts for an 11B T5 the smallest (1/143) was the best. Yan "
+    "et al. 2024 find that a draft's latency counts for more than its quality as a model.",
+    thresholds={"low": LOW, "high": HIGH, "gain": 1.0, "shapes": SHAPES, "seeds": SEEDS, "lengths": LENGTHS},
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -85,9 +98,9 @@ def conclude(figures: Figures) -> Conclusion:
             f"{f['layers']} × {f['width']}",
             _name(f),
             f["length"],
-            Interval(*f["alpha"]),
-            Interval(*f["speedup"]),
-            "" if f["beaten_by"] is None else Interval(*f["beaten_by"]),
+            f["alpha"],
+            f["speedup"],
+            "" if f["beaten_by"] is None else f["beaten_by"],
         )
         for case, f in ((case, f) for case in figures["cases"] for f in case["sizes"])
     ]
@@ -125,32 +138,11 @@ def _name(found: Figures) -> str:
 
 def chart(figures: Figures) -> Chart:
     """Draw the speedups by size."""
-    return Chart(
+    return bars(
         "Five sizes of draft, trained alike",
         "parameters, as a part of the target's",
-        "plain / speculative, where parameters are all that costs",
-        tuple(
-            with_errors(f"temperature {case['temperature']:g}", (), [f["speedup"] for f in case["sizes"]])
-            for case in figures["cases"]
-        ),
-        categories=[_name(f) for f in figures["cases"][0]["sizes"]],
-        lines=(("plain", 1.0),),
+        "speedup, where parameters are all that costs",
+        [_name(f) for f in figures["cases"][0]["sizes"]],
+        {f"temperature {case['temperature']:g}": [f["speedup"] for f in case["sizes"]] for case in figures["cases"]},
+        lines=PLAIN,
     )
-
-
-EXPERIMENT = Experiment(
-    name="draft-sizes",
-    title="Of drafts trained alike, the best has 1/10 to 1/50 of the target's size",
-    claim="In practice a draft should be ten to fifty times smaller than the target: a smaller one agrees too rarely, "
-    "a larger one costs too much.",
-    seeds=("001", "004"),
-    kind="trained",
-    instrument="Drafts of five shapes, the same text, batches and tokenizer, three seeds each; counted, at the cost "
-    "that the claim supposes, so that no machine's overhead decides.",
-    literature="Leviathan et al. 2023, table 2: of three drafts for an 11B T5 the smallest (1/143) was the best. Yan "
-    "et al. 2024 find that a draft's latency counts for more than its quality as a model.",
-    thresholds={"low": LOW, "high": HIGH, "gain": 1.0, "shapes": SHAPES, "seeds": SEEDS, "lengths": LENGTHS},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.verdicts import Finding, tally
 from minispec.theory import draft_acceptance_rate, speedup, tau
-from minispec.viz.plots.claims import Chart, Curve
+from minispec.viz.plots.claims import PLAIN, Chart, bars
 
 ALPHA, GAMMA = 0.9, 5
 COSTS = ((0.05, 1.0), (0.2, 1.0), (0.5, 1.0), (0.9, 1.0), (0.2, 4.0), (0.5, 3.0))
+
+ABOUT = About(
+    title="Equally good and often accepted has earned its keep",
+    claim="If the answers are equally good and many drafted tokens are accepted, speculation has earned its keep.",
+    sources=("day-05",),
+    kind="computed",
+    instrument="The formula at stated costs: a counterexample is enough.",
+    literature="Leviathan et al. 2023, table 2: the draft of 800M is accepted most and gains least (1.4x to 2.2x).",
+    thresholds={"faster": 1.0, "alpha": ALPHA, "gamma": GAMMA, "costs": COSTS},
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -38,26 +48,11 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw the speedups."""
-    return Chart(
+    return bars(
         f"A draft of α = {ALPHA}, γ = {GAMMA}",
         "costs",
-        "plain / speculative",
-        (Curve("formula", (), [f["speedup"] for f in figures["cases"]]),),
-        categories=[f"c {c}, v {v}" for c, v in COSTS],
-        lines=(("plain", 1.0),),
+        "speedup",
+        [f"c {c}, v {v}" for c, v in COSTS],
+        {"formula": [f["speedup"] for f in figures["cases"]]},
+        lines=PLAIN,
     )
-
-
-EXPERIMENT = Experiment(
-    name="earned-its-keep",
-    title="Equally good and often accepted has earned its keep",
-    claim="If the answers are equally good and many drafted tokens are accepted, speculation has earned its keep.",
-    seeds=("002",),
-    kind="computed",
-    instrument="The formula at stated costs: a counterexample is enough.",
-    literature="Leviathan et al. 2023, table 2: the draft of 800M is accepted most and gains least (1.4x to 2.2x).",
-    thresholds={"faster": 1.0, "alpha": ALPHA, "gamma": GAMMA, "costs": COSTS},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

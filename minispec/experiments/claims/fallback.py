@@ -4,17 +4,30 @@ from __future__ import annotations
 
 from minispec.analysis.judge import Text, judge
 from minispec.analysis.simulate import CostModel, MisleadingDraft, RememberingModel
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.instruments import average_costs
 from minispec.experiments.runs import DRAFT, TARGET, model, prompts
-from minispec.experiments.verdicts import Finding, Interval, Word, above, below
-from minispec.viz.plots.claims import Chart, Curve
+from minispec.experiments.verdicts import Finding, Word, above, below
+from minispec.viz.plots.claims import PLAIN, Chart, bars
 
 POLICIES = ("5", "5+fallback", "auto", "auto+fallback")
 COSTS = {"c = 0.1": CostModel(draft=0.1), "c = 0.5": CostModel(draft=0.5)}
 SLACK = 1.05
 JUDGED = 4
 """Figures that the verdict reads: a useless draft at both costs, without the fallback and with it."""
+
+ABOUT = About(
+    title="Where drafts are not accepted, fall back to plain decoding",
+    claim="For requests on which the draft does badly a system should switch speculation off, by the acceptance "
+    "it sees, to avoid a slowdown.",
+    sources=("kumkar",),
+    kind="counted",
+    instrument="The real engine on a simulated clock; the useless draft is the bundled one with its vocabulary "
+    "shifted by one, as sure of itself as ever.",
+    literature="SpecDec++ (Huang et al. 2024) and DISCO (Mamou et al. 2024) stop drafts early and report 7 to 11 % "
+    "over fixed lengths; SmartSpec (Liu et al. 2024) chooses lengths, 0 among them, for goodput.",
+    thresholds={"slack": SLACK, "gamma": 5},
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -55,7 +68,7 @@ def conclude(figures: Figures) -> Conclusion:
     useless = [found for name, found in figures["costs"].items() if name.startswith("useless")]
     answers = [above(found["5"], SLACK) for found in useless] + [below(found["5+fallback"], SLACK) for found in useless]
     word: Word = "false" if False in answers else "undecided" if None in answers else "holds here"
-    rows = [(name, *(Interval(*found[p]) for p in POLICIES)) for name, found in figures["costs"].items()]
+    rows = [(name, *(found[p] for p in POLICIES)) for name, found in figures["costs"].items()]
     found_out = max(found["5+fallback"][0] - 1.0 for found in useless) * figures["tokens"]
     return Conclusion(
         "With α = 0 a step costs γc + v and yields one token. No policy avoids all of it: finding out takes some "
@@ -79,29 +92,11 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw the costs by policy."""
-    return Chart(
+    return bars(
         "Simulated cost per token",
         "policy",
         "cost, plain steps",
-        tuple(Curve(name, (), [found[p][0] for p in POLICIES]) for name, found in figures["costs"].items()),
-        categories=POLICIES,
-        lines=(("plain", 1.0),),
+        POLICIES,
+        {name: [found[p][0] for p in POLICIES] for name, found in figures["costs"].items()},
+        lines=PLAIN,
     )
-
-
-EXPERIMENT = Experiment(
-    name="fallback",
-    title="Where drafts are not accepted, fall back to plain decoding",
-    claim="For requests on which the draft does badly a system should switch speculation off, by the acceptance "
-    "it sees, to avoid a slowdown.",
-    seeds=("004",),
-    kind="counted",
-    instrument="The real engine on a simulated clock; the useless draft is the bundled one with its vocabulary "
-    "shifted by one, as sure of itself as ever.",
-    literature="SpecDec++ (Huang et al. 2024) and DISCO (Mamou et al. 2024) stop drafts early and report 7 to 11 % "
-    "over fixed lengths; SmartSpec (Liu et al. 2024) chooses lengths, 0 among them, for goodput.",
-    thresholds={"slack": SLACK, "gamma": 5},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

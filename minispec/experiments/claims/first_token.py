@@ -5,16 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 from minispec.analysis.intervals import paired_ratio, simultaneous
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.instruments import time_texts, to_interval
 from minispec.experiments.runs import DOMAINS, long_prompts
 from minispec.experiments.verdicts import Finding, Interval, above, inside, spell, tally
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.viz.plots.claims import Chart, bars
 
 LENGTHS = (16, 128, 512)
 GAMMA = 5
 SOONER = 1.05  # less is no gain, whatever the figures can tell apart
 AS_SOON = (0.95, 1.05)
+
+ABOUT = About(
+    title="Ideal where the time to first token matters",
+    claim="Speculation is ideal for interactive use, where one cares about the time to first token and between tokens.",
+    sources=("pan-practice",),
+    kind="timed",
+    instrument="The bundled pair on prompts of three lengths, until the first token is there, timed in turns.",
+    literature="None known that measures it; the papers count the time between tokens.",
+    thresholds={"sooner": SOONER, "as_soon": AS_SOON, "gamma": GAMMA, "lengths": LENGTHS},
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -49,7 +59,7 @@ def conclude(figures: Figures) -> Conclusion:
         "engine that drafts before its first token adds the draft's prefill, γ draft forwards and a wider target "
         "forward.",
         "Time to first token, plain over speculative (above 1: speculation is sooner):"
-        + table(("prompt tokens", f"γ = {GAMMA}"), [(f["prompt"], Interval(*f["sooner"])) for f in figures["lengths"]]),
+        + table(("prompt tokens", f"γ = {GAMMA}"), [(f["prompt"], f["sooner"]) for f in figures["lengths"]]),
         Finding(
             tally(list(answers.values())),
             f"Over {SOONER - 1.0:.0%} sooner with speculation? {spell(answers)}. As soon as plain, within "
@@ -60,27 +70,12 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw the ratio over the prompt's length."""
-    return Chart(
+    return bars(
         f"Time to first token, γ = {GAMMA}",
         "prompt, tokens",
-        "plain / speculative",
-        (with_errors("speculative", (), [f["sooner"] for f in figures["lengths"]]),),
-        categories=[str(f["prompt"]) for f in figures["lengths"]],
+        "speedup",
+        [str(f["prompt"]) for f in figures["lengths"]],
+        {"speculative": [f["sooner"] for f in figures["lengths"]]},
         lines=(("as soon as plain", 1.0),),
         bands=(("within 5 %", *AS_SOON),),
     )
-
-
-EXPERIMENT = Experiment(
-    name="first-token",
-    title="Ideal where the time to first token matters",
-    claim="Speculation is ideal for interactive use, where one cares about the time to first token and between tokens.",
-    seeds=("001",),
-    kind="timed",
-    instrument="The bundled pair on prompts of three lengths, until the first token is there, timed in turns.",
-    literature="None known that measures it; the papers count the time between tokens.",
-    thresholds={"sooner": SOONER, "as_soon": AS_SOON, "gamma": GAMMA, "lengths": LENGTHS},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

@@ -6,20 +6,12 @@ import math
 from collections.abc import Callable
 from itertools import product
 
-from minispec.experiments.batches import (
-    PAIR,
-    Group,
-    make_groups,
-    on_card,
-    one_by_one,
-    time_groups,
-    together,
-)
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.batches import PAIR, Group, make_groups, on_card, one_by_one, time_groups, together
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.runs import DRAFT, TARGET
 from minispec.experiments.verdicts import Finding, Interval, above, tally
 from minispec.loading import load_model
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.viz.plots.claims import Chart, bars
 
 GAMMA, BATCH = 3, 16
 CARD, ALPHA = "h100", 0.7
@@ -28,6 +20,19 @@ CORNERS = tuple(product((False, True), repeat=4))
 SINGLE = ("speculation", "int8", "fusion", "batch")
 ORDER = (("batch", "speculation"), ("batch", "int8"), ("speculation", "fusion"), ("int8", "fusion"))
 """What the claim ranks higher, and lower."""
+
+ABOUT = About(
+    title="Four techniques: speculation, quantisation, fusion, batching",
+    claim="Speculation and quantisation raise throughput highly, continuous batching very highly, fused kernels "
+    "moderately; they can be combined.",
+    sources=("kumkar",),
+    kind="timed",
+    instrument="The bundled pair with and without each of the four techniques, all sixteen combinations in turns; "
+    "groups of 16 texts, decoded one by one or together; a data sheet beside.",
+    literature="None known that varies the four together; figures of whole systems (such as fp8 with EAGLE-3 and "
+    "another engine) change several at once.",
+    thresholds={"better": 1.0, "order": ORDER, "gamma": GAMMA, "batch": BATCH, "card": CARD, "alpha": ALPHA},
+)
 
 
 def _name(*on: bool) -> str:
@@ -89,7 +94,7 @@ def conclude(figures: Figures) -> Conclusion:
     singles = [name for name in SINGLE if name in found]
     alone = math.prod(found[name][0] for name in singles)
     every = found[" + ".join(singles)][0]
-    rows = [(name, Interval(*f), f"{card[name]:.1f}" if name in card else "") for name, f in found.items()]
+    rows = [(name, f, f"{card[name]:.1f}" if name in card else "") for name, f in found.items()]
     told = (
         "Greedy decoding of texts of each kind against plain float32 on the plain compiled backend (`numba`, one "
         "loop nest an operation); “fusion” is the `panel` backend, which fuses norms, products and attention, but "
@@ -116,34 +121,11 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw the corners."""
-    return Chart(
+    return bars(
         "The techniques in all combinations",
-        ", ".join(f"{word[0]}: {word}" for word in SINGLE),
-        "times as fast as none",
-        (with_errors("greedy, three kinds of text", (), list(figures["over_none"].values())),),
-        categories=[_short(name) for name in figures["over_none"]],
+        "techniques",
+        "speedup over none of them",
+        list(figures["over_none"]),
+        {"greedy, three kinds of text": list(figures["over_none"].values())},
         lines=(("none", 1.0),),
     )
-
-
-def _short(name: str) -> str:
-    """Return the first letters: sixteen names leave no room for words."""
-    return "".join(part[0] for part in name.split(" + ")) if name != "none" else "none"
-
-
-EXPERIMENT = Experiment(
-    name="four-techniques",
-    title="Four techniques: speculation, quantisation, fusion, batching",
-    claim="Speculation and quantisation raise throughput highly, continuous batching very highly, fused kernels "
-    "moderately; they can be combined.",
-    seeds=("004",),
-    kind="timed",
-    instrument="The bundled pair with and without each of the four techniques, all sixteen combinations in turns; "
-    "groups of 16 texts, decoded one by one or together; a data sheet beside.",
-    literature="None known that varies the four together; figures of whole systems (such as fp8 with EAGLE-3 and "
-    "another engine) change several at once.",
-    thresholds={"better": 1.0, "order": ORDER, "gamma": GAMMA, "batch": BATCH, "card": CARD, "alpha": ALPHA},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

@@ -6,16 +6,27 @@ import numpy as np
 
 from minispec.analysis.roofline.prediction import random_model
 from minispec.backends import get_backend
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.verdicts import Finding, tally
 from minispec.model import GPT2Config
-from minispec.viz.plots.claims import Chart, Curve
+from minispec.viz.plots.claims import Chart, bars
 
 BACKENDS = ("numba", "panel")
 CONFIG = GPT2Config(
     vocab_size=512, n_positions=128, n_embd=64, n_layer=3, n_head=4, n_inner=256, activation_function="gelu_new"
 )
 TOKENS = 96
+
+ABOUT = About(
+    title="Fused kernels are numerically equivalent",
+    claim="Fusing operators into one kernel costs no quality: the result is numerically equivalent.",
+    sources=("kumkar",),
+    kind="counted",
+    instrument="One model of random weights under three backends.",
+    literature="He et al. 2025 (Thinking Machines): kernels whose order of summation depends on the batch made 80 "
+    "different texts of 1000 greedy runs of one prompt.",
+    thresholds={"rows": "all", "backends": BACKENDS},
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -63,26 +74,10 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw the differences."""
-    return Chart(
+    return bars(
         "Fused kernels against operations one at a time",
         "backend",
         "largest difference / spread of logits",
-        (Curve("random weights", (), [f["difference"] for f in figures["cases"]]),),
-        categories=[f["backend"] for f in figures["cases"]],
+        [f["backend"] for f in figures["cases"]],
+        {"random weights": [f["difference"] for f in figures["cases"]]},
     )
-
-
-EXPERIMENT = Experiment(
-    name="fusion-equivalence",
-    title="Fused kernels are numerically equivalent",
-    claim="Fusing operators into one kernel costs no quality: the result is numerically equivalent.",
-    seeds=("004",),
-    kind="counted",
-    instrument="One model of random weights under three backends.",
-    literature="He et al. 2025 (Thinking Machines): kernels whose order of summation depends on the batch made 80 "
-    "different texts of 1000 greedy runs of one prompt.",
-    thresholds={"rows": "all", "backends": BACKENDS},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

@@ -15,14 +15,29 @@ from minispec.experiments.contests import (
     tell,
     warm_up,
 )
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.runs import DRAFT, SMALL_DRAFT
-from minispec.experiments.verdicts import Finding, Interval, above, spell, tally
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.experiments.verdicts import Finding, above, spell, tally
+from minispec.viz.plots.claims import PLAIN, Chart, bars
 
 HEAD, DRAFTS = "eagle", (DRAFT, SMALL_DRAFT)
 GAMMA = 3  # of all, where tokens per forward and costs are compared
 ALIKE = 1.1  # a tenth more is granted as "the same cost"
+
+ABOUT = About(
+    title="A head on hidden states beats a separate draft of the same cost",
+    claim="A small layer that goes on from the target's hidden states (EAGLE) is a better draft than a separate model "
+    "whose drafted token costs as much.",
+    sources=(),
+    kind="timed",
+    instrument="The bundled eagle head and both separate drafts, taking turns, float32, on three kinds of text at two "
+    "temperatures; each one's draft length is chosen on prompts that are not those of the verdict. Reading "
+    "the prompt is left out.",
+    literature="EAGLE (Li et al. 2024) claims it, and reports 2.7x to 3.5x for Llama 2 chat 70B; EAGLE-3 (Li et al. "
+    "2025) 5.5x for Vicuna 13B. Spec-Bench (Xia et al. 2024), Vicuna 7B on a 3090: EAGLE 2.08x and a separate draft "
+    "1.77x at temperature 0, 1.74x and 1.49x at 1; nobody matched what the drafts cost.",
+    thresholds={"alike": ALIKE, "longer": 0.0, "faster": 1.0, "gamma": GAMMA, "gammas": GAMMAS},
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -72,10 +87,7 @@ def conclude(figures: Figures) -> Conclusion:
             f"faster {at}": above(draft["faster"], 1.0),
         }
     rows = [
-        (
-            *tell(case["temperature"], f),
-            *(Interval(*f[key]) if key in f else "" for key in ("cheaper", "longer", "faster")),
-        )
+        (*tell(case["temperature"], f), *(f.get(key, "") for key in ("cheaper", "longer", "faster")))
         for case in figures["cases"]
         for f in (case["head"], *case["drafts"])
     ]
@@ -87,15 +99,7 @@ def conclude(figures: Figures) -> Conclusion:
         "Draft lengths are those that were fastest for each draft on other prompts. The last three columns compare "
         f"the head with each separate draft: c and tokens per target forward with γ = {GAMMA}, seconds per token "
         "with the length in this table:"
-        + table(
-            (
-                *COLUMNS,
-                "head's token cheaper",
-                "head's tokens per forward more",
-                "head faster",
-            ),
-            rows,
-        ),
+        + table((*COLUMNS, "head's token cheaper", "head's tokens per forward more", "head faster"), rows),
         Finding(
             tally(list(answers.values())),
             f"{spell(answers)}. Nearest in cost are "
@@ -110,38 +114,14 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw the speedups, each with its own best draft length."""
-    return Chart(
+    return bars(
         "A head and separate drafts, each at its best γ",
         "draft",
-        "plain / speculative",
-        tuple(
-            with_errors(
-                f"temperature {case['temperature']:g}",
-                (),
-                [f["speedup"] for f in (case["head"], *case["drafts"])],
-            )
+        "speedup",
+        (HEAD, *DRAFTS),
+        {
+            f"temperature {case['temperature']:g}": [f["speedup"] for f in (case["head"], *case["drafts"])]
             for case in figures["cases"]
-        ),
-        categories=(HEAD, *DRAFTS),
-        lines=(("plain", 1.0),),
+        },
+        lines=PLAIN,
     )
-
-
-EXPERIMENT = Experiment(
-    name="hidden-states",
-    title="A head on hidden states beats a separate draft of the same cost",
-    claim="A small layer that goes on from the target's hidden states (EAGLE) is a better draft than a separate model "
-    "whose drafted token costs as much.",
-    seeds=(),
-    kind="timed",
-    instrument="The bundled eagle head and both separate drafts, taking turns, float32, on three kinds of text at two "
-    "temperatures; each one's draft length is chosen on prompts that are not those of the verdict. Reading "
-    "the prompt is left out.",
-    literature="EAGLE (Li et al. 2024) claims it, and reports 2.7x to 3.5x for Llama 2 chat 70B; EAGLE-3 (Li et al. "
-    "2025) 5.5x for Vicuna 13B. Spec-Bench (Xia et al. 2024), Vicuna 7B on a 3090: EAGLE 2.08x and a separate draft "
-    "1.77x at temperature 0, 1.74x and 1.49x at 1; nobody matched what the drafts cost.",
-    thresholds={"alike": ALIKE, "longer": 0.0, "faster": 1.0, "gamma": GAMMA, "gammas": GAMMAS},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

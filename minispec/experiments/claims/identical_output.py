@@ -11,7 +11,7 @@ from minispec.contracts import Enumerator, Outcome, outcome, speculative_stream,
 from minispec.drafters import Drafter, ModelDrafter
 from minispec.drafters.trees import FixedTreeDrafter, ModelSource, Siblings
 from minispec.drafters.trees.shapes import fixed_tree
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.runs import DOMAINS, decode_all
 from minispec.experiments.verdicts import Finding
 from minispec.generation.limits import Limits
@@ -20,7 +20,7 @@ from minispec.model.toy import TableModel
 from minispec.noise import Noise
 from minispec.sampling import Sampler, SamplingParams
 from minispec.verifiers import get_verifier
-from minispec.viz.plots.claims import Chart, Curve
+from minispec.viz.plots.claims import Chart, bars
 
 EXACT = 1e-12
 TREES: Mapping[str, Siblings] = {
@@ -32,6 +32,20 @@ TREES: Mapping[str, Siblings] = {
 LOSSLESS = ("rejection", "block", "match", *TREES)
 RULES = (*LOSSLESS, "typical", "lenient")
 TOKENS = 3  # behind the first, which no draft reaches
+
+ABOUT = About(
+    title="The output is exactly what the target would have written",
+    claim="Verification makes the output mathematically identical to the target's own: the same distribution, no "
+    "loss of quality.",
+    sources=("pan-streaming", "pan-practice", "kumkar"),
+    kind="counted",
+    instrument="All prompts, speculative against plain; and an enumerator that stands in for the randomness of "
+    "the engine and walks every branch, so that the law is exact and not sampled.",
+    literature="Leviathan et al. 2023, appendix A.1, and Chen et al. 2023 prove it for rejection; Sun et al. "
+    "2024 for blocks; Sun et al. 2023 (SpecTr) and Miao et al. 2024 for several candidates. He et al. 2025 (Thinking "
+    "Machines) show why the bits of one row and of several differ on GPUs.",
+    thresholds={"exact": EXACT, "rules": LOSSLESS},
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -115,29 +129,10 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw the distances."""
-    return Chart(
+    return bars(
         "Distance of the output's law from the target's",
         "rule",
         "total variation",
-        (Curve(f"{TOKENS} tokens", (), [figures["distance"][rule] for rule in RULES]),),
-        categories=RULES,
+        RULES,
+        {f"{TOKENS} tokens": [figures["distance"][rule] for rule in RULES]},
     )
-
-
-EXPERIMENT = Experiment(
-    name="identical-output",
-    title="The output is exactly what the target would have written",
-    claim="Verification makes the output mathematically identical to the target's own: the same distribution, no "
-    "loss of quality.",
-    seeds=("000", "001", "004"),
-    kind="counted",
-    instrument="All prompts, speculative against plain; and an enumerator that stands in for the randomness of "
-    "the engine and walks every branch, so that the law is exact and not sampled.",
-    literature="Leviathan et al. 2023, appendix A.1, and Chen et al. 2023 prove it for rejection; Sun et al. "
-    "2024 for blocks; Sun et al. 2023 (SpecTr) and Miao et al. 2024 for several candidates. He et al. 2025 (Thinking "
-    "Machines) show why the bits of one row and of several differ on GPUs.",
-    thresholds={"exact": EXACT, "rules": LOSSLESS},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

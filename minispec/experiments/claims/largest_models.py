@@ -6,13 +6,24 @@ from minispec.analysis.roofline.batch import over_batches
 from minispec.analysis.roofline.counts import Storage
 from minispec.analysis.roofline.profiles import get_profile
 from minispec.analysis.roofline.shapes import get_shape
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.verdicts import Finding, tally
-from minispec.viz.plots.claims import Chart, Curve
+from minispec.viz.plots.claims import PLAIN, Chart, bars
 
 CARD, ALPHA, GAMMA = "h100", 0.7, 4
 PAIRS = (("gpt2-xl", "gpt2"), ("7b", "1b"), ("13b", "1b"), ("70b", "7b"), ("70b", "1b"), ("llama3-405b", "llama3-8b"))
 CLEAR = 0.9  # a tenth less is granted as "as much"
+
+ABOUT = About(
+    title="Speculation suits very large models best",
+    claim="Speculative decoding is best suited to very large models, of 70 billion parameters and more.",
+    sources=("kumkar",),
+    kind="computed",
+    instrument="Data sheets with two perfect ceilings, pairs of published shapes at one acceptance.",
+    literature="Leviathan et al. 2023: a GPT-like target of 97M with a draft of 6M has α = 0.88. EAGLE-3 (Li et al. "
+    "2025) reports 4.4x for 8B, 5.5x for 13B and 4.1x for 70B targets.",
+    thresholds={"clear": CLEAR, "large": 60, "alpha": ALPHA, "gamma": GAMMA},
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -67,27 +78,11 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw the speedups."""
-    return Chart(
+    return bars(
         "Pairs of several sizes, predicted",
         "target\ndraft",
-        "plain / speculative",
-        (Curve("formula", (), [f["speedup"] for f in figures["pairs"]]),),
-        categories=[f"{f['target']}\n{f['draft']}" for f in figures["pairs"]],
-        lines=(("plain", 1.0),),
+        "speedup",
+        [f"{f['target']}\n{f['draft']}" for f in figures["pairs"]],
+        {"formula": [f["speedup"] for f in figures["pairs"]]},
+        lines=PLAIN,
     )
-
-
-EXPERIMENT = Experiment(
-    name="largest-models",
-    title="Speculation suits very large models best",
-    claim="Speculative decoding is best suited to very large models, of 70 billion parameters and more.",
-    seeds=("004",),
-    kind="computed",
-    instrument="Data sheets with two perfect ceilings, pairs of published shapes at one acceptance.",
-    literature="Leviathan et al. 2023: a GPT-like target of 97M with a draft of 6M has α = 0.88. EAGLE-3 (Li et al. "
-    "2025) reports 4.4x for 8B, 5.5x for 13B and 4.1x for 70B targets.",
-    thresholds={"clear": CLEAR, "large": 60, "alpha": ALPHA, "gamma": GAMMA},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

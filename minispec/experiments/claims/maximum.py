@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.instruments import estimate_speedup, tokens_per_step
 from minispec.experiments.runs import TARGET, decode_texts, model, prompts, synthetic
 from minispec.experiments.verdicts import Finding
@@ -10,6 +10,18 @@ from minispec.theory import tau
 from minispec.viz.plots.claims import Chart, Curve
 
 GAMMAS = (1, 3, 5, 10)
+
+ABOUT = About(
+    title="The most one can gain is γ + 1",
+    claim="The largest possible speedup is the draft length plus one.",
+    sources=("kumkar",),
+    kind="counted",
+    instrument="The target as its own draft accepts everything, which also checks the bonus token and the caches; "
+    "synthetic drafts show how far below that ordinary acceptance stays.",
+    literature="Leviathan et al. 2023: at most γ + 1 tokens a step, 1/(1 − α) for long drafts. Pankratov and Alistarh "
+    "2025: for deterministic schemes tokens per pass grow with the logarithm of the tokens verified.",
+    thresholds={"most": "gamma + 1", "gammas": GAMMAS},
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -79,20 +91,3 @@ def chart(figures: Figures) -> Chart:
             Curve("α = 0.8", gammas, [f["0.8"] for f in found]),
         ),
     )
-
-
-EXPERIMENT = Experiment(
-    name="maximum",
-    title="The most one can gain is γ + 1",
-    claim="The largest possible speedup is the draft length plus one.",
-    seeds=("004",),
-    kind="counted",
-    instrument="The target as its own draft accepts everything, which also checks the bonus token and the caches; "
-    "synthetic drafts show how far below that ordinary acceptance stays.",
-    literature="Leviathan et al. 2023: at most γ + 1 tokens a step, 1/(1 − α) for long drafts. Pankratov and Alistarh "
-    "2025: for deterministic schemes tokens per pass grow with the logarithm of the tokens verified.",
-    thresholds={"most": "gamma + 1", "gammas": GAMMAS},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

@@ -7,14 +7,26 @@ from minispec.analysis.roofline.counts import Storage
 from minispec.analysis.roofline.machine import Machine
 from minispec.analysis.roofline.profiles import get_profile
 from minispec.analysis.roofline.shapes import get_shape
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.verdicts import Finding, tally
 from minispec.theory import tau
-from minispec.viz.plots.claims import Chart, Curve
+from minispec.viz.plots.claims import PLAIN, Chart, Curve
 
 CARD, PAIR = "h100", ("70b", "1b")
 ALPHA, GAMMA, CONTEXT = 0.7, 4, 512
 BATCHES, FACTORS = (1, 32, 128), (0.5, 1.0, 2.0, 4.0)
+
+ABOUT = About(
+    title="Speculation spends bandwidth, and gains most where there is much of it",
+    claim="Speculative decoding trades more memory bandwidth for less latency, and benefits most from hardware with "
+    "high memory bandwidth.",
+    sources=("kumkar",),
+    kind="computed",
+    instrument="A data sheet with two perfect ceilings, of which one is moved.",
+    literature="Leviathan et al. 2023, section 3.4: reads of the target's weights shrink by the tokens per step. "
+    "Williams, Waterman and Patterson 2009 for the ridge.",
+    thresholds={"reads": 1.0, "factors": FACTORS, "batches": BATCHES, "alpha": ALPHA, "gamma": GAMMA},
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -72,28 +84,11 @@ def chart(figures: Figures) -> Chart:
     return Chart(
         "The same card with more bandwidth",
         "bandwidth, times that of an H100",
-        "plain / speculative",
+        "speedup",
         tuple(
             Curve(f"batch {batch}", FACTORS, [curve[i] for curve in figures["speedups"].values()])
             for i, batch in enumerate(BATCHES)
         ),
-        lines=(("plain", 1.0),),
+        lines=PLAIN,
         log_x=True,
     )
-
-
-EXPERIMENT = Experiment(
-    name="memory-bandwidth",
-    title="Speculation spends bandwidth, and gains most where there is much of it",
-    claim="Speculative decoding trades more memory bandwidth for less latency, and benefits most from hardware with "
-    "high memory bandwidth.",
-    seeds=("004",),
-    kind="computed",
-    instrument="A data sheet with two perfect ceilings, of which one is moved.",
-    literature="Leviathan et al. 2023, section 3.4: reads of the target's weights shrink by the tokens per step. "
-    "Williams, Waterman and Patterson 2009 for the ridge.",
-    thresholds={"reads": 1.0, "factors": FACTORS, "batches": BATCHES, "alpha": ALPHA, "gamma": GAMMA},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

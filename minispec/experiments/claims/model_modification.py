@@ -9,17 +9,29 @@ import numpy as np
 
 from minispec.analysis.roofline.prediction import random_model
 from minispec.backends import get_backend
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.verdicts import Finding, tally
 from minispec.generation import stream
 from minispec.model import GPT2Config
-from minispec.viz.plots.claims import Chart, Curve
+from minispec.viz.plots.claims import PLAIN, Chart, bars
 
 CONFIG = GPT2Config(
     vocab_size=64, n_positions=128, n_embd=32, n_layer=4, n_head=2, n_inner=64, activation_function="gelu_new"
 )
 DRAFTS = ("ngram", "suffix", "layerskip:k=2", "self:dtype=int8")
 PROMPT, TOKENS = tuple(range(16)), 64
+
+ABOUT = About(
+    title="Speculation needs the model to be modified",
+    claim="Speculative decoding requires a modification of the model: a separate, aligned draft. (Another source: it "
+    "requires neither new training nor new architectures.)",
+    sources=("nikolatesla", "kumkar"),
+    kind="counted",
+    instrument="A target of random weights, which shows what is changed and not what is gained.",
+    literature="Leviathan et al. 2023 use models as they are. Draft & Verify (Zhang et al. 2023) drafts with the "
+    "target's own layers, prompt lookup (Saxena 2023) with its input.",
+    thresholds={"same": "text and weights", "drafts": DRAFTS},
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -73,28 +85,11 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw tokens per forward."""
-    return Chart(
+    return bars(
         "Drafts without a second model (random weights)",
         "draft",
         "tokens per target forward",
-        (Curve("greedy", (), [f["tokens"] / f["forwards"] for f in figures["cases"]]),),
-        categories=[f["draft"] for f in figures["cases"]],
-        lines=(("plain", 1.0),),
+        [f["draft"] for f in figures["cases"]],
+        {"greedy": [f["tokens"] / f["forwards"] for f in figures["cases"]]},
+        lines=PLAIN,
     )
-
-
-EXPERIMENT = Experiment(
-    name="model-modification",
-    title="Speculation needs the model to be modified",
-    claim="Speculative decoding requires a modification of the model: a separate, aligned draft. (Another source: it "
-    "requires neither new training nor new architectures.)",
-    seeds=("003", "004"),
-    kind="counted",
-    instrument="A target of random weights, which shows what is changed and not what is gained.",
-    literature="Leviathan et al. 2023 use models as they are. Draft & Verify (Zhang et al. 2023) drafts with the "
-    "target's own layers, prompt lookup (Saxena 2023) with its input.",
-    thresholds={"same": "text and weights", "drafts": DRAFTS},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

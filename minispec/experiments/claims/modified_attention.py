@@ -6,16 +6,27 @@ import numpy as np
 
 from minispec.analysis.roofline.prediction import random_model
 from minispec.backends import get_backend
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.verdicts import Finding, tally
 from minispec.model import GPT2Config
-from minispec.viz.plots.claims import Chart, Curve
+from minispec.viz.plots.claims import Chart, bars
 
 BACKENDS = ("numpy", "numba", "panel")
 ROWS, PREFIX = 6, 40
 NEAR = 1e-4
 CONFIG = GPT2Config(
     vocab_size=512, n_positions=128, n_embd=64, n_layer=3, n_head=4, n_inner=256, activation_function="gelu_new"
+)
+
+ABOUT = About(
+    title="Verification needs a modified attention",
+    claim="The target processes the drafted block with a modified attention mechanism.",
+    sources=("kumkar",),
+    kind="counted",
+    instrument="A model of random weights; its forward is the one that prompts are read with.",
+    literature="Leviathan et al. 2023 run the target as it is. SpecInfer (Miao et al. 2023) changes the mask, for "
+    "trees.",
+    thresholds={"near": NEAR, "rows": ROWS},
 )
 
 
@@ -63,26 +74,10 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw the differences."""
-    return Chart(
+    return bars(
         "Verified at once and decoded one by one",
         "backend",
         "largest difference / spread of logits",
-        (Curve("six rows", (), [f["difference"] / f["spread"] for f in figures["cases"]]),),
-        categories=[f["backend"] for f in figures["cases"]],
+        [f["backend"] for f in figures["cases"]],
+        {"six rows": [f["difference"] / f["spread"] for f in figures["cases"]]},
     )
-
-
-EXPERIMENT = Experiment(
-    name="modified-attention",
-    title="Verification needs a modified attention",
-    claim="The target processes the drafted block with a modified attention mechanism.",
-    seeds=("004",),
-    kind="counted",
-    instrument="A model of random weights; its forward is the one that prompts are read with.",
-    literature="Leviathan et al. 2023 run the target as it is. SpecInfer (Miao et al. 2023) changes the mask, for "
-    "trees.",
-    thresholds={"near": NEAR, "rows": ROWS},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

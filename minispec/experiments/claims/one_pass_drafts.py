@@ -12,12 +12,28 @@ from minispec.experiments.contests import (
     tell,
     warm_up,
 )
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.verdicts import Finding, Interval, above, spell, tally
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.viz.plots.claims import PLAIN, Chart, bars
 
 SERIAL, PARALLEL = "eagle", "block"
 GAMMA = 5  # of both, where tokens per forward and costs are compared
+
+ABOUT = About(
+    title="Drafting all tokens in one pass beats one after another",
+    claim="A draft that guesses all its tokens in one pass is faster than one of its size that draws them one after "
+    "another.",
+    sources=(),
+    kind="timed",
+    instrument="The bundled heads block and eagle, of one size and trained for drafts of five tokens, each with a "
+    "training of its own, and plain decoding, taking turns, float32, on three kinds of text at two temperatures; draft "
+    "lengths are chosen on prompts that are not those of the verdict.",
+    literature="DFlash (Chen et al. 2026) claims it, and reports more than 6x, up to 2.5 times what EAGLE-3 gains; "
+    "PARD (An et al. 2025) 3.67x for Llama 3.1 8B in vLLM, 1.15 times as fast as EAGLE-3. The other way round, EAGLE "
+    "(Li et al. 2024), token after token, is 1.6 times as fast as Medusa (Cai et al. 2024), one pass, by its authors' "
+    "figures for a 13B model.",
+    thresholds={"faster": 1.0, "gamma": GAMMA, "gammas": GAMMAS},
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -74,35 +90,14 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw the speedups, each with its own best draft length."""
-    return Chart(
+    return bars(
         "Two heads of one size, each at its best γ",
         "temperature",
-        "plain / speculative",
-        tuple(
-            with_errors(f"{label} ({name})", (), [f["heads"][i]["speedup"] for f in figures["cases"]])
+        "speedup",
+        [f"{f['temperature']:g}" for f in figures["cases"]],
+        {
+            f"{label} ({name})": [f["heads"][i]["speedup"] for f in figures["cases"]]
             for i, (label, name) in enumerate((("token after token", SERIAL), ("one pass", PARALLEL)))
-        ),
-        categories=[f"{f['temperature']:g}" for f in figures["cases"]],
-        lines=(("plain", 1.0),),
+        },
+        lines=PLAIN,
     )
-
-
-EXPERIMENT = Experiment(
-    name="one-pass-drafts",
-    title="Drafting all tokens in one pass beats one after another",
-    claim="A draft that guesses all its tokens in one pass is faster than one of its size that draws them one after "
-    "another.",
-    seeds=(),
-    kind="timed",
-    instrument="The bundled heads block and eagle, of one size and trained for drafts of five tokens, each with a "
-    "training of its own, and plain decoding, taking turns, float32, on three kinds of text at two temperatures; draft "
-    "lengths are chosen on prompts that are not those of the verdict.",
-    literature="DFlash (Chen et al. 2026) claims it, and reports more than 6x, up to 2.5 times what EAGLE-3 gains; "
-    "PARD (An et al. 2025) 3.67x for Llama 3.1 8B in vLLM, 1.15 times as fast as EAGLE-3. The other way round, EAGLE "
-    "(Li et al. 2024), token after token, is 1.6 times as fast as Medusa (Cai et al. 2024), one pass, by its authors' "
-    "figures for a 13B model.",
-    thresholds={"faster": 1.0, "gamma": GAMMA, "gammas": GAMMAS},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

@@ -5,13 +5,24 @@ from __future__ import annotations
 from minispec.analysis.roofline.counts import Storage, count_forward
 from minispec.analysis.roofline.profiles import PROFILES
 from minispec.analysis.roofline.shapes import get_shape
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.verdicts import Finding, tally
-from minispec.viz.plots.claims import Chart, Curve
+from minispec.viz.plots.claims import Chart, bars
 
 CARDS = ("a100", "h100", "h200", "l4", "rtx3090", "rtx4090")
 HUNDREDS, HANDFUL = 100.0, 10.0
 SHAPE = "70b"
+
+ABOUT = About(
+    title="Hundreds of operations per byte, and decoding does a handful",
+    claim="Modern GPUs can do hundreds of arithmetic operations per byte they read; autoregressive decoding does a "
+    "handful.",
+    sources=("pan-streaming", "pan-practice"),
+    kind="computed",
+    instrument="Data sheets, and a count of the forward from its shape.",
+    literature="Williams, Waterman and Patterson 2009 for the ridge; the makers' data sheets for its numbers.",
+    thresholds={"hundreds": HUNDREDS, "handful": HANDFUL, "cards": CARDS},
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -44,27 +55,11 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw the ridges."""
-    return Chart(
+    return bars(
         "Operations per byte, 16 bits",
         "card",
-        "peak / bandwidth",
-        (Curve("data sheet", (), list(figures["cards"].values())),),
-        categories=list(figures["cards"]),
+        "operations per byte read",
+        list(figures["cards"]),
+        {"data sheet": list(figures["cards"].values())},
         lines=(("decoding one token", figures["decoding"]), ("“hundreds”", HUNDREDS)),
     )
-
-
-EXPERIMENT = Experiment(
-    name="operations-per-byte",
-    title="Hundreds of operations per byte, and decoding does a handful",
-    claim="Modern GPUs can do hundreds of arithmetic operations per byte they read; autoregressive decoding does a "
-    "handful.",
-    seeds=("000", "001"),
-    kind="computed",
-    instrument="Data sheets, and a count of the forward from its shape.",
-    literature="Williams, Waterman and Patterson 2009 for the ridge; the makers' data sheets for its numbers.",
-    thresholds={"hundreds": HUNDREDS, "handful": HANDFUL, "cards": CARDS},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

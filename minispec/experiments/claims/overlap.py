@@ -14,18 +14,33 @@ from numpy.typing import NDArray
 from minispec.analysis.intervals import median, simultaneous
 from minispec.analysis.timer import interleave
 from minispec.backends import threads
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.instruments import Row, average_clusters, join, to_interval
-from minispec.experiments.runs import DOMAINS, DRAFT, TARGET, Run, decode_all, model
+from minispec.experiments.runs import DOMAINS, DRAFT, TARGET, Sample, decode_all, model
 from minispec.experiments.verdicts import Finding, Interval, above, tally
 from minispec.model.session import Session
 from minispec.theory import ahead_speedup
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.viz.plots.claims import Chart, Curve
 
 GAMMAS = (1, 2, 3, 5)
 COSTS = ((0.05, 1.0), (0.2, 1.5), (0.5, 1.0))
 WORTH = 1.1
 CONTEXT = 64
+
+ABOUT = About(
+    title="Overlap draft and target to leave nothing idle",
+    claim="Specialised scheduling that keeps both models busy, instead of letting one wait for the other, is "
+    "where much of the gain lies.",
+    sources=("kumkar",),
+    kind="timed",
+    instrument="Steps of the bundled pair show how often a draft made ahead would have been of use. Its gain is "
+    "computed for stated costs, and timed: verification in one thread, the forwards of a draft in another, and both "
+    "one after the other, taking turns.",
+    literature="PEARL (Liu et al. 2025) verifies the first draft while drafting and drafts on while verifying, and "
+    "reports up to 1.5 times the speed of speculation that waits. Speculative speculative decoding (Kumar, Dao and May "
+    "2026) drafts for several outcomes of the verification, and reports up to twice that speed.",
+    thresholds={"worth": WORTH, "costs": COSTS, "gammas": GAMMAS},
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -53,7 +68,7 @@ def measure(setting: Setting) -> Figures:
     return {"cases": found, "costs": COSTS, "cores": threads.max_threads()}
 
 
-def _find_usable(run: Run, count: int) -> NDArray[np.bool_]:
+def _find_usable(run: Sample, count: int) -> NDArray[np.bool_]:
     """Return of which steps with so many drafts all were accepted."""
     usable: NDArray[np.bool_] = run.accepted[run.drafted == count] == count
     return usable
@@ -149,7 +164,7 @@ def conclude(figures: Figures) -> Conclusion:
     answers = [tally([above(gain, WORTH) for gain in column]) for column in columns]
     reached = [{"holds here": True, "depends": True, "false": False}.get(word) for word in answers]
     rows = [
-        (f["gamma"], Interval(*f["usable"]), *(f"{gain.value:.2f}" for gain in of_gamma), gain_here)
+        (f["gamma"], f["usable"], *(f"{gain.value:.2f}" for gain in of_gamma), gain_here)
         for f, of_gamma, gain_here in zip(figures["cases"], gains, here, strict=True)
     ]
     shares = [
@@ -193,33 +208,13 @@ def chart(figures: Figures) -> Chart:
     return Chart(
         "What overlapping gains, greedy",
         "γ",
-        "sequential / overlapped",
+        "speedup by drafting ahead",
         (
             *(
-                with_errors(f"c = {c}, v = {v}", GAMMAS, [of_gamma[i] for of_gamma in _gains(figures)])
+                Curve(f"c = {c}, v = {v}", GAMMAS, [of_gamma[i] for of_gamma in _gains(figures)])
                 for i, (c, v) in enumerate(figures["costs"])
             ),
-            with_errors("here, in time", GAMMAS, [f["speedup"] for f in figures["cases"]]),
+            Curve("here, in time", GAMMAS, [f["speedup"] for f in figures["cases"]]),
         ),
         lines=(("no gain", 1.0),),
     )
-
-
-EXPERIMENT = Experiment(
-    name="overlap",
-    title="Overlap draft and target to leave nothing idle",
-    claim="Specialised scheduling that keeps both models busy, instead of letting one wait for the other, is "
-    "where much of the gain lies.",
-    seeds=("004",),
-    kind="timed",
-    instrument="Steps of the bundled pair show how often a draft made ahead would have been of use. Its gain is "
-    "computed for stated costs, and timed: verification in one thread, the forwards of a draft in another, and both "
-    "one after the other, taking turns.",
-    literature="PEARL (Liu et al. 2025) verifies the first draft while drafting and drafts on while verifying, and "
-    "reports up to 1.5 times the speed of speculation that waits. Speculative speculative decoding (Kumar, Dao and May "
-    "2026) drafts for several outcomes of the verification, and reports up to twice that speed.",
-    thresholds={"worth": WORTH, "costs": COSTS, "gammas": GAMMAS},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from minispec.drafters import ModelDrafter
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.runs import DRAFT, TARGET, model, prompts, read_prompt
 from minispec.experiments.verdicts import Finding
 from minispec.generation import stream
@@ -12,6 +12,18 @@ from minispec.viz.plots.claims import Chart, Curve
 
 GAMMAS = (1, 3, 5, 8)
 COSTS = ((0.02, 1.0), (0.1, 1.0), (0.2, 1.5))
+
+ABOUT = About(
+    title="Drafts are made in parallel, and K tokens cost one pass",
+    claim="The small (autoregressive) model produces its candidates in parallel, and if they are accepted one gets K "
+    "tokens for the price of one forward of the large model.",
+    sources=("nikolatesla",),
+    kind="counted",
+    instrument="Both models of the bundled pair count their forwards.",
+    literature="Leviathan et al. 2023: γ serial draft runs and one parallel target run. Medusa (Cai et al. 2024) and "
+    "other heads draft in parallel.",
+    thresholds={"gammas": GAMMAS},
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -85,20 +97,3 @@ def chart(figures: Figures) -> Chart:
             Curve("as claimed", gammas, [1.0] * len(gammas), look="dashed"),
         ),
     )
-
-
-EXPERIMENT = Experiment(
-    name="parallel-drafts",
-    title="Drafts are made in parallel, and K tokens cost one pass",
-    claim="The small (autoregressive) model produces its candidates in parallel, and if they are accepted one gets K "
-    "tokens for the price of one forward of the large model.",
-    seeds=("003",),
-    kind="counted",
-    instrument="Both models of the bundled pair count their forwards.",
-    literature="Leviathan et al. 2023: γ serial draft runs and one parallel target run. Medusa (Cai et al. 2024) and "
-    "other heads draft in parallel.",
-    thresholds={"gammas": GAMMAS},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

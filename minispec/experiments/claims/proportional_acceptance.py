@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.verdicts import Finding, tally
 from minispec.viz.plots.claims import Chart, Curve
 
 EXACT = 1e-12
 CONSTANTS, PAIRS, VOCABULARY = (0.5, 0.8, 1.0, 1.25, 2.0), 200, 16
+
+ABOUT = About(
+    title="Drafts stay with a probability proportional to p/q",
+    claim="A draft that the target finds less likely is accepted with a probability proportional to the ratio of the "
+    "two probabilities, or to the agreement of the two models.",
+    sources=("pan-practice", "nikolatesla"),
+    kind="computed",
+    instrument="The law of one token by its formula, for several constants.",
+    literature="Leviathan et al. 2023, section 2.3: accept with min(1, p/q); appendix A.5: a factor on it is "
+    "lenience, and the law changes.",
+    thresholds={"exact": EXACT, "constants": CONSTANTS, "pairs": PAIRS},
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -51,26 +63,9 @@ def chart(figures: Figures) -> Chart:
     return Chart(
         "Accept with min(1, k p/q)",
         "k",
-        "",
+        "share, distance",
         (
             Curve("accepted", CONSTANTS, [f["accepted"] for f in figures["cases"]]),
             Curve("distance from the target's law", CONSTANTS, [f["distance"] for f in figures["cases"]]),
         ),
     )
-
-
-EXPERIMENT = Experiment(
-    name="proportional-acceptance",
-    title="Drafts stay with a probability proportional to p/q",
-    claim="A draft that the target finds less likely is accepted with a probability proportional to the ratio of the "
-    "two probabilities, or to the agreement of the two models.",
-    seeds=("001", "003"),
-    kind="computed",
-    instrument="The law of one token by its formula, for several constants.",
-    literature="Leviathan et al. 2023, section 2.3: accept with min(1, p/q); appendix A.5: a factor on it is "
-    "lenience, and the law changes.",
-    thresholds={"exact": EXACT, "constants": CONSTANTS, "pairs": PAIRS},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.instruments import average_clusters, overlaps
 from minispec.experiments.runs import DOMAINS, TARGET, model, prompts
-from minispec.experiments.verdicts import Finding, Interval, below, spell, tally
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.experiments.verdicts import Finding, below, spell, tally
+from minispec.viz.plots.claims import Chart, bars
 
 LITTLE = 0.95  # of the target's own choices are kept
+
+ABOUT = About(
+    title="Quantisation needs a GPU, and training or calibration",
+    claim="Quantising a model requires GPU support for low precision, and quantisation-aware training or calibration "
+    "afterwards.",
+    sources=("kumkar",),
+    kind="counted",
+    instrument="The bundled target against itself, rounded on this CPU with nothing but its weights.",
+    literature="Dettmers et al. 2022, LLM.int8(): 8-bit inference without retraining, with outlier channels kept "
+    "apart for large models.",
+    thresholds={"little": LITTLE},
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -24,7 +36,7 @@ def measure(setting: Setting) -> Figures:
 def conclude(figures: Figures) -> Conclusion:
     """Each kind of text says whether plain rounding loses over a twentieth, so that more would be needed; tallied."""
     answers = {f["domain"]: below(f["kept"], LITTLE) for f in figures["cases"]}
-    rows = [(f["domain"], Interval(*f["kept"])) for f in figures["cases"]]
+    rows = [(f["domain"], f["kept"]) for f in figures["cases"]]
     return Conclusion(
         "None: rounding to the nearest needs no data, and integers are multiplied by any processor. What a format "
         "loses is 1 − Σ min(p, q), q the law of the rounded model.",
@@ -41,27 +53,10 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw what is kept."""
-    return Chart(
+    return bars(
         "The target rounded to int8",
         "text",
         "Σ min(p, q)",
-        (with_errors("round to nearest", (), [f["kept"] for f in figures["cases"]]),),
-        categories=[f["domain"] for f in figures["cases"]],
+        [f["domain"] for f in figures["cases"]],
+        {"round to nearest": [f["kept"] for f in figures["cases"]]},
     )
-
-
-EXPERIMENT = Experiment(
-    name="quantisation-needs",
-    title="Quantisation needs a GPU, and training or calibration",
-    claim="Quantising a model requires GPU support for low precision, and quantisation-aware training or calibration "
-    "afterwards.",
-    seeds=("004",),
-    kind="counted",
-    instrument="The bundled target against itself, rounded on this CPU with nothing but its weights.",
-    literature="Dettmers et al. 2022, LLM.int8(): 8-bit inference without retraining, with outlier channels kept "
-    "apart for large models.",
-    thresholds={"little": LITTLE},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.small_drafts import BATCH_TOKENS, SEEDS, mix_recipe, only, over_seeds, workshop
-from minispec.experiments.verdicts import Finding, Interval, above, tally
+from minispec.experiments.verdicts import Finding, above, tally
 from minispec.training.mixture import DOMAINS
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.viz.plots.claims import Chart, bars
 
 STEPS = 192
+
+ABOUT = About(
+    title="A draft of the same family beats a stranger of its size",
+    claim="Models of one family share tokenizer and training text, and are therefore accepted more often than a "
+    "generic small model of similar size.",
+    sources=("pan-practice", "kumkar"),
+    kind="trained",
+    instrument="One shape, one tokenizer, as many tokens; only the training text differs. “Family” is the target's own "
+    "mix, “stranger” a corpus the target saw little of.",
+    literature="Leviathan et al. 2023, table 3: acceptance within one family (T5, LaMDA) rises with the draft's size; "
+    "strangers of equal size are not compared.",
+    thresholds={"clear": 0.0, "seeds": SEEDS},
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -33,23 +46,15 @@ def measure(setting: Setting) -> Figures:
     }
 
 
-def _stranger(figures: Figures) -> str:
-    """Return what the stranger read; runs that do not say so had novels."""
-    return str(figures.get("stranger", "novels alone"))
-
-
 def conclude(figures: Figures) -> Conclusion:
     """Each kind of text says whether the family's draft clearly leads, over seeds; the tally is the verdict."""
-    rows = [
-        (f["domain"], Interval(*f["family"]), Interval(*f["stranger"]), Interval(*f["lead"]))
-        for f in figures["domains"]
-    ]
+    rows = [(f["domain"], f["family"], f["stranger"], f["lead"]) for f in figures["domains"]]
     word = tally([above(f["lead"], 0.0) for f in figures["domains"]])
     return Conclusion(
         "None: α = 1 − TV(p, q) asks how near the two laws are, not how they came about.",
         f"Two drafts of 0.6M parameters and one tokenizer, each after {figures['tokens'] / 1e6:.1f}M tokens; α at "
         f"temperature 1, mean of {len(SEEDS)} seeds:"
-        + table(("text", "the target's mix", _stranger(figures), "lead"), rows),
+        + table(("text", "the target's mix", figures["stranger"], "lead"), rows),
         Finding(
             word,
             {
@@ -66,31 +71,10 @@ def conclude(figures: Figures) -> Conclusion:
 def chart(figures: Figures) -> Chart:
     """Draw alpha by text."""
     found = figures["domains"]
-    return Chart(
+    return bars(
         "Drafts of one size",
         "text",
         "α",
-        (
-            with_errors("the target's mix", (), [f["family"] for f in found]),
-            with_errors(_stranger(figures), (), [f["stranger"] for f in found]),
-        ),
-        categories=[f["domain"] for f in found],
+        [f["domain"] for f in found],
+        {"the target's mix": [f["family"] for f in found], figures["stranger"]: [f["stranger"] for f in found]},
     )
-
-
-EXPERIMENT = Experiment(
-    name="same-family",
-    title="A draft of the same family beats a stranger of its size",
-    claim="Models of one family share tokenizer and training text, and are therefore accepted more often than a "
-    "generic small model of similar size.",
-    seeds=("001", "004"),
-    kind="trained",
-    instrument="One shape, one tokenizer, as many tokens; only the training text differs. “Family” is the target's own "
-    "mix, “stranger” a corpus the target saw little of.",
-    literature="Leviathan et al. 2023, table 3: acceptance within one family (T5, LaMDA) rises with the draft's size; "
-    "strangers of equal size are not compared.",
-    thresholds={"clear": 0.0, "seeds": SEEDS},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 from minispec.analysis.intervals import difference_of_ratios
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.instruments import alpha, count, to_interval, tokens_per_step
 from minispec.experiments.runs import DOMAINS, decode_all
 from minispec.experiments.verdicts import Finding, Interval, above
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.viz.plots.claims import Chart, bars
 
 RULES = ("match", "gumbel", "rejection", "block")
 TEMPERATURES = (0.5, 1.0)
+
+ABOUT = About(
+    title="Comparing with samples and rejection sampling are the same thing",
+    claim="Verification is told in two ways as if they were one: accept each draft with probability p/q, or compare "
+    "drafts with samples of the target until the first mismatch.",
+    sources=("pan-practice", "nikolatesla", "kumkar"),
+    kind="counted",
+    instrument="The same pair and prompts under four exact rules; only how often drafts are accepted can differ.",
+    literature="Leviathan et al. 2023, theorem 3.5: Σ min(p, q). Daliri, Musco and Suresh 2024: coupled samples "
+    "agree with at least (1 − TV)/(1 + TV). Sun et al. 2024: block verification makes 7 to 10 % more "
+    "tokens a step.",
+    thresholds={"clear": 0.0, "temperature": 1.0},
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -39,9 +52,7 @@ def conclude(figures: Figures) -> Conclusion:
     """Judge: false if rejection clearly accepts more than matching at temperature 1; holds here if clearly not more."""
     gap = Interval(*figures["gap"])
     more = above(gap, 0.0)
-    rows = [
-        (f["temperature"], f["rule"], Interval(*f["alpha"]), f"{f['tokens_per_step']:.2f}") for f in figures["cases"]
-    ]
+    rows = [(f["temperature"], f["rule"], f["alpha"], f"{f['tokens_per_step']:.2f}") for f in figures["cases"]]
     return Conclusion(
         "Accepted at one prefix: independent samples that agree, Σ p·q; coupled samples (one noise for both), between "
         "(1 − TV)/(1 + TV) and 1 − TV; rejection sampling, Σ min(p, q) = 1 − TV, the most any exact rule can. Block "
@@ -59,31 +70,10 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw acceptance by rule."""
-    return Chart(
+    return bars(
         "Acceptance by rule, bundled pair",
         "rule",
         "α",
-        tuple(
-            with_errors(f"temperature {t}", (), [f["alpha"] for f in figures["cases"] if f["temperature"] == t])
-            for t in TEMPERATURES
-        ),
-        categories=RULES,
+        RULES,
+        {f"temperature {t}": [f["alpha"] for f in figures["cases"] if f["temperature"] == t] for t in TEMPERATURES},
     )
-
-
-EXPERIMENT = Experiment(
-    name="sampling-rules",
-    title="Comparing with samples and rejection sampling are the same thing",
-    claim="Verification is told in two ways as if they were one: accept each draft with probability p/q, or compare "
-    "drafts with samples of the target until the first mismatch.",
-    seeds=("001", "003", "004"),
-    kind="counted",
-    instrument="The same pair and prompts under four exact rules; only how often drafts are accepted can differ.",
-    literature="Leviathan et al. 2023, theorem 3.5: Σ min(p, q). Daliri, Musco and Suresh 2024: coupled samples "
-    "agree with at least (1 − TV)/(1 + TV). Sun et al. 2024: block verification makes 7 to 10 % more "
-    "tokens a step.",
-    thresholds={"clear": 0.0, "temperature": 1.0},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

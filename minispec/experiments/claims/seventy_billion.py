@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from minispec.analysis.roofline.profiles import PROFILES
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.verdicts import Finding, tally
-from minispec.viz.plots.claims import Chart, Curve
+from minispec.viz.plots.claims import Chart, bars
 
 PARAMETERS = 70e9
 CARD = PROFILES["a100"]
@@ -13,6 +13,17 @@ CARD = PROFILES["a100"]
 FORMATS = {"16 bit": 2.0, "8 bit": 1.0, "4 bit": 0.5}
 LOW, HIGH = 30.0, 50.0
 REACHED = 0.7  # of the bandwidth, by good kernels
+
+ABOUT = About(
+    title="A 70B model gives 30–50 tokens a second on one A100",
+    claim="A 70B model on a single A100 generates some 30 to 50 tokens a second, held back by the serial "
+    "sampling loop and not by arithmetic.",
+    sources=("nikolatesla",),
+    kind="computed",
+    instrument="Arithmetic from the card's data sheet.",
+    literature="NVIDIA's A100 data sheet (2021) gives the ceilings; no paper needed.",
+    thresholds={"low": LOW, "high": HIGH, "reached": REACHED, "parameters": PARAMETERS},
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -63,30 +74,11 @@ def conclude(figures: Figures) -> Conclusion:
 def chart(figures: Figures) -> Chart:
     """Draw the ceilings."""
     found = figures["formats"]
-    return Chart(
+    return bars(
         "70B parameters on an A100 80 GB",
         "weights",
         "tokens per second",
-        (
-            Curve("ceiling", (), [f["ceiling"] for f in found]),
-            Curve("70 % of it", (), [f["likely"] for f in found]),
-        ),
-        categories=[f["format"] + ("" if f["fits"] else "\n(does not fit)") for f in found],
+        [f["format"] + ("" if f["fits"] else "\n(does not fit)") for f in found],
+        {"ceiling": [f["ceiling"] for f in found], "70 % of it": [f["likely"] for f in found]},
         bands=(("claimed", LOW, HIGH),),
     )
-
-
-EXPERIMENT = Experiment(
-    name="seventy-billion",
-    title="A 70B model gives 30–50 tokens a second on one A100",
-    claim="A 70B model on a single A100 generates some 30 to 50 tokens a second, held back by the serial "
-    "sampling loop and not by arithmetic.",
-    seeds=("003",),
-    kind="computed",
-    instrument="Arithmetic from the card's data sheet.",
-    literature="NVIDIA's A100 data sheet (2021) gives the ceilings; no paper needed.",
-    thresholds={"low": LOW, "high": HIGH, "reached": REACHED, "parameters": PARAMETERS},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

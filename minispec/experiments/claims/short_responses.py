@@ -5,17 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.instruments import alpha, time_texts
 from minispec.experiments.runs import long_prompts, of_each_kind
 from minispec.experiments.verdicts import Finding, Interval, below, tally
 from minispec.theory import response_speedup
-from minispec.viz.plots.claims import Chart, Curve, with_errors
+from minispec.viz.plots.claims import PLAIN, Chart, Curve
 
 LENGTHS = (2, 5, 10, 20, 50)  # of one token nothing is decoded: the prefill gives it
 JUDGED = (5, 10)  # "under 20 tokens"; two are no response
 LONG_PROMPT = 512
 GAMMA = 5
+
+ABOUT = About(
+    title="Under 20 tokens speculation does not pay",
+    claim="If the output is typically under 20 tokens, there is too little generation to pay for the draft's overhead.",
+    sources=("pan-practice",),
+    kind="timed",
+    instrument=f"The bundled pair, greedy: responses of 2 to 50 tokens to the held-out prompts, with and without the "
+    f"prefill, and of 5 and 10 tokens to prompts of {LONG_PROMPT}.",
+    literature="Leviathan et al. 2023, theorem 3.8, assumes long generations; on short ones none known.",
+    thresholds={"judged": JUDGED, "long_prompt": LONG_PROMPT, "slower": 1.0, "gamma": GAMMA},
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -69,7 +80,7 @@ def conclude(figures: Figures) -> Conclusion:
     """5 and 10 tokens, whole response, short prompts and long: each says if speculation is slower; the tally."""
     short = [f for f in figures["lengths"] if f["tokens"] in JUDGED]
     judged = [below(f["all"], 1.0) for f in (*short, *figures["behind_long"])]
-    rows = [(f["tokens"], Interval(*f["decode"]), Interval(*f["all"])) for f in figures["lengths"]]
+    rows = [(f["tokens"], f["decode"], f["all"]) for f in figures["lengths"]]
     measured = list(zip(figures["lengths"], figures["formula"], strict=True))
     formula = ", ".join(f"{value:.2f} at {f['tokens']}" for f, value in measured)
     at = figures["assumed"]
@@ -100,28 +111,12 @@ def chart(figures: Figures) -> Chart:
     return Chart(
         "Speedup of short responses",
         "tokens of the response",
-        "plain / speculative",
+        "speedup",
         (
-            with_errors("decoding alone", lengths, [f["decode"] for f in figures["lengths"]]),
-            with_errors("with prefill", lengths, [f["all"] for f in figures["lengths"]]),
+            Curve("decoding alone", lengths, [f["decode"] for f in figures["lengths"]]),
+            Curve("with prefill", lengths, [f["all"] for f in figures["lengths"]]),
             Curve("formula", lengths, figures["formula"], look="dashed"),
         ),
-        lines=(("plain", 1.0),),
+        lines=PLAIN,
         log_x=True,
     )
-
-
-EXPERIMENT = Experiment(
-    name="short-responses",
-    title="Under 20 tokens speculation does not pay",
-    claim="If the output is typically under 20 tokens, there is too little generation to pay for the draft's overhead.",
-    seeds=("001",),
-    kind="timed",
-    instrument=f"The bundled pair, greedy: responses of 2 to 50 tokens to the held-out prompts, with and without the "
-    f"prefill, and of 5 and 10 tokens to prompts of {LONG_PROMPT}.",
-    literature="Leviathan et al. 2023, theorem 3.8, assumes long generations; on short ones none known.",
-    thresholds={"judged": JUDGED, "long_prompt": LONG_PROMPT, "slower": 1.0, "gamma": GAMMA},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

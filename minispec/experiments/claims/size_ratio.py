@@ -4,14 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.instruments import alpha, time_texts
 from minispec.experiments.runs import DRAFT, SMALL_DRAFT, TARGET, model, of_each_kind
-from minispec.experiments.verdicts import Finding, Interval, above, spell, tally
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.experiments.verdicts import Finding, above, spell, tally
+from minispec.viz.plots.claims import PLAIN, Chart, bars
 
 GAMMA = 3
 LOW, HIGH = 1 / 50, 1 / 10
+
+ABOUT = About(
+    title="A draft should have 1/10 to 1/50 of the target's size",
+    claim="In practice a draft should be ten to fifty (others say a hundred) times smaller than the target.",
+    sources=("pan-practice", "kumkar"),
+    kind="timed",
+    instrument="Drafts of the bundled target from nothing (copying) to half of it (its own first layers), timed "
+    "in turns.",
+    literature="Leviathan et al. 2023 found about two orders of magnitude best; their best draft for an 11B T5 has 77M "
+    "(1/143), the worst of three 800M (1/14). Chen et al. 2023 use 4B for 70B (1/17.5), Yan et al. 2024 796M "
+    "for 65B (1/82).",
+    thresholds={"low": LOW, "high": HIGH, "gain": 1.0, "gamma": GAMMA},
+)
 
 
 def _size(draft: str) -> float:
@@ -75,7 +88,7 @@ def conclude(figures: Figures) -> Conclusion:
             f["temperature"],
             f"{f['cost']:.2f}",
             f"{f['alpha'][0]:.2f}",
-            Interval(*f["speedup"]),
+            f["speedup"],
         )
         for f in figures["cases"]
     ]
@@ -102,32 +115,11 @@ def chart(figures: Figures) -> Chart:
     """Draw speedups by draft."""
     names = list(dict.fromkeys(f["draft"] for f in figures["cases"]))
     sizes = {f["draft"]: f["size"] for f in figures["cases"]}
-    return Chart(
+    return bars(
         "Speedup and the draft's size",
         "draft (size as a part of the target)",
-        "plain / speculative",
-        tuple(
-            with_errors(f"temperature {t:g}", (), [f["speedup"] for f in figures["cases"] if f["temperature"] == t])
-            for t in (0.0, 1.0)
-        ),
-        categories=[f"{n}\n{'none' if not sizes[n] else f'1/{1 / sizes[n]:.0f}'}" for n in names],
-        lines=(("plain", 1.0),),
+        "speedup",
+        [f"{n}\n{'none' if not sizes[n] else f'1/{1 / sizes[n]:.0f}'}" for n in names],
+        {f"temperature {t:g}": [f["speedup"] for f in figures["cases"] if f["temperature"] == t] for t in (0.0, 1.0)},
+        lines=PLAIN,
     )
-
-
-EXPERIMENT = Experiment(
-    name="size-ratio",
-    title="A draft should have 1/10 to 1/50 of the target's size",
-    claim="In practice a draft should be ten to fifty (others say a hundred) times smaller than the target.",
-    seeds=("001", "004"),
-    kind="timed",
-    instrument="Drafts of the bundled target from nothing (copying) to half of it (its own first layers), timed "
-    "in turns.",
-    literature="Leviathan et al. 2023 found about two orders of magnitude best; their best draft for an 11B T5 has 77M "
-    "(1/143), the worst of three 800M (1/14). Chen et al. 2023 use 4B for 70B (1/17.5), Yan et al. 2024 796M "
-    "for 65B (1/82).",
-    thresholds={"low": LOW, "high": HIGH, "gain": 1.0, "gamma": GAMMA},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.instruments import average_clusters, count, join, rate
 from minispec.experiments.runs import DOMAINS, decode_all
-from minispec.experiments.verdicts import Finding, Interval, above, tally
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.experiments.verdicts import Finding, above, tally
+from minispec.viz.plots.claims import Chart, bars
 
 OFTEN = 0.05
+
+ABOUT = About(
+    title="Drafts shown to the reader are taken back before his eyes",
+    claim="The guarantee is about the final tokens; a client that shows drafts as they are made shows text that is "
+    "rewritten whenever a suffix is rejected.",
+    sources=("pan-streaming",),
+    kind="counted",
+    instrument="The bundled pair on held-out prompts; a draft counts as shown when it is proposed.",
+    literature="None known: the papers bind the committed text.",
+    thresholds={"often": OFTEN},
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -34,7 +45,7 @@ def measure(setting: Setting) -> Figures:
 def conclude(figures: Figures) -> Conclusion:
     """Each case says whether more than one step in twenty would rewrite text; the tally is the verdict."""
     rows = [
-        (f["domain"], f["temperature"], Interval(*f["steps"]), f"{f['taken_back']:.0%}", f"{f['per_100']:.0f}")
+        (f["domain"], f["temperature"], f["steps"], f"{f['taken_back']:.0%}", f"{f['per_100']:.0f}")
         for f in figures["cases"]
     ]
     shares = [f["steps"][0] for f in figures["cases"]]
@@ -55,29 +66,10 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw the steps that rewrite."""
-    return Chart(
+    return bars(
         "Steps that would take back shown text",
         "text",
         "share of steps",
-        tuple(
-            with_errors(f"temperature {t:g}", (), [f["steps"] for f in figures["cases"] if f["temperature"] == t])
-            for t in (0.0, 1.0)
-        ),
-        categories=DOMAINS,
+        DOMAINS,
+        {f"temperature {t:g}": [f["steps"] for f in figures["cases"] if f["temperature"] == t] for t in (0.0, 1.0)},
     )
-
-
-EXPERIMENT = Experiment(
-    name="streaming",
-    title="Drafts shown to the reader are taken back before his eyes",
-    claim="The guarantee is about the final tokens; a client that shows drafts as they are made shows text that is "
-    "rewritten whenever a suffix is rejected.",
-    seeds=("000",),
-    kind="counted",
-    instrument="The bundled pair on held-out prompts; a draft counts as shown when it is proposed.",
-    literature="None known: the papers bind the committed text.",
-    thresholds={"often": OFTEN},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

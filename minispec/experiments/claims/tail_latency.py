@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.instruments import average_clusters, charge_steps
 from minispec.experiments.runs import DOMAINS, decode_all
-from minispec.experiments.verdicts import Finding, Interval, above, tally
+from minispec.experiments.verdicts import Finding, above, tally
 from minispec.theory import steps_law, tokens_law
-from minispec.viz.plots.claims import Chart, Curve
+from minispec.viz.plots.claims import PLAIN, Chart, Curve
 
 GAMMAS = (1, 5)
 TAIL = 0.01
@@ -17,6 +17,18 @@ TAIL = 0.01
 C, ROW = 0.1, 0.05  # a draft token; each further row of a verifying forward
 LENGTH = 64
 DRAFTS = {"bundled draft": "draft-1.6m", "poor draft (α = 0.2)": "synthetic:alpha=0.2"}
+
+ABOUT = About(
+    title="A poor draft makes the slowest responses slower",
+    claim="Poor drafts make verification times volatile and raise the P99 of latency.",
+    sources=("kumkar",),
+    kind="counted",
+    instrument="Steps of the engine, charged with stated costs so that the machine's own noise does not enter: "
+    "the bundled draft, and a synthetic one that is accepted one time in five.",
+    literature="Chen et al. 2023: longer drafts raise the variance of the total time, so that a better mean may have a "
+    "worse P90.",
+    thresholds={"plain": 1.0, "tail": TAIL, "c": C, "row": ROW, "tokens": LENGTH},
+)
 
 
 def _v(rows: int) -> float:
@@ -65,7 +77,7 @@ def conclude(figures: Figures) -> Conclusion:
     """Each draft at gamma 5 says if over one response in a hundred is slower than plain; tallied."""
     answers = [above(f["slower"], TAIL) for f in figures["cases"] if f["gamma"] == 5]
     rows = [
-        (f["draft"], f["gamma"], *(f"{f[key]:.2f}" for key in ("p50", "p99", "worst")), Interval(*f["slower"]),
+        (f["draft"], f["gamma"], *(f"{f[key]:.2f}" for key in ("p50", "p99", "worst")), f["slower"],
          f"{f['longest_gap']:.2f}")
         for f in figures["cases"]
     ]  # fmt: skip
@@ -106,27 +118,4 @@ def chart(figures: Figures) -> Chart:
             Curve(f"{name}, {q}", GAMMAS, [f[q] for f in cases], look=look)  # type: ignore[arg-type]
             for q, look in (("p50", "line"), ("p99", "dashed"))
         ]
-    return Chart(
-        "Cost per token of responses of 64 tokens",
-        "γ",
-        "cost, plain steps",
-        tuple(curves),
-        lines=(("plain", 1.0),),
-    )
-
-
-EXPERIMENT = Experiment(
-    name="tail-latency",
-    title="A poor draft makes the slowest responses slower",
-    claim="Poor drafts make verification times volatile and raise the P99 of latency.",
-    seeds=("004",),
-    kind="counted",
-    instrument="Steps of the engine, charged with stated costs so that the machine's own noise does not enter: "
-    "the bundled draft, and a synthetic one that is accepted one time in five.",
-    literature="Chen et al. 2023: longer drafts raise the variance of the total time, so that a better mean may have a "
-    "worse P90.",
-    thresholds={"plain": 1.0, "tail": TAIL, "c": C, "row": ROW, "tokens": LENGTH},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)
+    return Chart("Cost per token of responses of 64 tokens", "γ", "cost, plain steps", tuple(curves), lines=PLAIN)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from minispec.analysis.intervals import ratio
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting
+from minispec.experiments.framework import About, Conclusion, Figures, Setting
 from minispec.experiments.instruments import count, tokens_per_step
 from minispec.experiments.runs import synthetic
 from minispec.experiments.verdicts import Finding, Interval, within
@@ -14,6 +14,18 @@ from minispec.viz.plots.claims import Chart, Curve
 
 ALPHA, GAMMA, CLAIMED = 0.8, 5, 4.5
 TOLERANCE = 0.25  # "roughly 4.5" is granted anything that rounds to it in halves
+
+ABOUT = About(
+    title="α = 0.8 and five drafts give about 4.5 tokens a round",
+    claim="With an acceptance rate of 0.8 and five drafted tokens a round accepts about 4.5 tokens on average, and "
+    "expensive forwards become 4.5 times fewer.",
+    sources=("pan-practice",),
+    kind="computed",
+    instrument="A million simulated rounds of coin flips; and the engine itself with a synthetic draft whose "
+    "acceptance is 0.8 by construction at every prefix, which is what the formula assumes.",
+    literature="Leviathan et al. 2023, equation 1 and table 1: 3.69x at α = 0.8, γ = 5.",
+    thresholds={"claimed": CLAIMED, "tolerance": TOLERANCE, "alpha": ALPHA, "gamma": GAMMA},
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -67,20 +79,3 @@ def chart(figures: Figures) -> Chart:
             Curve("claimed", [GAMMA], [CLAIMED], look="points"),
         ),
     )
-
-
-EXPERIMENT = Experiment(
-    name="tau",
-    title="α = 0.8 and five drafts give about 4.5 tokens a round",
-    claim="With an acceptance rate of 0.8 and five drafted tokens a round accepts about 4.5 tokens on average, and "
-    "expensive forwards become 4.5 times fewer.",
-    seeds=("001",),
-    kind="computed",
-    instrument="A million simulated rounds of coin flips; and the engine itself with a synthetic draft whose "
-    "acceptance is 0.8 by construction at every prefix, which is what the formula assumes.",
-    literature="Leviathan et al. 2023, equation 1 and table 1: 3.69x at α = 0.8, γ = 5.",
-    thresholds={"claimed": CLAIMED, "tolerance": TOLERANCE, "alpha": ALPHA, "gamma": GAMMA},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.instruments import average_clusters, join, tokens_per_step
 from minispec.experiments.runs import DOMAINS, decode_all
-from minispec.experiments.verdicts import Finding, Interval, above, spell, tally
+from minispec.experiments.verdicts import Finding, above, spell, tally
 from minispec.theory import tokens_law
-from minispec.viz.plots.claims import Chart, Curve
+from minispec.viz.plots.claims import Chart, bars
 
 GAMMA = 5
+
+ABOUT = About(
+    title="A pass often accepts three to five tokens",
+    claim="Each forward of the target accepts a varying number of drafts, often three to five.",
+    sources=("kumkar",),
+    kind="counted",
+    instrument="The bundled pair with five drafts a step, on held-out prompts.",
+    literature="Tokens a step, of drafts that see the target's features: EAGLE (Li et al. 2024) 3.2 to 4.5, EAGLE-3 "
+    "(Li et al. 2025) 5.9 to 6.6 on average for targets of 8B, 13B and 70B at temperature 0.",
+    thresholds={"often": 0.5, "gamma": GAMMA, "at_least": 3},
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -35,10 +46,7 @@ def measure(setting: Setting) -> Figures:
 def conclude(figures: Figures) -> Conclusion:
     """“Often” is in at least half of the steps; each domain and temperature says whether; the tally is the verdict."""
     answers = {f"{f['domain']} at {f['temperature']:g}": above(f["share"], 0.5) for f in figures["cases"]}
-    rows = [
-        (f["domain"], f["temperature"], Interval(*f["share"]), f"{f['tokens_per_step'] - 1:.2f}")
-        for f in figures["cases"]
-    ]
+    rows = [(f["domain"], f["temperature"], f["share"], f"{f['tokens_per_step'] - 1:.2f}") for f in figures["cases"]]
     commonest = [sorted(range(GAMMA + 1), key=f["counts"].__getitem__)[-2:] for f in figures["cases"]]
     extremes = sum({0, GAMMA} == set(two) for two in commonest)
     chance = {a: tokens_law(a, GAMMA).tail(3) for a in (0.6, 0.7, 0.8, 0.9)}
@@ -60,26 +68,10 @@ def conclude(figures: Figures) -> Conclusion:
 def chart(figures: Figures) -> Chart:
     """Draw the shares of steps by accepted drafts."""
     shown = [f for f in figures["cases"] if f["temperature"] == 1.0]
-    return Chart(
+    return bars(
         "Accepted drafts of five, temperature 1",
         "accepted in a step",
         "share of steps",
-        tuple(Curve(f["domain"], (), f["counts"]) for f in shown),
-        categories=[str(k) for k in range(GAMMA + 1)],
+        [str(k) for k in range(GAMMA + 1)],
+        {f["domain"]: f["counts"] for f in shown},
     )
-
-
-EXPERIMENT = Experiment(
-    name="three-to-five",
-    title="A pass often accepts three to five tokens",
-    claim="Each forward of the target accepts a varying number of drafts, often three to five.",
-    seeds=("004",),
-    kind="counted",
-    instrument="The bundled pair with five drafts a step, on held-out prompts.",
-    literature="Tokens a step, of drafts that see the target's features: EAGLE (Li et al. 2024) 3.2 to 4.5, EAGLE-3 "
-    "(Li et al. 2025) 5.9 to 6.6 on average for targets of 8B, 13B and 70B at temperature 0.",
-    thresholds={"often": 0.5, "gamma": GAMMA, "at_least": 3},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

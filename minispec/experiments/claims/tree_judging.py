@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from minispec.contracts import Enumerator
 from minispec.drafters.trees.shapes import fixed_tree
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.instruments import Row, average_clusters, compare_clusters
-from minispec.experiments.verdicts import Finding, Interval, above, spell, tally
+from minispec.experiments.verdicts import Finding, above, spell, tally
 from minispec.noise import Coins, Noise
 from minispec.records import Draft
 from minispec.sampling import SamplingParams
@@ -24,6 +24,23 @@ TEMPERATURES = (1.0, 0.6, 0.2)
 VOCABULARY, TREES = 64, 2000
 SPREAD, APART = 3.0, 2.0  # of the target's logits, and of how far the draft's are from them
 SUFFICIENT = 0.02  # tokens per step
+
+ABOUT = About(
+    title="Judging a tree from its leaves keeps more of it",
+    claim="Verifying a tree of candidates from its leaves to its root keeps more of them than from the root down.",
+    sources=(),
+    kind="computed",
+    instrument="Both rules over all outcomes of their coins, on trees drawn from random laws; tests hold each rule to "
+    "the target's law by enumeration, and the first to be never shorter.",
+    literature="Traversal verification (Weng et al. 2025) claims it, and reports acceptance lengths 2.2 % to 5.7 % "
+    "longer over several shapes and tasks.",
+    thresholds={
+        "sufficient": SUFFICIENT,
+        "shapes": SHAPES,
+        "temperatures": TEMPERATURES,
+        "laws": [VOCABULARY, TREES, SPREAD, APART],
+    },
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -98,7 +115,7 @@ def conclude(figures: Figures) -> Conclusion:
     """Each shape and temperature says whether two hundredths of a token a step are gained; tally: verdict."""
     answers = {f"{f['shape']}, T = {f['temperature']:g}": above(f["gain"], SUFFICIENT) for f in figures["cases"]}
     rows = [
-        (f["shape"], f"{f['temperature']:g}", f"{f['from_the_root'][0] * _depth(f['shape']):.2f}", Interval(*f["gain"]))
+        (f["shape"], f"{f['temperature']:g}", f"{f['from_the_root'][0] * _depth(f['shape']):.2f}", f["gain"])
         for f in figures["cases"]
     ]
     return Conclusion(
@@ -135,25 +152,3 @@ def chart(figures: Figures) -> Chart:
             for temperature in TEMPERATURES
         ),
     )
-
-
-EXPERIMENT = Experiment(
-    name="tree-judging",
-    title="Judging a tree from its leaves keeps more of it",
-    claim="Verifying a tree of candidates from its leaves to its root keeps more of them than from the root down.",
-    seeds=(),
-    kind="computed",
-    instrument="Both rules over all outcomes of their coins, on trees drawn from random laws; tests hold each rule to "
-    "the target's law by enumeration, and the first to be never shorter.",
-    literature="Traversal verification (Weng et al. 2025) claims it, and reports acceptance lengths 2.2 % to 5.7 % "
-    "longer over several shapes and tasks.",
-    thresholds={
-        "sufficient": SUFFICIENT,
-        "shapes": SHAPES,
-        "temperatures": TEMPERATURES,
-        "laws": [VOCABULARY, TREES, SPREAD, APART],
-    },
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

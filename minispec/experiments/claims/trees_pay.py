@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from minispec.experiments.contests import GAMMAS, TEMPERATURES, Ways, hold_contest, offer_chains, warm_up
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.instruments import verify_curve
 from minispec.experiments.runs import TARGET, model
-from minispec.experiments.verdicts import Finding, Interval, above, spell, tally
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.experiments.verdicts import Finding, above, spell, tally
+from minispec.viz.plots.claims import PLAIN, Chart, bars
 
 HEAD = "eagle"
 NODES, DEPTH = (4, 8, 16), 5
@@ -18,6 +18,21 @@ ROWS = tuple(sorted({n + 1 for n in (*GAMMAS, *NODES)}))
 SIBLINGS = {0.0: "likeliest", 1.0: "without"}
 """At temperature 0 drawn siblings would all be one token; above it drawn ones are kept more often."""
 CHAIN, TREE = "chain", "tree"
+
+ABOUT = About(
+    title="A tree of drafts is faster than a chain",
+    claim="Verifying a tree of candidates instead of a chain makes speculation faster.",
+    sources=(),
+    kind="timed",
+    instrument="A dynamic tree (EAGLE-2) and a chain of the bundled eagle head, and plain decoding, taking turns, "
+    "float32, on three kinds of text at two temperatures; both sizes are chosen on prompts that are not those of the "
+    "verdict. At temperature 0 siblings are the likeliest tokens, at 1 they are drawn without replacement.",
+    literature="EAGLE-2 (Li et al. 2024) claims it, and reports 3.05x to 4.26x, 20 % to 40 % more than EAGLE with a "
+    "fixed tree. SpecInfer (Miao et al. 2023), the first to verify trees: 1.5x to 2.8x. Sequoia (Chen et al. 2024), "
+    "whose trees fit the machine: 4.04x for Llama 2 7B on an A100. Medusa's trees "
+    "(Cai et al. 2024) are made of parallel guesses.",
+    thresholds={"faster": 1.0, "gammas": GAMMAS, "nodes": NODES, "depth": DEPTH},
+)
 
 
 def _offer_trees(temperature: float) -> Ways:
@@ -65,8 +80,8 @@ def conclude(figures: Figures) -> Conclusion:
             f[name]["way"],
             f"{f[name]['length']:.2f}",
             f"{f[name]['v']:.2f}",
-            Interval(*f[name]["speedup"]),
-            *((Interval(*f["longer"]), Interval(*f["faster"])) if name == TREE else ("", "")),
+            f[name]["speedup"],
+            *((f["longer"], f["faster"]) if name == TREE else ("", "")),
         )
         for f in figures["cases"]
         for name in (CHAIN, TREE)
@@ -84,10 +99,7 @@ def conclude(figures: Figures) -> Conclusion:
             ("temperature", "draft", "tokens per forward", "v", "speedup", "tokens per forward more", "faster"), rows
         )
         + "\n\nTarget forwards by themselves, t(m)/t(1), context 64:"
-        + table(
-            [f"m = {rows}" for rows in figures["rows"]],
-            [[Interval(*v) for v in figures["curve"]]],
-        ),
+        + table([f"m = {rows}" for rows in figures["rows"]], [figures["curve"]]),
         Finding(
             tally(list(answers.values())),
             f"Faster? {spell(answers)}. A step of the tree makes "
@@ -108,31 +120,11 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw the speedups of chain and tree."""
-    return Chart(
+    return bars(
         f"Chain and tree of the {HEAD} head, each of its best size",
         "temperature",
-        "plain / speculative",
-        tuple(with_errors(name, (), [f[name]["speedup"] for f in figures["cases"]]) for name in (CHAIN, TREE)),
-        categories=[f"{f['temperature']:g} ({f['siblings']})" for f in figures["cases"]],
-        lines=(("plain", 1.0),),
+        "speedup",
+        [f"{f['temperature']:g} ({f['siblings']})" for f in figures["cases"]],
+        {name: [f[name]["speedup"] for f in figures["cases"]] for name in (CHAIN, TREE)},
+        lines=PLAIN,
     )
-
-
-EXPERIMENT = Experiment(
-    name="trees-pay",
-    title="A tree of drafts is faster than a chain",
-    claim="Verifying a tree of candidates instead of a chain makes speculation faster.",
-    seeds=(),
-    kind="timed",
-    instrument="A dynamic tree (EAGLE-2) and a chain of the bundled eagle head, and plain decoding, taking turns, "
-    "float32, on three kinds of text at two temperatures; both sizes are chosen on prompts that are not those of the "
-    "verdict. At temperature 0 siblings are the likeliest tokens, at 1 they are drawn without replacement.",
-    literature="EAGLE-2 (Li et al. 2024) claims it, and reports 3.05x to 4.26x, 20 % to 40 % more than EAGLE with a "
-    "fixed tree. SpecInfer (Miao et al. 2023), the first to verify trees: 1.5x to 2.8x. Sequoia (Chen et al. 2024), "
-    "whose trees fit the machine: 4.04x for Llama 2 7B on an A100. Medusa's trees "
-    "(Cai et al. 2024) are made of parallel guesses.",
-    thresholds={"faster": 1.0, "gammas": GAMMAS, "nodes": NODES, "depth": DEPTH},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

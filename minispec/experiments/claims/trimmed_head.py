@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 from minispec.experiments.contests import COLUMNS, GAMMAS, TEMPERATURES, hold_contest, name_chain, offer_chains, tell
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.runs import DRAFT, SMALL_DRAFT
-from minispec.experiments.verdicts import Finding, Interval, above, spell, tally
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.experiments.verdicts import Finding, above, spell, tally
+from minispec.viz.plots.claims import PLAIN, Chart, bars
 
 DRAFTS = (DRAFT, SMALL_DRAFT)
 WORDS = (2048, 3072, 4096)
 GAMMA = 3  # of all, where tokens per forward and costs are compared
+
+ABOUT = About(
+    title="A draft is faster without its rare words",
+    claim="A draft that scores only the common words of its vocabulary makes speculation faster: its head costs less, "
+    "and hardly anything is accepted less often.",
+    sources=(),
+    kind="timed",
+    instrument="Both bundled drafts, whole and with heads for the first ids of the vocabulary, taking turns, float32, "
+    "on three kinds of text at two temperatures; number of words and draft length are chosen on prompts that are not "
+    "those of the verdict.",
+    literature="FR-Spec (Zhao et al. 2025) claims it, keeps a quarter of Llama 3's words, by how often they occur, and "
+    "reports 1.12x over EAGLE-2. EAGLE-3 (Li et al. 2025) is trained with such a head from the start.",
+    thresholds={"faster": 1.0, "gammas": GAMMAS, "words": WORDS, "gamma": GAMMA},
+)
 
 
 def name_trimmed(draft: str) -> str:
@@ -53,7 +67,7 @@ def conclude(figures: Figures) -> Conclusion:
     rows = [
         (
             *tell(case["temperature"], case[kind]),
-            *((Interval(*case[key]) if kind == "trimmed" else "") for key in ("cheaper", "longer", "faster")),
+            *((case[key] if kind == "trimmed" else "") for key in ("cheaper", "longer", "faster")),
         )
         for case in figures["cases"]
         for kind in ("whole", "trimmed")
@@ -64,15 +78,7 @@ def conclude(figures: Figures) -> Conclusion:
         "Draft lengths and numbers of words are those that were fastest on other prompts. The last three columns "
         f"compare the trimmed head with the whole one: c and tokens per target forward with γ = {GAMMA} and "
         f"{WORDS[1]:,} words, seconds per token with what is in this table:"
-        + table(
-            (
-                *COLUMNS,
-                "trimmed: token cheaper",
-                "tokens per forward more",
-                "faster",
-            ),
-            rows,
-        ),
+        + table((*COLUMNS, "trimmed: token cheaper", "tokens per forward more", "faster"), rows),
         Finding(
             tally(list(answers.values())),
             f"Faster with a trimmed head? {spell(answers)}. In these drafts the head is most of what a token reads.",
@@ -83,30 +89,11 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw the speedups with whole and trimmed heads."""
-    return Chart(
+    return bars(
         "Whole and trimmed heads, each as it is fastest",
         "draft",
-        "plain / speculative",
-        tuple(with_errors(kind, (), [f[kind]["speedup"] for f in figures["cases"]]) for kind in ("whole", "trimmed")),
-        categories=[f"{f['whole']['draft']}\nT = {f['temperature']:g}" for f in figures["cases"]],
-        lines=(("plain", 1.0),),
+        "speedup",
+        [f"{f['whole']['draft']}\nT = {f['temperature']:g}" for f in figures["cases"]],
+        {kind: [f[kind]["speedup"] for f in figures["cases"]] for kind in ("whole", "trimmed")},
+        lines=PLAIN,
     )
-
-
-EXPERIMENT = Experiment(
-    name="trimmed-head",
-    title="A draft is faster without its rare words",
-    claim="A draft that scores only the common words of its vocabulary makes speculation faster: its head costs less, "
-    "and hardly anything is accepted less often.",
-    seeds=(),
-    kind="timed",
-    instrument="Both bundled drafts, whole and with heads for the first ids of the vocabulary, taking turns, float32, "
-    "on three kinds of text at two temperatures; number of words and draft length are chosen on prompts that are not "
-    "those of the verdict.",
-    literature="FR-Spec (Zhao et al. 2025) claims it, keeps a quarter of Llama 3's words, by how often they occur, and "
-    "reports 1.12x over EAGLE-2. EAGLE-3 (Li et al. 2025) is trained with such a head from the start.",
-    thresholds={"faster": 1.0, "gammas": GAMMAS, "words": WORDS, "gamma": GAMMA},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

@@ -5,13 +5,25 @@ from __future__ import annotations
 from minispec.analysis.memory import measure_pair, pair_memory
 from minispec.analysis.roofline.prediction import model_storage
 from minispec.analysis.roofline.shapes import Shape
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.runs import DRAFT, SMALL_DRAFT, TARGET, model
 from minispec.experiments.verdicts import Finding
-from minispec.viz.plots.claims import Chart, Curve
+from minispec.viz.plots.claims import Chart, bars
 
 DRAFTS = (DRAFT, SMALL_DRAFT)
 NEAR = 0.2
+
+ABOUT = About(
+    title="Two models need the memory of both",
+    claim="Keeping two models raises the peak memory: the draft and its own cache come on top of the target.",
+    sources=("pan-practice", "kumkar"),
+    kind="counted",
+    instrument="What the system says a fresh process grows by, when it loads both models and fills both caches, "
+    "against a count from the shapes.",
+    literature="Kangaroo (Liu et al. 2024) counts 67M parameters of its own draft against 591M of Medusa's heads; "
+    "Medusa and self-speculation avoid a second model.",
+    thresholds={"near": NEAR},
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -84,27 +96,10 @@ def chart(figures: Figures) -> Chart:
     """Draw the parts."""
     pairs = figures["pairs"]
     parts = ("target_weights", "target_cache", "draft_weights", "draft_cache")
-    return Chart(
+    return bars(
         "Memory of the bundled pairs",
         "part",
         "MB",
-        tuple(Curve(f"with {p['draft']}", (), [p[part] / 1e6 for part in parts]) for p in pairs),
-        categories=[part.replace("_", " ") for part in parts],
+        [part.replace("_", " ") for part in parts],
+        {f"with {p['draft']}": [p[part] / 1e6 for part in parts] for p in pairs},
     )
-
-
-EXPERIMENT = Experiment(
-    name="two-models-memory",
-    title="Two models need the memory of both",
-    claim="Keeping two models raises the peak memory: the draft and its own cache come on top of the target.",
-    seeds=("001", "004"),
-    kind="counted",
-    instrument="What the system says a fresh process grows by, when it loads both models and fills both caches, "
-    "against a count from the shapes.",
-    literature="Kangaroo (Liu et al. 2024) counts 67M parameters of its own draft against 591M of Medusa's heads; "
-    "Medusa and self-speculation avoid a second model.",
-    thresholds={"near": NEAR},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

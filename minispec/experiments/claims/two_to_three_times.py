@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.instruments import time_texts
 from minispec.experiments.runs import DOMAINS, prompts
-from minispec.experiments.verdicts import Finding, Interval, above, tally
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.experiments.verdicts import Finding, above, tally
+from minispec.viz.plots.claims import PLAIN, Chart, bars
 
 GAMMAS = (2, 5)
 TEMPERATURES = (0.0, 1.0)
+
+ABOUT = About(
+    title="Speculation is two to three times as fast",
+    claim="Speculative decoding lowers latency by a factor of two to three at unchanged quality.",
+    sources=("pan-streaming", "pan-practice", "day-05", "nikolatesla", "kumkar"),
+    kind="timed",
+    instrument="The bundled pair, batch 1, three kinds of text at two temperatures; plain and speculative take turns.",
+    literature="Leviathan et al. 2023, table 2: 1.4x to 3.4x over twelve settings; Chen et al. 2023: 1.92x to 2.46x; "
+    "vLLM's blog (2024): 1.5x at one request a second, 1.4x to 1.8x slower at many.",
+    thresholds={"wanted": 2.0, "gammas": GAMMAS},
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -37,9 +48,7 @@ def measure(setting: Setting) -> Figures:
 def conclude(figures: Figures) -> Conclusion:
     """Each case says whether the better of the two draft lengths reaches 2x; the tally is the verdict."""
     best = [max(f["speedup"].values(), key=lambda s: s[0]) for f in figures["cases"]]
-    rows = [
-        (f["domain"], f["temperature"], *(Interval(*f["speedup"][str(g)]) for g in GAMMAS)) for f in figures["cases"]
-    ]
+    rows = [(f["domain"], f["temperature"], *(f["speedup"][str(g)] for g in GAMMAS)) for f in figures["cases"]]
     values = [b[0] for b in best]
     return Conclusion(
         "η = τ / (γc + v). For 2x at γ = 5 with, say, c = 0.2 and v = 1.5, a step must yield 5 tokens of at most 6: α "
@@ -57,33 +66,15 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw the speedups at gamma 5."""
-    return Chart(
+    return bars(
         "Measured speedup of the bundled pair, γ = 5",
         "text",
-        "plain / speculative",
-        tuple(
-            with_errors(
-                f"temperature {t:g}", (), [f["speedup"]["5"] for f in figures["cases"] if f["temperature"] == t]
-            )
+        "speedup",
+        DOMAINS,
+        {
+            f"temperature {t:g}": [f["speedup"]["5"] for f in figures["cases"] if f["temperature"] == t]
             for t in TEMPERATURES
-        ),
-        categories=DOMAINS,
+        },
         bands=(("claimed", 2.0, 3.0),),
-        lines=(("plain", 1.0),),
+        lines=PLAIN,
     )
-
-
-EXPERIMENT = Experiment(
-    name="two-to-three-times",
-    title="Speculation is two to three times as fast",
-    claim="Speculative decoding lowers latency by a factor of two to three at unchanged quality.",
-    seeds=("000", "001", "002", "003", "004"),
-    kind="timed",
-    instrument="The bundled pair, batch 1, three kinds of text at two temperatures; plain and speculative take turns.",
-    literature="Leviathan et al. 2023, table 2: 1.4x to 3.4x over twelve settings; Chen et al. 2023: 1.92x to 2.46x; "
-    "vLLM's blog (2024): 1.5x at one request a second, 1.4x to 1.8x slower at many.",
-    thresholds={"wanted": 2.0, "gammas": GAMMAS},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.instruments import alpha, rate
 from minispec.experiments.runs import DOMAINS, DRAFT, SMALL_DRAFT, decode_all
-from minispec.experiments.verdicts import Finding, Interval, inside, spell, tally
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.experiments.verdicts import Finding, inside, spell, tally
+from minispec.viz.plots.claims import Chart, bars
 
 LOW, HIGH = 0.70, 0.85
+
+ABOUT = About(
+    title="Well-matched pairs accept 70–85 %",
+    claim="Typical acceptance rates of well-matched pairs lie between 70 and 85 per cent.",
+    sources=("kumkar",),
+    kind="counted",
+    instrument="Two distilled drafts of the bundled target on held-out prompts.",
+    literature="Leviathan et al. 2023, tables 2 and 3: 0.53 to 0.82 for T5 drafts, 0.57 to 0.75 for LaMDA, 0.88 for a "
+    "small GPT-like pair.",
+    thresholds={"low": LOW, "high": HIGH},
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -27,7 +38,7 @@ def measure(setting: Setting) -> Figures:
 
 def conclude(figures: Figures) -> Conclusion:
     """Each draft and temperature says whether alpha lies in the range; the tally is the verdict."""
-    rows = [(f["draft"], f["temperature"], Interval(*f["alpha"]), f"{f['rate']:.2f}") for f in figures["cases"]]
+    rows = [(f["draft"], f["temperature"], f["alpha"], f"{f['rate']:.2f}") for f in figures["cases"]]
     answers = {f"{f['draft']} at {f['temperature']:g}": inside(f["alpha"], LOW, HIGH) for f in figures["cases"]}
     as_rate = sum(LOW <= f["rate"] <= HIGH for f in figures["cases"])
     return Conclusion(
@@ -45,30 +56,11 @@ def conclude(figures: Figures) -> Conclusion:
 
 def chart(figures: Figures) -> Chart:
     """Draw alpha for both drafts."""
-    return Chart(
+    return bars(
         "Acceptance of two drafts, all prompts",
         "temperature",
         "α",
-        tuple(
-            with_errors(draft, (), [f["alpha"] for f in figures["cases"] if f["draft"] == draft])
-            for draft in (DRAFT, SMALL_DRAFT)
-        ),
-        categories=("0", "0.8", "1"),
+        ("0", "0.8", "1"),
+        {draft: [f["alpha"] for f in figures["cases"] if f["draft"] == draft] for draft in (DRAFT, SMALL_DRAFT)},
         bands=(("claimed", LOW, HIGH),),
     )
-
-
-EXPERIMENT = Experiment(
-    name="typical-acceptance",
-    title="Well-matched pairs accept 70–85 %",
-    claim="Typical acceptance rates of well-matched pairs lie between 70 and 85 per cent.",
-    seeds=("004",),
-    kind="counted",
-    instrument="Two distilled drafts of the bundled target on held-out prompts.",
-    literature="Leviathan et al. 2023, tables 2 and 3: 0.53 to 0.82 for T5 drafts, 0.57 to 0.75 for LaMDA, 0.88 for a "
-    "small GPT-like pair.",
-    thresholds={"low": LOW, "high": HIGH},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

@@ -4,16 +4,29 @@ from __future__ import annotations
 
 from minispec.analysis.roofline.prediction import random_model
 from minispec.analysis.roofline.shapes import get_shape, to_config
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.instruments import verify_curve
 from minispec.experiments.runs import SMALL_DRAFT, TARGET, model
-from minispec.experiments.verdicts import Finding, Interval, below, tally
+from minispec.experiments.verdicts import Finding, below, tally
 from minispec.theory import ridge_tokens
-from minispec.viz.plots.claims import Chart, Curve, with_errors
+from minispec.viz.plots.claims import Chart, Curve
 
 ROWS = (2, 4, 6, 8, 16)
 SIMILAR = 1.1  # a tenth more is granted as "similar"
 SHAPE = "gpt2"  # 124M parameters: too large for the caches of this machine
+
+ABOUT = About(
+    title="Verifying several tokens costs as much as one",
+    claim="The verifying forward costs about as much as processing a single token, as the time goes into loading "
+    "weights.",
+    sources=("pan-practice", "kumkar"),
+    kind="timed",
+    instrument="Forwards over 1 to 16 rows taking turns: the bundled target with a short and a long context, and "
+    "a model of GPT-2 small's shape with random weights, too large for the caches of this machine.",
+    literature="Leviathan et al. 2023 assume it. Liu et al. 2026, “Performance or Illusion?”: verification is 42 to "
+    "95 % of the time in vLLM on an H100.",
+    thresholds={"similar": SIMILAR, "rows": 6},
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -40,7 +53,7 @@ def conclude(figures: Figures) -> Conclusion:
     """Each case says whether six rows cost at most a tenth more than one; the tally is the verdict."""
     six = figures["rows"].index(6)
     answers = [below(curve[six], SIMILAR) for curve in figures["curves"].values()]
-    rows = [(name, *(Interval(*v) for v in curve)) for name, curve in figures["curves"].items()]
+    rows = [(name, *curve) for name, curve in figures["curves"].items()]
     return Conclusion(
         "In arithmetic six rows are six times one. In time they are as one while reading the weights takes longer "
         f"than the arithmetic: up to about {figures['ridge_h100']:.0f} rows on an H100 by its data sheet, fewer on a "
@@ -62,27 +75,9 @@ def chart(figures: Figures) -> Chart:
     return Chart(
         "Cost of verifying m rows",
         "m, rows of the forward",
-        "v(m)",
+        "v(m), times one row",
         (
-            *(with_errors(name, figures["rows"], curve) for name, curve in figures["curves"].items()),
+            *(Curve(name, figures["rows"], curve) for name, curve in figures["curves"].items()),
             Curve("as claimed", figures["rows"], [1.0] * len(figures["rows"]), look="dashed"),
         ),
     )
-
-
-EXPERIMENT = Experiment(
-    name="verification-cost",
-    title="Verifying several tokens costs as much as one",
-    claim="The verifying forward costs about as much as processing a single token, as the time goes into loading "
-    "weights.",
-    seeds=("001", "004"),
-    kind="timed",
-    instrument="Forwards over 1 to 16 rows taking turns: the bundled target with a short and a long context, and "
-    "a model of GPT-2 small's shape with random weights, too large for the caches of this machine.",
-    literature="Leviathan et al. 2023 assume it. Liu et al. 2026, “Performance or Illusion?”: verification is 42 to "
-    "95 % of the time in vLLM on an H100.",
-    thresholds={"similar": SIMILAR, "rows": 6},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.instruments import alpha, rate
 from minispec.experiments.runs import DOMAINS, decode_all
-from minispec.experiments.verdicts import Finding, Interval, side
+from minispec.experiments.verdicts import Finding, side
 from minispec.theory import alpha_from_rate, draft_acceptance_rate
-from minispec.viz.plots.claims import Chart, Curve, with_errors
+from minispec.viz.plots.claims import Chart, Curve
 
 GAMMAS = (1, 3, 5, 8)
 DRAFTED, ACCEPTED = 1000, 720
+
+ABOUT = About(
+    title="Accepted over drafted tokens tells how good a draft is",
+    claim="How good a draft is shows in one quotient, accepted over drafted tokens, say 720 of 1000; high means "
+    "speculation can help.",
+    sources=("day-05", "kumkar"),
+    kind="counted",
+    instrument="The bundled pair on held-out prompts, with drafts of several lengths: a figure that describes the "
+    "draft should not change with how much it is asked to draft.",
+    literature="Leviathan et al. 2023 define α per evaluated position; vLLM reports accepted / drafted, "
+    "block-verification papers tokens per step.",
+    thresholds={"gamma": 5},
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -31,12 +44,7 @@ def conclude(figures: Figures) -> Conclusion:
     same = side(five["alpha"], five["rate"]) == "unclear"
     worksheet = figures["worksheet_alpha"]
     rows = [
-        (
-            gamma,
-            Interval(*found["alpha"]),
-            f"{found['rate']:.3f}",
-            f"{draft_acceptance_rate(found['alpha'][0], int(gamma)):.3f}",
-        )
+        (gamma, found["alpha"], f"{found['rate']:.3f}", f"{draft_acceptance_rate(found['alpha'][0], int(gamma)):.3f}")
         for gamma, found in figures["by_gamma"].items()
     ]
     return Conclusion(
@@ -62,25 +70,7 @@ def chart(figures: Figures) -> Chart:
         "γ, drafted tokens per step",
         "rate",
         (
-            with_errors("α, accepted / evaluated", GAMMAS, [f["alpha"] for f in found]),
+            Curve("α, accepted / evaluated", GAMMAS, [f["alpha"] for f in found]),
             Curve("accepted / drafted", GAMMAS, [f["rate"] for f in found]),
         ),
     )
-
-
-EXPERIMENT = Experiment(
-    name="worksheet",
-    title="Accepted over drafted tokens tells how good a draft is",
-    claim="How good a draft is shows in one quotient, accepted over drafted tokens, say 720 of 1000; high means "
-    "speculation can help.",
-    seeds=("002", "004"),
-    kind="counted",
-    instrument="The bundled pair on held-out prompts, with drafts of several lengths: a figure that describes the "
-    "draft should not change with how much it is asked to draft.",
-    literature="Leviathan et al. 2023 define α per evaluated position; vLLM reports accepted / drafted, "
-    "block-verification papers tokens per step.",
-    thresholds={"gamma": 5},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

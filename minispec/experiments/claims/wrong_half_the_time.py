@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.instruments import estimate_speedup, flat
 from minispec.experiments.runs import synthetic
-from minispec.experiments.verdicts import Finding, Interval, below, tally
+from minispec.experiments.verdicts import Finding, below, tally
 from minispec.theory import best_gamma
-from minispec.viz.plots.claims import Chart, with_errors
+from minispec.viz.plots.claims import PLAIN, Chart, bars
 
 COSTS = ((0.02, 1.0), (0.05, 1.0), (0.1, 1.0), (0.2, 1.0), (0.2, 1.5), (0.5, 1.0))
 WORTH = 1.05  # less than five per cent is theatre
+
+ABOUT = About(
+    title="A draft that is wrong half the time is theatre",
+    claim="As a rule of thumb, a draft that is wrong half of the time brings nothing but the show of speed.",
+    sources=("day-05",),
+    kind="counted",
+    instrument="The engine with a synthetic draft of α = 0.5 everywhere, at the draft length each pair of costs "
+    "asks for.",
+    literature="Leviathan et al. 2023, corollary 3.9: α = 0.5 gains if c < 0.5. The lowest α of a model in their "
+    "table 2 is 0.53, and it comes with 2.3x.",
+    thresholds={"worth": WORTH, "costs": COSTS},
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -27,7 +39,7 @@ def measure(setting: Setting) -> Figures:
 def conclude(figures: Figures) -> Conclusion:
     """Each pair of costs says whether the gain stays below five per cent; the tally is the verdict."""
     answers = [below(f["speedup"], WORTH) for f in figures["costs"]]
-    rows = [(f["c"], f["v"], f["gamma"], f"{f['formula']:.2f}", Interval(*f["speedup"])) for f in figures["costs"]]
+    rows = [(f["c"], f["v"], f["gamma"], f"{f['formula']:.2f}", f["speedup"]) for f in figures["costs"]]
     best = max(figures["costs"], key=lambda f: f["speedup"][0])
     return Conclusion(
         "At α = 0.5 a step of γ drafts yields 2 − 2^−γ tokens, less than 2. What is left of that depends on c and v; "
@@ -46,28 +58,11 @@ def conclude(figures: Figures) -> Conclusion:
 def chart(figures: Figures) -> Chart:
     """Draw a bar for each pair of costs."""
     found = figures["costs"]
-    return Chart(
+    return bars(
         "A draft of α = 0.5",
         "costs of a draft token and of verification",
         "speedup, charged",
-        (with_errors("measured", (), [f["speedup"] for f in found]),),
-        categories=[f"c {f['c']}, v {f['v']}" for f in found],
-        lines=(("plain", 1.0),),
+        [f"c {f['c']}, v {f['v']}" for f in found],
+        {"measured": [f["speedup"] for f in found]},
+        lines=PLAIN,
     )
-
-
-EXPERIMENT = Experiment(
-    name="wrong-half-the-time",
-    title="A draft that is wrong half the time is theatre",
-    claim="As a rule of thumb, a draft that is wrong half of the time brings nothing but the show of speed.",
-    seeds=("002",),
-    kind="counted",
-    instrument="The engine with a synthetic draft of α = 0.5 everywhere, at the draft length each pair of costs "
-    "asks for.",
-    literature="Leviathan et al. 2023, corollary 3.9: α = 0.5 gains if c < 0.5. The lowest α of a model in their "
-    "table 2 is 0.53, and it comes with 2.3x.",
-    thresholds={"worth": WORTH, "costs": COSTS},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

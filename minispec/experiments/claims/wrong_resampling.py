@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from minispec.experiments.framework import Conclusion, Experiment, Figures, Setting, table
+from minispec.experiments.framework import About, Conclusion, Figures, Setting, table
 from minispec.experiments.verdicts import Finding, tally
 from minispec.theory import acceptance_probability
-from minispec.viz.plots.claims import Chart, Curve
+from minispec.viz.plots.claims import Chart, bars
 
 EXACT = 1e-12
 VOCABULARIES, PAIRS = (2, 4, 16, 256), 200
+
+ABOUT = About(
+    title="After a rejection one samples from the target's distribution",
+    claim="The first rejected draft is replaced by a sample from the target's distribution at that place.",
+    sources=("nikolatesla", "kumkar"),
+    kind="computed",
+    instrument="The law of one token by its formula, for both ways to replace a rejected draft.",
+    literature="Leviathan et al. 2023, appendix A.1, and Chen et al. 2023: the residual (p − q)₊, normalised, is "
+    "drawn.",
+    thresholds={"exact": EXACT, "vocabularies": VOCABULARIES, "pairs": PAIRS},
+)
 
 
 def measure(setting: Setting) -> Figures:
@@ -53,29 +64,10 @@ def conclude(figures: Figures) -> Conclusion:
 def chart(figures: Figures) -> Chart:
     """Draw the distances."""
     found = figures["cases"]
-    return Chart(
+    return bars(
         "What is drawn after a rejection",
         "vocabulary",
         "total variation, mean",
-        (
-            Curve("the target's law", (), [f["target"][0] for f in found]),
-            Curve("the missing part", (), [f["rest"][0] for f in found]),
-        ),
-        categories=[str(f["vocabulary"]) for f in found],
+        [str(f["vocabulary"]) for f in found],
+        {"the target's law": [f["target"][0] for f in found], "the missing part": [f["rest"][0] for f in found]},
     )
-
-
-EXPERIMENT = Experiment(
-    name="wrong-resampling",
-    title="After a rejection one samples from the target's distribution",
-    claim="The first rejected draft is replaced by a sample from the target's distribution at that place.",
-    seeds=("003", "004"),
-    kind="computed",
-    instrument="The law of one token by its formula, for both ways to replace a rejected draft.",
-    literature="Leviathan et al. 2023, appendix A.1, and Chen et al. 2023: the residual (p − q)₊, normalised, is "
-    "drawn.",
-    thresholds={"exact": EXACT, "vocabularies": VOCABULARIES, "pairs": PAIRS},
-    measure=measure,
-    conclude=conclude,
-    chart=chart,
-)

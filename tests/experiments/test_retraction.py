@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minispec.experiments.onlookers import Showing, colouring, flips, renames, say, watch
+from minispec.experiments.claims.retraction import Showing, colouring, flips, renames, say, watch
 from minispec.records import Source, Step, Verdict
 
 LETTERS = "ab .(\n\"'"
