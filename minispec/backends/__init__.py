@@ -7,7 +7,7 @@ import importlib.util
 import logging
 
 from minispec.backends.base import Backend, Linear, Norm, NumpyBackend
-from minispec.backends.formats import AUTO, DOT_DTYPES, DTYPES
+from minispec.backends.formats import AUTO, DTYPES
 from minispec.errors import OptionError
 
 _log = logging.getLogger(__name__)
@@ -52,13 +52,9 @@ def get_backend(name: str) -> Backend:
     if name == "numpy":
         return NumpyBackend()
     if name == "panel":
-        from minispec.backends.panel.isa import find_host_isa, list_host_dot_dtypes  # imports Numba
+        from minispec.backends.panel.isa import find_host_isa  # imports Numba
 
         isa = find_host_isa()
-        if isa is not None and list_host_dot_dtypes():
-            from minispec.backends.panel.dot_backend import DotPanelBackend
-
-            return DotPanelBackend(isa, list_host_dot_dtypes())
         if isa is not None:
             from minispec.backends.panel import PanelBackend
 
@@ -79,7 +75,6 @@ def get_backend(name: str) -> Backend:
 
 __all__ = [
     "BACKENDS",
-    "DOT_DTYPES",
     "DTYPES",
     "GPU_BACKENDS",
     "Backend",

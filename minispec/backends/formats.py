@@ -38,21 +38,7 @@ STORED: dict[str, type[np.generic]] = {
 }
 """NumPy's type for the numbers of each format. It has no bfloat16, so those are bits; int8 has scales besides."""
 
-DOT_FEATURES = {"bfloat16-dot": "avx512bf16", "int8-dot": "avx512vnni"}
-"""Formats for a dot-product instruction, which rounds the *inputs* of a product too, and the CPU feature each needs.
-
-The weights are those of the plain format; the products are another function. See ``panel.dot_products``.
-"""
-
-DOT_DTYPES = tuple(DOT_FEATURES)
-
-
-def drop_dot(dtype: str) -> str:
-    """Return the format of the same weights without a dot-product instruction: ``int8`` for ``int8-dot``."""
-    return dtype.removesuffix("-dot")
-
-
-ITEM_BYTES = {dtype: np.dtype(STORED[drop_dot(dtype)]).itemsize for dtype in (*DTYPES, *DOT_DTYPES)}
+ITEM_BYTES = {dtype: np.dtype(stored).itemsize for dtype, stored in STORED.items()}
 """Bytes per weight; int8 has 4 more per output channel, its scale."""
 
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from minispec.backends import BACKENDS, DOT_DTYPES, DTYPES, GPU_BACKENDS
+from minispec.backends import BACKENDS, DTYPES, GPU_BACKENDS
 from minispec.backends.formats import AUTO, KV_DTYPES
 from minispec.control.fallback import SCOPES
 from minispec.drafters.spec import KINDS, MODEL
@@ -209,9 +209,9 @@ _GENERATION = (
            help="Check every forward pass against one without a cache, and every step's invariants. Slow."),
     option("--backend", type=click.Choice((*BACKENDS, *GPU_BACKENDS)), default=BACKENDS[0],
            help="What computes the forward pass."),
-    option("--dtype", type=click.Choice((AUTO, *DTYPES, *DOT_DTYPES)), default=AUTO,
+    option("--dtype", type=click.Choice((AUTO, *DTYPES)), default=AUTO,
            help="The format of the target's weights in memory; auto: the stored one, where the bits are the same."),
-    option("--draft-dtype", type=click.Choice((AUTO, *DTYPES, *DOT_DTYPES)), default=None,
+    option("--draft-dtype", type=click.Choice((AUTO, *DTYPES)), default=None,
            show_default="that of --dtype", help="The same for the draft."),
     kv_dtype_option,
     threads_option,

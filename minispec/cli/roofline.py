@@ -16,7 +16,7 @@ from minispec.analysis.roofline.machine import Machine
 from minispec.analysis.roofline.prediction import Measured, doubts_of_forwards
 from minispec.analysis.roofline.shapes import Shape, get_shape
 from minispec.analysis.trust import sentence
-from minispec.backends import BACKENDS, DOT_DTYPES, DTYPES
+from minispec.backends import BACKENDS, DTYPES
 from minispec.backends.formats import AUTO, ITEM_BYTES, KV_DTYPES
 from minispec.cli.lists import Several
 from minispec.cli.machine_report import (
@@ -61,7 +61,7 @@ TOLERANCE = 0.2
 )
 @option(
     "--dtype",
-    type=click.Choice((*DTYPES, *DOT_DTYPES)),
+    type=click.Choice(DTYPES),
     default=None,
     show_default="float32; float16 with --machine",
     help="The format of the weights in memory.",

@@ -7,7 +7,7 @@ import time
 import click
 from rich.console import Console
 
-from minispec.backends import BACKENDS, DOT_DTYPES, DTYPES, get_backend, settle_kv_dtype
+from minispec.backends import BACKENDS, DTYPES, get_backend, settle_kv_dtype
 from minispec.cli.options import kv_dtype_option, option
 from minispec.generation.ready import compile_sampling_beside, find_compiled_folder, log_remarks
 
@@ -16,7 +16,7 @@ from minispec.generation.ready import compile_sampling_beside, find_compiled_fol
 @option("--backend", type=click.Choice(BACKENDS), default=BACKENDS[0], help="What computes the forward pass.")
 @option(
     "--dtype",
-    type=click.Choice((*DTYPES, *DOT_DTYPES, "all")),
+    type=click.Choice((*DTYPES, "all")),
     default="float16",
     help="The format of weights in memory; by default, the bundled models' own.",
 )

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from minispec.backends import BACKENDS, DTYPES, get_backend, settle_kv_dtype
-from minispec.backends.formats import AUTO, DOT_FEATURES
+from minispec.backends.formats import AUTO
 from minispec.errors import ModelFileError, ModelNotFoundError, OptionError, quote
 from minispec.loading.bundled import TOKENIZER, bundled_folders, file_of, verify_checksums
 from minispec.loading.checkpoint import Checkpoint, read_json
@@ -77,9 +77,8 @@ def load_model(folder_or_name: str | Path, backend: str = BACKENDS[0], dtype: st
     """
     runner = get_backend(backend)
     if dtype not in (AUTO, *runner.dtypes):
-        needs = f" ({dtype} needs a CPU with {DOT_FEATURES[dtype]})" if dtype in DOT_FEATURES else ""
         raise OptionError(
-            f"dtype is {dtype!r}; backend {backend} has {', '.join(runner.dtypes)} here{needs}. Try --dtype {DTYPES[0]}"
+            f"dtype is {dtype!r}; backend {backend} has {', '.join(runner.dtypes)} here. Try --dtype {DTYPES[0]}"
         )
     folder = find_folder(folder_or_name)
     config = GPT2Config.from_dict(read_json(folder / "config.json"), str(folder / "config.json"))

@@ -26,12 +26,10 @@ if TYPE_CHECKING:
 
 
 def storage_of(backend: Backend, dtype: str = "float32") -> Storage:
-    """Find out how a backend keeps matrices, by having it pack two small ones."""
+    """Find out how a backend keeps matrices, by having it pack a small one."""
     item = backend.pack(np.zeros((1, 1), np.float32), None, dtype).weight
-    columns = backend.pack(np.zeros((64, 1), np.float32), None, dtype).weight  # 64: a multiple of any block of inputs
     kept = dtype if item.itemsize == ITEM_BYTES[dtype] else "float32"  # a backend may round and keep the float32
-    panel = columns.size // 64
-    return Storage(kept, panel, item.size // panel, always_biased=True)
+    return Storage(kept, panel=item.size, always_biased=True)
 
 
 def part_names(weights: Weights) -> dict[int, str]:

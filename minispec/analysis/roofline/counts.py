@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from minispec.analysis.roofline.shapes import Shape
-from minispec.backends.formats import ITEM_BYTES, drop_dot
+from minispec.backends.formats import ITEM_BYTES
 from minispec.errors import OptionError, quote
 
 ACTIVATION_BYTES = 4
@@ -132,15 +132,12 @@ class Storage:
         Format of the weights in memory, one of :data:`minispec.backends.DTYPES`.
     panel : int
         Outputs are padded with zeros to a multiple of this.
-    inputs_multiple : int
-        Inputs likewise, where a kernel takes several at a time.
     always_biased : bool
         Matrices without a bias are given one of zeros, which is read and added.
     """
 
     dtype: str = "float32"
     panel: int = 1
-    inputs_multiple: int = 1
     always_biased: bool = False
 
     def __post_init__(self) -> None:
@@ -157,13 +154,12 @@ class Storage:
     @property
     def scale_bytes(self) -> int:
         """Bytes of a channel's scale."""
-        return 4 if drop_dot(self.dtype) == "int8" else 0
+        return 4 if self.dtype == "int8" else 0
 
     def matrix_bytes(self, num_inputs: int, num_outputs: int) -> tuple[int, int]:
         """Return the bytes of a packed matrix with its scales, and how many of them are padding."""
-        inputs = -(-num_inputs // self.inputs_multiple) * self.inputs_multiple
         outputs = -(-num_outputs // self.panel) * self.panel
-        weights = inputs * outputs * self.bytes_per_weight
+        weights = num_inputs * outputs * self.bytes_per_weight
         padding = weights - num_inputs * num_outputs * self.bytes_per_weight
         return weights + self.scale_bytes * num_outputs, padding
 

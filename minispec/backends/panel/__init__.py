@@ -2,8 +2,8 @@
 
 From the interface down: ``backend`` and ``layout``, ``stack`` (all layers in one call), ``attention`` and ``products``
 (called by their ``addresses``), ``elements``. Then LLVM IR: ``sums`` (loops of attention), ``tile`` (of a product),
-``bits``, and ``emit``, the words these are written in. ``isa`` says what this processor has. ``dot_backend``,
-``dot_products`` and ``dot_tile`` are the same for dot-product instructions. ``docs/kernels.md`` explains them all.
+``bits``, and ``emit``, the words these are written in. ``isa`` says what this processor has. ``docs/kernels.md``
+explains them all.
 
 Two rules make a row's bits independent of the other rows: a sum is one chain (``tile.multiply``), or has an order that
 its length alone decides (``sums.dot``, ``sums.weighted_sum``); what is left is element by element.

@@ -102,13 +102,12 @@ class PanelBackend(Backend):
         residual: Array | None = None,
     ) -> Array:
         """See :meth:`Backend.linear`: one compiled call, one parallel region."""
-        linear, columns = self._kernel(matrix)
-        return linear(
+        return products.linear(
             x,
             _NONE_1D if norm is None else norm.weight,
             _NONE_1D if norm is None else norm.bias,
             np.float32(0.0 if norm is None else norm.epsilon),
-            columns,
+            products.columns_for(matrix.weight.dtype),
             matrix.weight,
             matrix.scale,
             matrix.bias,
@@ -117,10 +116,6 @@ class PanelBackend(Backend):
             matrix.num_outputs,
             self._num_threads(len(x)),
         )
-
-    def _kernel(self, matrix: Linear) -> tuple[Callable[..., Array], int]:
-        """Return the compiled body of :meth:`linear` for a matrix, and the address of what it calls in each thread."""
-        return products.linear, products.columns_for(matrix.weight.dtype)
 
     def embed(self, wte: Linear, wpe: Array, tokens: Index, positions: Index) -> Array:
         """See :meth:`Backend.embed`."""

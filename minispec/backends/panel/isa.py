@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import llvmlite.binding
 
-from minispec.backends.formats import DOT_FEATURES
 from minispec.jit import can_compile
 
 
@@ -77,18 +76,6 @@ def choose_isa(features: Mapping[str, bool], architecture: str) -> ISA | None:
     if features.get("avx2") and features.get("fma") and features.get("f16c"):
         return AVX2
     return None
-
-
-def dot_dtypes(features: Mapping[str, bool], architecture: str) -> tuple[str, ...]:
-    """Return those of :data:`formats.DOT_DTYPES` a CPU has the instruction for; see :func:`choose_isa`."""
-    if choose_isa(features, architecture) is not AVX512:
-        return ()
-    return tuple(dtype for dtype, feature in DOT_FEATURES.items() if features.get(feature))
-
-
-def list_host_dot_dtypes() -> tuple[str, ...]:
-    """Return :func:`dot_dtypes` of this machine."""
-    return dot_dtypes(llvmlite.binding.get_host_cpu_features(), llvmlite.binding.get_process_triple().split("-")[0])
 
 
 def find_host_isa() -> ISA | None:
