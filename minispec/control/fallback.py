@@ -47,9 +47,7 @@ class Fallback:
 
     timed = True
 
-    def __init__(
-        self, policy: GammaPolicy, memory: Memory | None = None, seed: int = 0, *, bends: bool = True
-    ) -> None:
+    def __init__(self, policy: GammaPolicy, memory: Memory | None = None, seed: int = 0, *, bends: bool = True) -> None:
         self.policy = policy
         self._memory = memory
         self._seed = seed

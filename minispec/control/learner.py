@@ -64,6 +64,4 @@ def list_policies(policy: GammaPolicy) -> list[GammaPolicy]:
 
 def _copy(attributes: dict[str, Any]) -> dict[str, Any]:
     """Copy attributes and what can be changed in them; what lies deeper must be replaced, not changed."""
-    return {
-        name: value.copy() if isinstance(value, (list, dict, set)) else value for name, value in attributes.items()
-    }
+    return {name: value.copy() if isinstance(value, (list, dict, set)) else value for name, value in attributes.items()}
