@@ -380,7 +380,7 @@ class Told(list):
 @pytest.mark.parametrize("behind", [False, True])
 def test_ctrl_c_beside_what_is_noted_to_be_told_neither_loses_nor_doubles_it(behind):
     """A run has handed an event out: whether it was noted decides whether it comes again."""
-    number = 0
+    number, wanted = -1, None  # the first run is not interrupted
     while True:
         number += 1
         engine, events = Engine(TABLES[0], max_running=2), []
@@ -391,13 +391,12 @@ def test_ctrl_c_beside_what_is_noted_to_be_told_neither_loses_nor_doubles_it(beh
             events.extend(engine)
         events += list(engine)
         found = [tellings(event for i, event in events if i == request) for request in range(3)]
-        if number == 1:
-            wanted = found
+        wanted = wanted or found
         assert found == wanted, number
         assert [each.count(("finished",)) for each in found] == [1, 1, 1]
         if told.left > 0:
             break
-    assert number > 20
+    assert number > 15
 
 
 def test_a_policy_hears_of_a_draft_what_it_has_said_of_it():
@@ -411,12 +410,10 @@ def test_a_policy_hears_of_a_draft_what_it_has_said_of_it():
             Noting.drafted += len(step.draft_tokens)
             super().observe(step)
 
-    table = TableModel(6, 256, seed=1, concentration=5.0)
-    for draft in ("ngram", "forced", TABLES[1]):
+    for draft in ("ngram", "suffix", TABLES[1]):
         Noting.known = Noting.drafted = 0
-        target = TABLES[0] if draft != "ngram" else table
-        engine, options = Engine(target), {"regex": "a[ab]{9}cc*"} if draft == "forced" else {}
-        engine.add([0], draft=draft, gamma=Noting(), max_tokens=30, min_tokens=20, seed=3, **options)
+        engine = Engine(TABLES[0])
+        engine.add([0, 1, 0, 1], draft=draft, gamma=Noting(), max_tokens=30, min_tokens=30, seed=3)
         engine.run()
         assert (Noting.known, Noting.drafted > 0) == (0, True), draft
 
@@ -424,15 +421,13 @@ def test_a_policy_hears_of_a_draft_what_it_has_said_of_it():
 @pytest.mark.parametrize("gamma", ["auto:largest={}", "{}"])
 @pytest.mark.parametrize("scope", ["session", "process"])
 def test_requests_that_remember_each_other_draft_as_their_own_policies_say(gamma, scope):
-    """And each drafts as far as its own γ; that they have one memory shows in none of them."""
+    """No γ is another's, whatever they find together."""
     engine, largest = Engine(TABLES[0], max_running=4), (1, 6, 2, 5)
     for number, most in enumerate(largest):
         options = {"gamma": gamma.format(most), "fallback": scope, "max_tokens": 30, "min_tokens": 30, "seed": number}
         engine.add([number], draft=TABLES[1], **options)
     for number, made in enumerate(engine.run()):
-        drafted = {len(step.draft_tokens) for step in made.steps}
-        assert max(drafted) <= largest[number]
-        assert gamma != "{}" or drafted <= {0, *range(largest[number] + 1)} and len(made.token_ids) == 30
+        assert max(len(step.draft_tokens) for step in made.steps) <= largest[number]
 
 
 def test_pages_are_promised_once():
@@ -628,11 +623,13 @@ class TestRefusals:
 
     @pytest.mark.parametrize("fallback", ["off", "session"])
     def test_what_has_the_state_of_one_text_serves_one_request_at_a_time(self, fallback):
-        engine, policy, drafter = Engine(TARGET), HeuristicGamma(1), NgramDrafter(TARGET.vocab_size)
+        engine, policy, drafter = Engine(TABLES[0]), HeuristicGamma(1), NgramDrafter(5)
         engine.add([1], draft=drafter, gamma=policy, fallback=fallback, max_tokens=2)
-        with pytest.raises(OptionError, match="gamma is a HeuristicGamma, whose state is.*request 0 has it. Name a po"):
-            engine.add([2], draft=DRAFT, gamma=policy)
-        with pytest.raises(OptionError, match="draft is a NgramDrafter, whose state is.*request 0 has it. Name a dra"):
+        with pytest.raises(
+            OptionError, match=r"gamma is a HeuristicGamma, whose state is.*request 0 has it\. Name a p"
+        ):
+            engine.add([2], draft=TABLES[1], gamma=policy)
+        with pytest.raises(OptionError, match=r"draft is a NgramDrafter, whose state is.*request 0 has it\. Name a d"):
             engine.add([2], draft=drafter, gamma="heuristic")
         engine.add([2], draft="ngram", gamma=HeuristicGamma(1), max_tokens=2)
         engine.run()

@@ -23,7 +23,7 @@ from tests.cli.conftest import Run
 
 LINES = [
     {"prompt": "the end", "max_tokens": 9},
-    {"id": "second", "prompt": "them", "draft": "ngram", "temperature": 0, "max_tokens": 5},
+    {"id": "second", "prompt": "them", "draft": "ngram", "temperature": 0, "fallback": "session", "max_tokens": 5},
     {"prompt": [1, 2, 3], "draft": None, "seed": 7, "stop": ["zz"], "max_tokens": 12, "gamma": "heuristic"},
     {"prompt": "then and", "verify": "match", "gamma": 2, "max_tokens": 1, "top_k": 3},
 ]
@@ -65,14 +65,6 @@ def test_a_key_tells_apart_what_changes_a_text_and_nothing_else() -> None:
     same = [replace(request, line=7, id="b"), replace(request, options={"seed": 1, "gamma": 3})]
     assert {each.key(models) for each in same} == {request.key(models)}
     assert request.key({**models, "fingerprints": {"target": "t", "small": "s"}}) == request.key(models)
-
-
-def test_batch_takes_a_fallback_that_remembers(
-    run_here: Run, tmp_path: Path, requests: str, pair: tuple[str, ...]
-) -> None:
-    done = run_here("batch", requests, "-o", "out.jsonl", *pair, "--gamma", "auto", "--fallback", "session")
-    assert done.returncode == 0, done.stderr
-    assert [line["id"] for line in read(tmp_path / "out.jsonl")] == ["1", "second", "5", "7"]
 
 
 def test_each_line_is_what_generate_makes_of_it(
