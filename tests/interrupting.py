@@ -5,8 +5,17 @@ from __future__ import annotations
 import sys
 
 
-def run_with_interrupt_at(line_number, run, events):
+def run_with_interrupt_at(line_number, run, events, within="minispec."):
     """Collect what a run yields, with a KeyboardInterrupt at the n-th line of the package that it executes.
+
+    Parameters
+    ----------
+    line_number : int
+    run : iterable
+    events : list
+        Receives what the run yields.
+    within : str
+        How the names of the modules begin whose lines count.
 
     Returns
     -------
@@ -17,7 +26,7 @@ def run_with_interrupt_at(line_number, run, events):
 
     def trace(frame, event, arg):
         nonlocal seen
-        if not str(frame.f_globals.get("__name__")).startswith("minispec."):
+        if not str(frame.f_globals.get("__name__")).startswith(within):
             return None
         if event == "line":
             seen += 1

@@ -33,7 +33,8 @@ def generate_many(
     prompts : sequence of str or of sequence of int
         Texts, or token ids.
     target, draft : str or model
-        See :func:`minispec.stream`. A drafter has the state of one text, so it can be given for one prompt only.
+        See :func:`minispec.stream`. A drafter has the state of one text, and so has a policy that is
+        no name: they can be given for one prompt only.
     stop : str or sequence of str
         Of every prompt.
     seed : int
@@ -64,11 +65,15 @@ def generate_many(
     """
     if isinstance(prompts, str):
         raise PromptError(f"prompts is {quote(prompts)}, one text; it must be a list of texts. Put it into brackets")
-    if len(prompts) > 1 and hasattr(draft, "propose"):
-        raise OptionError(
-            f"draft is a {type(draft).__name__}, whose state is that of one text, and there are {len(prompts)} "
-            "prompts. Name a draft or give a model, or add each prompt to an Engine with a drafter of its own"
-        )
+    for what, given, instead in (
+        ("draft", draft, "Name a draft or give a model, or add each prompt to an Engine with a drafter of its own"),
+        ("gamma", options.get("gamma"), "Name a policy, or add each prompt to an Engine with a policy of its own"),
+    ):
+        if len(prompts) > 1 and (hasattr(given, "propose") or hasattr(given, "observe")):
+            raise OptionError(
+                f"{what} is a {type(given).__name__}, whose state is that of one text, and there are {len(prompts)} "
+                f"prompts. {instead}"
+            )
     engine = Engine(target, max_running=concurrency, kv_memory=kv_memory)
     for i, prompt in enumerate(prompts):
         engine.add(prompt, draft=draft, stop=stop, seed=seed + i, **options)

@@ -104,7 +104,8 @@ class Engine:
         ----------
         prompt : str or sequence of int
         draft : str, path, model, Drafter or None
-            See :func:`minispec.stream`. Requests that name the same model share it; a drafter serves one request.
+            See :func:`minispec.stream`. Requests that name the same model share it; a drafter serves one request, and
+            so does a policy.
         stop : str or sequence of str
         seed : int
         noise : Noise, optional
@@ -118,6 +119,9 @@ class Engine:
         InputError
             If the request cannot be served, by its options or because it needs more pages than there are.
         """
+        for what, given in (("draft", draft), ("gamma", options.get("gamma"))):
+            if hasattr(given, "propose") or hasattr(given, "observe"):
+                self._batch.require_unshared(what, given)
         if options.get("gamma") == LoadGamma.name:
             options["gamma"] = LoadGamma(self._batch.load)
         settings = Options(**options, seed=seed, stop=(stop,) if isinstance(stop, str) else tuple(stop))

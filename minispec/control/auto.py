@@ -18,6 +18,7 @@ is a plain one.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,8 +73,7 @@ class AutoGamma:
         self._looks = 0  # forwards of the draft in this step
 
     def gamma(self) -> int:
-        """Begin a new draft: nothing if not even one token pays, else at most ``largest``, decided one by one."""
-        self._begin()
+        """Return 0 if not even one token pays, else at most ``largest``, decided one by one."""
         self._first_s, self._row_s = self._target.fit(default_slope=_PRIOR_ROW_COST)
         self._draft_s = self._draft.mean_ratio(default=_PRIOR_COST_RATIO * self._first_s)
         best, self._rate = self._plan()
@@ -97,17 +97,16 @@ class AutoGamma:
 
     def observe(self, step: Step) -> None:
         """Learn acceptance and times from a finished step."""
-        self._by_confidence.fade(self._keep)
-        self._by_place.fade(self._keep)
-        if step.draft_tokens:
-            for place, confidence in enumerate(self._confidences[: step.verdict.num_accepted + 1]):
-                accepted = place < step.verdict.num_accepted
-                self._by_confidence.add(_find_bin(confidence), accepted)
-                self._by_place.add(place, accepted)
+        num_accepted = step.verdict.num_accepted
+        tested = self._confidences[: num_accepted + 1] if step.draft_tokens else []
+        by_confidence = [(_find_bin(confidence), place < num_accepted) for place, confidence in enumerate(tested)]
+        by_place = [(place, place < num_accepted) for place in range(len(tested))]
+        self._by_confidence = self._by_confidence.learn(self._keep, by_confidence)
+        self._by_place = self._by_place.learn(self._keep, by_place)
         if self._looks and not self._was_idle:  # after plain steps the draft must catch up: that is no usual cost
-            self._draft.add(self._looks, step.draft_s)
+            self._draft = self._draft.add(self._looks, step.draft_s)
         self._was_idle = not self._looks
-        self._target.add(len(step.draft_tokens) + 1, step.step_s - step.draft_s)
+        self._target = self._target.add(len(step.draft_tokens) + 1, step.step_s - step.draft_s)
         self._begin()
 
     def _acceptance(self, confidence: float, place: int) -> float:
@@ -143,19 +142,22 @@ class Acceptance:
         self._evaluated = [0.0] * bins
         self._all_accepted = self._all_evaluated = 0.0
 
-    def fade(self, keep: float) -> None:
-        """Let what was observed count for ``keep`` of what it did."""
-        self._accepted = [keep * count for count in self._accepted]
-        self._evaluated = [keep * count for count in self._evaluated]
-        self._all_accepted *= keep
-        self._all_evaluated *= keep
+    def learn(self, keep: float, tested: Iterable[tuple[int, bool]]) -> Acceptance:
+        """Return the rates behind another step, of which these bins were tested, and whether they were accepted.
 
-    def add(self, which: int, accepted: bool) -> None:
-        """Take in whether a tested token was accepted."""
-        self._accepted[which] += accepted
-        self._evaluated[which] += 1.0
-        self._all_accepted += accepted
-        self._all_evaluated += 1.0
+        What was observed before counts for ``keep`` of what it did. This object stays as it is, so that a policy can
+        be set back to it.
+        """
+        after = Acceptance(0)
+        after._accepted = [keep * count for count in self._accepted]
+        after._evaluated = [keep * count for count in self._evaluated]
+        after._all_accepted, after._all_evaluated = keep * self._all_accepted, keep * self._all_evaluated
+        for which, accepted in tested:
+            after._accepted[which] += accepted
+            after._evaluated[which] += 1.0
+            after._all_accepted += accepted
+            after._all_evaluated += 1.0
+        return after
 
     @property
     def mean(self) -> float:
@@ -174,11 +176,14 @@ class _FadingLine:
         self._keep = keep
         self._n = self._x = self._y = self._xx = self._xy = 0.0
 
-    def add(self, x: float, y: float) -> None:
+    def add(self, x: float, y: float) -> _FadingLine:
+        """Return the line behind another observation; this one stays as it is."""
+        after = _FadingLine(self._keep)
         sums = (self._n, self._x, self._y, self._xx, self._xy)
-        self._n, self._x, self._y, self._xx, self._xy = (
+        after._n, after._x, after._y, after._xx, after._xy = (
             self._keep * total + new for total, new in zip(sums, (1.0, x, y, x * x, x * y), strict=True)
         )
+        return after
 
     def fit(self, default_slope: float) -> tuple[float, float]:
         """Return y(1) and b; y(1) is 1 before any data, and b is ``default_slope`` * y(1) until x has varied."""

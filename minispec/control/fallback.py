@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,12 +37,21 @@ class Fallback:
     ----------
     policy : GammaPolicy
         Decides γ while drafting is on.
+    memory : Memory, optional
+        What other requests have found: this one begins with it, and adds to it.
+    seed : int
+        Of the request's coins.
+    bends : bool
+        Whether the text depends on what is drafted. Then it does not begin with what its own coins have decided before.
     """
 
     timed = True
 
-    def __init__(self, policy: GammaPolicy) -> None:
+    def __init__(self, policy: GammaPolicy, memory: Memory | None = None, seed: int = 0, *, bends: bool = True) -> None:
         self.policy = policy
+        self._memory = memory
+        self._seed = seed
+        self._bends = bends
         self._plain_s: float | None = None
         self._plain_steps_left = _PLAIN_STEPS
         self._pause = _FIRST_PAUSE
@@ -49,6 +59,7 @@ class Fallback:
         self._resuming = False
         self._usual_draft_s: float | None = None  # seconds per drafted token
         self._window: list[tuple[float, int]] = []  # time in plain tokens, and tokens, of each speculative step
+        self._has_begun = False
 
     @property
     def drafting(self) -> bool:
@@ -57,6 +68,8 @@ class Fallback:
 
     def gamma(self) -> int:
         """Return the policy's γ, or 0 during a pause."""
+        if self._memory is not None and not self._has_begun:  # here, since a request may have waited for its turn
+            vars(self).update(self._memory.recall(self._seed if self._bends else None), _has_begun=True)
         return self.policy.gamma() if self.drafting else 0
 
     def more(self, probs: NDArray[np.float64]) -> int:
@@ -66,8 +79,12 @@ class Fallback:
     def observe(self, step: Step) -> None:
         """Account a finished step and switch where a window is complete."""
         self.policy.observe(step)
-        if not step.tokens:
-            return
+        if step.tokens:
+            self._account(step)
+            if self._memory is not None:
+                self._memory.keep({name: getattr(self, name) for name in _REMEMBERED}, self._seed)
+
+    def _account(self, step: Step) -> None:
         drafting = self.drafting
         if not step.draft_tokens:  # its target forward is a plain one, whatever came before it
             self._learn_plain(step.step_s - step.draft_s)
@@ -78,7 +95,8 @@ class Fallback:
         assert self._plain_s is not None  # plain steps come first
         if not step.draft_tokens and step.draft_s <= _FREE * self._plain_s:
             return  # nothing was drafted and nothing was spent on trying: neither won nor lost
-        self._window.append(((step.step_s - self._measure_catching_up(step)) / self._plain_s, len(step.tokens)))
+        cost = (step.step_s - self._measure_catching_up(step)) / self._plain_s
+        self._window = [*self._window, (cost, len(step.tokens))]
         cost, tokens = map(sum, zip(*self._window, strict=True))
         if len(self._window) == _WINDOW or cost - tokens > _LOSS_LIMIT:
             self._window = []
@@ -106,12 +124,38 @@ class Fallback:
         self._plain_steps_left, self._probing = self._pause, True
 
 
-_process: dict[tuple[str, str], Fallback] = {}
-_sessions: weakref.WeakKeyDictionary[object, dict[tuple[str, str], Fallback]] = weakref.WeakKeyDictionary()
+class Memory:
+    """What the requests of a pair have found, for those that begin later.
+
+    Requests that run side by side judge for themselves; whoever observes a step says how things stand.
+    """
+
+    def __init__(self) -> None:
+        self._found: dict[str, Any] = {}
+        self._seeds: set[int] = set()  # of all coins that may have had a part in it
+
+    def recall(self, seed: int | None) -> dict[str, Any]:
+        """Return what to begin with: nothing if it may come of the coins of this seed, which are yet to decide a text.
+
+        A draft that is made where the coins will accept it, and not where they will reject it, bends the law.
+        """
+        return {} if seed in self._seeds else self._found
+
+    def keep(self, found: dict[str, Any], seed: int) -> None:
+        """Take in what a request has found."""
+        self._seeds.add(seed)
+        self._found = found
 
 
-def recall_fallback(scope: str, policy: GammaPolicy, pair: tuple[str, str], session: object) -> Fallback:
-    """Return the fallback of a pair with ``policy`` in it, as far as ``scope`` remembers one.
+_REMEMBERED = ("_plain_s", "_plain_steps_left", "_pause", "_probing", "_resuming", "_usual_draft_s", "_window")
+_process: dict[tuple[str, str], Memory] = {}
+_sessions: weakref.WeakKeyDictionary[object, dict[tuple[str, str], Memory]] = weakref.WeakKeyDictionary()
+
+
+def recall_fallback(
+    scope: str, policy: GammaPolicy, pair: tuple[str, str], session: object, seed: int = 0, *, bends: bool = True
+) -> Fallback:
+    """Return a request's fallback with ``policy`` in it, which remembers the pair as far as ``scope`` says.
 
     Parameters
     ----------
@@ -122,6 +166,8 @@ def recall_fallback(scope: str, policy: GammaPolicy, pair: tuple[str, str], sess
         Names of target and draft: what one draft cost says nothing about another.
     session : object
         Usually the loaded target.
+    seed, bends
+        See :class:`Fallback`.
 
     Raises
     ------
@@ -132,7 +178,5 @@ def recall_fallback(scope: str, policy: GammaPolicy, pair: tuple[str, str], sess
         raise OptionError(f"fallback is {scope!r}; it must be one of {', '.join(SCOPES)}. Try --fallback request")
     if scope == "request":
         return Fallback(policy)
-    states = _process if scope == "process" else _sessions.setdefault(session, {})
-    state = states.setdefault(pair, Fallback(policy))
-    state.policy = policy
-    return state
+    memories = _process if scope == "process" else _sessions.setdefault(session, {})
+    return Fallback(policy, memories.setdefault(pair, Memory()), seed, bends=bends)

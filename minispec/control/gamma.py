@@ -33,7 +33,11 @@ class GammaPolicy(Protocol):
         ...
 
     def gamma(self) -> int:
-        """Return the largest number of tokens to draft in the next step; asked again before it, say the same."""
+        """Return the largest number of tokens to draft in the next step.
+
+        It is asked at any time until the step is observed, while the draft grows and behind it too: say the same each
+        time, and change nothing.
+        """
         ...
 
     def more(self, probs: NDArray[np.float64]) -> int:
@@ -45,7 +49,11 @@ class GammaPolicy(Protocol):
         ...
 
     def observe(self, step: Step) -> None:
-        """Learn from a finished step."""
+        """Learn from a finished step.
+
+        An interruption in it is as if it had not been called: the attributes are set back, lists, dicts and sets in
+        them too, and it is called again. What lies deeper must be replaced, not changed.
+        """
         ...
 
 

@@ -160,6 +160,8 @@ class LoadGamma:
 
     def observe(self, step: Step) -> None:
         """Learn from a finished step which drafts were accepted; what lies behind a rejection was never tested."""
-        self._acceptance.fade(math.exp(-1.0 / _MEMORY))
-        for place in range(min(step.verdict.num_accepted + 1, len(step.draft_tokens))):
-            self._acceptance.add(0, place < step.verdict.num_accepted)
+        num_accepted = step.verdict.num_accepted
+        tested = range(min(num_accepted + 1, len(step.draft_tokens)))
+        self._acceptance = self._acceptance.learn(
+            math.exp(-1.0 / _MEMORY), [(0, place < num_accepted) for place in tested]
+        )

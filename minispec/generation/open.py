@@ -9,6 +9,7 @@ from types import MappingProxyType
 from minispec.control import get_policy, recall_fallback
 from minispec.drafters import Drafter, build_drafter
 from minispec.generation.audit import AuditedSession
+from minispec.generation.guarantee import find_guarantee, is_reproducible
 from minispec.generation.limits import Limits
 from minispec.generation.options import Options
 from minispec.generation.prepare import build_constraint, encode_prompt, find_draft_model, find_setting
@@ -57,7 +58,10 @@ def open_stream(
         drafter = build_drafter(draft, session, sampler, coupled=verifier.coupled, load_model=load)
     draft_name = draft if draft is None or isinstance(draft, str) else getattr(draft, "name", type(draft).__name__)
     if options.fallback != "off" and draft_name is not None:
-        policy = recall_fallback(options.fallback, policy, (model.name, draft_name), model)
+        promise = find_guarantee(verifier, temperature=options.temperature, batch_invariant=model.batch_invariant)
+        bends = not is_reproducible(promise, timed=True)
+        pair = model.name, draft_name
+        policy = recall_fallback(options.fallback, policy, pair, model, options.seed, bends=bends)
     return Stream(
         prompt_tokens,
         target=session,

@@ -13,6 +13,7 @@ import numpy as np
 
 from minispec.backends.base import Array
 from minispec.control import DEFAULT_GAMMA, FixedGamma, GammaPolicy
+from minispec.control.learner import Learner
 from minispec.drafters import Drafter, NoDrafter
 from minispec.generation.audit import audit_step
 from minispec.generation.deliveries import Deliveries
@@ -94,6 +95,7 @@ class Run:
         self._sampler = sampler
         self._noise = noise
         self._policy = policy if policy is not None and self.speculates else FixedGamma(DEFAULT_GAMMA * self.speculates)
+        self._learner = Learner(self._policy)
         self._verifier = verifier if self.speculates else REJECTION
         self._audit = audit
         self._clock = clock
@@ -105,7 +107,6 @@ class Run:
         self._prefill_s: float | None = None  # of the prompt, until the row that the first token is drawn from is there
         self._late_prefill_s = 0.0  # of a drafter that was fed behind the first token
         self._other_forwards = 0
-        self._num_observed = 0  # steps that the policy has seen
         self._is_drafter_fed = False
         self._deliveries = Deliveries()
 
@@ -190,7 +191,7 @@ class Run:
 
     def _tell(self, step: Step) -> Generator[Ask | Event, Array | None, None]:
         """Yield the events of a step that the loop has taken, while the clock stands still."""
-        self._observe()
+        self._learner.learn(self._transcript.steps)
         if self._audit:
             audit_step(self._transcript, self.target, self._other_forwards)
         yield from self._report_committed(step)
@@ -206,14 +207,6 @@ class Run:
         if self.speculates and step.index and step.index >= self._deliveries.num_verified:
             return Verified.from_step(step), emitted
         return (emitted,)
-
-    def _observe(self) -> None:
-        """Let the policy learn from each committed step once, also after an interruption; the first was none of its."""
-        steps = self._transcript.steps
-        while self._num_observed < len(steps):
-            self._num_observed += 1
-            if step := self._num_observed - 1:
-                self._policy.observe(steps[step])
 
     def _prefill(self) -> Asks[None]:
         """Feed all committed tokens but the last, as far as caches lack them.
@@ -243,7 +236,7 @@ class Run:
     def _set_back(self) -> None:
         """Make transcript, policy and caches agree on the committed steps, whatever an interruption left behind."""
         self._transcript.rebuild()
-        self._observe()
+        self._learner.set_back(self._transcript.steps)
         length = len(self._transcript.tokens) - 1
         self.target.rollback(length)
         self.drafter.rollback(length)

@@ -24,6 +24,7 @@ from minispec.batching import models as models_module
 from minispec.batching.batch import Batch
 from minispec.batching.member import Member
 from minispec.contracts import Enumerator, outcome, slow_law, total_variation
+from minispec.control import AutoGamma, Fallback, HeuristicGamma
 from minispec.drafters import NgramDrafter
 from minispec.drafters.heads import Head
 from minispec.drafters.heads.feed import HeadFeed
@@ -361,6 +362,74 @@ def test_ctrl_c_at_any_line_loses_nothing_and_tells_nothing_twice(draft, stride)
     assert interrupted > 25
 
 
+class Told(list):
+    """What an engine has to tell; an interruption falls before or behind the entry of some number."""
+
+    def __init__(self, number, *, behind):
+        self.left, self.behind = number, behind
+
+    def append(self, told):
+        self.left -= 1
+        if self.left == 0 and not self.behind:
+            raise KeyboardInterrupt
+        super().append(told)
+        if self.left == 0:
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("behind", [False, True])
+def test_ctrl_c_beside_what_is_noted_to_be_told_neither_loses_nor_doubles_it(behind):
+    """A run has handed an event out: whether it was noted decides whether it comes again."""
+    number, wanted = -1, None  # the first run is not interrupted
+    while True:
+        number += 1
+        engine, events = Engine(TABLES[0], max_running=2), []
+        for seed in range(3):
+            engine.add([seed], draft=TABLES[1], gamma=2, max_tokens=4, seed=seed)
+        engine._batch.told = told = Told(number, behind=behind)
+        with contextlib.suppress(KeyboardInterrupt):
+            events.extend(engine)
+        events += list(engine)
+        found = [tellings(event for i, event in events if i == request) for request in range(3)]
+        wanted = wanted or found
+        assert found == wanted, number
+        assert [each.count(("finished",)) for each in found] == [1, 1, 1]
+        if told.left > 0:
+            break
+    assert number > 15
+
+
+def test_a_policy_hears_of_a_draft_what_it_has_said_of_it():
+    """Also from a drafter that asks for no forward: its draft is made before the batch reckons with its rows."""
+
+    class Noting(AutoGamma):
+        known = 0
+
+        def observe(self, step):
+            Noting.known += len(self._confidences) - len(step.draft_tokens)
+            Noting.drafted += len(step.draft_tokens)
+            super().observe(step)
+
+    for draft in ("ngram", "suffix", TABLES[1]):
+        Noting.known = Noting.drafted = 0
+        engine = Engine(TABLES[0])
+        engine.add([0, 1, 0, 1], draft=draft, gamma=Noting(), max_tokens=30, min_tokens=30, seed=3)
+        engine.run()
+        assert (Noting.known, Noting.drafted > 0) == (0, True), draft
+
+
+@pytest.mark.parametrize("gamma", ["auto:largest={}", "{}"])
+@pytest.mark.parametrize("scope", ["session", "process"])
+def test_requests_that_remember_each_other_draft_as_their_own_policies_say(gamma, scope):
+    """No γ is another's, whatever they find together."""
+    engine, largest = Engine(TABLES[0], max_running=4), (1, 6, 2, 5)
+    for number, most in enumerate(largest):
+        options = {"gamma": gamma.format(most), "fallback": scope, "max_tokens": 30, "min_tokens": 30, "seed": number}
+        engine.add([number], draft=TABLES[1], **options)
+    for number, made in enumerate(engine.run()):
+        assert max(len(step.draft_tokens) for step in made.steps) <= largest[number]
+
+
 def test_pages_are_promised_once():
     """Requests that come together: what the first will take for its prompt is not there for the last."""
     engine = Engine(TARGET, max_running=3, page_size=2, kv_memory=slot_bytes(TARGET) * 2 * 10)
@@ -546,6 +615,25 @@ class TestRefusals:
     def test_a_drafter_serves_one_prompt(self):
         with pytest.raises(OptionError, match=r"draft is a NgramDrafter, whose state is that of one text.*2 prompts"):
             generate_many([[1], [2]], target=TARGET, draft=NgramDrafter(TARGET.vocab_size))
+
+    @pytest.mark.parametrize("policy", [HeuristicGamma(1), Fallback(HeuristicGamma(1))])
+    def test_a_policy_serves_one_prompt(self, policy):
+        with pytest.raises(OptionError, match=rf"gamma is a {type(policy).__name__}, whose state is.*2 prompts"):
+            generate_many([[1], [2]], target=TARGET, draft=DRAFT, gamma=policy)
+
+    @pytest.mark.parametrize("fallback", ["off", "session"])
+    def test_what_has_the_state_of_one_text_serves_one_request_at_a_time(self, fallback):
+        engine, policy, drafter = Engine(TABLES[0]), HeuristicGamma(1), NgramDrafter(5)
+        engine.add([1], draft=drafter, gamma=policy, fallback=fallback, max_tokens=2)
+        with pytest.raises(
+            OptionError, match=r"gamma is a HeuristicGamma, whose state is.*request 0 has it\. Name a p"
+        ):
+            engine.add([2], draft=TABLES[1], gamma=policy)
+        with pytest.raises(OptionError, match=r"draft is a NgramDrafter, whose state is.*request 0 has it\. Name a d"):
+            engine.add([2], draft=drafter, gamma="heuristic")
+        engine.add([2], draft="ngram", gamma=HeuristicGamma(1), max_tokens=2)
+        engine.run()
+        engine.add([2], draft=drafter, gamma=policy, max_tokens=2)
 
     @pytest.mark.parametrize("name", ["max_running", "page_size", "max_rows", "kv_memory"])
     @pytest.mark.parametrize("count", [0, -1, 1.5, True, "16"])

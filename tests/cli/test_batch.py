@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,7 @@ from tests.cli.conftest import Run
 
 LINES = [
     {"prompt": "the end", "max_tokens": 9},
-    {"id": "second", "prompt": "them", "draft": "ngram", "temperature": 0, "max_tokens": 5},
+    {"id": "second", "prompt": "them", "draft": "ngram", "temperature": 0, "fallback": "session", "max_tokens": 5},
     {"prompt": [1, 2, 3], "draft": None, "seed": 7, "stop": ["zz"], "max_tokens": 12, "gamma": "heuristic"},
     {"prompt": "then and", "verify": "match", "gamma": 2, "max_tokens": 1, "top_k": 3},
 ]
@@ -42,6 +43,28 @@ def requests(tmp_path: Path) -> str:
 
 def read(path: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_a_key_tells_apart_what_changes_a_text_and_nothing_else() -> None:
+    """Results are resumed by it: not of another draft, nor lost because a line has moved."""
+    models = {"dtype": "auto", "fingerprints": {"target": "t", "small": "s", "large": "l"}}
+    request = Request(1, "a", "the end", "small", {"gamma": 3, "seed": 1})
+    other = [
+        replace(request, draft="large"), replace(request, draft=None), replace(request, prompt="the"),
+        replace(request, prompt=[1]), replace(request, options={"gamma": 3, "seed": 2}),
+    ]  # fmt: skip
+    keys = [each.key(models) for each in [request, *other]]
+    keys += [
+        request.key({**models, "dtype": "float32"}),
+        request.key({**models, "fingerprints": {"target": "t", "small": "another"}}),
+        request.key({**models, "fingerprints": {"target": "another", "small": "s"}}),
+    ]
+    assert len(set(keys)) == len(keys)
+    bare = {"dtype": "auto", "fingerprints": {"target": "t"}}
+    assert replace(request, draft="small").key(bare) != replace(request, draft="large").key(bare)
+    same = [replace(request, line=7, id="b"), replace(request, options={"seed": 1, "gamma": 3})]
+    assert {each.key(models) for each in same} == {request.key(models)}
+    assert request.key({**models, "fingerprints": {"target": "t", "small": "s"}}) == request.key(models)
 
 
 def test_each_line_is_what_generate_makes_of_it(

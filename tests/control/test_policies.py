@@ -199,19 +199,91 @@ def test_a_replayed_schedule_is_followed_by_step_index() -> None:
     assert lengths == [3, 0, 2, 0]
 
 
-def test_scopes_decide_how_long_a_fallback_is_remembered() -> None:
-    class Session:
-        pass
+def plain_step(index: int) -> Step:
+    return Step(index, 0, (), Verdict(0, 0, "plain"), (0,), ("plain",), 0.0, 1.0, 1.0)
 
+
+class Session:
+    """A loaded target."""
+
+
+def begins_with(*asked: object, seed: int = 2, bends: bool = True) -> bool:
+    """Whether a request begins with what one of another seed has found: that plain cost is known, so it may draft."""
+    fallback = recall_fallback(*asked, seed, bends=bends)  # type: ignore[arg-type]
+    return fallback.gamma() > 0
+
+
+def test_scopes_decide_how_long_a_fallback_is_remembered() -> None:
     one, other, pair = Session(), Session(), ("target", "draft")
-    policy = FixedGamma(5)
-    assert recall_fallback("request", policy, pair, one) is not recall_fallback("request", policy, pair, one)
-    kept = recall_fallback("session", policy, pair, one)
-    assert recall_fallback("session", policy, pair, one) is kept
-    assert recall_fallback("session", policy, pair, other) is not kept
-    assert recall_fallback("session", policy, ("target", "another draft"), one) is not kept
-    assert recall_fallback("process", policy, pair, one) is recall_fallback("process", policy, pair, other)
-    assert recall_fallback("process", policy, pair, one) is not kept
+    policy, another = FixedGamma(5), ("target", "another draft")
+    for scope in ("request", "session", "process"):
+        first = recall_fallback(scope, FixedGamma(3), pair, one, seed=1)
+        assert first.gamma() == 0
+        for index in range(2):
+            first.observe(plain_step(index))
+        assert first.gamma() == 3
+    found = [begins_with(scope, policy, pair, one) for scope in ("request", "session", "process")]
+    assert found == [False, True, True]
+    assert [begins_with(scope, policy, pair, other) for scope in ("session", "process")] == [False, True]
+    assert not any(begins_with(scope, policy, another, one) for scope in ("session", "process"))
+
+
+def test_a_request_drafts_as_its_own_policy_says_and_judges_for_itself() -> None:
+    """Side by side: neither the γ nor the pause of one is the other's; who begins later begins with what was found."""
+    one, pair = Session(), ("target", "draft")
+    short, long = (recall_fallback("session", FixedGamma(gamma), pair, one, seed=gamma) for gamma in (1, 6))
+    assert (short.gamma(), long.gamma()) == (0, 0)
+    for index in range(2):
+        short.observe(plain_step(index))
+    assert (short.gamma(), long.gamma()) == (1, 0)
+    for index in range(2):
+        long.observe(plain_step(index))
+    assert (short.gamma(), long.gamma()) == (1, 6)
+    waiting = recall_fallback("session", FixedGamma(2), pair, one, seed=3)
+    for _ in range(2):
+        short.observe(Step(9, 0, (0,), Verdict(0, 0, "recovered"), (0,), ("recovered",), 1.0, 2.0, 3.0))
+    assert (short.gamma(), long.gamma()) == (0, 6)
+    assert waiting.gamma() == 0, "it begins when it is asked, not when it was made"
+
+
+@pytest.mark.parametrize(("seed", "bends", "remembered"), [(1, True, False), (2, True, True), (1, False, True)])
+def test_coins_that_have_decided_what_is_remembered_do_not_meet_it_again(
+    seed: int, bends: bool, remembered: bool
+) -> None:
+    """A draft where these very coins will accept it bends the law, unless the text is the same without drafts."""
+    one, pair = Session(), ("target", "draft")
+    for earlier in (1, 3):  # also through a request of another seed between them
+        first = recall_fallback("session", FixedGamma(3), pair, one, seed=earlier)
+        for index in range(2):
+            first.gamma()
+            first.observe(plain_step(index))
+    assert begins_with("session", FixedGamma(3), pair, one, seed=seed, bends=bends) is remembered
+
+
+@pytest.mark.parametrize("make", [lambda: FixedGamma(3), HeuristicGamma, AutoGamma, lambda: Fallback(AutoGamma())])
+def test_who_asks_again_learns_and_changes_nothing(make: Callable[[], GammaPolicy]) -> None:
+    """A batch asks for γ while a draft grows, and when it is made, to reckon what rows a step may take."""
+
+    class AskedOften:
+        timed = True
+
+        def __init__(self) -> None:
+            self.inner = make()
+
+        def gamma(self) -> int:
+            return self.inner.gamma()
+
+        def more(self, probs: np.ndarray) -> int:
+            before, allowed, after = self.inner.gamma(), self.inner.more(probs), self.inner.gamma()
+            assert before == after
+            return allowed
+
+        def observe(self, step: Step) -> None:
+            self.inner.gamma()
+            self.inner.observe(step)
+
+    world = World(lambda tokens: 0.8 if tokens < 60 else 0.1, draft_cost=0.2)
+    assert world.run(AskedOften(), 150) == world.run(make(), 150)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from minispec.generation.details import describe_tokens
+from minispec.generation.details import describe_tokens, find_target_probs
 from minispec.records import Draft, Verdict
 
 V = 5
@@ -35,3 +35,14 @@ def test_a_chain_has_the_coin_of_each_place() -> None:
     details = describe_tokens(LOGITS, ROWS, draft(None), Verdict(2, 0, "recovered", (0.9, 0.8, 0.1)))
     assert [detail.accept_prob for detail in details] == [0.9, 0.8, None]
     assert [detail.target_prob for detail in details] == [ROWS[0, 1], ROWS[1, 2], ROWS[2, 0]]
+
+
+@pytest.mark.parametrize(
+    ("parents", "rows"), [(None, (0, 1, 2, 3)), ((-1, -1, 0, 1), (0, 0, 1, 2)), ((-1, 0, 0, 2), (0, 1, 1, 3))]
+)
+def test_a_drafted_token_has_p_of_the_row_behind_its_parent(
+    parents: tuple[int, ...] | None, rows: tuple[int, ...]
+) -> None:
+    """Row 0 follows the text, row n + 1 follows node n; on a chain a parent is the token before."""
+    found = find_target_probs(ROWS, draft(parents))
+    assert found == tuple(ROWS[row, token] for row, token in zip(rows, (1, 2, 3, 4), strict=True))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from minispec.control import FixedGamma
+from minispec.control import FixedGamma, ReplayedGamma
 from minispec.drafters import ModelDrafter
 from minispec.errors import InvariantError
 from minispec.generation import Emitted, Finished, Stream
@@ -25,16 +25,17 @@ SAMPLER = Sampler(SamplingParams(temperature=1.0, top_p=1.0), 2)
 class Learning(FixedGamma):
     """Notes every step it is told of, and may be interrupted while it learns."""
 
+    interrupted_at: int | None = None  # of the class: attributes of a policy are set back
+
     def __init__(self) -> None:
         super().__init__(3)
         self.steps: list[int] = []
-        self.interrupted_at: int | None = None
 
     def observe(self, step: Step) -> None:
-        if step.index == self.interrupted_at:
-            self.interrupted_at = None
-            raise KeyboardInterrupt
         self.steps.append(step.index)
+        if step.index == self.interrupted_at:
+            type(self).interrupted_at = None
+            raise KeyboardInterrupt
 
 
 def new_stream(policy: FixedGamma) -> Stream:
@@ -51,17 +52,14 @@ def test_each_step_is_learned_from_once() -> None:
 @pytest.mark.parametrize("step", [1, 2, 4])
 def test_an_interruption_between_learning_and_telling_repeats_neither(step: int) -> None:
     policy, plain = Learning(), new_stream(FixedGamma(3)).run()
-    policy.interrupted_at = step
+    Learning.interrupted_at = step
     stream, emitted = new_stream(policy), []
     with pytest.raises(KeyboardInterrupt):
         emitted.extend(event for event in stream if isinstance(event, Emitted))
     emitted.extend(event for event in stream if isinstance(event, Emitted))
     assert [event.step for event in emitted] == list(range(len(plain.steps)))
     assert tuple(token for event in emitted for token in event.token_ids) == plain.token_ids
-    learned = [
-        index for index in range(1, len(plain.steps)) if index != step
-    ]  # the interrupted lesson is lost, not doubled
-    assert policy.steps == learned
+    assert policy.steps == list(range(1, len(plain.steps))), "the interrupted lesson is made again, not doubled"
 
 
 def test_leaving_at_any_event_delivers_every_step_once() -> None:
@@ -122,3 +120,21 @@ def test_the_consumers_own_time_counts_in_no_figure() -> None:
     assert stream.generation.metrics.ttft_s == 1.0
     for step in steps:
         assert (step.target_s, step.draft_s, step.step_s - step.draft_s) == (1.0, len(step.draft_tokens), 1.0)
+
+
+def test_what_a_drafter_reads_late_adds_up_over_interruptions() -> None:
+    """It reads the prompt behind the first token; left while nothing is to be drafted, it reads all again later."""
+    now = [0.0]
+    drafter = ModelDrafter(Session(Taking(DRAFT, now)), SAMPLER)
+    target = TreeSession(TARGET)
+    policy = ReplayedGamma([1, 0, 1, 1])
+    stream = Stream(
+        [1, 2], target, drafter, SAMPLER, PhiloxNoise(5), Limits(20, 64), policy=policy, clock=lambda: now[0]
+    )
+    for event in stream:
+        if isinstance(event, Emitted) and event.step == 1:
+            break
+    assert stream.generation.metrics.prefill_s == 1.0
+    stream.close()
+    stream.run()
+    assert stream.generation.metrics.prefill_s == 2.0

@@ -11,12 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from minispec.analysis.simulate import CostedModel, SimulatedClock
 from minispec.contracts import speculative_stream
-from minispec.control import FixedGamma
+from minispec.control import AutoGamma, Fallback, FixedGamma, HeuristicGamma
 from minispec.drafters import (
     CascadeDrafter,
     FixedTreeDrafter,
     LayerSkipDrafter,
+    ModelDrafter,
     ModelSource,
     NgramDrafter,
     SuffixDrafter,
@@ -26,6 +28,7 @@ from minispec.generation import Emitted, Finished, Prefilled, Stream, Verified
 from minispec.generation.audit import AuditedSession
 from minispec.generation.deliveries import Deliveries
 from minispec.generation.limits import Limits
+from minispec.model.session import Session
 from minispec.model.toy import TableModel
 from minispec.model.tree_session import TreeSession
 from minispec.philox import PhiloxNoise
@@ -244,6 +247,35 @@ def test_ctrl_c_while_drafting_comes_to_the_same_end(kind):
         assert essence(stream.generation) == wanted, line_number
         assert [event for event in map(tellings, events) if event] == told, line_number
     assert interrupted > 50
+
+
+def learning_stream(make):
+    """A stream whose draft lengths depend on what the policy has learned: by a clock that only forwards move."""
+    clock, sampler = SimulatedClock(), Sampler(PLAIN, len(PROMPT))
+    target = CostedModel(TableModel(4, seed=1), clock, lambda rows: 1.0 + 0.05 * rows)
+    draft = CostedModel(TableModel(4, seed=2), clock, lambda rows: 0.1)  # also where it reads what it missed at once
+    drafter, noise, limits = ModelDrafter(Session(draft), sampler), PhiloxNoise(5), Limits(14, 64)
+    return Stream(PROMPT, TreeSession(target), drafter, sampler, noise, limits, policy=make(), clock=clock)
+
+
+@pytest.mark.skipif(sys.gettrace() is not None, reason="a tracer (coverage, a debugger) is at work already")
+@pytest.mark.parametrize(
+    ("make", "stride"),
+    [(lambda: HeuristicGamma(1, 6), 3), (AutoGamma, 43), (lambda: Fallback(AutoGamma()), 43)],
+    ids=["heuristic", "auto", "fallback"],
+)
+def test_ctrl_c_while_a_policy_decides_or_learns_comes_to_the_same_end(make, stride):
+    """Half a lesson is undone and made again; what a policy noted of a draft that came to nothing is forgotten."""
+    wanted = essence(learning_stream(make).run())
+    line_number = interrupted = 0
+    while True:
+        line_number += stride
+        stream, events = learning_stream(make), []
+        if not run_with_interrupt_at(line_number, stream, events, within="minispec.control."):
+            break
+        interrupted += 1
+        assert essence(stream.run()) == wanted, line_number
+    assert interrupted > 15
 
 
 def test_an_event_that_was_not_delivered_comes_first():

@@ -8,6 +8,7 @@ from unittest import mock
 import numpy as np
 
 from minispec.backends.storage import Storage
+from minispec.control.learner import Learner
 from minispec.drafters import (
     LayerSkipDrafter,
     ModelDrafter,
@@ -393,13 +394,14 @@ change(
     Transcript, "commit", "position=position,", "position=len(self.tokens),",
 )  # fmt: skip
 change(
-    15, "interrupted runs", "a step is observed when that is over",
-    "An observation that was interrupted is made again.",
-    Stream, "_observe",
-    "self._num_observed += 1\n        if step := self._num_observed - 1:\n"
-    "            self._policy.observe(steps[step])",
-    "if step := self._num_observed:\n            self._policy.observe(steps[step])\n"
-    "        self._num_observed += 1",
+    15, "interrupted runs", "half a lesson counts",
+    "An observation that was interrupted is made again on top of what it has left.",
+    Learner, "set_back", "self._mark.observing or ", "",
+)  # fmt: skip
+change(
+    15, "interrupted runs", "a lesson that was due comes late",
+    "What an interruption left unobserved is observed behind the next step's draft.",
+    Learner, "set_back", "self.learn(steps)", "",
 )  # fmt: skip
 change(
     15, "interrupted runs", "a verdict is told again", "After an interruption behind it, a verdict comes twice.",
@@ -412,7 +414,7 @@ change(
 change(
     15, "interrupted runs", "nobody learns from an interrupted step",
     "A policy hears of no step whose observation was due.",
-    Stream, "_set_back", "self._observe()", "self._num_observed = len(self._transcript.steps)",
+    Learner, "set_back", "self.learn(steps)", "self._mark = self._mark._replace(next_step=len(steps))",
 )  # fmt: skip
 change(
     15, "traces read again", "lines end where text does",

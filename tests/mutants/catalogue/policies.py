@@ -11,6 +11,7 @@ from minispec.control import (
     fallback,
     registry,
 )
+from minispec.control.learner import Learner
 from minispec.generation import run
 from minispec.generation.run import Run
 
@@ -34,7 +35,7 @@ change(
 )  # fmt: skip
 change(
     14, "interrupted runs", "policies learn from the first token", "They see a step that no draft could be made for.",
-    Run, "_observe", "if step := self._num_observed - 1:", "if (step := self._num_observed - 1) >= 0:",
+    Learner, "learn", "if step.index:", "if True:",
 )  # fmt: skip
 change(
     14, "cost of the first token", "the drafter reads what nobody goes on with", "Also behind the end of the text.",
@@ -87,11 +88,11 @@ change(
 change(
     14, "decisions of auto", "what was never tested counts as rejected",
     "Every drafted token behind a rejection is learned from.",
-    AutoGamma, "observe", "[: step.verdict.num_accepted + 1]", "",
+    AutoGamma, "observe", "[: num_accepted + 1]", "",
 )  # fmt: skip
 change(
     14, "decisions of auto", "rejections are not learned", "Only accepted drafts are counted.",
-    AutoGamma, "observe", "[: step.verdict.num_accepted + 1]", "[: step.verdict.num_accepted]",
+    AutoGamma, "observe", "[: num_accepted + 1]", "[:num_accepted]",
 )  # fmt: skip
 change(
     14, "decisions of auto", "the pending token is no row",
@@ -120,7 +121,9 @@ change(
 )  # fmt: skip
 change(
     14, "decisions of auto", "nothing fades", "The oldest observation weighs as much as the last.",
-    AutoGamma, "observe", "self._by_confidence.fade(self._keep)\n    self._by_place.fade(self._keep)", "",
+    AutoGamma, "observe",
+    "learn(self._keep, by_confidence)\n    self._by_place = self._by_place.learn(self._keep, by_place)",
+    "learn(1.0, by_confidence)\n    self._by_place = self._by_place.learn(1.0, by_place)",
 )  # fmt: skip
 change(
     14, "fallback schedule", "a draw is a loss", "No margin: a window at plain cost and a little stops drafting.",
@@ -148,23 +151,32 @@ change(
 )  # fmt: skip
 change(
     14, "fallback schedule", "a window is always whole", "However much it has lost, it goes on to its sixteenth step.",
-    Fallback, "observe", " or cost - tokens > _LOSS_LIMIT", "",
+    Fallback, "_account", " or cost - tokens > _LOSS_LIMIT", "",
 )  # fmt: skip
 change(
     14, "plain cost of a fallback", "a failed attempt is plain cost",
     "Seconds of fruitless drafting make plain decoding look dear.",
-    Fallback, "observe", "self._learn_plain(step.step_s - step.draft_s)", "self._learn_plain(step.step_s)",
+    Fallback, "_account", "self._learn_plain(step.step_s - step.draft_s)", "self._learn_plain(step.step_s)",
 )  # fmt: skip
 change(
     14, "memory of a fallback", "all pairs share a fallback", "What one draft cost is held against another.",
-    fallback, "recall_fallback", "states.setdefault(pair, Fallback(policy))",
-    'states.setdefault(("", ""), Fallback(policy))',
+    fallback, "recall_fallback", "memories.setdefault(pair, Memory())", 'memories.setdefault(("", ""), Memory())',
 )  # fmt: skip
 change(
     14, "memory of a fallback", "a session is a process", "A fallback outlives its loaded target.",
     fallback, "recall_fallback", '_process if scope == "process" else', '_process if scope != "request" else',
 )  # fmt: skip
 change(
-    14, "memory of a fallback", "a remembered policy stays", "The policy of the first request decides for all.",
-    fallback, "recall_fallback", "state.policy = policy", "",
+    14, "memory of a fallback", "coins meet what they decided",
+    "A request drafts where an earlier one of its seed has been accepted.",
+    fallback.Memory, "recall", "{} if seed in self._seeds else self._found", "self._found",
+)  # fmt: skip
+change(
+    14, "memory of a fallback", "requests judge for each other", "A request that runs is switched by its company.",
+    Fallback, "gamma", " and not self._has_begun", "",
+)  # fmt: skip
+change(
+    14, "decisions of auto", "auto forgets its draft when it is asked again",
+    "In a batch it learns nothing of drafts that need no forward.",
+    AutoGamma, "gamma", "self._first_s, self._row_s =", "self._begin()\n    self._first_s, self._row_s =",
 )  # fmt: skip

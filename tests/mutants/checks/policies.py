@@ -155,6 +155,7 @@ def decisions_of_auto() -> float:
                 accepted += 1
             target_s = 2.0 + row_s * 2.0 * len(confidences) + 0.01 * generator.random()
             spent = looks * 2.0 * draft_s * (1.0 + 3.0 * bool(slow.steps and not slow.steps[-1][2]))
+            wrong += fast.gamma() != gamma  # asked again behind the draft, as in a batch
             fast.observe(_step(len(confidences), accepted, spent, spent + target_s))
             slow.steps.append((confidences, accepted, looks, spent, target_s))
     return float(wrong)
@@ -213,19 +214,26 @@ def plain_cost_of_a_fallback() -> float:
     return float(runs != 5)
 
 
-@check("value", "who shares a fallback: nobody, the pairs of a loaded target, the pairs of the process")
+@check("value", "who begins with what a fallback has found: the pair's later requests, of a target or of the process")
 def memory_of_a_fallback() -> float:
     class Loaded:
         """A target."""
 
-    recall, one, other = fallbacks.recall_fallback, Loaded(), Loaded()
-    policy, pair, another = FixedGamma(3), ("a name", "a draft"), ("a name", "another")
-    same = lambda scope, a, b: recall(scope, FixedGamma(1), *a) is recall(scope, policy, *b)  # noqa: E731
-    found = [
-        same("request", (pair, one), (pair, one)), same("session", (pair, one), (pair, one)),
-        same("session", (pair, one), (pair, other)), same("session", (pair, one), (another, one)),
-        same("process", (pair, one), (pair, other)), same("process", (pair, one), (another, one)),
+    one, other, pair, another = Loaded(), Loaded(), ("a name", "a draft"), ("a name", "another")
+
+    def recall(scope, pair, session, seed=2) -> Fallback:
+        return fallbacks.recall_fallback(scope, FixedGamma(3), pair, session, seed)
+
+    beside = recall("session", pair, one, 3)
+    beside.gamma()  # it has begun before anything was found
+    for scope in fallbacks.SCOPES:
+        first = recall(scope, pair, one, 1)
+        for _ in range(2):  # then plain cost is known, and whoever knows it drafts
+            first.gamma()
+            first.observe(_step(0, 0, 0.0, 1.0))
+    asked = [
+        beside, recall("request", pair, one), recall("session", pair, one), recall("session", pair, other),
+        recall("session", another, one), recall("process", pair, other), recall("process", another, one),
+        recall("session", pair, one, 1),
     ]  # fmt: skip
-    return float(
-        found != [False, True, False, False, True, False] or recall("process", policy, pair, one).policy is not policy
-    )
+    return float([each.gamma() for each in asked] != [0, 0, 3, 0, 0, 3, 0, 0])

@@ -172,18 +172,22 @@ def interrupted_forwards() -> float:
 
 
 class _Watched(FixedGamma):
-    """A policy that notes what it observes; the observation of one step is interrupted, once."""
+    """A policy that notes what it observes, and drafts as far as that says; one observation is interrupted, once."""
 
     def __init__(self, interrupted: int | None = None) -> None:
         super().__init__(3)
         self.observed: list[int] = []
         self.interrupted = interrupted
+        self.interruptions = iter([KeyboardInterrupt])  # used up for good: only attributes are set back
+
+    def gamma(self) -> int:
+        return 2 + len(self.observed) % 2
 
     def observe(self, step) -> None:
         self.observed.append(step.index)
         if step.index == self.interrupted:
-            self.interrupted = None
-            raise KeyboardInterrupt
+            for interruption in self.interruptions:
+                raise interruption
 
 
 class _InterruptedOnce:
