@@ -71,6 +71,11 @@ class AutoGamma:
         self._survival = 1.0
         self._looks = 0  # forwards of the draft in this step
 
+    @property
+    def largest(self) -> int:
+        """The most to draft."""
+        return self._largest
+
     def gamma(self) -> int:
         """Begin a new draft: nothing if not even one token pays, else at most ``largest``, decided one by one."""
         self._begin()
