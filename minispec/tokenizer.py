@@ -23,6 +23,7 @@ END_OF_TEXT = "<|endoftext|>"
 NUMERALS_APART = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 """The pieces that the bundled tokenizers cut text into: GPT-2's, but that every numeral is one of its own, so that sums
 can be learnt digit by digit."""
+_UNLIMITED = 1 << 30
 _in_use: weakref.WeakValueDictionary[bytes, Tokenizer] = weakref.WeakValueDictionary()
 """Tokenizers that somebody holds, by the hash of their file."""
 
@@ -117,6 +118,13 @@ class Tokenizer:
         """Bytes of the longest token, as it is written in a text."""
         special = (len(token.content.encode()) for token in self._backend.get_added_tokens_decoder().values())
         return max(1, *map(len, self._bytes.values()), *special)
+
+    def count_most(self, num_bytes: int) -> int:
+        """Return the most tokens that a text of so many bytes has: one a byte, and one for a space put before it.
+
+        There is no such number where the file rewrites texts, some of which may grow.
+        """
+        return num_bytes + 1 if self._backend.normalizer is None else _UNLIMITED
 
     def to_json(self) -> str:
         """Return the content of a ``tokenizer.json``."""

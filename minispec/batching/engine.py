@@ -13,7 +13,7 @@ from typing import Unpack
 from minispec.backends import BACKENDS
 from minispec.backends.formats import AUTO
 from minispec.batching.batch import Batch, Watch
-from minispec.batching.models import Occupancy, SharedModels
+from minispec.batching.models import Occupancy, SharedModels, count_request
 from minispec.batching.scheduler import Scheduler
 from minispec.control.load import LoadGamma
 from minispec.drafters import Drafter
@@ -42,7 +42,7 @@ class Engine:
         Requests that run at the same time; others wait.
     kv_memory : int, optional
         Bytes for keys and values of the target; by default enough for ``max_running`` whole contexts. Draft models and
-        heads have as many pages, which come on top.
+        heads have as many pages (by default, room for a context of their own at least), which come on top.
     page_size : int
         Slots per page. With ``n_positions`` of them, each request has its whole context set aside.
     max_rows : int
@@ -127,10 +127,9 @@ class Engine:
         settings = Options(**options, seed=seed, stop=(stop,) if isinstance(stop, str) else tuple(stop))
         found = self.models.find_draft(draft, settings)
         stream = open_stream(prompt, self.target, found, settings, load=self.models.load, noise=noise)
-        num_nodes = getattr(stream.drafter, "num_nodes", 0)  # of a tree: they lie beside the text until it is judged
-        max_length = min(self.target.n_positions, len(stream.tokens) + settings.max_tokens + num_nodes)
-        self.models.require_room(max_length)
-        return self._batch.add(stream, max_length)
+        slots = count_request(stream, settings.max_tokens)
+        self.models.require_room(stream, slots)
+        return self._batch.add(stream, min(self.target.n_positions, slots.target))
 
     def cancel(self, number: int) -> Generation:
         """End a request where it is, and return what it has generated.

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import NamedTuple, cast
 
+from minispec.control.gamma import find_largest
 from minispec.drafters import Drafter
+from minispec.drafters.base import Slots, count_slots
 from minispec.drafters.build import load_draft
 from minispec.drafters.heads.folder import compute_fingerprint
 from minispec.errors import OptionError
 from minispec.generation.options import Options, require_whole
 from minispec.generation.prepare import Named, check_together, find_setting, read_draft, read_name
+from minispec.generation.stream import Stream
 from minispec.loading import load_model
 from minispec.model.gpt2 import GPT2
 from minispec.model.language_model import LanguageModel
-from minispec.model.paged import PagedModel
+from minispec.model.paged import PagedCache, PagedModel
+from minispec.model.pages import PagePool
+from minispec.model.session import Session
 
 TARGET = "target"
 """The target's name among the fingerprints."""
@@ -28,6 +34,14 @@ class Occupancy(NamedTuple):
     num_slots: int
     num_held: int
     num_used: int
+
+
+def count_request(stream: Stream, max_tokens: int) -> Slots:
+    """Return the most slots that a new request fills at a time, in the caches of its target and of its drafter."""
+    tokens = stream.tokens
+    length = min(stream.target.model.n_positions, len(tokens) + max_tokens)
+    gamma = min(find_largest(stream.policy), max(length - len(tokens) - 2, 0))  # none for the first token and the last
+    return count_slots(stream.drafter, tokens, length, gamma)
 
 
 class SharedModels:
@@ -76,6 +90,7 @@ class SharedModels:
         self._load_settings = find_setting(model, "backend", backend), draft_dtype or dtype, kv_dtype
         self._shared: dict[str | LanguageModel, PagedModel] = {}  # by the name or the model that a caller gives
         self.page_size = min(page_size, model.n_positions)
+        self._is_limited = kv_memory is not None
         self.num_pages = num_texts * self.count_pages(model.n_positions)
         if kv_memory is not None:
             self.num_pages = self._count_affordable(model, kv_memory)
@@ -112,7 +127,8 @@ class SharedModels:
         if not hasattr(model, "with_pages"):
             raise OptionError(f"{model.name} has no pages; give a GPT-2 or a table")
         if model not in self._shared:
-            self._shared[model] = cast("PagedModel", model).with_pages(self.num_pages, self.page_size)
+            num_pages = self.num_pages if self._is_limited else max(self.num_pages, self.count_pages(model.n_positions))
+            self._shared[model] = cast("PagedModel", model).with_pages(num_pages, self.page_size)
         return self._shared[model]
 
     def find_draft(
@@ -142,20 +158,28 @@ class SharedModels:
         """Return the pages of a text."""
         return -(-num_slots // self.page_size)
 
-    def require_room(self, num_slots: int) -> None:
-        """Check that a text would fit if it were alone.
+    def require_room(self, stream: Stream, slots: Slots) -> None:
+        """Check that a request would fit if it were alone, with its target and with whatever drafts for it.
 
         Raises
         ------
         OptionError
             If it would not.
         """
-        needed = self.count_pages(num_slots)
-        if needed > self.num_pages:
-            raise OptionError(
-                f"the request may need {needed} pages of {self.page_size} slots, and the memory for keys and values "
-                f"holds {self.num_pages}. Give it more, or ask for fewer tokens"
-            )
+        own: Session | None = getattr(stream.drafter, "session", None)
+        caches = {"the request": (stream.target.cache, slots.target)}
+        if own is not None:
+            caches["drafting for the request"] = own.cache, slots.own
+        needed: Counter[PagePool] = Counter()  # a draft may be the target itself, in whose pages both then lie
+        for what, (cache, num_slots) in caches.items():
+            if isinstance(cache, PagedCache):
+                pool = cache.pool
+                needed[pool] += -(-min(num_slots, cache.capacity) // pool.page_size)
+                if needed[pool] > pool.num_pages:
+                    raise OptionError(
+                        f"{what} may need {needed[pool]} pages of {pool.page_size} slots, and the memory for keys and "
+                        f"values holds {pool.num_pages}. Give it more, or ask for fewer tokens"
+                    )
 
     def clear(self) -> None:
         """Take every page back, whoever held it."""

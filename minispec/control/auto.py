@@ -72,6 +72,11 @@ class AutoGamma:
         self._survival = 1.0
         self._looks = 0  # forwards of the draft in this step
 
+    @property
+    def largest(self) -> int:
+        """The most to draft."""
+        return self._largest
+
     def gamma(self) -> int:
         """Return 0 if not even one token pays, else at most ``largest``, decided one by one."""
         self._first_s, self._row_s = self._target.fit(default_slope=_PRIOR_ROW_COST)

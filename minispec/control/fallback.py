@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.control.gamma import GammaPolicy
+from minispec.control.gamma import GammaPolicy, find_largest
 from minispec.errors import OptionError
 from minispec.records import Step
 
@@ -65,6 +65,11 @@ class Fallback:
     def drafting(self) -> bool:
         """Whether the next step may draft."""
         return self._plain_steps_left == 0
+
+    @property
+    def largest(self) -> int:
+        """The policy's."""
+        return find_largest(self.policy)
 
     def gamma(self) -> int:
         """Return the policy's γ, or 0 during a pause."""

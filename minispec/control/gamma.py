@@ -57,6 +57,11 @@ class GammaPolicy(Protocol):
         ...
 
 
+def find_largest(policy: GammaPolicy) -> int:
+    """Return the most tokens that a policy ever drafts: its attribute ``largest``, where it has one."""
+    return int(getattr(policy, "largest", UNLIMITED))
+
+
 class FixedGamma:
     """Always the same γ.
 
@@ -72,6 +77,11 @@ class FixedGamma:
         if gamma < 0:
             raise OptionError(f"gamma is {gamma}; it must be >= 0 (0 drafts nothing). Try --gamma 3")
         self._gamma = gamma
+
+    @property
+    def largest(self) -> int:
+        """γ."""
+        return self._gamma
 
     def gamma(self) -> int:
         """Return γ."""
@@ -101,6 +111,11 @@ class HeuristicGamma(FixedGamma):
     def __init__(self, gamma: int = 5, largest: int = 32) -> None:
         super().__init__(gamma)
         self._largest = largest
+
+    @property
+    def largest(self) -> int:
+        """The most to draft; one to begin with may be more."""
+        return max(self._gamma, self._largest)
 
     def observe(self, step: Step) -> None:
         """Adapt γ; a step without a draft teaches nothing."""
@@ -151,6 +166,11 @@ class ReplayedGamma:
     def __init__(self, lengths: Sequence[int]) -> None:
         self._lengths = list(lengths)
         self._step = 0
+
+    @property
+    def largest(self) -> int:
+        """The longest."""
+        return max(self._lengths, default=0)
 
     def gamma(self) -> int:
         """Return the next recorded length."""

@@ -134,6 +134,7 @@ class LoadGamma:
     """
 
     name = "load"
+    largest = _LARGEST
     timed = True
 
     def __init__(self, load: Load) -> None:

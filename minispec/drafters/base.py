@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -35,7 +35,8 @@ class Drafter(Protocol):
     an empty draft and decoding goes on plainly.
 
     A drafter whose cost is simulated has an attribute ``simulated_cost`` as well: seconds per drafted token, in units
-    of a one-row forward of the target.
+    of a one-row forward of the target. One that may fill more slots than the text has tokens, in the target's cache or
+    in that of its own ``session``, has a method ``count_slots``: see :class:`Slots`.
     """
 
     def prefill(self, tokens: Sequence[int]) -> Asks[None] | None:
@@ -53,6 +54,36 @@ class Drafter(Protocol):
     def rollback(self, length: int) -> None:
         """Forget whatever lies beyond the first ``length`` tokens."""
         ...
+
+
+class Slots(NamedTuple):
+    """The most slots that are filled at a time while a text is drafted for.
+
+    Attributes
+    ----------
+    target, own : int
+        In the target's cache, and in that of the drafter's own session.
+    """
+
+    target: int
+    own: int
+
+
+def count_slots(drafter: Drafter, tokens: Sequence[int], length: int, gamma: int) -> Slots:
+    """Return what a drafter says that it may fill; unless it says more, the caches hold the text and its chain alone.
+
+    Parameters
+    ----------
+    drafter : Drafter
+    tokens : sequence of int
+        The text now.
+    length : int
+        The longest that it becomes, with the drafts that it may end in.
+    gamma : int
+        The most that is asked for at a time.
+    """
+    own = getattr(drafter, "count_slots", None)
+    return Slots(length, length) if own is None else own(tokens, length, gamma)
 
 
 def allow_all(probs: Probs) -> int:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from minispec.drafters.base import Drafter, MoreTokens
+from minispec.drafters.base import Drafter, MoreTokens, Slots, count_slots
 from minispec.drafters.copying import copy_draft
 from minispec.model.asks import Asks, ask_for
 from minispec.model.session import Session
@@ -43,6 +43,10 @@ class ForcedDrafter:
     def session(self) -> Session | None:
         """The inner drafter's session, if it has one: whoever shares out memory asks for it."""
         return getattr(self.inner, "session", None)
+
+    def count_slots(self, tokens: Sequence[int], length: int, gamma: int) -> Slots:
+        """Return what the inner drafter may fill: what is forced is a chain."""
+        return count_slots(self.inner, tokens, length, gamma)
 
     def prefill(self, tokens: Sequence[int]) -> Asks[None]:
         """Let the inner drafter take the prompt in."""

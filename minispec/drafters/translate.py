@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from minispec.drafters.base import MoreTokens
+from minispec.drafters.base import MoreTokens, Slots
 from minispec.drafters.copying import copy_draft
 from minispec.drafters.model import ModelDrafter
 from minispec.model.asks import Asks
@@ -36,6 +36,15 @@ class Spelling(Protocol):
 
     def token_bytes(self, token: int) -> bytes:
         """Return the bytes of a token."""
+        ...
+
+    @property
+    def longest_token(self) -> int:
+        """Bytes of the longest token."""
+        ...
+
+    def count_most(self, num_bytes: int) -> int:
+        """Return the most tokens that a text of so many bytes has."""
         ...
 
 
@@ -70,6 +79,12 @@ class TranslatingDrafter:
     def session(self) -> Session:
         """The draft model's session."""
         return self._drafter.session
+
+    def count_slots(self, tokens: Sequence[int], length: int, gamma: int) -> Slots:
+        """Return the slots of the text, and those of the longest that it may be in tokens of the draft model's."""
+        ours = self._target_tokenizer
+        num_bytes = sum(len(ours.token_bytes(token)) for token in tokens) + (length - len(tokens)) * ours.longest_token
+        return Slots(length, self._draft_tokenizer.count_most(num_bytes) + gamma)
 
     def prefill(self, tokens: Sequence[int]) -> Asks[None]:
         """Feed the draft model the prompt in its own tokens."""

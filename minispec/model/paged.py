@@ -47,6 +47,11 @@ class PagedCache(KVCache):
         return self._capacity
 
     @property
+    def pool(self) -> PagePool:
+        """Whose pages it takes."""
+        return self._pool
+
+    @property
     def features(self) -> Features:
         """See :attr:`KVCache.features`; one memory for all texts."""
         return self._pool.features

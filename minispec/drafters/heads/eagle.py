@@ -172,6 +172,10 @@ class EagleSource:
         """See :meth:`TreeSource.find_room`: a row for each token of the text but the first, and one for each node."""
         return self._num_slots + 1 - length, self._num_slots + 1 - length
 
+    def count_slots(self, length: int, num_fed: int) -> int:
+        """See :meth:`TreeSource.count_slots`."""
+        return length + num_fed
+
     def begin(self, tokens: Sequence[int]) -> Asks[Array]:
         """See :meth:`TreeSource.begin`; nothing before the target has fed a token."""
         if not self.session.is_ready:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from minispec.backends.base import Array
-from minispec.drafters.base import ChainDrafter, MoreTokens
+from minispec.drafters.base import ChainDrafter, MoreTokens, Slots
 from minispec.drafters.heads.session import HeadSession
 from minispec.model.asks import Ask, Asks
 from minispec.noise import Coins
@@ -45,6 +45,10 @@ class ParallelDrafter(ChainDrafter):
     @abstractmethod
     def prefill(self, tokens: Sequence[int]) -> Asks[None] | None:
         """Take in the prompt."""
+
+    def count_slots(self, tokens: Sequence[int], length: int, gamma: int) -> Slots:
+        """Return the slots of the text, and behind them those of all places."""
+        return Slots(length, length + self.length)
 
     @abstractmethod
     def ask_places(self, tokens: Sequence[int], num_places: int) -> Ask:
@@ -98,6 +102,10 @@ class ParallelSource:
     def find_room(self, length: int) -> tuple[int, int]:
         """See :meth:`TreeSource.find_room`; a node takes no room."""
         return min(self._drafter.length, self._drafter.window + 1 - length), self._drafter.window
+
+    def count_slots(self, length: int, num_fed: int) -> int:
+        """See :meth:`TreeSource.count_slots`; a node takes none."""
+        return self._drafter.count_slots((), length, 0).own
 
     def begin(self, tokens: Sequence[int]) -> Asks[Array]:
         """See :meth:`TreeSource.begin`."""

@@ -16,7 +16,7 @@ from typing import Literal, Protocol
 import numpy as np
 
 from minispec.backends.base import Array
-from minispec.drafters.base import MoreTokens
+from minispec.drafters.base import MoreTokens, Slots
 from minispec.drafters.copying import one_hot
 from minispec.model.asks import Asks
 from minispec.model.session import Session
@@ -37,6 +37,10 @@ class TreeSource(Protocol):
 
     def find_room(self, length: int) -> tuple[int, int]:
         """Return how many levels, and how many nodes, it can draft behind a text of ``length`` tokens."""
+        ...
+
+    def count_slots(self, length: int, num_fed: int) -> int:
+        """Return the most slots that it fills with a text of ``length`` tokens and the nodes it is given to grow."""
         ...
 
     def begin(self, tokens: Sequence[int]) -> Asks[Array]:
@@ -124,6 +128,15 @@ class TreeDrafter:
     @abstractmethod
     def num_nodes(self) -> int:
         """The most candidates of a draft."""
+
+    @abstractmethod
+    def count_fed(self, gamma: int) -> int:
+        """Return the most nodes that the source is given for a draft of ``gamma`` levels: each that gets children."""
+
+    def count_slots(self, tokens: Sequence[int], length: int, gamma: int) -> Slots:
+        """Return the slots of the text, and beside it those of the candidates, or of the nodes that are fed."""
+        num_nodes = self.num_nodes if gamma else 0
+        return Slots(length + num_nodes, self.source.count_slots(length, self.count_fed(gamma)))
 
     @abstractmethod
     def propose(self, tokens: Sequence[int], gamma: int, coins: Coins, more: MoreTokens) -> Asks[Draft]:

@@ -62,6 +62,11 @@ class DynamicTreeDrafter(TreeDrafter):
         """The candidates that are kept."""
         return self._num_nodes
 
+    def count_fed(self, gamma: int) -> int:
+        """Count those that are pushed out later too: of a level's nodes, each has a parent on every level above."""
+        levels = gamma if self.depth is None else min(gamma, self.depth)
+        return sum(max(self._num_nodes - level, 0) for level in range(levels - 1))
+
     def propose(self, tokens: Sequence[int], gamma: int, coins: Coins, more: MoreTokens) -> Asks[Draft]:
         """Draft at most ``gamma`` levels, and no more nodes than fit."""
         levels, room = self.source.find_room(len(tokens))

@@ -42,6 +42,11 @@ class FixedTreeDrafter(TreeDrafter):
         """The candidates of the shape."""
         return len(self.shape)
 
+    def count_fed(self, gamma: int) -> int:
+        """Count the parents above the last level."""
+        parents = {parent for parent, level in zip(self.shape.parents, self.shape.depths, strict=True) if level <= gamma}
+        return len(parents - {-1})
+
     def propose(self, tokens: Sequence[int], gamma: int, coins: Coins, more: MoreTokens) -> Asks[Draft]:
         """Draft the shape, at most ``gamma`` levels of it, and no more than fits, whatever the tokens are."""
         levels, room = self.source.find_room(len(tokens))

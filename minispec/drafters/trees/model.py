@@ -34,6 +34,10 @@ class ModelSource:
         """See :meth:`TreeSource.find_room`."""
         return self.session.model.n_positions + 1 - length, self.session.cache.capacity - length
 
+    def count_slots(self, length: int, num_fed: int) -> int:
+        """See :meth:`TreeSource.count_slots`."""
+        return length + num_fed
+
     def begin(self, tokens: Sequence[int]) -> Asks[Array]:
         """See :meth:`TreeSource.begin`."""
         session = self.session
