@@ -11,7 +11,7 @@ from minispec.drafters import Drafter, build_drafter
 from minispec.generation.audit import AuditedSession
 from minispec.generation.limits import Limits
 from minispec.generation.options import Options
-from minispec.generation.prepare import build_constraint, encode_prompt, find_draft_model, find_setting
+from minispec.generation.prepare import build_constraint, check_tree, encode_prompt, find_draft_model, find_setting
 from minispec.generation.stream import Stream
 from minispec.model.language_model import LanguageModel
 from minispec.model.tree_session import TreeSession
@@ -52,10 +52,11 @@ def open_stream(
     verifier, policy = get_verifier(options.verify), get_policy(options.gamma)
     session = AuditedSession(model) if options.audit else TreeSession(model)
     sampler = Sampler(options, len(prompt_tokens), model.eos_token_id, build_constraint(options, model))
+    draft_name = draft if draft is None or isinstance(draft, str) else getattr(draft, "name", type(draft).__name__)
     drafter = None
     if draft is not None:
         drafter = build_drafter(draft, session, sampler, coupled=verifier.coupled, load_model=load)
-    draft_name = draft if draft is None or isinstance(draft, str) else getattr(draft, "name", type(draft).__name__)
+        check_tree(drafter, verifier, str(draft_name))
     if options.fallback != "off" and draft_name is not None:
         policy = recall_fallback(options.fallback, policy, (model.name, draft_name), model)
     return Stream(
