@@ -16,7 +16,7 @@ import numpy as np
 from minispec.contracts.enumerator import Enumerator
 from minispec.contracts.laws import Outcome, outcome, target_law, total_variation
 from minispec.control import FixedGamma
-from minispec.drafters import Drafter, FixedTreeDrafter, ModelDrafter, ModelSource, NgramDrafter
+from minispec.drafters import Drafter, DynamicTreeDrafter, FixedTreeDrafter, ModelDrafter, ModelSource, NgramDrafter
 from minispec.drafters.base import allow_all
 from minispec.drafters.trees import Siblings
 from minispec.drafters.trees.shapes import fixed_tree
@@ -48,6 +48,16 @@ _PARAMS = (
 )
 _TARGET = TableModel(3, eos_token_id=frozenset({2}), table={_PROMPT: np.eye(3)[_FIRST]})
 _DRAFT = TableModel(3, seed=1)
+_GROWING = TableModel(  # of the first two levels; what comes later is certain, so that few branches are to be walked
+    3,
+    table={(*_TEXT, *path): np.eye(3)[0] for n in (2, 3) for path in itertools.product(range(3), repeat=n)}
+    | {
+        _TEXT: [0.5, 0.4, 0.1],
+        (*_TEXT, 0): [0.4, 0.3, 0.3],
+        (*_TEXT, 1): [0.9, 0.1, 0.0],
+        (*_TEXT, 2): [0.0, 0.0, 1.0],
+    },
+)
 _LIMITS = Limits(max_tokens=4, n_positions=_TARGET.n_positions, eos_token_id=_TARGET.eos_token_id)
 
 
@@ -89,8 +99,9 @@ def check_rule(verify: Verify | Verifier) -> None:
     """Check that a rule emits the target's distribution, whatever it is handed; and the promises of a ``Verifier``.
 
     Drafts come from a model unlike the target, from the target itself, from a model that is sure of a token, and from a
-    lookup; also as trees, if the rule says that it takes those. A rule that promises ``same_seed`` must emit plain
-    sampling's tokens besides, on drafts with the target's noise if it is ``coupled``.
+    lookup; also as trees, if the rule says that it takes those, and not of independent siblings alone if it does not
+    count them. A rule that promises ``same_seed`` must emit plain sampling's tokens besides, on drafts with the
+    target's noise if it is ``coupled``.
 
     Parameters
     ----------
@@ -122,6 +133,8 @@ def _drafters(verifier: Verifier) -> Iterator[tuple[str, NewDrafter]]:
     yield "a lookup", lambda target, sampler: NgramDrafter(target.model.vocab_size)
     if verifier.trees:
         yield "a tree with replacement", partial(_draft_tree, "with replacement")
+    if verifier.trees and not verifier.counts_siblings:
+        yield "a tree that grows", _draft_growing_tree
         yield "a tree without replacement", partial(_draft_tree, "without replacement")
 
 
@@ -131,6 +144,11 @@ def _draft_with(model: TableModel, target: TreeSession, sampler: Sampler, *, cou
 
 def _draft_tree(siblings: Siblings, target: TreeSession, sampler: Sampler) -> Drafter:
     return FixedTreeDrafter(ModelSource(_DRAFT), sampler, fixed_tree((2,)), siblings, num_slots=target.cache.capacity)
+
+
+def _draft_growing_tree(target: TreeSession, sampler: Sampler) -> Drafter:
+    """Draft two candidates: siblings, or a likely child of the elder instead of the younger one."""
+    return DynamicTreeDrafter(ModelSource(_GROWING), sampler, 2, "with replacement", num_slots=target.cache.capacity)
 
 
 def _start(new_drafter: NewDrafter | None, verify: Verify, params: SamplingParams, gamma: int, noise: Noise) -> Stream:

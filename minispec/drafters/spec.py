@@ -65,6 +65,11 @@ class DraftSpec:
         return self.kind == "tree"
 
     @property
+    def has_independent_siblings(self) -> bool:
+        """Of a tree: whether siblings are drawn independently, and none is there or not by what another one drew."""
+        return self.options["siblings"] == "with" and self.options["shape"] != "dynamic"
+
+    @property
     def can_couple(self) -> bool:
         """Whether it can draw with the noise of plain sampling; what draws nothing can as well."""
         return not self.is_tree

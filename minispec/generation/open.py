@@ -12,7 +12,7 @@ from minispec.generation.audit import AuditedSession
 from minispec.generation.guarantee import find_guarantee, is_reproducible
 from minispec.generation.limits import Limits
 from minispec.generation.options import Options
-from minispec.generation.prepare import build_constraint, encode_prompt, find_draft_model, find_setting
+from minispec.generation.prepare import build_constraint, check_tree, encode_prompt, find_draft_model, find_setting
 from minispec.generation.stream import Stream
 from minispec.model.language_model import LanguageModel
 from minispec.model.tree_session import TreeSession
@@ -53,10 +53,11 @@ def open_stream(
     verifier, policy = get_verifier(options.verify), get_policy(options.gamma)
     session = AuditedSession(model) if options.audit else TreeSession(model)
     sampler = Sampler(options, len(prompt_tokens), model.eos_token_id, build_constraint(options, model))
+    draft_name = draft if draft is None or isinstance(draft, str) else getattr(draft, "name", type(draft).__name__)
     drafter = None
     if draft is not None:
         drafter = build_drafter(draft, session, sampler, coupled=verifier.coupled, load_model=load)
-    draft_name = draft if draft is None or isinstance(draft, str) else getattr(draft, "name", type(draft).__name__)
+        check_tree(drafter, verifier, str(draft_name))
     if options.fallback != "off" and draft_name is not None:
         promise = find_guarantee(verifier, temperature=options.temperature, batch_invariant=model.batch_invariant)
         bends = not is_reproducible(promise, timed=True)

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from minispec.control import FixedGamma, get_policy
-from minispec.drafters import Drafter, parse_draft
+from minispec.drafters import Drafter, DraftSpec, parse_draft
 from minispec.errors import OptionError, PromptError, quote
 from minispec.generation.options import Options
 from minispec.model.language_model import LanguageModel
 from minispec.sampling import Constraint
 from minispec.sampling.params import is_whole
 from minispec.tokenizer import Tokenizer
-from minispec.verifiers import get_verifier
+from minispec.verifiers import Verifier, get_verifier
 
 Named = str | os.PathLike[str]
 """How a model is named: a folder as text or as a path; a bundled name, a hub name."""
@@ -39,24 +39,37 @@ def check_together(draft: str, options: Options) -> None:
     OptionError
         Naming a combination that does.
     """
-    spec, verifier = parse_draft(draft), get_verifier(options.verify)
+    spec = parse_draft(draft)
+    check_tree(spec, get_verifier(options.verify), spec.text)
     if not spec.is_tree:
         return
-    if not verifier.trees:
-        raise OptionError(
-            f"draft {spec.text!r} proposes a tree, and the rule {verifier.name!r} judges chains. Try --verify tree"
-        )
-    if verifier.name == "kseq" and spec.options.get("siblings") != "with":
-        raise OptionError(
-            f"draft {spec.text!r} has siblings that depend on each other, and the rule {verifier.name!r} judges "
-            f"independent ones. Try --draft tree:siblings=with, or --verify tree"
-        )
     shaped = f"draft {spec.text!r} has a shape of its own, which"
     if not isinstance(get_policy(options.gamma), FixedGamma):
         gamma = getattr(options.gamma, "name", options.gamma)
         raise OptionError(f"{shaped} gamma {gamma!r} cannot change. Try --gamma 3")
     if options.fallback != "off":
         raise OptionError(f"{shaped} fallback {options.fallback!r} cannot change. Try --fallback off")
+
+
+def check_tree(draft: DraftSpec | Drafter, verifier: Verifier, name: str) -> None:
+    """Refuse a tree that the rule cannot judge; a drafter that says nothing of trees is taken for a chain.
+
+    Raises
+    ------
+    OptionError
+        Naming a combination that works.
+    """
+    if not getattr(draft, "is_tree", False):
+        return
+    if not verifier.trees:
+        raise OptionError(
+            f"draft {name!r} proposes a tree, and the rule {verifier.name!r} judges chains. Try --verify tree"
+        )
+    if verifier.counts_siblings and not getattr(draft, "has_independent_siblings", True):
+        raise OptionError(
+            f"draft {name!r} has siblings that depend on each other, and the rule {verifier.name!r} judges "
+            "independent ones. Try --draft tree:shape=4x2x1,siblings=with, or --verify tree"
+        )
 
 
 def build_constraint(options: Options, target: LanguageModel) -> Constraint | None:

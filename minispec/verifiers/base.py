@@ -56,6 +56,9 @@ class Verifier:
         the coupling, and an audit must expect it.
     trees : bool
         Judges trees as well as chains.
+    counts_siblings : bool
+        Of a tree, it judges a candidate by how many siblings there are: they must be drawn independently of each other,
+        and which of them are there must not depend on what any of them drew.
     survival : Survival or None
         For the exact expected length on a chain.
     """
@@ -66,6 +69,7 @@ class Verifier:
     same_seed: bool = False
     coupled: bool = False
     trees: bool = False
+    counts_siblings: bool = False
     survival: Survival | None = None
 
 

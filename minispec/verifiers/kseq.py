@@ -12,8 +12,12 @@ b)**K = rho b that is min(p, rho q)(x): never more than p(x), and what is missin
 rho = 1, and it is rejection sampling.
 
 Unlike multi-round rejection (:mod:`~minispec.verifiers.tree`) it has to know that the candidates are independent and of
-one law: siblings drawn without replacement, or chosen, would bias it. It accepts at least 1 - (1 - 1/K)**K of what is
-possible (:func:`minispec.theory.optimal_acceptance`).
+one law: siblings drawn without replacement, or chosen, would bias it. It also has to know how many there are before any
+is drawn. In a tree that grows (:mod:`~minispec.drafters.trees.dynamic`) a sibling stays or goes by what its elder drew.
+Then K, and with it rho, depends on the first candidate x, which is kept with probability min(1, p / (rho(x) q)); there
+is no one b, and the sum above fails. So that tree is refused.
+
+It accepts at least 1 - (1 - 1/K)**K of what is possible (:func:`minispec.theory.optimal_acceptance`).
 """
 
 from __future__ import annotations

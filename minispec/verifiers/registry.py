@@ -17,7 +17,7 @@ _PLAIN = {
     "block": Verifier("block", block.verify, survival=block.survival),
     "tree": Verifier("tree", tree.verify, trees=True, survival=rejection.survival),
     "traversal": Verifier("traversal", traversal.verify, trees=True, survival=block.survival),
-    "kseq": Verifier("kseq", kseq.verify, trees=True, survival=rejection.survival),
+    "kseq": Verifier("kseq", kseq.verify, trees=True, counts_siblings=True, survival=rejection.survival),
 }
 """Rules without options."""
 

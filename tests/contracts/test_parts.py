@@ -14,14 +14,14 @@ from minispec.errors import InvariantError
 from minispec.model.session import Session
 from minispec.model.toy import TableModel
 from minispec.records import Draft, Verdict
-from minispec.verifiers import Verifier, get_verifier, one_by_one
+from minispec.verifiers import Verifier, get_verifier, kseq, one_by_one
 from minispec.verifiers.rejection import residual, verify
 
 DRAFT = TableModel(3, seed=1)
 
 
 class TestRules:
-    @pytest.mark.parametrize("name", ["rejection", "block", "tree", "match", "gumbel"])
+    @pytest.mark.parametrize("name", ["rejection", "block", "tree", "kseq", "match", "gumbel"])
     def test_ours_pass(self, name: str) -> None:
         check_rule(get_verifier(name))
 
@@ -45,6 +45,10 @@ class TestRules:
     def test_a_promise_of_trees_is_checked(self) -> None:
         with pytest.raises(InvariantError, match="handed a tree"):
             check_rule(Verifier("rejection, boasting", verify, trees=True))
+
+    def test_a_rule_that_counts_siblings_has_to_say_so(self) -> None:
+        with pytest.raises(InvariantError, match="not lossless: on drafts of a tree that grows"):
+            check_rule(Verifier("K-SEQ, boasting", kseq.verify, trees=True))
 
     def test_a_rule_that_reads_noise_twice_is_told(self) -> None:
         def careless(draft: Draft, target_probs, coins) -> Verdict:

@@ -80,6 +80,18 @@ def test_the_law_with_trees_is_the_targets(tiny_heads: dict[str, str], head: str
     assert distance(draft, "tree", 2, {}, max_tokens=4) < EXACT
 
 
+@pytest.mark.parametrize(
+    ("verify", "shape", "max_tokens"),
+    [("kseq", "shape=2,siblings=with", 3), ("match", "shape=2x1,siblings=likeliest", 4),
+     ("traversal", "shape=2x1,siblings=likeliest", 4), ("traversal", "shape=dynamic,nodes=3,siblings=with", 4)],
+)  # fmt: skip
+def test_the_law_of_other_rules_with_trees_is_the_targets(
+    tiny_heads: dict[str, str], verify: str, shape: str, max_tokens: int
+) -> None:
+    draft = f"tree:draft=eagle:head={tiny_heads['eagle']},{shape}"
+    assert distance(draft, verify, 2, {}, max_tokens=max_tokens) < EXACT
+
+
 PROCESSORS = ({"temperature": 0.0}, {"top_k": 2, "temperature": 1.4}, {"repetition_penalty": 1.7, "min_tokens": 3})
 
 

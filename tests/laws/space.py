@@ -19,9 +19,12 @@ from unittest import mock
 import llguidance
 
 from minispec.contracts import Enumerator, Outcome, finite_language, outcome, slow_law, total_variation
+from minispec.drafters import plugins
+from minispec.errors import OptionError
 from minispec.generation import Stream, api
 from minispec.generation.limits import Limits
 from minispec.generation.options import Options
+from minispec.generation.prepare import check_together
 from minispec.model.toy import TableModel
 from minispec.noise import Noise
 from tests.generation.tiny import byte_tokenizer
@@ -87,16 +90,27 @@ LOADED = {
     "window": TableModel(3, 4, seed=2),
     "small": random_gpt2("numba", seed=5, **_GPT2, n_positions=64),
     "four": TableModel(4, 64, seed=48),
+    "pushing": TableModel(  # certain after two levels, so that few branches are to be walked
+        3,
+        64,
+        table={(*BEGUN, *path): [1.0, 0.0, 0.0] for n in (2, 3) for path in itertools.product(range(3), repeat=n)}
+        | {BEGUN: [0.5, 0.4, 0.1], (*BEGUN, 0): [0.34, 0.33, 0.33], (*BEGUN, 1): [0.9, 0.1, 0.0]}
+        | {(*BEGUN, 2): [0.0, 0.1, 0.9]},
+    ),
 }
 """Draft models, by the names under which drafts ask for them."""
 
 
 @contextlib.contextmanager
 def models_by_name() -> Iterator[None]:
-    """Load the models above; and build the constraint library's vocabulary, which never changes, once."""
+    """Load the models above; and build the constraint library's vocabulary, which never changes, once.
+
+    Their names are not looked up among the packages that bring drafts: that takes longer than all the rest of a branch.
+    """
     with (
         mock.patch.object(api, "load_model", lambda name, *args, **options: LOADED[name]),
         mock.patch.object(llguidance, "LLTokenizer", _vocabulary),
+        mock.patch.object(plugins, "entry_points", return_value=()),
     ):
         yield
 
@@ -127,7 +141,10 @@ DRAFTS = {
     "tree without": "tree:draft=table,shape=2x1,siblings=without",
     "tree likeliest": "tree:draft=table,shape=2x1,siblings=likeliest",
     "tree of trimmed": "tree:draft=small:words=2,shape=2x1",
+    "tree of sequoia": "tree:draft=table,shape=sequoia,nodes=4,acceptance=0.5/0.4,siblings=with",
     "tree that grows": "tree:draft=table,shape=dynamic,nodes=4",
+    "tree that grows, with": "tree:draft=pushing,shape=dynamic,nodes=3,siblings=with",
+    "tree that grows, likeliest": "tree:draft=pushing,shape=dynamic,nodes=4,siblings=likeliest",
 }
 POLICIES = {
     "0": 0,
@@ -158,7 +175,7 @@ PROCESSORS: dict[str, dict[str, Any]] = {
 STOPS = ("budget", "eos", "stop string", "context")
 
 AXES = {
-    "verify": ("rejection", "block", "tree", "traversal", "match", "gumbel"),
+    "verify": ("rejection", "block", "tree", "traversal", "kseq", "match", "gumbel"),
     "draft": tuple(DRAFTS),
     "policy": tuple(POLICIES),
     "processors": tuple(PROCESSORS),
@@ -171,10 +188,21 @@ DRAW_NOTHING = frozenset({"ngram", "suffix", "suffix in a corpus", "translated"}
 turn comes in ``test_same_seed.py``."""
 
 
+@functools.cache
+def accepted(verify: str, draft: str, policy: str) -> bool:
+    """Whether the command accepts the three: it is asked, so that it accepts nothing which is not in the space."""
+    fallback = "request" if policy == "fallback" else "off"
+    with mock.patch.object(plugins, "entry_points", return_value=()):
+        try:
+            check_together(DRAFTS[draft], Options(verify=verify, gamma=POLICIES[policy], fallback=fallback))
+        except OptionError:
+            return False
+    return True
+
+
 def compatible(case: Case) -> bool:
     """Whether the engine accepts the case, and the case can be enumerated."""
-    no_tree = case["verify"] not in ("tree", "traversal", "match") or case["policy"] in ("auto", "replay", "fallback")
-    if case["draft"] in TREES and no_tree:
+    if not accepted(case["verify"], case["draft"], case["policy"]):
         return False
     if case["verify"] == "gumbel" and case["draft"] not in DRAW_NOTHING:
         return False

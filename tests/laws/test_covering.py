@@ -7,8 +7,13 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
+from minispec.control import registry
+from minispec.drafters import parse_draft
+from minispec.drafters.spec import HEADS, KINDS
+from minispec.verifiers import VERIFIER_NAMES, get_verifier
+
 from .covering import combinations, covering, product
-from .space import AXES, CASES, COVERING, compatible
+from .space import AXES, CASES, COVERING, DRAFTS, POLICIES, compatible, models_by_name
 
 SIZES = st.lists(st.integers(1, 4), min_size=2, max_size=4)
 
@@ -41,6 +46,19 @@ def test_the_suite_covers_every_pair_of_levels_that_can_be_combined_at_all():
     assert {level for case in COVERING for level in case.values()} == {
         level for levels in AXES.values() for level in levels
     }
+
+
+def test_whatever_the_command_knows_is_a_level():
+    """Heads have their laws in ``tests/drafters/test_heads.py``; what is accepted together, the command decides."""
+    with models_by_name():
+        drafts = [parse_draft(draft) for draft in DRAFTS.values()]
+    assert {draft.kind for draft in drafts} == set(KINDS) - set(HEADS)
+    trees = [draft.options for draft in drafts if draft.is_tree]
+    grown = {(each["siblings"], each["shape"] == "dynamic") for each in trees}
+    assert grown == set(itertools.product(("with", "without", "likeliest"), (False, True)))
+    assert set(AXES["verify"]) == {rule for rule in VERIFIER_NAMES if get_verifier(rule).lossless}
+    kinds = {policy.partition(":")[0] for policy in POLICIES.values() if isinstance(policy, str)}
+    assert kinds == set(registry._KINDS)
 
 
 def test_it_is_the_same_array_each_time():

@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
-from minispec.contracts import slow_logits
+from minispec.contracts import Enumerator, outcome, slow_law, slow_logits, total_variation
+from minispec.errors import OptionError
+from minispec.generation import api
+from minispec.generation.limits import Limits
+from minispec.generation.options import Options
+from minispec.verifiers import get_verifier
 
-from .space import BEGUN, EXACT, LOADED, four_target, tree_distance
+from .space import (
+    BEGUN,
+    EXACT,
+    LOADED,
+    PLAIN,
+    PROMPT,
+    TOKENIZER,
+    four_target,
+    models_by_name,
+    table_target,
+    tree_distance,
+)
 
 SIBLINGS = ["with", "without", "likeliest"]
 
@@ -44,6 +62,34 @@ def test_law_of_k_seq_is_the_targets(shape, num_tokens):
 )
 def test_law_is_the_targets_with_a_child_each(verify, siblings):
     assert tree_distance(verify, "2x1", siblings, 4) < EXACT
+
+
+def growing_distance(verify, siblings):
+    """A tree of two candidates: a sibling each, or a child of the elder in the place of the younger."""
+    target, draft = table_target(eos=True), f"tree:draft=pushing,shape=dynamic,nodes=3,siblings={siblings}"
+    options = {**PLAIN, "verify": verify, "gamma": 2, "max_tokens": 4}
+
+    def run(noise):
+        return outcome(api.stream(PROMPT, target=target, draft=draft, noise=noise, **options).run())
+
+    with models_by_name():
+        law = Enumerator(run).law()
+    return total_variation(
+        law, slow_law(target, Options(**PLAIN), PROMPT, Limits(4, 64, (), target.eos_token_id), TOKENIZER)
+    )
+
+
+@pytest.mark.parametrize("siblings", SIBLINGS)
+@pytest.mark.parametrize("verify", ["tree", "traversal", pytest.param("match", marks=pytest.mark.slow)])
+def test_law_is_the_targets_where_an_elder_pushes_out_the_younger(verify, siblings):
+    assert growing_distance(verify, siblings) < EXACT
+
+
+def test_k_seq_would_bend_the_law_of_a_tree_that_grows():
+    """The control, and why the two are refused: with the refusal taken away, the law is another one."""
+    assert growing_distance(dataclasses.replace(get_verifier("kseq"), counts_siblings=False), "with") > 1e-2
+    with pytest.raises(OptionError, match=r"siblings that depend on each other.*shape=4x2x1,siblings=with"):
+        growing_distance("kseq", "with")
 
 
 def test_several_tokens_are_wanted_after_a_rejection():

@@ -115,6 +115,13 @@ class TreeDrafter:
         self._num_slots = num_slots
         self._num_fed = 0
 
+    is_tree = True
+
+    @property
+    @abstractmethod
+    def has_independent_siblings(self) -> bool:
+        """Whether the siblings are drawn independently, and none is there or not by what another one drew."""
+
     @property
     def session(self) -> Session | None:
         """The session of the draft model or of the head, where there is one."""

@@ -10,6 +10,9 @@ siblings nothing is drawn, at any temperature: each token was certain, and so sa
 the value of the child of rank b is not the probability of what was drawn but the b-th largest of the row, known before
 the draw; and no child pushes out its parent or an elder sibling, whose values are no smaller. (Dropping drawn tokens
 for being unlikely would change the law of those that are left: the tests have that mistake.)
+
+A rule may judge such a tree if it needs no more than the row of each token. A younger sibling is there or not by what
+its elder drew, and how many are there tells something of it: K-SEQ, which divides by their number, is refused.
 """
 
 from __future__ import annotations
@@ -56,6 +59,8 @@ class DynamicTreeDrafter(TreeDrafter):
         super().__init__(source, params, siblings, num_slots=num_slots)
         self._num_nodes = num_nodes
         self.depth = depth
+
+    has_independent_siblings = False  # the children of one push out its younger siblings, or do not
 
     @property
     def num_nodes(self) -> int:

@@ -38,6 +38,11 @@ class FixedTreeDrafter(TreeDrafter):
         self.shape = shape
 
     @property
+    def has_independent_siblings(self) -> bool:
+        """True of siblings drawn with replacement: the shape is known before any token."""
+        return self.siblings == "with replacement"
+
+    @property
     def num_nodes(self) -> int:
         """The candidates of the shape."""
         return len(self.shape)
