@@ -14,11 +14,12 @@ from typing import Any
 from minispec import __version__
 from minispec.analysis.measure.run import check_jobs, sweep_library
 from minispec.analysis.roofline.machine import describe_cpu
-from minispec.errors import InputError, OutputError, explain
+from minispec.errors import InputError, explain
 from minispec.experiments.circumstances import describe_state, find_state
 from minispec.experiments.framework import FULL, NAMES, Conclusion, Experiment, Kind, Setting, get_experiment
 from minispec.experiments.seal import check, register, rule_of, seal
 from minispec.experiments.verdicts import MEANINGS, Finding
+from minispec.files import make_folder, write_text
 from minispec.viz.plots import style
 from minispec.viz.plots.claims import claim_figure
 
@@ -175,18 +176,11 @@ def save(result: Result, folder: Path, *, plot: bool = True) -> None:
         If the folder cannot be written.
     """
     path = path_of(result["name"], folder)
-    partial = path.with_suffix(".json.partial")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        partial.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        if plot:
-            chart = get_experiment(result["name"]).chart(result["figures"])
-            style.save(claim_figure(chart), folder / f"{result['name']}.svg")
-        partial.replace(path)
-    except OSError as error:
-        raise OutputError(f"{path} cannot be written ({explain(error)}). Give another folder with --results") from None
-    finally:
-        partial.unlink(missing_ok=True)
+    make_folder(folder)
+    if plot:
+        chart = get_experiment(result["name"]).chart(result["figures"])
+        style.save(claim_figure(chart), folder / f"{result['name']}.svg")
+    write_text(path, json.dumps(result, indent=1, ensure_ascii=False) + "\n")
 
 
 def load(folder: Path, name: str) -> Result | None:

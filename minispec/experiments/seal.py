@@ -14,8 +14,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from minispec.errors import InputError, OutputError, explain
+from minispec.errors import InputError, explain
 from minispec.experiments.framework import Experiment
+from minispec.files import make_folder, write_text
 
 RULES = "rules.json"
 MEASURED = ("name", "date", "machine", "scale", "figures", "rule")
@@ -53,19 +54,9 @@ def register(experiment: Experiment, folder: Path, now: str) -> str:
     """
     rules, rule = read_rules(folder), rule_of(experiment)
     if rules.get(experiment.name, {}).get("hash") != rule["hash"]:
-        path = folder / RULES
-        partial = path.with_suffix(".json.partial")
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            known = rules | {experiment.name: rule | {"since": now}}
-            partial.write_text(json.dumps(known, indent=1, ensure_ascii=False, sort_keys=True) + "\n", encoding="utf-8")
-            partial.replace(path)
-        except OSError as error:
-            raise OutputError(
-                f"{path} cannot be written ({explain(error)}). Name another folder with --results"
-            ) from None
-        finally:
-            partial.unlink(missing_ok=True)
+        make_folder(folder)
+        known = rules | {experiment.name: rule | {"since": now}}
+        write_text(folder / RULES, json.dumps(known, indent=1, ensure_ascii=False, sort_keys=True) + "\n")
     return str(rule["hash"])
 
 
