@@ -51,7 +51,7 @@ def test_a_file_and_a_folder_are_held_by_one_process_until_it_ends(
     holder = subprocess.Popen([sys.executable, "-c", code, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert holder.stdout is not None
     holder.stdout.readline()
-    with pytest.raises(OutputError, match="'.*/held' is being written by another process. Wait for it, or name"):
+    with pytest.raises(OutputError, match=r"'.*/held' is being written by another process. Wait for it, or name"):
         hold(path).__enter__()
     holder.kill()
     holder.communicate()
