@@ -217,7 +217,7 @@ def read_key(path: Path) -> str:
     """
     try:
         mode = path.stat().st_mode
-        text = path.read_text(encoding="utf-8").strip()
+        text = path.read_text(encoding="utf-8-sig").strip()
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or "no text"
         raise InputError(f"{quote(str(path))} cannot be read ({reason}). Name a file that holds the key") from None
