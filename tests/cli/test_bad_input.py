@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import shutil
 import subprocess
@@ -126,15 +127,16 @@ def test_what_a_console_cannot_show_ends_no_command(run: Run, target: str, draft
     """A pipe on Windows is cp1252, say: figures and texts come with marks for what it lacks, and JSON comes whole."""
     (tmp_path / "p.txt").write_bytes(b"\xef\xbb\xbfthe\n")
     models = ("--target", target, "--draft", draft, "--max-tokens", "4")
+    command, env = [sys.executable, "-m", "minispec"], os.environ | {"PYTHONIOENCODING": "cp1252"}
     for words in (
-        ("--help",),
-        ("lessons",),
-        ("plan", "--alpha", "0.8", "--cost-ratio", "0.1"),
-        ("measure", "p.txt", *models, "--no-timing"),
+        ["--help"],
+        ["lessons"],
+        ["plan", "--alpha", "0.8", "--cost-ratio", "0.1"],
+        ["measure", "p.txt", *models, "--no-timing"],
     ):
-        done = run(*words, PYTHONIOENCODING="cp1252")
-        assert (done.returncode, done.stderr[:100].count("Traceback")) == (0, 0), done.stderr
-        assert "?" in done.stdout  # α, γ and τ
+        done = subprocess.run([*command, *words], cwd=tmp_path, env=env, capture_output=True, timeout=120, check=False)
+        assert done.returncode == 0, done.stderr
+        assert "?" in done.stdout.decode("cp1252")  # α, γ and τ
     asked = run(
         "generate", "-", *models, "--regex", "é🙂?[a-z]*", "--json", PYTHONIOENCODING="cp1252", stdin=b"\xef\xbb\xbfthe"
     )
