@@ -69,6 +69,16 @@ def told(records: list[Record]) -> list[str]:
     return sorted(json.dumps(dataclasses.asdict(record), sort_keys=True) for record in records)
 
 
+def test_a_total_is_that_of_the_median_round(records: list[Record]) -> None:
+    """And no sum of the medians of its parts, which may be of several rounds."""
+    plain = {"prefill_s": (1.0, 2.0, 9.0), "decode_s": (9.0, 1.0, 2.0)}  # 10, 3, 11; the parts' medians are 2 and 2
+    drafted = {"prefill_s": (1.0, 1.0, 1.0), "decode_s": (4.0, 4.0, 4.0)}
+    found = summarise([dataclasses.replace(r, **(plain if r.variant.plain else drafted)) for r in records])
+    assert {each.total_speedup.value for each in found if not each.variant.plain} == {2.0}
+    assert {each.speedup.value for each in found if not each.variant.plain} == {0.5}
+    assert {each.total_s["p50"] for each in found} == {10.0, 5.0}
+
+
 def timed(sweep: Sweep, costs: CostModel) -> list[Record]:
     """Run a sweep on a simulated machine."""
     clock = SimulatedClock()
