@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
 from minispec.errors import OutputError
-from minispec.files import check_apart, check_writable, open_whole, write_text
-from tests.cli.conftest import Run, run_here  # noqa: F401  # a fixture
+from minispec.files import HeldFile, check_apart, check_writable, hold_folder, open_whole, write_text
+from tests.cli.conftest import Run, draft, run_here, target  # noqa: F401  # fixtures
 
 
 def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
@@ -19,6 +23,105 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
         print("half", "\ud800", file=file)
     assert path.read_text() == "first"
     assert [each.name for each in tmp_path.iterdir()] == ["out.txt"]
+
+
+def test_of_two_that_write_one_file_the_later_one_is_there_whole(tmp_path: Path) -> None:
+    path = tmp_path / "out.txt"
+    with open_whole(path) as first:
+        first.write("first" * 10_000)
+        write_text(path, "second")
+        assert path.read_text() == "second"
+    assert path.read_text() == "first" * 10_000
+    assert [each.name for each in tmp_path.iterdir()] == ["out.txt"]
+
+
+def test_what_fails_beside_a_file_is_not_its_fault(tmp_path: Path) -> None:
+    with pytest.raises(BrokenPipeError), open_whole(tmp_path / "out.txt"):
+        raise BrokenPipeError
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("hold", [HeldFile, hold_folder])
+def test_a_file_and_a_folder_are_held_by_one_process_until_it_ends(
+    tmp_path: Path, hold: Callable[[Path], AbstractContextManager[object]]
+) -> None:
+    """Also where the process is killed; and whoever waits for a name that is removed holds no file without one."""
+    path = tmp_path / "held"
+    code = f"import sys, minispec.files as f\nwith f.{hold.__name__}(f.Path(sys.argv[1])): print(flush=True); input()"
+    holder = subprocess.Popen([sys.executable, "-c", code, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert holder.stdout is not None
+    holder.stdout.readline()
+    with pytest.raises(OutputError, match=r"'.*/held' is being written by another process. Wait for it, or name"):
+        hold(path).__enter__()
+    holder.kill()
+    holder.communicate()
+    with hold(path), pytest.raises(OutputError, match="another process"):
+        hold(path).__enter__()
+    if path.is_dir():
+        assert list(path.iterdir()) == []
+    with hold(path):
+        pass
+
+
+def test_a_file_that_its_holder_has_just_removed_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, locked = tmp_path / "log", []
+
+    def removed_before(file: object, how: int) -> None:
+        if not locked:
+            path.unlink()
+        locked.append(how)
+
+    monkeypatch.setattr("minispec.files.fcntl.flock", removed_before)
+    with HeldFile(path) as file:
+        file.write("a")
+        assert path.read_text() == "a"
+    assert len(locked) == 2
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("batch", "p.jsonl", "-o", "held"),
+        ("measure", "p.jsonl", "--journal", "held", "--no-timing", "--max-tokens", "4"),
+        ("serve", "--port", "0", "--canary", "0.5", "--canary-log", "held"),
+        ("experiment", "run", "tau", "--results", "held folder"),
+        ("experiment", "judge", "--results", "held folder"),
+        ("class", "work", "--assignment", "a1", "--output", "held folder"),
+        ("assignment", "build", "a1", "--for", "student", "--output", "."),
+    ],
+)
+def test_no_command_writes_what_another_process_writes(
+    run_here: Run,  # noqa: F811
+    tmp_path: Path,
+    target: str,  # noqa: F811
+    draft: str,  # noqa: F811
+    arguments: tuple[str, ...],
+) -> None:
+    (tmp_path / "p.jsonl").write_text('{"prompt": "the"}\n')
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "a1.py").write_text("")
+    models = ("--target", target, "--draft", draft) if arguments[0] in ("batch", "measure", "serve") else ()
+    with HeldFile(tmp_path / "held"), hold_folder(tmp_path / "held folder"), hold_folder(tmp_path / "a1"):
+        done = run_here(*arguments, *models)
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.endswith("is being written by another process. Wait for it, or name another one\n")
+
+
+def test_what_is_added_is_read_and_cut_and_a_device_is_shared(tmp_path: Path) -> None:
+    with HeldFile(tmp_path / "log") as file, HeldFile(Path(os.devnull)) as one, HeldFile(Path(os.devnull)) as other:
+        for text in ("é\n", "half"):
+            file.write(text)
+        file.sync()
+        file.cut(len("é\n".encode()))
+        file.write("b")
+        assert file.read() == (tmp_path / "log").read_bytes() == "é\nb".encode()
+        one.write("a")
+        other.write("a")
+        file.remove()
+    assert list(tmp_path.iterdir()) == []
+    if Path("/dev/full").exists():
+        with HeldFile(Path("/dev/full")) as full, pytest.raises(OutputError, match="'/dev/full' cannot be written"):
+            full.write("a")
 
 
 def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def read_prompts(path: Path, form: Form | None = None) -> tuple[Prompt, ...]:
         if content.startswith(b"\x1f\x8b"):
             with gzip.open(path) as file:
                 content = file.read(_MAX_BYTES)
-        text = content.decode("utf-8")
+        text = content.decode("utf-8-sig")  # some editors begin a file with a byte order mark
     except UnicodeDecodeError as error:
         raise PromptError(f"{path} is not UTF-8 at byte {error.start}. Convert it, for example with iconv") from None
     except (OSError, ValueError, EOFError, zlib.error) as error:

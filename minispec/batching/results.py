@@ -9,12 +9,12 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from minispec.batching.engine import Engine
 from minispec.batching.lines import BadLine, Request
 from minispec.errors import InputError, OptionError, OutputError
+from minispec.files import HeldFile
 from minispec.generation.events import Event, Finished
 from minispec.generation.result import Generation
 
@@ -95,9 +95,8 @@ class Results:
 
     Parameters
     ----------
-    path : Path
-        Made if it does not exist. What a run that was killed has left there is kept; a line that it was writing is cut
-        off.
+    file : HeldFile
+        What a run that was killed has left there is kept; a line that it was writing is cut off.
     requests : sequence of Request or BadLine
         All of the run, in order.
     models : mapping
@@ -116,22 +115,18 @@ class Results:
         If the file belongs to other requests, or cannot be written.
     """
 
-    def __init__(self, path: Path, requests: Sequence[Request | BadLine], models: Mapping[str, Any]) -> None:
-        self._path = path
+    def __init__(self, file: HeldFile, requests: Sequence[Request | BadLine], models: Mapping[str, Any]) -> None:
+        self._file, self._path = file, file.path
         self._order = [request.line for request in requests]
         self._held: dict[int, dict[str, Any]] = {}
         self.failed: list[BadLine] = []
-        try:
-            content = path.read_bytes() if path.exists() else b""
-            whole = content[: content.rfind(b"\n") + 1]
-            # Not splitlines(): that also cuts at U+2028 and others, which a text may contain.
-            lines = whole.decode("utf-8", errors="replace").split("\n")[:-1]
-            self._check(lines, requests, models)
-            self.num_written = len(lines)
-            with path.open("ab") as file:
-                file.truncate(len(whole))
-        except OSError as error:
-            raise OutputError(f"{path} cannot be written ({error.strerror}). Choose another place") from None
+        content = file.read()
+        whole = content[: content.rfind(b"\n") + 1]
+        # Not splitlines(): that also cuts at U+2028 and others, which a text may contain.
+        lines = whole.decode("utf-8", errors="replace").split("\n")[:-1]
+        self._check(lines, requests, models)
+        self.num_written = len(lines)
+        file.cut(len(whole))
 
     def _check(self, lines: Sequence[str], requests: Sequence[Request | BadLine], models: Mapping[str, Any]) -> None:
         if len(lines) > len(requests):
@@ -160,12 +155,7 @@ class Results:
         """Take the result of an input line, and write all that can be written in order."""
         self._held[line] = entry
         ready = list(itertools.takewhile(self._held.__contains__, self._order[self.num_written :]))
-        text = "".join(json.dumps(self._held[each], ensure_ascii=False) + "\n" for each in ready)
-        try:
-            with self._path.open("a", encoding="utf-8") as file:
-                file.write(text)
-        except OSError as error:
-            raise OutputError(f"{self._path} cannot be written ({error.strerror}). Choose another place") from None
+        self._file.write("".join(json.dumps(self._held[each], ensure_ascii=False) + "\n" for each in ready))
         for each in ready:
             del self._held[each]
         self.num_written += len(ready)

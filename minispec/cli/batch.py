@@ -17,7 +17,7 @@ from minispec.batching.results import Results, error_line, run_requests
 from minispec.cli.cluster import on_cluster, on_option
 from minispec.cli.options import FileName, Memory, generation_options, option
 from minispec.errors import OptionError, PromptError
-from minispec.files import check_apart, check_writable
+from minispec.files import HeldFile, check_apart, check_writable
 from minispec.generation.events import Emitted, Event, Verified
 from minispec.generation.ready import make_ready
 
@@ -75,7 +75,7 @@ def batch(
     click.get_current_context().with_resource(on_cluster(address))
     formats = {name: str(getattr(engine.target, name, "")) for name in ("dtype", "kv_dtype")}
     models = {**settings, **formats, "fingerprints": engine.models.fingerprints}
-    results = Results(output, checked, models)
+    results = Results(click.get_current_context().with_resource(HeldFile(output)), checked, models)
     bad += results.failed
     done = {request.line for request in checked[: results.num_written]}
     if done:

@@ -20,7 +20,7 @@ from minispec.cli.grade import (
     without_option,
 )
 from minispec.errors import OptionError
-from minispec.files import write_text
+from minispec.files import hold_folder, write_text
 from minispec.grading.classroom import Job, read_reports, submissions_in
 from minispec.grading.cohort.gradebook import to_canvas, to_moodle
 from minispec.grading.cohort.overview import describe_class
@@ -85,6 +85,7 @@ def classroom(
     if secret is None and not found.is_bundle:
         click.echo("the hidden cases are drawn from a secret that is public; choose yours with --secret-file", err=True)
     job = Job(assignment, assignments, secret or DEFAULT_SECRET, choose_layers(without))
+    click.get_current_context().with_resource(hold_folder(output))
     reports = grade_watched(job, paths, jobs, output / REPORTS)
     judge_lateness(found, paths, reports, when)
     similarity = compare_class(found, paths)

@@ -116,7 +116,7 @@ def _run(which: str, prompt: str | None) -> dict[str, Any]:
                 )
         return Pair.load(options, Console(stderr=True)).start(prompt).run().to_dict()
     try:
-        report = json.loads(Path(which).read_text(encoding="utf-8"))
+        report = json.loads(Path(which).read_text(encoding="utf-8-sig"))
         options = report.get("options", {})
         missing = {"options", "prompt", "token_ids", "guarantee"} - set(report) or _COMPARED - set(options)
         if missing:

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from minispec.cli.cluster import on_cluster, on_option
 from minispec.cli.options import FileName
-from minispec.errors import OptionError, OutputError, explain, quote
+from minispec.errors import OptionError, quote
 from minispec.experiments.framework import FULL, NAMES, TINY, Experiment, Setting, get_experiment
 from minispec.experiments.ledger import (
     check_experiment_jobs,
@@ -25,7 +25,7 @@ from minispec.experiments.ledger import (
     report,
     save,
 )
-from minispec.files import check_writable
+from minispec.files import hold_folder, write_text
 
 RESULTS = Path("docs/claims")
 
@@ -114,7 +114,9 @@ def run(
         raise OptionError(
             "--quick results mean nothing and would go into the ledger; give another folder: --results DIR"
         )
-    _make(results)
+    _hold(results)
+    if packed is not None:
+        _hold(work)
     out = Console(stderr=True)
     left = []
     for found in chosen:
@@ -146,6 +148,7 @@ def _describe_next(done: int, left: Sequence[Experiment], jobs: int) -> str:
 @_results
 def judge(results: Path) -> None:
     """Judge the existing figures again by today's rules and texts, and redraw the plots; measure nothing."""
+    _hold(results)
     for known in load_all(results):
         again = judge_again(known)
         save(again, results)
@@ -166,12 +169,7 @@ def report_command(write: Path | None, partial: bool, results: Path) -> None:
     if write is None:
         click.echo(page, nl=False)
         return
-    try:
-        write.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise OutputError(
-            f"--write {write} cannot be written ({explain(error)}). Name a file in a writable folder"
-        ) from None
+    write_text(write, page)
 
 
 def _choose(names: tuple[str, ...], everything: bool, timed: bool | None, packed: Path | None) -> list[Experiment]:
@@ -210,10 +208,6 @@ def parse_moment(text: str, now: datetime) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _make(folder: Path) -> None:
-    """Make the folder of the results; refuse one that takes no file before anything is measured."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"--results {folder} cannot be made ({explain(error)}). Name another folder") from None
-    check_writable(folder / "result.json")
+def _hold(folder: Path) -> None:
+    """Keep a folder to this command until it ends."""
+    click.get_current_context().with_resource(hold_folder(folder))

@@ -69,13 +69,12 @@ def generate(
     if quiet:
         os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")  # a model by hub name may be downloaded
     notes = Console(stderr=True, quiet=quiet, highlight=False)
-    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]  # a terminal without UTF-8 still gets text
     out = Console(highlight=False)
-    with _trace_writer(trace) as write:
+    seen: list[Event] = []
+    with _recorder(trace, seen) as record:
         pair = Pair.load(options, notes, logprobs=as_json or trace is not None)
         events = pair.start(text)
-        seen: list[Event] = []
-        recorded = _record(events, write, seen)
+        recorded = record(events)
         if not as_json and out.is_terminal and pair.speculates:
             notes.print(legend(ground(), show_drafts=show_drafts or slow or racing))
         try:
@@ -102,7 +101,7 @@ def generate(
                 run_costs = comparison.costs
     doubts = doubts_of_run(generation, run_costs, comparison, least_cost_ratio(pair.target, pair.draft))
     if as_json:
-        click.echo(json.dumps(_report(generation, run_costs, comparison, doubts), ensure_ascii=False))
+        click.echo(json.dumps(_report(generation, run_costs, comparison, doubts)))
     elif not quiet:
         if (show_drafts or slow) and (longest := find_longest(seen)) is not None:
             notes.print(f"The tree of step {longest[0].step}, of which the target kept the longest path:")
@@ -185,18 +184,37 @@ def read_prompt(argument: str) -> str:
     """Return the prompt as text; one newline at the end of standard input belongs to the shell, not to the prompt."""
     try:
         if argument == "-":
-            return sys.stdin.buffer.read().decode("utf-8").removesuffix("\n").removesuffix("\r")
-        argument.encode("utf-8")  # the shell hands bytes that are not UTF-8 over as lone surrogates
+            if sys.stdin is None:  # `<&-`
+                raise PromptError("standard input is closed, and the prompt is to be read from it. Pipe a text into it")
+            # Some programs begin a text with a byte order mark.
+            return sys.stdin.buffer.read().decode("utf-8-sig").removesuffix("\n").removesuffix("\r")
+        # The shell hands bytes over as lone surrogates where they are not in its encoding, which may not be UTF-8.
+        return argument.encode("utf-8", "surrogateescape").decode("utf-8")
     except UnicodeError as error:
         raise PromptError(f"the prompt is not UTF-8 ({error}). Convert it, for example with iconv") from None
-    return argument
 
 
 @contextlib.contextmanager
-def _trace_writer(path: Path | None) -> Iterator[Callable[[str], None] | None]:
-    """Yield what writes a line of the trace, None without one."""
+def _recorder(path: Path | None, seen: list[Event]) -> Iterator[Callable[[Stream], Iterator[Event]]]:
+    """Yield what passes a run's events on, remembers them, and writes them to a file if there is one."""
     if path is None:
-        yield None
+        yield lambda events: _record(events, None, seen)
         return
+    runs: list[Iterator[Event]] = []
+    left: BaseException | None = None
     with open_whole(path) as file:
-        yield lambda line: print(line, file=file)
+
+        def record(events: Stream) -> Iterator[Event]:
+            runs.append(_record(events, lambda line: print(line, file=file), seen))
+            return runs[-1]
+
+        try:
+            yield record
+        except (BrokenPipeError, SystemExit) as error:  # Rich makes the other of the one
+            if not runs:
+                raise
+            left = error  # who read the text has left; the trace is for another reader, who gets all of it
+            for _ in runs[0]:
+                pass
+    if left is not None:
+        raise left

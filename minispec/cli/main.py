@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import gc
 import importlib
+import io
 import logging
 import os
 import sys
@@ -83,6 +84,7 @@ def cli(verbose: int) -> None:
 def main() -> NoReturn:
     """Run the command line and exit."""
     gc.set_threshold(100_000)  # starting makes many objects and drops few; looking for garbage took 0.07 s of it
+    _ready_streams()
     try:
         code = _run()
         sys.stdout.flush()
@@ -105,6 +107,25 @@ def main() -> NoReturn:
         _drop_output()
         code = _complain(f"the output cannot be written ({explain(error)}). Send it elsewhere", OutputError.exit_code)
     sys.exit(code)
+
+
+def _ready_streams() -> None:
+    """Let a text be written wherever the streams lead: nowhere, or to a console without its characters.
+
+    A command's JSON is ASCII, and so the same there.
+    """
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:  # closed: no file that is opened later may get its number, and what is meant for it
+            os.open(os.devnull, os.O_RDONLY)
+    try:
+        os.write(2, b"")
+    except OSError:  # `2>&-`, and what a shell script has of it: a file to read from
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - as long as we live
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def _drop_output() -> None:

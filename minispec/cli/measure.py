@@ -40,7 +40,7 @@ from minispec.cli.cluster import on_cluster, on_option
 from minispec.cli.lists import Several
 from minispec.cli.options import DRAFT_KINDS, FileName, Gamma, ModelName, generation_options_without, option
 from minispec.errors import OptionError
-from minispec.files import check_apart, check_writable, write_text
+from minispec.files import HeldFile, check_apart, check_writable, write_text
 from minispec.generation.options import Options
 from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.viz.plots import style
@@ -149,7 +149,7 @@ def measure(
         jobs = -1  # as many as the cluster takes
     check_sweep_jobs(sweep, jobs)
     with on_cluster(address):
-        records = _run(sweep, journal, jobs, notes)
+        records, kept = _run(sweep, journal, jobs, notes)
     machine = describe_cpu()
     everything, by_domain = summarise(records), summarise(records, by_domain=True)
     shown = by_domain if domains else everything
@@ -165,6 +165,8 @@ def measure(
         prompts_read, length = count_of(len(sweep.prompts), "prompt"), count_of(sweep.max_tokens, "token")
         remark = f"{prompts_read}, {length} each; bars: 95 % over prompts"
         style.save(sweep_figure(everything, remark), plot_file)
+    if journal is None:  # only now: what could not be written after all would have to be measured again
+        kept.remove()
 
 
 def _read(prompts: Path | None, preset: str | None, prompt_key: str | None) -> tuple[Prompt, ...]:
@@ -189,13 +191,14 @@ def _choose(prompts: tuple[Prompt, ...], domain: str | None, limit: int | None) 
     return tuple(prompt for prompt in prompts if prompt in kept)
 
 
-def _run(sweep: Sweep, journal: Path | None, jobs: int, notes: Console) -> list[Record]:
-    """Return the records of every unit in order, taking from the journal what it has."""
+def _run(sweep: Sweep, journal: Path | None, jobs: int, notes: Console) -> tuple[list[Record], HeldFile]:
+    """Return the records of every unit in order, taking from the journal what it has; and the journal."""
     with notes.status("loading models …"):
         key = sweep.key(fingerprints(sweep))
         check_units(sweep)
     path = journal or Path(f"measure-{key[:8]}.jsonl")
-    kept = Journal(path, key)
+    file = click.get_current_context().with_resource(HeldFile(path))
+    kept = Journal(file, key)
     units = list(sweep.units())
     missing = kept.missing(units)
     if len(missing) < len(units):
@@ -210,9 +213,7 @@ def _run(sweep: Sweep, journal: Path | None, jobs: int, notes: Console) -> list[
     except BaseException:
         notes.print(f"{len(kept.units)} of {len(units)} prompts are kept in {path}", markup=False)
         raise
-    if journal is None:
-        path.unlink()
-    return [record for unit in units for record in kept.units[unit.name]]
+    return [record for unit in units for record in kept.units[unit.name]], file
 
 
 def _show(sweep: Sweep, summaries: list[Summary], details: Mapping[str, Columns], by_prompt: Columns | None) -> None:

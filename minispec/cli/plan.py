@@ -117,7 +117,7 @@ def plan(
     if as_json:
         measured_data = None if found is None else found.to_dict()
         report = {**_to_dict(made), "source": source, "measured": measured_data}
-        click.echo(json.dumps(report, ensure_ascii=False))
+        click.echo(json.dumps(report))
     else:
         _show(made, source, gamma, found)
     if plot_file is not None:

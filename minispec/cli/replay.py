@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
@@ -61,7 +60,6 @@ def replay(run: Path, speed: float, plain_run: Path | None, html_file: Path | No
         write_text(svg_file, _picture(title, generation.prompt, films, factor, found, racing=plain_run is not None))
     if html_file is not None or svg_file is not None:
         return
-    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]  # a terminal without UTF-8 still gets text
     out, notes = Console(highlight=False), Console(stderr=True, highlight=False)
     if out.is_terminal:
         notes.print(legend(ground(), show_drafts=True))

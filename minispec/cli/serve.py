@@ -8,9 +8,7 @@ import signal
 import stat
 import threading
 import webbrowser
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TextIO
 
 import click
 from click.core import ParameterSource
@@ -20,8 +18,8 @@ from minispec.backends import BACKENDS, DTYPES
 from minispec.backends.formats import AUTO
 from minispec.cli.options import FileName, Gamma, Memory, ModelName, kv_dtype_option, option, threads_option
 from minispec.drafters.spec import KINDS, MODEL, parse_draft
-from minispec.errors import InputError, OptionError, OutputError, missing, quote
-from minispec.files import check_writable
+from minispec.errors import InputError, OptionError, missing, quote
+from minispec.files import HeldFile, check_writable
 from minispec.generation.options import Options
 from minispec.generation.prepare import check_together
 from minispec.generation.ready import make_ready
@@ -186,7 +184,7 @@ def serve(
                 canary=canary,
                 baseline=hide_folders(baseline),
                 shadow=shadow,
-                canary_log=lambda: files.enter_context(open_log(canary_log)),
+                canary_log=lambda: None if canary_log is None else files.enter_context(HeldFile(canary_log)),
             )
         bound.listen(1024)
         address = address_of(bound)
@@ -209,20 +207,6 @@ def _refuse_trial_flags() -> None:
             raise OptionError(f"{flag} is for a trial, and there is none. Add --canary 0.1, or leave {flag} out")
 
 
-@contextlib.contextmanager
-def open_log(path: Path | None) -> Iterator[TextIO | None]:
-    """Open a log to add to; None is no log."""
-    if path is None:
-        yield None
-        return
-    try:
-        file = path.open("a", encoding="utf-8")
-    except OSError as error:
-        raise OutputError(f"{path} cannot be written ({error.strerror}). Choose another place") from None
-    with file:
-        yield file
-
-
 def read_key(path: Path) -> str:
     """Return the key in a file.
 
@@ -233,7 +217,7 @@ def read_key(path: Path) -> str:
     """
     try:
         mode = path.stat().st_mode
-        text = path.read_text(encoding="utf-8").strip()
+        text = path.read_text(encoding="utf-8-sig").strip()
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or "no text"
         raise InputError(f"{quote(str(path))} cannot be read ({reason}). Name a file that holds the key") from None

@@ -63,7 +63,7 @@ def why(prompt: str, repeats: int, as_json: bool, **options: Any) -> None:
         curve = curve_of_runs(costs, found.costs.cost_ratio)
         possible = changes(found, run.steps, curve, plain.metrics, run.metrics)
     if as_json:
-        click.echo(json.dumps(_report(found, possible, curve, repeats), ensure_ascii=False))
+        click.echo(json.dumps(_report(found, possible, curve, repeats)))
     else:
         _show(found, possible, curve.warning)
 

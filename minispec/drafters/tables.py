@@ -40,7 +40,7 @@ def read_text(path: str | Path, key: str = "text") -> str:
         If it is missing, empty or not UTF-8.
     """
     try:
-        text = Path(path).expanduser().read_bytes().decode("utf-8")
+        text = Path(path).expanduser().read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise CorpusError(f"{path} is not UTF-8 ({explain(error)}). Convert it, for example with iconv") from None
     except (OSError, RuntimeError, ValueError) as error:

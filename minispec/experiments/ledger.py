@@ -22,7 +22,7 @@ from minispec.analysis.roofline.machine import describe_cpu
 from minispec.errors import InputError, explain
 from minispec.experiments.framework import FULL, NAMES, SOURCES, Conclusion, Experiment, Kind, Setting, get_experiment
 from minispec.experiments.verdicts import MEANINGS, Finding
-from minispec.files import write_text
+from minispec.files import make_folder, write_text
 from minispec.viz.plots.claims import draw_claim
 
 Result = dict[str, Any]
@@ -189,6 +189,7 @@ def save(result: Result, folder: Path) -> None:
     OutputError
         If the folder cannot be written.
     """
+    make_folder(folder)
     write_text(folder / f"{result['name']}.svg", draw(result))
     write_text(path_of(result["name"], folder), json.dumps(result, indent=1, ensure_ascii=False) + "\n")
 

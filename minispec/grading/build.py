@@ -10,6 +10,7 @@ from importlib.metadata import requires, version
 from pathlib import Path
 
 from minispec.errors import OutputError
+from minispec.files import hold_folder
 from minispec.grading.manifest import CATALOGUES, RECORDED, SECRET, Assignment, load_checks, without_regions
 from minispec.grading.notebooks import nbgrader_notebook, otter_notebook
 from minispec.grading.recorded import record
@@ -114,8 +115,8 @@ def build_assignment(assignment: Assignment, output: Path, targets: Sequence[str
         "otter": lambda: _otter(assignment, folder, secret, handed_out()),
     }
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        return [makers[target]() for target in targets]
+        with hold_folder(folder):
+            return [makers[target]() for target in targets]
     except OSError as error:
         raise OutputError(f"{folder} cannot be written: {error.strerror}. Name another folder") from None
 

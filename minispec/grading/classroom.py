@@ -22,7 +22,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from minispec.errors import InputError, InvariantError, OutputError
+from minispec.errors import InputError, InvariantError
+from minispec.files import make_folder, write_text
 from minispec.grading.intake import name_of
 from minispec.grading.manifest import Assignment, Question, is_there, load_assignment
 from minispec.grading.report import UNGRADED, Cause, CheckResult, QuestionResult, Report, Status
@@ -274,7 +275,7 @@ def grade_all(
     edition = _edition(assignment, job)
     done: dict[Path, Report] = {}
     if results is not None:
-        _make_folder(results)
+        make_folder(results)
         done = {path: report for path in paths if (report := _earlier(results, path, edition)) is not None}
     for count, report in enumerate(done.values(), 1):
         _tell(progress, count, len(paths), report)
@@ -308,13 +309,6 @@ def _was_late(report: Report) -> bool:
 def _tell(progress: Progress | None, count: int, total: int, report: Report) -> None:
     if progress is not None:
         progress(count, total, report)
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"{folder} cannot be made: {error.strerror}. Name another folder") from None
 
 
 def _edition(assignment: Assignment, job: Job) -> str:
@@ -382,11 +376,5 @@ def _earlier(results: Path, path: Path, edition: str) -> Report | None:
 
 def _write(results: Path, path: Path, edition: str, report: Report) -> None:
     """Write a report whole or not at all."""
-    place = _place(results, path)
-    unfinished = place.with_name(f".{place.name}.{os.getpid()}")
-    try:
-        told = {"edition": edition, "stamp": _stamp(path), "report": report.to_dict()}
-        unfinished.write_text(json.dumps(told, indent=1), encoding="utf-8")
-        os.replace(unfinished, place)
-    except OSError as error:
-        raise OutputError(f"{place} cannot be written: {error.strerror}. Name another folder") from None
+    told = {"edition": edition, "stamp": _stamp(path), "report": report.to_dict()}
+    write_text(_place(results, path), json.dumps(told, indent=1))

@@ -6,10 +6,10 @@ import asyncio
 import contextlib
 import logging
 import secrets
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, Response
@@ -22,6 +22,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect
 from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
 
 import minispec
 from minispec.generation.guarantee import MEANING
@@ -41,9 +42,12 @@ from minispec.tokenizer import Tokenizer
 from minispec.verifiers import VERIFIER_NAMES, get_verifier
 
 Answers = dict[int | str, dict[str, Any]]
+Read = TypeVar("Read", bound=Callable[..., Awaitable[Any]])
 
 PAGE = Path(__file__).parent / "page"
 PING_S = 15.0
+_CLOSED = 499
+"""For the metrics: nobody gets it."""
 
 _log = logging.getLogger(__name__)
 
@@ -73,6 +77,7 @@ def build_app(service: Service, tokenizer: Tokenizer) -> FastAPI:
         docs_url=None,  # these pages would come from another site
         redoc_url=None,
         lifespan=lifespan,
+        redirect_slashes=False,  # an answer would name the host that the request names
     )
     app.add_middleware(Guard, settings=service.settings, note_refused=service.metrics.note_refused)
     if service.settings.origins:
@@ -86,9 +91,19 @@ def build_app(service: Service, tokenizer: Tokenizer) -> FastAPI:
     _add_completions(app, service, tokenizer)
     _add_lists(app, service)
     _add_watchers(app, service)
-    app.router.default = StaticFiles(directory=PAGE, html=True)  # not mounted: a mount at / hides every 405
+    app.router.default = _Page(directory=PAGE, html=True)  # not mounted: a mount at / hides every 405
     _describe_bodies(app, service.settings)
     return app
+
+
+class _Page(StaticFiles):
+    """The page's files; where none is, nothing is, however it is asked for."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        """Answer a request."""
+        if self.lookup_path(path)[1] is None:
+            raise HTTPException(404)
+        return await super().get_response(path, scope)
 
 
 def _add_problem_answers(app: FastAPI) -> None:
@@ -104,6 +119,10 @@ def _add_problem_answers(app: FastAPI) -> None:
         }
         problem = Problem(error.status_code, messages.get(error.status_code, HTTPStatus(error.status_code).phrase))
         return JSONResponse(problem.body, problem.status, error.headers)
+
+    @app.exception_handler(ClientDisconnect)
+    async def answer_nobody(request: Request, error: ClientDisconnect) -> Response:
+        return Response(status_code=_CLOSED)
 
     @app.exception_handler(Exception)
     async def answer_fault(request: Request, error: Exception) -> JSONResponse:
@@ -256,24 +275,34 @@ async def _until_gone(request: Request) -> None:
         pass
 
 
+def _get(app: FastAPI, path: str, **how: Any) -> Callable[[Read], Read]:
+    """Return what adds an answer to GET, and to HEAD, which FastAPI leaves out."""
+
+    def add(answer: Read) -> Read:
+        app.head(path, include_in_schema=False, **how)(answer)
+        return app.get(path, **how)(answer)
+
+    return add
+
+
 def _add_lists(app: FastAPI, service: Service) -> None:
     settings = service.settings
 
     def describe() -> dict[str, Any]:
         return {"id": settings.model, "object": "model", "created": 0, "owned_by": "minispec"}
 
-    @app.get("/v1/models")
+    @_get(app, "/v1/models")
     async def models() -> dict[str, Any]:
         """List the served target."""
         return {"object": "list", "data": [describe()]}
 
-    @app.get("/v1/models/{model}", responses={404: {"model": ErrorAnswer}})
+    @_get(app, "/v1/models/{model}", responses={404: {"model": ErrorAnswer}})
     async def model(model: str) -> dict[str, Any]:
         """Describe the served target."""
         require_model(model, settings)
         return describe()
 
-    @app.get("/v1/options")
+    @_get(app, "/v1/options")
     async def options() -> dict[str, Any]:
         """List what a request may ask for."""
         return describe_options(service)
@@ -305,21 +334,21 @@ def describe_options(service: Service) -> dict[str, Any]:
 
 
 def _add_watchers(app: FastAPI, service: Service) -> None:
-    @app.get("/health", responses={503: {"model": ErrorAnswer}})
+    @_get(app, "/health", responses={503: {"model": ErrorAnswer}})
     async def health() -> dict[str, str]:
         """Say whether the process works."""
         if not service.worker.is_alive:
             raise Problem(503, "the engine's thread has ended; restart the server", code="engine_dead")
         return {"status": "ok"}
 
-    @app.get("/ready", responses={503: {"model": ErrorAnswer}})
+    @_get(app, "/ready", responses={503: {"model": ErrorAnswer}})
     async def ready() -> dict[str, str]:
         """Say whether requests are let in."""
         if service.draining:
             raise Problem(503, "the server is shutting down", code="draining")
         return {"status": "ready"}
 
-    @app.get("/metrics", response_class=Response)
+    @_get(app, "/metrics", response_class=Response)
     async def metrics() -> Response:
         """Count, for Prometheus."""
         return Response(generate_latest(service.metrics.registry), media_type=CONTENT_TYPE_LATEST)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
 
@@ -20,6 +20,9 @@ from minispec.serving.settings import Settings, hide_folders, name_drafts
 from minispec.serving.worker import Worker
 from minispec.verifiers import get_verifier
 
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
+
 
 def build_server(
     target: GPT2,
@@ -29,7 +32,7 @@ def build_server(
     kv_memory: int | None = None,
     draft_dtype: str = AUTO,
     kv_dtype: str = AUTO,
-    canary_log: Callable[[], TextIO | None] = lambda: None,
+    canary_log: Callable[[], SupportsWrite[str] | None] = lambda: None,
     say: Callable[[str], None] = lambda what: None,
     **limits: Any,
 ) -> tuple[FastAPI, Service]:

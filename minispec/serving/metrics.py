@@ -15,6 +15,9 @@ from minispec.serving.rollout import Rollout
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 
 
+CUTS = ("time", "shutdown")
+
+
 class Metrics:
     """Counters, histograms and gauges of one server.
 
@@ -37,10 +40,11 @@ class Metrics:
         def histogram(name: str, help_: str) -> Histogram:
             return Histogram(f"minispec:{name}", help_, by_arm, buckets=_SECONDS, registry=self.registry)
 
-        self._prompt_tokens = counter("prompt_tokens", "Tokens of prompts.")
+        self._prompt_tokens = counter("prompt_tokens", "Tokens of prompts, each once.")
         self._generation_tokens = counter("generation_tokens", "Tokens generated.", "arm")
         self._decode_tokens = counter("decode_tokens", "Tokens generated after the first of each choice.", "arm")
         self._success = counter("request_success", "Choices that ended by themselves.", "finished_reason", "arm")
+        self._cut = counter("request_cut", "Choices that the server ended where they were.", "finished_reason", "arm")
         self._cancelled = counter("request_cancelled", "Choices whose reader went away.")
         self._refused = counter("request_refused", "Answers that are no success, by status.", "status")
         self._drafts = counter("spec_decode_num_drafts", "Steps that drafted.", "arm")
@@ -99,6 +103,10 @@ class Metrics:
         """Count choices whose reader went away."""
         self._cancelled.labels(self._model).inc(count)
 
+    def note_prompt(self, num_tokens: int) -> None:
+        """Count a prompt, however many choices continue it."""
+        self._prompt_tokens.labels(self._model).inc(num_tokens)
+
     def note_end(self, generation: Generation, finish: str, arm: str, first_s: float | None, whole_s: float) -> None:
         """Count a choice that has ended.
 
@@ -110,10 +118,10 @@ class Metrics:
             Seconds from arrival to the first token (None without one) and to the end.
         """
         found, labels = generation.metrics, (self._model, arm)
-        self._prompt_tokens.labels(self._model).inc(found.num_prompt_tokens)
         self._generation_tokens.labels(*labels).inc(found.num_tokens)
         self._decode_tokens.labels(*labels).inc(found.num_decode_tokens)
-        self._success.labels(self._model, finish, arm).inc()
+        ended = self._cut if finish in CUTS else self._success
+        ended.labels(self._model, finish, arm).inc()
         self._drafts.labels(*labels).inc(found.num_drafts)
         self._draft_tokens.labels(*labels).inc(found.num_draft_tokens)
         self._accepted.labels(*labels).inc(found.num_accepted_tokens)

@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, Literal, TextIO
+from typing import TYPE_CHECKING, Any, Literal
 
 from minispec.analysis.intervals import (
     Figure,
@@ -29,6 +29,9 @@ from minispec.analysis.intervals import (
     share,
 )
 from minispec.errors import InputError, OptionError, explain, quote
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
 
 Arm = Literal["baseline", "canary"]
 ARMS: tuple[Arm, Arm] = ("baseline", "canary")
@@ -115,7 +118,7 @@ class Rollout:
         Gets a line per observation and one for the verdict.
     """
 
-    def __init__(self, canary_share: float, *, lossless: bool = True, log: TextIO | None = None) -> None:
+    def __init__(self, canary_share: float, *, lossless: bool = True, log: SupportsWrite[str] | None = None) -> None:
         if not 0.0 <= canary_share <= 1.0:
             raise OptionError(f"canary is {canary_share}; it is a share of the requests, from 0 to 1. Try --canary 0.1")
         self.share = canary_share
@@ -157,7 +160,7 @@ class Rollout:
 
     def _write(self, record: Mapping[str, Any]) -> None:
         if self._log is not None:
-            print(json.dumps(record), file=self._log, flush=True)
+            self._log.write(json.dumps(record) + "\n")
 
 
 def compare(seen: Iterable[Observation], confidence: float = 0.95) -> Comparison:

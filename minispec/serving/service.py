@@ -85,6 +85,7 @@ class InFlight:
     mailbox: Mailbox = field(default_factory=Mailbox)
     open: set[int] = field(default_factory=set)
     first_s: dict[int, float] = field(default_factory=dict)
+    counted: set[int] = field(default_factory=set)
     ticket: Ticket = field(init=False)
     deadline: asyncio.TimerHandle | None = None
 
@@ -226,6 +227,10 @@ class Service:
         if not isinstance(told.what, Failed):
             generation, finish = find_end(told.what)
             first_s = flight.first_s.get(told.index)
+            prompt = told.index // (flight.request.n or 1)
+            if prompt not in flight.counted:
+                flight.counted.add(prompt)
+                self.metrics.note_prompt(generation.metrics.num_prompt_tokens)
             self.metrics.note_end(generation, finish, arm, first_s, since_s)
             if isinstance(told.what, Finished):
                 if flight.arm is not None and self.rollout is not None:

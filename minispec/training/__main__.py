@@ -21,6 +21,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from minispec.drafters.spec import HEADS as HEAD_KINDS
 from minispec.errors import MinispecError, MissingDependencyError, OptionError
+from minispec.files import hold_folder
 from minispec.loading.folder import find_folder
 
 try:
@@ -225,6 +226,13 @@ def run_stage(
     return stage.finished
 
 
+def hold(work: Path) -> None:
+    """Keep the folder of tokens and checkpoints to this command until it ends, also for the commands it invokes."""
+    root = click.get_current_context().find_root()
+    if __name__ not in root.meta:
+        root.meta[__name__] = root.with_resource(hold_folder(work))
+
+
 def use_threads(threads: int | None) -> None:
     """Limit PyTorch's threads, if asked to."""
     if threads is not None:
@@ -241,7 +249,7 @@ def main() -> None:
 def tokenizer(corpus: Path, code: Path | None, work: Path) -> None:
     """Train the shared tokenizer."""
     texts = read_corpus(corpus, code)
-    work.mkdir(parents=True, exist_ok=True)
+    hold(work)
     train_tokenizer(texts, VOCAB_SIZE).save(str(work / "tokenizer.json"))
     click.echo(f"wrote {work / 'tokenizer.json'}")
 
@@ -254,6 +262,7 @@ def pack_command(corpus: Path, code: Path | None, work: Path) -> None:
     if not (work / "tokenizer.json").is_file():
         raise OptionError(f"{work} has no tokenizer.json; packing needs it. Run the tokenizer stage first")
     require_room(work, 2 * sum(text.num_chars for text in texts))  # two bytes a token, at most a token per character
+    hold(work)
     tokenizer = tokenizers.Tokenizer.from_file(str(work / "tokenizer.json"))
     manifest = pack(tokenizer, texts, word_list(corpus), work / "packed")
     click.echo(json.dumps(manifest, indent=2))
@@ -286,6 +295,7 @@ def train(
     """Train a stage on text alone: the target, or the drafts."""
     use_threads(threads)
     stop_at = None if max_minutes is None else time.time() + 60 * max_minutes
+    hold(work)
     workshop = Workshop(PRESETS[preset], work)
     run_stage(workshop, stage, compiled, parse_clock(finish_by, datetime.now()), stop_at, init, new_vocabulary)
 
@@ -307,6 +317,7 @@ def distill(
     """Train a stage that starts from the drafts, or from what --init gives."""
     use_threads(threads)
     stop_at = None if max_minutes is None else time.time() + 60 * max_minutes
+    hold(work)
     workshop = Workshop(PRESETS[preset], work)
     run_stage(workshop, stage, compiled, parse_clock(finish_by, datetime.now()), stop_at, init, new_vocabulary)
 
@@ -477,6 +488,7 @@ def everything(
     use_threads(threads)
     stop_at = None if max_minutes is None else time.time() + 60 * max_minutes
     finish = parse_clock(finish_by, datetime.now())
+    hold(work)
     if not (work / "tokenizer.json").is_file():
         context.invoke(tokenizer, corpus=corpus, code=code, work=work)
     if not (work / "packed" / "manifest.json").is_file():

@@ -14,7 +14,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
-from minispec.errors import CorpusError, OutputError
+from minispec.errors import CorpusError
+from minispec.files import write_text
 from minispec.training.corpus import read_documents
 from minispec.training.functions import prompt_of, small_functions
 from minispec.training.mixture import read_corpus
@@ -102,15 +103,7 @@ def write_prompts(lines: Sequence[Mapping[str, str]], path: Path) -> None:
     OutputError
         If it cannot be written.
     """
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
-    except OSError as error:
-        raise OutputError(f"{path} cannot be written: {error.strerror}. Choose another place with -o") from None
-    finally:
-        partial.unlink(missing_ok=True)
+    write_text(path, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
 
 
 def _begin(stories: Sequence[str]) -> Iterator[Candidate]:

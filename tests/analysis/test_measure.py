@@ -23,6 +23,7 @@ from minispec.analysis.measure.summary import summarise
 from minispec.analysis.prompts import Prompt
 from minispec.analysis.simulate import CostedModel, CostModel, SimulatedClock
 from minispec.errors import OptionError, OutputError
+from minispec.files import HeldFile
 from minispec.generation import generate
 from minispec.loading import load_model
 from minispec.model import GPT2
@@ -66,6 +67,16 @@ def records(sweep: Sweep) -> list[Record]:
 def told(records: list[Record]) -> list[str]:
     """Return records in a form that has no tuples or lists in it, to compare."""
     return sorted(json.dumps(dataclasses.asdict(record), sort_keys=True) for record in records)
+
+
+def test_a_total_is_that_of_the_median_round(records: list[Record]) -> None:
+    """And no sum of the medians of its parts, which may be of several rounds."""
+    plain = {"prefill_s": (1.0, 2.0, 9.0), "decode_s": (9.0, 1.0, 2.0)}  # 10, 3, 11; the parts' medians are 2 and 2
+    drafted = {"prefill_s": (1.0, 1.0, 1.0), "decode_s": (4.0, 4.0, 4.0)}
+    found = summarise([dataclasses.replace(r, **(plain if r.variant.plain else drafted)) for r in records])
+    assert {each.total_speedup.value for each in found if not each.variant.plain} == {2.0}
+    assert {each.speedup.value for each in found if not each.variant.plain} == {0.5}
+    assert {each.total_s["p50"] for each in found} == {10.0, 5.0}
 
 
 def timed(sweep: Sweep, costs: CostModel) -> list[Record]:
@@ -236,18 +247,21 @@ def test_an_interruption_costs_one_unit_at_most(sweep: Sweep, records: list[Reco
     units = list(sweep.units())
     key = sweep.key(fingerprints(sweep))
     path = tmp_path / "journal.jsonl"
-    first = Journal(path, key)
-    for done in itertools.islice(run_units(sweep, units), 2):
-        first.add(done)
+    with HeldFile(path) as file:
+        first = Journal(file, key)
+        for done in itertools.islice(run_units(sweep, units), 2):
+            first.add(done)
     with path.open("a", encoding="utf-8") as file:
         file.write('{"records": [{"target"')  # a line that was being written
 
-    second = Journal(path, key)
-    missing = second.missing(units)
-    assert len(missing) == len(units) - 2
-    for done in run_units(sweep, missing):
-        second.add(done)
-    whole = Journal(path, key)
+    with HeldFile(path) as file:
+        second = Journal(file, key)
+        missing = second.missing(units)
+        assert len(missing) == len(units) - 2
+        for done in run_units(sweep, missing):
+            second.add(done)
+    with HeldFile(path) as file:
+        whole = Journal(file, key)
     assert whole.missing(units) == []
     assert told([record for unit in units for record in whole.units[unit.name]]) == told(records)
 
@@ -271,13 +285,14 @@ def test_sweeps_that_are_not_alike_refuse_one_journal(sweep: Sweep, tmp_path: Pa
     key = sweep.key(prints)
     assert key == dataclasses.replace(sweep).key(dict(reversed(prints.items())))
     path = tmp_path / "journal.jsonl"
-    Journal(path, key)
+    with HeldFile(path) as file:
+        Journal(file, key)
     content = path.read_bytes()
     keys = [other.key(prints) for other in changed(sweep)]
     keys.append(sweep.key(prints | {next(iter(prints)): "another model of that name"}))
     for other in keys:
-        with pytest.raises(OutputError, match="another sweep"):
-            Journal(path, other)
+        with pytest.raises(OutputError, match="another sweep"), HeldFile(path) as file:
+            Journal(file, other)
     assert path.read_bytes() == content
 
 
@@ -285,8 +300,8 @@ def test_sweeps_that_are_not_alike_refuse_one_journal(sweep: Sweep, tmp_path: Pa
 def test_what_is_no_journal_is_left_alone(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_bytes(content)
-    with pytest.raises(OutputError, match="is no journal"):
-        Journal(path, "k")
+    with pytest.raises(OutputError, match="is no journal"), HeldFile(path) as file:
+        Journal(file, "k")
     assert path.read_bytes() == content
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import shutil
 import subprocess
@@ -99,6 +100,51 @@ def test_a_closed_output_is_one_line(target: str, draft: str) -> None:
     done = subprocess.run(["sh", "-c", line], stderr=subprocess.PIPE, text=True, timeout=120)
     assert done.returncode == 2
     assert done.stderr == "minispec: standard output is closed; there is nowhere to write to. Try >/dev/null\n"
+
+
+@pytest.mark.parametrize("stderr", ["2>&-", "2</dev/null"])
+def test_a_closed_stderr_keeps_no_text_back(target: str, draft: str, stderr: str) -> None:
+    command = [sys.executable, "-m", "minispec", "generate", "the", "--target", target, "--draft", draft]
+    texts = [
+        subprocess.run(["sh", "-c", " ".join(map(shlex.quote, command)) + end], stdout=subprocess.PIPE, timeout=120)
+        for end in (" 2>/dev/null", f" {stderr}")
+    ]
+    assert [done.returncode for done in texts] == [0, 0]
+    assert texts[0].stdout == texts[1].stdout != b""
+
+
+def test_a_closed_input_is_one_line(target: str) -> None:
+    models = f"--target {target} --draft ngram"
+    for words in (["generate", "-", *models.split()], ["diff", models, models, "--prompt", "-"]):
+        line = " ".join(map(shlex.quote, [sys.executable, "-m", "minispec", *words])) + " <&-"
+        done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, timeout=120)
+        assert done.returncode == 2
+        assert done.stderr.startswith("minispec: standard input is closed, and the prompt"), done.stderr
+        assert done.stderr.count("\n") == 1
+
+
+def test_what_a_console_cannot_show_ends_no_command(run: Run, target: str, draft: str, tmp_path: Path) -> None:
+    """A pipe on Windows is cp1252, say: figures and texts come with marks for what it lacks, and JSON comes whole."""
+    (tmp_path / "p.txt").write_bytes(b"\xef\xbb\xbfthe\n")
+    models = ("--target", target, "--draft", draft, "--max-tokens", "4")
+    command, env = [sys.executable, "-m", "minispec"], os.environ | {"PYTHONIOENCODING": "cp1252"}
+    for words in (
+        ["--help"],
+        ["lessons"],
+        ["plan", "--alpha", "0.8", "--cost-ratio", "0.1"],
+        ["measure", "p.txt", *models, "--no-timing"],
+    ):
+        done = subprocess.run([*command, *words], cwd=tmp_path, env=env, capture_output=True, timeout=120, check=False)
+        assert done.returncode == 0, done.stderr
+        assert "?" in done.stdout.decode("cp1252")  # α, γ and τ
+    asked = run(
+        "generate", "-", *models, "--regex", "é🙂?[a-z]*", "--json", PYTHONIOENCODING="cp1252", stdin=b"\xef\xbb\xbfthe"
+    )
+    report = json.loads(asked.stdout)
+    assert report["prompt"] == "the", "a byte order mark is no text"
+    assert report["text"].startswith("é")
+    bare = run("generate", "thé", *models, "--json", LC_ALL="C", PYTHONCOERCECLOCALE="0", PYTHONUTF8="0")
+    assert json.loads(bare.stdout)["prompt"] == "thé"
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")

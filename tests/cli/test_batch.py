@@ -19,6 +19,7 @@ from safetensors.numpy import load_file, save_file
 from minispec.batching.lines import Request
 from minispec.batching.results import Results
 from minispec.errors import OutputError
+from minispec.files import HeldFile
 from tests.cli.conftest import Run
 
 LINES = [
@@ -293,16 +294,20 @@ def change_weights(file: Path) -> None:
 
 
 def test_what_was_not_written_does_not_count(tmp_path: Path) -> None:
+    class Full(HeldFile):
+        def write(self, text: str) -> None:
+            raise OutputError("no room")
+
     request = Request(1, "1", "a", None, {})
-    results = Results(tmp_path / "out.jsonl", [request], {})
-    (tmp_path / "out.jsonl").unlink()
-    (tmp_path / "out.jsonl").mkdir()
-    with pytest.raises(OutputError, match="cannot be written"):
+    with Full(tmp_path / "out.jsonl") as file:
+        results = Results(file, [request], {})
+        with pytest.raises(OutputError, match="no room"):
+            results.add(1, {"id": "1"})
+        assert results.num_written == 0
+    with HeldFile(tmp_path / "out.jsonl") as file:
+        results = Results(file, [request], {})
         results.add(1, {"id": "1"})
-    assert results.num_written == 0
-    (tmp_path / "out.jsonl").rmdir()
-    results.add(1, {"id": "1"})
-    assert results.num_written == 1
+        assert results.num_written == 1
 
 
 def test_a_line_ends_where_json_says_it_does(run_here: Run, tmp_path: Path, pair: tuple[str, ...]) -> None:

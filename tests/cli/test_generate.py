@@ -8,6 +8,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import signal
 import struct
 import subprocess
@@ -19,6 +20,7 @@ from typing import Any
 import pytest
 
 import minispec
+from minispec.generation.trace import read_trace
 from minispec.loading import load_tokenizer
 from tests.cli.conftest import Run
 
@@ -121,6 +123,18 @@ def test_the_trace_is_the_whole_run(run: Run, target: str, draft: str, tmp_path:
     assert "".join(piece["text"] for event in emitted for piece in event["pieces"]) == told["text"]
     assert events[-1]["text"] == told["text"]
     assert list(tmp_path.iterdir()) == [tmp_path / "run.jsonl"]
+
+
+def test_a_trace_is_whole_where_who_reads_the_text_leaves(target: str, draft: str, tmp_path: Path) -> None:
+    words = ["generate", "the", "--target", target, "--draft", draft, "--max-tokens", "40", "--trace", "t.jsonl"]
+    line = " ".join(map(shlex.quote, [sys.executable, "-u", "-m", "minispec", *words])) + " | true"
+    done = subprocess.run(
+        ["bash", "-c", f"{line}; exit ${{PIPESTATUS[0]}}"], cwd=tmp_path, capture_output=True, check=False
+    )
+    assert done.returncode == 1
+    assert b"t.jsonl" not in done.stderr
+    assert len(read_trace(tmp_path / "t.jsonl").generation.token_ids) == 40
+    assert list(tmp_path.iterdir()) == [tmp_path / "t.jsonl"]
 
 
 def test_rejected_drafts_are_shown_and_the_rest_is_the_text(run: Run, target: str, draft: str, tmp_path: Path) -> None:

@@ -189,6 +189,17 @@ def test_paths_methods_and_types(server):
     check(server.client.post("/v1/chat/completions", json={"messages": []}), 404)
     check(post(server, json.dumps(GOOD), **{"content-type": "text/plain"}), 415)
     check(server.client.post("/v1/completions", data={"model": "x"}), 415)
+    for path in ("/v1/embeddings", "/v1/completions/", "/v1/models/"):
+        check(server.client.post(path, json={}), 404)
+        told = server.client.get(path, headers={"host": "localhost:1"})
+        check(told, 404)
+        assert b"localhost:1" not in told.content
+        assert "location" not in told.headers
+    check(server.client.post("/", json={}), 405)
+    check(server.client.post("/health"), 405)
+    for path in ("/health", "/ready", "/metrics", "/v1/models", "/v1/models/tiny-target", "/v1/options", "/"):
+        told = server.client.head(path)
+        assert (told.status_code, told.content) == (200, b"")
     for path in ("/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/..%2f..%2fetc/passwd"):
         assert server.client.get(path).status_code == 404
 

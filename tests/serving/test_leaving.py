@@ -49,6 +49,19 @@ def test_who_disconnects_is_cancelled_within_one_step(server, steps):
     assert len([event for event in later if isinstance(event, Emitted)]) <= 1  # the step that was under way
 
 
+def test_who_leaves_within_the_body_or_before_the_answer_is_no_fault_of_ours(server, caplog):
+    """Nothing is in the log, and no client is told of anything."""
+    body = json.dumps(server.body(max_tokens=480)).encode()
+    head = b"POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: "
+    for sent in (head + b"500\r\n\r\n{", head + b"%d\r\n\r\n" % len(body) + body):
+        with socket.create_connection(("127.0.0.1", int(server.url.rpartition(":")[2])), timeout=20) as wire:
+            wire.sendall(sent)
+            time.sleep(0.05)
+    server.wait_until_idle()
+    assert server.complete(max_tokens=1)
+    assert caplog.records == []
+
+
 def test_whoever_gives_up_at_any_moment_leaves_nothing(server):
     """Streams that are left after some lines, answers that are given up after 0 to 20 ms."""
     expected = server.complete(max_tokens=100)["choices"][0]["text"]

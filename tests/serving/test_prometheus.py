@@ -9,11 +9,16 @@ import socket
 import subprocess
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from minispec.generation.metrics import Metrics as Figures
+from minispec.serving.metrics import Metrics
+from minispec.serving.service import observation
+from tests.generation.test_metrics import STEPS
 from tests.serving.running import running
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "serving"
@@ -51,7 +56,7 @@ def test_the_counters_add_up_to_what_was_answered(server):
 
     assert grown("generation_tokens_total") == sum(each["num_tokens"] for each in told)
     assert grown("decode_tokens_total") == sum(each["num_tokens"] - 1 for each in told)
-    assert grown("prompt_tokens_total") == sum(each["num_prompt_tokens"] for each in told)
+    assert grown("prompt_tokens_total") == sum(each["num_prompt_tokens"] for each in told[::2]), "a prompt counts once"
     assert grown("target_forwards_total") == sum(each["num_steps"] for each in told)
     assert grown("spec_decode_num_drafts_total") == sum(each["num_drafts"] for each in told)
     assert grown("spec_decode_num_draft_tokens_total") == sum(each["num_draft_tokens"] for each in told)
@@ -64,6 +69,34 @@ def test_the_counters_add_up_to_what_was_answered(server):
     assert total(after, "num_requests_running") == total(after, "num_requests_waiting") == 0
     assert server.client.post("/v1/completions", content=b"").status_code == 415
     assert total(samples(server), "request_refused_total", status="415") >= 1
+
+
+def test_time_per_token_is_that_of_the_tokens_after_the_first():
+    engine = SimpleNamespace(
+        running=(), waiting=(), occupancy=SimpleNamespace(num_held=0, num_slots=1), num_preemptions=0
+    )
+    metrics = Metrics("m", engine)
+    figures = Figures.from_steps(STEPS, num_prompt_tokens=5, prefill_s=0.1)
+    assert figures.num_tokens == 1 + figures.num_decode_tokens > 2
+    made = SimpleNamespace(metrics=figures, steps=(), finish_reason="length")
+    whole_s = 0.5 + 0.25 * figures.num_decode_tokens
+    for finish in ("length", "time", "shutdown"):
+        metrics.note_end(made, finish, "none", 0.5, whole_s)
+    metrics.note_end(made, "time", "none", None, whole_s)  # cut before its first token
+    found = {
+        name: metrics.registry.get_sample_value(f"minispec:{name}", {"model_name": "m", "arm": "none", **labels})
+        for name, labels in {
+            "time_per_output_token_seconds_sum": {},
+            "time_per_output_token_seconds_count": {},
+            "request_success_total": {"finished_reason": "length"},
+            "request_cut_total": {"finished_reason": "time"},
+        }.items()
+    }
+    assert list(found.values()) == [3 * 0.25, 3, 1, 2]
+    assert metrics.registry.get_sample_value(
+        "minispec:request_success_total", {"model_name": "m", "arm": "none", "finished_reason": "time"}
+    ) in (None, 0.0)
+    assert observation("canary", made, 0.5, whole_s).tpot_s == 0.25
 
 
 def test_every_metric_of_the_dashboard_and_of_the_alerts_exists(target, draft):

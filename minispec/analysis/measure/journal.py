@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from minispec.analysis.measure.grid import Unit
 from minispec.analysis.measure.record import Record
 from minispec.errors import OutputError, explain
+from minispec.files import HeldFile
 
 
 class Journal:
@@ -22,8 +21,7 @@ class Journal:
 
     Parameters
     ----------
-    path : Path
-        Made if it does not exist.
+    file : HeldFile
     key : str
         Of the sweep, see :meth:`minispec.analysis.measure.grid.Sweep.key`.
 
@@ -33,18 +31,14 @@ class Journal:
         If the file belongs to another sweep, is no journal, or cannot be written.
     """
 
-    def __init__(self, path: Path, key: str) -> None:
-        self.path = path
+    def __init__(self, file: HeldFile, key: str) -> None:
+        self._file = file
+        self.path = file.path
         self.units: dict[tuple[str, float, str], list[Record]] = {}
-        try:
-            if path.exists() and path.stat().st_size:
-                self._read(key)
-            else:
-                self._append({"minispec measure": key})
-        except OSError as error:
-            raise OutputError(
-                f"the journal {path} cannot be written ({error.strerror}). Name another place with --journal FILE"
-            ) from None
+        if content := file.read():
+            self._read(content, key)
+        else:
+            self._append({"minispec measure": key})
 
     def add(self, unit: Sequence[Record]) -> None:
         """Keep the records of a unit; they are on disk when this returns."""
@@ -57,13 +51,10 @@ class Journal:
         return [unit for unit in units if unit.name not in self.units]
 
     def _append(self, entry: Mapping[str, Any]) -> None:
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(entry, ensure_ascii=False) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+        self._file.write(json.dumps(entry, ensure_ascii=False) + "\n")
+        self._file.sync()
 
-    def _read(self, key: str) -> None:
-        content = self.path.read_bytes()
+    def _read(self, content: bytes, key: str) -> None:
         whole = content[: content.rfind(b"\n") + 1]
         try:
             first, *rest = [json.loads(line) for line in whole.splitlines()]
@@ -82,4 +73,4 @@ class Journal:
         for records in units:
             self.units[(records[0].target, records[0].temperature, records[0].prompt_id)] = records
         if len(whole) < len(content):
-            os.truncate(self.path, len(whole))
+            self._file.cut(len(whole))
