@@ -172,10 +172,10 @@ class Batch:
                 victim = self._make_room()
                 members = [member for member in members if member is not victim]
         num_tokens = sum(member.ask.num_tokens for member in members if member.ask is not None)
-        if members:  # else everyone who asked had to make room
-            times.add(num_tokens, self._clock() - started)
         for member, logits in zip(members, answers, strict=True):
             self._advance(member, logits, watch)
+        if members:  # else everyone who asked had to make room
+            times.add(num_tokens, self._clock() - started)  # with what is done with the rows: draws, a rule's verdict
         return num_tokens
 
     def _is_begun_by_another(self, member: Member) -> bool:

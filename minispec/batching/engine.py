@@ -13,15 +13,15 @@ from typing import Unpack
 from minispec.backends import BACKENDS
 from minispec.backends.formats import AUTO
 from minispec.batching.batch import Batch, Watch
+from minispec.batching.defaults import settle
 from minispec.batching.models import Occupancy, SharedModels
 from minispec.batching.scheduler import Scheduler
-from minispec.control.load import LoadGamma
 from minispec.drafters import Drafter
 from minispec.errors import OptionError
 from minispec.generation.events import Event
 from minispec.generation.open import open_stream
 from minispec.generation.options import Options, RequestOptions
-from minispec.generation.prepare import Named
+from minispec.generation.prepare import Named, read_draft
 from minispec.generation.result import Generation
 from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.model.language_model import LanguageModel
@@ -110,17 +110,17 @@ class Engine:
         noise : Noise, optional
             By default Philox noise with ``seed``.
         **options
-            See :class:`minispec.generation.options.Options`. Here ``gamma`` may also be ``"load"``: see
-            :mod:`minispec.control.load`.
+            See :class:`minispec.generation.options.Options`. Here ``gamma`` may also be ``"load"``, and left out
+            with ``verify`` it is, by a rule that keeps the text of plain decoding: :mod:`minispec.batching.defaults`.
 
         Raises
         ------
         InputError
             If the request cannot be served, by its options or because it needs more pages than there are.
         """
-        if options.get("gamma") == LoadGamma.name:
-            options["gamma"] = LoadGamma(self._batch.load)
-        settings = Options(**options, seed=seed, stop=(stop,) if isinstance(stop, str) else tuple(stop))
+        given = {**options, "seed": seed, "stop": (stop,) if isinstance(stop, str) else tuple(stop)}
+        draft = read_draft(draft)
+        settings = settle(given, draft, self._batch.load, batch_invariant=self.target.batch_invariant)
         found = self.models.find_draft(draft, settings)
         stream = open_stream(prompt, self.target, found, settings, load=self.models.load, noise=noise)
         num_nodes = getattr(stream.drafter, "num_nodes", 0)  # of a tree: they lie beside the text until it is judged
