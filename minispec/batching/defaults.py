@@ -1,7 +1,7 @@
 """How requests that are decoded together speculate where they do not say.
 
-A length that is right alone wastes rows in a crowd, so it follows the load (:mod:`minispec.control.load`). What follows
-the load depends on time, and a text must not: the rule is one whose text is that of plain decoding, whatever is drafted.
+A length that is right alone wastes rows in a crowd, so it follows the load (:mod:`minispec.control.load`). That depends
+on time, and a text must not: the rule is one whose text is that of plain decoding, whatever is drafted.
 """
 
 from __future__ import annotations

@@ -86,6 +86,7 @@ class Engine:
         )
         self.target = self.models.target
         self._batch = Batch(self.models, self._scheduler, clock)
+        self.load = self._batch.load  # what forwards cost now, and what speculation brings
         self._handed_out: tuple[int, Event] | None = None
 
     def add(

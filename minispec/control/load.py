@@ -10,8 +10,9 @@ tokens per second: the first forward of a draft model in a step also feeds the l
 accepted whole in the step before (on average, so their number is no whole one). The γ that maximises this holds for the
 batch, since a draft forward is shared by all. Then each request drafts only as far as its own tokens pay for their
 rows: its k-th one iff α_i^k > η* (T(m + 1) - T(m)), η* being the best rate. So speculation fades out as a batch grows,
-first where drafts are bad, and returns as it shrinks. Costs are known only so well, and a draft model that has been
-idle must read what it missed: where drafts promise only a little more than plain decoding, nobody drafts.
+first where drafts are bad, and returns as it shrinks. What a draft model has not read of the texts is a cost of
+drafting, spread over some steps. Costs are known only so well: nobody drafts before a plain step was measured, nor
+where drafts promise only a little more than plain decoding.
 
 It depends on measured time and on the company. So a text can be reproduced from its seed only under a rule by which it
 does not depend on what was drafted (``match``, ``gumbel``, any rule at temperature 0); its law is the same under all.
@@ -28,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minispec.control.auto import Acceptance
+from minispec.control.gain import Gain
 from minispec.control.gamma import UNLIMITED
 from minispec.records import Step
 
@@ -36,11 +38,16 @@ _ROW_COST = 0.05  # of one row more, in forwards of one, where more rows were ne
 _ENTER, _STAY = 1.1, 1.03  # times plain decoding's rate that drafts must promise, to begin and to go on
 _COST_RATIO = 0.1  # of the draft's forward to the target's, before it was measured
 _KEEP = 0.8  # weight of the past in the time of a number of rows
-_MEMORY = 32.0  # steps after which an acceptance counts for 1/e
+_MEMORY = 32.0  # steps after which an acceptance counts for 1/e, and over which a late reading is spread
 
 
 class RowTimes:
     """Seconds of a forward by its rows, measured as they come; between numbers that were seen, a straight line.
+
+    Attributes
+    ----------
+    total_s : float
+        Of all forwards.
 
     Examples
     --------
@@ -52,14 +59,20 @@ class RowTimes:
     def __init__(self) -> None:
         self._seconds: dict[int, float] = {}
         self._rising: tuple[list[int], list[float]] | None = None
+        self.total_s = 0.0
 
     @property
     def is_known(self) -> bool:
         """Whether any forward was measured."""
         return bool(self._seconds)
 
+    def has_seen(self, rows: int) -> bool:
+        """Whether a forward of so many rows, or fewer, was measured."""
+        return any(seen <= rows for seen in self._seconds)
+
     def add(self, rows: int, seconds: float) -> None:
         """Take in a forward."""
+        self.total_s += seconds
         past = self._seconds.get(rows, seconds)
         self._seconds[rows] = _KEEP * past + (1.0 - _KEEP) * seconds
         self._rising = None
@@ -111,14 +124,32 @@ class Load:
         self.target = RowTimes()
         self.draft = RowTimes()
         self._policies: Sequence[LoadGamma] = ()
-        self._num_plain = 0
+        self._num_plain = self._num_unread = 0
         self._drafts = False
         self._plan: tuple[int, float] | None = None
+        self._gain = Gain()
+        self._spent_s = 0.0
 
-    def begin_step(self, policies: Sequence[LoadGamma], num_plain: int) -> None:
-        """Say who takes part in the next step: requests with a policy of ours, and the number of others."""
+    @property
+    def speedup(self) -> float | None:
+        """How many times as fast as plain decoding the steps were; see :class:`minispec.control.gain.Gain`."""
+        return self._gain.speedup(self.target.at) if self.target.is_known else None
+
+    def end_step(self, num_tokens: int) -> None:
+        """Say how many tokens the step has emitted; 0 if it also fed prompts, so that its time is no measure."""
+        if num_tokens:
+            spent_s = self.target.total_s + self.draft.total_s - self._spent_s
+            self._gain.note(self._num_plain + len(self._policies), num_tokens, spent_s)
+
+    def begin_step(self, policies: Sequence[LoadGamma], num_plain: int, num_unread: int = 0) -> None:
+        """Say who takes part in the next step: requests with a policy of ours, and the number of others.
+
+        ``num_unread`` tokens of the texts have not been read by draft models, which must before they can draft.
+        """
         self._policies = policies
         self._num_plain = num_plain
+        self._num_unread = num_unread
+        self._spent_s = self.target.total_s + self.draft.total_s
         self._plan = None
 
     def plan(self) -> tuple[int, float]:
@@ -133,7 +164,7 @@ class Load:
                 plain = plain or tokens / seconds
                 if tokens / seconds > rate:
                     best, rate = gamma, tokens / seconds
-            if rate < plain * (_STAY if self._drafts else _ENTER):
+            if rate < plain * (_STAY if self._drafts else _ENTER) or not self.target.has_seen(self._rows(0)):
                 best, rate = 0, plain
             self._drafts = best > 0
             rows = self._rows(best)
@@ -147,7 +178,8 @@ class Load:
         if gamma == 0:
             return 0.0
         together = len(self._policies)
-        return self._draft_s(together + caught_up) + (gamma - 1) * self._draft_s(together)
+        reading_s = self._draft_s(self._num_unread) / _MEMORY if self._num_unread else 0.0
+        return reading_s + self._draft_s(together + caught_up) + (gamma - 1) * self._draft_s(together)
 
     def _draft_s(self, rows: float) -> float:
         return self.draft.at(rows) if self.draft.is_known else _COST_RATIO * self.target.at(max(1, rows))

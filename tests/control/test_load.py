@@ -157,8 +157,8 @@ def test_who_has_just_got_its_first_token_counts_in_the_choice():
         target, draft = TableModel(8, 64, seed=1), TableModel(8, 64, seed=2)
         engine = Engine(target, max_running=size)
         for rows in range(1, 400):
-            engine._batch.load.target.add(rows, target_s(rows))
-            engine._batch.load.draft.add(rows, draft_s(rows))
+            engine.load.target.add(rows, target_s(rows))
+            engine.load.draft.add(rows, draft_s(rows))
         with mock.patch.object(RowTimes, "add"):
             for seed in range(size):
                 engine.add([0], draft=draft, gamma="load", max_tokens=3, seed=seed)
@@ -171,6 +171,8 @@ def test_a_forward_that_nobody_was_left_for_has_no_time():
     """The only one who asks is the youngest, and makes room for those who wait for the target."""
     target, draft = TableModel(8, 64, seed=1), TableModel(8, 64, seed=2)
     engine, refused = Engine(target), []
+    for rows in range(1, 99):
+        engine.load.target.add(rows, 1.0)
 
     def answer(asks):
         if not refused and len(asks) == 1 and asks[0].session.model is not engine.target:
