@@ -152,9 +152,10 @@ class Batch:
     def _answer_all(self, watch: Watch | None) -> None:
         """Answer each request until it has taken a step, or a chunk of its prompt is fed."""
         asking = [self.members[number] for number in self._scheduler.running if self.members[number].ask is not None]
-        policies = [member.stream.policy for member in asking if member.decides]
-        ours = [policy for policy in policies if isinstance(policy, LoadGamma)]
-        self.load.begin_step(ours, len(policies) - len(ours))
+        deciding = [member for member in asking if member.decides]
+        policies = [policy for member in deciding if isinstance(policy := member.stream.policy, LoadGamma)]
+        self.load.begin_step(policies, len(deciding) - len(policies), sum(member.num_unread for member in deciding))
+        before, decodes = len(self.told), not any(member.prefills for member in asking)
         active = self._choose_active(asking)
         while drafting := [member for member in active if member.ask is not None and not member.verifies]:
             fed_prompt = {member.number for member in drafting if member.prefills}
@@ -164,6 +165,8 @@ class Batch:
         if verifying:
             self.num_rows += self._answer(verifying, self.load.target, watch)
             self.num_forwards += 1
+        emitted = sum(len(event.token_ids) for _, event in self.told[before:] if isinstance(event, Emitted))
+        self.load.end_step(emitted if decodes else 0)
 
     def _choose_active(self, asking: list[Member]) -> list[Member]:
         """Leave out those whose prompts must wait: what draft models read has a budget of its own.
@@ -189,10 +192,10 @@ class Batch:
                 victim = self._make_room()
                 members = [member for member in members if member is not victim]
         num_tokens = sum(member.ask.num_tokens for member in members if member.ask is not None)
-        if members:  # else everyone who asked had to make room
-            times.add(num_tokens, self._clock() - started)
         for member, logits in zip(members, answers, strict=True):
             self._advance(member, logits, watch)
+        if members:  # else everyone who asked had to make room
+            times.add(num_tokens, self._clock() - started)  # with what is done with the rows: draws, a rule's verdict
         return num_tokens
 
     def _is_begun_by_another(self, member: Member) -> bool:
@@ -212,8 +215,7 @@ class Batch:
                 f"request {running[0]} needs more than the {self._models.num_pages} pages of {self._models.page_size} "
                 "slots that the memory for keys and values holds. Give it more, or ask for fewer tokens"
             )
-        victim = self.members[self._scheduler.preempt()]
-        self._leave(victim)
+        self._leave(victim := self.members[self._scheduler.preempt()])
         return victim
 
     def _advance(self, member: Member, logits: Array | None, watch: Watch | None) -> None:

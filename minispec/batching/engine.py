@@ -13,15 +13,15 @@ from typing import Unpack
 from minispec.backends import BACKENDS
 from minispec.backends.formats import AUTO
 from minispec.batching.batch import Batch, Watch
+from minispec.batching.defaults import settle
 from minispec.batching.models import Occupancy, SharedModels, count_request
 from minispec.batching.scheduler import Scheduler
-from minispec.control.load import LoadGamma
 from minispec.drafters import Drafter
 from minispec.errors import OptionError
 from minispec.generation.events import Event
 from minispec.generation.open import open_stream
 from minispec.generation.options import Options, RequestOptions
-from minispec.generation.prepare import Named
+from minispec.generation.prepare import Named, read_draft
 from minispec.generation.result import Generation
 from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.model.language_model import LanguageModel
@@ -86,6 +86,7 @@ class Engine:
         )
         self.target = self.models.target
         self._batch = Batch(self.models, self._scheduler, clock)
+        self.load = self._batch.load  # what forwards cost now, and what speculation brings
         self._handed_out: tuple[int, Event] | None = None
 
     def add(
@@ -111,20 +112,20 @@ class Engine:
         noise : Noise, optional
             By default Philox noise with ``seed``.
         **options
-            See :class:`minispec.generation.options.Options`. Here ``gamma`` may also be ``"load"``: see
-            :mod:`minispec.control.load`.
+            See :class:`minispec.generation.options.Options`. Here ``gamma`` may also be ``"load"``, and left out
+            with ``verify`` it is, by a rule that keeps the text of plain decoding: :mod:`minispec.batching.defaults`.
 
         Raises
         ------
         InputError
             If the request cannot be served, by its options or because it needs more pages than there are.
         """
-        for what, given in (("draft", draft), ("gamma", options.get("gamma"))):
-            if hasattr(given, "propose") or hasattr(given, "observe"):
-                self._batch.require_unshared(what, given)
-        if options.get("gamma") == LoadGamma.name:
-            options["gamma"] = LoadGamma(self._batch.load)
-        settings = Options(**options, seed=seed, stop=(stop,) if isinstance(stop, str) else tuple(stop))
+        for what, value in (("draft", draft), ("gamma", options.get("gamma"))):
+            if hasattr(value, "propose") or hasattr(value, "observe"):
+                self._batch.require_unshared(what, value)
+        given = {**options, "seed": seed, "stop": (stop,) if isinstance(stop, str) else tuple(stop)}
+        draft = read_draft(draft)
+        settings = settle(given, draft, self._batch.load, batch_invariant=self.target.batch_invariant)
         found = self.models.find_draft(draft, settings)
         stream = open_stream(prompt, self.target, found, settings, load=self.models.load, noise=noise)
         slots = count_request(stream, settings.max_tokens)

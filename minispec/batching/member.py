@@ -44,6 +44,12 @@ class Member:
         return tuple(cache.pages.tolist()) if cache.length else ()
 
     @property
+    def num_unread(self) -> int:
+        """Tokens that the target has read and the draft model has not."""
+        first, *others = self.sessions
+        return sum(max(0, first.length - drafts.length) for drafts in others)
+
+    @property
     def prefills(self) -> bool:
         """Whether it waits for a chunk of a prompt to be fed; the target's last one is answered with a row."""
         return self.ask is not None and (self.ask.num_logits == 0 or not self.stream.has_begun)

@@ -65,8 +65,11 @@ def run_requests(
 
 
 def result_line(request: Request, generation: Generation, models: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a request's line of the output, as JSON can hold it; nothing in it depends on company or time."""
-    metrics = generation.metrics
+    """Return a request's line of the output, as JSON can hold it; nothing in it depends on company or time.
+
+    So counts of steps and drafts are left open where the length of drafts follows time.
+    """
+    metrics, timed = generation.metrics, generation.timed
     details = {"token_details": generation.to_dict()["token_details"]} if request.options["logprobs"] else {}
     return {
         "id": request.id,
@@ -75,9 +78,9 @@ def result_line(request: Request, generation: Generation, models: Mapping[str, A
         "finish_reason": generation.finish_reason,
         "stop": generation.stop,
         "num_tokens": metrics.num_tokens,
-        "num_steps": metrics.num_steps,
-        "num_draft_tokens": metrics.num_draft_tokens,
-        "num_accepted_tokens": metrics.num_accepted_tokens,
+        "num_steps": None if timed else metrics.num_steps,
+        "num_draft_tokens": None if timed else metrics.num_draft_tokens,
+        "num_accepted_tokens": None if timed else metrics.num_accepted_tokens,
         "guarantee": generation.guarantee,
         "reproducible": generation.reproducible,
         **details,

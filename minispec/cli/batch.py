@@ -15,12 +15,21 @@ from minispec.batching import Engine
 from minispec.batching.lines import BadLine, Request, add_requests, read_requests
 from minispec.batching.results import Results, error_line, run_requests
 from minispec.cli.cluster import on_cluster, on_option
-from minispec.cli.options import FileName, Memory, generation_options, option
+from minispec.cli.options import (
+    FileName,
+    Memory,
+    gamma_together_option,
+    generation_options_without,
+    option,
+    verify_together_option,
+)
 from minispec.errors import OptionError, PromptError
 from minispec.files import HeldFile, check_apart, check_writable
 from minispec.generation.events import Emitted, Event, Verified
 from minispec.generation.ready import make_ready
 
+_LOSS = 0.95
+"""Times plain decoding, below which drafts have cost more than an estimate may err."""
 _ROUNDS = 4
 """How many times as many requests as run together a worker of a cluster is given at once."""
 
@@ -39,7 +48,9 @@ _ROUNDS = 4
 @option("--page-size", type=click.IntRange(min=1), default=16, help="Slots per page of that memory.")
 @click.option("--keep-going", is_flag=True, help="Decode the other lines if some are invalid; the exit code is then 2.")
 @on_option("lines")
-@generation_options
+@gamma_together_option
+@verify_together_option
+@generation_options_without("--gamma", "--verify")
 def batch(
     requests: Path,
     output: Path,
@@ -54,8 +65,9 @@ def batch(
 
     A line is a JSON object: {"prompt": ...}, and if you like "id", "draft" and any option of a generation by its name
     (max_tokens, temperature, seed, ...); the options below hold for lines that do not say otherwise. Each text is bit
-    for bit what `minispec generate` makes of that prompt alone. Lines of the output come in the order of the input and
-    are written as soon as they can be; after an interruption the same command goes on.
+    for bit what `minispec generate` makes of that prompt alone with these options; by default, what it makes with
+    `--draft none`. Lines of the output come in the order of the input and are written as soon as they can be; after an
+    interruption the same command goes on.
     """
     notes = Console(stderr=True, highlight=False)
     check_writable(output)
@@ -63,7 +75,8 @@ def batch(
     loading = ("target", "backend", "dtype", "draft_dtype", "kv_dtype")
     settings: dict[str, Any] = {name: options.pop(name) for name in loading}
     shape: dict[str, Any] = {"max_running": concurrency, "kv_memory": kv_memory, "page_size": page_size}
-    lines = read_requests(requests, {**options, "logprobs": False})
+    named = {name: value for name, value in options.items() if value is not None or name not in ("gamma", "verify")}
+    lines = read_requests(requests, {**named, "logprobs": False})
     with notes.status("loading models …"):
         engine = Engine(**settings, **shape)
         added, checked = add_requests(engine, lines)
@@ -117,7 +130,8 @@ def batch(
         notes.print(f"{so_far}{goes_on}", markup=False)
         raise
     if left:
-        notes.print(f"{len(left)} request{'' if len(left) == 1 else 's'}: {meter.figures(seconds)}", markup=False)
+        count = f"{len(left)} request{'' if len(left) == 1 else 's'}"
+        notes.print(f"{count}: {meter.figures(seconds)}{meter.verdict()}", markup=False, soft_wrap=True)
     if bad:
         raise PromptError(
             f"{len(bad)} of {len(checked)} lines of {requests} could not be used; the first is line {bad[0].line}: "
@@ -148,8 +162,8 @@ class Meter:
     def note_result(self, entry: Mapping[str, Any]) -> None:
         """Count in a request that was decoded elsewhere."""
         self._num_tokens += entry["num_tokens"]
-        self._num_drafted += entry["num_draft_tokens"]
-        self._num_accepted += entry["num_accepted_tokens"]
+        self._num_drafted += entry["num_draft_tokens"] or 0  # open where it follows time
+        self._num_accepted += entry["num_accepted_tokens"] or 0
 
     def figures(self, seconds: float) -> str:
         """Return tokens per second, the share of drafts that were accepted, and rows per target forward here."""
@@ -159,6 +173,15 @@ class Meter:
         rows = f", {self._engine.num_rows / forwards:.1f} rows per forward" if forwards else ""
         waited = f", {self._engine.num_preemptions} preemptions" if self._engine.num_preemptions else ""
         return f"{speed:.0f} tokens/s{accepted}{rows}{waited}"
+
+    def verdict(self) -> str:
+        """Return what speculation has brought here; nothing if that is not known, or nothing was drafted."""
+        speedup = self._engine.load.speedup
+        if speedup is None or not self._num_drafted:
+            return ""
+        return f"; drafts: about {speedup:.2f}x plain decoding" + (
+            ", a loss. Try --gamma load, or --draft none" if speedup < _LOSS else ""
+        )
 
 
 def _spread(

@@ -169,6 +169,23 @@ threads_option = option(
 )
 """For any command that runs kernels; it takes effect by itself."""
 
+gamma_together_option = option(
+    "--gamma",
+    type=Gamma(),
+    default=None,
+    show_default="load, where no text depends on it; else 3",
+    help="Tokens to draft per step, or a policy: load (drafts while the batch gains by them), heuristic, "
+    "confidence[:threshold=0.4], auto, replay:trace=FILE.",
+)
+verify_together_option = option(
+    "--verify",
+    default=None,
+    metavar="RULE",
+    show_default="gumbel, for trees tree; with --gamma, rejection",
+    help=f"The rule that judges drafts: {', '.join(VERIFIER_NAMES)}. Two are lossy: lenient, typical.",
+)
+"""For texts that are decoded together (:mod:`minispec.batching.defaults`)."""
+
 _GENERATION = (
     option("--target", type=ModelName(), default=DEFAULT_TARGET,
            help="The model whose text you want: a folder, a bundled model or a Hugging Face Hub name."),
@@ -177,7 +194,7 @@ _GENERATION = (
                 f"KIND[:key=value,...] with KIND one of {', '.join(DRAFT_KINDS[1:])}."),
     option("--gamma", type=Gamma(), default=_DEFAULTS.gamma,
            help="Tokens to draft per step, or a policy: heuristic, confidence[:threshold=0.4], "
-                "auto, replay:trace=FILE; in a batch also load."),
+                "auto, replay:trace=FILE."),
     option("--fallback", type=click.Choice(["off", *SCOPES]), default=_DEFAULTS.fallback,
            help="Stop drafting while it costs more than it saves, and remember that for a request, a loaded target or "
                 "the process."),

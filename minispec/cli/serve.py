@@ -16,7 +16,16 @@ from rich.console import Console
 
 from minispec.backends import BACKENDS, DTYPES
 from minispec.backends.formats import AUTO
-from minispec.cli.options import FileName, Gamma, Memory, ModelName, kv_dtype_option, option, threads_option
+from minispec.cli.options import (
+    FileName,
+    Memory,
+    ModelName,
+    gamma_together_option,
+    kv_dtype_option,
+    option,
+    threads_option,
+    verify_together_option,
+)
 from minispec.drafters.spec import KINDS, MODEL, parse_draft
 from minispec.errors import InputError, OptionError, missing, quote
 from minispec.files import HeldFile, check_writable
@@ -25,10 +34,8 @@ from minispec.generation.prepare import check_together
 from minispec.generation.ready import make_ready
 from minispec.loading import load_model
 from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
-from minispec.verifiers import VERIFIER_NAMES
 
 _DRAFTS = (DEFAULT_DRAFT, "ngram", "suffix", "tree")
-_OPTIONS = Options()
 _MIN_KEY = 16
 
 
@@ -48,13 +55,8 @@ _MIN_KEY = 16
     type=ModelName("none", *(k for k in KINDS if k != MODEL)),
     help="A draft that requests may name; may be repeated. The first is the default.",
 )
-@option("--gamma", type=Gamma(), default=_OPTIONS.gamma, help="Tokens to draft per step, unless the request says.")
-@option(
-    "--verify",
-    default=_OPTIONS.verify,
-    metavar="RULE",
-    help=f"The rule that judges drafts, unless the request says: {', '.join(VERIFIER_NAMES)}.",
-)
+@gamma_together_option
+@verify_together_option
 @option(
     "--kv-memory",
     type=Memory(),
@@ -120,8 +122,8 @@ def serve(
     port: int,
     target: str,
     draft: tuple[str, ...],
-    gamma: int | str,
-    verify: str,
+    gamma: int | str | None,
+    verify: str | None,
     kv_memory: int | None,
     max_requests: int,
     max_waiting: int,
@@ -155,7 +157,7 @@ def serve(
     key = None if api_key_file is None else read_key(api_key_file)
     for each in draft:
         if each != "none":
-            check_together(each, Options(verify="tree" if parse_draft(each).is_tree else verify))
+            check_together(each, Options(verify="tree" if parse_draft(each).is_tree else verify or Options.verify))
     notes = Console(stderr=True, highlight=False)
     check_writable(canary_log)
     with bind(host, port) as bound, contextlib.ExitStack() as files:

@@ -38,6 +38,8 @@ class Generation:
         Every option in force.
     steps : tuple of Step
         One record per target forward, the first of them of the forward that ends the prompt.
+    timed : bool
+        Whether draft lengths followed measured time, so that counts of steps and drafts are those of this run alone.
     """
 
     prompt: str
@@ -52,6 +54,7 @@ class Generation:
     options: Mapping[str, Any]
     steps: tuple[Step, ...] = ()
     pieces: tuple[Piece, ...] = ()
+    timed: bool = False
 
     @classmethod
     def from_transcript(
@@ -80,6 +83,7 @@ class Generation:
             options=options,
             steps=tuple(steps),
             pieces=tuple(piece for pieces in transcript.pieces for piece in pieces),
+            timed=timed,
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -312,6 +312,8 @@ def describe_options(service: Service) -> dict[str, Any]:
     """Return what a request may ask for, and the bounds."""
     settings = service.settings
     default = settings.default_draft
+    rule = settings.rule_for(default)
+    gamma = settings.gamma_for(default, rule)
     rules = [get_verifier(name) for name in VERIFIER_NAMES]
     return {
         "model": settings.model,
@@ -321,13 +323,13 @@ def describe_options(service: Service) -> dict[str, Any]:
             {"name": name, "lossless": rule.lossless, "same_seed": rule.same_seed, "trees": rule.trees}
             for name, rule in zip(VERIFIER_NAMES, rules, strict=True)
         ],
-        "gamma": {"min": 0, "max": settings.max_gamma, "default": settings.gamma, "policies": list(POLICIES)},
+        "gamma": {"min": 0, "max": settings.max_gamma, "default": gamma, "policies": list(POLICIES)},
         "temperature": {"min": 0, "max": 2, "default": 1},
         "top_p": {"min": 0, "max": 1, "default": 1},
         "max_tokens": {"min": 0, "max": settings.context - 1, "default": DEFAULT_MAX_TOKENS},
         "n": {"min": 1, "max": settings.most_choices, "default": 1},
         "logprobs": {"min": 0, "max": MAX_LOGPROBS},
-        "defaults": {"draft": default, "gamma": settings.gamma, "verify": settings.rule_for(default)},
+        "defaults": {"draft": default, "gamma": gamma, "verify": rule},
         "guarantees": dict(MEANING),
         "needs_key": settings.api_key is not None,
     }

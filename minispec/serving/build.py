@@ -10,6 +10,8 @@ from fastapi import FastAPI
 
 from minispec.backends.formats import AUTO
 from minispec.batching import Engine
+from minispec.control import DEFAULT_GAMMA
+from minispec.control.load import LoadGamma
 from minispec.errors import OptionError
 from minispec.model import GPT2
 from minispec.serving.app import build_app
@@ -75,9 +77,9 @@ def build_server(
     engine = Engine(
         target, draft_dtype=draft_dtype, kv_dtype=kv_dtype, max_running=settings.max_running, kv_memory=kv_memory
     )
-    for public, spec in settings.drafts.items():
+    for public in settings.drafts:
         say(f"loading and trying {public}")
-        _try_draft(engine, spec, settings, settings.rule_for(public))
+        _try_draft(engine, public, settings)
     rollout = None
     if settings.canary is not None:
         lossless = get_verifier(settings.rule_for(settings.default_draft)).lossless
@@ -86,9 +88,12 @@ def build_server(
     return build_app(service, tokenizer), service
 
 
-def _try_draft(engine: Engine, spec: str, settings: Settings, rule: str) -> None:
+def _try_draft(engine: Engine, name: str, settings: Settings) -> None:
     """Make a few tokens, so that models are loaded, code is compiled, and what does not go together is said now."""
-    number = engine.add([0], draft=spec, gamma=settings.gamma, verify=rule, max_tokens=min(4, settings.context - 1))
+    rule, count = settings.rule_for(name), min(4, settings.context - 1)
+    gamma = settings.gamma_for(name, rule)
+    fixed = DEFAULT_GAMMA if gamma == LoadGamma.name else gamma  # it is to draft
+    number = engine.add([0], draft=settings.drafts[name], gamma=fixed, verify=rule, max_tokens=count)
     while not engine.is_idle:
         engine.step()
     engine.forget(number)

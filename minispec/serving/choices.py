@@ -70,7 +70,7 @@ def choose_speculation(request: CompletionRequest, settings: Settings) -> Specul
     if asked is None or asked is True:
         return None
     if asked is False:
-        return Speculation(None, 0, settings.verify)
+        return Speculation(None, 0, settings.rule_for(PLAIN))
     assert isinstance(asked, Speculative)
     return complete(asked, settings)
 
@@ -82,7 +82,12 @@ def complete(asked: Speculative, settings: Settings) -> Speculation:
         there = ", ".join((*settings.drafts, PLAIN))
         refuse(f"draft is {quote(name)}; this server has {there}", "speculative.draft")
     draft = None if name == PLAIN else name
-    gamma = settings.gamma if asked.gamma is None else asked.gamma
+    verify = settings.rule_for(name, asked.gamma) if asked.verify is None else asked.verify
+    try:
+        get_verifier(verify)
+    except OptionError as error:
+        refuse(str(error).partition(" Try --")[0], "speculative.verify")
+    gamma = settings.gamma_for(name, verify) if asked.gamma is None else asked.gamma
     if isinstance(gamma, str) and gamma not in POLICIES:
         refuse(
             f"gamma is {quote(gamma)}; it must be a number up to {settings.max_gamma}, or one of {', '.join(POLICIES)}",
@@ -90,11 +95,6 @@ def complete(asked: Speculative, settings: Settings) -> Speculation:
         )
     if isinstance(gamma, int) and gamma > settings.max_gamma:
         refuse(f"gamma is {gamma}; this server drafts up to {settings.max_gamma} tokens", "speculative.gamma")
-    verify = settings.rule_for(name) if asked.verify is None else asked.verify
-    try:
-        get_verifier(verify)
-    except OptionError as error:
-        refuse(str(error).partition(" Try --")[0], "speculative.verify")
     return Speculation(draft, gamma, verify)
 
 

@@ -7,9 +7,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from minispec.batching.defaults import rule_for
+from minispec.control import DEFAULT_GAMMA
+from minispec.control.load import LoadGamma
 from minispec.drafters import parse_draft
 from minispec.errors import OptionError, quote
 from minispec.generation.options import Options
+from minispec.verifiers import get_verifier
 
 PLAIN = "none"
 """How a request or a flag asks for plain decoding."""
@@ -31,8 +35,8 @@ class Settings:
     drafts : mapping of str to str
         What a request may draft with: a name, and what ``--draft`` says for it. The first is what a request gets that
         does not say. Names are told to everyone, so they hold no folder of this machine.
-    gamma, verify : int or str, str
-        Likewise.
+    gamma, verify : int or str, str; or None
+        Likewise; None is what an engine takes (:mod:`minispec.batching.defaults`).
     canary : float or None
         Share of the requests that do not say how to speculate which get the first draft; the others get the
         baseline. None is no rollout.
@@ -62,8 +66,8 @@ class Settings:
     context: int
     longest_token: int
     drafts: Mapping[str, str] = field(default_factory=dict)
-    gamma: int | str = Options.gamma  # type: ignore[assignment]  # its default is a number
-    verify: str = Options.verify  # type: ignore[assignment]  # its default is a name
+    gamma: int | str | None = None
+    verify: str | None = None
     canary: float | None = None
     baseline: str = PLAIN
     shadow: float = 0.0
@@ -121,9 +125,21 @@ class Settings:
         """Whether a draft proposes trees, which only some rules judge."""
         return name in self.drafts and parse_draft(self.drafts[name]).is_tree
 
-    def rule_for(self, name: str) -> str:
-        """Return the rule that judges a draft where a request names none."""
-        return "tree" if self.is_tree(name) else self.verify
+    def rule_for(self, name: str, gamma: int | str | None = None) -> str:
+        """Return the rule that judges a draft where a request names none, but perhaps a length."""
+        if self.is_tree(name):
+            return "tree"
+        if self.verify is not None:
+            return self.verify
+        is_free = self.gamma is None and gamma is None and name in self.drafts
+        return rule_for(self.drafts[name]) if is_free else str(Options.verify)
+
+    def gamma_for(self, name: str, rule: str) -> int | str:
+        """Return how far to draft where a request does not say: as the load allows, if no text depends on it."""
+        if self.gamma is not None:
+            return self.gamma
+        follows = name in self.drafts and not self.is_tree(name) and get_verifier(rule).same_seed
+        return LoadGamma.name if follows else DEFAULT_GAMMA
 
 
 def name_drafts(specs: Sequence[str]) -> dict[str, str]:

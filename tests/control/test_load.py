@@ -60,7 +60,7 @@ def test_alone_it_is_the_formulas_gamma():
         found = best_gamma(policy.acceptance, draft_s(1) / target_s(1), verify_cost, max_gamma=8)
         assert abs(policy.gamma() - found.gamma) <= 1
         rate = [tau(policy.acceptance, g) / (target_s(g + 1) + g * draft_s(1)) for g in range(9)]
-        assert rate[policy.gamma()] >= 0.98 * max(rate)
+        assert rate[policy.gamma()] >= (0.98 * max(rate) if max(rate) > 1.1 * rate[0] else rate[0])
 
 
 def test_it_fades_out_as_the_batch_grows_and_returns_as_it_shrinks():
@@ -103,14 +103,26 @@ def test_times_are_interpolated_and_never_fall_with_more_rows():
     assert not times.is_known
     times.add(4, 2.0)
     assert times.at(4) == 2.0
-    assert 2.0 < times.at(8) < 2.2
+    assert times.at(8) == pytest.approx(2.0 * 1.35 / 1.15), "a row costs as much as it does alone, not a share of all"
     times.add(8, 6.0)
     assert times.at(6) == pytest.approx(4.0)
     assert times.at(10) == pytest.approx(8.0)
-    times.add(8, 1.0)  # noise: fewer rows that took longer
+    times.add(8, 1.0)
     assert times.at(8) == pytest.approx(5.0)
-    times.add(9, 0.1)
-    assert times.at(12) >= times.at(9)
+    times.add(9, 0.1)  # noise: fewer rows that took longer
+    assert times.at(4) == times.at(8) == times.at(9) == 0.1
+    assert times.at(12) > times.at(9), "or a crowd would draft as far as it can"
+
+
+def test_drafts_that_promise_little_are_left_out_and_do_not_come_and_go():
+    """α = 0.9 and rows for nothing; a draft token costs so much that the best length gains 7 %, then 17 %."""
+    load, (policy,) = loaded([0.9])
+    for cost, wanted in ((0.77, False), (0.66, True), (0.77, True), (0.95, False)):
+        load.target, load.draft = RowTimes(), RowTimes()
+        for rows in range(1, 20):
+            load.target.add(rows, 1.0), load.draft.add(rows, cost)
+        load.begin_step([policy], 0)
+        assert (policy.gamma() > 0) is wanted, cost
 
 
 def test_an_engine_speculates_while_it_pays():
@@ -145,8 +157,8 @@ def test_who_has_just_got_its_first_token_counts_in_the_choice():
         target, draft = TableModel(8, 64, seed=1), TableModel(8, 64, seed=2)
         engine = Engine(target, max_running=size)
         for rows in range(1, 400):
-            engine._batch.load.target.add(rows, target_s(rows))
-            engine._batch.load.draft.add(rows, draft_s(rows))
+            engine.load.target.add(rows, target_s(rows))
+            engine.load.draft.add(rows, draft_s(rows))
         with mock.patch.object(RowTimes, "add"):
             for seed in range(size):
                 engine.add([0], draft=draft, gamma="load", max_tokens=3, seed=seed)
@@ -159,6 +171,8 @@ def test_a_forward_that_nobody_was_left_for_has_no_time():
     """The only one who asks is the youngest, and makes room for those who wait for the target."""
     target, draft = TableModel(8, 64, seed=1), TableModel(8, 64, seed=2)
     engine, refused = Engine(target), []
+    for rows in range(1, 99):
+        engine.load.target.add(rows, 1.0)
 
     def answer(asks):
         if not refused and len(asks) == 1 and asks[0].session.model is not engine.target:

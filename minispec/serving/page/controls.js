@@ -19,7 +19,7 @@ export class Controls {
     for (const name of SLIDERS) {
       const { min, max, default: usual } = options[name];
       Object.assign(field(name), { min: Math.max(min, LEAST[name] ?? min), max: Math.min(max, MOST[name] ?? max) });
-      field(name).value = START[name] ?? (Number.isFinite(usual) ? usual : defaults.gamma);
+      field(name).value = START[name] ?? (Number.isFinite(usual) ? usual : 3);
     }
     if (defaults.draft) field("draft").value = defaults.draft;
     field("rule").value = defaults.verify;
