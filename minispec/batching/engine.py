@@ -122,7 +122,8 @@ class Engine:
             options["gamma"] = LoadGamma(self._batch.load)
         settings = Options(**options, seed=seed, stop=(stop,) if isinstance(stop, str) else tuple(stop))
         found = self.models.find_draft(draft, settings)
-        stream = open_stream(prompt, self.target, found, settings, load=self.models.load, noise=noise)
+        row = self._batch.num_added + 1  # 0 is the noise of those whose texts are their seeds'
+        stream = open_stream(prompt, self.target, found, settings, load=self.models.load, noise=noise, row=row)
         num_nodes = getattr(stream.drafter, "num_nodes", 0)  # of a tree: they lie beside the text until it is judged
         max_length = min(self.target.n_positions, len(stream.tokens) + settings.max_tokens + num_nodes)
         self.models.require_room(max_length)

@@ -12,7 +12,8 @@ batch, since a draft forward is shared by all. Then each request drafts only as 
 rows: its k-th one iff α_i^k > η* (T(m + 1) - T(m)), η* being the best rate. So speculation fades out as a batch grows,
 first where drafts are bad, and returns as it shrinks.
 
-It depends on measured time and on the company, so texts cannot be reproduced from their seeds; their law is the same.
+It depends on measured time and on the company, so texts cannot be reproduced from their seeds; their law is the same,
+also where two requests have one seed: :mod:`minispec.control.gamma` says why.
 """
 
 from __future__ import annotations
@@ -139,6 +140,8 @@ class LoadGamma:
     def __init__(self, load: Load) -> None:
         self._load = load
         self._acceptance = Acceptance(1)
+        self._gamma = 0  # as it was said last
+        self._is_drafting = False
 
     @property
     def acceptance(self) -> float:
@@ -146,20 +149,28 @@ class LoadGamma:
         return self._acceptance.at(0)
 
     def gamma(self) -> int:
-        """Return how far this request's tokens pay for their rows, within the γ that is best for all."""
+        """Return how far this request's tokens pay for their rows, within the γ that is best for all.
+
+        It stands from the first drafted token until the step is finished, whatever the others do meanwhile.
+        """
+        if self._is_drafting:
+            return self._gamma
         best, price = self._load.plan()
         gamma, survival = 0, self.acceptance
         while gamma < best and survival > price:
             gamma += 1
             survival *= self.acceptance
+        self._gamma = gamma
         return gamma
 
     def more(self, probs: NDArray[np.float64]) -> int:
         """Set no limit besides γ."""
+        self._is_drafting = True
         return UNLIMITED
 
     def observe(self, step: Step) -> None:
         """Learn from a finished step which drafts were accepted; what lies behind a rejection was never tested."""
+        self._is_drafting = False
         self._acceptance.fade(math.exp(-1.0 / _MEMORY))
         for place in range(min(step.verdict.num_accepted + 1, len(step.draft_tokens))):
             self._acceptance.add(0, place < step.verdict.num_accepted)

@@ -67,7 +67,7 @@ class DraftSpec:
     @property
     def has_independent_siblings(self) -> bool:
         """Of a tree: whether siblings are drawn independently, and none is there or not by what another one drew."""
-        return self.options["siblings"] == "with" and self.options["shape"] != "dynamic"
+        return bool(self.options["siblings"] == "with" and self.options["shape"] != "dynamic")
 
     @property
     def can_couple(self) -> bool:
