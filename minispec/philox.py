@@ -22,7 +22,7 @@ class PhiloxNoise:
     seed : int
         0 <= seed < 2**64.
     row : int
-        Tells apart samples that share a seed; 0 <= row < 2**56.
+        Tells apart requests that share a seed; 0 <= row < 2**56.
 
     Raises
     ------

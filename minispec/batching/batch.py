@@ -47,6 +47,8 @@ class Batch:
         What forwards cost now, for requests whose drafts are as long as the batch can afford.
     num_forwards, num_rows : int
         Forwards of the target as a whole, and the tokens fed in them.
+    num_added : int
+        Requests so far; the next one has this number.
     blamed : int or None
         The request whose own work raised in the last step, or that needs more memory than there is.
     """
@@ -58,14 +60,14 @@ class Batch:
         self.load = Load()
         self.num_forwards = self.num_rows = 0
         self.blamed: int | None = None
-        self._num_added = 0
+        self.num_added = 0
         self._models = models
         self._scheduler = scheduler
         self._clock = clock
 
     def add(self, stream: Stream, max_length: int) -> int:
         """Let a request wait for its turn, which needs so many slots at most; return its number."""
-        number, self._num_added = self._num_added, self._num_added + 1
+        number, self.num_added = self.num_added, self.num_added + 1
         self.members[number] = Member(number, stream, max_length)
         self._scheduler.add(number)
         return number
@@ -95,7 +97,7 @@ class Batch:
             If none of this number does.
         """
         if number not in self.members:
-            numbers = f"; numbers were given up to {self._num_added - 1}" if self._num_added else ""
+            numbers = f"; numbers were given up to {self.num_added - 1}" if self.num_added else ""
             raise OptionError(f"no request {number} is waiting or running{numbers}. Give one that add returned")
         return self.members[number]
 

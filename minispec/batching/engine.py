@@ -127,7 +127,8 @@ class Engine:
         draft = read_draft(draft)
         settings = settle(given, draft, self._batch.load, batch_invariant=self.target.batch_invariant)
         found = self.models.find_draft(draft, settings)
-        stream = open_stream(prompt, self.target, found, settings, load=self.models.load, noise=noise)
+        row = self._batch.num_added + 1  # 0 is the noise of those whose texts are their seeds'
+        stream = open_stream(prompt, self.target, found, settings, load=self.models.load, noise=noise, row=row)
         slots = count_request(stream, settings.max_tokens)
         self.models.require_room(stream, slots)
         return self._batch.add(stream, min(self.target.n_positions, slots.target))

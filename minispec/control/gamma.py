@@ -4,6 +4,18 @@ A policy must not know too much, or it biases the text. The engine asks it befor
 step (not so of the first token, which the prefill gives); while the draft grows the policy may look at the draft's next
 distribution, *before* a token is drawn from it. It never sees the present step's target rows, coins or discarded
 drafts: a γ that depended on those would decide which tokens get a second chance. The interface does not hand them over.
+
+So what may a decision depend on? On whatever says nothing of the noise that the request has yet to read:
+
+- its own finished steps; of the present one, the draft's rows, each before its token is drawn;
+- whatever draws nothing: options, prompts, the machine;
+- time, and other requests, if none of them reads the same noise. Noise is a function of seed and address, so requests
+  with one seed draw alike at one place, and what the older one has drawn is what the younger one is about to draw. In a
+  batch every forward takes as long as the drafts of all make it. Hence a request whose policy is ``timed`` has noise of
+  its own there (``generation/open.py``), unless its text does not depend on γ.
+
+And a decision stands until its step is finished, also if the step is interrupted and done again: to decide anew, with
+the draft known, would be a second chance as well.
 """
 
 from __future__ import annotations
@@ -29,7 +41,7 @@ class GammaPolicy(Protocol):
 
     @property
     def timed(self) -> bool:
-        """Whether the decisions depend on measured time, so that a run cannot be reproduced from its seed."""
+        """Whether the decisions depend on time or on other requests: a run cannot be reproduced from its seed."""
         ...
 
     def gamma(self) -> int:

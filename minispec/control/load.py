@@ -15,7 +15,8 @@ drafting, spread over some steps. Costs are known only so well: nobody drafts be
 where drafts promise only a little more than plain decoding.
 
 It depends on measured time and on the company. So a text can be reproduced from its seed only under a rule by which it
-does not depend on what was drafted (``match``, ``gumbel``, any rule at temperature 0); its law is the same under all.
+does not depend on what was drafted (``match``, ``gumbel``, any rule at temperature 0); its law is the same under all,
+also where two requests have one seed: :mod:`minispec.control.gamma` says why.
 """
 
 from __future__ import annotations
@@ -201,6 +202,8 @@ class LoadGamma:
     def __init__(self, load: Load) -> None:
         self._load = load
         self._acceptance = Acceptance(1)
+        self._gamma = 0  # as it was said last
+        self._is_drafting = False
 
     @property
     def acceptance(self) -> float:
@@ -208,20 +211,28 @@ class LoadGamma:
         return self._acceptance.at(0)
 
     def gamma(self) -> int:
-        """Return how far this request's tokens pay for their rows, within the γ that is best for all."""
+        """Return how far this request's tokens pay for their rows, within the γ that is best for all.
+
+        It stands from the first drafted token until the step is finished, whatever the others do meanwhile.
+        """
+        if self._is_drafting:
+            return self._gamma
         best, price = self._load.plan()
         gamma, survival = 0, self.acceptance
         while gamma < best and survival > price:
             gamma += 1
             survival *= self.acceptance
+        self._gamma = gamma
         return gamma
 
     def more(self, probs: NDArray[np.float64]) -> int:
         """Set no limit besides γ."""
+        self._is_drafting = True
         return UNLIMITED
 
     def observe(self, step: Step) -> None:
         """Learn from a finished step which drafts were accepted; what lies behind a rejection was never tested."""
+        self._is_drafting = False
         num_accepted = step.verdict.num_accepted
         tested = range(min(num_accepted + 1, len(step.draft_tokens)))
         self._acceptance = self._acceptance.learn(

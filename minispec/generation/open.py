@@ -30,6 +30,7 @@ def open_stream(
     *,
     load: Callable[[str], LanguageModel],
     noise: Noise | None = None,
+    row: int = 0,
     clock: Callable[[], float] = time.perf_counter,
     asked: Mapping[str, str] = MappingProxyType({}),
 ) -> Stream:
@@ -46,6 +47,9 @@ def open_stream(
         Maps the name of a draft model to the model.
     noise, clock
         See :func:`minispec.stream`.
+    row : int
+        Tells it apart from the requests that its policy may depend on, which may have its seed. The noise is that of
+        the seed alone wherever the text is to be the seed's: see :mod:`minispec.control.gamma`.
     asked : mapping
         Number formats and backend asked for, to be recorded where a model does not know its own.
     """
@@ -63,12 +67,13 @@ def open_stream(
         bends = not is_reproducible(promise, timed=True)
         pair = model.name, draft_name
         policy = recall_fallback(options.fallback, policy, pair, model, options.seed, bends=bends)
+    follows_seed = draft is None or verifier.same_seed or not policy.timed
     return Stream(
         prompt_tokens,
         target=session,
         drafter=drafter,
         sampler=sampler,
-        noise=PhiloxNoise(options.seed) if noise is None else noise,
+        noise=PhiloxNoise(options.seed, 0 if follows_seed else row) if noise is None else noise,
         limits=Limits(options.max_tokens, model.n_positions, options.stop, model.eos_token_id),
         policy=policy,
         tokenizer=getattr(model, "tokenizer", None),

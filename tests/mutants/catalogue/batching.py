@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from minispec.batching import Engine
 from minispec.batching.scheduler import Scheduler
 from minispec.control.load import Load, LoadGamma, RowTimes
 from minispec.model import together
@@ -89,4 +90,8 @@ change(
 change(
     17, "lengths of a batch", "the last time is the time", "A forward's time is not averaged with those before.",
     RowTimes, "add", "_KEEP * past + (1.0 - _KEEP) * seconds", "seconds",
+)  # fmt: skip
+change(
+    17, "law of equal seeds", "one noise for one seed", "What one request has drawn decides how its twin drafts.",
+    Engine, "add", "self._batch.num_added + 1", "0",
 )  # fmt: skip

@@ -25,6 +25,7 @@ from minispec.drafters import (
     synthetic,
 )
 from minispec.drafters.layerskip import AskLayers
+from minispec.drafters.spec import DraftSpec
 from minispec.drafters.suffix import SuffixAutomaton
 from minispec.drafters.synthetic import mix_to_acceptance
 from minispec.drafters.tables import TokenTable
@@ -407,3 +408,10 @@ change(
     13, "trees at the end of the context", "a tree is larger than its room", "It is cut one node too late.",
     FixedTreeDrafter, "propose", "self._num_slots - len(tokens)", "self._num_slots + 1 - len(tokens)",
 )  # fmt: skip
+
+
+@mutant(3, "trees that count")
+def a_growing_tree_is_taken_for_a_fixed_one():
+    """A rule that divides by the number of siblings judges a tree in which that number was drawn."""
+    known = property(lambda self: self.options["siblings"] == "with")
+    return mock.patch.object(DraftSpec, "has_independent_siblings", known)

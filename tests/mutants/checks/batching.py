@@ -20,6 +20,7 @@ from minispec.model.toy import TableModel
 from minispec.model.tree_session import AskTree, TreeSession
 from minispec.records import Step, Verdict
 from tests.laws.space import PLAIN
+from tests.laws.test_company import by_load, distance
 from tests.models import random_gpt2
 
 from .base import check
@@ -166,3 +167,9 @@ def lengths_of_a_batch() -> float:
     times.add(4, 3.0)
     found += [times.at(3), times.at(6), times.at(4)]
     return float(wrong + sum(abs(a - b) > 1e-12 for a, b in zip(found, [1.0, 1.05, 1.6, 3.4, 2.2], strict=True)))
+
+
+@check("law", "the younger of two requests with one seed, whose drafts follow the load, by enumeration")
+def law_of_equal_seeds() -> float:
+    found, lengths = distance(by_load, "rejection")
+    return found + (lengths != {0, 1})

@@ -26,9 +26,11 @@ from minispec.drafters import (
 from minispec.drafters.suffix import index_tokens
 from minispec.drafters.tables import TableDrafter, TokenTable
 from minispec.drafters.trees import shapes
+from minispec.errors import OptionError
 from minispec.generation import Drafted, Emitted, Verified, api
 from minispec.generation.limits import Limits
 from minispec.generation.options import Options
+from minispec.generation.prepare import check_together
 from minispec.model import quantize
 from minispec.model.asks import answer, ask_for
 from minispec.model.session import Session
@@ -458,3 +460,15 @@ def copies_of_copies() -> float:
             for begin, tokens in zip((1, 2, 0), wanted, strict=True)
         )
     )
+
+
+@check("value", "which trees are accepted under a rule that divides by the number of siblings: by hand")
+def trees_that_count() -> float:
+    accepted = []
+    for siblings, shape in itertools.product(("with", "without", "likeliest"), ("2x1", "sequoia", "dynamic")):
+        try:
+            check_together(f"tree:shape={shape},siblings={siblings}", Options(verify="kseq"))
+        except OptionError:
+            continue
+        accepted.append((siblings, shape))
+    return float(accepted != [("with", "2x1"), ("with", "sequoia")])
