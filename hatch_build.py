@@ -1,7 +1,7 @@
 """What the wheel holds of ``weights``: the bundled models, and their one tokenizer once.
 
 In the repository each model's folder is complete, so that any library can load it. Installed, ``tokenizer.json`` lies
-beside the folders, where ``minispec.loading.bundled`` looks for it.
+beside the folders, where ``minispec.engine.loading.bundled`` looks for it.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from minispec.analysis.roofline.machine import describe_cpu
+from minispec.lab.roofline.machine import describe_cpu
 
 README = Path(__file__).resolve().parent.parent / "README.md"
 COMMAND = re.compile(r"^python3 -m venv .* && \.venv/bin/minispec (generate .+ --compare)$", re.MULTILINE)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from minispec.generation import Event, stream
-from minispec.viz.film import Film, at_once, scenes
-from minispec.viz.page import WIDTH, to_svg
-from minispec.viz.terminal import facts, legend, styled_text, summary
+from minispec.engine.generation import Event, stream
+from minispec.lab.viz.film import Film, at_once, scenes
+from minispec.lab.viz.page import WIDTH, to_svg
+from minispec.lab.viz.terminal import facts, legend, styled_text, summary
 
 PROMPT = "Once upon a time there was a little fox"
 TEMPERATURE, SEED = 0.6, 22

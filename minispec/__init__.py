@@ -8,8 +8,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from minispec.generation import Generation, Stream, generate, stream
-from minispec.loading import load_model, load_tokenizer
+from minispec.engine.generation import Generation, Stream, generate, stream
+from minispec.engine.loading import load_model, load_tokenizer
 
 __version__ = "0.1.0"
 
@@ -26,13 +26,13 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from minispec.batching import Engine, generate_many
+    from minispec.engine.batching import Engine, generate_many
 
 
 def __getattr__(name: str) -> Any:
     """Import what serves many requests when it is asked for: one request should not wait for it."""
     if name in ("Engine", "generate_many"):
-        from minispec import batching
+        from minispec.engine import batching
 
         return getattr(batching, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

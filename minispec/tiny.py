@@ -64,7 +64,7 @@ def softmax(logits: NDArray[np.floating]) -> NDArray[np.float64]:
 
 def main(text: str) -> None:
     """Continue ``text`` with the bundled models."""
-    from minispec.loading import load_model
+    from minispec.engine.loading import load_model
 
     target, draft = load_model("target-17m"), load_model("draft-1.6m")
     assert target.tokenizer is not None

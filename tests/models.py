@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from minispec.backends import get_backend
-from minispec.model import GPT2, GPT2Config
-from minispec.model.weights import build_weights, expected_shapes
+from minispec.engine.backends import get_backend
+from minispec.engine.model import GPT2, GPT2Config
+from minispec.engine.model.weights import build_weights, expected_shapes
 
 
 def random_gpt2(backend="numba", seed=0, dtype="float32", kv_dtype="auto", **fields) -> GPT2:

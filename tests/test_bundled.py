@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import minispec
-from minispec.generation import generate
-from minispec.loading import bundled_models
-from minispec.model import GPT2
+from minispec.engine.generation import generate
+from minispec.engine.loading import bundled_models
+from minispec.engine.model import GPT2
 
 PROMPTS = (
     "Once upon a time",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 import minispec
-from minispec.drafters.heads import find_heads, load_head
-from minispec.generation import generate
-from minispec.loading.bundled import CHECKSUMS, DEFAULT_TARGET, bundled_folders
-from minispec.model import GPT2
+from minispec.engine.drafters.heads import find_heads, load_head
+from minispec.engine.generation import generate
+from minispec.engine.loading.bundled import CHECKSUMS, DEFAULT_TARGET, bundled_folders
+from minispec.engine.model import GPT2
 from tests.test_bundled import PROMPTS
 
 HEADS = find_heads(bundled_folders()[DEFAULT_TARGET])

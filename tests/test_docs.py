@@ -16,12 +16,12 @@ import pytest
 from click.testing import CliRunner
 
 from minispec.cli.main import cli
-from minispec.control.fallback import SCOPES
-from minispec.drafters.spec import HEADS, KINDS, MODEL
-from minispec.loading import load_model
-from minispec.loading.bundled import DEFAULT_TARGET
-from minispec.verifiers import VERIFIER_NAMES
-from tests.drafters.random_head import write_head
+from minispec.engine.control.fallback import SCOPES
+from minispec.engine.drafters.spec import HEADS, KINDS, MODEL
+from minispec.engine.loading import load_model
+from minispec.engine.loading.bundled import DEFAULT_TARGET
+from minispec.engine.verifiers import VERIFIER_NAMES
+from tests.engine.drafters.random_head import write_head
 
 load_once = functools.cache(load_model)  # a loaded model has no state
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -92,13 +92,15 @@ def test_the_guide_names_every_rule_kind_policy_and_scope() -> None:
 ROOT = DOCS.parent
 LINES_OF_THE_PATH = 1400
 ROWS = re.findall(
-    r"^\| (\d+) \| `minispec/([\w/]+)\.py` \|", (DOCS / "reading.md").read_text(encoding="utf-8"), re.MULTILINE
+    r"^\| (\d+) \| `minispec/engine/([\w/]+)\.py` \|", (DOCS / "reading.md").read_text(encoding="utf-8"), re.MULTILINE
 )
 STOPS = [file for _, file in ROWS]
+ENGINE = ROOT / "minispec" / "engine"
 
 
 def opening(file: str) -> str:
-    return ast.get_docstring(ast.parse((ROOT / "minispec" / f"{file}.py").read_text(encoding="utf-8"))) or ""
+    folder = ROOT / "minispec" if file == "tiny" else ENGINE
+    return ast.get_docstring(ast.parse((folder / f"{file}.py").read_text(encoding="utf-8"))) or ""
 
 
 def test_the_reading_path_is_numbered_as_its_page_says() -> None:
@@ -106,8 +108,8 @@ def test_the_reading_path_is_numbered_as_its_page_says() -> None:
     assert 12 <= len(STOPS) <= 14
     expected = dict(zip(["tiny", *STOPS], range(len(STOPS) + 1), strict=True))
     for path in (ROOT / "minispec").rglob("*.py"):
-        file = path.relative_to(ROOT / "minispec").with_suffix("").as_posix()
-        says = re.match(r"Stop (\d+) of (\d+): ", opening(file))
+        file = path.relative_to(ENGINE if ENGINE in path.parents else ROOT / "minispec").with_suffix("").as_posix()
+        says = re.match(r"Stop (\d+) of (\d+): ", ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "")
         found = None if says is None else (int(says[1]), int(says[2]))
         assert found == ((expected[file], len(STOPS)) if file in expected else None), file
 
@@ -121,7 +123,7 @@ def test_each_stop_ends_its_opening_with_the_next() -> None:
 
 
 def test_the_reading_path_is_short_enough_to_be_read() -> None:
-    lines = {file: len((ROOT / "minispec" / f"{file}.py").read_text(encoding="utf-8").splitlines()) for file in STOPS}
+    lines = {file: len((ENGINE / f"{file}.py").read_text(encoding="utf-8").splitlines()) for file in STOPS}
     assert sum(lines.values()) <= LINES_OF_THE_PATH, lines
 
 
@@ -130,7 +132,7 @@ import sys
 from pathlib import Path
 import minispec
 
-files, package = set(), Path(minispec.__file__).parent
+files, package = set(), Path(minispec.__file__).parent / "engine"
 
 def note(frame, event, argument):
     if event == "call" and frame.f_code.co_name != "<module>":
@@ -151,9 +153,9 @@ def test_every_file_that_carries_a_default_run_is_on_the_path_or_named_beside_it
     done = subprocess.run([sys.executable, "-c", CARRIED], capture_output=True, text=True, timeout=300, check=True)
     carried = {file for file in done.stdout.split() if not file.endswith("__init__.py")}
     path = (DOCS / "reading.md").read_text(encoding="utf-8").partition("## One step")[0]
-    named = {name.removeprefix("minispec/") for name in re.findall(r"`([\w/]+(?:\.py|/))`", path)}
+    named = {name.removeprefix("minispec/engine/") for name in re.findall(r"`([\w/]+(?:\.py|/))`", path)}
     assert {file for file in carried if named.isdisjoint({file, *(f"{up}/" for up in PurePath(file).parents)})} == set()
     references = {"backends/base.py", "sampling/processors.py"}  # for what the fast ones compute
     assert {f"{stop}.py" for stop in STOPS} - carried <= references
     for name in named:
-        assert (ROOT / "minispec" / name).exists(), name
+        assert (ENGINE / name).exists() or (ROOT / name).exists(), name

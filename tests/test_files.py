@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from minispec.engine.files import HeldFile, check_apart, check_writable, hold_folder, open_whole, write_text
 from minispec.errors import OutputError
-from minispec.files import HeldFile, check_apart, check_writable, hold_folder, open_whole, write_text
 from tests.cli.conftest import Run, draft, run_here, target  # noqa: F401  # fixtures
 
 
@@ -47,7 +47,8 @@ def test_a_file_and_a_folder_are_held_by_one_process_until_it_ends(
 ) -> None:
     """Also where the process is killed; and whoever waits for a name that is removed holds no file without one."""
     path = tmp_path / "held"
-    code = f"import sys, minispec.files as f\nwith f.{hold.__name__}(f.Path(sys.argv[1])): print(flush=True); input()"
+    code = f"import sys, minispec.engine.files as f\nwith f.{hold.__name__}(f.Path(sys.argv[1])):"
+    code += "\n print(flush=True); input()"
     holder = subprocess.Popen([sys.executable, "-c", code, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert holder.stdout is not None
     holder.stdout.readline()
@@ -71,7 +72,7 @@ def test_a_file_that_its_holder_has_just_removed_is_made_anew(tmp_path: Path, mo
             path.unlink()
         locked.append(how)
 
-    monkeypatch.setattr("minispec.files.fcntl.flock", removed_before)
+    monkeypatch.setattr("minispec.engine.files.fcntl.flock", removed_before)
     with HeldFile(path) as file:
         file.write("a")
         assert path.read_text() == "a"

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from minispec.frozen import record
-from minispec.model.asks import Ask
-from minispec.model.tree_session import AskTree
-from minispec.noise import Coins
-from minispec.records import Piece, Verdict
+from minispec.engine.frozen import record
+from minispec.engine.model.asks import Ask
+from minispec.engine.model.tree_session import AskTree
+from minispec.engine.noise import Coins
+from minispec.engine.records import Piece, Verdict
 
 
 def make(decorate):
@@ -47,7 +47,12 @@ def test_records_that_are_made_for_every_token_have_slots():
 @pytest.mark.slow
 def test_the_type_checker_refuses_to_change_one(tmp_path: Path):
     api = pytest.importorskip("mypy.api", reason="mypy comes with the linters")
-    lines = "from minispec.records import Piece", 'piece = Piece("a", "plain")', "print(piece.text)", "piece.text = 'b'"
+    lines = (
+        "from minispec.engine.records import Piece",
+        'piece = Piece("a", "plain")',
+        "print(piece.text)",
+        "piece.text = 'b'",
+    )
     (tmp_path / "user.py").write_text("\n".join(lines))
     output, _, code = api.run([str(tmp_path / "user.py"), "--config-file=", "--cache-dir", str(tmp_path)])
     assert code == 1

@@ -114,7 +114,7 @@ def test_a_wheel_alone_gives_a_working_command(tmp_path: Path) -> None:
     for source in sorted((ROOT / "lessons" / "source").glob("*.py")):
         assert f"{lessons}/notebooks/{source.stem}.ipynb" in names
         assert f"{lessons}/checks/lesson_{source.stem[:2]}.py" in names
-    assert {"minispec/analysis/prompts.jsonl", "minispec/experiments/prompts.jsonl"} <= set(names)
+    assert {"minispec/lab/prompts.jsonl", "minispec/lab/ledger/prompts.jsonl"} <= set(names)
     weights = "minispec/_bundled/weights"
     assert [name for name in names if name.endswith("tokenizer.json")] == [f"{weights}/tokenizer.json"]
     for path in (ROOT / "weights").rglob("*"):  # models, and the heads in their folders

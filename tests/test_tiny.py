@@ -11,11 +11,11 @@ from collections.abc import Callable
 import pytest
 
 from minispec import tiny
-from minispec.contracts import Enumerator, outcome, speculative_stream, total_variation
-from minispec.generation.limits import Limits
-from minispec.model.toy import TableModel
-from minispec.noise import Address, Noise
-from minispec.sampling import SamplingParams
+from minispec.engine.generation.limits import Limits
+from minispec.engine.laws import Enumerator, outcome, speculative_stream, total_variation
+from minispec.engine.model.toy import TableModel
+from minispec.engine.noise import Address, Noise
+from minispec.engine.sampling import SamplingParams
 
 TARGET, DRAFT = TableModel(3), TableModel(3, seed=1)
 PROMPT = [0, 2]

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import models
 
+from minispec.engine.tokenizer import TextStream, Tokenizer, describe_difference
 from minispec.errors import ModelFileError
-from minispec.tokenizer import TextStream, Tokenizer, describe_difference
-from tests.generation.tiny import byte_tokenizer, raw_tokenizer
+from tests.engine.generation.tiny import byte_tokenizer, raw_tokenizer
 
 ALL_BYTES = [bytes([i]) for i in range(256)]
 BYTES = byte_tokenizer(ALL_BYTES)

@@ -10,9 +10,9 @@ import tokenizers
 from safetensors.numpy import save_file
 from tokenizers import decoders, models, pre_tokenizers
 
-from minispec.model import GPT2Config
-from minispec.model.weights import expected_shapes
-from minispec.tokenizer import END_OF_TEXT
+from minispec.engine.model import GPT2Config
+from minispec.engine.model.weights import expected_shapes
+from minispec.engine.tokenizer import END_OF_TEXT
 
 
 def byte_tokenizer(merges: tuple[tuple[str, str], ...] = (("t", "h"), ("th", "e"))) -> tokenizers.Tokenizer:

@@ -16,8 +16,8 @@ from typing import Any
 from docutils import nodes
 
 from _extensions.pages import write_pages
-from minispec.teaching import notebooks
-from minispec.teaching.explore import STATIC as STATIC
+from minispec.course.teaching import notebooks
+from minispec.course.teaching.explore import STATIC as STATIC
 
 ROOT = Path(__file__).resolve().parents[2]
 _GENERATED = Path("_generated")

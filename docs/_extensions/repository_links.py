@@ -1,8 +1,8 @@
 """What the pages say about files of the repository leads to the page of the site that shows the file.
 
-The pages are written for the plain view of a hosting site: links are relative, and a module is named by its path.
-Here ``minispec/model/forward.py`` becomes a link to its highlighted source, and links that leave ``docs`` are turn_link
-to the page made from that file.
+The pages are written for the plain view of a hosting site: links are relative, and a module is named by its path. Here
+``minispec/engine/model/forward.py`` becomes a link to its highlighted source, and links that leave ``docs`` are
+turn_link to the page made from that file.
 """
 
 from __future__ import annotations

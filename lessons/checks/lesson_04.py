@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from minispec.teaching import Mistake, Prediction, Reply, Step
+from minispec.course.teaching import Mistake, Prediction, Reply, Step
 
 PREDICTIONS = [
     Prediction(

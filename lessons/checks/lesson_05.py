@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from minispec.teaching import Mistake, Prediction, Reply, Step
+from minispec.course.teaching import Mistake, Prediction, Reply, Step
 
 P = np.array([0.5, 0.3, 0.2])
 Q = np.array([0.2, 0.3, 0.5])

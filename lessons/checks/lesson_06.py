@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from minispec.teaching import Mistake, Prediction, Reply, Step
+from minispec.course.teaching import Mistake, Prediction, Reply, Step
 
 PREDICTIONS = [
     Prediction(

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from minispec.teaching import Mistake, Prediction, Reply, Step
+from minispec.course.teaching import Mistake, Prediction, Reply, Step
 
 PREDICTIONS = [
     Prediction(

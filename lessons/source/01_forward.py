@@ -14,10 +14,10 @@ import numpy as np
 from safetensors.numpy import load_file
 
 import minispec
-from minispec.loading.bundled import bundled_folders
-from minispec.teaching import begin, explore
-from minispec.viz.plots.attention import attention_figure
-from minispec.viz.plots.laws import laws_figure
+from minispec.course.teaching import begin, explore
+from minispec.engine.loading.bundled import bundled_folders
+from minispec.lab.viz.plots.attention import attention_figure
+from minispec.lab.viz.plots.laws import laws_figure
 
 lesson = begin("01")
 lesson
@@ -357,7 +357,7 @@ print("the same text as minispec's:", greedy.endswith(theirs.text))
 assert greedy.endswith(theirs.text)
 
 # %% [markdown]
-# In the code base: `minispec/model/forward.py` is `forward` above, with a cache; `minispec/backends/base.py` has the
+# In the code base: `minispec/engine/model/forward.py` is `forward` above, with a cache; `minispec/engine/backends/base.py` has the
 # operations in NumPy. Both are stops of the reading path, `docs/reading.md`.
 
 # %% [markdown]

@@ -17,11 +17,11 @@ import numpy as np
 from safetensors.numpy import load_file
 
 import minispec
-from minispec.loading.bundled import bundled_folders
-from minispec.teaching import begin, explore, record, time_all
-from minispec.viz.plots.attention import attention_figure
-from minispec.viz.plots.curves import curves_figure
-from minispec.viz.plots.slots import slots_figure
+from minispec.course.teaching import begin, explore, record, time_all
+from minispec.engine.loading.bundled import bundled_folders
+from minispec.lab.viz.plots.attention import attention_figure
+from minispec.lab.viz.plots.curves import curves_figure
+from minispec.lab.viz.plots.slots import slots_figure
 
 lesson = begin("02")
 lesson
@@ -457,7 +457,7 @@ assert seen == {True, False}  # this run has both kinds of rounds
 # Where a draft is accepted whole, the draft's cache lacks *two* tokens: its own last draft was drawn, never fed. That is why
 # feeding is "giving the cache what it lacks", not "feeding the last token".
 #
-# In the code base: `minispec/model/cache.py` and `minispec/model/session.py`.
+# In the code base: `minispec/engine/model/cache.py` and `minispec/engine/model/session.py`.
 
 # %% [markdown]
 # ## References

@@ -16,12 +16,12 @@ import time
 import numpy as np
 
 import minispec
-from minispec.analysis.timer import interleave
-from minispec.backends.probe import ReadProbe
-from minispec.teaching import Times, begin, explore
-from minispec.viz.plots import style
-from minispec.viz.plots.curves import curves_figure
-from minispec.viz.plots.roofline import draw_roof
+from minispec.course.teaching import Times, begin, explore
+from minispec.engine.backends.probe import ReadProbe
+from minispec.lab.timer import interleave
+from minispec.lab.viz.plots import style
+from minispec.lab.viz.plots.curves import curves_figure
+from minispec.lab.viz.plots.roofline import draw_roof
 
 lesson = begin("03")
 target = minispec.load_model("target-17m")
@@ -287,7 +287,7 @@ def tokens_per_second(billions: float):
 explore(tokens_per_second, billions=[0.124, 1.5, 7, 70])
 
 # %% [markdown]
-# In the code base: `minispec/analysis/roofline/counts.py` counts every part exactly, and `minispec roofline` is this lesson as a command.
+# In the code base: `minispec/lab/roofline/counts.py` counts every part exactly, and `minispec roofline` is this lesson as a command.
 
 # %% [markdown]
 # ## References

@@ -14,10 +14,10 @@
 import numpy as np
 
 import minispec
-from minispec.teaching import begin, explore, record
-from minispec.viz.html import Fates
-from minispec.viz.plots.curves import curves_figure
-from minispec.viz.plots.timeline import timeline_figure
+from minispec.course.teaching import begin, explore, record
+from minispec.engine.markup import Fates
+from minispec.lab.viz.plots.curves import curves_figure
+from minispec.lab.viz.plots.timeline import timeline_figure
 
 lesson = begin("04")
 target = minispec.load_model("target-17m")
@@ -342,7 +342,7 @@ assert same
 
 # %% [markdown]
 # In the code base: `minispec/tiny.py` is this function with the randomness of lesson 5, in one file that runs
-# (`python -m minispec.tiny "Once upon a time"`); `minispec/generation/loop.py` is the loop with caches and everything else.
+# (`python -m minispec.tiny "Once upon a time"`); `minispec/engine/generation/loop.py` is the loop with caches and everything else.
 
 # %% [markdown]
 # ## References

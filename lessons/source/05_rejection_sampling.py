@@ -13,8 +13,8 @@
 # %%
 import numpy as np
 
-from minispec.teaching import begin, explore, record
-from minispec.viz.plots.laws import laws_figure, overlap_figure
+from minispec.course.teaching import begin, explore, record
+from minispec.lab.viz.plots.laws import laws_figure, overlap_figure
 
 lesson = begin("05")
 lesson
@@ -213,8 +213,8 @@ laws_figure(
 # and replays the program over every branch. First the plausible mistake, as a program that asks questions.
 
 # %%
-from minispec.contracts import Enumerator
-from minispec.noise import Address, Noise
+from minispec.engine.laws import Enumerator
+from minispec.engine.noise import Address, Noise
 
 
 def from_p(noise: Noise) -> int:
@@ -374,7 +374,7 @@ explore(drafts, sharpness=[0.0, 0.25, 0.5, 0.75, 1.0])
 # %% [markdown]
 # The output law is `p` in every one of these pictures. Only the acceptance changes, and with it the speed: that is lesson 6.
 #
-# In the code base: `minispec/verifiers/rejection.py` is this lesson in 30 lines, and `minispec/contracts/enumerator.py` is
+# In the code base: `minispec/engine/verifiers/rejection.py` is this lesson in 30 lines, and `minispec/engine/laws/enumerator.py` is
 # 5.5.
 
 # %% [markdown]

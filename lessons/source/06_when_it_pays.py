@@ -16,11 +16,11 @@ import statistics
 import numpy as np
 
 import minispec
-from minispec.analysis.timer import interleave
-from minispec.teaching import Times, begin, explore, record
-from minispec.viz.plots.curves import curves_figure
-from minispec.viz.plots.laws import laws_figure
-from minispec.viz.plots.surface import surface_figure
+from minispec.course.teaching import Times, begin, explore, record
+from minispec.lab.timer import interleave
+from minispec.lab.viz.plots.curves import curves_figure
+from minispec.lab.viz.plots.laws import laws_figure
+from minispec.lab.viz.plots.surface import surface_figure
 
 lesson = begin("06")
 lesson

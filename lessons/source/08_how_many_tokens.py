@@ -14,10 +14,10 @@
 import numpy as np
 
 import minispec
-from minispec.analysis.prompts import bundled_prompts
-from minispec.teaching import begin, explore, record
-from minispec.viz.plots.curves import curves_figure
-from minispec.viz.plots.laws import laws_figure
+from minispec.course.teaching import begin, explore, record
+from minispec.lab.prompts import bundled_prompts
+from minispec.lab.viz.plots.curves import curves_figure
+from minispec.lab.viz.plots.laws import laws_figure
 
 lesson = begin("08")
 lesson
@@ -264,8 +264,8 @@ assert adaptive < 1.05 * fixed
 # over two positions of a vocabulary of two tokens.
 
 # %%
-from minispec.contracts import Enumerator
-from minispec.noise import Address, Noise
+from minispec.engine.laws import Enumerator
+from minispec.engine.noise import Address, Noise
 
 P = np.array(
     [[0.7, 0.3], [0.4, 0.6]]
@@ -371,7 +371,7 @@ saved = simulate(lambda h: fallback(h, 4, 0.25), hopeless, 0.15, 0.03)
 assert saved > simulate(lambda h: 4, hopeless, 0.15, 0.03)
 
 # %% [markdown]
-# In the code base: `minispec/control/` has the policies (`--gamma auto`, `--fallback request`), `docs/control.md` how they are
+# In the code base: `minispec/engine/control/` has the policies (`--gamma auto`, `--fallback request`), `docs/control.md` how they are
 # judged, and assignment A5 is a competition in this.
 
 # %% [markdown]

@@ -14,10 +14,10 @@
 import numpy as np
 
 import minispec
-from minispec.teaching import begin, explore
-from minispec.viz.plots.attention import attention_figure
-from minispec.viz.plots.curves import curves_figure
-from minispec.viz.plots.laws import laws_figure
+from minispec.course.teaching import begin, explore
+from minispec.lab.viz.plots.attention import attention_figure
+from minispec.lab.viz.plots.curves import curves_figure
+from minispec.lab.viz.plots.laws import laws_figure
 
 lesson = begin("09")
 lesson
@@ -193,8 +193,8 @@ for second in (0.5, 1.0, 1.5, 2.5):
 # And since a proof may have a hole, every branch of two drafts, with your `survivals`:
 
 # %%
-from minispec.contracts import Enumerator
-from minispec.noise import Address, Noise
+from minispec.engine.laws import Enumerator
+from minispec.engine.noise import Address, Noise
 
 P = np.array([[0.7, 0.3], [0.4, 0.6], [0.5, 0.5]])  # after 0, 1 and 2 tokens
 Q = np.array([[0.4, 0.6], [0.8, 0.2]])
@@ -399,7 +399,7 @@ for options in (
     )
 
 # %% [markdown]
-# In the code base: `minispec/verifiers/` has one file per rule, each beginning with its proof; `minispec/generation/guarantee.py` is
+# In the code base: `minispec/engine/verifiers/` has one file per rule, each beginning with its proof; `minispec/engine/generation/guarantee.py` is
 # the table above.
 
 # %% [markdown]

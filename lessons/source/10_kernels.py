@@ -17,11 +17,11 @@ from functools import partial
 import numpy as np
 from numba import njit
 
-from minispec.backends import get_backend
-from minispec.backends.probe import ReadProbe
-from minispec.teaching import begin, time_all
-from minispec.viz.plots.curves import curves_figure
-from minispec.viz.plots.laws import laws_figure
+from minispec.course.teaching import begin, time_all
+from minispec.engine.backends import get_backend
+from minispec.engine.backends.probe import ReadProbe
+from minispec.lab.viz.plots.curves import curves_figure
+from minispec.lab.viz.plots.laws import laws_figure
 
 lesson = begin("10")
 K, N = 1024, 4096
@@ -383,7 +383,7 @@ curves_figure(
 )
 
 # %% [markdown]
-# In the code base: `minispec/backends/base.py`, `_kernels.py` and `panel/tile.py` are the three rungs, each tested against the one
+# In the code base: `minispec/engine/backends/base.py`, `_kernels.py` and `panel/tile.py` are the three rungs, each tested against the one
 # before.
 
 # %% [markdown]

@@ -17,19 +17,19 @@ import time
 import numpy as np
 
 import minispec
-from minispec.analysis.bench.batches import make_prompts
-from minispec.analysis.bench.together import decode_together
-from minispec.analysis.prompts import bundled_prompts
-from minispec.analysis.timer import interleave
-from minispec.generation.events import Drafted, Emitted, Prefilled, Verified
-from minispec.teaching import Times, begin, explore
-from minispec.viz.plots.batches import (
+from minispec.course.teaching import Times, begin, explore
+from minispec.engine.generation.events import Drafted, Emitted, Prefilled, Verified
+from minispec.lab.bench.batches import make_prompts
+from minispec.lab.bench.together import decode_together
+from minispec.lab.prompts import bundled_prompts
+from minispec.lab.timer import interleave
+from minispec.lab.viz.plots.batches import (
     Bar,
     gantt_figure,
     pages_figure,
     ragged_figure,
 )
-from minispec.viz.plots.curves import curves_figure
+from minispec.lab.viz.plots.curves import curves_figure
 
 lesson = begin("11")
 target, draft = minispec.load_model("target-17m"), minispec.load_model("draft-1.6m")
@@ -682,8 +682,8 @@ for ridge in (64, 300):
     assert max(many.values()) < 1
 
 # %% [markdown]
-# In the code base: `minispec/generation/stopping.py` holds text back, exact to the token; `minispec/batching/engine.py` decodes
-# together, `minispec/batching/scheduler.py` says who runs, `minispec/model/pages.py` has the pages, and `minispec/theory/batch.py`
+# In the code base: `minispec/engine/generation/stopping.py` holds text back, exact to the token; `minispec/engine/batching/engine.py` decodes
+# together, `minispec/engine/batching/scheduler.py` says who runs, `minispec/engine/model/pages.py` has the pages, and `minispec/theory/batch.py`
 # the formula. `minispec bench --batch 1,2,4,8` measures 11.8 with care. In assignment A6 you write the scheduler.
 
 # %% [markdown]

@@ -16,13 +16,13 @@ import importlib.util
 import numpy as np
 
 import minispec
-from minispec.analysis.roofline.counts import Storage
-from minispec.analysis.roofline.profiles import get_profile
-from minispec.analysis.roofline.shapes import get_shape
-from minispec.analysis.roofline.time import predict_forward
-from minispec.loading.bundled import bundled_folders
-from minispec.teaching import begin, explore
-from minispec.viz.plots.curves import curves_figure
+from minispec.course.teaching import begin, explore
+from minispec.engine.loading.bundled import bundled_folders
+from minispec.lab.roofline.counts import Storage
+from minispec.lab.roofline.profiles import get_profile
+from minispec.lab.roofline.shapes import get_shape
+from minispec.lab.roofline.time import predict_forward
+from minispec.lab.viz.plots.curves import curves_figure
 
 lesson = begin("13")
 for package in ("transformers", "vllm", "llama_cpp", "cupy"):
@@ -221,7 +221,7 @@ lesson.check("launch_bound", launch_bound)
 
 # %% [markdown]
 # That is why GPU engines record a forward once and replay it as a whole (a *CUDA graph*). minispec does so in
-# `minispec/backends/cuda/`; `docs/gpu.md` says what was tested, and where.
+# `minispec/engine/backends/cuda/`; `docs/gpu.md` says what was tested, and where.
 
 
 # %%

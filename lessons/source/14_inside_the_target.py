@@ -26,14 +26,14 @@ import numpy as np
 from safetensors.numpy import save_file
 
 import minispec
-from minispec.analysis.prompts import bundled_prompts
-from minispec.contracts import Enumerator
-from minispec.drafters.heads import HeadConfig, compute_fingerprint
+from minispec.course.teaching import begin
+from minispec.engine.drafters.heads import HeadConfig, compute_fingerprint
+from minispec.engine.laws import Enumerator
+from minispec.engine.noise import Address, Noise
 from minispec.errors import InvariantError
-from minispec.noise import Address, Noise
-from minispec.teaching import begin
-from minispec.viz.plots.laws import laws_figure
-from minispec.viz.trees import draw_tree, find_longest
+from minispec.lab.prompts import bundled_prompts
+from minispec.lab.viz.plots.laws import laws_figure
+from minispec.lab.viz.trees import draw_tree, find_longest
 
 lesson = begin("14")
 target = minispec.load_model("target-17m")
@@ -489,7 +489,7 @@ print(
 
 # %% [markdown]
 # A fair comparison needs equal training, and counts the cost: all our places together take one small product, and no layer.
-# `python -m minispec.training head` trains heads for longer and says what they reach (`docs/training.md`).
+# `python -m minispec.lab.training head` trains heads for longer and says what they reach (`docs/training.md`).
 #
 # ## 14.5 · EAGLE feeds itself; a block asks once
 #
@@ -694,7 +694,7 @@ assert max(distances["dropped by rank"], distances["both kept"]) < 1e-12
 
 # %% [markdown]
 # A tree may depend on anything but on how its own tokens were drawn. So minispec's dynamic tree decides by *rank*: the b-th child of a
-# node is worth the b-th largest probability of the row, known before the draw (`minispec/drafters/trees/dynamic.py`).
+# node is worth the b-th largest probability of the row, known before the draw (`minispec/engine/drafters/trees/dynamic.py`).
 #
 # ## 14.7 · In the engine
 #
@@ -768,12 +768,12 @@ for prompt in some[:3]:
 draw_tree(*find_longest(events), decode)
 
 # %% [markdown]
-# In the code base: `minispec/model/features.py` keeps the states, `minispec/drafters/heads/` has a file for each of medusa, eagle and
-# block with its formula, `minispec/drafters/trees/` the trees, `minispec/viz/trees.py` draws them (also `minispec generate
-# --show-drafts`), and `minispec/training/head_stage.py` trains all three heads, with PyTorch.
+# In the code base: `minispec/engine/model/features.py` keeps the states, `minispec/engine/drafters/heads/` has a file for each of medusa, eagle and
+# block with its formula, `minispec/engine/drafters/trees/` the trees, `minispec/lab/viz/trees.py` draws them (also `minispec generate
+# --show-drafts`), and `minispec/lab/training/head_stage.py` trains all three heads, with PyTorch.
 #
 # You have reached the end. Go on with the assignments, with the code (`docs/reading.md` is a path of thirteen stops), or with a
-# head that is trained for longer: `python -m minispec.training head` (`docs/training.md`).
+# head that is trained for longer: `python -m minispec.lab.training head` (`docs/training.md`).
 
 # %% [markdown]
 # ## References

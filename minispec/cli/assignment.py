@@ -14,15 +14,15 @@ from rich.console import Console
 from rich.progress import Progress
 
 from minispec.cli.grade import assignments_option
+from minispec.course.grading import jail
+from minispec.course.grading.build import TARGETS, build_assignment
+from minispec.course.grading.classroom import Job
+from minispec.course.grading.grade import DEFAULT_SECRET
+from minispec.course.grading.manifest import load_assignment, read_secret
+from minispec.course.grading.report import Report
+from minispec.course.grading.variant import make_variant
+from minispec.course.grading.verify import Finding, check_assignment, summary
 from minispec.errors import InputError
-from minispec.grading import jail
-from minispec.grading.build import TARGETS, build_assignment
-from minispec.grading.classroom import Job
-from minispec.grading.grade import DEFAULT_SECRET
-from minispec.grading.manifest import load_assignment, read_secret
-from minispec.grading.report import Report
-from minispec.grading.variant import make_variant
-from minispec.grading.verify import Finding, check_assignment, summary
 
 variant_option = click.option(
     "--variant", metavar="NAME", help="Not the assignment itself but its variant of this name, say 2027s."

@@ -10,10 +10,6 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from minispec.analysis.measure.run import sweep_library
-from minispec.batching import Engine
-from minispec.batching.lines import BadLine, Request, add_requests, read_requests
-from minispec.batching.results import Results, error_line, run_requests
 from minispec.cli.cluster import on_cluster, on_option
 from minispec.cli.options import (
     FileName,
@@ -23,10 +19,14 @@ from minispec.cli.options import (
     option,
     verify_together_option,
 )
+from minispec.engine.batching import Engine
+from minispec.engine.batching.lines import BadLine, Request, add_requests, read_requests
+from minispec.engine.batching.results import Results, error_line, run_requests
+from minispec.engine.files import HeldFile, check_apart, check_writable
+from minispec.engine.generation.events import Emitted, Event, Verified
+from minispec.engine.generation.ready import make_ready
 from minispec.errors import OptionError, PromptError
-from minispec.files import HeldFile, check_apart, check_writable
-from minispec.generation.events import Emitted, Event, Verified
-from minispec.generation.ready import make_ready
+from minispec.lab.measure.run import sweep_library
 
 _LOSS = 0.95
 """Times plain decoding, below which drafts have cost more than an estimate may err."""

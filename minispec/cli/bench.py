@@ -13,14 +13,6 @@ import click
 from click.core import ParameterSource
 from rich.console import Console
 
-from minispec.analysis.bench.batches import run_batches
-from minispec.analysis.bench.costs import QUICK, Benchmark, Plan, run_benchmark
-from minispec.analysis.bench.speculation import Speculation
-from minispec.analysis.prompts import bundled_prompts, read_prompts
-from minispec.analysis.roofline.machine import LADDER_BYTES, Machine, describe_cpu, measure_machine
-from minispec.analysis.roofline.prediction import doubts_of_forwards
-from minispec.analysis.trust import doubts, sentence
-from minispec.backends import BACKENDS, DTYPES
 from minispec.cli.bench_batches import batch_plan, show_batches
 from minispec.cli.lists import Several
 from minispec.cli.machine_report import (
@@ -35,11 +27,19 @@ from minispec.cli.machine_report import (
     time,
 )
 from minispec.cli.options import FileName, ModelName, kv_dtype_option, option, threads_option
-from minispec.drafters.build import check_vocabularies
+from minispec.engine.backends import BACKENDS, DTYPES
+from minispec.engine.drafters.build import check_vocabularies
+from minispec.engine.loading import load_model
+from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.errors import MinispecError
-from minispec.loading import load_model
-from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
-from minispec.viz.plots import style
+from minispec.lab.bench.batches import run_batches
+from minispec.lab.bench.costs import QUICK, Benchmark, Plan, run_benchmark
+from minispec.lab.bench.speculation import Speculation
+from minispec.lab.prompts import bundled_prompts, read_prompts
+from minispec.lab.roofline.machine import LADDER_BYTES, Machine, describe_cpu, measure_machine
+from minispec.lab.roofline.prediction import doubts_of_forwards
+from minispec.lab.trust import doubts, sentence
+from minispec.lab.viz.plots import style
 
 _FULL = Plan()
 
@@ -146,7 +146,7 @@ def bench(**options: Any) -> None:
     else:
         _print(benchmark, plan, machine, facts, pair, quick=options["quick"])
     if options["plot"] is not None:
-        from minispec.viz.plots.bench import bench_figure
+        from minispec.lab.viz.plots.bench import bench_figure
 
         name = f"{facts['cpu']}, {facts['threads']} threads"
         style.save(bench_figure(benchmark, f"{target.name}, {target.dtype}", name), options["plot"])

@@ -12,12 +12,12 @@ import click
 from click.core import ParameterSource
 from rich.console import Console
 
-from minispec.analysis.bench.batch_figures import QUICK_BATCHES, BatchBenchmark, BatchPlan, BreakEven
-from minispec.analysis.roofline.machine import Machine
-from minispec.analysis.trust import doubts, sentence
 from minispec.cli.machine_report import describe_pair, print_machine, stdout, table, time
 from minispec.errors import MinispecError, OptionError
-from minispec.viz.plots import style
+from minispec.lab.bench.batch_figures import QUICK_BATCHES, BatchBenchmark, BatchPlan, BreakEven
+from minispec.lab.roofline.machine import Machine
+from minispec.lab.trust import doubts, sentence
+from minispec.lab.viz.plots import style
 
 _FIELDS = {"context": "context", "gammas": "gammas", "max_tokens": "num_tokens", "repeats": "repeats"}
 _WITHOUT_MEANING = {
@@ -68,7 +68,7 @@ def show_batches(
     else:
         _print(found, plan, machine, facts, pair, quick=options["quick"])
     if options["plot"] is not None:
-        from minispec.viz.plots.bench import batches_figure
+        from minispec.lab.viz.plots.bench import batches_figure
 
         name = f"{facts['cpu']}, {facts['threads']} threads"
         style.save(batches_figure(found, f"{pair['target']}, {pair['dtype']}", name), options["plot"])

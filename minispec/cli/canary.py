@@ -10,10 +10,10 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from minispec.analysis.intervals import Figure
 from minispec.cli.options import FileName
 from minispec.errors import InputError
 from minispec.serving.rollout import ARMS, Comparison, compare, judge, read_log
+from minispec.theory.intervals import Figure
 
 
 @click.command()

@@ -19,17 +19,17 @@ from minispec.cli.grade import (
     times_option,
     without_option,
 )
+from minispec.course.grading.classroom import Job, read_reports, submissions_in
+from minispec.course.grading.cohort.gradebook import to_canvas, to_moodle
+from minispec.course.grading.cohort.overview import describe_class
+from minispec.course.grading.cohort.regrade import find_changes
+from minispec.course.grading.cohort.similarity import Similarity, compare_class, to_page
+from minispec.course.grading.formats import to_csv
+from minispec.course.grading.grade import DEFAULT_SECRET
+from minispec.course.grading.manifest import Assignment, load_assignment
+from minispec.course.grading.report import Report
+from minispec.engine.files import hold_folder, write_text
 from minispec.errors import OptionError
-from minispec.files import hold_folder, write_text
-from minispec.grading.classroom import Job, read_reports, submissions_in
-from minispec.grading.cohort.gradebook import to_canvas, to_moodle
-from minispec.grading.cohort.overview import describe_class
-from minispec.grading.cohort.regrade import find_changes
-from minispec.grading.cohort.similarity import Similarity, compare_class, to_page
-from minispec.grading.formats import to_csv
-from minispec.grading.grade import DEFAULT_SECRET
-from minispec.grading.manifest import Assignment, load_assignment
-from minispec.grading.report import Report
 
 REPORTS = "reports"
 _MAX_PAIRS = 20

@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from minispec.analysis.measure.run import sweep_library
 from minispec.errors import OptionError, explain
+from minispec.lab.measure.run import sweep_library
 
 
 def on_option(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -11,13 +11,13 @@ from typing import Any
 import click
 from rich.console import Console
 
-from minispec.analysis.divergence import diverge
-from minispec.backends import GPU_BACKENDS
-from minispec.backends.formats import KV_DTYPES
 from minispec.cli.generate import generate, read_prompt
 from minispec.cli.pair import Pair
+from minispec.engine.backends import GPU_BACKENDS
+from minispec.engine.backends.formats import KV_DTYPES
+from minispec.engine.loading import load_model
 from minispec.errors import InputError, OptionError, explain, quote
-from minispec.loading import load_model
+from minispec.lab.divergence import diverge
 
 _EXPECT_EQUAL = ("bit-exact", "same-seed")
 _ENDS = ("max_tokens", "stop")

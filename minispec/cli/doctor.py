@@ -15,8 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from minispec import __version__
-from minispec.loading.bundled import bundled_folders
-from minispec.viz.terminal import QUIET
+from minispec.engine.loading.bundled import bundled_folders
+from minispec.lab.viz.terminal import QUIET
 
 _ELSEWHERE = {"MINISPEC_ASSIGNMENTS", "MINISPEC_GRADE_SECRET", "MINISPEC_REPORT", "MINISPEC_STATIC"}
 """Variables of the grader and the lessons, which are no command's options."""
@@ -27,8 +27,8 @@ _ELSEWHERE = {"MINISPEC_ASSIGNMENTS", "MINISPEC_GRADE_SECRET", "MINISPEC_REPORT"
 @click.pass_context
 def doctor(context: click.Context, as_json: bool) -> None:
     """Show versions, threads, CPU features, GPU, caches, and the settings in effect."""
-    from minispec.backends.compiled import describe  # imports Numba
-    from minispec.backends.cuda import describe_gpu  # imports CuPy, if there is one
+    from minispec.engine.backends.compiled import describe  # imports Numba
+    from minispec.engine.backends.cuda import describe_gpu  # imports CuPy, if there is one
 
     settings = {name: value for name, value in sorted(os.environ.items()) if name.startswith("MINISPEC_")}
     known = _ELSEWHERE | _find_variables(context.find_root().command)

@@ -13,9 +13,9 @@ from rich.table import Table
 
 from minispec.cli.cluster import on_cluster, on_option
 from minispec.cli.options import FileName
+from minispec.engine.files import hold_folder, write_text
 from minispec.errors import OptionError, quote
-from minispec.experiments.framework import FULL, NAMES, TINY, Experiment, Setting, get_experiment
-from minispec.experiments.ledger import (
+from minispec.lab.ledger.book import (
     check_experiment_jobs,
     judge_again,
     load,
@@ -25,7 +25,7 @@ from minispec.experiments.ledger import (
     report,
     save,
 )
-from minispec.files import hold_folder, write_text
+from minispec.lab.ledger.framework import FULL, NAMES, TINY, Experiment, Setting, get_experiment
 
 RESULTS = Path("docs/claims")
 
@@ -74,7 +74,7 @@ def list_(results: Path) -> None:
 @click.option(
     "--packed",
     type=click.Path(path_type=Path),
-    help="Folder of packed training text, made by `python -m minispec.training pack`.",
+    help="Folder of packed training text, made by `python -m minispec.lab.training pack`.",
 )
 @click.option(
     "--work",

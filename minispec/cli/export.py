@@ -8,11 +8,11 @@ import click
 from rich.console import Console
 
 from minispec.cli.options import FileName, ModelName, option
-from minispec.control import DEFAULT_GAMMA
-from minispec.drafters.spec import parse_draft
+from minispec.engine.control import DEFAULT_GAMMA
+from minispec.engine.drafters.spec import parse_draft
+from minispec.engine.export import FORMS, export_pair
+from minispec.engine.loading.bundled import DEFAULT_DRAFT
 from minispec.errors import OptionError
-from minispec.export import FORMS, export_pair
-from minispec.loading.bundled import DEFAULT_DRAFT
 
 
 @click.command()

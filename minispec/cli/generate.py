@@ -14,21 +14,21 @@ from typing import Any
 import click
 from rich.console import Console
 
-from minispec.analysis.compare import Comparison, compare, doubts_of_run
-from minispec.analysis.ranks import acceptance_by_rank
-from minispec.analysis.step_costs import StepCosts, costs_of_run
-from minispec.analysis.timer import target_row_seconds
-from minispec.analysis.trust import least_cost_ratio, sentence
 from minispec.cli.options import FileName, generation_options
 from minispec.cli.pair import Pair
+from minispec.engine.files import open_whole
+from minispec.engine.generation import Generation, Stream
+from minispec.engine.generation.events import Event
+from minispec.engine.generation.trace import to_line
 from minispec.errors import OptionError, PromptError
-from minispec.files import open_whole
-from minispec.generation import Generation, Stream
-from minispec.generation.events import Event
-from minispec.generation.trace import to_line
-from minispec.viz.film import READING_SPEED, Scene, at_once, race, reading, scenes
-from minispec.viz.terminal import RaceView, TextView, facts, ground, legend, summary
-from minispec.viz.trees import draw_tree, find_longest
+from minispec.lab.compare import Comparison, compare, doubts_of_run
+from minispec.lab.ranks import acceptance_by_rank
+from minispec.lab.step_costs import StepCosts, costs_of_run
+from minispec.lab.timer import target_row_seconds
+from minispec.lab.trust import least_cost_ratio, sentence
+from minispec.lab.viz.film import READING_SPEED, Scene, at_once, race, reading, scenes
+from minispec.lab.viz.terminal import RaceView, TextView, facts, ground, legend, summary
+from minispec.lab.viz.trees import draw_tree, find_longest
 
 
 @click.command()

@@ -10,15 +10,15 @@ import click
 from rich.console import Console
 from rich.progress import Progress
 
+from minispec.course.grading import jail
+from minispec.course.grading.classroom import Job, grade_all
+from minispec.course.grading.formats import FORMATS, points, render
+from minispec.course.grading.grade import DEFAULT_SECRET
+from minispec.course.grading.manifest import Assignment, load_assignment, read_secret
+from minispec.course.grading.report import Report
+from minispec.course.grading.times import MTIME, Times, read_times
+from minispec.engine.files import check_apart, check_writable, write_text
 from minispec.errors import InputError
-from minispec.files import check_apart, check_writable, write_text
-from minispec.grading import jail
-from minispec.grading.classroom import Job, grade_all
-from minispec.grading.formats import FORMATS, points, render
-from minispec.grading.grade import DEFAULT_SECRET
-from minispec.grading.manifest import Assignment, load_assignment, read_secret
-from minispec.grading.report import Report
-from minispec.grading.times import MTIME, Times, read_times
 
 assignment_option = click.option("--assignment", "-a", required=True, help="The assignment's name, such as a2.")
 assignments_option = click.option(

@@ -13,10 +13,10 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from minispec.course.teaching.find import Files, find
+from minispec.course.teaching.find import lessons as all_lessons
 from minispec.errors import OutputError, explain, missing, quote
-from minispec.teaching.find import Files, find
-from minispec.teaching.find import lessons as all_lessons
-from minispec.viz.terminal import QUIET
+from minispec.lab.viz.terminal import QUIET
 
 _FOLDER = "minispec-lessons"
 

@@ -8,10 +8,10 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from minispec.analysis.roofline.machine import Machine
-from minispec.analysis.roofline.prediction import Measured
-from minispec.analysis.roofline.time import Prediction
-from minispec.viz.terminal import QUIET
+from minispec.lab.roofline.machine import Machine
+from minispec.lab.roofline.prediction import Measured
+from minispec.lab.roofline.time import Prediction
+from minispec.lab.viz.terminal import QUIET
 
 QUICK_LADDER = (1 << 20, 16 << 20, 64 << 20)
 """Footprints for a first impression."""

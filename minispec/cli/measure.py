@@ -14,10 +14,17 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from minispec.analysis.measure.grid import Sweep
-from minispec.analysis.measure.journal import Journal
-from minispec.analysis.measure.record import Record
-from minispec.analysis.measure.report import (
+from minispec.cli.cluster import on_cluster, on_option
+from minispec.cli.lists import Several
+from minispec.cli.options import DRAFT_KINDS, FileName, Gamma, ModelName, generation_options_without, option
+from minispec.engine.files import HeldFile, check_apart, check_writable, write_text
+from minispec.engine.generation.options import Options
+from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
+from minispec.errors import OptionError
+from minispec.lab.measure.grid import Sweep
+from minispec.lab.measure.journal import Journal
+from minispec.lab.measure.record import Record
+from minispec.lab.measure.report import (
     INTERVALS,
     NOTES,
     OVERVIEW_NOTE,
@@ -31,21 +38,14 @@ from minispec.analysis.measure.report import (
     to_dict,
     to_markdown,
 )
-from minispec.analysis.measure.report import Table as Columns
-from minispec.analysis.measure.run import check_sweep_jobs, check_units, fingerprints, run_units
-from minispec.analysis.measure.summary import Summary, summarise
-from minispec.analysis.prompts import PRESETS, Form, Prompt, bundled_prompts, read_prompts
-from minispec.analysis.roofline.machine import describe_cpu
-from minispec.cli.cluster import on_cluster, on_option
-from minispec.cli.lists import Several
-from minispec.cli.options import DRAFT_KINDS, FileName, Gamma, ModelName, generation_options_without, option
-from minispec.errors import OptionError
-from minispec.files import HeldFile, check_apart, check_writable, write_text
-from minispec.generation.options import Options
-from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
-from minispec.viz.plots import style
-from minispec.viz.plots.measure import sweep_figure
-from minispec.viz.terminal import QUIET
+from minispec.lab.measure.report import Table as Columns
+from minispec.lab.measure.run import check_sweep_jobs, check_units, fingerprints, run_units
+from minispec.lab.measure.summary import Summary, summarise
+from minispec.lab.prompts import PRESETS, Form, Prompt, bundled_prompts, read_prompts
+from minispec.lab.roofline.machine import describe_cpu
+from minispec.lab.viz.plots import style
+from minispec.lab.viz.plots.measure import sweep_figure
+from minispec.lab.viz.terminal import QUIET
 
 _DEFAULTS = Options()
 _FIXED = ("--target", "--draft", "--gamma", "--temperature", "--verify", "--min-tokens", "--max-tokens", "--stop",

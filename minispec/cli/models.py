@@ -10,11 +10,11 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from minispec.drafters.heads import HeadConfig, find_heads
-from minispec.drafters.heads.config import expected_shapes
-from minispec.loading import BundledModel, bundled_models
-from minispec.loading.bundled import read_front_matter
-from minispec.loading.checkpoint import WEIGHTS, read_json
+from minispec.engine.drafters.heads import HeadConfig, find_heads
+from minispec.engine.drafters.heads.config import expected_shapes
+from minispec.engine.loading import BundledModel, bundled_models
+from minispec.engine.loading.bundled import read_front_matter
+from minispec.engine.loading.checkpoint import WEIGHTS, read_json
 
 
 @click.command()

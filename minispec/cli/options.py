@@ -11,13 +11,13 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from minispec.backends import BACKENDS, DTYPES, GPU_BACKENDS
-from minispec.backends.formats import AUTO, KV_DTYPES
-from minispec.control.fallback import SCOPES
-from minispec.drafters.spec import KINDS, MODEL
-from minispec.generation.options import Options
-from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET, bundled_folders
-from minispec.verifiers import VERIFIER_NAMES
+from minispec.engine.backends import BACKENDS, DTYPES, GPU_BACKENDS
+from minispec.engine.backends.formats import AUTO, KV_DTYPES
+from minispec.engine.control.fallback import SCOPES
+from minispec.engine.drafters.spec import KINDS, MODEL
+from minispec.engine.generation.options import Options
+from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET, bundled_folders
+from minispec.engine.verifiers import VERIFIER_NAMES
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _DEFAULTS = Options()
@@ -147,7 +147,7 @@ class Gamma(click.ParamType):  # type: ignore[type-arg]  # as above
 
 def _use_threads(ctx: click.Context, param: click.Parameter, value: int | None) -> None:
     if value is not None:
-        from minispec.backends.threads import set_num_threads  # imports Numba
+        from minispec.engine.backends.threads import set_num_threads  # imports Numba
 
         set_num_threads(value)
 
@@ -184,7 +184,7 @@ verify_together_option = option(
     show_default="gumbel, for trees tree; with --gamma, rejection",
     help=f"The rule that judges drafts: {', '.join(VERIFIER_NAMES)}. Two are lossy: lenient, typical.",
 )
-"""For texts that are decoded together (:mod:`minispec.batching.defaults`)."""
+"""For texts that are decoded together (:mod:`minispec.engine.batching.defaults`)."""
 
 _GENERATION = (
     option("--target", type=ModelName(), default=DEFAULT_TARGET,

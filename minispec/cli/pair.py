@@ -8,12 +8,12 @@ from typing import Any, cast
 
 from rich.console import Console
 
-from minispec.drafters import load_draft
-from minispec.generation import Options, Stream, stream
-from minispec.generation.prepare import check_together
-from minispec.generation.ready import make_ready
-from minispec.loading import load_model
-from minispec.model import GPT2
+from minispec.engine.drafters import load_draft
+from minispec.engine.generation import Options, Stream, stream
+from minispec.engine.generation.prepare import check_together
+from minispec.engine.generation.ready import make_ready
+from minispec.engine.loading import load_model
+from minispec.engine.model import GPT2
 
 
 @dataclass(frozen=True)

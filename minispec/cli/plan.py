@@ -12,20 +12,20 @@ from click.core import ParameterSource
 from rich.console import Console
 from rich.table import Table
 
-from minispec.analysis.intervals import Figure
-from minispec.analysis.measure.plan import Measured, measure_plan
-from minispec.analysis.plan import MAX_GAMMA, Plan, make_plan, rate_note
-from minispec.analysis.prompts import bundled_prompts, read_prompts
-from minispec.analysis.step_costs import VerifyCurve
-from minispec.backends import BACKENDS, GPU_BACKENDS
 from minispec.cli.options import DRAFT_KINDS, FileName, ModelName, option
-from minispec.drafters.spec import parse_draft
+from minispec.engine.backends import BACKENDS, GPU_BACKENDS
+from minispec.engine.drafters.spec import parse_draft
+from minispec.engine.generation.options import Options
+from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.errors import OptionError
-from minispec.generation.options import Options
-from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
+from minispec.lab.measure.plan import Measured, measure_plan
+from minispec.lab.plan import MAX_GAMMA, Plan, make_plan, rate_note
+from minispec.lab.prompts import bundled_prompts, read_prompts
+from minispec.lab.step_costs import VerifyCurve
+from minispec.lab.viz.plots import style
+from minispec.lab.viz.plots.plan import plan_figure
 from minispec.theory import VerifyCost, alpha_from_drafts, can_pay
-from minispec.viz.plots import style
-from minispec.viz.plots.plan import plan_figure
+from minispec.theory.intervals import Figure
 
 _DEFAULTS = Options()
 

@@ -8,12 +8,12 @@ import click
 from rich.console import Console, RenderableType
 
 from minispec.cli.options import FileName, Speed
+from minispec.engine.files import check_apart, check_writable, write_text
+from minispec.engine.generation.trace import Trace, read_trace
 from minispec.errors import OptionError
-from minispec.files import check_apart, check_writable, write_text
-from minispec.generation.trace import Trace, read_trace
-from minispec.viz.film import READING_SPEED, Film, race, reading, scenes
-from minispec.viz.page import WIDTH, to_html, to_svg
-from minispec.viz.terminal import RaceView, TextView, facts, ground, legend, styled_text, summary
+from minispec.lab.viz.film import READING_SPEED, Film, race, reading, scenes
+from minispec.lab.viz.page import WIDTH, to_html, to_svg
+from minispec.lab.viz.terminal import RaceView, TextView, facts, ground, legend, styled_text, summary
 
 
 @click.command()

@@ -11,13 +11,6 @@ import click
 from click.core import ParameterSource
 from rich.console import Console
 
-from minispec.analysis.roofline.batch import BatchPoint
-from minispec.analysis.roofline.machine import Machine
-from minispec.analysis.roofline.prediction import Measured, doubts_of_forwards
-from minispec.analysis.roofline.shapes import Shape, get_shape
-from minispec.analysis.trust import sentence
-from minispec.backends import BACKENDS, DTYPES
-from minispec.backends.formats import AUTO, ITEM_BYTES, KV_DTYPES
 from minispec.cli.lists import Several
 from minispec.cli.machine_report import (
     QUICK_LADDER,
@@ -31,13 +24,20 @@ from minispec.cli.machine_report import (
     time,
 )
 from minispec.cli.options import FileName, ModelName, kv_dtype_option, option, threads_option
+from minispec.engine.backends import BACKENDS, DTYPES
+from minispec.engine.backends.formats import AUTO, ITEM_BYTES, KV_DTYPES
+from minispec.engine.loading import load_model
+from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
+from minispec.engine.loading.checkpoint import read_json
+from minispec.engine.loading.folder import find_folder
+from minispec.engine.model import GPT2Config
 from minispec.errors import OptionError
-from minispec.loading import load_model
-from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
-from minispec.loading.checkpoint import read_json
-from minispec.loading.folder import find_folder
-from minispec.model import GPT2Config
-from minispec.viz.plots import style
+from minispec.lab.roofline.batch import BatchPoint
+from minispec.lab.roofline.machine import Machine
+from minispec.lab.roofline.prediction import Measured, doubts_of_forwards
+from minispec.lab.roofline.shapes import Shape, get_shape
+from minispec.lab.trust import sentence
+from minispec.lab.viz.plots import style
 
 TOLERANCE = 0.2
 """How far a prediction may be from the measurement before the command says so."""
@@ -131,9 +131,9 @@ def _refuse_ignored(options: dict[str, Any]) -> None:
 
 
 def _what_if(options: dict[str, Any]) -> None:
-    from minispec.analysis.roofline.batch import over_batches
-    from minispec.analysis.roofline.counts import Storage
-    from minispec.analysis.roofline.profiles import get_profile
+    from minispec.lab.roofline.batch import over_batches
+    from minispec.lab.roofline.counts import Storage
+    from minispec.lab.roofline.profiles import get_profile
 
     machine = get_profile(options["machine"])
     shape = _target_shape(options["target"]) if options["shape"] is None else get_shape(options["shape"])
@@ -171,7 +171,7 @@ def _what_if(options: dict[str, Any]) -> None:
     else:
         _print_batches(machine, shape.name, storage.dtype, points, options["gamma"], assumed)
     if options["plot"] is not None:
-        from minispec.viz.plots.roofline import batch_figure
+        from minispec.lab.viz.plots.roofline import batch_figure
 
         title = f"{shape.name} on {machine.name}, at best"
         style.save(batch_figure(machine, points, title, assumed + "."), options["plot"])
@@ -229,18 +229,18 @@ def _print_batches(
 
 
 def _measure(options: dict[str, Any]) -> None:
-    from minispec.analysis.memory import measure_pair, pair_memory
-    from minispec.analysis.roofline.counter import storage_of
-    from minispec.analysis.roofline.machine import LADDER_BYTES, describe_cpu, measure_machine
-    from minispec.analysis.roofline.prediction import (
+    from minispec.engine.backends import get_backend
+    from minispec.lab.memory import measure_pair, pair_memory
+    from minispec.lab.roofline.counter import storage_of
+    from minispec.lab.roofline.machine import LADDER_BYTES, describe_cpu, measure_machine
+    from minispec.lab.roofline.prediction import (
         count_regions,
         measure_forwards,
         model_storage,
         random_model,
         time_parts,
     )
-    from minispec.analysis.roofline.shapes import to_config
-    from minispec.backends import get_backend
+    from minispec.lab.roofline.shapes import to_config
 
     if options["memory"] and options["shape"] is not None:
         raise OptionError("--memory loads a pair, and --shape has no weights to load. Leave one of the two out")
@@ -315,7 +315,7 @@ def _measure(options: dict[str, Any]) -> None:
         _print_measured(out, measured)
         _print_memory(out, pair, resident, options["context"])
     if options["plot"] is not None:
-        from minispec.viz.plots.roofline import measured_figure
+        from minispec.lab.viz.plots.roofline import measured_figure
 
         style.save(measured_figure(machine, measured, f"{model.name}, {dtype}"), options["plot"])
 

@@ -14,8 +14,6 @@ import click
 from click.core import ParameterSource
 from rich.console import Console
 
-from minispec.backends import BACKENDS, DTYPES
-from minispec.backends.formats import AUTO
 from minispec.cli.options import (
     FileName,
     Memory,
@@ -26,14 +24,16 @@ from minispec.cli.options import (
     threads_option,
     verify_together_option,
 )
-from minispec.drafters.spec import KINDS, MODEL, parse_draft
+from minispec.engine.backends import BACKENDS, DTYPES
+from minispec.engine.backends.formats import AUTO
+from minispec.engine.drafters.spec import KINDS, MODEL, parse_draft
+from minispec.engine.files import HeldFile, check_writable
+from minispec.engine.generation.options import Options
+from minispec.engine.generation.prepare import check_together
+from minispec.engine.generation.ready import make_ready
+from minispec.engine.loading import load_model
+from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.errors import InputError, OptionError, missing, quote
-from minispec.files import HeldFile, check_writable
-from minispec.generation.options import Options
-from minispec.generation.prepare import check_together
-from minispec.generation.ready import make_ready
-from minispec.loading import load_model
-from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 
 _DRAFTS = (DEFAULT_DRAFT, "ngram", "suffix", "tree")
 _MIN_KEY = 16

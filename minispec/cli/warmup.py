@@ -7,9 +7,9 @@ import time
 import click
 from rich.console import Console
 
-from minispec.backends import BACKENDS, DTYPES, get_backend, settle_kv_dtype
 from minispec.cli.options import kv_dtype_option, option
-from minispec.generation.ready import compile_sampling_beside, find_compiled_folder, log_remarks
+from minispec.engine.backends import BACKENDS, DTYPES, get_backend, settle_kv_dtype
+from minispec.engine.generation.ready import compile_sampling_beside, find_compiled_folder, log_remarks
 
 
 @click.command()

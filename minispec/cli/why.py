@@ -11,15 +11,15 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from minispec.analysis.step_costs import OTHER_GAMMAS, VerifyCurve, curve_of_runs, step_costs
-from minispec.analysis.timer import interleave
-from minispec.analysis.why import CAUSES, Attribution, Change, attribute, changes
 from minispec.cli.generate import read_prompt
 from minispec.cli.options import generation_options
 from minispec.cli.pair import Pair
-from minispec.drafters.spec import parse_draft
+from minispec.engine.drafters.spec import parse_draft
+from minispec.engine.generation import Generation
 from minispec.errors import OptionError
-from minispec.generation import Generation
+from minispec.lab.step_costs import OTHER_GAMMAS, VerifyCurve, curve_of_runs, step_costs
+from minispec.lab.timer import interleave
+from minispec.lab.why import CAUSES, Attribution, Change, attribute, changes
 
 _MEANING = {
     "acceptance": "drafts that were rejected: steps that full acceptance would have saved",

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from minispec.generation.result import Generation
-from minispec.records import TokenDetail
+from minispec.engine.generation.result import Generation
+from minispec.engine.records import TokenDetail
 
 Decode = Callable[[Sequence[int]], str]
 

@@ -25,9 +25,11 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 import minispec
-from minispec.generation.guarantee import MEANING
-from minispec.generation.result import Generation
-from minispec.records import TokenDetail
+from minispec.engine.generation.guarantee import MEANING
+from minispec.engine.generation.result import Generation
+from minispec.engine.records import TokenDetail
+from minispec.engine.tokenizer import Tokenizer
+from minispec.engine.verifiers import VERIFIER_NAMES, get_verifier
 from minispec.serving.answers import LogprobLog, count_usage, describe_end, join_logprobs, to_choice
 from minispec.serving.choices import DEFAULT_MAX_TOKENS, list_prompts, require_model
 from minispec.serving.guard import Guard
@@ -38,8 +40,6 @@ from minispec.serving.service import InFlight, Service, find_end
 from minispec.serving.settings import PLAIN, POLICIES, Settings
 from minispec.serving.streaming import Prefix, Streamer, describe_failure, without_infinities
 from minispec.serving.worker import Failed
-from minispec.tokenizer import Tokenizer
-from minispec.verifiers import VERIFIER_NAMES, get_verifier
 
 Answers = dict[int | str, dict[str, Any]]
 Read = TypeVar("Read", bound=Callable[..., Awaitable[Any]])

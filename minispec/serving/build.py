@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
 
-from minispec.backends.formats import AUTO
-from minispec.batching import Engine
-from minispec.control import DEFAULT_GAMMA
-from minispec.control.load import LoadGamma
+from minispec.engine.backends.formats import AUTO
+from minispec.engine.batching import Engine
+from minispec.engine.control import DEFAULT_GAMMA
+from minispec.engine.control.load import LoadGamma
+from minispec.engine.model import GPT2
+from minispec.engine.verifiers import get_verifier
 from minispec.errors import OptionError
-from minispec.model import GPT2
 from minispec.serving.app import build_app
 from minispec.serving.metrics import Metrics
 from minispec.serving.rollout import Rollout
 from minispec.serving.service import Service
 from minispec.serving.settings import Settings, hide_folders, name_drafts
 from minispec.serving.worker import Worker
-from minispec.verifiers import get_verifier
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite

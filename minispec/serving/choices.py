@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from minispec.engine.verifiers import get_verifier
 from minispec.errors import OptionError, quote
 from minispec.serving.problems import Problem, refuse
 from minispec.serving.schema import MAX_SEED, CompletionRequest, Speculative
 from minispec.serving.settings import PLAIN, POLICIES, Settings
-from minispec.verifiers import get_verifier
 
 DEFAULT_MAX_TOKENS = 16  # OpenAI's, as are the temperature and top_p below
 
@@ -29,7 +29,7 @@ class Choice:
     draft_name : str or None
         As the reader is told.
     options : mapping
-        Of :class:`minispec.generation.options.Options`.
+        Of :class:`minispec.engine.generation.options.Options`.
     """
 
     index: int

@@ -8,8 +8,8 @@ from functools import partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from minispec.batching import Engine
-from minispec.generation.result import Generation
+from minispec.engine.batching import Engine
+from minispec.engine.generation.result import Generation
 from minispec.serving.rollout import Rollout
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)

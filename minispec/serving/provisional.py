@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from minispec.generation.events import Drafted, Emitted
-from minispec.tokenizer import TextStream, Tokenizer
+from minispec.engine.generation.events import Drafted, Emitted
+from minispec.engine.tokenizer import TextStream, Tokenizer
 
 
 @dataclass(frozen=True, slots=True)

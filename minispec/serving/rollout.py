@@ -20,7 +20,8 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from minispec.analysis.intervals import (
+from minispec.errors import InputError, OptionError, explain, quote
+from minispec.theory.intervals import (
     Figure,
     difference_of_means,
     percentiles,
@@ -28,7 +29,6 @@ from minispec.analysis.intervals import (
     ratio_of_samples,
     share,
 )
-from minispec.errors import InputError, OptionError, explain, quote
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite

@@ -7,10 +7,10 @@ from functools import partial
 
 import numpy as np
 
-from minispec.generation.details import describe_token
-from minispec.model.language_model import LanguageModel
-from minispec.model.session import PREFILL_CHUNK, Session
-from minispec.records import TokenDetail
+from minispec.engine.generation.details import describe_token
+from minispec.engine.model.language_model import LanguageModel
+from minispec.engine.model.session import PREFILL_CHUNK, Session
+from minispec.engine.records import TokenDetail
 from minispec.serving.worker import Worker
 
 

@@ -9,10 +9,10 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from minispec.engine.generation.events import Emitted, Finished
+from minispec.engine.generation.result import Generation
+from minispec.engine.model.language_model import LanguageModel
 from minispec.errors import InputError
-from minispec.generation.events import Emitted, Finished
-from minispec.generation.result import Generation
-from minispec.model.language_model import LanguageModel
 from minispec.serving.answers import Envelope
 from minispec.serving.choices import (
     Choice,

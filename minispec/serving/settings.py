@@ -7,13 +7,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from minispec.batching.defaults import rule_for
-from minispec.control import DEFAULT_GAMMA
-from minispec.control.load import LoadGamma
-from minispec.drafters import parse_draft
+from minispec.engine.batching.defaults import rule_for
+from minispec.engine.control import DEFAULT_GAMMA
+from minispec.engine.control.load import LoadGamma
+from minispec.engine.drafters import parse_draft
+from minispec.engine.generation.options import Options
+from minispec.engine.verifiers import get_verifier
 from minispec.errors import OptionError, quote
-from minispec.generation.options import Options
-from minispec.verifiers import get_verifier
 
 PLAIN = "none"
 """How a request or a flag asks for plain decoding."""
@@ -36,7 +36,7 @@ class Settings:
         What a request may draft with: a name, and what ``--draft`` says for it. The first is what a request gets that
         does not say. Names are told to everyone, so they hold no folder of this machine.
     gamma, verify : int or str, str; or None
-        Likewise; None is what an engine takes (:mod:`minispec.batching.defaults`).
+        Likewise; None is what an engine takes (:mod:`minispec.engine.batching.defaults`).
     canary : float or None
         Share of the requests that do not say how to speculate which get the first draft; the others get the
         baseline. None is no rollout.

@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from minispec.generation.events import Finished
-from minispec.generation.result import Generation
-from minispec.model.session import count_shared
+from minispec.engine.generation.events import Finished
+from minispec.engine.generation.result import Generation
+from minispec.engine.model.session import count_shared
 from minispec.serving.choices import Choice
 from minispec.serving.worker import Gone, Ticket, Told, Worker
 

@@ -9,16 +9,16 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from minispec.generation.events import Drafted, Emitted, Event, Finished
-from minispec.generation.result import Generation
-from minispec.generation.trace import to_record
-from minispec.records import Piece
+from minispec.engine.generation.events import Drafted, Emitted, Event, Finished
+from minispec.engine.generation.result import Generation
+from minispec.engine.generation.trace import to_record
+from minispec.engine.records import Piece
+from minispec.engine.tokenizer import Tokenizer
 from minispec.serving.answers import LogprobLog, count_usage, describe_end, to_choice
 from minispec.serving.problems import Problem
 from minispec.serving.provisional import Settled, Span, Spans
 from minispec.serving.service import InFlight, find_end
 from minispec.serving.worker import Cut, Failed, Told
-from minispec.tokenizer import Tokenizer
 
 DONE = b"data: [DONE]\n\n"
 _FADE = 0.5  # weight of the newest step in the time that a step is thought to take

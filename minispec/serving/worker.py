@@ -18,9 +18,9 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
-from minispec.batching import Engine
-from minispec.generation.events import Drafted, Event, Finished
-from minispec.generation.result import Generation
+from minispec.engine.batching import Engine
+from minispec.engine.generation.events import Drafted, Event, Finished
+from minispec.engine.generation.result import Generation
 from minispec.serving.choices import Choice
 
 _log = logging.getLogger(__name__)
@@ -160,7 +160,7 @@ class Worker:
         return await asyncio.wrap_future(answer)
 
     def _run(self) -> None:
-        from minispec.backends.threads import num_threads, set_num_threads  # imports Numba
+        from minispec.engine.backends.threads import num_threads, set_num_threads  # imports Numba
 
         set_num_threads(num_threads())  # it counts per thread of Python
         try:

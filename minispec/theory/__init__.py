@@ -19,9 +19,9 @@ trees           expected tokens of a tree of candidates, of chains with independ
 candidates      several candidates for one position: the most any rule accepts, and K-SEQ
 =============== ===================================================================================
 
-Two more live where their rules are: :func:`minispec.verifiers.expected_accepted`, the expected length of any rule
-(block verification among them) on laws small enough to enumerate;
-:func:`minispec.drafters.trees.shapes.sequoia_tree`, the tree with the most expected tokens.
+Two more live where their rules are: :func:`minispec.engine.verifiers.expected_accepted`, the expected length of any
+rule (block verification among them) on laws small enough to enumerate;
+:func:`minispec.engine.drafters.trees.shapes.sequoia_tree`, the tree with the most expected tokens.
 """
 
 from minispec.theory.acceptance import acceptance_probability, alpha_from_rate, draft_acceptance_rate, tau

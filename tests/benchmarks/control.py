@@ -15,17 +15,17 @@ from pathlib import Path
 
 import numpy as np
 
-from minispec.analysis.judge import ADAPTIVE, FIXED, PLAIN, Text, best_fixed, judge, new_policy
-from minispec.analysis.simulate import CostedModel, CostModel, MisleadingDraft, RememberingModel, SimulatedClock
-from minispec.analysis.timer import interleave
-from minispec.control import FixedGamma
-from minispec.experiments.claims.dictated_tokens import FORMS, build_constraint
-from minispec.generation import stream
-from minispec.loading import load_model
-from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
-from minispec.model import GPT2
-from minispec.records import Step, Verdict
-from tests.control.test_policies import World
+from minispec.engine.control import FixedGamma
+from minispec.engine.generation import stream
+from minispec.engine.loading import load_model
+from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
+from minispec.engine.model import GPT2
+from minispec.engine.records import Step, Verdict
+from minispec.lab.ledger.claims.dictated_tokens import FORMS, build_constraint
+from minispec.lab.simulate import CostedModel, CostModel, MisleadingDraft, RememberingModel, SimulatedClock
+from minispec.lab.simulated_cost import ADAPTIVE, FIXED, PLAIN, Text, best_fixed, judge, new_policy
+from minispec.lab.timer import interleave
+from tests.engine.control.test_policies import World
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "control.md"
 PROSE = ("Once upon a time there was a little girl who", "One day, Tom and his mom went to the park.")

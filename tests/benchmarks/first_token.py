@@ -29,8 +29,8 @@ import gc
 gc.set_threshold(100_000)  # as the command does
 import minispec.cli.generate
 station("imports")
-from minispec.generation.ready import compile_sampling_beside
-from minispec.backends import get_backend
+from minispec.engine.generation.ready import compile_sampling_beside
+from minispec.engine.backends import get_backend
 import numba
 station("Numba imports")
 with compile_sampling_beside():
@@ -39,7 +39,7 @@ with compile_sampling_beside():
 station("sampling and noise compiled or read")
 from rich.console import Console
 from minispec.cli.pair import Pair
-from minispec.generation import Emitted
+from minispec.engine.generation import Emitted
 options = {"target": sys.argv[2], "draft": sys.argv[3], "backend": "panel", "dtype": "float32", "draft_dtype": None}
 pair = Pair.load(options, Console(stderr=True, quiet=True))
 station("weights read and packed, tokenizers")

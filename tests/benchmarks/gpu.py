@@ -20,15 +20,15 @@ from typing import Any
 
 import numpy as np
 
-from minispec.analysis.timer import interleave
-from minispec.backends import Backend
-from minispec.backends.cuda import CupyBackend, CupyBlasBackend, describe_gpu, open_cupy
-from minispec.backends.cuda.recording import Recording
-from minispec.backends.formats import ITEM_BYTES
+from minispec.engine.backends import Backend
+from minispec.engine.backends.cuda import CupyBackend, CupyBlasBackend, describe_gpu, open_cupy
+from minispec.engine.backends.cuda.recording import Recording
+from minispec.engine.backends.formats import ITEM_BYTES
+from minispec.engine.model import GPT2, GPT2Config
+from minispec.engine.model.session import Session
+from minispec.engine.model.weights import build_weights, expected_shapes
 from minispec.errors import InputError
-from minispec.model import GPT2, GPT2Config
-from minispec.model.session import Session
-from minispec.model.weights import build_weights, expected_shapes
+from minispec.lab.timer import interleave
 
 SHAPES: dict[str, dict[str, int]] = {
     "tiny": {"n_embd": 32, "n_head": 2, "n_layer": 1, "vocab_size": 97, "n_positions": 64},

@@ -15,15 +15,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from minispec.analysis.prompts import bundled_prompts
-from minispec.analysis.timer import interleave
-from minispec.drafters import load_draft
-from minispec.drafters.heads import find_heads
-from minispec.generation import stream
-from minispec.loading import load_model
-from minispec.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
-from minispec.model import GPT2
-from minispec.training.head_card import put_cost
+from minispec.engine.drafters import load_draft
+from minispec.engine.drafters.heads import find_heads
+from minispec.engine.generation import stream
+from minispec.engine.loading import load_model
+from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
+from minispec.engine.model import GPT2
+from minispec.lab.prompts import bundled_prompts
+from minispec.lab.timer import interleave
+from minispec.lab.training.head_card import put_cost
 from tests.benchmarks.performance import machine, put
 
 DOMAINS = ("stories", "code", "questions")

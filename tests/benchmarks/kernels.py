@@ -14,10 +14,10 @@ from functools import partial
 
 import numpy as np
 
-from minispec.analysis.timer import interleave
-from minispec.backends import BACKENDS, DTYPES
-from minispec.backends.formats import ITEM_BYTES
-from minispec.backends.probe import ReadProbe
+from minispec.engine.backends import BACKENDS, DTYPES
+from minispec.engine.backends.formats import ITEM_BYTES
+from minispec.engine.backends.probe import ReadProbe
+from minispec.lab.timer import interleave
 from tests.models import random_gpt2
 
 SHAPES = {

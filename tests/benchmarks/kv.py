@@ -14,16 +14,16 @@ from functools import partial
 
 import numpy as np
 
-from minispec.analysis.roofline.prediction import random_model
-from minispec.analysis.roofline.shapes import get_shape, to_config
-from minispec.analysis.timer import interleave
-from minispec.backends import get_backend
-from minispec.backends.formats import KV_DTYPES
-from minispec.loading import load_model
-from minispec.loading.bundled import DEFAULT_TARGET
-from minispec.model import GPT2
-from minispec.model.paged import PagedCache
-from minispec.model.together import JoinedCaches, join
+from minispec.engine.backends import get_backend
+from minispec.engine.backends.formats import KV_DTYPES
+from minispec.engine.loading import load_model
+from minispec.engine.loading.bundled import DEFAULT_TARGET
+from minispec.engine.model import GPT2
+from minispec.engine.model.paged import PagedCache
+from minispec.engine.model.together import JoinedCaches, join
+from minispec.lab.roofline.prediction import random_model
+from minispec.lab.roofline.shapes import get_shape, to_config
+from minispec.lab.timer import interleave
 
 TEXTS = (1, 4, 8, 16, 32)
 PROMPT = "Once upon a time there was a small village by the sea"

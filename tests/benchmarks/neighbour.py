@@ -17,12 +17,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
-from minispec.analysis.timer import interleave
+from minispec.lab.timer import interleave
 
 CHILD = """
 import sys
 from minispec import load_model, stream
-from minispec.backends import threads
+from minispec.engine.backends import threads
 threads.set_num_threads(int(sys.argv[1]))
 if sys.argv[2] == "fixed":
     threads.run_watched = lambda forward, *arguments: forward(*arguments)

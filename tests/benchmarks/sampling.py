@@ -13,15 +13,15 @@ from collections.abc import Callable
 
 import numpy as np
 
-from minispec.analysis.timer import interleave
-from minispec.generation import Emitted, stream
-from minispec.loading import load_tokenizer
-from minispec.model.cache import KVCache
-from minispec.noise import Address, Coins
-from minispec.philox import PhiloxNoise
-from minispec.records import Draft
-from minispec.sampling import SamplingParams, distribution, processors
-from minispec.verifiers import VERIFIER_NAMES, get_verifier
+from minispec.engine.generation import Emitted, stream
+from minispec.engine.loading import load_tokenizer
+from minispec.engine.model.cache import KVCache
+from minispec.engine.noise import Address, Coins
+from minispec.engine.noise.philox import PhiloxNoise
+from minispec.engine.records import Draft
+from minispec.engine.sampling import SamplingParams, distribution, processors
+from minispec.engine.verifiers import VERIFIER_NAMES, get_verifier
+from minispec.lab.timer import interleave
 
 SPREADS = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0)
 KINDS = {
@@ -139,7 +139,7 @@ def loop(size: int, gamma: int = 5, tokens: int = 400) -> None:
             spent["noise"] += time.perf_counter() - started
             return token
 
-    from minispec.sampling import sampler
+    from minispec.engine.sampling import sampler
 
     def timed(logits, params):
         started = time.perf_counter()

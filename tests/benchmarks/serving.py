@@ -25,9 +25,9 @@ from dataclasses import dataclass, field
 import httpx
 import numpy as np
 
-from minispec.backends.threads import set_num_threads
-from minispec.batching import Engine
-from minispec.generation.ready import make_ready
+from minispec.engine.backends.threads import set_num_threads
+from minispec.engine.batching import Engine
+from minispec.engine.generation.ready import make_ready
 from minispec.serving.client import parse
 
 PROMPTS = (

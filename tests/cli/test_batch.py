@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from minispec.batching.lines import Request
-from minispec.batching.results import Results
+from minispec.engine.batching.lines import Request
+from minispec.engine.batching.results import Results
+from minispec.engine.files import HeldFile
 from minispec.errors import OutputError
-from minispec.files import HeldFile
 from tests.cli.conftest import Run
 
 LINES = [

@@ -20,8 +20,8 @@ from typing import Any
 import pytest
 
 import minispec
-from minispec.generation.trace import read_trace
-from minispec.loading import load_tokenizer
+from minispec.engine.generation.trace import read_trace
+from minispec.engine.loading import load_tokenizer
 from tests.cli.conftest import Run
 
 ESCAPE = re.compile(r"\x1b\[[0-9;:]*m")

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from minispec.analysis.measure.grid import Sweep
-from minispec.analysis.measure.run import run_units
-from minispec.analysis.measure.summary import summarise
-from minispec.analysis.prompts import Prompt
 from minispec.cli.lists import split
-from minispec.viz.plots.measure import sweep_figure
+from minispec.lab.measure.grid import Sweep
+from minispec.lab.measure.run import run_units
+from minispec.lab.measure.summary import summarise
+from minispec.lab.prompts import Prompt
+from minispec.lab.viz.plots.measure import sweep_figure
 from tests.cli.conftest import Run
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from minispec.generation import ready
+from minispec.engine.generation import ready
 from tests.cli.conftest import Run
 
 
@@ -39,8 +39,8 @@ class Helper:
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Pretend that nothing is compiled yet, on a machine of two cores; return what happens, in order."""
     happened: list[str] = []
-    monkeypatch.setattr("minispec.backends.threads.max_threads", lambda: 2)
-    monkeypatch.setattr("minispec.jit.must_be_compiled", lambda function: True)
+    monkeypatch.setattr("minispec.engine.backends.threads.max_threads", lambda: 2)
+    monkeypatch.setattr("minispec.engine.jit.must_be_compiled", lambda function: True)
     monkeypatch.setattr(subprocess, "Popen", lambda *arguments, **options: Helper(happened))
     monkeypatch.setattr(ready, "warm_up_sampling", lambda: happened.append("sampling"))
     return happened
@@ -82,14 +82,14 @@ def test_without_a_second_process_all_is_compiled_here(asked: list[str], monkeyp
 
 
 def test_on_one_core_all_is_compiled_here(asked: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("minispec.backends.threads.max_threads", lambda: 1)
+    monkeypatch.setattr("minispec.engine.backends.threads.max_threads", lambda: 1)
     with ready.compile_sampling_beside():
         asked.append("kernels")
     assert asked == ["kernels", "sampling"]
 
 
 def test_what_is_kept_is_not_compiled_again(asked: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("minispec.jit.must_be_compiled", lambda function: False)
+    monkeypatch.setattr("minispec.engine.jit.must_be_compiled", lambda function: False)
     with ready.compile_sampling_beside():
         asked.append("kernels")
     assert asked == ["kernels", "sampling"]

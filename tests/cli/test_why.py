@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from minispec.analysis.why import CAUSES
 from minispec.cli.main import cli
 from minispec.cli.pair import Pair
+from minispec.lab.why import CAUSES
 from tests.cli.conftest import Run
 
 

@@ -86,7 +86,10 @@ def test_every_page_can_be_read(site: Path, look: Look) -> None:
     ("page", "words"),
     [
         ("index.html", ["Speculative decoding", "getting started", "live.svg"]),
-        ("reading.html", ["_modules/minispec/model/forward.html", "_modules/minispec/generation/api.html"]),
+        (
+            "reading.html",
+            ["_modules/minispec/engine/model/forward.html", "_modules/minispec/engine/generation/api.html"],
+        ),
         ("theory.html", ["<math", "mfrac"]),
         ("proofs.html", ["Algorithm 1 of Leviathan", "Block verification"]),
         (
@@ -94,8 +97,8 @@ def test_every_page_can_be_read(site: Path, look: Look) -> None:
             ["all 6 done", "<math", "data:image/png", 'alt="Figure in 5.1'],
         ),
         ("_generated/lessons/02_kv_cache.html", ['class="frame"', "slots count", "ArrowRight"]),
-        ("_modules/minispec/model/forward.html", ['<span class="k">def</span>']),
-        ("_generated/api/minispec.verifiers.html", ["minispec.verifiers.rejection.residual"]),
+        ("_modules/minispec/engine/model/forward.html", ['<span class="k">def</span>']),
+        ("_generated/api/minispec.engine.verifiers.html", ["minispec.engine.verifiers.rejection.residual"]),
         ("claims.html", ["_generated/claims/tau.html", "undecided"]),
         ("_generated/claims/tau.html", ["tau.svg", "Coin flips", "The formula"]),
         ("cli.html", ["minispec generate", "--max-tokens", 'id="minispec-assignment-build"']),

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from minispec.records import Verdict
+from minispec.engine.records import Verdict
 
 
 def right_ratio(p, q, x):

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from minispec.backends import _kernels, formats
-from minispec.backends.panel import attention, elements, products, stack
+from minispec.engine.backends import _kernels, formats
+from minispec.engine.backends.panel import attention, elements, products, stack
 
 
 def widened(weights):

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from minispec.contracts import Enumerator, total_variation
-from minispec.generation import api
-from tests.laws.space import LOADED, PLAIN, PROMPT, table_target
+from minispec.engine.generation import api
+from minispec.engine.laws import Enumerator, total_variation
+from tests.engine.laws.space import LOADED, PLAIN, PROMPT, table_target
 
 from .catalogue import EQUIVALENT, FAMILIES, MUTANTS, Mutant
 from .catalogue import rule as named

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from minispec.export import export_pair
-from minispec.generation import generate
-from minispec.loading import load_model
-from minispec.model import GPT2
+from minispec.engine.export import export_pair
+from minispec.engine.generation import generate
+from minispec.engine.loading import load_model
+from minispec.engine.model import GPT2
 
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default")]  # their warnings are theirs
 

@@ -8,16 +8,16 @@ import random
 import numpy as np
 import pytest
 
-from minispec.loading import load_model, load_tokenizer
+from minispec.engine.loading import load_model, load_tokenizer
+from tests.engine.loading.folders import byte_symbols
 from tests.golden import make_goldens
-from tests.loading.folders import byte_symbols
 
 torch = pytest.importorskip("torch", reason="needs the dependency group 'peers'")
 transformers = pytest.importorskip("transformers", reason="needs the dependency group 'peers'")
 
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default")]  # their warnings are theirs
 
-TOLERANCE = 1e-4  # see tests/model/test_forward.py
+TOLERANCE = 1e-4  # see tests/engine/model/test_forward.py
 
 
 def their_logits(model, tokens):

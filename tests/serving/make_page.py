@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 import minispec.serving
-from minispec.viz.page import colour_sheet
+from minispec.lab.viz.page import colour_sheet
 
 ROOT = Path(__file__).resolve().parents[2]
 COLOURS = Path(minispec.serving.__file__).parent / "page" / "colours.css"

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import httpx
 
-from minispec.loading import load_model
+from minispec.engine.loading import load_model
 from minispec.serving.build import build_server
 from minispec.serving.server import Server, address_of, allowed_hosts, bind
 

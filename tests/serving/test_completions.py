@@ -11,9 +11,9 @@ import openai
 import pytest
 
 from minispec import generate
-from minispec.control import DEFAULT_GAMMA
-from minispec.generation import stream
-from minispec.loading import load_model
+from minispec.engine.control import DEFAULT_GAMMA
+from minispec.engine.generation import stream
+from minispec.engine.loading import load_model
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ import time
 import httpx
 import pytest
 
-from minispec.generation.events import Emitted
+from minispec.engine.generation.events import Emitted
 from tests.serving.running import open_files, running
 
 
@@ -179,7 +179,7 @@ def test_requests_in_a_pipeline(server):
 
 
 def test_a_fault_of_ours_ends_the_runs_and_not_the_server(server, monkeypatch):
-    from minispec.batching import batch as batch_module
+    from minispec.engine.batching import batch as batch_module
 
     answer = batch_module.answer_together
 
@@ -202,7 +202,7 @@ def test_a_fault_of_ours_ends_the_runs_and_not_the_server(server, monkeypatch):
 def test_a_fault_of_one_run_is_its_own(server, target, draft, monkeypatch):
     """What raises in one request's sampling ends that request; the one beside it does not notice."""
     from minispec import generate
-    from minispec.philox import PhiloxNoise
+    from minispec.engine.noise.philox import PhiloxNoise
 
     draw = PhiloxNoise.categorical
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import minispec.serving
-from minispec.viz.colours import HUES, INK, NIGHT, PAPER, SHADES, contrast
-from minispec.viz.html import LINES, MEANINGS
-from minispec.viz.page import colour_sheet
+from minispec.engine.colours import HUES, INK, NIGHT, PAPER, SHADES, contrast
+from minispec.engine.markup import LINES, MEANINGS
+from minispec.lab.viz.page import colour_sheet
 
 PAGE = Path(minispec.serving.__file__).parent / "page"
 SCRIPTS = sorted(PAGE.glob("*.js"))

@@ -8,12 +8,12 @@ import time
 import pytest
 
 from minispec.cli.main import cli
-from minispec.generation import stream
-from minispec.generation.events import Drafted, Emitted
-from minispec.generation.trace import read_trace, to_line
-from minispec.records import Piece
+from minispec.engine.generation import stream
+from minispec.engine.generation.events import Drafted, Emitted
+from minispec.engine.generation.trace import read_trace, to_line
+from minispec.engine.records import Piece
+from minispec.engine.tokenizer import Tokenizer
 from minispec.serving.provisional import Spans
-from minispec.tokenizer import Tokenizer
 from tests.tiny import byte_tokenizer
 
 

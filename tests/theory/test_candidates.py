@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from minispec.engine.verifiers.tree import acceptance_probability as multi_round
 from minispec.errors import OptionError
 from minispec.theory import acceptance_probability, k_seq_acceptance, k_seq_divisor, optimal_acceptance
-from minispec.verifiers.tree import acceptance_probability as multi_round
 
 ROUNDING = 1e-9
 P, Q = np.array([0.5, 0.3, 0.15, 0.05]), np.array([0.2, 0.5, 0.1, 0.2])

@@ -7,11 +7,11 @@ import itertools
 import numpy as np
 import pytest
 
-from minispec.contracts import Enumerator, speculative_stream
-from minispec.generation.limits import Limits
-from minispec.model.toy import TableModel
+from minispec.engine.generation.limits import Limits
+from minispec.engine.laws import Enumerator, speculative_stream
+from minispec.engine.model.toy import TableModel
 from minispec.theory import acceptance_probability, steps_law, tau, tokens_law
-from tests.generation.tiny import PLAIN
+from tests.engine.generation.tiny import PLAIN
 
 P, Q = [0.6, 0.4], [0.3, 0.7]
 EVERYWHERE = [prefix for length in range(1, 6) for prefix in itertools.product(range(2), repeat=length)]

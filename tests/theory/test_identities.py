@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minispec.analysis.roofline.counts import Storage, count_forward
-from minispec.analysis.roofline.shapes import get_shape
 from minispec.errors import OptionError
+from minispec.lab.roofline.counts import Storage, count_forward
+from minispec.lab.roofline.shapes import get_shape
 from minispec.theory import ahead_speedup, exact_tau, read_cost_ratio, survivals, tau, tau_by_position
 from tests.theory.simulation import accepted_lengths, agrees, rng
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from minispec.drafters.trees.shapes import fixed_tree, sequoia_tree
+from minispec.engine.drafters.trees.shapes import fixed_tree, sequoia_tree
 from minispec.theory import (
     alpha_for_speedup,
     alpha_from_rate,

@@ -7,7 +7,7 @@ more than 1e-3 somewhere.
 
 import numpy as np
 
-from minispec.grading import Check, Close, with_drawn
+from minispec.course.grading import Check, Close, with_drawn
 
 NUMBERS = Close(rtol=1e-4, atol=1e-4)
 LARGE = Close(rtol=1e-3, atol=1e-3)

@@ -1,4 +1,4 @@
-"""Mistakes that students make in A1; minispec/grading/catalogue.py says how to read and write them."""
+"""Mistakes that students make in A1; minispec/course/grading/catalogue.py says how to read and write them."""
 
 # %% attention_heads_mixed fails a1.q3.attention
 # Your heads look at each other's keys: each head attends on its own, over its own D channels.

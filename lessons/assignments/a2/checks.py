@@ -9,8 +9,8 @@ Only `sample` is sampled, on 5000 vectors of uniforms: a right law of up to 26 t
 
 import numpy as np
 
-from minispec.grading import Check, Oracle, Refusal, exact_law, with_drawn
-from minispec.model.toy import TableModel
+from minispec.course.grading import Check, Oracle, Refusal, exact_law, with_drawn
+from minispec.engine.model.toy import TableModel
 
 # q1
 

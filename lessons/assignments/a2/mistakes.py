@@ -1,4 +1,4 @@
-"""Mistakes that students make in A2; minispec/grading/catalogue.py says how to read and write them."""
+"""Mistakes that students make in A2; minispec/course/grading/catalogue.py says how to read and write them."""
 
 
 # %% accept_always fails a2.q1.accept in accept

@@ -6,7 +6,7 @@ form of tau loses digits near alpha = 1, to about 1e-8 on the cases here. 1e-6 i
 
 import numpy as np
 
-from minispec.grading import Check, Close, with_drawn
+from minispec.course.grading import Check, Close, with_drawn
 
 NUMBERS = Close(rtol=1e-6, atol=1e-6)
 

@@ -1,4 +1,4 @@
-"""Mistakes that students make in A3; minispec/grading/catalogue.py says how to read and write them."""
+"""Mistakes that students make in A3; minispec/course/grading/catalogue.py says how to read and write them."""
 
 
 # %% batch_added fails a3.q6.batch in roofline_verify_cost

@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from minispec.grading import Check, with_drawn
+from minispec.course.grading import Check, with_drawn
 
 RATIOS = ("mean_acceptance_length", "draft_acceptance_rate", "alpha")
 POSITIONS = "num_accepted_tokens_per_pos"

@@ -1,4 +1,4 @@
-"""Mistakes that students make in A4; minispec/grading/catalogue.py says how to read and write them."""
+"""Mistakes that students make in A4; minispec/course/grading/catalogue.py says how to read and write them."""
 
 
 # %% block_counts_steps fails a4.q2.block in commit

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from minispec.grading import Check
+from minispec.course.grading import Check
 
 LONGEST = 8
 RECENT = 32

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from minispec.loading import load_model
-from minispec.model.session import Session
+from minispec.engine.loading import load_model
+from minispec.engine.model.session import Session
 
 LONGEST, NUM_TOKENS = 8, 240
 PUBLIC = {

@@ -1,4 +1,4 @@
-"""Mistakes that students make in A5; minispec/grading/catalogue.py says how to read and write them."""
+"""Mistakes that students make in A5; minispec/course/grading/catalogue.py says how to read and write them."""
 
 
 # %% always_eight fails a5.q2.fixed

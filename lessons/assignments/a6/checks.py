@@ -6,7 +6,7 @@ drafts of each step are accepted. So the same scheduler always gives the same ru
 
 import copy
 
-from minispec.grading import Check, with_drawn
+from minispec.course.grading import Check, with_drawn
 
 MAX_STEPS = 120
 

@@ -1,4 +1,4 @@
-"""Mistakes that students make in A6; minispec/grading/catalogue.py says how to read and write them."""
+"""Mistakes that students make in A6; minispec/course/grading/catalogue.py says how to read and write them."""
 
 
 # %% admit_all_or_nobody fails a6.q2.memory

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from minispec.analysis.prompts import bundled_prompts
-from minispec.analysis.timer import interleave
+from minispec.lab.prompts import bundled_prompts
+from minispec.lab.timer import interleave
 from tests.benchmarks.peers.shapes import SHAPES, num_bytes_per_token, num_multiply_adds, prepare
 
 ROOT = Path(__file__).resolve().parents[3]

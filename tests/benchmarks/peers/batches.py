@@ -16,7 +16,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from minispec.analysis.timer import interleave
+from minispec.lab.timer import interleave
 from tests.benchmarks.peers.__main__ import contender
 from tests.benchmarks.peers.shapes import SHAPES, prepare
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from minispec.backends.probe import ReadProbe
+from minispec.engine.backends.probe import ReadProbe
 from tests.benchmarks.peers.contender import listen, wake
 from tests.benchmarks.peers.shapes import num_bytes_per_token
 

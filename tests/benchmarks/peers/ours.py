@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.analysis.bench.speculation import PLAIN
-from minispec.analysis.bench.together import decode_together
-from minispec.backends import BACKENDS
-from minispec.generation import stream
-from minispec.generation.events import Emitted
-from minispec.loading import load_model
-from minispec.loading.bundled import DEFAULT_DRAFT
-from minispec.model import GPT2
+from minispec.engine.backends import BACKENDS
+from minispec.engine.generation import stream
+from minispec.engine.generation.events import Emitted
+from minispec.engine.loading import load_model
+from minispec.engine.loading.bundled import DEFAULT_DRAFT
+from minispec.engine.model import GPT2
+from minispec.lab.bench.speculation import PLAIN
+from minispec.lab.bench.together import decode_together
 from tests.benchmarks.peers.contender import read_context, rotate, serve
 
 DRAFT_DTYPE = "float16"

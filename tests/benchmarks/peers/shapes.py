@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import save_file
 
-from minispec.export.gguf import NUMBER_FORMATS, write_gguf
-from minispec.generation import generate
-from minispec.loading import load_model
-from minispec.loading.bundled import bundled_folders
-from minispec.loading.checkpoint import Checkpoint
-from minispec.model.config import GPT2Config
-from minispec.model.weights import expected_shapes
+from minispec.engine.export.gguf import NUMBER_FORMATS, write_gguf
+from minispec.engine.generation import generate
+from minispec.engine.loading import load_model
+from minispec.engine.loading.bundled import bundled_folders
+from minispec.engine.loading.checkpoint import Checkpoint
+from minispec.engine.model.config import GPT2Config
+from minispec.engine.model.weights import expected_shapes
 
 GPT2_124M = {
     "model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "vocab_size": 50257, "n_positions": 1024,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from minispec.batching import Engine
-from minispec.batching.scheduler import Scheduler
-from minispec.control.load import Load, LoadGamma, RowTimes
-from minispec.model import together
-from minispec.model.paged import PagedCache, PagePool
+from minispec.engine.batching import Engine
+from minispec.engine.batching.scheduler import Scheduler
+from minispec.engine.control.load import Load, LoadGamma, RowTimes
+from minispec.engine.model import together
+from minispec.engine.model.paged import PagedCache, PagePool
 
 from .tools import change
 

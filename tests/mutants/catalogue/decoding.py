@@ -7,24 +7,24 @@ from unittest import mock
 
 import numpy as np
 
-from minispec.backends.storage import Storage
-from minispec.control.learner import Learner
-from minispec.drafters import (
+from minispec.engine.backends.storage import Storage
+from minispec.engine.control.learner import Learner
+from minispec.engine.drafters import (
     LayerSkipDrafter,
     ModelDrafter,
     build,
 )
-from minispec.generation import Stream, Verified, trace
-from minispec.generation import open as opening
-from minispec.generation.transcript import Transcript
-from minispec.model import forward as forward_module
-from minispec.model.cache import KVCache
-from minispec.model.gpt2 import GPT2
-from minispec.model.session import Session
-from minispec.model.toy import TableModel
-from minispec.model.tree_session import TreeSession
-from minispec.sampling import Constraint, Sampler
-from minispec.verifiers import tree
+from minispec.engine.generation import Stream, Verified, trace
+from minispec.engine.generation import open as opening
+from minispec.engine.generation.transcript import Transcript
+from minispec.engine.model import forward as forward_module
+from minispec.engine.model.cache import KVCache
+from minispec.engine.model.gpt2 import GPT2
+from minispec.engine.model.session import Session
+from minispec.engine.model.toy import TableModel
+from minispec.engine.model.tree_session import TreeSession
+from minispec.engine.sampling import Constraint, Sampler
+from minispec.engine.verifiers import tree
 
 from ..rules import make_verify, right_ratio
 from .tools import (

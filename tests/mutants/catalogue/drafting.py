@@ -8,7 +8,7 @@ from unittest import mock
 
 import numpy as np
 
-from minispec.drafters import (
+from minispec.engine.drafters import (
     CascadeDrafter,
     DynamicTreeDrafter,
     FixedTreeDrafter,
@@ -24,16 +24,16 @@ from minispec.drafters import (
     ngram,
     synthetic,
 )
-from minispec.drafters.layerskip import AskLayers
-from minispec.drafters.spec import DraftSpec
-from minispec.drafters.suffix import SuffixAutomaton
-from minispec.drafters.synthetic import mix_to_acceptance
-from minispec.drafters.tables import TokenTable
-from minispec.drafters.trees import TreeDrafter, shapes
-from minispec.model import quantize
-from minispec.model.tree_session import TreeSession
-from minispec.records import Draft
-from minispec.sampling import Constraint, draw, processors
+from minispec.engine.drafters.layerskip import AskLayers
+from minispec.engine.drafters.spec import DraftSpec
+from minispec.engine.drafters.suffix import SuffixAutomaton
+from minispec.engine.drafters.synthetic import mix_to_acceptance
+from minispec.engine.drafters.tables import TokenTable
+from minispec.engine.drafters.trees import TreeDrafter, shapes
+from minispec.engine.model import quantize
+from minispec.engine.model.tree_session import TreeSession
+from minispec.engine.records import Draft
+from minispec.engine.sampling import Constraint, draw, processors
 
 from ..rules import normalise, one_hot, softmax
 from .tools import (

@@ -7,16 +7,16 @@ from collections.abc import Callable
 from typing import Any
 from unittest import mock
 
-from minispec.generation import Stream
-from minispec.generation import open as opening
-from minispec.generation.held_text import HeldText
-from minispec.generation.limits import Limits
-from minispec.generation.stopping import Stopper
-from minispec.generation.transcript import Transcript
-from minispec.records import Finish
-from minispec.sampling import Sampler
-from minispec.tokenizer import TextStream
-from tests.laws.space import PROMPT
+from minispec.engine.generation import Stream
+from minispec.engine.generation import open as opening
+from minispec.engine.generation.held_text import HeldText
+from minispec.engine.generation.limits import Limits
+from minispec.engine.generation.stopping import Stopper
+from minispec.engine.generation.transcript import Transcript
+from minispec.engine.records import Finish
+from minispec.engine.sampling import Sampler
+from minispec.engine.tokenizer import TextStream
+from tests.engine.laws.space import PROMPT
 
 from .tools import (
     change,

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from minispec import race
-from minispec.backends import _kernels
-from minispec.backends.panel import products
-from minispec.drafters import (
+from minispec.engine.backends import _kernels
+from minispec.engine.backends.panel import products
+from minispec.engine.drafters import (
     CascadeDrafter,
     ModelDrafter,
 )
-from minispec.drafters.copying import one_hot
-from minispec.records import Draft, Verdict
-from minispec.sampling import draw
-from minispec.verifiers import rejection, tree
+from minispec.engine.drafters.copying import one_hot
+from minispec.engine.noise import race
+from minispec.engine.records import Draft, Verdict
+from minispec.engine.sampling import draw
+from minispec.engine.verifiers import rejection, tree
 
 from ..rules import right_residual
 from .tools import (

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any
 from unittest import mock
 
-from minispec.generation import details, guarantee, metrics
-from minispec.generation.metrics import Metrics
-from minispec.generation.stopwatch import Stopwatch
-from minispec.records import Step
+from minispec.engine.generation import details, guarantee, metrics
+from minispec.engine.generation.metrics import Metrics
+from minispec.engine.generation.stopwatch import Stopwatch
+from minispec.engine.records import Step
 
 from .tools import (
     Patch,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from minispec.analysis.roofline import counts
-from minispec.analysis.roofline.shapes import Shape
+from minispec.lab.roofline import counts
+from minispec.lab.roofline.shapes import Shape
 from minispec.theory import (
     acceptance,
     batch,

@@ -7,14 +7,14 @@ from unittest import mock
 
 import numpy as np
 
-from minispec.drafters.heads import EagleDrafter, ParallelSource
-from minispec.drafters.heads.block import BlockSession
-from minispec.drafters.heads.eagle import EagleSession
-from minispec.drafters.heads.medusa import MedusaHead
-from minispec.drafters.heads.parallel import ParallelDrafter
-from minispec.model import together, trim
-from minispec.model.features import FeatureKeeper
-from minispec.model.pages import PagePool
+from minispec.engine.drafters.heads import EagleDrafter, ParallelSource
+from minispec.engine.drafters.heads.block import BlockSession
+from minispec.engine.drafters.heads.eagle import EagleSession
+from minispec.engine.drafters.heads.medusa import MedusaHead
+from minispec.engine.drafters.heads.parallel import ParallelDrafter
+from minispec.engine.model import together, trim
+from minispec.engine.model.features import FeatureKeeper
+from minispec.engine.model.pages import PagePool
 
 from .tools import change, mutant, reports, wraps
 

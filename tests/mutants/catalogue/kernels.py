@@ -6,12 +6,12 @@ from unittest import mock
 
 import numpy as np
 
-from minispec.backends import _kernels, formats
-from minispec.backends.base import Backend
-from minispec.backends.panel import PanelBackend, attention, elements, products, stack
-from minispec.backends.panel.emit import PANEL
-from minispec.backends.panel.layout import Layout
-from minispec.model.cache import KVCache
+from minispec.engine.backends import _kernels, formats
+from minispec.engine.backends.base import Backend
+from minispec.engine.backends.panel import PanelBackend, attention, elements, products, stack
+from minispec.engine.backends.panel.emit import PANEL
+from minispec.engine.backends.panel.layout import Layout
+from minispec.engine.model.cache import KVCache
 
 from .tools import Patch, change, mutant, wraps
 

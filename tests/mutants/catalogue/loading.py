@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from minispec.loading import bundled, folder
-from minispec.loading.checkpoint import Checkpoint
-from minispec.loading.safetensors_file import SafetensorsFile
-from minispec.model import config, forward
-from minispec.model.config import GPT2Config
-from minispec.model.weights import Packing
+from minispec.engine.loading import bundled, folder
+from minispec.engine.loading.checkpoint import Checkpoint
+from minispec.engine.loading.safetensors_file import SafetensorsFile
+from minispec.engine.model import config, forward
+from minispec.engine.model.config import GPT2Config
+from minispec.engine.model.weights import Packing
 
 from .tools import change
 

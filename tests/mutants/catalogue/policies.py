@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from minispec.control import (
+from minispec.engine.control import (
     AutoGamma,
     ConfidenceGamma,
     Fallback,
@@ -11,9 +11,9 @@ from minispec.control import (
     fallback,
     registry,
 )
-from minispec.control.learner import Learner
-from minispec.generation import run
-from minispec.generation.run import Run
+from minispec.engine.control.learner import Learner
+from minispec.engine.generation import run
+from minispec.engine.generation.run import Run
 
 from .tools import change
 

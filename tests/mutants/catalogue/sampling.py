@@ -6,19 +6,18 @@ import dataclasses
 
 import numpy as np
 
-from minispec import race
-from minispec.drafters import (
+from minispec.engine.drafters import (
     ModelDrafter,
     base,
     cascade,
 )
-from minispec.generation.stopping import Stopper
-from minispec.noise import Address, Coins
-from minispec.philox import PhiloxNoise
-from minispec.records import Verdict
-from minispec.sampling import Sampler, _kernels, history, processors, sampler
-from minispec.verifiers import match, registry
-from tests.laws.space import PROMPT
+from minispec.engine.generation.stopping import Stopper
+from minispec.engine.noise import Address, Coins, race
+from minispec.engine.noise.philox import PhiloxNoise
+from minispec.engine.records import Verdict
+from minispec.engine.sampling import Sampler, _kernels, history, processors, sampler
+from minispec.engine.verifiers import match, registry
+from tests.engine.laws.space import PROMPT
 
 from ..rules import normalise
 from .tools import (

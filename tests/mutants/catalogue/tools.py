@@ -13,13 +13,13 @@ from unittest import mock
 
 import numpy as np
 
-from minispec.frozen import record
-from minispec.generation import loop
-from minispec.model.asks import Ask, ask_for
-from minispec.noise import Address, Coins
-from minispec.records import Draft
-from minispec.sampling import processors, sampler
-from minispec.verifiers import registry
+from minispec.engine.frozen import record
+from minispec.engine.generation import loop
+from minispec.engine.model.asks import Ask, ask_for
+from minispec.engine.noise import Address, Coins
+from minispec.engine.records import Draft
+from minispec.engine.sampling import processors, sampler
+from minispec.engine.verifiers import registry
 
 from ..rules import make_verify
 from ..stand_ins import STAND_INS, TOGETHER

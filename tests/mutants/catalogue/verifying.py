@@ -8,19 +8,19 @@ from unittest import mock
 
 import numpy as np
 
-from minispec.control import ConfidenceGamma
-from minispec.control.gamma import UNLIMITED
-from minispec.drafters import (
+from minispec.engine.control import ConfidenceGamma
+from minispec.engine.control.gamma import UNLIMITED
+from minispec.engine.drafters import (
     ModelDrafter,
 )
-from minispec.generation import Stream
-from minispec.generation import open as opening
-from minispec.generation.transcript import Transcript
-from minispec.noise import Coins
-from minispec.records import Draft, Finish, Verdict
-from minispec.sampling import processors, sampler
-from minispec.verifiers import block, expected, gumbel, kseq, lenient, match, rejection, traversal, tree, typical
-from tests.laws import peeking
+from minispec.engine.generation import Stream
+from minispec.engine.generation import open as opening
+from minispec.engine.generation.transcript import Transcript
+from minispec.engine.noise import Coins
+from minispec.engine.records import Draft, Finish, Verdict
+from minispec.engine.sampling import processors, sampler
+from minispec.engine.verifiers import block, expected, gumbel, kseq, lenient, match, rejection, traversal, tree, typical
+from tests.engine.laws import peeking
 
 from ..rules import half_normal, make_verify, normalise, one_hot, right_residual, softmax
 from .tools import (

@@ -9,18 +9,18 @@ import random
 
 import numpy as np
 
-from minispec.batching import Engine
-from minispec.batching.scheduler import Scheduler
-from minispec.control.load import Load, LoadGamma, RowTimes
-from minispec.generation import api
-from minispec.model.asks import Ask
-from minispec.model.pages import OutOfPagesError
-from minispec.model.together import answer_together
-from minispec.model.toy import TableModel
-from minispec.model.tree_session import AskTree, TreeSession
-from minispec.records import Step, Verdict
-from tests.laws.space import PLAIN
-from tests.laws.test_company import by_load, distance
+from minispec.engine.batching import Engine
+from minispec.engine.batching.scheduler import Scheduler
+from minispec.engine.control.load import Load, LoadGamma, RowTimes
+from minispec.engine.generation import api
+from minispec.engine.model.asks import Ask
+from minispec.engine.model.pages import OutOfPagesError
+from minispec.engine.model.together import answer_together
+from minispec.engine.model.toy import TableModel
+from minispec.engine.model.tree_session import AskTree, TreeSession
+from minispec.engine.records import Step, Verdict
+from tests.engine.laws.space import PLAIN
+from tests.engine.laws.test_company import by_load, distance
 from tests.models import random_gpt2
 
 from .base import check

@@ -9,8 +9,7 @@ import math
 
 import numpy as np
 
-from minispec.contracts import Enumerator, outcome, slow_law, total_variation
-from minispec.drafters import (
+from minispec.engine.drafters import (
     CascadeDrafter,
     DynamicTreeDrafter,
     FixedTreeDrafter,
@@ -23,25 +22,26 @@ from minispec.drafters import (
     copying,
     synthetic,
 )
-from minispec.drafters.suffix import index_tokens
-from minispec.drafters.tables import TableDrafter, TokenTable
-from minispec.drafters.trees import shapes
+from minispec.engine.drafters.suffix import index_tokens
+from minispec.engine.drafters.tables import TableDrafter, TokenTable
+from minispec.engine.drafters.trees import shapes
+from minispec.engine.generation import Drafted, Emitted, Verified, api
+from minispec.engine.generation.limits import Limits
+from minispec.engine.generation.options import Options
+from minispec.engine.generation.prepare import check_together
+from minispec.engine.laws import Enumerator, outcome, slow_law, total_variation
+from minispec.engine.model import quantize
+from minispec.engine.model.asks import answer, ask_for
+from minispec.engine.model.session import Session
+from minispec.engine.model.toy import TableModel
+from minispec.engine.model.tree_session import TreeSession
+from minispec.engine.noise import Address, Coins
+from minispec.engine.noise.philox import PhiloxNoise
+from minispec.engine.records import Draft
+from minispec.engine.sampling import SamplingParams
 from minispec.errors import OptionError
-from minispec.generation import Drafted, Emitted, Verified, api
-from minispec.generation.limits import Limits
-from minispec.generation.options import Options
-from minispec.generation.prepare import check_together
-from minispec.model import quantize
-from minispec.model.asks import answer, ask_for
-from minispec.model.session import Session
-from minispec.model.toy import TableModel
-from minispec.model.tree_session import TreeSession
-from minispec.noise import Address, Coins
-from minispec.philox import PhiloxNoise
-from minispec.records import Draft
-from minispec.sampling import SamplingParams
-from tests.laws import forms
-from tests.laws.space import PLAIN, OtherSpelling
+from tests.engine.laws import forms
+from tests.engine.laws.space import PLAIN, OtherSpelling
 from tests.models import random_gpt2
 
 from .base import check

@@ -6,16 +6,16 @@ import functools
 import itertools
 import random
 
-from minispec.contracts import Enumerator, Outcome, ending, outcome, slow_law, total_variation
-from minispec.generation import api
-from minispec.generation.held_text import HeldText
-from minispec.generation.limits import Limits
-from minispec.generation.options import Options
-from minispec.generation.stopping import Stopper
-from minispec.noise import Noise
-from minispec.records import Piece
-from tests.generation.tiny import byte_tokenizer
-from tests.laws.space import LOADED, PLAIN, PROMPT, TOKENIZER, table_target
+from minispec.engine.generation import api
+from minispec.engine.generation.held_text import HeldText
+from minispec.engine.generation.limits import Limits
+from minispec.engine.generation.options import Options
+from minispec.engine.generation.stopping import Stopper
+from minispec.engine.laws import Enumerator, Outcome, ending, outcome, slow_law, total_variation
+from minispec.engine.noise import Noise
+from minispec.engine.records import Piece
+from tests.engine.generation.tiny import byte_tokenizer
+from tests.engine.laws.space import LOADED, PLAIN, PROMPT, TOKENIZER, table_target
 
 from .base import check
 

@@ -11,22 +11,22 @@ from unittest import mock
 
 import numpy as np
 
-from minispec.contracts import Enumerator, ending, outcome, slow_law, slow_logits, slow_row, total_variation
-from minispec.control import FixedGamma
-from minispec.drafters import ModelDrafter
-from minispec.generation import Drafted, Emitted, Stream, api
-from minispec.generation.limits import Limits
-from minispec.generation.options import Options
-from minispec.model.toy import TableModel
-from minispec.model.tree_session import TreeSession
-from minispec.noise import Address, Coins, Noise
-from minispec.philox import PhiloxNoise
-from minispec.records import Draft
-from minispec.sampling import Sampler
-from minispec.verifiers import get_verifier
-from tests.laws import space
-from tests.laws.space import BEGUN, FIRST, LOADED, PLAIN, PROMPT, models_by_name
-from tests.laws.theory import race_lost, sources_law
+from minispec.engine.control import FixedGamma
+from minispec.engine.drafters import ModelDrafter
+from minispec.engine.generation import Drafted, Emitted, Stream, api
+from minispec.engine.generation.limits import Limits
+from minispec.engine.generation.options import Options
+from minispec.engine.laws import Enumerator, ending, outcome, slow_law, slow_logits, slow_row, total_variation
+from minispec.engine.model.toy import TableModel
+from minispec.engine.model.tree_session import TreeSession
+from minispec.engine.noise import Address, Coins, Noise
+from minispec.engine.noise.philox import PhiloxNoise
+from minispec.engine.records import Draft
+from minispec.engine.sampling import Sampler
+from minispec.engine.verifiers import get_verifier
+from tests.engine.laws import space
+from tests.engine.laws.space import BEGUN, FIRST, LOADED, PLAIN, PROMPT, models_by_name
+from tests.engine.laws.theory import race_lost, sources_law
 from tests.models import random_gpt2
 
 from .base import CHECKS, Check, check

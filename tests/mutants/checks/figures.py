@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 
-from minispec.generation import details as token_details
-from minispec.generation import guarantee
-from minispec.generation.metrics import Metrics
-from minispec.generation.stopwatch import Stopwatch
-from minispec.records import Draft, Step, Verdict
-from minispec.verifiers import get_verifier
+from minispec.engine.generation import details as token_details
+from minispec.engine.generation import guarantee
+from minispec.engine.generation.metrics import Metrics
+from minispec.engine.generation.stopwatch import Stopwatch
+from minispec.engine.records import Draft, Step, Verdict
+from minispec.engine.verifiers import get_verifier
 
 from .base import check
 

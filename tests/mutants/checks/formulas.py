@@ -8,8 +8,8 @@ import math
 
 import numpy as np
 
-from minispec.analysis.roofline import counts
-from minispec.analysis.roofline.shapes import Shape
+from minispec.lab.roofline import counts
+from minispec.lab.roofline.shapes import Shape
 from minispec.theory import (
     acceptance,
     batch,

@@ -8,22 +8,22 @@ from pathlib import Path
 
 import numpy as np
 
-from minispec.batching import Engine
-from minispec.contracts import Enumerator, outcome, slow_law, total_variation
-from minispec.drafters import Drafter, build_drafter
-from minispec.drafters.base import allow_all
-from minispec.generation import Generation, api
-from minispec.generation.limits import Limits
-from minispec.generation.options import Options
-from minispec.model.asks import answer
-from minispec.model.tree_session import TreeSession
-from minispec.noise import Coins
-from minispec.philox import PhiloxNoise
-from minispec.records import Draft
-from minispec.sampling import Sampler, SamplingParams
-from tests.drafters.head_twin import SIZES, WORDS, expect, target_of
-from tests.drafters.random_head import write_head
-from tests.laws.space import PLAIN, PROMPT, TOKENIZER, layered_target
+from minispec.engine.batching import Engine
+from minispec.engine.drafters import Drafter, build_drafter
+from minispec.engine.drafters.base import allow_all
+from minispec.engine.generation import Generation, api
+from minispec.engine.generation.limits import Limits
+from minispec.engine.generation.options import Options
+from minispec.engine.laws import Enumerator, outcome, slow_law, total_variation
+from minispec.engine.model.asks import answer
+from minispec.engine.model.tree_session import TreeSession
+from minispec.engine.noise import Coins
+from minispec.engine.noise.philox import PhiloxNoise
+from minispec.engine.records import Draft
+from minispec.engine.sampling import Sampler, SamplingParams
+from tests.engine.drafters.head_twin import SIZES, WORDS, expect, target_of
+from tests.engine.drafters.random_head import write_head
+from tests.engine.laws.space import PLAIN, PROMPT, TOKENIZER, layered_target
 
 from .base import check
 

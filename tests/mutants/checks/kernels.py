@@ -8,11 +8,11 @@ import math
 
 import numpy as np
 
-from minispec.backends import Norm, formats, get_backend
-from minispec.backends.panel import products
-from minispec.backends.panel.emit import MAX_ROWS, PANEL
-from minispec.model.paged import PagedCache
-from minispec.model.pages import PagePool
+from minispec.engine.backends import Norm, formats, get_backend
+from minispec.engine.backends.panel import products
+from minispec.engine.backends.panel.emit import MAX_ROWS, PANEL
+from minispec.engine.model.paged import PagedCache
+from minispec.engine.model.pages import PagePool
 from tests.models import random_gpt2
 
 from .base import check

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from minispec.engine.loading import bundled, load_model
+from minispec.engine.model import GPT2Config
+from minispec.engine.model.weights import expected_shapes
 from minispec.errors import ModelFileError
-from minispec.loading import bundled, load_model
-from minispec.model import GPT2Config
-from minispec.model.weights import expected_shapes
 
 from .base import check
 

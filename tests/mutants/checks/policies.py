@@ -10,13 +10,13 @@ from pathlib import Path
 
 import numpy as np
 
-from minispec.control import AutoGamma, ConfidenceGamma, Fallback, FixedGamma, HeuristicGamma, ReplayedGamma
-from minispec.control import fallback as fallbacks
-from minispec.control.gamma import UNLIMITED
-from minispec.control.registry import get_policy
-from minispec.generation.events import Drafted, Prefilled
-from minispec.generation.trace import to_line
-from minispec.records import Step, Verdict
+from minispec.engine.control import AutoGamma, ConfidenceGamma, Fallback, FixedGamma, HeuristicGamma, ReplayedGamma
+from minispec.engine.control import fallback as fallbacks
+from minispec.engine.control.gamma import UNLIMITED
+from minispec.engine.control.registry import get_policy
+from minispec.engine.generation.events import Drafted, Prefilled
+from minispec.engine.generation.trace import to_line
+from minispec.engine.records import Step, Verdict
 
 from .base import check
 

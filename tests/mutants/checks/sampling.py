@@ -8,11 +8,11 @@ import math
 
 import numpy as np
 
-from minispec.contracts import slow_row
+from minispec.engine.laws import slow_row
+from minispec.engine.noise import Address
+from minispec.engine.noise.philox import PhiloxNoise
+from minispec.engine.sampling import Sampler, SamplingParams, _kernels, draw
 from minispec.errors import InvariantError
-from minispec.noise import Address
-from minispec.philox import PhiloxNoise
-from minispec.sampling import Sampler, SamplingParams, _kernels, draw
 
 from .base import check
 

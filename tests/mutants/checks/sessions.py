@@ -12,14 +12,14 @@ from pathlib import Path
 
 import numpy as np
 
-from minispec.control import FixedGamma
-from minispec.generation import Drafted, Emitted, Finished, Prefilled, Verified, api
-from minispec.generation import trace as traces
-from minispec.model.session import Session
-from minispec.model.toy import TableModel
-from minispec.model.tree_session import TreeSession
-from minispec.sampling import Constraint
-from tests.laws.space import PLAIN, PROMPT, REGEX, TOKENIZER, models_by_name, table_target
+from minispec.engine.control import FixedGamma
+from minispec.engine.generation import Drafted, Emitted, Finished, Prefilled, Verified, api
+from minispec.engine.generation import trace as traces
+from minispec.engine.model.session import Session
+from minispec.engine.model.toy import TableModel
+from minispec.engine.model.tree_session import TreeSession
+from minispec.engine.sampling import Constraint
+from tests.engine.laws.space import PLAIN, PROMPT, REGEX, TOKENIZER, models_by_name, table_target
 from tests.models import Counted, random_gpt2
 
 from .base import check

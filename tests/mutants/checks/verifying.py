@@ -8,14 +8,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from minispec.contracts import Enumerator, total_variation
+from minispec.engine.laws import Enumerator, total_variation
+from minispec.engine.noise import Coins
+from minispec.engine.records import Draft
+from minispec.engine.verifiers import expected, get_verifier, gumbel, typical
 from minispec.errors import InvariantError
-from minispec.noise import Coins
-from minispec.records import Draft
-from minispec.verifiers import expected, get_verifier, gumbel, typical
-from tests.laws import space
-from tests.laws.theory import race_lost
-from tests.verifiers import exact
+from tests.engine.laws import space
+from tests.engine.laws.theory import race_lost
+from tests.engine.verifiers import exact
 
 from .base import CHECKS, Check, check
 

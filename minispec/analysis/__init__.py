@@ -1,1 +1,0 @@
-"""Measurements, and what they mean."""

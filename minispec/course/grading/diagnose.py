@@ -1,0 +1,363 @@
+"""Names the mistake: which of the catalogue's behaves as the submission does, and what is the smallest example.
+
+A mistake is known by its *fingerprint*: what its code gives on the checks' fixed cases. A submission has it if it
+agrees where the mistake differs from the solution, and where the submission does. Most mistakes are ruled out by the
+first case on which the submission is wrong, so this is cheap.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from minispec.course.grading.check import Case, Check
+from minispec.course.grading.manifest import Assignment
+from minispec.course.grading.observe import FATAL, Failed, Observation, difference, observe, observe_all
+from minispec.course.grading.subject import LocalSubject, Subject
+from minispec.errors import InputError, explain, missing
+
+_ALIKE = 3 / 4
+"""Share of telling cases on which a mistake must agree to be named as likely."""
+CHANGED = "changes_its_arguments"
+_CHANGED_WORDS = (
+    "You change what your function is given: x -= ..., x[...] = ... and list.append change the caller's own. "
+    "Work on a copy, or make a new value."
+)
+"""The one mistake that needs no catalogue: the worker has seen it happen."""
+_RIVAL = 1.0 - 2.0 * (1.0 - _ALIKE)
+"""Below it a mistake is no rival of a likely one."""
+_MAX_ENTRIES = 12
+"""Of a result whose entries are looked at one by one."""
+_MAX_EXAMPLES, _MAX_REQUESTS = 150, 8_000
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A mistake of the catalogue; ``subject`` runs its code, where it is at hand."""
+
+    name: str
+    what: str
+    fails: str
+    subject: LocalSubject | None
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """A mistake of the catalogue and the share of telling cases on which it agrees."""
+
+    mistake: Mistake
+    agreement: float
+
+    @property
+    def words(self) -> str:
+        """The sentence for the student."""
+        return self.mistake.what if self.agreement == 1.0 else f"It looks like this: {self.mistake.what}"
+
+
+class Reference:
+    """What an assignment's own code does on the checks' cases, computed once.
+
+    Parameters
+    ----------
+    assignment : Assignment
+    """
+
+    def __init__(self, assignment: Assignment) -> None:
+        self.assignment = assignment
+        self.solution: LocalSubject | None = LocalSubject(assignment.solution, assignment.module)
+        self._mistakes: list[Mistake] | None = None
+        self._expected: dict[str, list[Observation]] = {}
+        self._fingerprints: dict[tuple[str, str, int], Observation] = {}
+
+    def expect(self, check: Check) -> list[Observation]:
+        """Return what our solution gives on the fixed cases."""
+        if check.id not in self._expected:
+            self._expected[check.id] = self.expect_on(check, check.cases)
+        return self._expected[check.id]
+
+    def expect_on(self, check: Check, cases: Sequence[Case]) -> list[Observation]:
+        """Return what our solution gives on some cases.
+
+        Raises
+        ------
+        InputError
+            If it gives none: the assignment is broken, not the submission.
+        """
+        assert self.solution is not None
+        seen = observe_all(check, self.solution, cases)
+        for observation in seen:
+            if isinstance(observation, Failed):
+                raise InputError(
+                    f"the solution of {self.assignment.id} fails its own check {check.id}: "
+                    f"{observation.words(hidden=False)}. Mend the assignment"
+                )
+        return seen
+
+    def mistakes(self) -> list[Mistake]:
+        """Return the catalogue, loaded."""
+        if self._mistakes is None:
+            self._mistakes = [
+                Mistake(one.name, one.what, one.fails, LocalSubject(one.source, self.assignment.module))
+                for one in self.assignment.overlays("mutants")
+            ]
+        return self._mistakes
+
+    def fingerprint(self, mistake: Mistake, check: Check, i: int) -> Observation:
+        """Return what a mistake gives on fixed case ``i``."""
+        key = (mistake.name, check.id, i)
+        if key not in self._fingerprints:
+            assert mistake.subject is not None
+            self._fingerprints[key] = observe(check, mistake.subject, check.cases[i])
+        return self._fingerprints[key]
+
+
+def diagnose(reference: Reference, seen: dict[str, list[Observation]], failing: Check) -> Diagnosis | None:
+    """Find the mistake that behaves like the submission.
+
+    Parameters
+    ----------
+    reference : Reference
+    seen : dict
+        What the submission gave on the fixed cases, by check: of all checks of the question, and of as many others as
+        have been run.
+    failing : Check
+        The check to explain; if no mistake explains the whole question, it is looked at alone.
+
+    Returns
+    -------
+    Diagnosis or None
+    """
+    checks = [reference.assignment.checks[name] for name in seen if _question(name) == _question(failing.id)]
+    expected = reference.expect(failing)
+    first = next((i for i, right in enumerate(expected) if difference(failing, _at(seen[failing.id], i), right)), None)
+    if first is None:  # only hidden cases are wrong
+        return None
+    ours = _at(seen[failing.id], first)
+    if isinstance(ours, Failed) and ours.kind == "changed":
+        return Diagnosis(Mistake(CHANGED, _CHANGED_WORDS, failing.id, None), 1.0)
+    alike = [
+        mistake
+        for mistake in reference.mistakes()
+        if not difference(failing, ours, reference.fingerprint(mistake, failing, first))
+        and _agreement(reference, mistake, seen, [failing]) >= _RIVAL
+        and not _is_contradicted(reference, mistake, seen, failing)
+    ]
+    for considered in (checks, [failing]):
+        agreements = {mistake: _agreement(reference, mistake, seen, considered) for mistake in alike}
+        best = _choose(agreements, failing)
+        if best is not None:
+            return Diagnosis(best, agreements[best])
+    return _diagnose_by_entries(reference, seen[failing.id], failing) or _diagnose_by_laws(reference, seen, failing)
+
+
+def _diagnose_by_laws(reference: Reference, seen: dict[str, list[Observation]], failing: Check) -> Diagnosis | None:
+    """Say what is true of the observations, where the check can tell; never of what may be wrong for another reason."""
+    if failing.explain is None or any(isinstance(one, Failed) for one in seen[failing.id]):
+        return None
+    for name in failing.after:
+        check = reference.assignment.checks[name]
+        pairs = enumerate(reference.expect(check))
+        if name not in seen or any(difference(check, _at(seen[name], i), right) for i, right in pairs):
+            return None
+    try:
+        told = failing.explain(failing.cases, seen[failing.id], reference.expect(failing))
+    except Exception:  # it met something that it was not made for
+        return None
+    return Diagnosis(Mistake(*told, failing.id, None), 1.0) if told else None
+
+
+def _choose(agreements: dict[Mistake, float], failing: Check) -> Mistake | None:
+    """Return the mistake that agrees everywhere, or the likely one: if it agrees often, and no other nearly as often.
+
+    On whole numbers and short lists mistakes agree by chance. Where one of them is likely and the next one is half as
+    likely, neither is named.
+    """
+
+    def rank(mistake: Mistake) -> tuple[float, bool, bool]:
+        return agreements[mistake], mistake.fails == failing.id, _question(mistake.fails) == _question(failing.id)
+
+    if not agreements:
+        return None
+    first, *others = sorted(agreements, key=rank, reverse=True)
+    if agreements[first] < _ALIKE:
+        return None
+    rivals = [1.0 - agreements[other] for other in others]
+    if agreements[first] == 1.0:
+        return None if others and rank(others[0]) == rank(first) else first
+    return first if all(missed >= 2 * (1.0 - agreements[first]) for missed in rivals) else None
+
+
+def _is_contradicted(
+    reference: Reference, mistake: Mistake, seen: dict[str, list[Observation]], failing: Check
+) -> bool:
+    """Whether the mistake would show in another check of the question, or in its own one, and does not.
+
+    Where the submission has a second mistake, the other checks go wrong in ways that this one does not explain; that
+    contradicts nothing, as long as they do where this one is wrong.
+    """
+    others = {name for name in seen if _question(name) == _question(failing.id)}
+    others |= {mistake.fails} & seen.keys()
+    for name in others - {failing.id}:
+        check = reference.assignment.checks[name]
+        agreeing = [
+            _is_alike(check, _at(seen[name], i), theirs)
+            for i, right in enumerate(reference.expect(check))
+            if difference(check, theirs := reference.fingerprint(mistake, check, i), right)
+        ]
+        if agreeing.count(False) > (1.0 - _ALIKE) * len(agreeing):
+            return True
+    return False
+
+
+def _is_alike(check: Check, ours: Observation, theirs: Observation) -> bool | None:
+    """Whether two observations are the same; None of exceptions of one type: the words depend on the code."""
+    if difference(check, ours, theirs) is None:
+        return True
+    raised = all(isinstance(one, Failed) and one.kind == "raised" for one in (ours, theirs))
+    return None if raised and ours.type_name == theirs.type_name else False
+
+
+def _diagnose_by_entries(reference: Reference, seen: list[Observation], failing: Check) -> Diagnosis | None:
+    """Find the mistake that gives the same wrong entries of results that have several, if only one mistake does.
+
+    It may have other entries wrong too, which the submission always has right: whoever averages ratios may do it in one
+    of two figures. If none explains all of the submission's wrong entries, the first figure that one explains has its
+    name.
+    """
+    expected = reference.expect(failing)
+    wrong = [_wrong_entries(failing, _at(seen, i), right) for i, right in enumerate(expected)]
+    if any(one is None for one in wrong):
+        return None
+    entries = list(dict.fromkeys(key for one in wrong for key in one or ()))
+    figures = [key for key in entries if all(isinstance(one[key], (int, float)) for one in wrong if one and key in one)]
+    for some in (entries, *([key] for key in figures)):
+        ours = [{key: entry for key, entry in (one or {}).items() if key in some} for one in wrong]
+        shares = {
+            mistake: share
+            for mistake in reference.mistakes()
+            if mistake.fails == failing.id
+            and (share := _agreement_of_entries(reference, mistake, ours, failing, some)) >= _ALIKE
+        }
+        if len(shares) == 1:
+            ((mistake, share),) = shares.items()
+            return Diagnosis(mistake, min(share, 0.99))
+    return None
+
+
+def _agreement_of_entries(
+    reference: Reference, mistake: Mistake, ours: list[dict[Any, Any]], check: Check, entries: Sequence[Any]
+) -> float:
+    """Share of cases in which some entries are wrong alike, of those in which either has one of them wrong."""
+    telling = agreeing = 0
+    for i, right in enumerate(reference.expect(check)):
+        theirs = _wrong_entries(check, reference.fingerprint(mistake, check, i), right)
+        if theirs is None:
+            return 0.0
+        theirs = {key: entry for key, entry in theirs.items() if key in entries}
+        telling += bool(ours[i] or theirs)
+        agreeing += (
+            bool(theirs)
+            and ours[i].keys() == theirs.keys()
+            and all(difference(check, entry, theirs[key]) is None for key, entry in ours[i].items())
+        )
+    return agreeing / telling if telling else 0.0
+
+
+def _wrong_entries(check: Check, observed: Observation, right: Observation) -> dict[Any, Any] | None:
+    """Return the wrong entries of a result, by key or place; None of what has no entries, or others than are right."""
+    pair = [dict(enumerate(one)) if isinstance(one, (list, tuple)) else one for one in (observed, right)]
+    if (
+        not all(isinstance(one, dict) and 1 < len(one) <= _MAX_ENTRIES for one in pair)
+        or pair[0].keys() != pair[1].keys()
+    ):
+        return None
+    return {key: entry for key, entry in pair[0].items() if difference(check, entry, pair[1][key]) is not None}
+
+
+def _question(check_id: str) -> str:
+    return check_id.rpartition(".")[0]
+
+
+def _agreement(
+    reference: Reference, mistake: Mistake, seen: dict[str, list[Observation]], checks: Sequence[Check]
+) -> float:
+    """Share of cases on which both are alike, of those on which either differs from the solution."""
+    told = [
+        _is_alike(check, ours, theirs)
+        for check in checks
+        for i, right in enumerate(reference.expect(check))
+        for ours, theirs in [(_at(seen[check.id], i), reference.fingerprint(mistake, check, i))]
+        if difference(check, ours, right) or difference(check, theirs, right)
+    ]
+    return told.count(True) / (len(told) - told.count(None)) if any(told) else 0.0
+
+
+def _at(seen: list[Observation], i: int) -> Observation:
+    """Return what was seen of case ``i``; after a fatal failure, that failure."""
+    return seen[min(i, len(seen) - 1)] if seen else Failed("not run")
+
+
+class _EnoughError(KeyboardInterrupt):
+    """Stops a search at once; hypothesis lets interrupts through."""
+
+
+def smallest_example(
+    reference: Reference, check: Check, subject: Subject, *, until: float = math.inf
+) -> tuple[Case, Observation] | None:
+    """Search for the smallest case on which a submission is wrong, always the same way.
+
+    Parameters
+    ----------
+    reference : Reference
+    check : Check
+        With a ``search``.
+    subject : Subject
+        The submission, in a worker of its own.
+    until : float
+        On the monotonic clock: what is found by then counts.
+
+    Returns
+    -------
+    (dict, observation) or None
+    """
+    if check.search is None or reference.solution is None:
+        return None
+    try:
+        import hypothesis
+    except ImportError:
+        raise missing("hypothesis", "finding the smallest failing example needs", "grade") from None
+    found: list[tuple[Case, Observation]] = []
+    budget = [_MAX_REQUESTS]
+
+    def is_wrong(case: Case) -> bool:
+        before = subject.requests
+        observation = observe(check, subject, case)
+        budget[0] -= subject.requests - before
+        if budget[0] < 0 or time.monotonic() > until or (isinstance(observation, Failed) and observation.kind in FATAL):
+            raise _EnoughError
+        if difference(check, observation, reference.expect_on(check, [case])[0]) is None:
+            return False
+        found.append((case, observation))
+        return True
+
+    settings = hypothesis.settings(
+        max_examples=_MAX_EXAMPLES,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=(hypothesis.Phase.generate, hypothesis.Phase.shrink),
+        suppress_health_check=list(hypothesis.HealthCheck),
+    )
+    try:
+        hypothesis.find(check.search(), is_wrong, settings=settings, random=random.Random(0))
+    except (_EnoughError, hypothesis.errors.HypothesisException):
+        pass  # what was found before counts
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(f"the search of check {check.id} cannot be used: {explain(error)}. Mend it") from error
+    return found[-1] if found else None

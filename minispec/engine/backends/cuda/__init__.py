@@ -1,0 +1,12 @@
+"""The GPU backends, on CuPy, which is imported only when one of them is asked for.
+
+``cupy-blas`` (``reference``) is the readable one: the reference bodies on the card's arrays, products by cuBLAS.
+``cupy`` (``fused``) is the fast one: kernels of our own, five launches per layer, recorded as CUDA graphs and replayed.
+The first is the oracle of the second; ``docs/gpu.md`` has the design.
+"""
+
+from minispec.engine.backends.cuda.door import describe_gpu, open_cupy
+from minispec.engine.backends.cuda.fused import CupyBackend
+from minispec.engine.backends.cuda.reference import CupyBlasBackend
+
+__all__ = ["CupyBackend", "CupyBlasBackend", "describe_gpu", "open_cupy"]

@@ -1,0 +1,82 @@
+"""What both GPU backends share: memory on the card, and the order of work on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minispec.engine.backends.base import Array, Backend, Cache, Feed, Index
+from minispec.errors import OptionError
+
+
+class DeviceBackend(Backend):
+    """A backend whose arrays are CuPy's.
+
+    Parameters
+    ----------
+    cupy : module
+        CuPy, or what stands in for it in a test.
+    stream : cupy.cuda.Stream
+        All that this backend does on the card goes through this stream, in the order in which it was asked for.
+    """
+
+    dtypes = ("float32", "float16")
+    exact_dtypes = ("float32",)  # with half-precision weights go half-precision keys and values: see kv_dtypes
+    keeps_features = False
+
+    def __init__(self, cupy: Any, stream: Any) -> None:
+        self._cupy = cupy
+        self.stream = stream
+
+    def place(self, array: Array) -> Array:
+        """See :meth:`Backend.place`."""
+        placed: Array = self._upload(np.ascontiguousarray(array, np.float32))
+        return placed
+
+    def fetch(self, array: Any) -> Array:
+        """See :meth:`Backend.fetch`; waits for the card."""
+        fetched: Array = array.get(stream=self.stream)
+        return fetched
+
+    def kv_dtypes(self, dtype: str) -> tuple[str, ...]:
+        """See :meth:`Backend.kv_dtypes`; kernels are compiled for one format, of weights, keys and values."""
+        return (dtype,)
+
+    def zeros(self, shape: tuple[int, ...], kv_dtype: str = "float32") -> Any:
+        """See :meth:`Backend.zeros`."""
+        with self.stream:
+            return self._allocating(lambda: self._cupy.zeros(shape, kv_dtype))
+
+    def move(self, array: Any, sources: Index, targets: Index) -> None:
+        """See :meth:`Backend.move`."""
+        with self.stream:
+            slots = array.reshape(len(array), -1, *array.shape[3:])
+            slots[:, self._cupy.asarray(targets)] = slots[:, self._cupy.asarray(sources)]
+
+    def free_bytes(self) -> int:
+        """See :meth:`Backend.free_bytes`."""
+        free, _ = self._cupy.cuda.Device().mem_info
+        return int(free) + int(self._cupy.get_default_memory_pool().free_bytes())
+
+    def run(self, compute: Callable[[Cache, Feed], Any], cache: Cache, feed: Feed) -> Array:
+        """See :meth:`Backend.run`."""
+        with self.stream:
+            return self._run(compute, cache, feed)
+
+    def _run(self, compute: Callable[[Cache, Feed], Any], cache: Cache, feed: Feed) -> Array:
+        return self.fetch(compute(cache, feed))
+
+    def _upload(self, array: Any) -> Any:
+        with self.stream:
+            return self._allocating(lambda: self._cupy.asarray(array))
+
+    def _allocating(self, allocate: Callable[[], Any]) -> Any:
+        try:
+            return allocate()
+        except MemoryError:  # CuPy's OutOfMemoryError is one
+            free = self.free_bytes() / 1e9
+            raise OptionError(
+                f"the GPU has {free:.2f} GB left, too little. Try --dtype float16, a smaller model, or another backend"
+            ) from None

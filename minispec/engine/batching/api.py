@@ -1,0 +1,80 @@
+"""The Python surface: many prompts in, their generations out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Unpack
+
+from minispec.engine.batching.engine import Engine
+from minispec.engine.drafters import Drafter
+from minispec.engine.generation.options import RequestOptions
+from minispec.engine.generation.prepare import Named
+from minispec.engine.generation.result import Generation
+from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
+from minispec.engine.model.language_model import LanguageModel
+from minispec.errors import OptionError, PromptError, quote
+
+
+def generate_many(
+    prompts: Sequence[str | Sequence[int]],
+    *,
+    target: Named | LanguageModel = DEFAULT_TARGET,
+    draft: Named | LanguageModel | Drafter | None = DEFAULT_DRAFT,
+    stop: str | Sequence[str] = (),
+    seed: int = 0,
+    concurrency: int = 16,
+    kv_memory: int | None = None,
+    **options: Unpack[RequestOptions],
+) -> list[Generation]:
+    """Generate from many prompts at once; each result is that of :func:`minispec.generate` for its prompt alone.
+
+    Parameters
+    ----------
+    prompts : sequence of str or of sequence of int
+        Texts, or token ids.
+    target, draft : str or model
+        See :func:`minispec.stream`. A drafter has the state of one text, and so has a policy that is
+        no name: they can be given for one prompt only.
+    stop : str or sequence of str
+        Of every prompt.
+    seed : int
+        Of the first prompt; the next one has the next seed.
+    concurrency : int
+        Prompts that are decoded at the same time.
+    kv_memory : int, optional
+        Bytes for the target's keys and values; by default enough for ``concurrency`` whole contexts.
+    **options
+        See :class:`minispec.engine.generation.options.Options`.
+
+    Returns
+    -------
+    list of Generation
+        In the order of the prompts.
+
+    Raises
+    ------
+    InputError
+        Before anything is generated, if a prompt, a model or an option cannot be used.
+
+    Examples
+    --------
+    >>> from minispec.engine.model.toy import TableModel
+    >>> models = {"target": TableModel(4), "draft": TableModel(4, seed=1)}
+    >>> [len(each.token_ids) for each in generate_many([[0], [1, 2]], max_tokens=3, **models)]
+    [3, 3]
+    """
+    if isinstance(prompts, str):
+        raise PromptError(f"prompts is {quote(prompts)}, one text; it must be a list of texts. Put it into brackets")
+    for what, given, instead in (
+        ("draft", draft, "Name a draft or give a model, or add each prompt to an Engine with a drafter of its own"),
+        ("gamma", options.get("gamma"), "Name a policy, or add each prompt to an Engine with a policy of its own"),
+    ):
+        if len(prompts) > 1 and (hasattr(given, "propose") or hasattr(given, "observe")):
+            raise OptionError(
+                f"{what} is a {type(given).__name__}, whose state is that of one text, and there are {len(prompts)} "
+                f"prompts. {instead}"
+            )
+    engine = Engine(target, max_running=concurrency, kv_memory=kv_memory)
+    for i, prompt in enumerate(prompts):
+        engine.add(prompt, draft=draft, stop=stop, seed=seed + i, **options)
+    return engine.run()

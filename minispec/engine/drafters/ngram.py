@@ -1,0 +1,92 @@
+"""Prompt lookup: the last few tokens occurred before, so propose what followed them then.
+
+Source: Saxena, "Prompt Lookup Decoding" (2023); also `ngram` of vLLM and of Hugging Face transformers. It costs next to
+nothing and shines where the text repeats its input: summaries, edits, code, question answering on a document.
+
+Deterministic: rows are one-hot. The index is incremental: a token adds itself to at most n lists and takes itself out
+of them on a rollback, so a step costs O(n) per new token whatever the length of the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from minispec.engine.drafters.base import MoreTokens
+from minispec.engine.drafters.copying import copy_draft, copy_on
+from minispec.engine.model.session import count_shared
+from minispec.engine.noise import Coins
+from minispec.engine.records import Draft
+from minispec.errors import OptionError
+
+
+class NgramDrafter:
+    """Copies what followed the most recent earlier occurrence of the longest matching n-gram.
+
+    Parameters
+    ----------
+    vocab_size : int
+    n : int
+        Longest n-gram to look for.
+    min_n : int
+        Shortest one that counts as a match.
+
+    Raises
+    ------
+    OptionError
+        If not 1 <= min_n <= n.
+    """
+
+    def __init__(self, vocab_size: int, n: int = 3, min_n: int = 1) -> None:
+        if n < 1:
+            raise OptionError(f"ngram: n is {n}; the window must have at least 1 token. Try ngram:n=3")
+        if not 1 <= min_n <= n:
+            raise OptionError(f"ngram: min_n is {min_n}; it must be from 1 to n = {n}. Try ngram:n={n},min_n=1")
+        self._vocab_size = vocab_size
+        self._sizes = range(n, min_n - 1, -1)
+        self._tokens: list[int] = []
+        self._ends: dict[tuple[int, ...], list[int]] = {}  # where each n-gram's occurrences end, in order
+        self._intact = True
+
+    def prefill(self, tokens: Sequence[int]) -> None:
+        """Index the prompt."""
+        self._catch_up(tokens)
+
+    def propose(self, tokens: Sequence[int], gamma: int, coins: Coins, more: MoreTokens) -> Draft:
+        """Copy ``gamma`` tokens from the match, or none if there is no match."""
+        self._catch_up(tokens)
+        for n in self._sizes:
+            ends = self._ends.get(tuple(self._tokens[-n:]), [])
+            if len(self._tokens) >= n and len(ends) > 1:  # the last occurrence is the end of the text itself
+                return copy_draft(copy_on(self._tokens, ends[-2] + 1, gamma), self._vocab_size, more)
+        return copy_draft([], self._vocab_size)
+
+    def rollback(self, length: int) -> None:
+        """Take the tokens beyond ``length`` out of the index."""
+        self._begin()
+        while len(self._tokens) > length:
+            for gram in self._grams():
+                self._ends[gram].pop()
+                if not self._ends[gram]:
+                    del self._ends[gram]
+            self._tokens.pop()
+        self._intact = True
+
+    def _catch_up(self, tokens: Sequence[int]) -> None:
+        if self._tokens != list(tokens[: len(self._tokens)]):  # another text
+            self.rollback(count_shared(self._tokens, tokens))
+        self._begin()
+        for token in tokens[len(self._tokens) :]:
+            self._tokens.append(token)
+            for gram in self._grams():
+                self._ends.setdefault(gram, []).append(len(self._tokens) - 1)
+        self._intact = True
+
+    def _begin(self) -> None:
+        """Begin a change; an index that an interruption left half changed is forgotten first, and made again."""
+        if not self._intact:
+            self._tokens, self._ends = [], {}
+        self._intact = False
+
+    def _grams(self) -> list[tuple[int, ...]]:
+        """Return the n-grams that end with the last token."""
+        return [tuple(self._tokens[-n:]) for n in self._sizes if n <= len(self._tokens)]

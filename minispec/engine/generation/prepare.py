@@ -1,0 +1,146 @@
+"""Beside stop 13: what is checked, read and looked up before a run begins."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from minispec.engine.control import FixedGamma, get_policy
+from minispec.engine.drafters import Drafter, DraftSpec, parse_draft
+from minispec.engine.generation.options import Options
+from minispec.engine.model.language_model import LanguageModel
+from minispec.engine.sampling import Constraint
+from minispec.engine.sampling.params import is_whole
+from minispec.engine.tokenizer import Tokenizer
+from minispec.engine.verifiers import Verifier, get_verifier
+from minispec.errors import OptionError, PromptError, quote
+
+Named = str | os.PathLike[str]
+"""How a model is named: a folder as text or as a path; a bundled name, a hub name."""
+NO_DRAFT = "none"
+
+
+def read_name(given: Any) -> Any:
+    """Return the name of a model or a draft that is given as a path; a name, or what has none, as it is."""
+    return os.fspath(given) if isinstance(given, os.PathLike) else given
+
+
+def read_draft(given: Any) -> Any:
+    """Return the same of a draft, and None for the name that means that there is none."""
+    return None if isinstance(given, str) and given == NO_DRAFT else read_name(given)
+
+
+def check_together(draft: str, options: Options) -> None:
+    """Refuse a draft that is none, or cannot work with the options, before anything is loaded.
+
+    Raises
+    ------
+    OptionError
+        Naming a combination that does.
+    """
+    spec = parse_draft(draft)
+    check_tree(spec, get_verifier(options.verify), spec.text)
+    if not spec.is_tree:
+        return
+    shaped = f"draft {spec.text!r} has a shape of its own, which"
+    if not isinstance(get_policy(options.gamma), FixedGamma):
+        gamma = getattr(options.gamma, "name", options.gamma)
+        raise OptionError(f"{shaped} gamma {gamma!r} cannot change. Try --gamma 3")
+    if options.fallback != "off":
+        raise OptionError(f"{shaped} fallback {options.fallback!r} cannot change. Try --fallback off")
+
+
+def check_tree(draft: DraftSpec | Drafter, verifier: Verifier, name: str) -> None:
+    """Refuse a tree that the rule cannot judge; a drafter that says nothing of trees is taken for a chain.
+
+    Raises
+    ------
+    OptionError
+        Naming a combination that works.
+    """
+    if not getattr(draft, "is_tree", False):
+        return
+    if not verifier.trees:
+        raise OptionError(
+            f"draft {name!r} proposes a tree, and the rule {verifier.name!r} judges chains. Try --verify tree"
+        )
+    if verifier.counts_siblings and not getattr(draft, "has_independent_siblings", True):
+        raise OptionError(
+            f"draft {name!r} has siblings that depend on each other, and the rule {verifier.name!r} judges "
+            "independent ones. Try --draft tree:shape=4x2x1,siblings=with, or --verify tree"
+        )
+
+
+def build_constraint(options: Options, target: LanguageModel) -> Constraint | None:
+    """Return what the options say about the form of the text, or None.
+
+    Raises
+    ------
+    OptionError
+        If the target lacks what a form needs.
+    """
+    if options.regex is None and options.json_schema is None:
+        return None
+    tokenizer: Tokenizer | None = getattr(target, "tokenizer", None)
+    if tokenizer is None or not target.eos_token_id:
+        raise OptionError(
+            f"a regex or JSON schema needs a tokenizer and an end-of-text token, and {target.name} lacks one of them"
+        )
+    kind = "json_schema" if options.regex is None else "regex"
+    form = options.regex or options.json_schema or ""
+    return Constraint(
+        form=form, kind=kind, tokenizer=tokenizer, eos_token_id=min(target.eos_token_id), vocab_size=target.vocab_size
+    )
+
+
+def find_draft_model(drafter: Drafter | None) -> LanguageModel | None:
+    """Return the model of a drafter that has one."""
+    session = getattr(drafter, "session", None)
+    return None if session is None else session.model
+
+
+def find_setting(model: LanguageModel | None, what: str, asked: str) -> str:
+    """Return the ``what`` that a model really runs with: a loaded one may differ from what the options ask for."""
+    value = getattr(model, what, asked)
+    return str(getattr(value, "name", value))
+
+
+def encode_prompt(prompt: str | Sequence[int], target: LanguageModel) -> list[int]:
+    """Return the prompt's token ids.
+
+    Raises
+    ------
+    PromptError
+        If there is none, one is not of the target's vocabulary, or they fill its context.
+    """
+    if isinstance(prompt, (bytes, bytearray)) or not isinstance(prompt, Iterable):
+        raise PromptError(f"the prompt is {quote(prompt)}; it must be a text or a list of token ids")
+    if isinstance(prompt, str):
+        tokenizer: Tokenizer | None = getattr(target, "tokenizer", None)
+        if tokenizer is None:
+            raise PromptError(f"the prompt is text, but {target.name} has no tokenizer. Give token ids")
+        tokens = tokenizer.encode(prompt)
+    else:
+        tokens = [_read_token(token) for token in prompt]
+    if not tokens:
+        raise PromptError(
+            "the prompt is empty; a model continues at least one token. Try '<|endoftext|>' for a fresh text"
+        )
+    if len(tokens) >= target.n_positions:
+        raise PromptError(
+            f"the prompt has {len(tokens)} tokens; {target.name} holds {target.n_positions} with at least one new one. "
+            f"Shorten it to {target.n_positions - 1} tokens"
+        )
+    outside = next((token for token in tokens if not 0 <= token < target.vocab_size), None)
+    if outside is not None:
+        raise PromptError(
+            f"token id {outside} is outside the vocabulary of {target.name}; ids go from 0 to {target.vocab_size - 1}"
+        )
+    return tokens
+
+
+def _read_token(token: object) -> int:
+    if not is_whole(token):
+        raise PromptError(f"a token id of the prompt is {quote(token)}; it must be a whole number")
+    return int(token)

@@ -1,0 +1,115 @@
+"""Compiled code, made ready before the first clock starts: kernels, sampling, noise."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from minispec.engine.backends.base import Backend
+from minispec.engine.drafters.heads import Head
+from minispec.engine.model import GPT2
+from minispec.engine.noise import Address
+from minispec.engine.noise.philox import PhiloxNoise
+from minispec.engine.sampling import SamplingParams, distribution
+
+if TYPE_CHECKING:
+    from rich.console import Console  # only a command has one
+
+_COMPILING = "compiling kernels (only the first run takes seconds)"
+
+
+_ready: set[tuple[Backend, str, str]] = set()
+"""The backends, with formats of weights and of keys and values, that are ready in this process."""
+
+
+def make_ready(models: Iterable[object], notes: Console | None = None) -> None:
+    """Compile what these models, sampling and noise need, or read it from Numba's cache; once in a process.
+
+    Parameters
+    ----------
+    models : iterable of object
+        What is neither a :class:`GPT2` nor a :class:`Head` (a table, a kind of draft) has no kernels of its own.
+    notes : Console, optional
+        Shows that this goes on. Without one, a line on stderr says so when it takes longer than a second.
+    """
+    formats = {(model.backend, model.dtype, model.kv_dtype) for model in models if isinstance(model, GPT2 | Head)}
+    lacking = formats - _ready
+    if not lacking:
+        return
+    from minispec.engine.jit import can_compile  # imports Numba
+
+    if not can_compile():
+        return
+    with _a_line_if_it_takes_long() if notes is None else notes.status(_COMPILING + " …"), compile_sampling_beside():
+        for backend, *dtypes in lacking:
+            backend.warm_up(*dtypes)
+    _ready.update(lacking)
+    log_remarks()
+
+
+@contextlib.contextmanager
+def _a_line_if_it_takes_long() -> Iterator[None]:
+    line = threading.Timer(1.0, lambda: print(f"minispec: {_COMPILING}", file=sys.stderr, flush=True))
+    line.daemon = True
+    line.start()
+    try:
+        yield
+    finally:
+        line.cancel()
+
+
+@contextlib.contextmanager
+def compile_sampling_beside() -> Iterator[None]:
+    """Make sampling ready too; if it must be compiled, then by a second process while the body compiles kernels."""
+    from minispec.engine.backends import threads
+    from minispec.engine.jit import must_be_compiled
+    from minispec.engine.noise import race
+    from minispec.engine.sampling import _kernels
+
+    helper = None
+    missing = must_be_compiled(_kernels.distribution) or must_be_compiled(race.find_winner)
+    if missing and threads.max_threads() > 1:
+        task = "from minispec.engine.generation.ready import warm_up_sampling; warm_up_sampling()"
+        null = subprocess.DEVNULL
+        with contextlib.suppress(OSError):  # no process to be had: compiled here, one after the other
+            helper = subprocess.Popen([sys.executable, "-P", "-c", task], stdin=null, stdout=null, stderr=null)
+    try:
+        yield
+        if helper is not None:
+            helper.wait()
+    except BaseException:
+        if helper is not None:
+            helper.kill()
+            helper.wait()
+        raise
+    warm_up_sampling()
+
+
+def warm_up_sampling() -> None:
+    """Make a distribution, draw a token, throw a coin."""
+    noise, at = PhiloxNoise(0), Address("sample", 0)
+    noise.categorical(distribution(np.zeros((1, 4), np.float32), SamplingParams(top_k=2))[0], at)
+    noise.bernoulli(0.5, at)
+
+
+def log_remarks() -> None:
+    """Log what makes compiled code slower here than it could be: no folder to keep it in, expensive threads."""
+    from minispec.engine.backends.threads import warn_about_layer
+    from minispec.engine.jit import warn_if_in_memory
+
+    warn_if_in_memory()
+    warn_about_layer()
+
+
+def find_compiled_folder() -> str | None:
+    """Return the folder that keeps compiled code for the next process, or None if nothing does."""
+    from minispec.engine.jit import cache_folder
+    from minispec.engine.noise import race
+
+    return cache_folder(race.find_winner)

@@ -1,0 +1,106 @@
+"""Only text of a given form: a regular expression or a JSON schema, turned into token masks by ``llguidance``.
+
+A mask allows the tokens that some text of the form goes on with. Where all texts go on alike, the library allows a
+single token, the first of the usual cut of what they share (:meth:`Constraint.find_forced`).
+
+The mask of a position is a function of the tokens generated before it, drafted ones included. The library's matcher
+walks one sequence. So each call sets it back to what the prefix shares with the last one, and feeds it the rest; no
+answer depends on earlier questions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minispec.engine.tokenizer import Tokenizer
+from minispec.errors import OptionError, explain, missing, quote
+
+_JSON_LAYOUT = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
+"""As ``json.dumps`` writes it. Where any white space is allowed, small models put in white space without end."""
+
+
+class Constraint:
+    """Which tokens may follow a generated prefix, so that the whole text has a form.
+
+    Parameters
+    ----------
+    form : str
+        A regular expression that the generated text must match as a whole, or a JSON schema (laid out as ``json.dumps``
+        does, on one line).
+    kind : {"regex", "json_schema"}
+    tokenizer : Tokenizer
+    eos_token_id : int
+        Allowed exactly where the text may end.
+    vocab_size : int
+        V of the model.
+
+    Raises
+    ------
+    MissingDependencyError
+        If ``llguidance`` is not installed.
+    OptionError
+        If the form cannot be compiled.
+    """
+
+    def __init__(self, form: str, kind: str, tokenizer: Tokenizer, eos_token_id: int, vocab_size: int) -> None:
+        try:
+            from llguidance import LLMatcher, LLTokenizer
+        except ImportError:
+            raise missing("llguidance", "a regex or a JSON schema needs", "constraints") from None
+        try:
+            if kind == "regex":
+                grammar = LLMatcher.grammar_from_regex(form)
+            else:
+                grammar = LLMatcher.grammar_from_json_schema(form, overrides=_JSON_LAYOUT)
+            vocabulary = LLTokenizer(tokenizer.to_json(), n_vocab=vocab_size, eos_token=eos_token_id)
+            self._matcher: Any = LLMatcher(vocabulary, grammar)
+            if self._matcher.is_error():
+                raise ValueError(self._matcher.get_error())
+        except ValueError as error:
+            what, way_out = "JSON schema", "Correct or simplify it"
+            if kind == "regex":
+                what = "regular expression"
+            elif not form.lstrip().startswith("{"):
+                way_out = 'A schema begins with {; from a file: --json-schema "$(cat FILE)"'
+            raise OptionError(f"the {what} {quote(form)} cannot be used ({explain(error)}). {way_out}") from None
+        self._eos_token_id = eos_token_id
+        self._vocab_size = vocab_size
+        self._consumed: list[int] = []
+
+    def mask(self, generated: Sequence[int]) -> NDArray[np.bool_]:
+        """Return which tokens may follow, shape (V,); at least one may.
+
+        Behind the end of the text, and outside its form (where only a deterministic draft can lead, to be rejected),
+        everything may: no token drawn there is ever emitted.
+        """
+        if not self._walk(list(generated)):
+            return np.ones(self._vocab_size, np.bool_)
+        bits = np.frombuffer(self._matcher.compute_bitmask(), np.uint8)
+        return np.unpackbits(bits, count=self._vocab_size, bitorder="little").astype(np.bool_)
+
+    def find_forced(self, generated: Sequence[int]) -> list[int]:
+        """Return the tokens of the text that must come next, as the tokenizer cuts it; none where there is a choice.
+
+        A mask allows the first of these and nothing else. A last token that may begin a longer one is left open.
+        """
+        if not self._walk(list(generated)):
+            return []
+        return [int(token) for token in self._matcher.compute_ff_tokens()]
+
+    def _walk(self, tokens: list[int]) -> bool:
+        """Bring the matcher to the state after ``tokens``; return whether there is one."""
+        shared = 0
+        while shared < min(len(tokens), len(self._consumed)) and tokens[shared] == self._consumed[shared]:
+            shared += 1
+        if shared < len(self._consumed):
+            self._matcher.rollback(len(self._consumed) - shared)
+        self._consumed = tokens[:shared]
+        if self._eos_token_id in tokens:
+            return False
+        consumed = self._matcher.try_consume_tokens(tokens[shared:])
+        self._consumed = tokens[: shared + consumed]
+        return bool(shared + consumed == len(tokens))

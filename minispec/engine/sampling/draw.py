@@ -1,0 +1,73 @@
+"""Beside stop 11: logits to probabilities, by compiled loops where there is more to do than to find the largest.
+
+Temperature, top-k, top-p, min-p, in this order; :mod:`minispec.engine.sampling.processors` has them in a few lines of
+NumPy each, ``_kernels`` as loops that need no sorting.
+
+Rows are processed one by one, so a row's probabilities have the same bits alone or in a matrix; together with a
+batch-invariant backend this is what makes greedy speculative text *equal* to plain greedy text.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from types import ModuleType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minispec.engine.sampling.params import SamplingParams
+from minispec.errors import InvariantError
+
+
+def distribution(logits: NDArray[np.floating], params: SamplingParams) -> NDArray[np.float64]:
+    """Return the distributions that tokens are drawn from.
+
+    Parameters
+    ----------
+    logits : ndarray of shape (T, V)
+    params : SamplingParams
+
+    Returns
+    -------
+    ndarray of shape (T, V), float64
+        Each row sums to 1. At temperature 0 each row is exactly one-hot.
+
+    Raises
+    ------
+    InvariantError
+        If a row holds NaN, +inf, or nothing but -inf.
+
+    Notes
+    -----
+    Slow twin: :func:`minispec.engine.sampling.processors.distribution`.
+    """
+    if params.temperature == 0.0:
+        return _put_on_likeliest(logits)
+    probs = np.array(logits, np.float64, order="C")  # one memory layout, one compiled body
+    broken = _load_kernels().distribution(probs, params.temperature, params.top_k, params.top_p, params.min_p)
+    if broken >= 0:
+        raise _report_overflow(logits[broken])
+    return probs
+
+
+def _put_on_likeliest(logits: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Give all probability to the largest logit of each row, the lowest token on ties."""
+    probs = np.zeros(logits.shape)
+    for i, likeliest in enumerate(logits.argmax(axis=1).tolist()):
+        if not math.isfinite(logits[i, likeliest]):  # a NaN if there is one
+            raise _report_overflow(logits[i])
+        probs[i, likeliest] = 1.0
+    return probs
+
+
+def _report_overflow(row: NDArray[np.floating]) -> InvariantError:
+    return InvariantError(f"the largest logit is {row.max()}; the model's numbers have overflowed")
+
+
+@functools.cache
+def _load_kernels() -> ModuleType:
+    """Import the loops, and with them Numba, which takes a moment."""
+    from minispec.engine.sampling import _kernels
+
+    return _kernels

@@ -1,1 +1,0 @@
-"""The claims, one module each; :data:`minispec.experiments.framework.NAMES` lists them."""

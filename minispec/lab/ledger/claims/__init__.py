@@ -1,0 +1,1 @@
+"""The claims, one module each; :data:`minispec.lab.ledger.framework.NAMES` lists them."""

@@ -1,0 +1,147 @@
+"""What a sweep keeps of a run: counts, times and the text, as JSON can hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from minispec.engine.generation.result import Generation
+from minispec.engine.records import Step
+from minispec.lab.measure.grid import Variant
+from minispec.lab.prompts import Prompt, arrives_at
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One prompt decoded in one way: the untimed run's text and counts, and the times of the timed ones.
+
+    Attributes
+    ----------
+    target, draft, gamma, temperature, verify
+        The variant.
+    prompt_id, domain : str
+    guarantee : str
+        What the run promises about its tokens.
+    reproducible : bool
+        False where gamma follows measured time; then the timed runs may have other counts.
+    text : str
+        The continuation.
+    num_prompt_tokens, num_tokens, num_steps, num_draft_tokens, num_accepted_tokens, num_evaluated_tokens : int
+        As in :class:`minispec.engine.generation.metrics.Metrics`.
+    num_recovered_tokens, num_bonus_tokens : int
+        Emitted tokens drawn from a residual, and after a full acceptance.
+    accepted_per_pos, evaluated_per_pos : sequence of int
+        Entry i counts the steps whose draft token i was accepted, and those where it was judged at all.
+    logprob : float
+        Sum of the target's log probabilities of the emitted tokens, before temperature and truncation.
+    same_tokens : bool
+        Whether the tokens are those of the plain run.
+    right : bool or None
+        Whether the text arrives at the prompt's answer, if it has one.
+    prefill_s, draft_s, target_s, decode_s, ttft_s : sequence of float
+        One entry per timed round, seconds.
+    tpot_s : sequence of float
+        Seconds per token after the first, of each timed round that has more than one.
+    step_s : sequence of float
+        How long a reader waits for the next burst of tokens, seconds, over the steps of all timed rounds; the drafter
+        reads the prompt in the first wait.
+    """
+
+    target: str
+    draft: str | None
+    gamma: int | str
+    temperature: float
+    verify: str
+    prompt_id: str
+    domain: str
+    guarantee: str
+    reproducible: bool
+    text: str
+    num_prompt_tokens: int
+    num_tokens: int
+    num_steps: int
+    num_draft_tokens: int
+    num_accepted_tokens: int
+    num_evaluated_tokens: int
+    num_recovered_tokens: int
+    num_bonus_tokens: int
+    accepted_per_pos: Sequence[int]
+    evaluated_per_pos: Sequence[int]
+    logprob: float
+    same_tokens: bool
+    right: bool | None
+    prefill_s: Sequence[float] = ()
+    draft_s: Sequence[float] = ()
+    target_s: Sequence[float] = ()
+    decode_s: Sequence[float] = ()
+    ttft_s: Sequence[float] = ()
+    tpot_s: Sequence[float] = ()
+    step_s: Sequence[float] = ()
+
+    @property
+    def num_decode_tokens(self) -> int:
+        """Tokens behind the first, which the prefill gives."""
+        return max(0, self.num_tokens - 1)
+
+    @property
+    def variant(self) -> Variant:
+        """How it was decoded."""
+        return Variant(
+            target=self.target, draft=self.draft, gamma=self.gamma, temperature=self.temperature, verify=self.verify
+        )
+
+
+def count_by_position(steps: Sequence[Step]) -> list[tuple[int, int]]:
+    """Return for each place in a draft how often it was accepted and how often it was judged, (accepted, evaluated).
+
+    A place behind a rejection was not judged. The quotients are the conditional acceptances a_i of the theory.
+    """
+    longest = max((step.num_evaluated for step in steps), default=0)
+    return [
+        (sum(step.num_accepted > i for step in steps), sum(step.num_evaluated > i for step in steps))
+        for i in range(longest)
+    ]
+
+
+def _waits(run: Generation) -> list[float]:
+    late = run.metrics.prefill_s - (run.metrics.ttft_s or 0.0)
+    return [step.step_s + (late if step.index == 1 else 0.0) for step in run.steps[1:]]
+
+
+def record(variant: Variant, prompt: Prompt, run: Generation, plain: Generation, timed: Sequence[Generation]) -> Record:
+    """Make the record of a variant: its untimed run (with log probabilities), the plain one's, the timed runs."""
+    metrics = run.metrics
+    positions = count_by_position(run.steps)
+    times: dict[str, Any] = {
+        name: tuple(getattr(each.metrics, name) for each in timed)
+        for name in ("prefill_s", "draft_s", "target_s", "decode_s", "ttft_s")
+    }
+    return Record(
+        target=variant.target,
+        draft=variant.draft,
+        gamma=variant.gamma,
+        temperature=variant.temperature,
+        verify=variant.verify,
+        prompt_id=prompt.id,
+        domain=prompt.domain,
+        guarantee=run.guarantee,
+        reproducible=run.reproducible,
+        text=run.text,
+        num_prompt_tokens=metrics.num_prompt_tokens,
+        num_tokens=metrics.num_tokens,
+        num_steps=metrics.num_steps,
+        num_draft_tokens=metrics.num_draft_tokens,
+        num_accepted_tokens=metrics.num_accepted_tokens,
+        num_evaluated_tokens=metrics.num_evaluated_tokens,
+        num_recovered_tokens=run.sources.count("recovered"),
+        num_bonus_tokens=run.sources.count("bonus"),
+        accepted_per_pos=tuple(accepted for accepted, _ in positions),
+        evaluated_per_pos=tuple(evaluated for _, evaluated in positions),
+        logprob=sum(detail.logprob for step in run.steps for detail in step.details),
+        same_tokens=run.token_ids == plain.token_ids,
+        right=None if prompt.answer is None else arrives_at(run.text, prompt.answer),
+        tpot_s=tuple(each.metrics.tpot_s for each in timed if each.metrics.tpot_s is not None),
+        step_s=tuple(wait for each in timed for wait in _waits(each)),
+        **times,
+    )

@@ -1,0 +1,177 @@
+"""How often a wrong submission's mistake is named rightly, and how often a name misleads; in this process.
+
+Held-out submissions in the words of students: ``g_*`` served to mend what had no name, ``k_*`` the laws of A1, ``m_*``
+two slips of these; ``n_*`` served nothing. `-m exhaustive -s` prints the table of the instructor guide.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+import pytest
+
+from minispec.course.grading.catalogue import Overlay
+from minispec.course.grading.diagnose import CHANGED, Mistake, _choose, diagnose
+from minispec.course.grading.manifest import Question
+from minispec.course.grading.observe import Failed, Observation, difference, observe_all
+from minispec.course.grading.subject import LocalSubject
+
+from .test_content import REPOSITORY, overlays, reference, subject
+
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # submissions divide by zero
+
+SETS = [("g", name) for name in ("a1", "a2", "a3", "a4", "a6")]
+SETS += [("k", name) for name in ("a1", "a2", "a3", "a4", "a6")] + [("m", "a1")]
+SETS += [("n", name) for name in ("a1", "a2", "a3", "a4", "a6")]
+PLACES = {
+    "forward_ends", "forward_attention", "forward_mlp", "forward_layers",
+    "cache_first_piece", "cache_second_piece", "cache_third_piece",
+    "generate_first_token", "generate_later_tokens", "rows_with_a_cache", "rows_without_a_cache",
+}  # fmt: skip
+"""Names that say where to look, not what is wrong."""
+
+
+def with_ours(name: str, source: str, given: tuple[str, ...]) -> LocalSubject:
+    """Return a submission with functions of ours in the place of its own."""
+    assignment = reference(name).assignment
+    ours = [
+        ast.unparse(node)
+        for node in ast.parse(assignment.solution).body
+        if isinstance(node, ast.FunctionDef) and node.name in given
+    ]
+    return subject(assignment, "\n\n".join([source, *ours]))
+
+
+def look(name: str, source: str) -> tuple[dict[str, list[Observation]], dict[str, list[str]]]:
+    """Return what is seen on the fixed cases, and the failing checks by question, graded again with ours as it is."""
+    known = reference(name)
+    seen: dict[str, list[Observation]] = {}
+    failing: dict[str, list[str]] = {}
+
+    def run(question: Question, student: LocalSubject) -> tuple[dict[str, list[Observation]], list[str]]:
+        checks = [known.assignment.checks[info.id] for info in question.checks]
+        found = {check.id: observe_all(check, student, check.cases) for check in checks}
+        wrong = [
+            check.id
+            for check in checks
+            if any(difference(check, a, b) for a, b in zip(found[check.id], known.expect(check), strict=False))
+        ]
+        return found, wrong
+
+    student = subject(known.assignment, source)
+    for question in known.assignment.questions:
+        found, wrong = run(question, student)
+        if wrong and question.given and failing.keys() & set(question.depends_on):
+            again, still_wrong = run(question, with_ours(name, source, tuple(question.given)))
+            found, wrong = (again, still_wrong) if len(still_wrong) < len(wrong) else (found, wrong)
+        seen |= found
+        failing |= {question.id: wrong} if wrong else {}
+    return seen, failing
+
+
+def name_mistakes(name: str, source: str) -> set[str] | None:
+    """Return all names that the report gives; None if nothing is wrong."""
+    known = reference(name)
+    seen, failing = look(name, source)
+    found = [diagnose(known, seen, known.assignment.checks[check]) for checks in failing.values() for check in checks]
+    return {one.mistake.name for one in found if one is not None} if failing else None
+
+
+def judge(one: Overlay, names: set[str] | None) -> str:
+    """Say in a word what became of a submission."""
+    true = {one.mistake, *one.also}
+    if names is None:
+        return "missed"
+    if names - true:
+        return "misled"
+    return "unnamed" if not names else "placed" if names <= PLACES else "named"
+
+
+def held_out(name: str, kind: str = "") -> list[Overlay]:
+    students = REPOSITORY / "tests" / "grading" / "held_out" / "students"
+    found = reference(name).assignment.overlays("held_out", students / f"{name}.py")
+    return [one for one in found if one.name.startswith(kind)]
+
+
+def published() -> dict[tuple[str, str], tuple[int, ...]]:
+    """Return the instructor guide's table: by set and assignment the submissions, named, placed, unnamed, misled."""
+    page = (REPOSITORY / "docs" / "instructor-guide.md").read_text(encoding="utf-8")
+    table = page.split("<!-- students -->")[1].split("<!-- end -->")[0]
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.strip().splitlines()[2:]]
+    return {(kind, name.lower()): tuple(map(int, cells[:5])) for kind, name, *cells in rows}
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(("kind", "name"), SETS)
+def test_held_out_mistakes_in_the_words_of_students(kind: str, name: str) -> None:
+    """All are caught; the table of the instructor guide has these figures."""
+    verdicts = [judge(one, name_mistakes(name, one.source)) for one in held_out(name, kind)]
+    counts = len(verdicts), *(verdicts.count(word) for word in ("named", "placed", "unnamed", "misled"))
+    print(f"| {kind} | {name.upper()} | {' | '.join(map(str, counts))} |")
+    assert "missed" not in verdicts
+    assert counts == published()[kind, name]
+
+
+def test_of_all_in_the_words_of_students_most_are_named_and_hardly_any_misled() -> None:
+    """By the guide's table, whose rows the test above holds to what it counts; the sets are those that there are."""
+    assert list(published()) == SETS
+    assert {key: row[0] for key, row in published().items()} == {key: len(held_out(*reversed(key))) for key in SETS}
+    tried, named, _, _, misled = map(sum, zip(*published().values(), strict=True))
+    assert tried >= 300
+    assert named >= 0.7 * tried
+    assert misled < 0.02 * tried
+
+
+@pytest.mark.parametrize(
+    ("name", "chosen"),
+    [
+        ("a1", ["g_norm_in_place", "g_forward_fc_bias_missing", "k_attn_scale_after_softmax", "k_gelu_minus"]),
+        ("a3", ["g_weights_biases_too", "k_tau_expected_of_product"]),
+        ("a4", ["g_commit_each_eos", "g_room_of_the_smaller", "k_cut_shortest_of_completed"]),
+    ],
+)
+def test_a_sample_is_named_rightly(name: str, chosen: list[str]) -> None:
+    tried = [one for one in held_out(name) if one.name in chosen]
+    assert len(tried) == len(chosen)
+    assert {one.name: judge(one, name_mistakes(name, one.source)) for one in tried} == dict.fromkeys(chosen, "named")
+
+
+def test_two_failures_are_alike_if_they_say_the_same_in_the_same_function() -> None:
+    """On whatever line: a submission has others. Two of one type that differ are no evidence of one mistake."""
+    check = reference("a4").assignment.checks["a4.q1.room"]
+    one = Failed("raised", "IndexError", "list index out of range", "a4.py:9", "commit")
+    assert difference(check, one, replace(one, where="a4.py:12")) is None
+    for changed in ({"message": "pop from empty list"}, {"place": "cut"}, {"type_name": "KeyError"}):
+        assert difference(check, one, replace(one, **changed)) == "fails in another way"
+
+
+def test_whoever_changes_an_argument_is_told_so() -> None:
+    source = "def retracted(screens):\n    screens.append('')\n    return 0\n"
+    assert name_mistakes("a4", reference("a4").assignment.solution + "\n\n" + source) == {CHANGED}
+
+
+LENGTH_ONLY_AT_LAST = """
+def commit(block, num_generated, max_tokens, eos):
+    kept = [token for token in block if token not in eos][: max_tokens - num_generated]
+    return kept, "length" if len(kept) == max_tokens - num_generated else None
+"""
+OFF_BY_HALF = "\n\ndef gelu(x):\n    return 0.5 * x * (1.0 + np.tanh(x)) + 0.25 * np.sin(x)\n"
+
+
+@pytest.mark.parametrize(("name", "changed"), [("a4", LENGTH_ONLY_AT_LAST), ("a1", OFF_BY_HALF)])
+def test_what_fits_nothing_gets_no_name_of_the_catalogue(name: str, changed: str) -> None:
+    """Neither a mistake of which some cases agree by chance, nor one whose own check is right."""
+    catalogue = {one.name for one in overlays(name, "mutants")}
+    names = name_mistakes(name, reference(name).assignment.solution + changed)
+    assert names is not None
+    assert not names & catalogue
+
+
+@pytest.mark.parametrize(("likely", "next_one", "is_named"), [(0.9, 0.7, True), (0.9, 0.85, False), (0.7, 0.0, False)])
+def test_a_likely_mistake_is_named_only_where_no_other_comes_near(
+    likely: float, next_one: float, is_named: bool
+) -> None:
+    check = reference("a4").assignment.checks["a4.q1.room"]
+    first, second = (Mistake(name, "", check.id, None) for name in ("first", "second"))
+    assert _choose({second: next_one, first: likely}, check) == (first if is_named else None)

@@ -1,0 +1,166 @@
+"""The worker is shut in, layer by layer, and its end is told in words."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import numpy as np
+import pytest
+
+from minispec.course.grading import StudentError
+from minispec.course.grading.jail import LAYERS
+from minispec.course.grading.worker import Limits, Worker
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the layers are Linux's")
+
+SOURCE = """
+import os, sys
+import numpy as np
+
+def attempt(code):
+    try:
+        return repr(eval(code))
+    except BaseException as error:
+        return type(error).__name__
+
+def whoami():
+    return [os.getuid(), os.getpid(), sorted(os.environ), sys.argv]
+
+def double(x):
+    return 2 * x
+
+def loop():
+    while True:
+        pass
+
+def exit():
+    os._exit(0)
+
+def crash():
+    import ctypes
+    ctypes.string_at(0)
+
+def allocate():
+    return len(np.ones(10**9))
+"""
+FULL = LAYERS
+SYSTEM_V = "__import__('ctypes').CDLL(None, use_errno=True).shmget(0x5EED, 4096, 0o1600)"
+NO_NAMESPACES = tuple(layer for layer in LAYERS if layer != "namespaces")
+
+
+def worker(layers: tuple[str, ...] = FULL, cpu_s: float = 5.0) -> Worker:
+    return Worker({"a0.py": SOURCE}, ["a0"], limits=Limits(cpu_s, 512, layers))
+
+
+@pytest.fixture(scope="module", params=[FULL, NO_NAMESPACES], ids=["namespaces", "landlock"])
+def shut_in(request: pytest.FixtureRequest):
+    one = worker(request.param)
+    with one as subject:
+        if not (one.layers["namespaces"] or one.layers["landlock"]):
+            pytest.skip(f"this system offers neither: {one.layers}")
+        yield subject
+
+
+@pytest.mark.parametrize(
+    ("code", "outcome"),
+    [
+        ("__import__('minispec')", "ModuleNotFoundError"),
+        ("__import__('click')", "ModuleNotFoundError"),
+        (f"sys.path.append({os.getcwd()!r}) or __import__('minispec')", "ModuleNotFoundError"),
+        (f"os.listdir({os.path.dirname(np.__file__)!r} + '/..')", "Error"),
+        (f"open({__file__!r}).read()", "Error"),
+        ("open('/etc/passwd').read()", "Error"),
+        ("os.listdir('/proc/1')", "Error"),
+        ("__import__('socket').socket()", "PermissionError"),
+        ("os.fork()", "PermissionError"),
+        ("os.execv('/bin/sh', ['sh'])", "Error"),
+        ("os.kill(os.getppid(), 9)", "PermissionError"),
+        ("__import__('resource').prlimit(1, 0)", "PermissionError"),
+        ("open('/tmp/minispec-was-here', 'w')", "Error"),
+        ("open('big', 'wb').write(b'x' * (64 << 20))", "OSError"),
+        ("os.memfd_create('x')", "PermissionError"),
+        ("open('mine', 'w') and os.chmod('mine', 0o4755)", "PermissionError"),
+        ("os.fchmod(1, 0o2755)", "PermissionError"),
+        ("os.open('made', os.O_CREAT | os.O_WRONLY, 0o4755)", "PermissionError"),
+        ("__import__('fcntl').fcntl(os.pipe()[0], 8, os.getppid())", "PermissionError"),
+        ("__import__('fcntl').ioctl(os.pipe()[0], 0x8901, b'1234')", "PermissionError"),
+        ("os.setpriority(os.PRIO_PROCESS, 0, 5)", "PermissionError"),
+    ],
+)
+def test_what_is_out_of_reach(shut_in, code: str, outcome: str) -> None:
+    assert shut_in.attempt(code).endswith(outcome)
+
+
+def test_what_is_within_reach(shut_in) -> None:
+    """Negative control: the same means work where they should."""
+    assert shut_in.attempt("__import__('numpy').ones(2).sum()") == repr(np.float64(2.0))
+    assert shut_in.attempt("open('small', 'w').write('x')") == "1"
+    assert shut_in.attempt("__import__('sqlite3') and __import__('decimal') and 1") == "1"
+    assert shut_in.double(np.arange(3)).tolist() == [0, 2, 4]
+    assert shut_in.attempt("os.kill") != "NameError"
+    assert shut_in.attempt("os.chmod('small', 0o755)") == "None"
+    assert shut_in.attempt("__import__('fcntl').fcntl(os.pipe()[0], 3) >= 0") == "True"
+    assert shut_in.attempt(f"{SYSTEM_V} == -1 and __import__('ctypes').get_errno()") == "1"
+
+
+def test_what_passes_through_a_function_of_a_worker_is_counted(shut_in) -> None:
+    counts = shut_in.watch("double")
+    shut_in.double(np.zeros((2, 3)))
+    assert counts == {"double": 6}
+    shut_in.forget()
+    shut_in.double(1)
+    assert counts == {"double": 6}
+
+
+def test_it_learns_nothing_about_where_it_is(shut_in) -> None:
+    _, _, names, argv = shut_in.whoami()
+    assert argv == [""]
+    assert not [name for name in names if "SECRET" in name or "MINISPEC" in name or name == "HOME"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs a grader that runs as root")
+def test_it_is_somebody_else() -> None:
+    one = worker()
+    with one as subject:
+        assert not one.layers["namespaces"] or subject.whoami()[0] not in (0, os.getuid())
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "words"),
+    [
+        ("loop", "time", " s"),  # of processor time or, on a busy machine, without an answer
+        ("exit", "died", "ended itself with code 0"),
+        ("crash", "died", "SIGSEGV"),
+        ("allocate", "raised", "Unable to allocate"),
+        ("nothing", "missing", "nothing"),
+    ],
+)
+def test_an_end_is_told(name: str, kind: str, words: str) -> None:
+    with worker(cpu_s=0.2) as subject, pytest.raises(StudentError) as caught:
+        getattr(subject, name)()
+    assert caught.value.kind == kind
+    assert words in caught.value.message
+
+
+def test_a_submission_that_cannot_be_loaded_is_told_with_its_line() -> None:
+    with pytest.raises(StudentError) as caught, Worker({"a0.py": "x = 1\ny = = 2\n"}, ["a0"]):
+        pass
+    assert (caught.value.kind, caught.value.where) == ("syntax", "a0.py:2")
+
+
+def test_without_layers_it_says_so() -> None:
+    one = worker(("limits",))
+    with one as subject:
+        assert one.layers == {**dict.fromkeys(LAYERS, False), "limits": True}
+        assert subject.double(2) == 4
+
+
+def test_helpers_are_imported_and_adapters_come_first() -> None:
+    files = {
+        "a0.py": "from help import f\ndef g(): return 1",
+        "help.py": "def f(): return 2",
+        "adapters.py": "from a0 import f",
+    }
+    with Worker(files, ["adapters", "a0"]) as subject:
+        assert (subject.f(), subject.g()) == (2, 1)

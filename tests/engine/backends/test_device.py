@@ -1,0 +1,319 @@
+"""The GPU backends without a GPU: their own code and the kernels' own source, on a stand-in for CuPy.
+
+What this shows: indices, layouts, arguments, order of sums, barriers, bookkeeping, and that nothing is recorded that
+CuPy would refuse to record. What it cannot show is in docs/gpu.md; tests/engine/backends/test_gpu.py shows it on a
+card.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import sys
+import types
+
+import numpy as np
+import pytest
+
+from minispec.engine.backends import NumpyBackend
+from minispec.engine.backends.cuda import CupyBackend, CupyBlasBackend
+from minispec.engine.backends.cuda.source import source
+from minispec.engine.generation import stream
+from minispec.engine.laws.backend import check_batch_invariance, check_reference, from_host
+from minispec.engine.loading.memory import check_memory, needed_bytes
+from minispec.engine.model import GPT2Config
+from minispec.engine.model.asks import Ask
+from minispec.engine.model.forward import forward
+from minispec.engine.model.quantize import round_model
+from minispec.engine.model.together import answer_together
+from minispec.errors import InvariantError, OptionError
+from tests.benchmarks import gpu
+from tests.engine.backends import emulator, fake_cupy
+from tests.engine.backends.fake_cupy import FakeCupy
+from tests.models import bits, random_gpt2
+
+pytestmark = pytest.mark.skipif(emulator.COMPILER is None, reason="g++ compiles the emulated card; there is none")
+
+ODD = {"n_embd": 40, "n_head": 5, "n_inner": 70, "vocab_size": 83, "activation_function": "gelu"}
+"""No size but the heads' a multiple of 16."""
+
+TOKENS = list(range(3, 13))
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory):
+    return fake_cupy.builder(tmp_path_factory.mktemp("card"))
+
+
+@pytest.fixture(autouse=True)
+def cupyx(monkeypatch):
+    """The one function we use of CuPy's second module."""
+    erf = np.vectorize(math.erf, otypes=[np.float32])
+    special = types.SimpleNamespace(erf=lambda x: fake_cupy.ndarray(erf(x.memory)))
+    for name in ("cupyx", "cupyx.scipy"):
+        monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
+    monkeypatch.setitem(sys.modules, "cupyx.scipy.special", special)
+
+
+@pytest.fixture(params=[CupyBlasBackend, CupyBackend], ids=lambda backend: backend.name)
+def backend(request, build):
+    return request.param(FakeCupy(build))
+
+
+def chunked(model, tokens, sizes, cache=None):
+    """Return all logits, fed in chunks of the given sizes."""
+    cache, start, rows = model.new_cache() if cache is None else cache, 0, []
+    for size in sizes:
+        rows.append(model.forward(tokens[start : start + size], cache))
+        start += size
+    assert start == len(tokens)
+    return np.concatenate(rows)
+
+
+class TestTheContract:
+    def test_each_operation_agrees_with_the_reference(self, backend):
+        check_reference(backend)
+
+    def test_rows_of_each_operation_have_the_same_bits_in_any_company(self, build):
+        check_batch_invariance(CupyBackend(FakeCupy(build)), 9)
+
+    def test_who_promises_what(self):
+        assert CupyBackend.batch_invariant
+        assert not CupyBlasBackend.batch_invariant
+
+
+class TestAModel:
+    @pytest.mark.parametrize("shape", [{}, ODD], ids=["even", "odd"])
+    def test_logits_are_the_reference_s(self, backend, shape):
+        expected = random_gpt2("numpy", **shape).logits(TOKENS)
+        model = random_gpt2(backend, **shape)
+        np.testing.assert_allclose(model.logits(TOKENS), expected, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(chunked(model, TOKENS, [1] * 4 + [2, 4]), expected, rtol=1e-5, atol=1e-5)
+
+    def test_in_half_precision_both_agree_and_weights_and_caches_are_halves(self, build):
+        """Both round the weights, the inputs of products and the cache; only the order of sums differs."""
+        blas, own = (
+            random_gpt2(kind(FakeCupy(build)), dtype="float16", **ODD) for kind in (CupyBlasBackend, CupyBackend)
+        )
+        exact = random_gpt2("numpy", **ODD).logits(TOKENS)
+        found, expected = own.logits(TOKENS), blas.logits(TOKENS)
+        np.testing.assert_allclose(found, expected, rtol=2e-3, atol=2e-3)  # a tie may round the other way
+        assert 1e-5 < np.abs(found - exact).max() < 2e-2
+        assert own.new_cache().keys.dtype == own.weights.h[0].attn.c_attn.weight.dtype == np.float16
+
+    def test_bits_do_not_depend_on_the_chunks_nor_on_the_order_of_threads(self, build):
+        for dtype in ("float32", "float16"):
+            alone = chunked(random_gpt2(CupyBackend(FakeCupy(build)), dtype=dtype), TOKENS, [1] * 10)
+            for seed, sizes in ((1, [10]), (2, [2, 2, 2, 4])):
+                model = random_gpt2(CupyBackend(FakeCupy(build, seed)), dtype=dtype)
+                assert bits(chunked(model, TOKENS, sizes)) == bits(alone)
+
+    def test_more_than_one_split_of_the_cache(self, build):
+        """70 positions are two splits of 64: blocks join what they found."""
+        tokens = np.random.default_rng(0).integers(0, 97, 70).tolist()
+        fields = {"n_positions": 80, "n_layer": 1}
+        model = random_gpt2(CupyBackend(FakeCupy(build, 4)), **fields)
+        found = chunked(model, tokens, [60, 1, 1, 5, 3])
+        np.testing.assert_allclose(found, random_gpt2("numpy", **fields).logits(tokens), rtol=1e-5, atol=1e-5)
+        assert bits(random_gpt2(CupyBackend(FakeCupy(build)), **fields).logits(tokens)) == bits(found)
+
+    def test_trees_texts_together_and_first_layers(self, backend):
+        """What a chain does not use: a mask, positions that repeat, pages of several texts, fewer layers."""
+        visible = np.tril(np.ones((5, 5), bool))
+        visible[4, 3] = False  # siblings
+
+        def found(backend):
+            model = random_gpt2(backend)
+            tree, many = model.new_cache(), [model.with_pages(4, 2).session()]
+            many.append(many[0].model.session())
+            yield model.forward([1, 2, 3, 4, 5], tree, positions=[0, 1, 2, 3, 3], visible=visible)
+            tree.keep([0, 1, 2, 4])
+            yield model.forward([6], tree)
+            yield from answer_together([Ask(many[0], [8], 1), Ask(many[1], [7, 9, 3], 3)])
+            first_layer = many[1].cache.feed([10], num_layers=1)
+            yield forward(model.weights, model.config, model.backend, first_layer, many[1].cache)
+            assert [session.cache.lengths for session in many] == [[1, 1], [4, 3]]
+
+        for mine, reference in zip(found(backend), found("numpy"), strict=True):
+            np.testing.assert_allclose(mine, reference, rtol=1e-5, atol=1e-5)
+
+    def test_packing_again_in_another_format(self, backend):
+        """What a self-draft does: unpack, round, pack."""
+        weight = np.random.default_rng(0).normal(size=(20, 35)).astype(np.float32)
+        packed = backend.pack(weight, None)
+        assert bits(backend.unpack(packed)) == bits(weight)
+        halves = backend.pack(backend.unpack(packed), None, "float16")
+        assert bits(backend.unpack(halves)) == bits(weight.astype(np.float16).astype(np.float32))
+        assert bits(backend.fetch(backend.columns(packed, np.array([30, 2])))) == bits(weight[:, [30, 2]].T)
+
+    def test_formats_that_the_card_lacks_are_refused(self, backend):
+        with pytest.raises(OptionError, match=r"int8.* has float32, float16"):
+            round_model(random_gpt2(backend), "int8")
+        rounded = round_model(random_gpt2(backend), "float16")
+        assert bits(rounded.logits([1, 2])) != bits(random_gpt2(backend).logits([1, 2]))
+
+
+class TestRecordings:
+    def test_the_third_forward_of_a_shape_launches_nothing_new_and_gives_the_same_bits(self, build):
+        card = FakeCupy(build)
+        recorded = random_gpt2(CupyBackend(card))
+        plain = random_gpt2(CupyBackend(FakeCupy(build), record=False))
+        cache, launches, rows = recorded.new_cache(), [], []
+        for token in TOKENS:
+            rows.append(recorded.forward([token], cache))
+            launches.append(card.num_launches)
+        per_forward = 1 + 5 * recorded.config.n_layer + 1  # embedding, five per layer, head
+        assert launches[:3] == [per_forward, 2 * per_forward, 2 * per_forward]  # launched; recorded; replayed
+        assert launches[-1] == launches[2]
+        assert bits(np.concatenate(rows)) == bits(chunked(plain, TOKENS, [1] * 10))
+
+    def test_caches_do_not_share_recordings(self, build):
+        model = random_gpt2(CupyBackend(FakeCupy(build)))
+        expected = chunked(model, TOKENS, [1] * 10)
+        caches = [model.new_cache(), model.new_cache()]
+        found = [[model.forward([t], cache)[0] for cache in caches] for t in TOKENS]
+        assert bits(np.array(found)[:, 0]) == bits(np.array(found)[:, 1]) == bits(expected)
+
+    def test_going_back_between_replays(self, build):
+        """What a replay reads and writes follows the step, not what was true when it was recorded."""
+        model = random_gpt2(CupyBackend(FakeCupy(build)))
+        cache = model.new_cache()
+        for length in (0, 2, 1, 3, 4, 3):
+            cache.rollback(length)
+            found = model.forward(TOKENS[length : length + 2], cache)
+            assert bits(found) == bits(model.logits(TOKENS[: length + 2])[-2:])
+
+    def test_an_error_while_recording_ends_the_recording(self, build):
+        model = random_gpt2(CupyBackend(FakeCupy(build)))
+        cache = model.new_cache()
+        model.forward([1], cache)
+        healthy, model.backend.attention = model.backend.attention, None
+        with pytest.raises(TypeError):
+            model.forward([2], cache)
+        model.backend.attention = healthy
+        assert cache.length == 1
+        assert bits(model.forward([2], cache)) == bits(chunked(model, [1, 2], [1, 1])[1:])
+
+    def test_the_stand_in_refuses_what_cupy_refuses_while_recording(self, build):
+        """Negative control: a backend that uploads, or allocates from the common pool, in a recording is found out."""
+
+        class Uploads(CupyBackend):
+            def attention(self, queries, keys, values, pages, ends, visible, scale):
+                return super().attention(queries, keys, values, pages, ends, visible, scale) + self.place(np.zeros(1))
+
+        class CommonPool(CupyBackend):
+            def _empty(self, *shape):
+                return self._cupy.empty(shape, np.float32)
+
+        for broken in (Uploads, CommonPool):
+            model = random_gpt2(broken(FakeCupy(build)))
+            cache = model.new_cache()
+            model.forward([1], cache)
+            with pytest.raises(RuntimeError, match=r"captured|common pool"):
+                model.forward([2], cache)
+
+
+@pytest.mark.parametrize("verify", ["rejection", pytest.param("match", marks=pytest.mark.slow)])
+def test_greedy_speculative_text_is_plain_greedy_text(build, verify):
+    """The whole loop over the fast backend: the guarantee it prints is kept."""
+    target = random_gpt2(CupyBackend(FakeCupy(build)), n_layer=1)
+    draft = random_gpt2(CupyBackend(FakeCupy(build)), n_layer=1, seed=1)
+    options = {"max_tokens": 12, "temperature": 0.0}
+    plain = stream([1, 2, 3], target=target, draft=None, **options).run()
+    speculative = stream([1, 2, 3], target=target, draft=draft, gamma=3, verify=verify, **options).run()
+    assert speculative.guarantee == "bit-exact"
+    assert speculative.token_ids == plain.token_ids
+
+
+class TestMemory:
+    def test_what_is_asked_for_is_what_is_taken(self, build):
+        """The estimate is not below what a model and its cache take, padding aside."""
+        card = FakeCupy(build)
+        model = random_gpt2(CupyBlasBackend(card), n_embd=64)
+        model.new_cache()
+        assert card.used == pytest.approx(needed_bytes(model.config, item_bytes=4, kv_bytes=4), rel=0.02)
+
+    def test_a_model_that_does_not_fit_is_refused_in_one_line(self, build):
+        config = random_gpt2("numpy").config
+        with pytest.raises(OptionError, match=r"GB left\. Try a smaller --dtype") as refused:
+            check_memory(config, CupyBackend(FakeCupy(build, memory=100_000)), "float32", "float32", "gpt2-xl")
+        assert "\n" not in str(refused.value)
+        check_memory(config, CupyBackend(FakeCupy(build)), "float32", "float32", "gpt2-xl")
+        check_memory(config, NumpyBackend(), "float32", "float32", "gpt2-xl")
+
+    def test_keys_and_values_have_the_format_of_the_weights(self, build):
+        models = {dtype: random_gpt2(CupyBackend(FakeCupy(build)), dtype=dtype) for dtype in ("float32", "float16")}
+        for dtype, model in models.items():
+            assert model.kv_dtype == dtype == model.new_cache().keys.dtype
+        assert round_model(models["float32"], "float16").kv_dtype == "float16"
+
+    def test_memory_that_runs_out_later_is_said_too(self, build):
+        model = random_gpt2(CupyBackend(FakeCupy(build, memory=300_000)))
+        with pytest.raises(OptionError, match="GB left, too little"):
+            model.new_cache(capacity=6_400)
+
+
+WRONG = {
+    "no barrier before the warps' parts are added": ("partial[warp]);\n  __syncthreads();", "partial[warp]);"),
+    "a barrier that only some reach": ("        mean[warp] = centre;", "        mean[warp] = centre; __syncthreads();"),
+    "the norm of the next row": ("const float m = mean[row],", "const float m = mean[row ^ 1],"),
+    "the same of a width that is no multiple of four": ("fmaf((v - mean[row])", "fmaf((v - mean[row ^ 1])"),
+    "a query that is not yet there": ("__syncwarp();\n    attend(", "attend("),
+    "splits are joined before the last": ("last = atomicAdd(count, 1u) ==", "last = atomicAdd(count, 1u) + 1 =="),
+    "the counter is not set back": ("if (last) *count = 0;", ""),
+    "an invisible slot is read": ("slot >= end || (visible && !visible[slot])", "slot >= end"),
+    "what an invisible slot holds is added": ("places[first + j] < 0 ? sums[i] : sum", "sum"),
+    "rows beyond the eighth are forgotten": ("const int first_row = blockIdx.x * ROWS,", "const int first_row = 0,"),
+}
+
+
+def check(backend):
+    """Hold a backend to everything that a wrong kernel could break; a short form of the tests above."""
+    check_reference(backend, 11)
+    fields, tokens = {"n_positions": 80, "n_layer": 1, "n_embd": 16}, list(range(70))
+    found = chunked(random_gpt2(backend, **fields), tokens, [60, 1, 1, 8])
+    np.testing.assert_allclose(found, random_gpt2("numpy", **fields).logits(tokens), rtol=1e-4, atol=1e-4)
+    queries, cache = np.ones((1, 1, 4), np.float32), np.full((1, 3, 1, 4), np.nan, np.float32)
+    cache[0, 1:] = 1.0  # whoever may not look at the first slot must not notice what it holds
+    mask, index = np.array([[False, True, True]]), np.zeros(1, np.int64)
+    assert np.isfinite(from_host(backend).attention(queries, cache, cache, index[:, None], index + 3, mask, 1.0)).all()
+    halves, exact = (random_gpt2(kind, dtype=dtype) for kind, dtype in ((backend, "float16"), ("numpy", "float32")))
+    np.testing.assert_allclose(halves.logits(TOKENS), exact.logits(TOKENS), atol=2e-2)
+
+
+def test_the_right_kernels_pass_the_check(build):
+    check(CupyBackend(FakeCupy(build, seed=7)))
+
+
+@pytest.mark.parametrize(
+    "mistake", [next(iter(WRONG)), *(pytest.param(m, marks=pytest.mark.slow) for m in [*WRONG][1:])]
+)
+def test_wrong_kernels_are_told_apart(mistake, tmp_path):
+    """Negative controls: each mistake in the source is found by the check that the right source passes."""
+    right, wrong = WRONG[mistake]
+    code = source(emulator.HEADER.read_text())
+    assert code.count(right) == 1, "the source has changed; change this list as well"
+    build = functools.cache(lambda dtype: emulator.build(tmp_path, dtype, code.replace(right, wrong)))
+    with pytest.raises((AssertionError, InvariantError, RuntimeError)):
+        check(CupyBackend(FakeCupy(build, seed=7)))
+
+
+def test_the_benchmark_runs_to_its_table(build, capsys, tmp_path):
+    """On the stand-in, with a probe that measures nothing: a script that first runs on a lent card must not stumble."""
+    card = FakeCupy(build)
+    card.cuda.Event = lambda: types.SimpleNamespace(record=lambda stream: None, synchronize=lambda: None)
+    card.cuda.get_elapsed_time = lambda begin, end: 1.0
+    arguments = f"--shape tiny --context 8 --rounds 1 --repeats 1 --no-transformers --json {tmp_path / 'figures.json'}"
+    gpu.main(arguments.split(), cupy=card, probe=lambda cupy, num_bytes, repeats: lambda: 1e-3)
+    printed = capsys.readouterr().out
+    assert "| cupy, 5 rows, graph alone | 1.000 | 1.00 | 1.00 |" in printed
+    assert "| launch of down | 1000.0 | 0.0 | 0.26 |" in printed  # 4 x 32 x 32 of 12 x 32 x 32 + 97 x 32 + 2 x 8 x 32
+    assert {"read", "cupy-blas, 1 rows"} <= set(json.loads((tmp_path / "figures.json").read_text())["seconds"])
+
+
+def test_bytes_of_a_token_at_the_shape_of_gpt2_xl():
+    """By hand: 48 layers of 12 x 1600^2, a head of 50257 x 1600, halves; and 512 keys and values of 48 layers."""
+    config = GPT2Config.from_dict(gpu.SHAPES["xl"])
+    weights = 48 * 12 * 1600**2 + 50257 * 1600
+    assert gpu.bytes_per_token(config, "float16", 512) == 2 * (weights + 2 * 48 * 512 * 1600)

@@ -1,0 +1,80 @@
+"""What Python lets one write by mistake: refused in one line, before anything is loaded or computed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from minispec import Engine, generate
+from minispec.engine.model.toy import TableModel
+from minispec.errors import InputError, OptionError, PromptError
+from tests.tiny import write_model
+
+TARGET, DRAFT = TableModel(4), TableModel(4, seed=1)
+
+
+@pytest.mark.parametrize("prompt", [[1.9, 2.0], [True], b"Once", ["1"], [float("nan")], None, 5, [None], [[1]]])
+def test_prompts_that_are_neither_text_nor_token_ids(prompt):
+    for draft in (None, DRAFT):
+        with pytest.raises(PromptError, match=r"^(the prompt|a token id of the prompt) is .*; it must be a [^\n]+$"):
+            generate(prompt, target=TARGET, draft=draft, max_tokens=3)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {name: value}
+        for name in ("temperature", "top_p", "min_p", "repetition_penalty", "presence_penalty", "frequency_penalty")
+        for value in ("0.5", None, True, [0.5])
+    ]
+    + [
+        {name: value}
+        for name in ("max_tokens", "seed", "top_k", "min_tokens")
+        for value in (1.5, None, True, "3", float("nan"))
+    ]
+    + [{"gamma": value} for value in (2.0, None, [3])]
+    + [{"verify": value} for value in (3, None)],
+    ids=str,
+)
+def test_options_of_other_types(options):
+    (name,) = options
+    with pytest.raises(OptionError, match=r"^[a-z-]+ is .*; it must be [^\n]+$") as caught:
+        generate([0], target=TARGET, draft=DRAFT, **options)
+    assert str(caught.value).startswith({"verify": "verifier"}.get(name, name.replace("_", "-")))
+
+
+def test_a_least_length_beyond_the_most():
+    with pytest.raises(
+        OptionError, match=r"min-tokens is 5 and max-tokens 3; the text ends there\. Try --max-tokens 5"
+    ):
+        generate([0], target=TARGET, draft=DRAFT, min_tokens=5, max_tokens=3)
+
+
+def test_numpys_numbers_are_numbers():
+    plain = {"temperature": 0.5, "max_tokens": 6, "seed": 3, "gamma": 2, "top_p": 0.9, "top_k": 3}
+    kinds = {"temperature": np.float32, "max_tokens": np.int64, "seed": np.uint64, "gamma": np.int32}
+    numpys = {name: kinds.get(name, type(value))(value) for name, value in plain.items()}
+    made = [generate(prompt, target=TARGET, draft=DRAFT, **options).token_ids
+            for prompt in ([0, 1], np.array([0, 1])) for options in (plain, numpys)]  # fmt: skip
+    assert len(set(made)) == 1
+
+
+def test_models_by_path_and_a_draft_that_is_none(tmp_path: Path):
+    target, draft = (write_model(tmp_path / str(seed), seed=seed) for seed in (1, 2))
+    named = generate("the", target=str(target), draft=str(draft), backend="numpy", max_tokens=4, seed=1)
+    assert (
+        generate("the", target=target, draft=draft, backend="numpy", max_tokens=4, seed=1).token_ids == named.token_ids
+    )
+    assert named.metrics.num_draft_tokens
+    plain = generate("the", target=target, draft="none", backend="numpy", max_tokens=4, seed=1)
+    assert plain.options["draft"] is None
+    engine = Engine(target, backend="numpy")
+    for each in (draft, str(draft), "none", None):
+        engine.add("the", draft=each, max_tokens=4, seed=1)
+    made = engine.run()
+    assert made[0].token_ids == made[1].token_ids == named.token_ids
+    assert made[2].token_ids == made[3].token_ids == plain.token_ids
+    with pytest.raises(InputError):
+        generate("the", target="none", draft=None)
