@@ -13,6 +13,7 @@ from typing import Unpack
 from minispec.backends import BACKENDS
 from minispec.backends.formats import AUTO
 from minispec.batching.batch import Batch, Watch
+from minispec.batching.member import require_unshared
 from minispec.batching.models import Occupancy, SharedModels
 from minispec.batching.scheduler import Scheduler
 from minispec.control.load import LoadGamma
@@ -104,8 +105,7 @@ class Engine:
         ----------
         prompt : str or sequence of int
         draft : str, path, model, Drafter or None
-            See :func:`minispec.stream`. Requests that name the same model share it; a drafter serves one request, and
-            so does a policy.
+            See :func:`minispec.stream`. Requests share a model that they name; a drafter or a policy object serves one.
         stop : str or sequence of str
         seed : int
         noise : Noise, optional
@@ -119,9 +119,7 @@ class Engine:
         InputError
             If the request cannot be served, by its options or because it needs more pages than there are.
         """
-        for what, given in (("draft", draft), ("gamma", options.get("gamma"))):
-            if hasattr(given, "propose") or hasattr(given, "observe"):
-                self._batch.require_unshared(what, given)
+        require_unshared(self._batch.members.values(), draft=draft, gamma=options.get("gamma"))
         if options.get("gamma") == LoadGamma.name:
             options["gamma"] = LoadGamma(self._batch.load)
         settings = Options(**options, seed=seed, stop=(stop,) if isinstance(stop, str) else tuple(stop))
