@@ -109,7 +109,16 @@ def test_alone_it_is_refused_or_comes_to_its_end(draft: Any) -> None:
     for pages in (*range(2, 12), 14, 24):
         for gamma in (3, 8):
             engine = open_engine(pages)
-            if add(engine, draft, [11, 11, 11, 11, 11, 0], gamma=gamma, temperature=1.0, max_tokens=14, min_tokens=14, seed=pages):
+            if add(
+                engine,
+                draft,
+                [11, 11, 11, 11, 11, 0],
+                gamma=gamma,
+                temperature=1.0,
+                max_tokens=14,
+                min_tokens=14,
+                seed=pages,
+            ):
                 engine.run()
                 admitted += 1
                 assert engine.models.all_free
