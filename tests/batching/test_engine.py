@@ -532,7 +532,7 @@ class TestRefusals:
             engine.add([1] * 20, draft="synthetic:alpha=0.5", max_tokens=10)
 
     def test_a_tree_that_cannot_lie_beside_the_text(self):
-        """Its candidates need slots too, until they are judged; those of two levels are no more in the draft's cache."""
+        """Its candidates need slots too, until they are judged; a draft of two levels feeds no more."""
         tree = {"draft": "tree:draft=small,shape=dynamic,nodes=16", "verify": "tree", "gamma": 2}
         with mock.patch.object(models_module, "load_model", return_value=DRAFT):
             engine = Engine(TARGET, kv_memory=slot_bytes(TARGET) * 32)

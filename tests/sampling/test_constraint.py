@@ -90,6 +90,6 @@ def test_where_the_library_gives_up_nothing_is_allowed() -> None:
     text = TOKENIZER.encode("{")
     assert np.flatnonzero(constraint.mask([])).tolist() == text
     for question in (Constraint.mask, Constraint.find_forced, Constraint.mask):  # and it stays so
-        with pytest.raises(OptionError, match="the JSON schema .* takes more than llguidance allows") as caught:
+        with pytest.raises(OptionError, match=r"the JSON schema .* takes more than llguidance allows") as caught:
             question(constraint, text)
         assert "\n" not in str(caught.value)
