@@ -57,8 +57,10 @@ class Tokenizer:
                 f"{name} is not byte-level: its decoder is {quote(backend.decoder)}; minispec reads byte-level BPE "
                 "tokenizers (the GPT-2 family). Convert the model, or pick another"
             )
-        backend.no_truncation()  # a file may ask for either, and both would change a prompt
+        backend.no_truncation()  # a file may ask for any of these, and each would change a prompt
         backend.no_padding()
+        if isinstance(backend.model, models.BPE):
+            backend.model.dropout = None  # at random, for training
         self._backend = backend
         alphabet = make_byte_alphabet()
         specials = {i: token.content for i, token in backend.get_added_tokens_decoder().items() if token.special}
@@ -148,7 +150,10 @@ class Tokenizer:
         """Return the token ids of ``text``; special tokens written out in it are recognised."""
         try:
             return list(self._backend.encode(text, add_special_tokens=False).ids)
-        except Exception as error:  # half a surrogate pair is no text; a broken vocabulary may lack what it needs
+        except BaseException as error:
+            # half a surrogate pair is no text; a broken vocabulary may lack what it needs, a rule of it may never end
+            if isinstance(error, KeyboardInterrupt | SystemExit):
+                raise
             raise PromptError(f"cannot encode {quote(text)} ({explain(error)}). It must be valid Unicode") from None
 
     def token_bytes(self, token: int) -> bytes:

@@ -595,16 +595,14 @@ class TestRefusals:
         with pytest.raises(OptionError, match=r"may need 2 pages of 16 slots.*holds 1"):
             engine.add([1] * 10, draft=DRAFT, max_tokens=10)
 
-    def test_a_request_that_turns_out_too_large(self):
-        """Two sessions of one model in one pool: known only when they are fed."""
+    def test_two_sessions_of_one_model_in_one_pool(self):
         engine = Engine(TARGET, kv_memory=slot_bytes(TARGET) * 32)
-        engine.add([1] * 20, draft="synthetic:alpha=0.5", max_tokens=10)
-        with pytest.raises(OptionError, match="request 0 needs more than the 2 pages"):
-            engine.run()
+        with pytest.raises(OptionError, match=r"drafting for the request may need 4 pages of 16 slots.*holds 2"):
+            engine.add([1] * 20, draft="synthetic:alpha=0.5", max_tokens=10)
 
     def test_a_tree_that_cannot_lie_beside_the_text(self):
-        """Its candidates need slots too, until they are judged."""
-        tree = {"draft": "tree:draft=small,shape=dynamic,nodes=16", "verify": "tree"}
+        """Its candidates need slots too, until they are judged; a draft of two levels feeds no more."""
+        tree = {"draft": "tree:draft=small,shape=dynamic,nodes=16", "verify": "tree", "gamma": 2}
         with mock.patch.object(models_module, "load_model", return_value=DRAFT):
             engine = Engine(TARGET, kv_memory=slot_bytes(TARGET) * 32)
             with pytest.raises(OptionError, match=r"may need 3 pages of 16 slots.*holds 2"):

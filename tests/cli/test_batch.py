@@ -248,22 +248,23 @@ def test_good_lines_run_beside_bad_ones_if_asked_to(run_here: Run, tmp_path: Pat
     assert (tmp_path / "out.jsonl").read_bytes() == again
 
 
-HUNGRY = {"prompt": [1] * 30, "draft": "synthetic:alpha=0.5", "max_tokens": 8}  # the target's pages, twice over
+ENDLESS = {"type": "object", "properties": {"a": {"$ref": "#"}}, "required": ["a"]}
+HUNGRY = {"prompt": [1] * 30, "json_schema": json.dumps(ENDLESS), "max_tokens": 8}  # more than the library follows
 
 
-def test_a_request_that_turns_out_too_large_names_its_line(
+def test_a_request_that_fails_while_it_runs_names_its_line(
     run_here: Run, tmp_path: Path, pair: tuple[str, ...]
 ) -> None:
     lines = ({"prompt": "a", "max_tokens": 3}, HUNGRY, {"prompt": "b", "max_tokens": 3})
     (tmp_path / "r.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    command = ("batch", "r.jsonl", "-o", "out.jsonl", *pair, "--page-size", "4", "--kv-memory", "11KiB")
+    command = ("batch", "r.jsonl", "-o", "out.jsonl", *pair)
     done = run_here(*command)
     assert done.returncode == 2
-    assert "minispec: line 2: request 1 needs more than the" in done.stderr
+    assert "minispec: line 2: the JSON schema" in done.stderr
     assert "goes on from there" not in done.stderr
     done = run_here(*command, "--keep-going")
     assert done.returncode == 2
-    assert "1 of 3 lines of r.jsonl could not be used; the first is line 2: request 1 needs more" in done.stderr
+    assert "1 of 3 lines of r.jsonl could not be used; the first is line 2: the JSON schema" in done.stderr
     assert ["error" in line for line in read(tmp_path / "out.jsonl")] == [False, True, False]
     again = (tmp_path / "out.jsonl").read_bytes()
     assert run_here(*command, "--keep-going").returncode == 2, "what failed has not become right"

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from minispec.errors import InvariantError, OptionError
 from minispec.sampling import SamplingParams, distribution, processors
+from minispec.sampling.likeliest import find_likeliest
 
 ALL = {"top_k": 0, "top_p": 1.0, "min_p": 0.0}
 
@@ -185,3 +186,10 @@ def test_values_outside_their_range_are_refused_by_name(bad):
     (name,) = bad
     with pytest.raises(OptionError, match=name.replace("_", "-")):
         SamplingParams(**bad)
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=12), st.integers(0, 12))
+def test_of_equal_values_the_lowest_ids_are_the_likeliest(values: list[int], count: int) -> None:
+    """In every backend and everywhere: a tree or a report that breaks a tie otherwise is another tree."""
+    expected = sorted(range(len(values)), key=lambda i: -values[i])[:count]
+    assert find_likeliest(np.array(values, np.float32), count).tolist() == expected

@@ -49,7 +49,9 @@ class FixedTreeDrafter(TreeDrafter):
 
     def count_fed(self, gamma: int) -> int:
         """Count the parents above the last level."""
-        parents = {parent for parent, level in zip(self.shape.parents, self.shape.depths, strict=True) if level <= gamma}
+        parents = {
+            parent for parent, level in zip(self.shape.parents, self.shape.depths, strict=True) if level <= gamma
+        }
         return len(parents - {-1})
 
     def propose(self, tokens: Sequence[int], gamma: int, coins: Coins, more: MoreTokens) -> Asks[Draft]:
