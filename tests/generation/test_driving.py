@@ -8,74 +8,17 @@ import pytest
 from minispec.control import FixedGamma
 from minispec.drafters import ModelDrafter
 from minispec.errors import InvariantError
-from minispec.generation import Emitted, Finished, Stream
+from minispec.generation import Stream
 from minispec.generation.audit import AuditedSession
 from minispec.generation.limits import Limits
 from minispec.model.session import Session
 from minispec.model.toy import TableModel
 from minispec.model.tree_session import TreeSession
 from minispec.philox import PhiloxNoise
-from minispec.records import Step
 from minispec.sampling import Sampler, SamplingParams
 
 TARGET, DRAFT = TableModel(5, seed=1), TableModel(5, seed=2)
 SAMPLER = Sampler(SamplingParams(temperature=1.0, top_p=1.0), 2)
-
-
-class Learning(FixedGamma):
-    """Notes every step it is told of, and may be interrupted while it learns."""
-
-    def __init__(self) -> None:
-        super().__init__(3)
-        self.steps: list[int] = []
-        self.interrupted_at: int | None = None
-
-    def observe(self, step: Step) -> None:
-        if step.index == self.interrupted_at:
-            self.interrupted_at = None
-            raise KeyboardInterrupt
-        self.steps.append(step.index)
-
-
-def new_stream(policy: FixedGamma) -> Stream:
-    drafter = ModelDrafter(Session(DRAFT), SAMPLER)
-    return Stream([1, 2], TreeSession(TARGET), drafter, SAMPLER, PhiloxNoise(5), Limits(20, 64), policy=policy)
-
-
-def test_each_step_is_learned_from_once() -> None:
-    policy = Learning()
-    whole = new_stream(policy).run()
-    assert policy.steps == list(range(1, len(whole.steps))), "all but the first token, which is none of its"
-
-
-@pytest.mark.parametrize("step", [1, 2, 4])
-def test_an_interruption_between_learning_and_telling_repeats_neither(step: int) -> None:
-    policy, plain = Learning(), new_stream(FixedGamma(3)).run()
-    policy.interrupted_at = step
-    stream, emitted = new_stream(policy), []
-    with pytest.raises(KeyboardInterrupt):
-        emitted.extend(event for event in stream if isinstance(event, Emitted))
-    emitted.extend(event for event in stream if isinstance(event, Emitted))
-    assert [event.step for event in emitted] == list(range(len(plain.steps)))
-    assert tuple(token for event in emitted for token in event.token_ids) == plain.token_ids
-    learned = [
-        index for index in range(1, len(plain.steps)) if index != step
-    ]  # the interrupted lesson is lost, not doubled
-    assert policy.steps == learned
-
-
-def test_leaving_at_any_event_delivers_every_step_once() -> None:
-    count = sum(1 for _ in new_stream(FixedGamma(3)))
-    for leave_at in range(count):
-        stream, seen = new_stream(FixedGamma(3)), []
-        for number, event in enumerate(stream):
-            seen.append(event)
-            if number == leave_at:
-                break
-        stream.close()
-        seen += list(stream)
-        assert [e.step for e in seen if isinstance(e, Emitted)] == list(range(len(stream.generation.steps)))
-        assert sum(isinstance(event, Finished) for event in seen) == 1
 
 
 class Rounding(TableModel):

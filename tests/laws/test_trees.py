@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from minispec.contracts import slow_logits
+from tests.laws.oracle import slow_logits
 
 from .space import BEGUN, EXACT, LOADED, four_target, tree_distance
 
