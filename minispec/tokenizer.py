@@ -132,11 +132,6 @@ class Tokenizer:
         """Return the content of a ``tokenizer.json``."""
         return str(self._backend.to_str())
 
-    def token_id(self, text: str) -> int | None:
-        """Return the id of a token given by its text, or None."""
-        token = self._backend.token_to_id(text)
-        return None if token is None else int(token)
-
     def fingerprint(self) -> str:
         """Return a hash of the map from id to bytes: equal for two tokenizers iff every token means the same text."""
         if self._fingerprint is None:

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minispec import race
-from minispec.contracts.audited_noise import AuditedNoise
 from minispec.errors import InvariantError, OptionError
 from minispec.noise import Address, Coins
 from minispec.philox import PhiloxNoise
+from tests.audited_noise import AuditedNoise
 
 PURPOSES = ("sample", "draft", "accept", "residual", "bonus")
 SIX_SIGMA = 6.0  # |normal| > 6 has probability 2e-9

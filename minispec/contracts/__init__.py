@@ -2,7 +2,6 @@
 
 from minispec.contracts.enumerator import Enumerator, Law
 from minispec.contracts.laws import Outcome, ending, outcome, speculative_stream, target_law, total_variation
-from minispec.contracts.oracle import finite_language, slow_law, slow_logits, slow_row
 from minispec.contracts.parts import check_drafter, check_rule
 
 __all__ = [
@@ -12,11 +11,7 @@ __all__ = [
     "check_drafter",
     "check_rule",
     "ending",
-    "finite_language",
     "outcome",
-    "slow_law",
-    "slow_logits",
-    "slow_row",
     "speculative_stream",
     "target_law",
     "total_variation",

@@ -16,7 +16,6 @@ from minispec.errors import ModelFileError, missing
 from minispec.model.config import GPT2Config
 from minispec.tokenizer import NUMERALS_APART, Tokenizer, make_byte_alphabet
 
-NUMBER_FORMATS = ("f32", "f16", "q8_0")
 _LAYER = {
     "ln_1": "attn_norm",
     "attn.c_attn": "attn_qkv",

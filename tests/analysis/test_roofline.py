@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minispec.analysis.roofline import counts as conventions
-from minispec.analysis.roofline.counter import CountingBackend, CountingCache, PassingBackend, part_names, storage_of
+from minispec.analysis.roofline.counter import PassingBackend, part_names, storage_of
 from minispec.analysis.roofline.counts import Part, Storage, count_forward, total
 from minispec.analysis.roofline.prediction import count_model
 from minispec.analysis.roofline.shapes import SHAPES, Shape, get_shape, to_config
@@ -23,6 +23,7 @@ from minispec.model.paged import PagedCache
 from minispec.model.pages import PagePool
 from minispec.model.together import JoinedCaches, join
 from minispec.model.weights import num_parameters
+from tests.analysis.counting import CountingBackend, CountingCache
 from tests.models import random_gpt2
 
 TINY = {"vocab_size": 97, "n_positions": 64, "n_embd": 24, "n_layer": 2, "n_head": 3, "n_inner": 40}

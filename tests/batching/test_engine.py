@@ -23,7 +23,7 @@ from minispec.batching import batch as batch_module
 from minispec.batching import models as models_module
 from minispec.batching.batch import Batch
 from minispec.batching.member import Member
-from minispec.contracts import Enumerator, outcome, slow_law, total_variation
+from minispec.contracts import Enumerator, outcome, total_variation
 from minispec.control import AutoGamma, Fallback, HeuristicGamma
 from minispec.drafters import NgramDrafter
 from minispec.drafters.heads import Head
@@ -42,6 +42,7 @@ from minispec.verifiers.registry import VERIFIER_NAMES
 from tests.drafters.random_head import write_head
 from tests.generation.tiny import byte_tokenizer
 from tests.interrupting import run_with_interrupt_at
+from tests.laws.oracle import slow_law
 from tests.models import random_gpt2
 from tests.mutants.catalogue.tools import edit
 

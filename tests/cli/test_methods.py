@@ -140,8 +140,10 @@ def test_an_audited_run_is_the_same_run(run: Run, target: str, draft: str) -> No
         (["--draft", "layerskip:k=2"], ("k is 2", "layerskip:k=1")),
         (["--draft", "tree:draft=DRAFT"], ("tree", "chains", "--verify tree")),
         (["--draft", "tree:draft=DRAFT", "--verify", "kseq"], ("depend on each other", "siblings=with")),
-        (["--draft", "tree:draft=DRAFT,shape=dynamic,siblings=with", "--verify", "kseq"],
-         ("depend on each other", "shape=4x2x1,siblings=with", "--verify tree")),
+        (
+            ["--draft", "tree:draft=DRAFT,shape=dynamic,siblings=with", "--verify", "kseq"],
+            ("depend on each other", "shape=4x2x1,siblings=with", "--verify tree"),
+        ),
         (["--draft", "tree:draft=DRAFT", "--verify", "tree", "--gamma", "auto"], ("shape of its own", "--gamma 3")),
         (["--draft", "unigram"], ("text is missing",)),
         (["--draft", "unigram:text=nowhere.txt"], ("nowhere.txt",)),

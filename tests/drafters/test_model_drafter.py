@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minispec.contracts import Enumerator
-from minispec.contracts.audited_noise import AuditedNoise
 from minispec.drafters import ModelDrafter
 from minispec.drafters.base import allow_all
 from minispec.model.asks import answer
@@ -17,6 +16,7 @@ from minispec.model.toy import TableModel
 from minispec.noise import Coins
 from minispec.philox import PhiloxNoise
 from minispec.sampling import SamplingParams, distribution
+from tests.audited_noise import AuditedNoise
 from tests.generation.tiny import PLAIN, random_gpt2
 from tests.models import Counted
 

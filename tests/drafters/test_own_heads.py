@@ -19,7 +19,7 @@ from minispec.loading import load_model
 from minispec.loading.bundled import CHECKSUMS
 from minispec.model import GPT2
 from minispec.model.toy import TableModel
-from minispec.training.head_card import put_cost
+from tests.benchmarks.heads import put_cost
 from tests.drafters.random_head import write_head
 from tests.loading.folders import CONFIG, assert_clear, write_model
 

@@ -10,11 +10,12 @@ import re
 from itertools import product
 from typing import Any
 
-from minispec.contracts import Outcome, finite_language, slow_law
+from minispec.contracts import Outcome
 from minispec.generation.limits import Limits
 from minispec.generation.options import Options
 from minispec.model.toy import TableModel
 from tests.generation.tiny import byte_tokenizer
+from tests.laws.oracle import finite_language, slow_law
 
 from .space import with_tokenizer
 

@@ -9,12 +9,13 @@ import math
 import numpy as np
 import pytest
 
-from minispec.contracts import Enumerator, slow_logits, slow_row, total_variation
+from minispec.contracts import Enumerator, total_variation
 from minispec.generation import api
 from minispec.generation.options import Options
 from minispec.theory import k_seq_acceptance, tau
 from minispec.verifiers import expected_accepted, get_verifier
 from minispec.verifiers.tree import acceptance_probability as accepts_one_of
+from tests.laws.oracle import slow_logits, slow_row
 
 from .space import BEGUN, EXACT, FIRST, LOADED, PLAIN, PROMPT, models_by_name, table_target
 from .theory import sources_law

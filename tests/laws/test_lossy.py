@@ -7,12 +7,13 @@ from functools import partial
 import numpy as np
 import pytest
 
-from minispec.contracts import Enumerator, slow_logits, slow_row, total_variation
+from minispec.contracts import Enumerator, total_variation
 from minispec.drafters.base import allow_all
 from minispec.generation.options import Options
 from minispec.model.asks import answer
 from minispec.noise import Coins
 from minispec.verifiers import lenient, typical
+from tests.laws.oracle import slow_logits, slow_row
 
 from .covering import covering, product
 from .space import (

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from minispec.contracts import Enumerator, outcome, slow_law, total_variation
+from minispec.contracts import Enumerator, outcome, total_variation
 from minispec.control import FixedGamma
 from minispec.generation import Drafted, api
 from minispec.generation.limits import Limits
 from minispec.generation.options import Options
+from tests.laws.oracle import slow_law
 
 from .peeking import HonestTwin, PeeksAtCoins, PeeksAtTargetRows, PeeksAtTheDraft, RetriesAfterRejection
 from .space import EXACT, LOADED, PLAIN, PROMPT, TOKENIZER, models_by_name, new_stream, table_target

@@ -6,9 +6,10 @@ import functools
 
 import pytest
 
-from minispec.contracts import Enumerator, slow_law, target_law, total_variation
+from minispec.contracts import Enumerator, target_law, total_variation
 from minispec.generation.limits import Limits
 from minispec.generation.options import Options
+from tests.laws.oracle import slow_law
 
 from .space import (
     AXES,

@@ -7,12 +7,13 @@ import dataclasses
 import numpy as np
 import pytest
 
-from minispec.contracts import Enumerator, outcome, slow_law, slow_logits, total_variation
+from minispec.contracts import Enumerator, outcome, total_variation
 from minispec.errors import OptionError
 from minispec.generation import api
 from minispec.generation.limits import Limits
 from minispec.generation.options import Options
 from minispec.verifiers import get_verifier
+from tests.laws.oracle import slow_law, slow_logits
 
 from .space import (
     BEGUN,

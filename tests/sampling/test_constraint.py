@@ -17,7 +17,7 @@ from tests.tiny import byte_tokenizer
 pytest.importorskip("llguidance", reason="constraints need the extra `constraints`")
 
 TOKENIZER = Tokenizer(byte_tokenizer((("a", "b"), ("b", "c"))))
-EOS = TOKENIZER.token_id(END_OF_TEXT)
+(EOS,) = TOKENIZER.encode(END_OF_TEXT)
 V = TOKENIZER.vocab_size
 
 

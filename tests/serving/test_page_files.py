@@ -11,7 +11,7 @@ import pytest
 import minispec.serving
 from minispec.viz.colours import HUES, INK, NIGHT, PAPER, SHADES, contrast
 from minispec.viz.html import LINES, MEANINGS
-from minispec.viz.page import colour_sheet
+from tests.serving.make_page import colour_sheet
 
 PAGE = Path(minispec.serving.__file__).parent / "page"
 SCRIPTS = sorted(PAGE.glob("*.js"))

@@ -139,7 +139,7 @@ def test_a_span_shows_no_half_character_and_nothing_from_a_stop_on():
     spans.commit(Emitted(2, 0, tuple(encode("x EN")), (), (Piece("x ", "accepted"),)))  # EN is held back
     assert spans.draft(Drafted(3, 0, tuple(encode("Dx")), (), 0.0)) is None
     assert spans.draft(Drafted(3, 0, tuple(encode("Ex")), (), 0.0)).text == "ENEx"
-    end = tokenizer.token_id("<|endoftext|>")
+    end = tokenizer.encode("<|endoftext|>")[0]
     assert spans.draft(Drafted(4, 0, (*encode("k"), end, *encode("k")), (), 0.0)).text == "ENk"
 
 

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from numpy.typing import NDArray
 
-from minispec.contracts.audited_noise import AuditedNoise
 from minispec.errors import InvariantError
 from minispec.noise import Coins
 from minispec.philox import PhiloxNoise
 from minispec.records import Draft, Verdict
 from minispec.verifiers import block, expected_accepted, gumbel, lenient, match, rejection
 from minispec.verifiers.block import block_residual
+from tests.audited_noise import AuditedNoise
 from tests.verifiers import exact
 from tests.verifiers.exact import ChainLaw, always, chain, random_laws
 

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minispec.contracts.audited_noise import AuditedNoise
 from minispec.errors import InvariantError
 from minispec.noise import Coins
 from minispec.philox import PhiloxNoise
 from minispec.records import Draft
 from minispec.theory import acceptance_probability as overlap
 from minispec.verifiers import expected_accepted, lenient, rejection, typical
+from tests.audited_noise import AuditedNoise
 from tests.verifiers import exact
 from tests.verifiers.exact import ChainLaw, chain, frozen, random_laws, rows
 

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minispec.contracts.audited_noise import AuditedNoise
 from minispec.errors import InvariantError, OptionError
 from minispec.noise import Address, Coins
 from minispec.philox import PhiloxNoise
 from minispec.records import Draft
 from minispec.verifiers import VERIFIER_NAMES, expected_accepted, get_verifier, lenient, typical
+from tests.audited_noise import AuditedNoise
 from tests.verifiers import exact
 from tests.verifiers.exact import ChainLaw, always, chain, frozen, random_laws, tree
 

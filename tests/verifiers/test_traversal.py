@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minispec.contracts import total_variation
-from minispec.contracts.audited_noise import AuditedNoise
 from minispec.errors import InvariantError
 from minispec.noise import Coins
 from minispec.philox import PhiloxNoise
 from minispec.records import Draft
 from minispec.verifiers import block, traversal
 from minispec.verifiers import tree as from_the_root
+from tests.audited_noise import AuditedNoise
 from tests.verifiers import exact
 from tests.verifiers.exact import always, chain, frozen, independent, likeliest, random_laws, tree, without_replacement
 from tests.verifiers.test_tree import SHAPES, depth

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from minispec.contracts.audited_noise import AuditedNoise
 from minispec.errors import InvariantError
 from minispec.noise import Coins
 from minispec.philox import PhiloxNoise
@@ -20,6 +19,7 @@ from minispec.verifiers import rejection
 from minispec.verifiers import tree as rule
 from minispec.verifiers.base import list_children
 from minispec.verifiers.rejection import residual
+from tests.audited_noise import AuditedNoise
 from tests.verifiers import exact
 from tests.verifiers.exact import always, chain, frozen, independent, likeliest, random_laws, tree, without_replacement
 
