@@ -116,7 +116,7 @@ def bench(**options: Any) -> None:
         target = load_model(options["target"], backend, dtype, kv_dtype)
         draft = load_model(options["draft"], backend, options["draft_dtype"] or dtype, kv_dtype)
         check_vocabularies(target, draft)
-        status.update("compiling kernels (only the first run takes seconds) …")
+        status.update("making kernels ready …")
         for model in (target, draft):
             model.backend.warm_up(model.dtype, model.kv_dtype)
         status.update("measuring this machine …")

@@ -260,7 +260,7 @@ def _measure(options: dict[str, Any]) -> None:
         config = to_config(get_shape(options["shape"]))
         with notes.status("making random weights …"):
             model = random_model(config, backend, dtype, options["shape"], kv_dtype)
-    with notes.status("compiling kernels (only the first run takes seconds) …"):
+    with notes.status("making kernels ready …"):
         model.backend.warm_up(model.dtype, model.kv_dtype)
     with notes.status("measuring this machine …"):
         machine = measure_machine(QUICK_LADDER if options["quick"] else LADDER_BYTES, repeats)

@@ -133,9 +133,10 @@ def _show(found: Attribution, possible: list[Change], warning: str | None) -> No
         f"plain decoding takes {milliseconds(found.plain_s)}",
     )
     out.print(table)
+    v = "–" if impossible else f"{costs.verify_cost:.2f}"
     out.print(
         f"\nτ {found.tau:.2f} of {found.ideal:.2f} tokens per step; c {costs.cost_ratio:.3f}, "
-        f"v {'–' if impossible else f'{costs.verify_cost:.2f}'}, o {costs.overhead:+.2f}, in units of a plain step ({1e3 * costs.unit_s:.2f} ms)"
+        f"v {v}, o {costs.overhead:+.2f}, in units of a plain step ({1e3 * costs.unit_s:.2f} ms)"
     )
     out.print("\nWhat if (all else as it was):")
     for change in possible:

@@ -35,7 +35,7 @@ from minispec.records import Step
 
 _CHECK = 32  # steps with drafts, after which one is plain
 _LARGEST = 8  # the most to draft
-_ROW_COST = 0.05  # of one row more, in forwards of one, where more rows were never measured: little, so that drafts are tried
+_ROW_COST = 0.05  # of one row more, in forwards of one, before it was measured: little, so that drafts are tried
 _ENTER, _STAY = 1.1, 1.03  # times plain decoding's rate that drafts must promise, to begin and to go on
 _COST_RATIO = 0.1  # of the draft's forward to the target's, before it was measured
 _KEEP = 0.8  # weight of the past in the time of a number of rows
@@ -98,7 +98,7 @@ class RowTimes:
         guess = seconds[end] * _guess(rows) / _guess(known[end])
         if len(known) == 1:
             return guess
-        low, high = (0, 1) if i == 0 else (-2, -1)  # beyond the ends, the line of the last two; more rows cost something
+        low, high = (0, 1) if i == 0 else (-2, -1)  # beyond the ends, the line of the last two; but more rows cost more
         slope = (seconds[high] - seconds[low]) / (known[high] - known[low])
         line = seconds[end] + slope * (rows - known[end])
         return max(line, guess) if i else max(line, 0.1 * seconds[0])
