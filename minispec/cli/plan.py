@@ -119,7 +119,9 @@ def plan(
         report = {**_to_dict(made), "source": source, "measured": measured_data}
         click.echo(json.dumps(report, ensure_ascii=False))
     else:
-        _show(made, source, gamma, found)
+        assumed = found is None and not verify_cost
+        taken = [name for name, there in (("v = 1", assumed), ("o = 0", found is None and overhead is None)) if there]
+        _show(made, source, gamma, found, taken)
     if plot_file is not None:
         style.save(plan_figure(made), plot_file)
 
@@ -246,7 +248,7 @@ def _to_dict(made: Plan) -> dict[str, Any]:
     return fields
 
 
-def _show(made: Plan, source: str, asked: int | None, found: Measured | None) -> None:
+def _show(made: Plan, source: str, asked: int | None, found: Measured | None, taken: list[str]) -> None:
     out = Console(highlight=False)
     alpha, best = made.alpha, made.best
     assert alpha.value is not None
@@ -265,7 +267,11 @@ def _show(made: Plan, source: str, asked: int | None, found: Measured | None) ->
     else:
         ends = sorted((made.best_low.gamma, made.best_high.gamma))
         spread = "" if ends[0] == ends[1] else f" (γ {ends[0]} to {ends[1]} over α's interval)"
-        out.print(f"\nbest γ {best.gamma}{spread}: speedup {best.speedup:.2f}x, τ {best.tokens_per_step:.2f}")
+        free = f" if what was not given is free ({', '.join(taken)})" if taken else ""
+        out.print(
+            f"\nbest γ {best.gamma}{spread}: speedup {best.speedup:.2f}x, τ {best.tokens_per_step:.2f}{free}",
+            soft_wrap=True,
+        )
     if best.gamma == 0 and can_pay(alpha.value, made.cost_ratio):
         out.print(
             f"α > c ({alpha.value:.3f} > {made.cost_ratio:.3f}): drafts would pay if verification and the rest "
