@@ -63,7 +63,7 @@ TOLERANCE = 0.2
     "--dtype",
     type=click.Choice((*DTYPES, *DOT_DTYPES)),
     default=None,
-    show_default="float32; float16 with --machine",
+    show_default="the stored format where the bits are the same; float32 with --shape, float16 with --machine",
     help="The format of the weights in memory.",
 )
 @kv_dtype_option
@@ -252,7 +252,8 @@ def _measure(options: dict[str, Any]) -> None:
         rows = [1, 2, 6] if source("rows") is ParameterSource.DEFAULT else rows
         repeats = 3 if source("repeats") is ParameterSource.DEFAULT else repeats
     notes = Console(stderr=True, highlight=False)
-    dtype, kv_dtype = options["dtype"] or "float32", options["kv_dtype"]
+    dtype = options["dtype"] or (AUTO if options["shape"] is None else "float32")
+    kv_dtype = options["kv_dtype"]
     backend = get_backend(options["backend"])
     if options["shape"] is None:
         model = load_model(options["target"], options["backend"], dtype, kv_dtype)

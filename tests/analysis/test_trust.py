@@ -98,7 +98,7 @@ def test_a_comparisons_prediction_is_of_its_own_runs() -> None:
     assert found is not None
     assert found.costs is not None
     assert found.tau == pytest.approx(29 / 6)
-    shown = dict((name, note) for name, _, note in facts(run(1), found.costs, found))
+    shown = {name: note for name, _, note in facts(run(1), found.costs, found)}
     assert "predicted speedup" in shown
     assert found.costs.speedup(found.tau) == pytest.approx(
         29 / 6 / (found.costs.gamma * found.costs.cost_ratio + found.costs.verify_cost + found.costs.overhead)
