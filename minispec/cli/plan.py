@@ -17,8 +17,9 @@ from minispec.analysis.measure.plan import Measured, measure_plan
 from minispec.analysis.plan import MAX_GAMMA, Plan, make_plan, rate_note
 from minispec.analysis.prompts import bundled_prompts, read_prompts
 from minispec.analysis.step_costs import VerifyCurve
-from minispec.backends import BACKENDS, GPU_BACKENDS
-from minispec.cli.options import DRAFT_KINDS, FileName, ModelName, option
+from minispec.backends import BACKENDS, DOT_DTYPES, DTYPES, GPU_BACKENDS
+from minispec.backends.formats import AUTO
+from minispec.cli.options import DRAFT_KINDS, FileName, ModelName, option, threads_option
 from minispec.drafters.spec import parse_draft
 from minispec.errors import OptionError
 from minispec.generation.options import Options
@@ -72,6 +73,8 @@ class VerifyPoint(click.ParamType):  # type: ignore[type-arg]  # generic only in
 @option(
     "--backend", type=click.Choice((*BACKENDS, *GPU_BACKENDS)), default=BACKENDS[0], help="The backend to measure on."
 )
+@option("--dtype", type=click.Choice((AUTO, *DTYPES, *DOT_DTYPES)), default=AUTO, help="The weights' format there.")
+@threads_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout.")
 @click.option(
     "--plot", "plot_file", type=FileName(), help="Plot the speedup by draft length to this file (.png, .svg or .pdf)."
