@@ -227,7 +227,7 @@ def test_good_lines_run_beside_bad_ones_if_asked_to(run_here: Run, tmp_path: Pat
     assert (tmp_path / "out.jsonl").read_bytes() == again
 
 
-HUNGRY = {"prompt": [1] * 30, "draft": "synthetic:alpha=0.5", "max_tokens": 8}  # the target's pages, twice over
+HUNGRY = {"prompt": [1] * 30, "draft": "synthetic:alpha=0.5", "gamma": 3, "max_tokens": 8}  # its pages twice over
 
 
 def test_a_request_that_turns_out_too_large_names_its_line(

@@ -8,6 +8,7 @@ import time
 import pytest
 
 from minispec.cli.main import cli
+from minispec.control import DEFAULT_GAMMA
 from minispec.generation import stream
 from minispec.generation.events import Drafted, Emitted
 from minispec.generation.trace import read_trace, to_line
@@ -43,7 +44,7 @@ WAYS = [{}, {"draft": "tree:shape=2x2,draft=tiny-draft"}, {"draft": "none"}, {"d
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
 def test_events_are_the_trace_of_the_command_line(server, drafts, target, way, tmp_path):
-    events = read_events(server, events=True, speculative=way, max_tokens=40)
+    events = read_events(server, events=True, speculative={"gamma": DEFAULT_GAMMA, **way}, max_tokens=40)
     lines = [data for name, data, _ in events if name != "chunk"]
     assert [name for name, _, _ in events if name != "chunk"] == [line["event"] for line in lines]
     specs = {**dict(zip(server.service.settings.drafts, drafts, strict=True)), "none": None}
