@@ -189,7 +189,7 @@ def test_log_probabilities(server, target, draft):
         detail
         for event in stream(
             "the end", target=target, draft=draft, backend="panel", temperature=1.0, top_p=1.0, max_tokens=12, seed=4,
-            logprobs=True,
+            logprobs=True, verify=COUPLED,
         )
         for detail in getattr(event, "details", ())
     ]  # fmt: skip

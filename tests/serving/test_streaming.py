@@ -97,7 +97,7 @@ def test_a_draft_is_told_before_it_is_judged_and_its_step_in_order(server):
 @pytest.mark.parametrize("way", WAYS, ids=str)
 @pytest.mark.parametrize("stop", [None, ["e", "th"]])
 def test_what_is_provisional_is_settled_and_only_committed_text_stays(server, way, stop):
-    fields = {"speculative": way, "max_tokens": 80, "stop": stop}
+    fields = {"speculative": {"gamma": DEFAULT_GAMMA, **way}, "max_tokens": 80, "stop": stop}
     events = read_events(server, provisional=True, **fields)
     span, confirmed, num_spans = None, "", 0
     for name, data, _ in events:
@@ -195,12 +195,12 @@ def test_a_draft_leaves_before_the_target_has_run_for_those_who_want_to_see_it(s
         tell(batch)
 
     monkeypatch.setattr(worker, "_tell", spy)
-    read_events(server, max_tokens=21)  # with a draft in the last step, too
+    read_events(server, max_tokens=21, speculative={"gamma": DEFAULT_GAMMA})  # with a draft in the last step, too
     assert "Drafted" not in told
-    steps = [name for name, _, _ in read_events(server, events=True, max_tokens=21)].count("verified")
+    steps = [name for name, _, _ in read_events(server, events=True, max_tokens=21, speculative={"gamma": DEFAULT_GAMMA})].count("verified")
     for wish in ("events", "provisional"):
         told.clear()
-        read_events(server, **{wish: True}, max_tokens=21)
+        read_events(server, **{wish: True}, max_tokens=21, speculative={"gamma": DEFAULT_GAMMA})
         assert told.count("Drafted") == steps > 3
 
 
