@@ -188,6 +188,7 @@ def test_what_was_held_up_is_sent_before_the_next_step(server):
 
 def test_a_draft_leaves_before_the_target_has_run_for_those_who_want_to_see_it(server, monkeypatch):
     worker, told = server.service.worker, []
+    fields = {"max_tokens": 21, "speculative": {"gamma": DEFAULT_GAMMA}}
     tell = worker._tell
 
     def spy(batch):
@@ -195,12 +196,12 @@ def test_a_draft_leaves_before_the_target_has_run_for_those_who_want_to_see_it(s
         tell(batch)
 
     monkeypatch.setattr(worker, "_tell", spy)
-    read_events(server, max_tokens=21, speculative={"gamma": DEFAULT_GAMMA})  # with a draft in the last step, too
+    read_events(server, **fields)  # with a draft in the last step, too
     assert "Drafted" not in told
-    steps = [name for name, _, _ in read_events(server, events=True, max_tokens=21, speculative={"gamma": DEFAULT_GAMMA})].count("verified")
+    steps = [name for name, _, _ in read_events(server, events=True, **fields)].count("verified")
     for wish in ("events", "provisional"):
         told.clear()
-        read_events(server, **{wish: True}, max_tokens=21, speculative={"gamma": DEFAULT_GAMMA})
+        read_events(server, **{wish: True}, **fields)
         assert told.count("Drafted") == steps > 3
 
 
