@@ -21,6 +21,7 @@ from minispec.analysis.roofline.machine import LADDER_BYTES, Machine, describe_c
 from minispec.analysis.roofline.prediction import doubts_of_forwards
 from minispec.analysis.trust import doubts, sentence
 from minispec.backends import BACKENDS, DTYPES
+from minispec.backends.formats import AUTO
 from minispec.cli.bench_batches import batch_plan, show_batches
 from minispec.cli.lists import Several
 from minispec.cli.machine_report import (
@@ -50,13 +51,13 @@ _FULL = Plan()
 @option("--backend", type=click.Choice(BACKENDS), default=BACKENDS[0], help="What computes the forward pass.")
 @option(
     "--dtype",
-    type=click.Choice(DTYPES),
-    default=DTYPES[0],
+    type=click.Choice((AUTO, *DTYPES)),
+    default=AUTO,
     help="The format of the target's weights in memory.",
 )
 @option(
     "--draft-dtype",
-    type=click.Choice(DTYPES),
+    type=click.Choice((AUTO, *DTYPES)),
     default=None,
     show_default="that of --dtype",
     help="The format of the draft's weights.",
@@ -116,7 +117,7 @@ def bench(**options: Any) -> None:
         target = load_model(options["target"], backend, dtype, kv_dtype)
         draft = load_model(options["draft"], backend, options["draft_dtype"] or dtype, kv_dtype)
         check_vocabularies(target, draft)
-        status.update("compiling kernels (only the first run takes seconds) …")
+        status.update("making kernels ready …")
         for model in (target, draft):
             model.backend.warm_up(model.dtype, model.kv_dtype)
         status.update("measuring this machine …")

@@ -498,6 +498,10 @@ def test_texts_that_begin_alike_share_no_rows_of_a_head(kind):
 def test_generate_many_is_generate_for_each():
     prompts = [[1, 2, 3], [4], [1, 2, 3]]
     found = generate_many(prompts, target=TARGET, draft=DRAFT, seed=7, max_tokens=9, concurrency=2)
+    wanted = [alone(TARGET, prompt, None, {"seed": 7 + i, "max_tokens": 9}) for i, prompt in enumerate(prompts)]
+    assert [each.token_ids for each in found] == [each.token_ids for each in wanted], "by default, plain decoding's"
+    assert all(each.reproducible and each.guarantee == "same-seed" for each in found)
+    found = generate_many(prompts, target=TARGET, draft=DRAFT, seed=7, max_tokens=9, concurrency=2, gamma=3)
     wanted = [alone(TARGET, prompt, DRAFT, {"seed": 7 + i, "max_tokens": 9}) for i, prompt in enumerate(prompts)]
     assert [essence(each) for each in found] == [essence(each) for each in wanted]
 
@@ -532,7 +536,7 @@ def test_the_prompt_of_several_answers_that_come_together_is_fed_once(draft):
     small = draft and random_gpt2("panel", seed=1, n_layer=1, n_positions=256, vocab_size=23)
     engine, prompt = Engine(model, page_size=4), [i % 19 for i in range(151)]
     for seed in range(3):
-        engine.add(prompt, draft=small, max_tokens=1 if draft is None else 3, seed=seed)
+        engine.add(prompt, draft=small, gamma=3, max_tokens=1 if draft is None else 3, seed=seed)
     engine.add([*prompt[:3], 5, *prompt[4:]], draft=None, max_tokens=1)
     engine.add([*prompt[:100], *[7] * 20], draft=None, max_tokens=1)
     with mock.patch.object(batch_module, "answer_together", side_effect=batch_module.answer_together) as answers:
@@ -827,7 +831,7 @@ def test_a_draft_that_is_named_has_one_set_of_pages():
 def test_a_whole_and_two_trimmed_heads_of_one_draft_keep_their_texts_apart():
     drafts = ["draft-0.6m", "draft-0.6m:words=3072", "draft-0.6m:words=1024", None]
     requests = [
-        {"prompt": "Once upon a time", "draft": draft, "seed": seed, "max_tokens": 12}
+        {"prompt": "Once upon a time", "draft": draft, "gamma": 3, "seed": seed, "max_tokens": 12}
         for seed, draft in enumerate(drafts)
     ]
     engine = Engine("draft-1.6m", max_running=4)

@@ -12,12 +12,13 @@ from unittest import mock
 import pytest
 
 from minispec.batching import Engine
-from minispec.contracts import Enumerator, slow_logits, slow_row, total_variation
+from minispec.contracts import Enumerator, total_variation
 from minispec.control import FixedGamma
 from minispec.control.load import Load, LoadGamma, RowTimes
 from minispec.generation import open as opening
 from minispec.generation.options import Options
 from minispec.model.toy import TableModel
+from tests.laws.oracle import slow_logits, slow_row
 
 from .space import EXACT, PLAIN
 
