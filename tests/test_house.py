@@ -1,4 +1,4 @@
-"""The engine stays a house of small rooms: short files, short functions; and a function is named by what it does."""
+"""The engine's functions are short; and a function is named by what it does."""
 
 from __future__ import annotations
 
@@ -11,12 +11,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1] / "minispec"
-FOLDERS = ("generation", "batching", "model", "backends", "drafters", "verifiers", "sampling", "control")
-ENGINE = [
-    *(path for folder in FOLDERS for path in (PACKAGE / folder).rglob("*.py")),
-    *(PACKAGE / f"{name}.py" for name in ("noise", "philox", "race", "records", "jit", "specs", "tokenizer")),
-]
-LINES_OF_A_FILE = 250
+ENGINE = sorted((PACKAGE / "engine").rglob("*.py"))
 LINES_OF_A_FUNCTION, MEDIAN = 60, 8
 
 _IRREGULAR = "chosen|drawn|found|given|grown|kept|known|lost|made|sent|shown|spent|taken|told|written"
@@ -35,24 +30,6 @@ def measure_functions(text: str) -> dict[str, int]:
     """Return the lines of code of each function of a file."""
     functions = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef))
     return {f"{function.name}:{function.lineno}": count_code(function, text.splitlines()) for function in functions}
-
-
-def find_long(files: list[Path]) -> dict[str, int]:
-    """Return the files of too many lines, and how many each has."""
-    lines = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in files}
-    return {name: count for name, count in lines.items() if count > LINES_OF_A_FILE}
-
-
-def test_no_file_of_the_engine_is_long() -> None:
-    assert find_long([*ENGINE, *(PACKAGE / "backends" / "cuda").glob("*.cu*")]) == {}
-
-
-def test_a_long_file_is_found(tmp_path: Path) -> None:
-    """The control; and every folder that is looked through has files."""
-    for name, count in (("long.py", LINES_OF_A_FILE + 1), ("short.py", LINES_OF_A_FILE)):
-        (tmp_path / name).write_text("x = 1\n" * count)
-    assert find_long(sorted(tmp_path.iterdir())) == {"long.py": LINES_OF_A_FILE + 1}
-    assert {path.relative_to(PACKAGE).parts[0] for path in ENGINE} >= set(FOLDERS)
 
 
 def test_no_function_of_the_engine_is_long_and_most_are_short() -> None:

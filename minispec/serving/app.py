@@ -25,8 +25,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 import minispec
-from minispec.engine.generation.guarantee import MEANING
-from minispec.engine.generation.result import Generation
+from minispec.engine.generation.result import MEANING, Generation
 from minispec.engine.records import TokenDetail
 from minispec.engine.tokenizer import Tokenizer
 from minispec.engine.verifiers import VERIFIER_NAMES, get_verifier

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-from minispec.engine.drafters.base import Drafter
+from minispec.engine.drafters.base import Drafter, NoDrafter
 from minispec.engine.drafters.cascade import CascadeDrafter
 from minispec.engine.drafters.forced import ForcedDrafter
 from minispec.engine.drafters.heads import (
@@ -20,7 +20,6 @@ from minispec.engine.drafters.heads import (
 from minispec.engine.drafters.layerskip import LayerSkipDrafter
 from minispec.engine.drafters.model import ModelDrafter
 from minispec.engine.drafters.ngram import NgramDrafter
-from minispec.engine.drafters.none import NoDrafter
 from minispec.engine.drafters.plugins import build_plugin
 from minispec.engine.drafters.selfdraft import SelfDrafter
 from minispec.engine.drafters.spec import MODEL, DraftSpec, parse_draft, tree_shape

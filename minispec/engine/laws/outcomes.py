@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from minispec.engine.control import FixedGamma
 from minispec.engine.drafters import Drafter, ModelDrafter
 from minispec.engine.generation import Generation, Stream
-from minispec.engine.generation.limits import Limits
+from minispec.engine.generation.stopping import Limits
 from minispec.engine.model.language_model import LanguageModel
 from minispec.engine.model.session import Session
 from minispec.engine.model.tree_session import TreeSession

@@ -24,8 +24,8 @@ from minispec.engine.drafters.base import allow_all
 from minispec.engine.drafters.heads import load_head
 from minispec.engine.drafters.heads.parallel import ParallelDrafter
 from minispec.engine.generation import Prefilled, generate, ready, stream
-from minispec.engine.generation.limits import Limits
 from minispec.engine.generation.options import Options
+from minispec.engine.generation.stopping import Limits
 from minispec.engine.laws import Enumerator, outcome, slow_law, total_variation
 from minispec.engine.loading.checkpoint import WEIGHTS
 from minispec.engine.model.asks import answer

@@ -11,7 +11,7 @@ import itertools
 import numpy as np
 import pytest
 
-from minispec.engine.generation.limits import Limits
+from minispec.engine.generation.stopping import Limits
 from minispec.engine.laws import Enumerator, outcome, speculative_stream, target_law, total_variation
 from minispec.engine.model.toy import TableModel
 from minispec.engine.sampling import SamplingParams

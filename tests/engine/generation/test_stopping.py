@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minispec.engine.generation.limits import Limits
-from minispec.engine.generation.stopping import Stopper
+from minispec.engine.generation.stopping import Limits, Stopper
 from minispec.engine.laws import ending
 from minispec.engine.records import Finish
 from minispec.errors import OptionError

@@ -20,9 +20,9 @@ import llguidance
 
 from minispec.engine.drafters import plugins
 from minispec.engine.generation import Stream, api
-from minispec.engine.generation.limits import Limits
 from minispec.engine.generation.options import Options
 from minispec.engine.generation.prepare import check_together
+from minispec.engine.generation.stopping import Limits
 from minispec.engine.laws import Enumerator, Outcome, finite_language, outcome, slow_law, total_variation
 from minispec.engine.model.toy import TableModel
 from minispec.engine.noise import Noise

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minispec.engine.generation import api
-from minispec.engine.generation.limits import Limits
 from minispec.engine.generation.options import Options
+from minispec.engine.generation.stopping import Limits
 from minispec.engine.laws import Enumerator, outcome, slow_law, total_variation
 from minispec.engine.model.toy import TableModel
 from minispec.engine.noise.philox import PhiloxNoise

@@ -13,7 +13,7 @@ from minispec.engine.drafters.heads.eagle import EagleSession
 from minispec.engine.drafters.heads.medusa import MedusaHead
 from minispec.engine.drafters.heads.parallel import ParallelDrafter
 from minispec.engine.model import together, trim
-from minispec.engine.model.features import FeatureKeeper
+from minispec.engine.model.cache import FeatureKeeper
 from minispec.engine.model.pages import PagePool
 
 from .tools import change, mutant, reports, wraps

@@ -19,16 +19,16 @@ from minispec.engine.drafters import (
     NgramDrafter,
     SuffixDrafter,
     TranslatingDrafter,
-    copying,
+    ngram,
     synthetic,
 )
 from minispec.engine.drafters.suffix import index_tokens
 from minispec.engine.drafters.tables import TableDrafter, TokenTable
 from minispec.engine.drafters.trees import shapes
 from minispec.engine.generation import Drafted, Emitted, Verified, api
-from minispec.engine.generation.limits import Limits
 from minispec.engine.generation.options import Options
 from minispec.engine.generation.prepare import check_together
+from minispec.engine.generation.stopping import Limits
 from minispec.engine.laws import Enumerator, outcome, slow_law, total_variation
 from minispec.engine.model import quantize
 from minispec.engine.model.asks import answer, ask_for
@@ -455,10 +455,7 @@ def trees_at_the_end_of_the_context() -> float:
 def copies_of_copies() -> float:
     wanted = [2, 3, 2, 3, 2], [3, 3, 3, 3, 3], [1, 2, 3, 1, 2]
     return float(
-        sum(
-            copying.copy_on([1, 2, 3], begin, 5) != list(tokens)
-            for begin, tokens in zip((1, 2, 0), wanted, strict=True)
-        )
+        sum(ngram.copy_on([1, 2, 3], begin, 5) != list(tokens) for begin, tokens in zip((1, 2, 0), wanted, strict=True))
     )
 
 

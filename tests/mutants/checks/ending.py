@@ -7,10 +7,8 @@ import itertools
 import random
 
 from minispec.engine.generation import api
-from minispec.engine.generation.held_text import HeldText
-from minispec.engine.generation.limits import Limits
 from minispec.engine.generation.options import Options
-from minispec.engine.generation.stopping import Stopper
+from minispec.engine.generation.stopping import HeldText, Limits, Stopper
 from minispec.engine.laws import Enumerator, Outcome, ending, outcome, slow_law, total_variation
 from minispec.engine.noise import Noise
 from minispec.engine.records import Piece

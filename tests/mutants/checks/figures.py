@@ -6,10 +6,9 @@ import math
 
 import numpy as np
 
-from minispec.engine.generation import details as token_details
-from minispec.engine.generation import guarantee
-from minispec.engine.generation.metrics import Metrics
-from minispec.engine.generation.stopwatch import Stopwatch
+from minispec.engine.generation import result, transcript
+from minispec.engine.generation.result import Metrics
+from minispec.engine.generation.transcript import Stopwatch
 from minispec.engine.records import Draft, Step, Verdict
 from minispec.engine.verifiers import get_verifier
 
@@ -88,7 +87,7 @@ def details() -> float:
     )
     worst = 0.0
     for parents, verdict, places in (chain, tree):
-        found = token_details.describe_tokens(_LOGITS, _ROWS, Draft(tokens, _DRAFT_ROWS, parents), verdict)
+        found = transcript.describe_tokens(_LOGITS, _ROWS, Draft(tokens, _DRAFT_ROWS, parents), verdict)
         for detail, (row, node, coin) in zip(found, places, strict=True):
             token = verdict.next_token if node is None else tokens[node]
             logits = _LOGITS[row].astype(float)
@@ -120,9 +119,9 @@ def promises() -> float:
     wrong = 0
     for rule, temperature, invariant, wanted in _PROMISES:
         verifier = None if rule is None else get_verifier(rule)
-        wrong += guarantee.find_guarantee(verifier, temperature=temperature, batch_invariant=invariant) != wanted
+        wrong += result.find_guarantee(verifier, temperature=temperature, batch_invariant=invariant) != wanted
     for promise, wanted in _REPRODUCIBLE.items():
-        wrong += guarantee.is_reproducible(promise, timed=True) != wanted or not guarantee.is_reproducible(
+        wrong += result.is_reproducible(promise, timed=True) != wanted or not result.is_reproducible(
             promise, timed=False
         )
     return float(wrong)

@@ -12,8 +12,8 @@ from minispec.engine.batching import Engine
 from minispec.engine.drafters import Drafter, build_drafter
 from minispec.engine.drafters.base import allow_all
 from minispec.engine.generation import Generation, api
-from minispec.engine.generation.limits import Limits
 from minispec.engine.generation.options import Options
+from minispec.engine.generation.stopping import Limits
 from minispec.engine.laws import Enumerator, outcome, slow_law, total_variation
 from minispec.engine.model.asks import answer
 from minispec.engine.model.tree_session import TreeSession

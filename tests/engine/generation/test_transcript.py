@@ -1,4 +1,4 @@
-"""Details name the row, the node and the coin that belong to each emitted token, on chains and on trees."""
+"""A step's seconds, and its details: the row, the node and the coin of each emitted token, on chains and on trees."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from minispec.engine.generation.details import describe_tokens, find_target_probs
+from minispec.engine.generation.transcript import Stopwatch, describe_tokens, find_target_probs
 from minispec.engine.records import Draft, Verdict
 
 V = 5
@@ -46,3 +46,18 @@ def test_a_drafted_token_has_p_of_the_row_behind_its_parent(
     """Row 0 follows the text, row n + 1 follows node n; on a chain a parent is the token before."""
     found = find_target_probs(ROWS, draft(parents))
     assert found == tuple(ROWS[row, token] for row, token in zip(rows, (1, 2, 3, 4), strict=True))
+
+
+def test_a_step_is_its_drafting_its_forward_and_the_rest_without_the_consumer() -> None:
+    now = [0.0]
+    watch = Stopwatch(lambda: now[0])
+    watch.start()
+    now[0] = 1.0
+    watch.note_draft()
+    now[0] = 50.0  # a slow consumer looks at the draft
+    watch.resume()
+    now[0] = 53.0
+    watch.note_forward()
+    now[0] = 58.0  # sampling and the rule
+    watch.stop()
+    assert (watch.draft_s, watch.target_s, watch.step_s) == (1.0, 3.0, 9.0)
