@@ -1,4 +1,4 @@
-"""Beside stop 13: a run, which drives the loop, keeps its clock and says what happens.
+"""Beside stop 13: a run. It drives the loop, keeps the clock, and is read as an iterator of events.
 
 The loop's asks are passed on; what it has done becomes events, and while these are read the clock stands still.
 """
@@ -64,8 +64,12 @@ REJECTION = get_verifier("rejection")
 _NO_LOGITS = np.empty((0, 0), np.float32)
 
 
-class Run:
-    """One generation, from its prompt to its end; :class:`minispec.engine.generation.run.Stream` is how it is read.
+class Stream:
+    """One generation. Iterate over it for events; leave the loop whenever you like, and iterate again to go on.
+
+    Leaving (``break``, an exception, Ctrl-C, a notebook's stop button) loses nothing: what was committed stays, the
+    caches are set back to it, and events that were due but not delivered come first when iteration resumes. A step
+    that was interrupted is done again with the same noise, so the text is the same as without the interruption.
 
     Parameters
     ----------
@@ -135,6 +139,7 @@ class Run:
         self._other_forwards = 0
         self._is_drafter_fed = False
         self._deliveries = Deliveries()
+        self._work: Generator[Ask | Event, Array | None, None] | None = None
 
     @property
     def policy(self) -> GammaPolicy:
@@ -173,112 +178,6 @@ class Run:
     def decode(self, tokens: Sequence[int]) -> str:
         """Return the text of some tokens; their ids where there is no tokenizer."""
         return " ".join(map(str, tokens)) if self._tokenizer is None else self._tokenizer.decode(tokens)
-
-    def drive(self) -> Generator[Ask | Event, Array | None, None]:
-        """Yield what the run needs (an ask, to be sent the logits) and what happens, from wherever it was left."""
-        self._set_back()
-        transcript = self._transcript
-        make_ready([self.target.model, getattr(getattr(self.drafter, "session", None), "model", None)])
-        started = self._clock()
-        yield from self._prefill()
-        for step in transcript.steps[self._deliveries.num_emitted :]:
-            yield from self._report_committed(step)
-        self._other_forwards = self.target.num_forwards - len(transcript.steps)  # the prefill's and interrupted steps'
-        loop = decode(
-            transcript,
-            self.target,
-            self.drafter,
-            sampler=self._sampler,
-            noise=self._noise,
-            verify=self._verifier.verify,
-            policy=self._policy,
-        )
-        self._watch.start()
-        asked = next(loop, None)
-        while asked is not None:
-            logits = None
-            if isinstance(asked, Ask):
-                logits = yield asked
-                self._watch.note_forward()
-                if not self.has_begun:  # the prompt is read: these are the logits of its last token
-                    yield from self._report_prefilled(self._clock() - started)
-            elif isinstance(asked, Draft):
-                self._watch.note_draft()
-                if self.speculates and self.has_begun:
-                    yield Drafted.from_draft(asked, len(transcript.steps), len(transcript.tokens), self._watch.draft_s)
-                self._watch.resume()
-            else:
-                yield from self._tell(asked)
-            try:
-                asked = loop.send(_NO_LOGITS if logits is None else logits)
-            except StopIteration:
-                break
-        yield Finished(self.generation)
-
-    def _tell(self, step: Step) -> Generator[Ask | Event, Array | None, None]:
-        """Yield the events of a step that the loop has taken, while the clock stands still."""
-        self._learner.learn(self._transcript.steps)
-        if self._audit:
-            audit_step(self._transcript, self.target, self._other_forwards)
-        yield from self._report_committed(step)
-        if self.speculates and not self._is_drafter_fed:
-            started = self._clock()
-            yield from self._feed_drafter()
-            self._late_prefill_s += self._clock() - started
-        self._watch.start()
-
-    def _report_committed(self, step: Step) -> Sequence[Event]:
-        """Say of a committed step what has not been said yet."""
-        emitted = Emitted.from_step(step, self._transcript.pieces[step.index])
-        if self.speculates and step.index and step.index >= self._deliveries.num_verified:
-            return Verified.from_step(step), emitted
-        return (emitted,)
-
-    def _prefill(self) -> Asks[None]:
-        """Feed all committed tokens but the last, as far as caches lack them.
-
-        Not so before the first token: the loop feeds the prompt's last chunk, whose last row it is drawn from, and the
-        drafter reads the prompt when it is there.
-        """
-        if self._transcript.finish is None:
-            yield from ask_prefill(self.target, self.tokens[:-1], leave_last=not self.has_begun)
-        self._is_drafter_fed = False
-        yield from self._feed_drafter()
-
-    def _report_prefilled(self, elapsed_s: float) -> Iterator[Event]:
-        """Say that the prompt is read; to read it again behind an interruption is no event."""
-        if self._prefill_s is None:
-            self._prefill_s = elapsed_s
-            yield Prefilled(len(self._prompt_tokens), elapsed_s)
-        self._watch.start()
-
-    def _feed_drafter(self) -> Asks[None]:
-        """Let the drafter take in all committed tokens but the last, if the next step drafts anything."""
-        transcript = self._transcript
-        if self.has_begun and transcript.finish is None and transcript.room > 1 and self._policy.gamma():
-            yield from ask_for(self.drafter.prefill(self.tokens[:-1]))
-            self._is_drafter_fed = True
-
-    def _set_back(self) -> None:
-        """Make transcript, policy and caches agree on the committed steps, whatever an interruption left behind."""
-        self._transcript.rebuild()
-        self._learner.set_back(self._transcript.steps)
-        length = len(self._transcript.tokens) - 1
-        self.target.rollback(length)
-        self.drafter.rollback(length)
-
-
-class Stream(Run):
-    """Iterate over it for events; leave the loop whenever you like, and iterate again to go on.
-
-    Leaving (``break``, an exception, Ctrl-C, a notebook's stop button) loses nothing: what was committed stays, the
-    caches are set back to it, and events that were due but not delivered come first when iteration resumes. A step
-    that was interrupted is done again with the same noise, so the text is the same as without the interruption.
-
-    The parameters are those of :class:`minispec.engine.generation.run.Run`.
-    """
-
-    _work: Generator[Ask | Event, Array | None, None] | None = None
 
     def __iter__(self) -> Iterator[Event]:
         return self
@@ -340,3 +239,96 @@ class Stream(Run):
         for _ in self:
             pass
         return self.generation
+
+    def drive(self) -> Generator[Ask | Event, Array | None, None]:
+        """Yield what the run needs (an ask, to be sent the logits) and what happens, from wherever it was left."""
+        self._set_back()
+        transcript = self._transcript
+        make_ready([self.target.model, getattr(getattr(self.drafter, "session", None), "model", None)])
+        started = self._clock()
+        yield from self._prefill()
+        for step in transcript.steps[self._deliveries.num_emitted :]:
+            yield from self._report_committed(step)
+        self._other_forwards = self.target.num_forwards - len(transcript.steps)  # the prefill's and interrupted steps'
+        loop = decode(
+            transcript,
+            self.target,
+            self.drafter,
+            sampler=self._sampler,
+            noise=self._noise,
+            verify=self._verifier.verify,
+            policy=self._policy,
+        )
+        self._watch.start()
+        asked = next(loop, None)
+        while asked is not None:
+            logits = None
+            if isinstance(asked, Ask):
+                logits = yield asked
+                self._watch.note_forward()
+                if not self.has_begun:  # the prompt is read: these are the logits of its last token
+                    yield from self._report_prefilled(self._clock() - started)
+            elif isinstance(asked, Draft):
+                self._watch.note_draft()
+                if self.speculates and self.has_begun:
+                    yield Drafted.from_draft(asked, len(transcript.steps), len(transcript.tokens), self._watch.draft_s)
+                self._watch.resume()
+            else:
+                yield from self._tell(asked)
+            try:
+                asked = loop.send(_NO_LOGITS if logits is None else logits)
+            except StopIteration:
+                break
+        yield Finished(self.generation)
+
+    def _tell(self, step: Step) -> Generator[Ask | Event, Array | None, None]:
+        """Yield the events of a step that the loop has taken, while the clock stands still."""
+        self._learner.learn(self._transcript.steps)
+        if self._audit:
+            audit_step(self._transcript, self.target, self._other_forwards)
+        yield from self._report_committed(step)
+        if self.speculates and not self._is_drafter_fed:
+            started = self._clock()
+            yield from self._feed_drafter()
+            self._late_prefill_s += self._clock() - started
+        self._watch.start()
+
+    def _report_committed(self, step: Step) -> Sequence[Event]:
+        """Return the step's undelivered events."""
+        emitted = Emitted.from_step(step, self._transcript.pieces[step.index])
+        if self.speculates and step.index and step.index >= self._deliveries.num_verified:
+            return Verified.from_step(step), emitted
+        return (emitted,)
+
+    def _prefill(self) -> Asks[None]:
+        """Feed all committed tokens but the last, as far as caches lack them.
+
+        Not so before the first token: the loop feeds the prompt's last chunk, whose last row it is drawn from, and the
+        drafter reads the prompt when it is there.
+        """
+        if self._transcript.finish is None:
+            yield from ask_prefill(self.target, self.tokens[:-1], leave_last=not self.has_begun)
+        self._is_drafter_fed = False
+        yield from self._feed_drafter()
+
+    def _report_prefilled(self, elapsed_s: float) -> Iterator[Event]:
+        """Say that the prompt is read; to read it again behind an interruption is no event."""
+        if self._prefill_s is None:
+            self._prefill_s = elapsed_s
+            yield Prefilled(len(self._prompt_tokens), elapsed_s)
+        self._watch.start()
+
+    def _feed_drafter(self) -> Asks[None]:
+        """Let the drafter take in all committed tokens but the last, if the next step drafts anything."""
+        transcript = self._transcript
+        if self.has_begun and transcript.finish is None and transcript.room > 1 and self._policy.gamma():
+            yield from ask_for(self.drafter.prefill(self.tokens[:-1]))
+            self._is_drafter_fed = True
+
+    def _set_back(self) -> None:
+        """Make transcript, policy and caches agree on the committed steps, whatever an interruption left behind."""
+        self._transcript.rebuild()
+        self._learner.set_back(self._transcript.steps)
+        length = len(self._transcript.tokens) - 1
+        self.target.rollback(length)
+        self.drafter.rollback(length)
