@@ -64,7 +64,7 @@ class HeldText:
             return self.release_all()  # nothing is waited for
         window = self._window()
         suffix = min(len(window), self._longest_stop - 1)
-        while suffix > 0 and not any(stop.startswith(window[len(window) - suffix :]) for stop in self._stops):
+        while suffix > 0 and not self._begins_stop(window[len(window) - suffix :]):
             suffix -= 1
         return self._take(len(window) - max(0, suffix))
 
@@ -72,6 +72,10 @@ class HeldText:
         """Release everything."""
         whole, self._held = self._held, []
         return self._let_go([piece for piece in whole if piece.text])
+
+    def _begins_stop(self, text: str) -> bool:
+        """Return whether more is to come of a stop that begins so; a whole one was seen, and did not count."""
+        return any(len(stop) > len(text) and stop.startswith(text) for stop in self._stops)
 
     def _window(self) -> str:
         return "".join(piece.text for piece in self._held)

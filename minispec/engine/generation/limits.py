@@ -21,6 +21,9 @@ class Limits:
         Tokens that end the text; emitted, but not part of the text.
     n_positions : int
         The context: prompt and emitted tokens together.
+    min_tokens : int
+        No stop string counts that is complete within this many tokens; the sampler makes the end-of-sequence token
+        wait as long.
 
     Raises
     ------
@@ -32,6 +35,7 @@ class Limits:
     n_positions: int
     stop: tuple[str, ...] = ()
     eos_token_id: frozenset[int] = frozenset()
+    min_tokens: int = 0
 
     def __post_init__(self) -> None:
         if self.max_tokens < 0:

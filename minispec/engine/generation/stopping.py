@@ -5,7 +5,7 @@ in the block it falls. Per token the rules are asked in this order: end-of-seque
 context; so a stop string that completes with the last token of the budget counts as the stop.
 
 Stop strings are matched on characters, whatever the token boundaries; ``held_text`` keeps back what may be the
-beginning of one.
+beginning of one. A stop string that is complete before the minimum length is text like any other.
 
 Next: `model/session.py`, which answers what the loop has asked.
 """
@@ -75,7 +75,7 @@ class Stopper:
         if self._stream is not None:
             pending = self._stream.pending if self._limits.stop else b""
             text = self._stream.push(token)
-            matched = self._held.find_stop(text)
+            matched = self._held.find_stop(text) if self.num_tokens > self._limits.min_tokens else None
             if matched is not None:
                 stop, begin = matched
                 keep = begin != self._own_begin(token, pending, text)
