@@ -201,7 +201,7 @@ def open_stream(
         drafter=drafter,
         sampler=sampler,
         noise=PhiloxNoise(options.seed, 0 if follows_seed else row) if noise is None else noise,
-        limits=Limits(options.max_tokens, model.n_positions, options.stop, model.eos_token_id),
+        limits=Limits(options.max_tokens, model.n_positions, options.stop, model.eos_token_id, options.min_tokens),
         policy=policy,
         tokenizer=getattr(model, "tokenizer", None),
         verifier=verifier,

@@ -6,7 +6,8 @@ context; so a stop string that completes with the last token of the budget count
 
 Stop strings are matched on characters, whatever the token boundaries; :class:`HeldText` keeps back what may be the
 beginning of one: they match as if the text arrived one character at a time, and the first character that completes any
-stop ends the text (the longest stop, if two complete there).
+stop ends the text (the longest stop, if two complete there). A stop string that is complete before the minimum length is
+text like any other.
 
 Next: `model/session.py`, which answers what the loop has asked.
 """
@@ -35,6 +36,9 @@ class Limits:
         Tokens that end the text; emitted, but not part of the text.
     n_positions : int
         The context: prompt and emitted tokens together.
+    min_tokens : int
+        No stop string counts that is complete within this many tokens; the sampler makes the end-of-sequence token
+        wait as long.
 
     Raises
     ------
@@ -46,6 +50,7 @@ class Limits:
     n_positions: int
     stop: tuple[str, ...] = ()
     eos_token_id: frozenset[int] = frozenset()
+    min_tokens: int = 0
 
     def __post_init__(self) -> None:
         if self.max_tokens < 0:
@@ -112,7 +117,7 @@ class Stopper:
         if self._stream is not None:
             pending = self._stream.pending if self._limits.stop else b""
             text = self._stream.push(token)
-            matched = self._held.find_stop(text)
+            matched = self._held.find_stop(text) if self.num_tokens > self._limits.min_tokens else None
             if matched is not None:
                 stop, begin = matched
                 keep = begin != self._own_begin(token, pending, text)
@@ -187,7 +192,7 @@ class HeldText:
             return self.release_all()  # nothing is waited for
         window = self._window()
         suffix = min(len(window), self._longest_stop - 1)
-        while suffix > 0 and not any(stop.startswith(window[len(window) - suffix :]) for stop in self._stops):
+        while suffix > 0 and not self._begins_stop(window[len(window) - suffix :]):
             suffix -= 1
         return self._take(len(window) - max(0, suffix))
 
@@ -195,6 +200,10 @@ class HeldText:
         """Release everything."""
         whole, self._held = self._held, []
         return self._let_go([piece for piece in whole if piece.text])
+
+    def _begins_stop(self, text: str) -> bool:
+        """Return whether more is to come of a stop that begins so; a whole one was seen, and did not count."""
+        return any(len(stop) > len(text) and stop.startswith(text) for stop in self._stops)
 
     def _window(self) -> str:
         return "".join(piece.text for piece in self._held)

@@ -278,7 +278,9 @@ REGEX_TEXTS = [b"aa", b"aaa", b"aab", b"aaab", b"aabb", b"ab", b"aba"]  # REGEX,
 def wanted_law(case: Case, target: Any) -> dict[Outcome, float]:
     options = options_of(case)
     sampling = Options(**options)
-    limits = Limits(options["max_tokens"], target.n_positions, options["stop"], target.eos_token_id)
+    limits = Limits(
+        options["max_tokens"], target.n_positions, options["stop"], target.eos_token_id, sampling.min_tokens
+    )
     allowed = finite_language(REGEX_TEXTS, TOKENIZER, EOS, 3) if options.get("regex") else None
     return slow_law(target, sampling, PROMPT, limits, TOKENIZER, allowed)
 

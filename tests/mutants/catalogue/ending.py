@@ -176,7 +176,7 @@ change(
 )  # fmt: skip
 change(
     8, "held text", "only the first stop is waited for", "The beginning of any other is shown.",
-    HeldText, "release", "for stop in self._stops)", "for stop in self._stops[:1])",
+    HeldText, "_begins_stop", "for stop in self._stops)", "for stop in self._stops[:1])",
 )  # fmt: skip
 change(
     8, "held text", "text lags behind", "As many characters are held back as the longest stop has, whatever they are.",
