@@ -96,9 +96,13 @@ class Backend(Whole):
         return y if residual is None else y + residual
 
     def activation(self, x: Array, name: str) -> Array:
-        """Apply ``gelu_new`` (tanh form), ``gelu`` (exact) or ``relu`` to each element."""
+        """Apply ``gelu_new`` (tanh form), ``gelu`` (exact), ``relu``, ``silu`` or ``tanh`` to each element."""
         if name == "relu":
             return np.maximum(x, np.float32(0.0))
+        if name == "tanh":
+            return np.tanh(x)
+        if name == "silu":  # x * sigmoid(x), in a form that does not overflow
+            return x * (np.float32(0.5) + np.float32(0.5) * np.tanh(np.float32(0.5) * x))
         if name == "gelu":
             erf = np.frompyfunc(math.erf, 1, 1)
             phi: Array = np.float32(0.5) * (np.float32(1.0) + erf(x / math.sqrt(2.0)).astype(np.float32))

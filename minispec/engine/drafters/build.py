@@ -212,20 +212,19 @@ def _build_tree(
 
 
 def check_vocabularies(target: LanguageModel, draft: LanguageModel) -> None:
-    """Check that a token id means the same to both models.
+    """Check that a token id means the same to both models; rows without a token, which are padding, do not count.
 
     Raises
     ------
     VocabularyError
         If sizes or contents differ.
     """
-    difference = None
-    if target.vocab_size != draft.vocab_size:
+    difference, sizes = None, (target.vocab_size, draft.vocab_size)
+    ours, theirs = getattr(target, "tokenizer", None), getattr(draft, "tokenizer", None)
+    if ours is not None and theirs is not None:
+        difference = describe_difference(ours, theirs, *sizes)
+    elif target.vocab_size != draft.vocab_size:
         difference = f"the target has {target.vocab_size} tokens, the draft {draft.vocab_size}"
-    else:
-        ours, theirs = getattr(target, "tokenizer", None), getattr(draft, "tokenizer", None)
-        if ours is not None and theirs is not None:
-            difference = describe_difference(ours, theirs)
     if difference is not None:
         raise VocabularyError(
             f"target {target.name} and draft {draft.name} have different vocabularies ({difference}); speculative "
