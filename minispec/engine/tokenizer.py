@@ -159,10 +159,10 @@ class Tokenizer:
                 f"{name} is not byte-level: its decoder is {quote(backend.decoder)}; minispec reads byte-level BPE "
                 "tokenizers (the GPT-2 family). Convert the model, or pick another"
             )
-        backend.no_truncation()  # a file may ask for either, and both would change a prompt
+        backend.no_truncation()  # a file may ask for any of these, and each would change a prompt
         backend.no_padding()
-        if getattr(backend.model, "dropout", None):
-            backend.model.dropout = None  # for training: one text would have several encodings
+        if isinstance(backend.model, models.BPE):
+            backend.model.dropout = None  # at random, for training
         try:
             additions.apply(backend, name)
         except ModelFileError:
@@ -189,7 +189,7 @@ class Tokenizer:
                     ) from None
         self.special_ids = frozenset(specials)
         self.added_ids = frozenset(added) - frozenset(backend.get_vocab(with_added_tokens=False).values())
-        self.eos_token_id = None if additions.eos_token is None else self.token_id(additions.eos_token)
+        self.eos_token_id = None if additions.eos_token is None else backend.token_to_id(additions.eos_token)
         self._fingerprint: str | None = None
 
     @classmethod
@@ -242,11 +242,6 @@ class Tokenizer:
         """Return the content of a ``tokenizer.json``."""
         return str(self._backend.to_str())
 
-    def token_id(self, text: str) -> int | None:
-        """Return the id of a token given by its text, or None."""
-        token = self._backend.token_to_id(text)
-        return None if token is None else int(token)
-
     def fingerprint(self) -> str:
         """Return a hash of the map from id to bytes: equal for two tokenizers iff every token means the same text."""
         if self._fingerprint is None:
@@ -267,7 +262,8 @@ class Tokenizer:
     def _encode(self, text: str, *, whole: bool) -> list[int]:
         try:
             return list(self._backend.encode(text, add_special_tokens=whole).ids)
-        except BaseException as error:  # half a surrogate pair is no text; a broken vocabulary lacks what it needs
+        except BaseException as error:
+            # half a surrogate pair is no text; a broken vocabulary may lack what it needs, a rule of it may never end
             if isinstance(error, KeyboardInterrupt | SystemExit):
                 raise
             raise PromptError(f"cannot encode {quote(text)} ({explain(error)}). It must be valid Unicode") from None
