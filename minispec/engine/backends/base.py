@@ -99,10 +99,9 @@ class Backend(Whole):
         """Apply ``gelu_new`` (tanh form), ``gelu`` (exact), ``relu``, ``silu`` or ``tanh`` to each element."""
         if name == "relu":
             return np.maximum(x, np.float32(0.0))
-        if name == "tanh":
-            return np.tanh(x)
-        if name == "silu":  # x * sigmoid(x), in a form that does not overflow
-            return x * (np.float32(0.5) + np.float32(0.5) * np.tanh(np.float32(0.5) * x))
+        if name in ("tanh", "silu"):
+            bend: Array = np.tanh(x if name == "tanh" else np.float32(0.5) * x)
+            return bend if name == "tanh" else x * (np.float32(0.5) + np.float32(0.5) * bend)  # x * sigmoid(x)
         if name == "gelu":
             erf = np.frompyfunc(math.erf, 1, 1)
             phi: Array = np.float32(0.5) * (np.float32(1.0) + erf(x / math.sqrt(2.0)).astype(np.float32))

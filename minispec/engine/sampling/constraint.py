@@ -46,7 +46,9 @@ class Constraint:
         If the form cannot be compiled.
     """
 
-    def __init__(self, form: str, kind: str, tokenizer: Tokenizer, eos_token_id: Collection[int], vocab_size: int) -> None:
+    def __init__(
+        self, form: str, kind: str, tokenizer: Tokenizer, eos_token_id: Collection[int], vocab_size: int
+    ) -> None:
         try:
             from llguidance import LLMatcher, LLTokenizer
         except ImportError:

@@ -12,8 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minispec.engine.backends import Norm, _kernels, get_backend
+from minispec.engine.model import config
 
 NUMBA, NUMPY = get_backend("numba"), get_backend("numpy")
+ACTIVATIONS = sorted(set(config.ACTIVATIONS.values()))
 
 # float32 has a relative precision of 6e-8 and a sum of K terms of size 1 may lose sqrt(K) of it, K at most 70 here; the
 # two bodies also use different exp and tanh, good to some 1e-7. 1e-5 is ten times that; a dropped term is some 1e-1.

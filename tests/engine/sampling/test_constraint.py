@@ -86,7 +86,7 @@ ENDLESS = '{"type": "object", "properties": {"a": {"$ref": "#"}}, "required": ["
 
 def test_where_the_library_gives_up_nothing_is_allowed() -> None:
     """Its matcher then says of every token what it says of one outside the form, where everything may follow."""
-    constraint = Constraint(ENDLESS, "json_schema", TOKENIZER, EOS, V)
+    constraint = Constraint(ENDLESS, "json_schema", TOKENIZER, {EOS}, V)
     text = TOKENIZER.encode("{")
     assert np.flatnonzero(constraint.mask([])).tolist() == text
     for question in (Constraint.mask, Constraint.find_forced, Constraint.mask):  # and it stays so
