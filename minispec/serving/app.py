@@ -220,7 +220,7 @@ async def _echo(flight: InFlight, service: Service, tokenizer: Tokenizer) -> lis
         return [Prefix()] * len(flight.choices)
     n, prefixes = request.n or 1, []
     for prompt in list_prompts(request):
-        tokens = tokenizer.encode(prompt) if isinstance(prompt, str) else prompt
+        tokens = tokenizer.encode_prompt(prompt) if isinstance(prompt, str) else prompt
         text = prompt if isinstance(prompt, str) else tokenizer.decode(prompt)
         logprobs = None
         if request.logprobs is not None:

@@ -108,9 +108,12 @@ class Backend:
         return y if residual is None else y + residual
 
     def activation(self, x: Array, name: str) -> Array:
-        """Apply ``gelu_new`` (tanh form), ``gelu`` (exact) or ``relu`` to each element."""
+        """Apply ``gelu_new`` (tanh form), ``gelu`` (exact), ``relu``, ``silu`` or ``tanh`` to each element."""
         if name == "relu":
             return np.maximum(x, np.float32(0.0))
+        if name in ("tanh", "silu"):
+            bend: Array = np.tanh(x if name == "tanh" else np.float32(0.5) * x)
+            return bend if name == "tanh" else x * (np.float32(0.5) + np.float32(0.5) * bend)  # x * sigmoid(x)
         if name == "gelu":
             erf = np.frompyfunc(math.erf, 1, 1)
             phi: Array = np.float32(0.5) * (np.float32(1.0) + erf(x / math.sqrt(2.0)).astype(np.float32))
