@@ -90,7 +90,7 @@ def test_the_guide_names_every_rule_kind_policy_and_scope() -> None:
 
 
 ROOT = DOCS.parent
-LINES_OF_THE_PATH = 1400
+LINES_OF_THE_PATH = 2000
 ROWS = re.findall(
     r"^\| (\d+) \| `minispec/engine/([\w/]+)\.py` \|", (DOCS / "reading.md").read_text(encoding="utf-8"), re.MULTILINE
 )

@@ -28,8 +28,7 @@ from minispec.course.grading.subject import LocalSubject
 from minispec.engine.batching import Engine
 from minispec.engine.control import FixedGamma
 from minispec.engine.generation.events import Finished
-from minispec.engine.generation.limits import Limits
-from minispec.engine.generation.stopping import Stopper
+from minispec.engine.generation.stopping import Limits, Stopper
 from minispec.engine.loading import load_model
 from minispec.engine.model.toy import TableModel
 from minispec.lab.simulate import CostModel
