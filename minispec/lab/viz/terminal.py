@@ -22,9 +22,9 @@ from rich.text import Text
 from minispec.engine.colours import HUES, SHADES, Fate
 from minispec.engine.generation.guarantee import MEANING
 from minispec.engine.generation.result import Generation
-from minispec.lab.compare import Comparison
-from minispec.lab.ranks import acceptance_by_rank
-from minispec.lab.step_costs import StepCosts
+from minispec.lab.explain.compare import Comparison
+from minispec.lab.explain.step_costs import StepCosts
+from minispec.lab.measure.record import acceptance_by_rank
 from minispec.lab.viz.film import Film, Scene, Shot
 
 Ground = Literal["light", "dark", "either"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from minispec.engine.generation.metrics import Metrics
 from minispec.engine.generation.result import Generation
-from minispec.lab.step_costs import StepCosts, Totals, step_costs
+from minispec.lab.explain.step_costs import StepCosts, Totals, step_costs
 from minispec.lab.timer import interleave
 from minispec.lab.trust import doubts
 
