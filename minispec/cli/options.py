@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -63,7 +64,7 @@ class ModelName(click.ParamType):  # type: ignore[type-arg]  # generic only in n
         kind = str(value).partition(":")[0]
         drafts = kind in DRAFT_KINDS and not Path(kind).exists()
         if not self._words and (drafts or any(f":{key}=" in str(value) for key in KINDS[MODEL])):
-            measures = "" if kind == "none" else f", or see `minispec measure --draft {value}`"
+            measures = "" if kind == "none" else f", or see `minispec measure --draft {shlex.quote(str(value))}`"
             self.fail(
                 f"{str(value)!r} is a way to draft and no model, and this command times models. Try {DEFAULT_DRAFT}"
                 f"{measures}",

@@ -5,12 +5,13 @@ A Python without Numba (a browser's) runs the same functions as they are written
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import logging
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -132,6 +133,28 @@ def must_be_compiled(function: Callable[..., Any]) -> bool:
 
 
 @functools.cache
+@contextlib.contextmanager
+def on_compiling(call: Callable[[], None]) -> Iterator[None]:
+    """Call this once if the body compiles something; what is read from the cache is not compiled."""
+    if not can_compile():
+        yield
+        return
+    from numba.core import event
+
+    calls = iter([call])
+
+    class Once(event.Listener):  # type: ignore[misc]  # Numba has no types
+        def on_start(self, event: object) -> None:
+            for each in calls:
+                each()
+
+        def on_end(self, event: object) -> None:
+            pass
+
+    with event.install_listener("numba:compile", Once()):
+        yield
+
+
 def serial(function: _Function) -> _Function:
     """Return a function compiled with ``parallel=True`` compiled again without, in memory.
 

@@ -57,8 +57,10 @@ class Tokenizer:
                 f"{name} is not byte-level: its decoder is {quote(backend.decoder)}; minispec reads byte-level BPE "
                 "tokenizers (the GPT-2 family). Convert the model, or pick another"
             )
-        backend.no_truncation()  # a file may ask for either, and both would change a prompt
+        backend.no_truncation()  # a file may ask for any of these, and each would change a prompt
         backend.no_padding()
+        if isinstance(backend.model, models.BPE):
+            backend.model.dropout = None  # at random, for training
         self._backend = backend
         alphabet = make_byte_alphabet()
         specials = {i: token.content for i, token in backend.get_added_tokens_decoder().items() if token.special}
@@ -130,11 +132,6 @@ class Tokenizer:
         """Return the content of a ``tokenizer.json``."""
         return str(self._backend.to_str())
 
-    def token_id(self, text: str) -> int | None:
-        """Return the id of a token given by its text, or None."""
-        token = self._backend.token_to_id(text)
-        return None if token is None else int(token)
-
     def fingerprint(self) -> str:
         """Return a hash of the map from id to bytes: equal for two tokenizers iff every token means the same text."""
         if self._fingerprint is None:
@@ -148,7 +145,10 @@ class Tokenizer:
         """Return the token ids of ``text``; special tokens written out in it are recognised."""
         try:
             return list(self._backend.encode(text, add_special_tokens=False).ids)
-        except Exception as error:  # half a surrogate pair is no text; a broken vocabulary may lack what it needs
+        except BaseException as error:
+            # half a surrogate pair is no text; a broken vocabulary may lack what it needs, a rule of it may never end
+            if isinstance(error, KeyboardInterrupt | SystemExit):
+                raise
             raise PromptError(f"cannot encode {quote(text)} ({explain(error)}). It must be valid Unicode") from None
 
     def token_bytes(self, token: int) -> bytes:

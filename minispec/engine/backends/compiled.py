@@ -96,7 +96,7 @@ class NumbaBackend(Backend):
 def describe() -> dict[str, str]:
     """Return what Numba found on this machine, for ``minispec doctor``."""
     features = llvmlite.binding.get_host_cpu_features()
-    known = ("sse4.2", "avx2", "fma", "avx512f", "avx512bf16", "avx512vnni", "neon", "sve")
+    known = ("sse4.2", "avx2", "fma", "avx512f", "neon", "sve")
     return {
         "numba": numba.__version__,
         "threads": f"{threads.num_threads()} of {os.cpu_count()} cores",

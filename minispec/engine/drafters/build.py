@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import shlex
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
@@ -132,7 +133,7 @@ def _build(
         if inner.options["translate"]:
             raise OptionError(
                 f"draft {quote(inner.text)} translates; a {spec.kind} needs a model with the target's vocabulary. "
-                f"Try --draft {inner.text}"
+                f"Try --draft {shlex.quote(inner.text)}"
             )
         draft = _load(inner, load)
         check_vocabularies(model, draft)
@@ -227,9 +228,10 @@ def check_vocabularies(target: LanguageModel, draft: LanguageModel) -> None:
         if ours is not None and theirs is not None:
             difference = describe_difference(ours, theirs)
     if difference is not None:
+        translating = shlex.quote(f"{draft.name}:translate=true")
         raise VocabularyError(
             f"target {target.name} and draft {draft.name} have different vocabularies ({difference}); speculative "
-            f"decoding needs one shared vocabulary. Try --draft none, or --draft {draft.name}:translate=true"
+            f"decoding needs one shared vocabulary. Try --draft none, or --draft {translating}"
         )
 
 

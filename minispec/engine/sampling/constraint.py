@@ -57,7 +57,7 @@ class Constraint:
             else:
                 grammar = LLMatcher.grammar_from_json_schema(form, overrides=_JSON_LAYOUT)
             vocabulary = LLTokenizer(tokenizer.to_json(), n_vocab=vocab_size, eos_token=eos_token_id)
-            self._matcher: Any = LLMatcher(vocabulary, grammar)
+            self._matcher: Any = LLMatcher(vocabulary, grammar, log_level=0)  # it tells us, and not the terminal
             if self._matcher.is_error():
                 raise ValueError(self._matcher.get_error())
         except ValueError as error:
@@ -67,29 +67,50 @@ class Constraint:
             elif not form.lstrip().startswith("{"):
                 way_out = 'A schema begins with {; from a file: --json-schema "$(cat FILE)"'
             raise OptionError(f"the {what} {quote(form)} cannot be used ({explain(error)}). {way_out}") from None
+        self._what, self._form = "the " + ("regular expression" if kind == "regex" else "JSON schema"), form
+        self._consumed: list[int] = []
         self._eos_token_id = eos_token_id
         self._vocab_size = vocab_size
-        self._consumed: list[int] = []
 
     def mask(self, generated: Sequence[int]) -> NDArray[np.bool_]:
         """Return which tokens may follow, shape (V,); at least one may.
 
         Behind the end of the text, and outside its form (where only a deterministic draft can lead, to be rejected),
         everything may: no token drawn there is ever emitted.
+
+        Raises
+        ------
+        OptionError
+            If the library reaches a limit of its own there, and cannot say what may follow.
         """
-        if not self._walk(list(generated)):
+        packed = self._matcher.compute_bitmask() if self._walk(list(generated)) else None
+        self._require_answer()
+        if packed is None:
             return np.ones(self._vocab_size, np.bool_)
-        bits = np.frombuffer(self._matcher.compute_bitmask(), np.uint8)
+        bits = np.frombuffer(packed, np.uint8)
         return np.unpackbits(bits, count=self._vocab_size, bitorder="little").astype(np.bool_)
 
     def find_forced(self, generated: Sequence[int]) -> list[int]:
         """Return the tokens of the text that must come next, as the tokenizer cuts it; none where there is a choice.
 
         A mask allows the first of these and nothing else. A last token that may begin a longer one is left open.
+
+        Raises
+        ------
+        OptionError
+            See :meth:`mask`.
         """
-        if not self._walk(list(generated)):
-            return []
-        return [int(token) for token in self._matcher.compute_ff_tokens()]
+        forced = self._matcher.compute_ff_tokens() if self._walk(list(generated)) else []
+        self._require_answer()
+        return [int(token) for token in forced]
+
+    def _require_answer(self) -> None:
+        """Check that the matcher has not given up; it then says of every text that it is outside the form."""
+        if self._matcher.is_error():
+            raise OptionError(
+                f"{self._what} {quote(self._form)} takes more than llguidance allows "
+                f"({self._matcher.get_error().splitlines()[0]}). Simplify it"
+            )
 
     def _walk(self, tokens: list[int]) -> bool:
         """Bring the matcher to the state after ``tokens``; return whether there is one."""

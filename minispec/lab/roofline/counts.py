@@ -1,6 +1,6 @@
 """Operations and bytes of every part of a forward, counted from the model's sizes.
 
-The conventions, which :class:`minispec.lab.roofline.counter.CountingBackend` follows on real calls:
+The conventions, which the tests' ``CountingBackend`` follows on real calls:
 
 - A multiplication, an addition, a comparison and an exponential are one operation each.
 - A weight is read once per forward, however many rows use it; so is a cached key or value, once per sequence. That is

@@ -7,12 +7,13 @@ import math
 import numpy as np
 import pytest
 
-from minispec.engine.generation.details import describe_tokens, find_target_probs
+from minispec.engine.generation import details
 from minispec.engine.records import Draft, Verdict
 
 V = 5
 ROWS = np.random.default_rng(3).dirichlet([1.0] * V, size=5)  # a row for the text and one behind each of four nodes
-LOGITS = (np.log(ROWS) + np.arange(5)[:, None]).astype(np.float32)  # every row shifted by another constant
+UNPROCESSED = np.random.default_rng(5).dirichlet([1.0] * V, size=5)
+LOGITS = (np.log(UNPROCESSED) + np.arange(5)[:, None]).astype(np.float32)  # every row shifted by another constant
 
 
 def draft(parents: tuple[int, ...] | None) -> Draft:
@@ -22,19 +23,19 @@ def draft(parents: tuple[int, ...] | None) -> Draft:
 def test_a_tree_reads_the_row_behind_the_node_before() -> None:
     """Nodes 1 and 3 were kept: row 0 judged node 1, row 2 (behind node 1) node 3, row 4 (behind it) the next token."""
     tree = draft((-1, -1, 0, 1))
-    details = describe_tokens(LOGITS, ROWS, tree, Verdict(2, 0, "bonus", (0.2, 0.3, 0.4), path=(1, 3)))
-    assert [detail.target_prob for detail in details] == [ROWS[0, 2], ROWS[2, 4], ROWS[4, 0]]
-    assert [detail.draft_prob for detail in details] == [tree.probs[1, 2], tree.probs[3, 4], None]
-    assert [detail.accept_prob for detail in details] == [None, None, None]
-    for detail, (row, token) in zip(details, [(0, 2), (2, 4), (4, 0)], strict=True):
-        assert detail.logprob == pytest.approx(math.log(ROWS[row, token]), abs=1e-6)
+    found = details.describe_tokens(LOGITS, ROWS, tree, Verdict(2, 0, "bonus", (0.2, 0.3, 0.4), path=(1, 3)))
+    assert [detail.target_prob for detail in found] == [ROWS[0, 2], ROWS[2, 4], ROWS[4, 0]]
+    assert [detail.draft_prob for detail in found] == [tree.probs[1, 2], tree.probs[3, 4], None]
+    assert [detail.accept_prob for detail in found] == [None, None, None]
+    for detail, (row, token) in zip(found, [(0, 2), (2, 4), (4, 0)], strict=True):
+        assert detail.logprob == pytest.approx(math.log(UNPROCESSED[row, token]), abs=1e-6)
         assert detail.processed_logprob == math.log(ROWS[row, token])
 
 
 def test_a_chain_has_the_coin_of_each_place() -> None:
-    details = describe_tokens(LOGITS, ROWS, draft(None), Verdict(2, 0, "recovered", (0.9, 0.8, 0.1)))
-    assert [detail.accept_prob for detail in details] == [0.9, 0.8, None]
-    assert [detail.target_prob for detail in details] == [ROWS[0, 1], ROWS[1, 2], ROWS[2, 0]]
+    found = details.describe_tokens(LOGITS, ROWS, draft(None), Verdict(2, 0, "recovered", (0.9, 0.8, 0.1)))
+    assert [detail.accept_prob for detail in found] == [0.9, 0.8, None]
+    assert [detail.target_prob for detail in found] == [ROWS[0, 1], ROWS[1, 2], ROWS[2, 0]]
 
 
 @pytest.mark.parametrize(
@@ -44,5 +45,5 @@ def test_a_drafted_token_has_p_of_the_row_behind_its_parent(
     parents: tuple[int, ...] | None, rows: tuple[int, ...]
 ) -> None:
     """Row 0 follows the text, row n + 1 follows node n; on a chain a parent is the token before."""
-    found = find_target_probs(ROWS, draft(parents))
+    found = details.find_target_probs(ROWS, draft(parents))
     assert found == tuple(ROWS[row, token] for row, token in zip(rows, (1, 2, 3, 4), strict=True))

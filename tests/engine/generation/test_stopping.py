@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -77,38 +75,6 @@ def test_text_ids_and_reason_are_the_oracles(situation):
     assert finish == Finish(wanted.finish_reason, wanted.stop)
     assert "".join(pieces) == stopper.text == wanted.text
     assert tuple(kept) == wanted.token_ids
-
-
-@settings(max_examples=200)
-@given(situations())
-def test_released_text_is_never_taken_back(situation):
-    """After every token, whatever follows: the text shown is a beginning of the text of any continuation."""
-    tokenizer, tokens, limits = situation
-    shown = []
-    for n in range(1, len(tokens) + 1):
-        stopper, pieces, _, finish = push_all(tokenizer, tokens[:n], limits)
-        assert stopper.text == "".join(pieces)
-        shown.append(stopper.text)
-        if finish is not None:
-            break
-    for earlier, later in itertools.pairwise(shown):
-        assert later.startswith(earlier)
-
-
-@settings(max_examples=200)
-@given(situations())
-def test_text_is_held_back_no_longer_than_needed(situation):
-    """What is withheld is an unfinished character, or the beginning of a stop string."""
-    tokenizer, tokens, limits = situation
-    stopper, _, kept, finish = push_all(tokenizer, tokens, limits)
-    if finish is None:
-        so_far = tokenizer.decode(kept)
-        held = so_far[len(stopper.text) :].rstrip("\ufffd")
-        begun = [stop[:i] for stop in limits.stop for i in range(len(stop))] or [""]
-        assert so_far.startswith(stopper.text)
-        assert any(
-            so_far[len(stopper.text) :].startswith(part) and held in (part, part.rstrip("\ufffd")) for part in begun
-        )
 
 
 def case(vocabulary, tokens, stop, **limits):

@@ -17,7 +17,7 @@ from tests.tiny import byte_tokenizer
 pytest.importorskip("llguidance", reason="constraints need the extra `constraints`")
 
 TOKENIZER = Tokenizer(byte_tokenizer((("a", "b"), ("b", "c"))))
-EOS = TOKENIZER.token_id(END_OF_TEXT)
+(EOS,) = TOKENIZER.encode(END_OF_TEXT)
 V = TOKENIZER.vocab_size
 
 
@@ -78,3 +78,18 @@ def test_what_cannot_be_compiled_is_one_clear_line(make) -> None:
     with pytest.raises(OptionError, match="cannot be used") as caught:
         make()
     assert "\n" not in str(caught.value)
+
+
+ENDLESS = '{"type": "object", "properties": {"a": {"$ref": "#"}}, "required": ["a"]}'
+"""A form that the library compiles and cannot follow: what must come next has no end."""
+
+
+def test_where_the_library_gives_up_nothing_is_allowed() -> None:
+    """Its matcher then says of every token what it says of one outside the form, where everything may follow."""
+    constraint = Constraint(ENDLESS, "json_schema", TOKENIZER, EOS, V)
+    text = TOKENIZER.encode("{")
+    assert np.flatnonzero(constraint.mask([])).tolist() == text
+    for question in (Constraint.mask, Constraint.find_forced, Constraint.mask):  # and it stays so
+        with pytest.raises(OptionError, match=r"the JSON schema .* takes more than llguidance allows") as caught:
+            question(constraint, text)
+        assert "\n" not in str(caught.value)
