@@ -38,7 +38,7 @@ from minispec.lab.roofline.forwards import (
 )
 from minispec.lab.roofline.kernels import KINDS, MATRIX, kernel_timers, part_rates
 from minispec.lab.roofline.machine import PROFILES, Machine, get_profile, measure_ladder
-from minispec.lab.roofline.memory import array_bytes, cache_bytes, pair_memory, token_bytes, weights_bytes
+from minispec.lab.roofline.memory import cache_bytes, pair_memory, token_bytes, weights_bytes
 from minispec.lab.roofline.predict import over_batches, predict, predict_forward
 from minispec.lab.roofline.shapes import Shape, get_shape
 from minispec.theory import ridge_tokens, roofline_verify_cost
