@@ -94,7 +94,7 @@ def stream(
     noise : Noise, optional
         Randomness; by default Philox noise with ``seed``.
     clock : callable
-        Seconds; a simulated one judges policies that react to time (see :mod:`minispec.lab.simulated_cost`).
+        Seconds; a simulated one judges policies that react to time (see :mod:`minispec.lab.simulate`).
 
     Returns
     -------

@@ -14,8 +14,20 @@ from minispec.engine.model.session import Session
 from minispec.engine.model.toy import TableModel
 from minispec.engine.model.tree_session import TreeSession
 from minispec.errors import OptionError
-from minispec.lab.simulate import CostedModel, CostModel, MisleadingDraft, RememberingModel, SimulatedClock
-from minispec.lab.simulated_cost import FIXED, PLAIN, Text, best_fixed, cost_per_token, judge, new_policy
+from minispec.lab.simulate import (
+    FIXED,
+    PLAIN,
+    CostedModel,
+    CostModel,
+    MisleadingDraft,
+    RememberingModel,
+    SimulatedClock,
+    Text,
+    best_fixed,
+    cost_per_token,
+    judge,
+    new_policy,
+)
 from tests.models import bits, random_gpt2
 
 TARGET, DRAFT = random_gpt2(seed=1), random_gpt2(seed=1, n_layer=1)
