@@ -53,7 +53,11 @@ def test_the_first_command_is_the_same_everywhere_and_what_it_printed_is_shown()
     """In each shell, on the site, in the picture; `docs/make_first_run.py` writes what it prints between the markers."""
     tutorial = (ROOT / "docs" / "first-run.md").read_text(encoding="utf-8")
     places = (README, (ROOT / "docs" / "index.md").read_text(encoding="utf-8"), tutorial)
-    told = [found for text in places for found in re.findall(r'^minispec generate "(.+)" (--seed \d+) --compare$', text, re.M)]
+    told = [
+        found
+        for text in places
+        for found in re.findall(r'^minispec generate "(.+)" (--seed \d+) --compare$', text, re.M)
+    ]
     assert len(told) == 5  # the tutorial has it for pip, uv and PowerShell
     ((prompt, options),) = set(told)
     block = r"<!-- first-run -->\n```text\n(.+?)\n```\n(The speedups of (\d).+)\n<!-- end first-run -->"
