@@ -1,4 +1,4 @@
-"""Run README's first command; write its output into README and ``docs/first-run.md``: ``python docs/make_first_run.py``.
+"""Run README's first command; write its output into README and docs/first-run.md: ``python docs/make_first_run.py``.
 
 The command is read from README, so that readers see the output of the command they are told to type. It runs four
 times. ``docs/first-run.md`` shows the first run in full, README its three lines to look at first, both all speedups.

@@ -50,7 +50,7 @@ def test_ci_runs_the_readme_test_command() -> None:
 
 
 def test_the_first_command_is_the_same_everywhere_and_what_it_printed_is_shown() -> None:
-    """In each shell, on the site, in the picture; `docs/make_first_run.py` writes what it prints between the markers."""
+    """In each shell, on the site, in the picture; `docs/make_first_run.py` writes its output between the markers."""
     tutorial = (ROOT / "docs" / "first-run.md").read_text(encoding="utf-8")
     places = (README, (ROOT / "docs" / "index.md").read_text(encoding="utf-8"), tutorial)
     told = [
