@@ -110,7 +110,7 @@ def test_pages_are_short_enough_to_be_read() -> None:
     assert {name: count for name, count in lines.items() if count > limits.get(name, 200)} == {}
 
 
-LINES_OF_THE_PATH = 1400
+LINES_OF_THE_PATH = 2000
 ROWS = re.findall(
     r"^\| (\d+) \| `minispec/engine/([\w/]+)\.py` \|", (DOCS / "reading.md").read_text(encoding="utf-8"), re.MULTILINE
 )

@@ -75,16 +75,3 @@ def test_a_mean_over_domains_is_geometric() -> None:
         times[SAMPLED, domain][TREE] = turns(speedup)
     assert heads.speedups(times, SAMPLED, TREE)[heads.MEAN] == pytest.approx([2.0] * 3)
     assert heads.drafting_shares(times, SAMPLED, TREE) == pytest.approx([0.25] * 9)
-
-
-def test_the_best_is_one_of_those_that_are_named() -> None:
-    times = planted(**{f"{DRAFT}, γ = 3": 9.0, f"{KIND}, γ = 7": 3.1})["float32"]
-    assert heads.best_of(times, GREEDY, [f"{KIND}, γ = 5", f"{KIND}, γ = 7"]) == f"{KIND}, γ = 7"
-    judged = [line for line in heads.bars(KINDS, LENGTHS, {"float32": times, "float16": times}) if "9.00" in line]
-    assert len(judged) == 4, "the best of all drafts is judged, be it a head or a model"
-    assert all(line.startswith(("| float32, ", "| float16, ")) and f"{DRAFT}, γ = 3" in line for line in judged)
-
-
-def test_a_head_without_trees_is_not_asked_for_one() -> None:
-    assert TREE not in heads.contenders((OTHER,), GREEDY)
-    assert heads.tables((OTHER,), LENGTHS, planted()).count("| reached |\n") == 1 + 4 + 4 + 4

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minispec.engine.laws.audited_noise import AuditedNoise
 from minispec.engine.noise import Address, Coins, race
 from minispec.engine.noise.philox import PhiloxNoise
 from minispec.errors import InvariantError, OptionError
+from tests.audited_noise import AuditedNoise
 
 PURPOSES = ("sample", "draft", "accept", "residual", "bonus")
 SIX_SIGMA = 6.0  # |normal| > 6 has probability 2e-9

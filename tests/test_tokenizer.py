@@ -6,10 +6,11 @@ import pytest
 import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tokenizers import models
+from tokenizers import models, normalizers
 
+import tests.tiny
 from minispec.engine.tokenizer import TextStream, Tokenizer, describe_difference
-from minispec.errors import ModelFileError
+from minispec.errors import ModelFileError, PromptError
 from tests.engine.generation.tiny import byte_tokenizer, raw_tokenizer
 
 ALL_BYTES = [bytes([i]) for i in range(256)]
@@ -61,6 +62,34 @@ def test_special_tokens_have_no_text():
     tokenizer, library = byte_tokenizer([b"a"], ["<eos>"]), raw_tokenizer([b"a"], ["<eos>"])
     assert tokenizer.special_ids == {1}
     assert tokenizer.decode([0, 1, 0]) == library.decode([0, 1, 0]) == "aa"
+
+
+def test_an_added_token_that_is_not_special_has_its_text():
+    library = raw_tokenizer([b"a"])
+    library.add_tokens(["<x>"])
+    tokenizer = Tokenizer(library)
+    assert tokenizer.special_ids == frozenset()
+    assert tokenizer.decode([0, 1, 0]) == library.decode([0, 1, 0]) == "a<x>a"
+
+
+def test_what_is_random_or_cuts_in_a_file_is_off():
+    """With its dropout, a setting for training, one prompt would have many spellings, and one seed many texts."""
+    backend = tests.tiny.byte_tokenizer()
+    backend.model.dropout = 0.5
+    backend.enable_truncation(2)
+    backend.enable_padding(length=40)
+    tokenizer = Tokenizer(backend)
+    assert {tuple(tokenizer.encode("the the")) for _ in range(20)} == {
+        tuple(Tokenizer(tests.tiny.byte_tokenizer()).encode("the the"))
+    }
+    assert '"dropout":null' in tokenizer.to_json()
+
+
+def test_a_panic_of_the_library_is_one_line():
+    backend = tests.tiny.byte_tokenizer()
+    backend.normalizer = normalizers.Replace(tokenizers.Regex("(a+)+$"), "x")
+    with pytest.raises(PromptError, match="cannot encode 'aaaa"):
+        Tokenizer(backend).encode("a" * 40 + "!")
 
 
 def test_a_special_token_inside_a_character_does_not_break_it():

@@ -768,7 +768,7 @@ for prompt in some[:3]:
 draw_tree(*find_longest(events), decode)
 
 # %% [markdown]
-# In the code base: `minispec/engine/model/features.py` keeps the states, `minispec/engine/drafters/heads/` has a file for each of medusa, eagle and
+# In the code base: `minispec/engine/model/cache.py` keeps the states, `minispec/engine/drafters/heads/` has a file for each of medusa, eagle and
 # block with its formula, `minispec/engine/drafters/trees/` the trees, `minispec/lab/viz/trees.py` draws them (also `minispec generate
 # --show-drafts`), and `minispec/lab/training/head_stage.py` trains all three heads, with PyTorch.
 #

@@ -28,7 +28,8 @@ from minispec.cli.machine_report import (
 )
 from minispec.cli.options import FileName, ModelName, kv_dtype_option, option, threads_option
 from minispec.engine.backends import BACKENDS, DTYPES
-from minispec.engine.drafters.build import check_vocabularies
+from minispec.engine.backends.formats import AUTO
+from minispec.engine.drafters.build import match_vocabulary
 from minispec.engine.loading import load_model
 from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.errors import MinispecError
@@ -50,13 +51,13 @@ _FULL = Plan()
 @option("--backend", type=click.Choice(BACKENDS), default=BACKENDS[0], help="What computes the forward pass.")
 @option(
     "--dtype",
-    type=click.Choice(DTYPES),
-    default=DTYPES[0],
+    type=click.Choice((AUTO, *DTYPES)),
+    default=AUTO,
     help="The format of the target's weights in memory.",
 )
 @option(
     "--draft-dtype",
-    type=click.Choice(DTYPES),
+    type=click.Choice((AUTO, *DTYPES)),
     default=None,
     show_default="that of --dtype",
     help="The format of the draft's weights.",
@@ -115,8 +116,8 @@ def bench(**options: Any) -> None:
         backend, dtype, kv_dtype = options["backend"], options["dtype"], options["kv_dtype"]
         target = load_model(options["target"], backend, dtype, kv_dtype)
         draft = load_model(options["draft"], backend, options["draft_dtype"] or dtype, kv_dtype)
-        check_vocabularies(target, draft)
-        status.update("compiling kernels (only the first run takes seconds) …")
+        match_vocabulary(target, draft)
+        status.update("making kernels ready …")
         for model in (target, draft):
             model.backend.warm_up(model.dtype, model.kv_dtype)
         status.update("measuring this machine …")

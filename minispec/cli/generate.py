@@ -21,7 +21,7 @@ from minispec.engine.generation import Generation, Stream
 from minispec.engine.generation.events import Event
 from minispec.engine.generation.trace import to_line
 from minispec.errors import OptionError, PromptError
-from minispec.lab.compare import Comparison, compare, doubts_of_run
+from minispec.lab.compare import Comparison, advise, compare, doubts_of_run
 from minispec.lab.ranks import acceptance_by_rank
 from minispec.lab.step_costs import StepCosts, costs_of_run
 from minispec.lab.timer import target_row_seconds
@@ -109,6 +109,8 @@ def generate(
         notes.print(summary(facts(generation, run_costs, comparison), notes.width))
         if doubts:
             notes.print(sentence(doubts), markup=False)
+        elif (advice := advise(generation, run_costs, comparison)) is not None:
+            notes.print(advice, markup=False)
 
 
 def _check_looks(*, slow: bool, racing: bool, as_json: bool, show_drafts: bool) -> None:
@@ -167,6 +169,10 @@ def _race(pair: Pair, prompt: str, events: Stream, recorded: Iterator[Event], ou
     plainly = tuple(plain)
     films, factor = race(plainly, plain.generation, taken, events.decode, READING_SPEED)
     RaceView(out, films, prompt, factor, ground()).play()
+    spent_s, plain_s = events.generation.metrics.decode_s, plain.generation.metrics.decode_s
+    if spent_s > 0.0 and plain.generation.metrics.num_decode_tokens:
+        tokens = events.generation.metrics.num_decode_tokens / plain.generation.metrics.num_decode_tokens
+        out.print(f"this race: {tokens * plain_s / spent_s:.2f}x as many tokens per second as plain decoding")
 
 
 def _report(

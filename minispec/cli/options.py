@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -63,7 +64,7 @@ class ModelName(click.ParamType):  # type: ignore[type-arg]  # generic only in n
         kind = str(value).partition(":")[0]
         drafts = kind in DRAFT_KINDS and not Path(kind).exists()
         if not self._words and (drafts or any(f":{key}=" in str(value) for key in KINDS[MODEL])):
-            measures = "" if kind == "none" else f", or see `minispec measure --draft {value}`"
+            measures = "" if kind == "none" else f", or see `minispec measure --draft {shlex.quote(str(value))}`"
             self.fail(
                 f"{str(value)!r} is a way to draft and no model, and this command times models. Try {DEFAULT_DRAFT}"
                 f"{measures}",
@@ -213,7 +214,7 @@ _GENERATION = (
     option("--frequency-penalty", type=float, default=_DEFAULTS.frequency_penalty,
            help="Subtract this from a token's logit once for each time it was generated."),
     option("--min-tokens", type=int, default=_DEFAULTS.min_tokens,
-           help="Generate at least this many tokens before the text may end."),
+           help="Let no end-of-text token or stop string end the text within this many tokens; a full form does."),
     option("--regex", default=None, show_default="none",
            help="The whole text must match this regular expression."),
     option("--json-schema", default=None, show_default="none",

@@ -12,8 +12,9 @@ from click.core import ParameterSource
 from rich.console import Console
 from rich.table import Table
 
-from minispec.cli.options import DRAFT_KINDS, FileName, ModelName, option
-from minispec.engine.backends import BACKENDS, GPU_BACKENDS
+from minispec.cli.options import DRAFT_KINDS, FileName, ModelName, option, threads_option
+from minispec.engine.backends import BACKENDS, DTYPES, GPU_BACKENDS
+from minispec.engine.backends.formats import AUTO
 from minispec.engine.drafters.spec import parse_draft
 from minispec.engine.generation.options import Options
 from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
@@ -72,6 +73,8 @@ class VerifyPoint(click.ParamType):  # type: ignore[type-arg]  # generic only in
 @option(
     "--backend", type=click.Choice((*BACKENDS, *GPU_BACKENDS)), default=BACKENDS[0], help="The backend to measure on."
 )
+@option("--dtype", type=click.Choice((AUTO, *DTYPES)), default=AUTO, help="The weights' format there.")
+@threads_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout.")
 @click.option(
     "--plot", "plot_file", type=FileName(), help="Plot the speedup by draft length to this file (.png, .svg or .pdf)."
@@ -119,7 +122,9 @@ def plan(
         report = {**_to_dict(made), "source": source, "measured": measured_data}
         click.echo(json.dumps(report))
     else:
-        _show(made, source, gamma, found)
+        assumed = found is None and not verify_cost
+        taken = [name for name, there in (("v = 1", assumed), ("o = 0", found is None and overhead is None)) if there]
+        _show(made, source, gamma, found, taken)
     if plot_file is not None:
         style.save(plan_figure(made), plot_file)
 
@@ -246,7 +251,7 @@ def _to_dict(made: Plan) -> dict[str, Any]:
     return fields
 
 
-def _show(made: Plan, source: str, asked: int | None, found: Measured | None) -> None:
+def _show(made: Plan, source: str, asked: int | None, found: Measured | None, taken: list[str]) -> None:
     out = Console(highlight=False)
     alpha, best = made.alpha, made.best
     assert alpha.value is not None
@@ -265,7 +270,11 @@ def _show(made: Plan, source: str, asked: int | None, found: Measured | None) ->
     else:
         ends = sorted((made.best_low.gamma, made.best_high.gamma))
         spread = "" if ends[0] == ends[1] else f" (γ {ends[0]} to {ends[1]} over α's interval)"
-        out.print(f"\nbest γ {best.gamma}{spread}: speedup {best.speedup:.2f}x, τ {best.tokens_per_step:.2f}")
+        free = f" if what was not given is free ({', '.join(taken)})" if taken else ""
+        out.print(
+            f"\nbest γ {best.gamma}{spread}: speedup {best.speedup:.2f}x, τ {best.tokens_per_step:.2f}{free}",
+            soft_wrap=True,
+        )
     if best.gamma == 0 and can_pay(alpha.value, made.cost_ratio):
         out.print(
             f"α > c ({alpha.value:.3f} > {made.cost_ratio:.3f}): drafts would pay if verification and the rest "

@@ -63,7 +63,7 @@ TOLERANCE = 0.2
     "--dtype",
     type=click.Choice(DTYPES),
     default=None,
-    show_default="float32; float16 with --machine",
+    show_default="the stored format where the bits are the same; float32 with --shape, float16 with --machine",
     help="The format of the weights in memory.",
 )
 @kv_dtype_option
@@ -252,7 +252,8 @@ def _measure(options: dict[str, Any]) -> None:
         rows = [1, 2, 6] if source("rows") is ParameterSource.DEFAULT else rows
         repeats = 3 if source("repeats") is ParameterSource.DEFAULT else repeats
     notes = Console(stderr=True, highlight=False)
-    dtype, kv_dtype = options["dtype"] or "float32", options["kv_dtype"]
+    dtype = options["dtype"] or (AUTO if options["shape"] is None else "float32")
+    kv_dtype = options["kv_dtype"]
     backend = get_backend(options["backend"])
     if options["shape"] is None:
         model = load_model(options["target"], options["backend"], dtype, kv_dtype)
@@ -260,7 +261,7 @@ def _measure(options: dict[str, Any]) -> None:
         config = to_config(get_shape(options["shape"]))
         with notes.status("making random weights …"):
             model = random_model(config, backend, dtype, options["shape"], kv_dtype)
-    with notes.status("compiling kernels (only the first run takes seconds) …"):
+    with notes.status("making kernels ready …"):
         model.backend.warm_up(model.dtype, model.kv_dtype)
     with notes.status("measuring this machine …"):
         machine = measure_machine(QUICK_LADDER if options["quick"] else LADDER_BYTES, repeats)

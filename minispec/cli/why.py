@@ -19,6 +19,7 @@ from minispec.engine.generation import Generation
 from minispec.errors import OptionError
 from minispec.lab.step_costs import OTHER_GAMMAS, VerifyCurve, curve_of_runs, step_costs
 from minispec.lab.timer import interleave
+from minispec.lab.trust import doubts, sentence
 from minispec.lab.why import CAUSES, Attribution, Change, attribute, changes
 
 _MEANING = {
@@ -105,6 +106,9 @@ def _show(found: Attribution, possible: list[Change], warning: str | None) -> No
     for head in ("", "ms per token", "speedup left", ""):
         table.add_column(head, justify="left" if not head else "right", overflow="fold")
 
+    costs = found.costs
+    impossible = doubts(verify_costs={round(costs.gamma + 1.0, 1): costs.verify_cost})
+
     def milliseconds(seconds: float) -> str:
         return f"{1e3 * seconds / found.num_tokens:.3f}"
 
@@ -116,6 +120,9 @@ def _show(found: Attribution, possible: list[Change], warning: str | None) -> No
     )
     for cause in CAUSES:
         lost = found.losses[cause]
+        if cause == "verify" and impossible:
+            table.add_row(cause, "–", "–", "withheld: no machine gives this figure; see below")
+            continue
         table.add_row(
             cause, f"{'+' if lost >= 0 else ''}{milliseconds(lost)}", f"{found.stairs[cause]:.2f}x", _MEANING[cause]
         )
@@ -126,10 +133,10 @@ def _show(found: Attribution, possible: list[Change], warning: str | None) -> No
         f"plain decoding takes {milliseconds(found.plain_s)}",
     )
     out.print(table)
-    costs = found.costs
+    v = "–" if impossible else f"{costs.verify_cost:.2f}"
     out.print(
         f"\nτ {found.tau:.2f} of {found.ideal:.2f} tokens per step; c {costs.cost_ratio:.3f}, "
-        f"v {costs.verify_cost:.2f}, o {costs.overhead:+.2f}, in units of a plain step ({1e3 * costs.unit_s:.2f} ms)"
+        f"v {v}, o {costs.overhead:+.2f}, in units of a plain step ({1e3 * costs.unit_s:.2f} ms)"
     )
     out.print("\nWhat if (all else as it was):")
     for change in possible:
@@ -137,5 +144,5 @@ def _show(found: Attribution, possible: list[Change], warning: str | None) -> No
     best = possible[0]
     verdict = f"would help most: {best.what}, {best.speedup:.2f}x"
     out.print(f"\n{verdict if best.speedup > found.speedup else 'none of these would help'}", markup=False)
-    if warning is not None:
-        out.print(warning, markup=False)
+    if impossible or warning is not None:
+        out.print(warning or sentence(impossible), markup=False)

@@ -6,8 +6,8 @@ import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from minispec.engine.generation.metrics import Metrics
-from minispec.engine.generation.result import Generation
+from minispec import theory
+from minispec.engine.generation.result import Generation, Metrics
 from minispec.lab.step_costs import StepCosts, Totals, step_costs
 from minispec.lab.timer import interleave
 from minispec.lab.trust import doubts
@@ -33,6 +33,8 @@ class Comparison:
         Whether both emitted the same tokens. Expected under the guarantees bit-exact and same-seed, not otherwise.
     costs : StepCosts or None
         c, v and o of all runs, in steps of the plain ones; None if nothing was drafted.
+    tau : float or None
+        Tokens per step of the same speculative runs: where γ follows time, no two runs are alike.
     """
 
     speedup: float
@@ -44,6 +46,7 @@ class Comparison:
     repeats: int
     same_tokens: bool
     costs: StepCosts | None
+    tau: float | None = None
 
 
 def compare(
@@ -85,15 +88,49 @@ def compare(
         repeats=repeats,
         same_tokens=results["plain"].token_ids == results["speculative"].token_ids,
         costs=step_costs(*totals.values()) if totals["speculative"].num_draft_tokens else None,
+        tau=totals["speculative"].num_decode_tokens / totals["speculative"].num_steps,
     )
+
+
+def tokens_per_step(generation: Generation, comparison: Comparison | None) -> float | None:
+    """Return τ of the runs that costs are of: those of a comparison, else the one run."""
+    found = None if comparison is None else comparison.tau
+    return generation.metrics.mean_acceptance_length if found is None else found
+
+
+def advise(generation: Generation, costs: StepCosts | None, comparison: Comparison | None) -> str | None:
+    """Return one line where drafts cost more than they saved, with what would help by this run's own figures.
+
+    A row more is taken to cost the same share of v + o - 1 at every length.
+    """
+    tau, alpha = tokens_per_step(generation, comparison), generation.metrics.alpha
+    if costs is None or tau is None or alpha is None:
+        return None
+    speedup = costs.speedup(tau) if comparison is None else comparison.speedup
+    if speedup >= 1.0:
+        return None
+    row = max(0.0, costs.verify_cost + costs.overhead - 1.0) / costs.gamma
+    rates = {gamma: theory.tau(alpha, gamma) / (1.0 + gamma * (costs.cost_ratio + row)) for gamma in range(1, 9)}
+    best = max(rates, key=rates.__getitem__)
+    without = theory.tau(alpha, 1) / (1.0 + row)
+    if rates[best] > 1.0:
+        help_ = f"by these figures --gamma {best} makes about {rates[best]:.2f}x; --gamma auto finds the length"
+    elif without > 1.0:
+        help_ = f"drafting takes {costs.gamma * costs.cost_ratio:.2f} plain steps of each step: try --draft ngram"
+    else:
+        help_ = f"{alpha:.0%} of the tested drafts are too few for any length: try --fallback request, or --draft none"
+    return f"drafts cost more here than they saved ({speedup:.2f}x plain decoding); {help_}"
 
 
 def doubts_of_run(
     generation: Generation, costs: StepCosts | None, comparison: Comparison | None, least_cost_ratio: float
 ) -> list[str]:
     """Return why the timings of a run cannot be trusted (:mod:`minispec.lab.trust`)."""
-    tau, gamma = generation.metrics.mean_acceptance_length, generation.metrics.num_draft_tokens
-    rows = 1.0 + gamma / max(1, generation.metrics.num_steps)
+    tau = tokens_per_step(generation, comparison)
+    rows = 1.0 if costs is None else 1.0 + costs.gamma
+    speedups = {} if comparison is None or tau is None else {"measured": (comparison.speedup, tau)}
+    if costs is not None and tau is not None:
+        speedups["predicted"] = costs.speedup(tau), tau
     return doubts(
         spreads=None
         if comparison is None
@@ -101,5 +138,5 @@ def doubts_of_run(
         verify_costs=None if costs is None else {round(rows, 1): costs.verify_cost},
         cost_ratio=None if costs is None else costs.cost_ratio,
         least_cost_ratio=least_cost_ratio,
-        speedups=None if comparison is None or tau is None else {"measured": (comparison.speedup, tau)},
+        speedups=speedups,
     )

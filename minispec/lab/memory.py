@@ -6,12 +6,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields, is_dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from minispec.engine.backends.formats import AUTO
 from minispec.errors import MinispecError, explain
@@ -84,11 +80,6 @@ class PairMemory:
         """Return weights and caches with that many tokens written."""
         return self.target_weights_bytes + self.draft_weights_bytes + tokens * self.bytes_per_token
 
-    @property
-    def reserved_bytes(self) -> int:
-        """All of it, the caches full."""
-        return self.target_weights_bytes + self.draft_weights_bytes + self.target_cache_bytes + self.draft_cache_bytes
-
 
 def pair_memory(target: Shape, draft: Shape, storage: Storage, draft_storage: Storage, kv_bytes: int = 4) -> PairMemory:
     """Predict what a pair occupies, each with a cache for its whole context, of ``kv_bytes`` a number."""
@@ -99,22 +90,6 @@ def pair_memory(target: Shape, draft: Shape, storage: Storage, draft_storage: St
         draft_cache_bytes=cache_bytes(draft, draft.n_positions, kv_bytes=kv_bytes),
         bytes_per_token=token_bytes(target, kv_bytes) + token_bytes(draft, kv_bytes),
     )
-
-
-def array_bytes(thing: Any) -> int:
-    """Return the bytes of all arrays in a tree of dataclasses and tuples, an array that occurs twice counted once."""
-    return sum(array.nbytes for array in {id(array): array for array in _arrays(thing)}.values())
-
-
-def _arrays(thing: Any) -> Iterator[np.ndarray[Any, Any]]:
-    if isinstance(thing, np.ndarray):
-        yield thing
-    elif isinstance(thing, tuple):
-        for item in thing:
-            yield from _arrays(item)
-    elif is_dataclass(thing):
-        for field in fields(thing):
-            yield from _arrays(getattr(thing, field.name))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ import numpy as np
 
 from minispec.engine.control import Fallback, GammaPolicy, get_policy
 from minispec.engine.drafters import ModelDrafter
-from minispec.engine.generation.limits import Limits
-from minispec.engine.generation.stream import Stream
+from minispec.engine.generation.run import Stream
+from minispec.engine.generation.stopping import Limits
 from minispec.engine.model.language_model import LanguageModel
 from minispec.engine.model.session import Session
 from minispec.engine.model.tree_session import TreeSession

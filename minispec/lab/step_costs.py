@@ -21,7 +21,7 @@ from minispec.lab.trust import doubts, sentence
 
 
 class Times(Protocol):
-    """Counts and seconds of one run or of several, as in :class:`minispec.engine.generation.metrics.Metrics`."""
+    """Counts and seconds of one run or of several, as in :class:`minispec.engine.generation.result.Metrics`."""
 
     @property
     def num_decode_tokens(self) -> int: ...  # noqa: D102

@@ -65,6 +65,11 @@ class Metrics:
             "Share of the slots for keys and values that is taken, 0 to 1.",
             lambda: engine.occupancy.num_held / engine.occupancy.num_slots,
         )
+        self._gauge(
+            "speculation_speedup",
+            "Times plain decoding that steps were, estimated from the engine's forwards; NaN before any.",
+            lambda: math.nan if (speedup := engine.load.speedup) is None else speedup,
+        )
         self._gauge("num_preemptions", "How often a request had to make room.", lambda: engine.num_preemptions)
 
     def _gauge(self, name: str, help_: str, read: Callable[[], float]) -> None:

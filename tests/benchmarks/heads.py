@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import math
+import re
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +24,6 @@ from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.engine.model import GPT2
 from minispec.lab.prompts import bundled_prompts
 from minispec.lab.timer import interleave
-from minispec.lab.training.head_card import put_cost
 from tests.benchmarks.performance import machine, put
 
 DOMAINS = ("stories", "code", "questions")
@@ -41,6 +41,8 @@ DRAFTS = (DEFAULT_DRAFT, f"{DEFAULT_DRAFT}:words=3072")
 """Separate drafts: the default one with its whole head, and with one for the common words."""
 GAMMAS, GAMMA = (3, 5, 7), 5
 MEAN = "geometric mean"
+
+_COST = re.compile(r"^(cost_per_token|cost_measured_on): .*\n", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -249,6 +251,18 @@ def tables(
     shares = shares_table(all_times, [name_chain(draft, GAMMA) for draft in (*DRAFTS, *kinds)])
     gains = [times_table(times, dtype) for dtype, times in all_times.items()]
     return "\n\n".join([judged, lengths_table(lengths), shares, *gains])
+
+
+def put_cost(card: str, share: float, machine: str) -> str:
+    r"""Return a card that says what a drafted token costs, measured on a machine, as a share of a target's forward.
+
+    Examples
+    --------
+    >>> put_cost("---\nkind: eagle\n---\n# A head\n", 0.05, "a machine").splitlines()[1:3]
+    ['cost_per_token: 0.050', 'cost_measured_on: "a machine"']
+    """
+    opening, _, rest = _COST.sub("", card).partition("\n")
+    return f'{opening}\ncost_per_token: {share:.3f}\ncost_measured_on: "{machine}"\n{rest}'
 
 
 def main() -> None:

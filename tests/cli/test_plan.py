@@ -33,6 +33,9 @@ def test_it_says_when_nothing_pays() -> None:
     assert "no draft length pays" in done.output
     done = CliRunner().invoke(cli, shlex.split("plan --alpha 0.4 --cost-ratio 0.3"))
     assert "best γ 1" in done.output
+    assert "if what was not given is free (v = 1, o = 0)" in done.output
+    done = CliRunner().invoke(cli, shlex.split("plan --alpha 0.4 --cost-ratio 0.2 --verify-cost 6=1.1 --overhead 0"))
+    assert "is free" not in done.output
 
 
 def test_what_it_says_does_not_contradict_itself() -> None:

@@ -16,9 +16,8 @@ def test_warmup_says_where_compiled_code_is_kept(run: Run, tmp_path: Path) -> No
     assert (done.returncode, done.stderr) == (0, "")
     folder = Path(done.stdout.split("kept in ")[1].strip())
     assert folder.parent == tmp_path / "kept"
-    assert list(folder.glob("*.nbi")), "an index per compiled function"
     for function in ("distribution", "find_winner"):  # of other modules, and maybe compiled by another process
-        assert list((tmp_path / "kept").glob(f"*/*.{function}-*.nbi")), function
+        assert list((tmp_path / "kept").glob(f"*/*.{function}-*.nbc")), function
 
 
 class Helper:

@@ -17,8 +17,9 @@ RIGHT = 1e-12
 """What a check may return for a right engine: rounding of a few dozen float64 factors."""
 TOLD_APART = 1e-6
 """What counts as noticed: a million times the rounding, a hundredth of the smallest distance in the catalogue."""
-REFUSALS = (InvariantError, IndexError)
-"""Exceptions that count as noticed: the engine's or the enumerator's own, and an index into a row that is not there."""
+REFUSALS = (AssertionError, InvariantError, IndexError)
+"""Exceptions that count as noticed: a test's, the engine's or the enumerator's own, and an index into a row that is not
+there."""
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "mutation-score.md"
 
@@ -34,8 +35,9 @@ def evidence(mutant: Mutant) -> float | str:
     right = distance(mutant.killed_by)  # also computes, and keeps, what the check compares with
     if not right <= RIGHT:
         raise AssertionError(f"{mutant.killed_by} does not pass without a mistake: {right}")
+    patch = mutant.patch()  # where the passage to be changed is not there, this is no evidence
     try:
-        with mutant.patch(), np.errstate(all="ignore"):
+        with patch, np.errstate(all="ignore"):
             return float(CHECKS[mutant.killed_by].run())
     except REFUSALS as refusal:
         return type(refusal).__name__
@@ -72,7 +74,7 @@ def report(seen: Sequence[float | str]) -> str:
         "Evidence is the total variation from the right law (*law* and *sources*, by exact enumeration: a right",
         "engine is within 1e-12), the share of texts that differ (*seed*), the number of figures, rows or texts that",
         "are wrong (*counter*, *cost*, *trace*), the largest difference or the number of wrong values (*value*), or",
-        "the exception with which the engine or the enumerator refuses.",
+        "the exception with which a test of the suite fails, or the engine or the enumerator refuses.",
         "",
         "## Mistakes",
         "",

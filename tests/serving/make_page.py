@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 import minispec.serving
-from minispec.lab.viz.page import colour_sheet
+from minispec.lab.viz.page import _fates, _variables
 
 ROOT = Path(__file__).resolve().parents[2]
 COLOURS = Path(minispec.serving.__file__).parent / "page" / "colours.css"
@@ -23,6 +23,18 @@ WIDTH, HEIGHT = 920, 700
 LAST_MS = 4000
 SMALL = {"quality": 60, "method": 6, "minimize_size": True}
 RACE = {"prompt": "Once upon a time there was a little fox", "seed": "2", "max_tokens": "64"}
+
+
+def colour_sheet() -> str:
+    """Return the colours as a style sheet for pages that are served: custom properties, and a class for each fate.
+
+    A page is light or dark as its reader's system is, or as the attribute ``data-theme`` of its root says.
+    """
+    lines = "\n".join(
+        f"  --{name}: light-dark({shades['light']}, {shades['dark']});" for name, shades in _variables().items()
+    )
+    themes = "\n".join(f":root[data-theme={theme}] {{ color-scheme: {theme} }}" for theme in ("light", "dark"))
+    return f":root {{\n  color-scheme: light dark;\n{lines}\n}}\n{themes}\n{_fates()}\n"
 
 
 def frames(url: str) -> list[bytes]:

@@ -11,6 +11,7 @@ import openai
 import pytest
 
 from minispec import generate
+from minispec.engine.batching.defaults import COUPLED
 from minispec.engine.control import DEFAULT_GAMMA
 from minispec.engine.generation import stream
 from minispec.engine.loading import load_model
@@ -23,13 +24,13 @@ def client(server):
 
 
 def alone(target, draft, prompt="the end", **options):
-    """What `minispec generate` makes of it."""
+    """What `minispec generate` makes of it, with the rule that a server takes by default."""
     return generate(
         prompt,
         target=target,
         draft=draft,
         backend="panel",
-        **{"temperature": 1.0, "top_p": 1.0, "max_tokens": 12, **options},
+        **{"temperature": 1.0, "top_p": 1.0, "max_tokens": 12, "verify": COUPLED, **options},
     )
 
 
@@ -39,9 +40,9 @@ def test_the_text_is_that_of_generate(server, client, target, draft):
     assert answer.choices[0].text == expected.text
     assert answer.choices[0].finish_reason == {"eos": "stop", "stop": "stop"}.get(expected.finish_reason, "length")
     told = answer.choices[0].model_extra["minispec"]
-    assert told["guarantee"] == expected.guarantee == "same-distribution"
-    assert (told["seed"], told["draft"], told["verify"], told["gamma"]) == (3, "tiny-draft", "rejection", DEFAULT_GAMMA)
-    assert told["metrics"]["num_accepted_tokens"] == expected.metrics.num_accepted_tokens
+    assert told["guarantee"] == expected.guarantee == "same-seed"
+    assert (told["seed"], told["draft"], told["verify"], told["gamma"]) == (3, "tiny-draft", COUPLED, "load")
+    assert told["reproducible"]
     assert answer.object == "text_completion"
     assert answer.usage.prompt_tokens == expected.metrics.num_prompt_tokens
     assert answer.usage.completion_tokens == len(expected.token_ids)
@@ -75,7 +76,8 @@ def test_every_option_means_what_it_means_on_the_command_line(server, client, ta
     answer = client.completions.create(**fields, extra_body={**ours, "speculative": way})
     names = dict(zip(server.service.settings.drafts, drafts, strict=True))
     spec = names.get(way.get("draft", "tiny-draft"))
-    rule = way.get("verify", "tree" if spec is not None and spec.startswith("tree") else "rejection")
+    usual = "rejection" if "gamma" in way or spec is None else COUPLED
+    rule = way.get("verify", "tree" if spec is not None and spec.startswith("tree") else usual)
     expected = alone(target, spec, seed=5, **options, gamma=way.get("gamma", DEFAULT_GAMMA), verify=rule)
     assert answer.choices[0].text == expected.text
     assert answer.choices[0].model_extra["minispec"]["stop"] == expected.stop
@@ -187,7 +189,7 @@ def test_log_probabilities(server, target, draft):
         detail
         for event in stream(
             "the end", target=target, draft=draft, backend="panel", temperature=1.0, top_p=1.0, max_tokens=12, seed=4,
-            logprobs=True,
+            logprobs=True, verify=COUPLED,
         )
         for detail in getattr(event, "details", ())
     ]  # fmt: skip
@@ -237,7 +239,7 @@ def test_models_options_health(server, client):
     options = server.client.get("/v1/options").json()
     assert [draft["name"] for draft in options["drafts"]] == list(server.service.settings.drafts)
     assert [draft["tree"] for draft in options["drafts"]] == [False, False, False, True, False]
-    assert options["defaults"] == {"draft": "tiny-draft", "gamma": DEFAULT_GAMMA, "verify": "rejection"}
+    assert options["defaults"] == {"draft": "tiny-draft", "gamma": "load", "verify": COUPLED}
     assert options["context"] == 512
     for path in ("health", "ready"):
         assert server.client.get(f"/{path}").status_code == 200

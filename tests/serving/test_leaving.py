@@ -212,7 +212,7 @@ def test_a_fault_of_one_run_is_its_own(server, target, draft, monkeypatch):
         return draw(self, probs, at)
 
     expected = generate(
-        "the end", target=target, draft=draft, backend="panel", seed=3, max_tokens=200, temperature=1.0, top_p=1.0
+        "the end", target=target, draft=None, backend="panel", seed=3, max_tokens=200, temperature=1.0, top_p=1.0
     )
     monkeypatch.setattr(PhiloxNoise, "categorical", fail)
     found = []

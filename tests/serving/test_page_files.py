@@ -11,7 +11,7 @@ import pytest
 import minispec.serving
 from minispec.engine.colours import HUES, INK, NIGHT, PAPER, SHADES, contrast
 from minispec.engine.markup import LINES, MEANINGS
-from minispec.lab.viz.page import colour_sheet
+from tests.serving.make_page import colour_sheet
 
 PAGE = Path(minispec.serving.__file__).parent / "page"
 SCRIPTS = sorted(PAGE.glob("*.js"))

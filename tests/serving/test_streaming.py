@@ -8,6 +8,7 @@ import time
 import pytest
 
 from minispec.cli.main import cli
+from minispec.engine.control import DEFAULT_GAMMA
 from minispec.engine.generation import stream
 from minispec.engine.generation.events import Drafted, Emitted
 from minispec.engine.generation.trace import read_trace, to_line
@@ -43,7 +44,7 @@ WAYS = [{}, {"draft": "tree:shape=2x2,draft=tiny-draft"}, {"draft": "none"}, {"d
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
 def test_events_are_the_trace_of_the_command_line(server, drafts, target, way, tmp_path):
-    events = read_events(server, events=True, speculative=way, max_tokens=40)
+    events = read_events(server, events=True, speculative={"gamma": DEFAULT_GAMMA, **way}, max_tokens=40)
     lines = [data for name, data, _ in events if name != "chunk"]
     assert [name for name, _, _ in events if name != "chunk"] == [line["event"] for line in lines]
     specs = {**dict(zip(server.service.settings.drafts, drafts, strict=True)), "none": None}
@@ -96,7 +97,7 @@ def test_a_draft_is_told_before_it_is_judged_and_its_step_in_order(server):
 @pytest.mark.parametrize("way", WAYS, ids=str)
 @pytest.mark.parametrize("stop", [None, ["e", "th"]])
 def test_what_is_provisional_is_settled_and_only_committed_text_stays(server, way, stop):
-    fields = {"speculative": way, "max_tokens": 80, "stop": stop}
+    fields = {"speculative": {"gamma": DEFAULT_GAMMA, **way}, "max_tokens": 80, "stop": stop}
     events = read_events(server, provisional=True, **fields)
     span, confirmed, num_spans = None, "", 0
     for name, data, _ in events:
@@ -139,8 +140,12 @@ def test_a_span_shows_no_half_character_and_nothing_from_a_stop_on():
     spans.commit(Emitted(2, 0, tuple(encode("x EN")), (), (Piece("x ", "accepted"),)))  # EN is held back
     assert spans.draft(Drafted(3, 0, tuple(encode("Dx")), (), 0.0)) is None
     assert spans.draft(Drafted(3, 0, tuple(encode("Ex")), (), 0.0)).text == "ENEx"
-    end = tokenizer.token_id("<|endoftext|>")
+    end = tokenizer.encode("<|endoftext|>")[0]
     assert spans.draft(Drafted(4, 0, (*encode("k"), end, *encode("k")), (), 0.0)).text == "ENk"
+    waiting = Spans(tokenizer, ["a"], min_tokens=2)  # as the text does: the first two tokens are no stop
+    assert waiting.draft(Drafted(0, 0, tuple(encode("aaba")), (), 0.0)).text == "aab"
+    waiting.commit(Emitted(0, 0, tuple(encode("a")), (), (Piece("a", "accepted"),)))
+    assert waiting.draft(Drafted(1, 0, tuple(encode("aba")), (), 0.0)).text == "ab"
 
 
 def test_smooth_sends_tokens_one_by_one_and_the_same_text(server):
@@ -187,6 +192,7 @@ def test_what_was_held_up_is_sent_before_the_next_step(server):
 
 def test_a_draft_leaves_before_the_target_has_run_for_those_who_want_to_see_it(server, monkeypatch):
     worker, told = server.service.worker, []
+    fields = {"max_tokens": 21, "speculative": {"gamma": DEFAULT_GAMMA}}
     tell = worker._tell
 
     def spy(batch):
@@ -194,12 +200,12 @@ def test_a_draft_leaves_before_the_target_has_run_for_those_who_want_to_see_it(s
         tell(batch)
 
     monkeypatch.setattr(worker, "_tell", spy)
-    read_events(server, max_tokens=21)  # with a draft in the last step, too
+    read_events(server, **fields)  # with a draft in the last step, too
     assert "Drafted" not in told
-    steps = [name for name, _, _ in read_events(server, events=True, max_tokens=21)].count("verified")
+    steps = [name for name, _, _ in read_events(server, events=True, **fields)].count("verified")
     for wish in ("events", "provisional"):
         told.clear()
-        read_events(server, **{wish: True}, max_tokens=21)
+        read_events(server, **{wish: True}, **fields)
         assert told.count("Drafted") == steps > 3
 
 

@@ -29,7 +29,7 @@ SECRET = "secret"
 """Beside an assignment that grades: the file whose bytes decide the hidden cases. It is never handed out."""
 CATALOGUES = {"mutants": "mistakes.py", "correct": "correct.py", "held_out": "held_out.py"}
 """Modules of an assignment's folder, by what is in them; see :mod:`minispec.course.grading.catalogue`."""
-HELD_OUT = Path("tests", "grading", "held_out")
+HELD_OUT = Path("tests", "course", "grading", "held_out")
 """In the repository: the held-out submissions to its assignments, a module for each. No grader needs them."""
 VISIBILITIES = ("public", "hidden")
 SHOWN = ("visible", "hidden", "after_due_date", "after_published")

@@ -56,9 +56,9 @@ class NumbaBackend(Backend):
 
     def activation(self, x: Array, name: str) -> Array:
         """See :meth:`Backend.activation`."""
-        if name == "relu":
-            return super().activation(x, name)  # exact whatever the order
-        return _kernels.gelu(x) if name == "gelu" else _kernels.gelu_new(x)
+        if name.startswith("gelu"):
+            return _kernels.gelu(x) if name == "gelu" else _kernels.gelu_new(x)
+        return super().activation(x, name)  # the same whatever the order
 
     def attention(
         self,
@@ -96,7 +96,7 @@ class NumbaBackend(Backend):
 def describe() -> dict[str, str]:
     """Return what Numba found on this machine, for ``minispec doctor``."""
     features = llvmlite.binding.get_host_cpu_features()
-    known = ("sse4.2", "avx2", "fma", "avx512f", "avx512bf16", "avx512vnni", "neon", "sve")
+    known = ("sse4.2", "avx2", "fma", "avx512f", "neon", "sve")
     return {
         "numba": numba.__version__,
         "threads": f"{threads.num_threads()} of {os.cpu_count()} cores",

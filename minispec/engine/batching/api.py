@@ -33,8 +33,8 @@ def generate_many(
     prompts : sequence of str or of sequence of int
         Texts, or token ids.
     target, draft : str or model
-        See :func:`minispec.stream`. A drafter has the state of one text, and so has a policy that is
-        no name: they can be given for one prompt only.
+        See :func:`minispec.stream`. A drafter has the state of one text, and so has a policy that is an object: each
+        can be given for one prompt only.
     stop : str or sequence of str
         Of every prompt.
     seed : int

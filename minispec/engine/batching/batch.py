@@ -13,11 +13,10 @@ from minispec.engine.backends.base import Array
 from minispec.engine.batching.member import Member
 from minispec.engine.batching.models import Occupancy, SharedModels
 from minispec.engine.batching.scheduler import Scheduler
-from minispec.engine.control.learner import list_policies
 from minispec.engine.control.load import Load, LoadGamma, RowTimes
 from minispec.engine.generation.events import Emitted, Event, Finished
 from minispec.engine.generation.result import Generation
-from minispec.engine.generation.stream import Stream
+from minispec.engine.generation.run import Stream
 from minispec.engine.model.asks import Ask
 from minispec.engine.model.pages import OutOfPagesError
 from minispec.engine.model.together import answer_together
@@ -71,22 +70,6 @@ class Batch:
         self.members[number] = Member(number, stream, max_length)
         self._scheduler.add(number)
         return number
-
-    def require_unshared(self, what: str, given: object) -> None:
-        """Refuse an object with the state of one text that a request of another text works with.
-
-        Raises
-        ------
-        OptionError
-            Naming the request.
-        """
-        for number, member in self.members.items():
-            stream = member.stream
-            if any(given is each for each in (stream.drafter, *list_policies(stream.policy))):
-                raise OptionError(
-                    f"{what} is a {type(given).__name__}, whose state is that of one text, and request {number} has "
-                    f"it. Name a {'draft' if what == 'draft' else 'policy'}, or give each request one of its own"
-                )
 
     def find(self, number: int) -> Member:
         """Return a request that waits or runs.

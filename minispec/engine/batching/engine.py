@@ -14,11 +14,12 @@ from minispec.engine.backends import BACKENDS
 from minispec.engine.backends.formats import AUTO
 from minispec.engine.batching.batch import Batch, Watch
 from minispec.engine.batching.defaults import settle
+from minispec.engine.batching.member import require_unshared
 from minispec.engine.batching.models import Occupancy, SharedModels, count_request
 from minispec.engine.batching.scheduler import Scheduler
 from minispec.engine.drafters import Drafter
+from minispec.engine.generation.api import open_stream
 from minispec.engine.generation.events import Event
-from minispec.engine.generation.open import open_stream
 from minispec.engine.generation.options import Options, RequestOptions
 from minispec.engine.generation.prepare import Named, read_draft
 from minispec.engine.generation.result import Generation
@@ -105,8 +106,7 @@ class Engine:
         ----------
         prompt : str or sequence of int
         draft : str, path, model, Drafter or None
-            See :func:`minispec.stream`. Requests that name the same model share it; a drafter serves one request, and
-            so does a policy.
+            See :func:`minispec.stream`. Requests share a model that they name; a drafter or a policy object serves one.
         stop : str or sequence of str
         seed : int
         noise : Noise, optional
@@ -121,9 +121,7 @@ class Engine:
         InputError
             If the request cannot be served, by its options or because it needs more pages than there are.
         """
-        for what, value in (("draft", draft), ("gamma", options.get("gamma"))):
-            if hasattr(value, "propose") or hasattr(value, "observe"):
-                self._batch.require_unshared(what, value)
+        require_unshared(self._batch.members.values(), draft=draft, gamma=options.get("gamma"))
         given = {**options, "seed": seed, "stop": (stop,) if isinstance(stop, str) else tuple(stop)}
         draft = read_draft(draft)
         settings = settle(given, draft, self._batch.load, batch_invariant=self.target.batch_invariant)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from minispec.engine.control.learner import list_policies
+from minispec.engine.drafters.base import NoDrafter
 from minispec.engine.drafters.heads import HeadSession
 from minispec.engine.drafters.layerskip import AskLayers
-from minispec.engine.drafters.none import NoDrafter
-from minispec.engine.generation.stream import Stream
+from minispec.engine.generation.run import Stream
 from minispec.engine.model.asks import Ask
 from minispec.engine.model.session import Session, count_shared
+from minispec.errors import OptionError
 
 
 @dataclass(eq=False)
@@ -99,3 +102,22 @@ class Member:
         for session in self.sessions:
             if not isinstance(session, HeadSession):
                 session.cache.publish(committed[: count_shared(session.tokens, committed)])
+
+
+def require_unshared(members: Iterable[Member], **given: object) -> None:
+    """Refuse a drafter or a policy, by the name of its option, with which a request that has not ended works.
+
+    Raises
+    ------
+    OptionError
+        Naming the request.
+    """
+    for what, each in given.items():
+        if not hasattr(each, "propose") and not hasattr(each, "observe"):
+            continue  # a name, a number or a model
+        for member in members:
+            if any(each is used for used in (member.stream.drafter, *list_policies(member.stream.policy))):
+                raise OptionError(
+                    f"{what} is a {type(each).__name__}, whose state is that of one text, and request {member.number} "
+                    f"has it. Name a {'draft' if what == 'draft' else 'policy'}, or give each request one of its own"
+                )

@@ -12,7 +12,7 @@ So what may a decision depend on? On whatever says nothing of the noise that the
 - time, and other requests, if none of them reads the same noise. Noise is a function of seed and address, so requests
   with one seed draw alike at one place, and what the older one has drawn is what the younger one is about to draw. In a
   batch every forward takes as long as the drafts of all make it. Hence a request whose policy is ``timed`` has noise of
-  its own there (``generation/open.py``), unless its text does not depend on γ.
+  its own there (``generation/api.py``), unless its text does not depend on γ.
 
 And a decision stands until its step is finished, also if the step is interrupted and done again: to decide anew, with
 the draft known, would be a second chance as well.

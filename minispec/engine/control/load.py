@@ -34,11 +34,13 @@ from minispec.engine.control.gain import Gain
 from minispec.engine.control.gamma import UNLIMITED
 from minispec.engine.records import Step
 
+_CHECK = 32  # steps with drafts, after which one is plain
 _LARGEST = 8  # the most to draft
 _ROW_COST = 0.05  # of one more row, in forwards of one, until more rows are measured: little, so that drafts are tried
 _ENTER, _STAY = 1.1, 1.03  # times plain decoding's rate that drafts must promise, to begin and to go on
 _COST_RATIO = 0.1  # of the draft's forward to the target's, before it was measured
 _KEEP = 0.8  # weight of the past in the time of a number of rows
+_AGE = 8.0  # forwards, by which a time that was not measured anew counts as one measurement older
 _MEMORY = 32.0  # steps after which an acceptance counts for 1/e, and over which a late reading is spread
 
 
@@ -59,6 +61,8 @@ class RowTimes:
 
     def __init__(self) -> None:
         self._seconds: dict[int, float] = {}
+        self._when: dict[int, int] = {}  # a number of rows was measured last, in forwards
+        self._num_added = 0
         self._rising: tuple[list[int], list[float]] | None = None
         self.total_s = 0.0
 
@@ -74,8 +78,10 @@ class RowTimes:
     def add(self, rows: int, seconds: float) -> None:
         """Take in a forward."""
         self.total_s += seconds
-        past = self._seconds.get(rows, seconds)
-        self._seconds[rows] = _KEEP * past + (1.0 - _KEEP) * seconds
+        self._num_added += 1
+        keep = _KEEP ** (1.0 + (self._num_added - 1 - self._when.get(rows, 0)) / _AGE)  # what is old counts less
+        self._seconds[rows] = keep * self._seconds.get(rows, seconds) + (1.0 - keep) * seconds
+        self._when[rows] = self._num_added
         self._rising = None
 
     def at(self, rows: float) -> float:
@@ -127,6 +133,7 @@ class Load:
         self._policies: Sequence[LoadGamma] = ()
         self._num_plain = self._num_unread = 0
         self._drafts = False
+        self._num_drafting = 0  # steps with drafts since the last without
         self._plan: tuple[int, float] | None = None
         self._gain = Gain()
         self._spent_s = 0.0
@@ -167,7 +174,10 @@ class Load:
                     best, rate = gamma, tokens / seconds
             if rate < plain * (_STAY if self._drafts else _ENTER) or not self.target.has_seen(self._rows(0)):
                 best, rate = 0, plain
+            if self._num_drafting >= _CHECK:  # what a plain step takes now is to be known while none is taken
+                best, rate = 0, plain
             self._drafts = best > 0
+            self._num_drafting = self._num_drafting + 1 if self._drafts else 0
             rows = self._rows(best)
             self._plan = best, rate * (self.target.at(rows + 1) - self.target.at(rows))
         return self._plan

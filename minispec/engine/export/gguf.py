@@ -16,7 +16,6 @@ from minispec.engine.model.config import GPT2Config
 from minispec.engine.tokenizer import NUMERALS_APART, Tokenizer, make_byte_alphabet
 from minispec.errors import ModelFileError, missing
 
-NUMBER_FORMATS = ("f32", "f16", "q8_0")
 _LAYER = {
     "ln_1": "attn_norm",
     "attn.c_attn": "attn_qkv",

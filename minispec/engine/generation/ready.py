@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import multiprocessing
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,17 +37,18 @@ def make_ready(models: Iterable[object], notes: Console | None = None) -> None:
     models : iterable of object
         What is neither a :class:`GPT2` nor a :class:`Head` (a table, a kind of draft) has no kernels of its own.
     notes : Console, optional
-        Shows that this goes on. Without one, a line on stderr says so when it takes longer than a second.
+        Shows that this goes on. Without one, a line on stderr says so when something has been compiling for a second;
+        a worker, whose output nobody follows, says nothing.
     """
     formats = {(model.backend, model.dtype, model.kv_dtype) for model in models if isinstance(model, GPT2 | Head)}
     lacking = formats - _ready
     if not lacking:
         return
-    from minispec.engine.jit import can_compile  # imports Numba
+    from minispec.engine.jit import can_compile, on_compiling  # imports Numba
 
     if not can_compile():
         return
-    with _a_line_if_it_takes_long() if notes is None else notes.status(_COMPILING + " …"), compile_sampling_beside():
+    with _telling(notes) as say, on_compiling(say), compile_sampling_beside():
         for backend, *dtypes in lacking:
             backend.warm_up(*dtypes)
     _ready.update(lacking)
@@ -54,12 +56,17 @@ def make_ready(models: Iterable[object], notes: Console | None = None) -> None:
 
 
 @contextlib.contextmanager
-def _a_line_if_it_takes_long() -> Iterator[None]:
+def _telling(notes: Console | None) -> Iterator[Callable[[], None]]:
+    """Yield what says, called once something compiles, that it does."""
+    if notes is not None:
+        with notes.status("making kernels ready …") as status:
+            yield lambda: status.update(_COMPILING + " …")
+        return
     line = threading.Timer(1.0, lambda: print(f"minispec: {_COMPILING}", file=sys.stderr, flush=True))
     line.daemon = True
-    line.start()
+    is_worker = multiprocessing.current_process().name != "MainProcess"
     try:
-        yield
+        yield (lambda: None) if is_worker else line.start
     finally:
         line.cancel()
 

@@ -1,7 +1,6 @@
 """Executable laws: what our tests hold every part to, and what a grader holds a learner's part to."""
 
 from minispec.engine.laws.enumerator import Enumerator, Law
-from minispec.engine.laws.oracle import finite_language, slow_law, slow_logits, slow_row
 from minispec.engine.laws.outcomes import Outcome, ending, outcome, speculative_stream, target_law, total_variation
 from minispec.engine.laws.parts import check_drafter, check_rule
 
@@ -12,11 +11,7 @@ __all__ = [
     "check_drafter",
     "check_rule",
     "ending",
-    "finite_language",
     "outcome",
-    "slow_law",
-    "slow_logits",
-    "slow_row",
     "speculative_stream",
     "target_law",
     "total_variation",

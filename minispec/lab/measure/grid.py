@@ -89,7 +89,7 @@ class Sweep:
         Timed rounds per prompt; 0 measures no time. Every run is made once more, untimed and first: it warms up, and
         its text is what quality and counts are taken from.
     options : mapping
-        What else :func:`minispec.engine.generation.stream` takes: top_p, backend, dtype, ...
+        What else :func:`minispec.stream` takes: top_p, backend, dtype, ...
 
     Raises
     ------

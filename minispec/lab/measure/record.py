@@ -28,7 +28,7 @@ class Record:
     text : str
         The continuation.
     num_prompt_tokens, num_tokens, num_steps, num_draft_tokens, num_accepted_tokens, num_evaluated_tokens : int
-        As in :class:`minispec.engine.generation.metrics.Metrics`.
+        As in :class:`minispec.engine.generation.result.Metrics`.
     num_recovered_tokens, num_bonus_tokens : int
         Emitted tokens drawn from a residual, and after a full acceptance.
     accepted_per_pos, evaluated_per_pos : sequence of int

@@ -1,6 +1,6 @@
 """Operations and bytes of every part of a forward, counted from the model's sizes.
 
-The conventions, which :class:`minispec.lab.roofline.counter.CountingBackend` follows on real calls:
+The conventions, which the tests' ``CountingBackend`` follows on real calls:
 
 - A multiplication, an addition, a comparison and an exponential are one operation each.
 - A weight is read once per forward, however many rows use it; so is a cached key or value, once per sequence. That is
@@ -24,7 +24,7 @@ ACTIVATION_BYTES = 4
 NORM_OPERATIONS = 8
 """Per element: one for the mean, three for the variance, four to normalise, scale and shift."""
 
-ACTIVATION_OPERATIONS = {"gelu_new": 9, "gelu": 6, "relu": 1, "silu": 4}
+ACTIVATION_OPERATIONS = {"gelu_new": 9, "gelu": 6, "relu": 1, "silu": 4, "tanh": 1}
 """Per element, from the formulas: tanh, erf and exp count as one."""
 
 SCORE_OPERATIONS = 5

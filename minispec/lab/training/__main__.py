@@ -278,10 +278,7 @@ def prompts_command(corpus: Path, code: Path | None, output: Path) -> None:
     click.echo(f"wrote {len(lines)} prompts to {output}")
 
 
-@main.command()
-@click.argument("stage", type=click.Choice(("target", "drafts")))
-@options("preset", "work", "max_minutes", "finish_by", "threads", "compile", "init", "new_vocabulary")
-def train(
+def train_stage(
     stage: str,
     preset: str,
     work: Path,
@@ -292,34 +289,28 @@ def train(
     init: Path | None,
     new_vocabulary: bool,
 ) -> None:
-    """Train a stage on text alone: the target, or the drafts."""
+    """Train a stage as the options of its command say."""
     use_threads(threads)
     stop_at = None if max_minutes is None else time.time() + 60 * max_minutes
     hold(work)
     workshop = Workshop(PRESETS[preset], work)
     run_stage(workshop, stage, compiled, parse_clock(finish_by, datetime.now()), stop_at, init, new_vocabulary)
+
+
+@main.command()
+@click.argument("stage", type=click.Choice(("target", "drafts")))
+@options("preset", "work", "max_minutes", "finish_by", "threads", "compile", "init", "new_vocabulary")
+def train(**given: Any) -> None:
+    """Train a stage on text alone: the target, or the drafts."""
+    train_stage(**given)
 
 
 @main.command()
 @click.argument("stage", type=click.Choice(("distilled", "control", "code")))
 @options("preset", "work", "max_minutes", "finish_by", "threads", "compile", "init", "new_vocabulary")
-def distill(
-    stage: str,
-    preset: str,
-    work: Path,
-    max_minutes: float | None,
-    finish_by: str | None,
-    threads: int | None,
-    compiled: bool | None,
-    init: Path | None,
-    new_vocabulary: bool,
-) -> None:
+def distill(**given: Any) -> None:
     """Train a stage that starts from the drafts, or from what --init gives."""
-    use_threads(threads)
-    stop_at = None if max_minutes is None else time.time() + 60 * max_minutes
-    hold(work)
-    workshop = Workshop(PRESETS[preset], work)
-    run_stage(workshop, stage, compiled, parse_clock(finish_by, datetime.now()), stop_at, init, new_vocabulary)
+    train_stage(**given)
 
 
 @main.command()

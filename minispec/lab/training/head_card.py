@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,7 +9,6 @@ from minispec.engine.drafters.heads import HeadConfig
 
 #: Peak learning rate by kind.
 RATES: Mapping[str, float] = {"medusa": 2e-3, "eagle": 5e-3, "block": 5e-3}
-_COST = re.compile(r"^(cost_per_token|cost_measured_on): .*\n", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -136,15 +134,3 @@ def _describe(ablations: Ablations) -> str:
         f"\nWhat each part adds: the same head and those that lack a part, each trained for {ablations.steps:,} steps, "
         f"from the same seed along the same text:\n\n{acceptance_table(ablations.acceptance)}"
     )
-
-
-def put_cost(card: str, share: float, machine: str) -> str:
-    r"""Return a card that says what a drafted token costs, measured on a machine, as a share of a target's forward.
-
-    Examples
-    --------
-    >>> put_cost("---\nkind: eagle\n---\n# A head\n", 0.05, "a machine").splitlines()[1:3]
-    ['cost_per_token: 0.050', 'cost_measured_on: "a machine"']
-    """
-    opening, _, rest = _COST.sub("", card).partition("\n")
-    return f'{opening}\ncost_per_token: {share:.3f}\ncost_measured_on: "{machine}"\n{rest}'

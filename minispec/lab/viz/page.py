@@ -92,18 +92,6 @@ def _css() -> str:
     return _CSS.format(light=variables("light"), dark=variables("dark"), fates=_fates())
 
 
-def colour_sheet() -> str:
-    """Return the colours as a style sheet for pages that are served: custom properties, and a class for each fate.
-
-    A page is light or dark as its reader's system is, or as the attribute ``data-theme`` of its root says.
-    """
-    lines = "\n".join(
-        f"  --{name}: light-dark({shades['light']}, {shades['dark']});" for name, shades in _variables().items()
-    )
-    themes = "\n".join(f":root[data-theme={theme}] {{ color-scheme: {theme} }}" for theme in ("light", "dark"))
-    return f":root {{\n  color-scheme: light dark;\n{lines}\n}}\n{themes}\n{_fates()}\n"
-
-
 def _variables() -> dict[str, dict[str, str]]:
     """Return each custom property's value on light and on dark."""
     shades = {"ink": INK, **{str(fate): SHADES[hue] for fate, hue in HUES.items()}}

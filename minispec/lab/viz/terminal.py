@@ -20,11 +20,11 @@ from rich.table import Table
 from rich.text import Text
 
 from minispec.engine.colours import HUES, SHADES, Fate
-from minispec.engine.generation.guarantee import MEANING
-from minispec.engine.generation.result import Generation
-from minispec.lab.compare import Comparison
+from minispec.engine.generation.result import MEANING, Generation
+from minispec.lab.compare import Comparison, tokens_per_step
 from minispec.lab.ranks import acceptance_by_rank
 from minispec.lab.step_costs import StepCosts
+from minispec.lab.trust import ROUNDING
 from minispec.lab.viz.film import Film, Scene, Shot
 
 Ground = Literal["light", "dark", "either"]
@@ -302,6 +302,9 @@ _WIDE = 72
 """Columns from which on the table has room for notes."""
 
 
+_WITHHELD = "withheld: no machine gives this figure; see below"
+
+
 Facts = list[tuple[str, str, str]]
 """Names, values and remarks."""
 
@@ -343,18 +346,23 @@ def facts(generation: Generation, costs: StepCosts | None = None, comparison: Co
         row("acceptance by rank", value, "of siblings, in their order; what tree:shape=sequoia takes as acceptance=")
     row("time to first token", _milliseconds(metrics.ttft_s))
     row("time per output token", _milliseconds(metrics.tpot_s))
-    if costs is not None and metrics.mean_acceptance_length is not None:
+    tau = tokens_per_step(generation, comparison)
+    if costs is not None and tau is not None:
         row("cost ratio c", f"{costs.cost_ratio:.3f}", "time per drafted token / plain step")
-        row("verify cost v", f"{costs.verify_cost:.2f}", "verifying forward in place of a one-row one, plain steps")
+        possible = costs.verify_cost >= 1.0 - ROUNDING
+        note = "verifying forward in place of a one-row one, plain steps"
+        row("verify cost v", f"{costs.verify_cost:.2f}" if possible else "–", note if possible else _WITHHELD)
         if comparison is not None:
             row("overhead o", f"{costs.overhead:.2f}", "what else a step takes more than a plain one")
-        predicted = costs.speedup(metrics.mean_acceptance_length)
+        predicted = costs.speedup(tau)
+        possible = possible and predicted <= tau * (1.0 + ROUNDING)
         formula = "τ / (γc + v + o)" if comparison is not None else "τ / (γc + v); --compare measures o, too"
-        row("predicted speedup", f"{predicted:.2f}x", formula)
+        row("predicted speedup", f"{predicted:.2f}x" if possible else "–", formula if possible else _WITHHELD)
     if comparison is not None:
         low, high = comparison.speedup_range
         note = f"median of {comparison.repeats} alternations, {low:.2f}x to {high:.2f}x"
-        row("measured speedup", f"{comparison.speedup:.2f}x", note)
+        possible = tau is None or comparison.speedup <= tau * (1.0 + ROUNDING)
+        row("measured speedup", f"{comparison.speedup:.2f}x" if possible else "–", note if possible else _WITHHELD)
         row("same tokens as plain", "yes" if comparison.same_tokens else "no", _sameness(generation, comparison))
     row("guarantee", generation.guarantee, MEANING[generation.guarantee])
     if not generation.reproducible:

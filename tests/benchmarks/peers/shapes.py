@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import save_file
 
-from minispec.engine.export.gguf import NUMBER_FORMATS, write_gguf
+from minispec.engine.export.gguf import write_gguf
 from minispec.engine.generation import generate
 from minispec.engine.loading import load_model
 from minispec.engine.loading.bundled import bundled_folders
@@ -49,7 +49,7 @@ def prepare(shape: str, folder: Path) -> Path:
     )
     context = np.random.default_rng(3).integers(1, config["vocab_size"], CONTEXT)
     (folder / "context.json").write_text(json.dumps(_text() if shape == "bundled" else context.tolist()))
-    for number_format in NUMBER_FORMATS:
+    for number_format in ("f32", "f16", "q8_0"):
         write_gguf(_Tensors(tensors), GPT2Config.from_dict(config), folder / f"{number_format}.gguf", number_format)
     done.touch()
     return folder

@@ -29,10 +29,10 @@ from minispec.engine.drafters.heads import Head
 from minispec.engine.drafters.heads.feed import HeadFeed
 from minispec.engine.generation import Emitted, Finished, Verified, api
 from minispec.engine.generation import run as run_module
-from minispec.engine.generation.limits import Limits
 from minispec.engine.generation.options import Options, RequestOptions
+from minispec.engine.generation.stopping import Limits
 from minispec.engine.generation.transcript import Transcript
-from minispec.engine.laws import Enumerator, outcome, slow_law, total_variation
+from minispec.engine.laws import Enumerator, outcome, total_variation
 from minispec.engine.model import together
 from minispec.engine.model.toy import TableModel
 from minispec.engine.sampling import SamplingParams
@@ -41,6 +41,7 @@ from minispec.engine.verifiers.registry import VERIFIER_NAMES
 from minispec.errors import InvariantError, OptionError, PromptError
 from tests.engine.drafters.random_head import write_head
 from tests.engine.generation.tiny import byte_tokenizer
+from tests.engine.laws.oracle import slow_law
 from tests.interrupting import run_with_interrupt_at
 from tests.models import random_gpt2
 from tests.mutants.catalogue.tools import edit
@@ -497,6 +498,10 @@ def test_texts_that_begin_alike_share_no_rows_of_a_head(kind):
 def test_generate_many_is_generate_for_each():
     prompts = [[1, 2, 3], [4], [1, 2, 3]]
     found = generate_many(prompts, target=TARGET, draft=DRAFT, seed=7, max_tokens=9, concurrency=2)
+    wanted = [alone(TARGET, prompt, None, {"seed": 7 + i, "max_tokens": 9}) for i, prompt in enumerate(prompts)]
+    assert [each.token_ids for each in found] == [each.token_ids for each in wanted], "by default, plain decoding's"
+    assert all(each.reproducible and each.guarantee == "same-seed" for each in found)
+    found = generate_many(prompts, target=TARGET, draft=DRAFT, seed=7, max_tokens=9, concurrency=2, gamma=3)
     wanted = [alone(TARGET, prompt, DRAFT, {"seed": 7 + i, "max_tokens": 9}) for i, prompt in enumerate(prompts)]
     assert [essence(each) for each in found] == [essence(each) for each in wanted]
 
@@ -531,7 +536,7 @@ def test_the_prompt_of_several_answers_that_come_together_is_fed_once(draft):
     small = draft and random_gpt2("panel", seed=1, n_layer=1, n_positions=256, vocab_size=23)
     engine, prompt = Engine(model, page_size=4), [i % 19 for i in range(151)]
     for seed in range(3):
-        engine.add(prompt, draft=small, max_tokens=1 if draft is None else 3, seed=seed)
+        engine.add(prompt, draft=small, gamma=3, max_tokens=1 if draft is None else 3, seed=seed)
     engine.add([*prompt[:3], 5, *prompt[4:]], draft=None, max_tokens=1)
     engine.add([*prompt[:100], *[7] * 20], draft=None, max_tokens=1)
     with mock.patch.object(batch_module, "answer_together", side_effect=batch_module.answer_together) as answers:
@@ -595,16 +600,14 @@ class TestRefusals:
         with pytest.raises(OptionError, match=r"may need 2 pages of 16 slots.*holds 1"):
             engine.add([1] * 10, draft=DRAFT, max_tokens=10)
 
-    def test_a_request_that_turns_out_too_large(self):
-        """Two sessions of one model in one pool: known only when they are fed."""
+    def test_two_sessions_of_one_model_in_one_pool(self):
         engine = Engine(TARGET, kv_memory=slot_bytes(TARGET) * 32)
-        engine.add([1] * 20, draft="synthetic:alpha=0.5", max_tokens=10)
-        with pytest.raises(OptionError, match="request 0 needs more than the 2 pages"):
-            engine.run()
+        with pytest.raises(OptionError, match=r"drafting for the request may need 4 pages of 16 slots.*holds 2"):
+            engine.add([1] * 20, draft="synthetic:alpha=0.5", max_tokens=10)
 
     def test_a_tree_that_cannot_lie_beside_the_text(self):
-        """Its candidates need slots too, until they are judged."""
-        tree = {"draft": "tree:draft=small,shape=dynamic,nodes=16", "verify": "tree"}
+        """Its candidates need slots too, until they are judged; a draft of two levels feeds no more."""
+        tree = {"draft": "tree:draft=small,shape=dynamic,nodes=16", "verify": "tree", "gamma": 2}
         with mock.patch.object(models_module, "load_model", return_value=DRAFT):
             engine = Engine(TARGET, kv_memory=slot_bytes(TARGET) * 32)
             with pytest.raises(OptionError, match=r"may need 3 pages of 16 slots.*holds 2"):
@@ -828,7 +831,7 @@ def test_a_draft_that_is_named_has_one_set_of_pages():
 def test_a_whole_and_two_trimmed_heads_of_one_draft_keep_their_texts_apart():
     drafts = ["draft-0.6m", "draft-0.6m:words=3072", "draft-0.6m:words=1024", None]
     requests = [
-        {"prompt": "Once upon a time", "draft": draft, "seed": seed, "max_tokens": 12}
+        {"prompt": "Once upon a time", "draft": draft, "gamma": 3, "seed": seed, "max_tokens": 12}
         for seed, draft in enumerate(drafts)
     ]
     engine = Engine("draft-1.6m", max_running=4)

@@ -17,7 +17,7 @@ TARGET, DRAFT = TableModel(5, 48, seed=1), TableModel(5, 48, seed=2)
 def test_a_draft_is_told_before_it_is_judged():
     """At that moment the target has not seen it."""
     engine = Engine(TARGET)
-    number = engine.add([0], draft=DRAFT, max_tokens=6)
+    number = engine.add([0], draft=DRAFT, gamma=3, max_tokens=6)
     told, forwards = [], []
 
     def watch(of, event):
@@ -80,8 +80,8 @@ class Faulty(PhiloxNoise):
 @pytest.mark.parametrize("left", range(1, 14))
 def test_a_failed_step_is_blamed_on_whose_work_it_was_and_the_others_lose_nothing(left):
     engine = Engine(TARGET, page_size=4)
-    others = [engine.add([0, i], draft=DRAFT, max_tokens=12, seed=i) for i in range(2)]
-    faulty = engine.add([0], draft=DRAFT, max_tokens=12, noise=Faulty(7, left))
+    others = [engine.add([0, i], draft=DRAFT, gamma=3, max_tokens=12, seed=i) for i in range(2)]
+    faulty = engine.add([0], draft=DRAFT, gamma=3, max_tokens=12, noise=Faulty(7, left))
     others.append(engine.add([1], draft=None, max_tokens=12, seed=9))
     blamed = []
     while not engine.is_idle:

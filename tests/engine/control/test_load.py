@@ -200,3 +200,17 @@ def test_it_is_no_promise_and_says_so():
     assert made.options["gamma"] == "load"
     with pytest.raises(OptionError, match="gamma is 'load'"):
         generate([0], target=target, draft=None, gamma="load")
+
+
+def test_plain_steps_are_measured_while_drafts_go_on():
+    """Or a plain step that something else slowed down would speak for drafts for ever."""
+    load, (policy,) = loaded([0.9])
+    load.target.add(1, 99.0)
+    lengths = []
+    for _ in range(100):
+        load.begin_step([policy], 0)
+        lengths.append(policy.gamma())
+        if not lengths[-1]:
+            load.target.add(1, 1.0)
+    assert lengths.count(0) >= 3
+    assert lengths.count(0) < 10

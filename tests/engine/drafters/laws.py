@@ -1,4 +1,4 @@
-"""What every drafter is held to: its rows are the law of its tokens, and the engine's law with it is the target's."""
+"""What every drafter is held to: its rows are the law of its tokens. (`tests/engine/laws` has the engine's law.)"""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ import numpy as np
 from minispec.engine.control import FixedGamma
 from minispec.engine.drafters.base import allow_all
 from minispec.engine.generation import Stream
-from minispec.engine.generation.limits import Limits
-from minispec.engine.laws import Enumerator, outcome, target_law, total_variation
-from minispec.engine.laws.audited_noise import AuditedNoise
+from minispec.engine.generation.stopping import Limits
+from minispec.engine.laws import Enumerator, outcome, total_variation
 from minispec.engine.model.asks import answer
 from minispec.engine.model.tree_session import TreeSession
 from minispec.engine.noise import Coins
 from minispec.engine.noise.philox import PhiloxNoise
-from minispec.engine.sampling import Sampler, SamplingParams, distribution
+from minispec.engine.sampling import Sampler, SamplingParams
 from minispec.engine.verifiers import Verifier, rejection
+from tests.audited_noise import AuditedNoise
+from tests.engine.laws.oracle import slow_law
 
 PLAIN = SamplingParams(1.0, 0, 1.0, 0.0)
 GREEDY = SamplingParams(0.0, 0, 1.0, 0.0)
@@ -55,38 +56,18 @@ def check_rows_are_the_law(new_drafter, tokens, gamma, more=allow_all):
     return {drafted: (prob, seen[drafted]) for drafted, prob in law.items()}
 
 
-def engine_distance(
-    target, new_drafter, params=PLAIN, *, num_tokens=3, gamma=2, prompt=(0, 1), verify=rejection.verify
-):
+def engine_distance(target, new_drafter, *, num_tokens, gamma):
     """Total variation between the real loop's law and the target's; ``new_drafter`` gets the target's session.
 
     ``num_tokens`` are those behind the first, which no draft reaches.
     """
-    limits = Limits(1 + num_tokens, target.n_positions)
+    prompt, limits = (0, 1), Limits(1 + num_tokens, target.n_positions)
 
     def run(noise):
         session = TreeSession(target)
-        return outcome(_stream(prompt, session, new_drafter(session), params, noise, limits, gamma, verify).run())
+        return outcome(_stream(prompt, session, new_drafter(session), PLAIN, noise, limits, gamma).run())
 
-    law = Enumerator(run).law()
-    if hasattr(target, "next_probs"):
-        return total_variation(law, target_law(target, params, prompt, limits))
-    return total_variation(
-        {end.token_ids: p for end, p in law.items()}, model_law(target, params, prompt, 1 + num_tokens)
-    )
-
-
-def model_law(model, params, prompt, num_tokens):
-    """The law of plain decoding, from logits computed afresh for every prefix."""
-    law = {(): 1.0}
-    for _ in range(num_tokens):
-        law = {
-            (*tokens, token): prob * float(p)
-            for tokens, prob in law.items()
-            for token, p in enumerate(distribution(model.logits([*prompt, *tokens])[-1:], params)[0])
-            if p > 0.0
-        }
-    return law
+    return total_variation(Enumerator(run).law(), slow_law(target, PLAIN, prompt, limits))
 
 
 def plain_tokens(target, prompt, params, num_tokens, seed=3):

@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 
 from minispec.engine.drafters import CascadeDrafter, ModelDrafter, NgramDrafter, SuffixDrafter, TableDrafter, TokenTable
-from minispec.engine.laws.audited_noise import AuditedNoise
 from minispec.engine.model import Session
 from minispec.engine.model.toy import TableModel
 from minispec.engine.noise.philox import PhiloxNoise
 from minispec.engine.sampling import SamplingParams, distribution
-from minispec.engine.verifiers import block, match
+from tests.audited_noise import AuditedNoise
 from tests.models import random_gpt2
 
 from .laws import (
@@ -21,9 +20,6 @@ from .laws import (
     GREEDY,
     PLAIN,
     check_rows_are_the_law,
-    drafted_run,
-    engine_distance,
-    plain_tokens,
     propose,
     while_true,
 )
@@ -64,17 +60,6 @@ def test_a_stop_that_looks_at_the_next_row_keeps_the_law(inner):
     assert len({len(tokens) for tokens in drafts}) > 1
 
 
-@pytest.mark.parametrize("inner", INNER)
-@pytest.mark.parametrize("verify", [None, block.verify], ids=["rejection", "block"])
-def test_the_engines_law_is_the_targets(inner, verify):
-    target, model = TableModel(3, seed=1), TableModel(3, seed=2)
-    rule = {} if verify is None else {"verify": verify}
-    distance = engine_distance(
-        target, lambda _: CascadeDrafter(Session(model), PLAIN, INNER[inner]()), num_tokens=3, gamma=2, **rule
-    )
-    assert distance < EXACT
-
-
 def test_coupled_drafts_are_token_for_token_the_draft_models():
     model = random_gpt2(n_positions=40)
     prompt = [1, 2, 3, 1, 2, 3, 1]
@@ -82,20 +67,6 @@ def test_coupled_drafts_are_token_for_token_the_draft_models():
     plain = propose(ModelDrafter(Session(model), PLAIN, coupled=True), prompt, 8)
     assert cascade.tokens == plain.tokens
     assert np.array_equal(cascade.probs, plain.probs)
-
-
-def test_a_coupled_run_is_plain_sampling():
-    target, model = random_gpt2(n_positions=40), random_gpt2(n_positions=40, seed=1, n_layer=1)
-    for inner in (NgramDrafter(97), SuffixDrafter(97)):
-        generation = drafted_run(
-            target,
-            lambda _, inner=inner: CascadeDrafter(Session(model), PLAIN, inner, coupled=True),
-            [1, 2, 1],
-            PLAIN,
-            30,
-            verify=match.verify,
-        )
-        assert generation.token_ids == plain_tokens(target, [1, 2, 1], PLAIN, 30)
 
 
 def test_it_saves_forwards_of_the_draft_model():

@@ -18,8 +18,8 @@ from minispec.engine.noise.philox import PhiloxNoise
 from minispec.engine.sampling import distribution
 from tests.models import Counted, random_gpt2
 
-from .laws import EXACT, GREEDY, PLAIN, plain_tokens, propose, while_true
-from .test_trees import PARAMS, SIBLINGS, ancestors, decode, plain_law
+from .laws import GREEDY, PLAIN, propose, while_true
+from .test_trees import SIBLINGS, ancestors, decode, plain_law
 
 
 def new_tree(model, num_nodes, siblings, params=PLAIN, *, depth=None, num_slots=99):
@@ -60,20 +60,6 @@ def test_drawn_siblings_have_the_shape_of_the_likeliest_where_all_are_drawn_so(s
         assert draft.parents == wanted == (-1,) * 4
 
 
-@pytest.mark.parametrize("params", PARAMS.values(), ids=PARAMS)
-@pytest.mark.parametrize("siblings", SIBLINGS)
-@pytest.mark.parametrize(
-    ("num_nodes", "num_tokens"), [(1, 3), (2, 3), pytest.param(3, 3, marks=pytest.mark.slow), (5, 2)]
-)
-def test_the_law_of_decoding_is_the_targets(num_nodes, num_tokens, siblings, params):
-    target, model, prompt = TableModel(3, seed=1), TableModel(3, seed=2), (0, 1)
-
-    def run(noise):
-        return decode(noise, target, new_tree(model, num_nodes, siblings, params), params, prompt, num_tokens, 9)
-
-    assert total_variation(Enumerator(run).law(), plain_law(target, params, prompt, num_tokens)) < EXACT
-
-
 @pytest.mark.parametrize("siblings", SIBLINGS[:2])
 def test_dropping_what_was_drawn_for_being_unlikely_is_noticed(siblings):
     """The control: nodes are ranked by the probability of the tokens that were drawn."""
@@ -90,15 +76,6 @@ def test_dropping_what_was_drawn_for_being_unlikely_is_noticed(siblings):
     keep_best = dynamic._keep_best
     with mock.patch.object(dynamic, "_keep_best", rank_by_draws):
         assert total_variation(Enumerator(run).law(), plain_law(target, PLAIN, prompt, 3)) > 1e-3
-
-
-@pytest.mark.parametrize("siblings", SIBLINGS)
-def test_greedy_text_is_plain_text(siblings):
-    target, model = random_gpt2(n_positions=60), random_gpt2(n_positions=60, seed=1)
-    for drafting in (target, model):
-        drafter = new_tree(drafting, 7, siblings, GREEDY, num_slots=60)
-        tokens = decode(PhiloxNoise(1), target, drafter, GREEDY, [1, 2, 3], 40, 9)
-        assert tokens == plain_tokens(target, [1, 2, 3], GREEDY, 40)
 
 
 @pytest.mark.parametrize("siblings", SIBLINGS)

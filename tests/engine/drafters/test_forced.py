@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from itertools import product
 
 import pytest
 
@@ -13,7 +12,6 @@ from minispec.engine.drafters import ForcedDrafter, NoDrafter
 from minispec.engine.generation import generate, stream
 from minispec.engine.generation.events import Drafted
 from minispec.engine.laws import Enumerator, outcome, total_variation
-from minispec.engine.model.toy import TableModel
 from minispec.engine.noise.philox import PhiloxNoise
 from minispec.engine.sampling import Constraint, Sampler
 from tests.engine.generation.tiny import PLAIN
@@ -39,7 +37,7 @@ pytest.importorskip("llguidance", reason="constraints need the extra `constraint
 
 def test_what_is_forced_is_what_all_texts_go_on_with() -> None:
     """At every beginning, in any order of asking: nothing that some text lacks, and something where all agree."""
-    constraint = Constraint(REGEX, "regex", TOKENIZER, EOS, V)
+    constraint = Constraint(REGEX, "regex", TOKENIZER, {EOS}, V)
     beginnings = sorted({text[:end] for text in TEXTS for end in range(len(text) + 1)}, key=lambda text: text[::-1])
     found = {}
     for beginning in beginnings:
@@ -54,7 +52,7 @@ def test_what_is_forced_is_what_all_texts_go_on_with() -> None:
 
 @pytest.mark.parametrize("tokens", [[EOS], [0, 0, 0, 1, 0, EOS], [1, 1, 1]], ids=["end", "text and end", "outside"])
 def test_nothing_is_forced_behind_the_end_or_outside_the_form(tokens: list[int]) -> None:
-    assert Constraint(REGEX, "regex", TOKENIZER, EOS, V).find_forced(tokens) == []
+    assert Constraint(REGEX, "regex", TOKENIZER, {EOS}, V).find_forced(tokens) == []
 
 
 def new_stream(draft: object, noise: object, **options: object):
@@ -73,35 +71,9 @@ def test_the_law_is_the_targets(verify: str, draft: str, gamma: int) -> None:
     assert total_variation(engine_law(draft, verify=verify, gamma=gamma), wanted_law()) < EXACT
 
 
-def test_the_law_beside_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    small = TableModel(V, 64, seed=6)
-    monkeypatch.setattr("minispec.engine.generation.api.load_model", lambda *args, **options: small)
-    for verify, gamma in product(("rejection", "block"), (1, 2)):
-        found = engine_law("forced:draft=small", verify=verify, gamma=gamma)
-        assert total_variation(found, wanted_law()) < EXACT
-
-
 def test_any_cut_of_what_is_forced_has_another_law() -> None:
     """The control: "ab" may be cut in two ways, and a mask that allowed both would be noticed."""
     assert total_variation(wanted_law(LANGUAGE), wanted_law()) > 0.1
-
-
-def test_forced_tokens_are_drafted_whole_and_cost_no_draft() -> None:
-    """Two "ab" are certain. They are one draft, and the inner drafter is not asked."""
-
-    class Refusing(NoDrafter):
-        def propose(self, *args, **options):
-            raise AssertionError("there was a choice")
-
-    sampler = Sampler(PLAIN, len(PROMPT), frozenset({EOS}), Constraint("(ab){2,9}", "regex", TOKENIZER, EOS, V))
-    drafter = ForcedDrafter(Refusing(), sampler, V)
-    work = drafter.propose(PROMPT, 4, None, lambda probs: 1 << 30)
-    with pytest.raises(StopIteration) as end:
-        next(work)
-    draft = end.value.value
-    assert "abab".startswith(b"".join(map(TOKENIZER.token_bytes, draft.tokens)).decode())
-    assert len(draft) >= 2
-    assert draft.probs.tolist() == [[float(i == token) for i in range(V)] for token in draft.tokens]
 
 
 SCHEMA = json.dumps(

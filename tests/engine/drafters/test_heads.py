@@ -24,9 +24,7 @@ from minispec.engine.drafters.base import allow_all
 from minispec.engine.drafters.heads import load_head
 from minispec.engine.drafters.heads.parallel import ParallelDrafter
 from minispec.engine.generation import Prefilled, generate, ready, stream
-from minispec.engine.generation.limits import Limits
-from minispec.engine.generation.options import Options
-from minispec.engine.laws import Enumerator, outcome, slow_law, total_variation
+from minispec.engine.laws import Enumerator
 from minispec.engine.loading.checkpoint import WEIGHTS
 from minispec.engine.model.asks import answer
 from minispec.engine.model.cache import KVCache
@@ -41,7 +39,7 @@ from minispec.engine.verifiers.tree import acceptance_probability
 from minispec.errors import InputError, InvariantError
 from tests.engine.drafters.head_twin import SIZES, WORDS, expect, features_of, softmax, target_of, target_twin
 from tests.engine.drafters.random_head import write_head
-from tests.engine.laws.space import EXACT, PROMPT, TOKENIZER, layered_target
+from tests.engine.laws.space import EXACT, PROMPT, distance_of, layered_target
 from tests.models import bits, random_gpt2
 
 KINDS = ("medusa", "eagle", "block")
@@ -96,13 +94,7 @@ PROCESSORS = ({"temperature": 0.0}, {"top_k": 2, "temperature": 1.4}, {"repetiti
 
 
 def distance(draft: str, verify: str, gamma: int, processors: dict, max_tokens: int = 5) -> float:
-    target = tiny_target()
-    options = {**PLAIN, **processors, "verify": verify, "gamma": gamma, "max_tokens": max_tokens}
-    law = Enumerator(lambda noise: outcome(stream(PROMPT, target=target, draft=draft, noise=noise, **options).run()))
-    wanted = slow_law(
-        target, Options(**options), PROMPT, Limits(max_tokens, target.n_positions, (), target.eos_token_id), TOKENIZER
-    )
-    return total_variation(law.law(), wanted)
+    return distance_of(tiny_target(), draft, verify=verify, gamma=gamma, max_tokens=max_tokens, **processors)
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from minispec.engine.drafters import ModelDrafter
 from minispec.engine.drafters.base import allow_all
 from minispec.engine.laws import Enumerator
-from minispec.engine.laws.audited_noise import AuditedNoise
 from minispec.engine.model.asks import answer
 from minispec.engine.model.session import Session
 from minispec.engine.model.toy import TableModel
 from minispec.engine.noise import Coins
 from minispec.engine.noise.philox import PhiloxNoise
 from minispec.engine.sampling import SamplingParams, distribution
+from tests.audited_noise import AuditedNoise
 from tests.engine.generation.tiny import PLAIN, random_gpt2
 from tests.models import Counted
 

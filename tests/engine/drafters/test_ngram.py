@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minispec.engine.drafters import NgramDrafter
-from minispec.engine.model.toy import TableModel
 from minispec.errors import OptionError
 
-from .laws import EXACT, GREEDY, PLAIN, engine_distance, propose, while_true
+from .laws import propose, while_true
 
 TEXTS = st.lists(st.integers(0, 2), max_size=24)
 
@@ -97,14 +96,3 @@ def test_as_many_more_as_it_is_told(allowed):
 def test_bad_windows(n, min_n):
     with pytest.raises(OptionError, match=r"Try ngram:n="):
         NgramDrafter(4, n, min_n)
-
-
-@pytest.mark.parametrize("params", [PLAIN, GREEDY], ids=["plain", "greedy"])
-@pytest.mark.parametrize(("vocab_size", "num_tokens", "gamma"), [(1, 3, 2), (2, 5, 2), (3, 3, 3)])
-def test_the_engines_law_is_the_targets(vocab_size, num_tokens, gamma, params):
-    target = TableModel(vocab_size, seed=1)
-    prompt = (0, vocab_size - 1, 0)
-    distance = engine_distance(
-        target, lambda _: NgramDrafter(vocab_size, 2), params, num_tokens=num_tokens, gamma=gamma, prompt=prompt
-    )
-    assert distance < EXACT

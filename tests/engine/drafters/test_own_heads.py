@@ -19,7 +19,7 @@ from minispec.engine.loading.bundled import CHECKSUMS
 from minispec.engine.model import GPT2
 from minispec.engine.model.toy import TableModel
 from minispec.errors import InputError
-from minispec.lab.training.head_card import put_cost
+from tests.benchmarks.heads import put_cost
 from tests.engine.drafters.random_head import write_head
 from tests.engine.loading.folders import CONFIG, assert_clear, write_model
 

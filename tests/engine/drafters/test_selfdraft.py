@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
 from minispec.engine.backends import BACKENDS
 from minispec.engine.backends.formats import round_weights
@@ -16,43 +13,7 @@ from minispec.engine.model.toy import TableModel
 from minispec.errors import OptionError
 from tests.models import bits, random_gpt2
 
-from .laws import EXACT, GREEDY, PLAIN, check_rows_are_the_law, drafted_run, engine_distance, plain_tokens
-
-MATRICES = arrays(np.float32, (4, 3), elements=st.floats(-1e4, 1e4, width=32))
-
-
-@given(MATRICES)
-def test_float16_is_numpys(array):
-    assert bits(round_weights(array, "float16")) == bits(array.astype(np.float16).astype(np.float32))
-
-
-def test_float16_saturates():
-    assert round_weights(np.array([[1e9], [-1e9]], np.float32), "float16").tolist() == [[65504.0], [-65504.0]]
-
-
-@given(MATRICES)
-def test_bfloat16_is_the_nearest_of_the_two_neighbours(array):
-    rounded = round_weights(array, "bfloat16")
-    assert not np.any(rounded.view(np.uint32) & 0xFFFF)
-    down = (array.view(np.uint32) & np.uint32(0xFFFF0000)).view(np.float32)
-    up = ((array.view(np.uint32) & np.uint32(0xFFFF0000)) + np.uint32(0x10000)).view(np.float32)
-    off = np.abs(rounded.astype(np.float64) - array)
-    assert np.all(off <= np.abs(down.astype(np.float64) - array))
-    assert np.all(off <= np.abs(up.astype(np.float64) - array))
-
-
-def test_bfloat16_ties_go_to_even():
-    ties = np.array([[1.0 + 2.0**-8, 1.0 + 3 * 2.0**-8]], np.float32)  # half way between neighbours 2**-7 apart
-    assert round_weights(ties, "bfloat16").tolist() == [[1.0, 1.0 + 2.0**-6]]
-
-
-@given(MATRICES)
-def test_int8_is_within_half_a_step_of_each_channel(array):
-    rounded = round_weights(array, "int8").astype(np.float64)
-    step = np.abs(array.astype(np.float64)).max(axis=0) / 127
-    # One ulp of slack: scale and product are float32.
-    assert np.all(np.abs(rounded - array) <= 0.5 * step + 2e-7 * np.abs(array).max() + 1e-38)
-    assert all(len(set(np.rint(column / s))) <= 255 for column, s in zip(rounded.T, step, strict=True) if s > 0)
+from .laws import GREEDY, PLAIN, check_rows_are_the_law, drafted_run, plain_tokens
 
 
 @pytest.mark.parametrize("dtype", ROUNDED_DTYPES)
@@ -89,10 +50,9 @@ def test_greedy_text_is_plain_text_and_most_drafts_are_accepted(dtype):
     assert generation.metrics.draft_acceptance_rate > 0.5
 
 
-def test_rows_are_the_law_and_the_engines_law_is_the_targets():
+def test_rows_are_the_law():
     model = random_gpt2(vocab_size=3, n_embd=8, n_positions=16)
     check_rows_are_the_law(lambda: SelfDrafter(model, PLAIN, "int8"), [0, 1], 2)
-    assert engine_distance(model, lambda _: SelfDrafter(model, PLAIN, "int8"), num_tokens=3, gamma=2) < EXACT
 
 
 def test_errors_name_a_way_out():

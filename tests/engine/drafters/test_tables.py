@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from minispec.engine.drafters import TableDrafter, TokenTable
 from minispec.engine.drafters.tables import read_text
-from minispec.engine.model.toy import TableModel
 from minispec.errors import CorpusError, OptionError
 
-from .laws import EXACT, GREEDY, PLAIN, check_rows_are_the_law, engine_distance, propose
+from .laws import EXACT, GREEDY, PLAIN, check_rows_are_the_law, propose
 
 
 @given(
@@ -37,11 +36,9 @@ def test_rows_are_smoothed_counts(tokens, context, order, k):
 
 
 @pytest.mark.parametrize("order", [1, 2])
-def test_rows_are_the_law_and_the_engines_law_is_the_targets(order):
+def test_rows_are_the_law(order):
     table = TokenTable([0, 1, 2, 0, 1, 1, 0], 3, order)
     assert len(check_rows_are_the_law(lambda: TableDrafter(table, PLAIN), [0, 1], 3)) == 27
-    target = TableModel(3, seed=1)
-    assert engine_distance(target, lambda _: TableDrafter(table, PLAIN), num_tokens=3, gamma=2) < EXACT
 
 
 def test_greedy_takes_the_likeliest_follower():

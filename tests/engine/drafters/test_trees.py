@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from minispec.engine.drafters import FixedTreeDrafter, ModelDrafter, ModelSource
 from minispec.engine.drafters.base import allow_all
-from minispec.engine.drafters.trees.shapes import MAX_NODES, fixed_tree, sequoia_tree
-from minispec.engine.laws import Enumerator, total_variation
+from minispec.engine.drafters.trees import shapes
+from minispec.engine.drafters.trees.shapes import MAX_NODES
 from minispec.engine.model import Session
 from minispec.engine.model.asks import answer
 from minispec.engine.model.toy import TableModel
@@ -24,9 +24,9 @@ from minispec.engine.noise.philox import PhiloxNoise
 from minispec.engine.sampling import SamplingParams, distribution
 from minispec.engine.verifiers import tree as tree_rule
 from minispec.errors import InvariantError, OptionError
-from tests.models import Counted, bits, random_gpt2
+from tests.models import bits, random_gpt2
 
-from .laws import EXACT, GREEDY, PLAIN, check_rows_are_the_law, plain_tokens, propose, while_true
+from .laws import EXACT, GREEDY, PLAIN, check_rows_are_the_law, propose, while_true
 
 SEQUOIA = (0.6, 0.15, 0.08, 0.04)
 SIBLINGS = ("with replacement", "without replacement", "likeliest")
@@ -37,7 +37,7 @@ PARAMS = {"plain": PLAIN, "greedy": GREEDY, "top-k": SamplingParams(1.0, 2, 1.0,
 
 
 def test_fixed_shape():
-    shape = fixed_tree((3, 2, 1))
+    shape = shapes.fixed_tree((3, 2, 1))
     assert shape.parents == (-1, -1, -1, 0, 0, 1, 1, 2, 2, 3, 4, 5, 6, 7, 8)
     assert shape.ranks == (0, 1, 2, 0, 1, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0)
     assert shape.depths == (1,) * 3 + (2,) * 6 + (3,) * 6
@@ -49,14 +49,14 @@ def test_fixed_shape():
     [(1, 1.0), (2, 1.6), (3, 1.96), (4, 2.176), (5, 2.326), (8, 2.6356), (16, 3.098), (32, 3.5303), (64, 3.926)],
 )
 def test_sequoia_reaches_the_known_values(num_nodes, expected):
-    shape = sequoia_tree(SEQUOIA, num_nodes)
+    shape = shapes.sequoia_tree(SEQUOIA, num_nodes)
     assert len(shape) == num_nodes - 1
     assert shape.expected_tokens(SEQUOIA) == pytest.approx(expected, abs=5.1e-5)
 
 
 def test_a_chain_of_the_same_size_is_worse():
     for nodes, expected in ((5, 2.3056), (8, 2.458)):
-        assert fixed_tree((1,) * (nodes - 1)).expected_tokens(SEQUOIA) == pytest.approx(expected, abs=5.1e-5)
+        assert shapes.fixed_tree((1,) * (nodes - 1)).expected_tokens(SEQUOIA) == pytest.approx(expected, abs=5.1e-5)
 
 
 def programme(acceptance, num_nodes, depth):
@@ -85,7 +85,7 @@ def programme(acceptance, num_nodes, depth):
     st.integers(1, 6),
 )
 def test_sequoia_equals_its_dynamic_programme(acceptance, num_nodes, depth):
-    shape = sequoia_tree(acceptance, num_nodes, depth)
+    shape = shapes.sequoia_tree(acceptance, num_nodes, depth)
     wanted = max(programme(tuple(acceptance), n, depth) for n in range(1, num_nodes + 1))
     assert shape.expected_tokens(acceptance) == pytest.approx(wanted, abs=EXACT)
     assert max(shape.depths, default=0) <= depth
@@ -100,7 +100,7 @@ def test_sequoia_equals_its_dynamic_programme(acceptance, num_nodes, depth):
 @pytest.mark.parametrize("widths", [(), (0,), (4, 0), (2, -1), (MAX_NODES,), (9999, 9999)])
 def test_bad_fixed_shapes(widths):
     with pytest.raises(OptionError, match="Try tree:shape=4x2x1"):
-        fixed_tree(widths)
+        shapes.fixed_tree(widths)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_bad_fixed_shapes(widths):
 )
 def test_bad_sequoia_options(acceptance, nodes, depth):
     with pytest.raises(OptionError, match="Try"):
-        sequoia_tree(acceptance, nodes, depth)
+        shapes.sequoia_tree(acceptance, nodes, depth)
 
 
 # Scoring a tree
@@ -218,7 +218,7 @@ def test_what_is_no_tree_is_refused():
 
 
 def new_tree(model, widths, siblings, params=PLAIN, num_slots=99):
-    return FixedTreeDrafter(ModelSource(model), params, fixed_tree(widths), siblings, num_slots=num_slots)
+    return FixedTreeDrafter(ModelSource(model), params, shapes.fixed_tree(widths), siblings, num_slots=num_slots)
 
 
 @pytest.mark.parametrize("params", PARAMS.values(), ids=PARAMS)
@@ -291,37 +291,6 @@ def plain_law(target, params, prompt, num_tokens):
             if p > 0.0
         }
     return law
-
-
-@pytest.mark.parametrize("params", PARAMS.values(), ids=PARAMS)
-@pytest.mark.parametrize("siblings", SIBLINGS)
-@pytest.mark.parametrize(("widths", "num_tokens"), [((2, 1), 3), ((2,), 3), ((1, 1), 3), ((3,), 2)])
-def test_the_law_of_decoding_with_trees_is_the_targets(widths, num_tokens, siblings, params):
-    target, model, prompt = TableModel(3, seed=1), TableModel(3, seed=2), (0, 1)
-
-    def run(noise):
-        return decode(noise, target, new_tree(model, widths, siblings, params), params, prompt, num_tokens, 9)
-
-    assert total_variation(Enumerator(run).law(), plain_law(target, params, prompt, num_tokens)) < EXACT
-
-
-@pytest.mark.parametrize("siblings", SIBLINGS)
-def test_greedy_text_is_plain_text(siblings):
-    target, model = random_gpt2(n_positions=60), random_gpt2(n_positions=60, seed=1)
-    for drafting in (target, model):
-        drafter = new_tree(drafting, (2, 2, 1), siblings, GREEDY, num_slots=60)
-        tokens = decode(PhiloxNoise(1), target, drafter, GREEDY, [1, 2, 3], 40, 9)
-        assert tokens == plain_tokens(target, [1, 2, 3], GREEDY, 40)
-
-
-def test_the_accepted_path_is_not_fed_again():
-    """With the target as its own draft all is accepted: a step feeds the pending token, two inner nodes, no more."""
-    model = random_gpt2(n_positions=60)
-    draft = Counted(model)
-    drafter = new_tree(draft, (1, 1, 1), "without replacement", num_slots=60)
-    decode(PhiloxNoise(1), model, drafter, PLAIN, [1, 2, 3], 32, 3)
-    # Prefill of 2; eight steps of: last drafted token and the recovered one (the first: one token), two inner nodes.
-    assert draft.num_fed == 2 + 8 * 4 - 1
 
 
 @pytest.mark.parametrize("siblings", SIBLINGS)

@@ -7,9 +7,9 @@ import pytest
 
 from minispec.engine.control import FixedGamma, ReplayedGamma
 from minispec.engine.drafters import ModelDrafter
-from minispec.engine.generation import Emitted, Finished, Stream
+from minispec.engine.generation import Emitted, Stream
 from minispec.engine.generation.audit import AuditedSession
-from minispec.engine.generation.limits import Limits
+from minispec.engine.generation.stopping import Limits
 from minispec.engine.model.session import Session
 from minispec.engine.model.toy import TableModel
 from minispec.engine.model.tree_session import TreeSession
@@ -60,20 +60,6 @@ def test_an_interruption_between_learning_and_telling_repeats_neither(step: int)
     assert [event.step for event in emitted] == list(range(len(plain.steps)))
     assert tuple(token for event in emitted for token in event.token_ids) == plain.token_ids
     assert policy.steps == list(range(1, len(plain.steps))), "the interrupted lesson is made again, not doubled"
-
-
-def test_leaving_at_any_event_delivers_every_step_once() -> None:
-    count = sum(1 for _ in new_stream(FixedGamma(3)))
-    for leave_at in range(count):
-        stream, seen = new_stream(FixedGamma(3)), []
-        for number, event in enumerate(stream):
-            seen.append(event)
-            if number == leave_at:
-                break
-        stream.close()
-        seen += list(stream)
-        assert [e.step for e in seen if isinstance(e, Emitted)] == list(range(len(stream.generation.steps)))
-        assert sum(isinstance(event, Finished) for event in seen) == 1
 
 
 class Rounding(TableModel):

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from minispec.engine.generation.limits import Limits
+from minispec.engine.generation.stopping import Limits
 from minispec.engine.laws import speculative_stream
 from minispec.engine.model.session import Session
 from minispec.engine.model.toy import TableModel
@@ -97,26 +97,6 @@ def test_rejection_at_every_place_three_times_over(gamma):
         assert stream.drafter.session.tokens == list(stream.tokens[: stream.drafter.session.length])
 
 
-def test_metrics_of_the_worked_example():
-    """gamma 4; 4, 2 and 0 accepted: 4 + 3 + 1 evaluated, 5 + 3 + 1 emitted behind the first token."""
-    target, draft = TableModel(11, seed=1), TableModel(11, seed=2)
-    stream = planned_stream((4, 2, 0, 0), 4, target, draft, 30)
-    while len(stream.generation.steps) < 4:
-        next(stream)
-    metrics = stream.generation.metrics
-    assert metrics.num_accepted_tokens == 6
-    assert metrics.num_evaluated_tokens == 8
-    assert metrics.num_draft_tokens == 12
-    assert metrics.num_drafts == metrics.num_steps == 3
-    assert metrics.num_tokens == 10
-    assert metrics.num_decode_tokens == 9
-    assert metrics.num_prompt_tokens == 3
-    assert metrics.num_accepted_tokens_per_pos == (2, 2, 1, 1)
-    assert metrics.mean_acceptance_length == 3.0
-    assert metrics.draft_acceptance_rate == 0.5
-    assert metrics.alpha == 0.75
-
-
 def test_metrics_of_times_with_a_clock_that_is_known():
     """The consumer's time counts nowhere; the draft model reads the prompt behind the first token."""
     clock = SimulatedClock()
@@ -175,56 +155,6 @@ def test_a_step_that_was_interrupted_is_timed_afresh(speculative):
         assert step.draft_s == len(step.draft_tokens)
 
 
-def test_metrics_of_nothing():
-    target = TableModel(4, seed=1)
-    metrics = speculative_stream(PhiloxNoise(0), target, target, PLAIN, PROMPT, Limits(0, 64), gamma=2).run().metrics
-    assert metrics.num_steps == metrics.num_tokens == 0
-    assert metrics.mean_acceptance_length is metrics.alpha is metrics.ttft_s is metrics.draft_acceptance_rate is None
-
-
-def test_a_drafter_that_is_the_target_yields_gamma_plus_one_tokens_per_forward():
-    target = TableModel(5, seed=3)
-    generation = speculative_stream(PhiloxNoise(0), target, target, PLAIN, PROMPT, Limits(13, 64), gamma=3).run()
-    assert [len(step.tokens) for step in generation.steps] == [1, 4, 4, 4]
-    assert generation.sources == ("plain", *("accepted", "accepted", "accepted", "bonus") * 3)
-    assert generation.metrics.mean_acceptance_length == 4.0
-
-
-@pytest.mark.parametrize("backend", ["numba"])
-@pytest.mark.parametrize("gamma", range(6))
-def test_greedy_tokens_are_plain_greedy_tokens(backend, gamma):
-    """On a batch-invariant backend: bit-exact, and said so."""
-    target, draft = random_gpt2(backend, seed=4), random_gpt2(backend, seed=5)
-    for start in range(11):
-        prompt, limits = (start, 1), Limits(99, target.n_positions)
-        plain = speculative_stream(PhiloxNoise(0), target, None, GREEDY, prompt, limits, gamma=0).run()
-        fast = speculative_stream(PhiloxNoise(1), target, draft, GREEDY, prompt, limits, gamma=gamma).run()
-        assert fast.token_ids == plain.token_ids
-        assert fast.guarantee == plain.guarantee == "bit-exact"
-
-
-def test_gamma_zero_gives_plain_decodings_tokens_seed_for_seed():
-    target, draft = TableModel(6, seed=6), TableModel(6, seed=7)
-    for seed in range(5):
-        plain, fast = (
-            speculative_stream(PhiloxNoise(seed), target, d, PLAIN, PROMPT, Limits(20, 64), gamma=0).run()
-            for d in (None, draft)
-        )
-        assert plain.token_ids == fast.token_ids
-        assert set(fast.sources) == {"plain"}
-
-
-# --- EOS x budget x context ---------------------------------------------------------------------------------------
-
-
-def _chain(num_tokens, vocab_size, eos_at):
-    """A deterministic text: token (7 i + 1) mod (V - 1) at place i, EOS (the last id) at place ``eos_at``."""
-    text = [(7 * i + 1) % (vocab_size - 1) for i in range(num_tokens)]
-    if eos_at is not None and eos_at < num_tokens:
-        text[eos_at] = vocab_size - 1
-    return text
-
-
 class ChainModel(TableModel):
     """Certain of the next token of one text; wrong at the places in ``errs`` (never naming EOS there)."""
 
@@ -239,56 +169,6 @@ class ChainModel(TableModel):
         if place in self._errs:
             token = (token + 1) % (self.vocab_size - 1)
         return np.eye(self.vocab_size)[token]
-
-
-EOS_PLACES = [None, *range(11)]
-BUDGETS = range(12)
-ROOMS = range(1, 12)
-
-
-@pytest.mark.parametrize("gamma", [1, 3, 4])
-@pytest.mark.parametrize("errs", ["never", "always", "every third"])
-def test_eos_by_budget_by_context(gamma, errs):
-    """12 x 12 x 11 cases against plain decoding and arithmetic: length, reason, ids, sources, counters and caches are
-    cut at one point. EOS lands as accepted draft, as recovered, as bonus or as plain token depending on ``errs``."""
-    vocab_size = 6
-    wrong = {"never": (), "always": range(99), "every third": range(2, 99, 3)}[errs]
-    landed = set()
-    for eos_at, budget, room in itertools.product(EOS_PLACES, BUDGETS, ROOMS):
-        context = len(PROMPT) + room
-        text = _chain(20, vocab_size, eos_at)
-        target, draft = ChainModel(text, vocab_size, context), ChainModel(text, vocab_size, context, wrong)
-        limits = Limits(budget, context, eos_token_id=target.eos_token_id)
-        plain = speculative_stream(PhiloxNoise(0), target, None, GREEDY, PROMPT, limits, gamma=0).run()
-        stream = speculative_stream(PhiloxNoise(0), target, draft, GREEDY, PROMPT, limits, gamma=gamma)
-        fast = stream.run()
-
-        ends = {"eos": 99 if eos_at is None else eos_at + 1, "length": budget, "context": room}
-        length = min(ends.values())
-        reason = next(name for name in ("eos", "length", "context") if ends[name] == length)
-        if budget == 0:
-            reason = "length"
-        for generation in (plain, fast):
-            assert generation.token_ids == tuple(text[:length])
-            assert generation.finish_reason == reason
-        assert len(fast.sources) == length
-        assert fast.metrics.num_tokens == sum(len(step.tokens) for step in fast.steps) == length
-        assert fast.metrics.num_accepted_tokens == fast.sources.count("accepted")
-        assert fast.metrics.num_steps == max(0, len(fast.steps) - 1)
-        assert stream.target.num_forwards == len(fast.steps), "the last row of the prompt is the first token's"
-        assert stream.target.tokens == (list(stream.tokens[:-1]) if budget else []), "nothing to emit, nothing to feed"
-        assert stream.drafter.session.tokens == list(stream.tokens[: stream.drafter.session.length])
-        assert stream.drafter.session.length < len(stream.tokens)
-        if reason == "eos":
-            landed.add(fast.sources[-1])
-    assert (
-        landed
-        >= {
-            "never": {"accepted", "bonus", "plain"},
-            "always": {"recovered", "plain"},
-            "every third": {"accepted", "recovered", "plain"},
-        }[errs]
-    )
 
 
 @pytest.mark.parametrize("gamma", [1, 2, 4])

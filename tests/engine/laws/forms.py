@@ -10,11 +10,12 @@ import re
 from itertools import product
 from typing import Any
 
-from minispec.engine.generation.limits import Limits
 from minispec.engine.generation.options import Options
-from minispec.engine.laws import Outcome, finite_language, slow_law
+from minispec.engine.generation.stopping import Limits
+from minispec.engine.laws import Outcome
 from minispec.engine.model.toy import TableModel
 from tests.engine.generation.tiny import byte_tokenizer
+from tests.engine.laws.oracle import finite_language, slow_law
 
 from .space import with_tokenizer
 

@@ -11,7 +11,7 @@ import contextlib
 import dataclasses
 import functools
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -20,14 +20,15 @@ import llguidance
 
 from minispec.engine.drafters import plugins
 from minispec.engine.generation import Stream, api
-from minispec.engine.generation.limits import Limits
 from minispec.engine.generation.options import Options
 from minispec.engine.generation.prepare import check_together
-from minispec.engine.laws import Enumerator, Outcome, finite_language, outcome, slow_law, total_variation
+from minispec.engine.generation.stopping import Limits
+from minispec.engine.laws import Enumerator, Outcome, outcome, total_variation
 from minispec.engine.model.toy import TableModel
 from minispec.engine.noise import Noise
 from minispec.errors import OptionError
 from tests.engine.generation.tiny import byte_tokenizer
+from tests.engine.laws.oracle import finite_language, slow_law
 from tests.models import random_gpt2
 
 from .covering import Case, covering, product
@@ -277,7 +278,9 @@ REGEX_TEXTS = [b"aa", b"aaa", b"aab", b"aaab", b"aabb", b"ab", b"aba"]  # REGEX,
 def wanted_law(case: Case, target: Any) -> dict[Outcome, float]:
     options = options_of(case)
     sampling = Options(**options)
-    limits = Limits(options["max_tokens"], target.n_positions, options["stop"], target.eos_token_id)
+    limits = Limits(
+        options["max_tokens"], target.n_positions, options["stop"], target.eos_token_id, sampling.min_tokens
+    )
     allowed = finite_language(REGEX_TEXTS, TOKENIZER, EOS, 3) if options.get("regex") else None
     return slow_law(target, sampling, PROMPT, limits, TOKENIZER, allowed)
 
@@ -293,6 +296,18 @@ def distance(case: Case) -> float:
     return total_variation(engine_law(case, target), wanted_law(case, target))
 
 
+def distance_of(target: Any, draft: Any, prompt: Sequence[int] = PROMPT, **options: Any) -> float:
+    """The same of any target and draft, with options beside those of plain sampling."""
+    options = {**PLAIN, **options}
+    limits = Limits(options["max_tokens"], target.n_positions, options.get("stop", ()), target.eos_token_id)
+    wanted = slow_law(target, Options(**options), prompt, limits, getattr(target, "tokenizer", None))
+
+    def run(noise: Noise) -> Outcome:
+        return outcome(api.stream(prompt, target=target, draft=draft, noise=noise, **options).run())
+
+    return total_variation(Enumerator(run).law(), wanted)
+
+
 def four_target() -> TableModel:
     return TableModel(4, 64, seed=24, table={PROMPT: [float(token == FIRST) for token in range(4)]})
 
@@ -303,13 +318,6 @@ def tree_distance(verify: str, shape: str, siblings: str, num_tokens: int = 3) -
     With three, at most two tokens are wanted more than the draft draws them, and after one rejection often a single
     one: then whatever is drawn next, the law comes out right, and mistakes about siblings do not show.
     """
-    target = four_target()
     draft, depth = f"tree:draft=four,shape={shape},siblings={siblings}", shape.count("x") + 1
-    options = {**PLAIN, "verify": verify, "gamma": depth, "max_tokens": num_tokens}
-
-    def run(noise: Noise) -> Outcome:
-        return outcome(api.stream(PROMPT, target=target, draft=draft, noise=noise, **options).run())
-
     with models_by_name():
-        law = Enumerator(run).law()
-    return total_variation(law, slow_law(target, Options(**PLAIN), PROMPT, Limits(num_tokens, 64)))
+        return distance_of(four_target(), draft, verify=verify, gamma=depth, max_tokens=num_tokens)

@@ -11,10 +11,11 @@ import pytest
 
 from minispec.engine.generation import api
 from minispec.engine.generation.options import Options
-from minispec.engine.laws import Enumerator, slow_logits, slow_row, total_variation
+from minispec.engine.laws import Enumerator, total_variation
 from minispec.engine.verifiers import expected_accepted, get_verifier
 from minispec.engine.verifiers.tree import acceptance_probability as accepts_one_of
 from minispec.theory import k_seq_acceptance, tau
+from tests.engine.laws.oracle import slow_logits, slow_row
 
 from .space import BEGUN, EXACT, FIRST, LOADED, PLAIN, PROMPT, models_by_name, table_target
 from .theory import sources_law

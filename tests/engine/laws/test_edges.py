@@ -14,13 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minispec.engine.generation import api
-from minispec.engine.generation.limits import Limits
-from minispec.engine.generation.options import Options
-from minispec.engine.laws import Enumerator, outcome, slow_law, total_variation
 from minispec.engine.model.toy import TableModel
 from minispec.engine.noise.philox import PhiloxNoise
+from tests.engine.generation.tiny import byte_tokenizer
 
-from .space import EXACT, PLAIN
+from .space import EXACT, PLAIN, distance_of, with_tokenizer
 
 PROMPT = (0,)
 WEIGHTS = st.sampled_from([0.0, 0.0, 1e-300, 1e-46, 1e-39, 1e-17, 1e-8, 0.25, 0.25, 0.5, 1.0]) | st.floats(0.01, 1.0)
@@ -57,13 +55,49 @@ def problems(draw):
 @given(problem=problems())
 def test_law_is_the_targets(verify, problem):
     target, draft, gamma, options = problem
-    options = {**PLAIN, **options, "verify": verify, "gamma": gamma, "max_tokens": 4}
+    assert distance_of(target, draft, PROMPT, verify=verify, gamma=gamma, max_tokens=4, **options) < EXACT
 
-    def run(noise):
-        return outcome(api.stream(PROMPT, target=target, draft=draft, noise=noise, **options).run())
 
-    wanted = slow_law(target, Options(**options), PROMPT, Limits(4, target.n_positions))
-    assert total_variation(Enumerator(run).law(), wanted) < EXACT
+@pytest.mark.parametrize(
+    ("vocabulary", "stop", "num_tokens", "gamma"),
+    [
+        ([b"a", b"b"], ("bb", "aba"), 6, 3),
+        ([b"a", b"b", b"ab"], ("ba",), 5, 2),
+        ([b"a", b"b", b"ab"], ("b",), 4, 3),
+        ([b"a", b"b", b"ab", b"c"], ("abc", "cc"), 4, 2),
+        ([b"a", b"b", b"aab"], ("ab", "aab"), 4, 2),
+        ([b"\xc3", b"\xa9", b"x"], ("é",), 5, 2),
+        ([b"\xc3", b"\xa9", b"\xa9x"], ("éx", "é\ufffd"), 4, 2),
+    ],
+    ids=str,
+)
+def test_law_with_stop_strings(vocabulary, stop, num_tokens, gamma):
+    """Over (ids, text, reason, stop), where stops and characters straddle tokens."""
+    target = with_tokenizer(TableModel(len(vocabulary), seed=15), byte_tokenizer(vocabulary))
+    draft = TableModel(len(vocabulary), seed=16)
+    assert distance_of(target, draft, (0, 1), gamma=gamma, max_tokens=num_tokens, stop=stop) < EXACT
+
+
+def test_law_with_everything_at_once():
+    """Stops, an end-of-text token, filters, a small draft window and the context limit together."""
+    target = TableModel(4, 7, seed=17, table={(0, 1): np.eye(4)[1]}, eos_token_id=frozenset({3}))
+    target = with_tokenizer(target, byte_tokenizer([b"a", b"b", b"ab", b"."]))
+    filters = {"temperature": 0.7, "top_k": 3, "top_p": 0.98, "min_p": 0.01}
+    assert distance_of(target, TableModel(4, 5, seed=18), (0, 1), max_tokens=9, stop=("ba", "aa"), **filters) < EXACT
+
+
+@pytest.mark.parametrize(
+    ("vocab_size", "num_tokens", "gamma"),
+    [
+        *(pytest.param(*tree, marks=pytest.mark.slow) for tree in [(3, 5, 3), (2, 7, 3)]),
+        *(pytest.param(*tree, marks=pytest.mark.exhaustive) for tree in [(4, 5, 2), (3, 6, 2)]),
+    ],
+)
+def test_law_is_the_targets_on_larger_trees(vocab_size, num_tokens, gamma):
+    for seed in range(3):
+        target = TableModel(vocab_size, seed=2 * seed, table={(0, 1): np.eye(vocab_size)[1]})
+        draft = TableModel(vocab_size, seed=2 * seed + 1)
+        assert distance_of(target, draft, (0, 1), gamma=gamma, max_tokens=num_tokens) < EXACT
 
 
 @pytest.mark.parametrize("verify", ["match", "gumbel"])

@@ -9,10 +9,11 @@ import pytest
 
 from minispec.engine.drafters.base import allow_all
 from minispec.engine.generation.options import Options
-from minispec.engine.laws import Enumerator, slow_logits, slow_row, total_variation
+from minispec.engine.laws import Enumerator, total_variation
 from minispec.engine.model.asks import answer
 from minispec.engine.noise import Coins
 from minispec.engine.verifiers import lenient, typical
+from tests.engine.laws.oracle import slow_logits, slow_row
 
 from .covering import covering, product
 from .space import (

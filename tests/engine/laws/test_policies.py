@@ -6,9 +6,10 @@ import pytest
 
 from minispec.engine.control import FixedGamma
 from minispec.engine.generation import Drafted, api
-from minispec.engine.generation.limits import Limits
 from minispec.engine.generation.options import Options
-from minispec.engine.laws import Enumerator, outcome, slow_law, total_variation
+from minispec.engine.generation.stopping import Limits
+from minispec.engine.laws import Enumerator, outcome, total_variation
+from tests.engine.laws.oracle import slow_law
 
 from .peeking import HonestTwin, PeeksAtCoins, PeeksAtTargetRows, PeeksAtTheDraft, RetriesAfterRejection
 from .space import EXACT, LOADED, PLAIN, PROMPT, TOKENIZER, models_by_name, new_stream, table_target

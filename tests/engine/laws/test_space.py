@@ -6,9 +6,10 @@ import functools
 
 import pytest
 
-from minispec.engine.generation.limits import Limits
 from minispec.engine.generation.options import Options
-from minispec.engine.laws import Enumerator, slow_law, target_law, total_variation
+from minispec.engine.generation.stopping import Limits
+from minispec.engine.laws import Enumerator, target_law, total_variation
+from tests.engine.laws.oracle import slow_law
 
 from .space import (
     AXES,

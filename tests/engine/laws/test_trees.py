@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from minispec.engine.generation import api
-from minispec.engine.generation.limits import Limits
 from minispec.engine.generation.options import Options
-from minispec.engine.laws import Enumerator, outcome, slow_law, slow_logits, total_variation
+from minispec.engine.generation.stopping import Limits
+from minispec.engine.laws import Enumerator, outcome, total_variation
 from minispec.engine.verifiers import get_verifier
 from minispec.errors import OptionError
+from tests.engine.laws.oracle import slow_law, slow_logits
 
 from .space import (
     BEGUN,

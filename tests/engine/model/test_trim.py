@@ -14,15 +14,7 @@ from minispec.engine.model.toy import TableModel
 from minispec.engine.model.trim import spread, trim_words
 from minispec.engine.sampling import SamplingParams
 from minispec.errors import InputError
-from tests.engine.drafters.laws import (
-    EXACT,
-    GREEDY,
-    PLAIN,
-    check_rows_are_the_law,
-    drafted_run,
-    engine_distance,
-    plain_tokens,
-)
+from tests.engine.drafters.laws import PLAIN, check_rows_are_the_law, engine_distance
 from tests.models import bits, random_gpt2
 
 VOCABULARY, EOS = 97, 90
@@ -91,21 +83,9 @@ def test_int8_is_packed_again_to_within_a_rounding():
     np.testing.assert_allclose(found[:, trimmed.words], whole[:, trimmed.words], rtol=1e-4, atol=1e-4)
 
 
-def test_greedy_text_is_plain_text():
-    target = random_gpt2(vocab_size=VOCABULARY, n_positions=48, seed=2)
-    trimmed = trim_words(target, 40)  # the target itself without 57 words: accepted wherever the likeliest is left
-    generation = drafted_run(target, lambda _: ModelDrafter(Session(trimmed), GREEDY), [1, 2, 3], GREEDY, 40)
-    assert generation.token_ids == plain_tokens(target, [1, 2, 3], GREEDY, 40)
-    kept = [token < 40 for token in generation.token_ids]
-    assert any(kept)
-    assert not all(kept)
-
-
-def test_rows_are_the_law_and_the_engines_law_is_the_targets():
-    target = random_gpt2(vocab_size=3, n_embd=8, n_positions=16)
+def test_rows_are_the_law():
     trimmed = trim_words(random_gpt2(vocab_size=3, n_embd=8, n_positions=16, seed=7), 2)
     check_rows_are_the_law(lambda: ModelDrafter(Session(trimmed), PLAIN), [0, 1], 2)
-    assert engine_distance(target, lambda _: ModelDrafter(Session(trimmed), PLAIN), num_tokens=3, gamma=2) < EXACT
 
 
 def test_rows_of_the_whole_head_would_break_the_law():

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from minispec.engine.laws.oracle import slow_row
-from minispec.engine.sampling import Sampler, SamplingParams, distribution
+from minispec.engine.sampling import Sampler, SamplingParams
+from tests.engine.laws.oracle import slow_row
 
 V = 12
 
@@ -39,8 +39,9 @@ def test_logits_are_not_changed(dtype: type) -> None:
     """Also float64 ones, which need no conversion: a view of them would be overwritten."""
     logits = np.random.default_rng(2).normal(size=(3, V)).astype(dtype)
     before = logits.copy()
-    distribution(logits, SamplingParams(temperature=0.7, top_k=3, top_p=0.8))
-    assert np.array_equal(logits, before)
+    for params in (SamplingParams(temperature=0.7, top_k=3, top_p=0.8), SamplingParams(repetition_penalty=2.0)):
+        Sampler(params)(logits, [1, 2, 3, 4, 5])
+        assert np.array_equal(logits, before)
 
 
 class OnlyTheEnd:

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from numpy.typing import NDArray
 
-from minispec.engine.laws.audited_noise import AuditedNoise
 from minispec.engine.noise import Coins
 from minispec.engine.noise.philox import PhiloxNoise
 from minispec.engine.records import Draft, Verdict
 from minispec.engine.verifiers import block, expected_accepted, gumbel, lenient, match, rejection
 from minispec.engine.verifiers.block import block_residual
 from minispec.errors import InvariantError
+from tests.audited_noise import AuditedNoise
 from tests.engine.verifiers import exact
 from tests.engine.verifiers.exact import ChainLaw, always, chain, random_laws
 

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minispec.engine.laws.audited_noise import AuditedNoise
 from minispec.engine.noise import Coins
 from minispec.engine.noise.philox import PhiloxNoise
 from minispec.engine.records import Draft
 from minispec.engine.verifiers import expected_accepted, lenient, rejection, typical
 from minispec.errors import InvariantError
 from minispec.theory import acceptance_probability as overlap
+from tests.audited_noise import AuditedNoise
 from tests.engine.verifiers import exact
 from tests.engine.verifiers.exact import ChainLaw, chain, frozen, random_laws, rows
 

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minispec.engine.laws.audited_noise import AuditedNoise
 from minispec.engine.noise import Address, Coins
 from minispec.engine.noise.philox import PhiloxNoise
 from minispec.engine.records import Draft, Verdict
 from minispec.engine.verifiers import expected_accepted, gumbel, match, rejection
 from minispec.errors import InvariantError
 from minispec.theory import acceptance_probability as overlap
+from tests.audited_noise import AuditedNoise
 from tests.engine.verifiers import exact
 from tests.engine.verifiers.exact import ChainLaw, chain, frozen, random_laws, rows, tree
 
@@ -26,13 +26,6 @@ P, Q = frozen([0.6, 0.3, 0.1]), frozen([0.3, 0.5, 0.2])
 # ── same seed, same text ────────────────────────────────────────────────────────────────────────────────────────────
 
 Drafter = Callable[[tuple[int, ...], int, Coins], Draft]
-
-
-def plain_text(target: ChainLaw, length: int, seed: int) -> tuple[int, ...]:
-    tokens: tuple[int, ...] = ()
-    while len(tokens) < length:
-        tokens += (PhiloxNoise(seed).categorical(target(tokens), at=Address("sample", len(tokens))),)
-    return tokens
 
 
 def drafting(draft_law: ChainLaw, *, coupled: bool) -> Drafter:
@@ -64,47 +57,12 @@ def speculative_text(
     return tokens[:length], kept, judged
 
 
-@pytest.mark.parametrize("gamma", [0, 1, 2, 5])
-@pytest.mark.parametrize(("rule", "coupled"), [(match, False), (gumbel, True), (gumbel, False), (match, True)])
-@pytest.mark.parametrize("draft_seed", [0, 1])
-def test_text_is_that_of_plain_sampling(rule: Any, coupled: bool, gamma: int, draft_seed: int) -> None:
-    target = random_laws(0, 4)
-    propose = drafting(random_laws(draft_seed, 4), coupled=coupled)
-    for seed in range(5):
-        text, _, _ = speculative_text(rule.verify, target, propose, 24, gamma, seed)
-        assert text == plain_text(target, 24, seed)
-
-
-def test_rejection_sampling_does_not_follow_the_seed() -> None:
-    """The control: the property is the rule's, not the test's."""
-    target, propose = random_laws(0, 4), drafting(random_laws(1, 4), coupled=False)
-    texts = [speculative_text(rejection.verify, target, propose, 24, 3, seed)[0] for seed in range(5)]
-    assert any(text != plain_text(target, 24, seed) for seed, text in enumerate(texts))
-
-
 def test_a_perfect_coupled_draft_is_never_rejected() -> None:
     target = random_laws(0, 4)
     propose = drafting(target, coupled=True)
     for seed in range(10):
         _, kept, judged = speculative_text(gumbel.verify, target, propose, 24, 5, seed)
         assert kept == judged > 0
-
-
-@pytest.mark.parametrize("siblings", [exact.independent, exact.without_replacement, exact.likeliest])
-def test_text_is_that_of_plain_sampling_with_a_tree(siblings: exact.Siblings) -> None:
-    target, draft = random_laws(0, 3), random_laws(1, 3)
-    propose = tree(draft, (-1, -1, 0, 0, 1, 2), siblings)
-    lengths = set()
-    for seed in range(60):
-        tokens, verdict = exact.judge(match.verify, target, propose, AuditedNoise(PhiloxNoise(seed)))
-        plain: tuple[int, ...] = ()
-        while len(plain) < len(tokens):
-            at = Address("sample", exact.POSITION + len(plain), level=exact.LEVEL)
-            plain += (PhiloxNoise(seed).categorical(target(plain), at=at),)
-        assert tokens == plain
-        assert verdict.path is not None
-        lengths.add(len(tokens))
-    assert lengths == {1, 2, 3, 4}
 
 
 # ── the law and the acceptance of independent matching ──────────────────────────────────────────────────────────────

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minispec.engine.laws.audited_noise import AuditedNoise
 from minispec.engine.noise import Address, Coins
 from minispec.engine.noise.philox import PhiloxNoise
 from minispec.engine.records import Draft
 from minispec.engine.verifiers import VERIFIER_NAMES, expected_accepted, get_verifier, lenient, typical
 from minispec.errors import InvariantError, OptionError
+from tests.audited_noise import AuditedNoise
 from tests.engine.verifiers import exact
 from tests.engine.verifiers.exact import ChainLaw, always, chain, frozen, random_laws, tree
 

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minispec.engine.laws import total_variation
-from minispec.engine.laws.audited_noise import AuditedNoise
 from minispec.engine.noise import Coins
 from minispec.engine.noise.philox import PhiloxNoise
 from minispec.engine.records import Draft
 from minispec.engine.verifiers import block, traversal
 from minispec.engine.verifiers import tree as from_the_root
 from minispec.errors import InvariantError
+from tests.audited_noise import AuditedNoise
 from tests.engine.verifiers import exact
 from tests.engine.verifiers.exact import (
     always,

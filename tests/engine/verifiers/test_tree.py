@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from minispec.engine.laws.audited_noise import AuditedNoise
 from minispec.engine.noise import Coins
 from minispec.engine.noise.philox import PhiloxNoise
 from minispec.engine.records import Draft, Verdict
@@ -20,6 +19,7 @@ from minispec.engine.verifiers import tree as rule
 from minispec.engine.verifiers.base import list_children
 from minispec.engine.verifiers.rejection import residual
 from minispec.errors import InvariantError
+from tests.audited_noise import AuditedNoise
 from tests.engine.verifiers import exact
 from tests.engine.verifiers.exact import (
     always,

@@ -60,8 +60,8 @@ def test_a_run_costs_what_its_forwards_cost() -> None:
 def test_a_tree_costs_one_row_per_node() -> None:
     from minispec.engine.drafters import FixedTreeDrafter, ModelSource
     from minispec.engine.drafters.trees.shapes import fixed_tree
-    from minispec.engine.generation.limits import Limits
-    from minispec.engine.generation.stream import Stream
+    from minispec.engine.generation.run import Stream
+    from minispec.engine.generation.stopping import Limits
     from minispec.engine.noise.philox import PhiloxNoise
     from minispec.engine.sampling import Sampler, SamplingParams
     from minispec.engine.verifiers import get_verifier

@@ -19,10 +19,11 @@ from minispec.engine.model.together import JoinedCaches, join
 from minispec.engine.model.weights import num_parameters
 from minispec.errors import InvariantError, OptionError
 from minispec.lab.roofline import counts as conventions
-from minispec.lab.roofline.counter import CountingBackend, CountingCache, PassingBackend, part_names, storage_of
+from minispec.lab.roofline.counter import PassingBackend, part_names, storage_of
 from minispec.lab.roofline.counts import Part, Storage, count_forward, total
 from minispec.lab.roofline.prediction import count_model
 from minispec.lab.roofline.shapes import SHAPES, Shape, get_shape, to_config
+from tests.lab.figures.counting import CountingBackend, CountingCache
 from tests.models import random_gpt2
 
 TINY = {"vocab_size": 97, "n_positions": 64, "n_embd": 24, "n_layer": 2, "n_head": 3, "n_inner": 40}

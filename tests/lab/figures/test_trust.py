@@ -7,14 +7,15 @@ import json
 
 import pytest
 
-from minispec.engine.generation import generate
+from minispec.engine.generation import Generation, generate
 from minispec.engine.loading import load_model
 from minispec.engine.model.toy import TableModel
 from minispec.lab import trust
-from minispec.lab.compare import Comparison, doubts_of_run
+from minispec.lab.compare import Comparison, advise, compare, doubts_of_run
 from minispec.lab.measure.report import remarks
 from minispec.lab.step_costs import StepCosts, Totals, VerifyCurve, costs_of_run
 from minispec.lab.trust import doubts, least_cost_ratio
+from minispec.lab.viz.terminal import facts
 
 
 def test_figures_of_a_quiet_machine_raise_no_doubt() -> None:
@@ -66,6 +67,55 @@ def test_a_run_is_doubted_for_each_of_its_figures() -> None:
         assert words in found
     assert "plain decoding" not in found
     assert not doubts_of_run(run, None, None, 0.0)
+
+
+def test_figures_that_cannot_be_are_withheld_where_they_stand() -> None:
+    model = TableModel(8, 64, seed=1)
+    run = generate([1], target=model, draft=TableModel(8, 64, seed=2), max_tokens=30, gamma=3)
+    fine = StepCosts(unit_s=1.0, gamma=3.0, cost_ratio=0.01, verify_cost=1.2, overhead=0.0)
+    withheld = {"verify cost v", "predicted speedup"}
+    assert {name for name, value, _ in facts(run, fine) if value == "–"} == set()
+    assert {
+        name for name, value, _ in facts(run, dataclasses.replace(fine, verify_cost=-5.505)) if value == "–"
+    } == withheld
+    tau = run.metrics.mean_acceptance_length
+    assert tau is not None
+    cheap = dataclasses.replace(fine, overhead=-0.5)
+    assert {name for name, value, _ in facts(run, cheap) if value == "–"} == {"predicted speedup"}
+    assert any(f"{tau:.2f} tokens per step allow no more" in doubt for doubt in doubts_of_run(run, cheap, None, 0.0))
+    beyond = Comparison(tau * 2, (1.0, 1.2), 1.1, 1.0, (1.0, 1.2), (0.9, 1.1), 3, False, fine, tau)
+    assert {name for name, value, _ in facts(run, fine, beyond) if value == "–"} == {"measured speedup"}
+
+
+def test_a_comparisons_prediction_is_of_its_own_runs() -> None:
+    """The run that is shown drafted nothing and emitted one token per step; those that were timed drafted."""
+    model, draft = TableModel(8, 64, seed=1), TableModel(8, 64, seed=1)
+
+    def run(gamma: int) -> Generation:
+        return generate([1], target=model, draft=draft, max_tokens=30, gamma=gamma, temperature=0.0)
+
+    found = compare(lambda: run(0), lambda: run(4))
+    assert found is not None
+    assert found.costs is not None
+    assert found.tau == pytest.approx(29 / 6)
+    shown = {name: note for name, _, note in facts(run(1), found.costs, found)}
+    assert "predicted speedup" in shown
+    assert found.costs.speedup(found.tau) == pytest.approx(
+        29 / 6 / (found.costs.gamma * found.costs.cost_ratio + found.costs.verify_cost + found.costs.overhead)
+    )
+
+
+@pytest.mark.parametrize(
+    ("cost_ratio", "verify_cost", "words"),
+    [(0.01, 1.0, None), (0.2, 1.3, "--gamma 1 "), (0.9, 1.0, "--draft ngram"), (0.1, 9.0, "--fallback request")],
+)
+def test_a_run_that_loses_says_what_would_help(cost_ratio: float, verify_cost: float, words: str | None) -> None:
+    """α = 0.5 with drafts of seven: short ones pay; or only free ones; or none."""
+    model = TableModel(8, 64, seed=1, concentration=0.5)
+    run = generate([1], target=model, draft=TableModel(8, 64, seed=1, concentration=0.5), max_tokens=40, gamma=7)
+    metrics = dataclasses.replace(run.metrics, alpha=0.5, mean_acceptance_length=1.99)
+    said = advise(dataclasses.replace(run, metrics=metrics), StepCosts(1.0, 7.0, cost_ratio, verify_cost, 0.0), None)
+    assert (said is None) if words is None else (said is not None and words in said)
 
 
 def test_a_verify_curve_says_what_is_wrong_with_it() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
+import tests.conftest  # noqa: F401 - hypothesis draws the same examples without pytest
+
 
 @dataclasses.dataclass(frozen=True)
 class Check:
@@ -18,11 +20,14 @@ class Check:
     what : str
     run : callable
         Returns the distance from what is right.
+    is_suite : bool
+        It is made of tests, which draw many examples.
     """
 
     kind: str
     what: str
     run: Callable[[], float]
+    is_suite: bool = False
 
 
 CHECKS: dict[str, Check] = {}
@@ -34,3 +39,14 @@ def check(kind: str, what: str, name: str | None = None):
         return run
 
     return register
+
+
+def suite(name: str, kind: str, what: str, *tests: Callable[[], object]) -> None:
+    """Add a check that is made of tests of the suite: what it sees is an assertion that fails."""
+
+    def run() -> float:
+        for test in tests:
+            test()
+        return 0.0
+
+    CHECKS[name] = Check(kind, what, run, is_suite=True)

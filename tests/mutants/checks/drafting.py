@@ -5,13 +5,11 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
-import math
 
 import numpy as np
 
 from minispec.engine.drafters import (
     CascadeDrafter,
-    DynamicTreeDrafter,
     FixedTreeDrafter,
     LayerSkipDrafter,
     ModelDrafter,
@@ -19,17 +17,13 @@ from minispec.engine.drafters import (
     NgramDrafter,
     SuffixDrafter,
     TranslatingDrafter,
-    copying,
-    synthetic,
+    ngram,
 )
-from minispec.engine.drafters.suffix import index_tokens
-from minispec.engine.drafters.tables import TableDrafter, TokenTable
 from minispec.engine.drafters.trees import shapes
 from minispec.engine.generation import Drafted, Emitted, Verified, api
-from minispec.engine.generation.limits import Limits
 from minispec.engine.generation.options import Options
 from minispec.engine.generation.prepare import check_together
-from minispec.engine.laws import Enumerator, outcome, slow_law, total_variation
+from minispec.engine.laws import Enumerator, outcome, total_variation
 from minispec.engine.model import quantize
 from minispec.engine.model.asks import answer, ask_for
 from minispec.engine.model.session import Session
@@ -40,11 +34,12 @@ from minispec.engine.noise.philox import PhiloxNoise
 from minispec.engine.records import Draft
 from minispec.engine.sampling import SamplingParams
 from minispec.errors import OptionError
+from tests.engine.drafters import test_dynamic_trees, test_ngram, test_suffix, test_synthetic, test_tables, test_trees
 from tests.engine.laws import forms
-from tests.engine.laws.space import PLAIN, OtherSpelling
+from tests.engine.laws.space import PLAIN, OtherSpelling, distance_of
 from tests.models import random_gpt2
 
-from .base import check
+from .base import check, suite
 from .engine import CountingTarget, models_by_name_of
 
 _ALL = 1 << 30
@@ -58,95 +53,19 @@ def _propose(drafter, tokens, gamma, more=lambda probs: _ALL) -> Draft:
 # ── copies ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _copy(text: list[int], gamma: int, longest: int, shortest: int) -> tuple[int, ...]:
-    """What followed the latest earlier occurrence of the longest end of the text, token by token."""
-    for size in range(min(longest, len(text)), shortest - 1, -1):
-        for end in range(len(text) - 2, size - 2, -1):
-            if text[end - size + 1 : end + 1] == text[len(text) - size :]:
-                copied = list(text)
-                for i in range(gamma):
-                    copied.append(copied[end + 1 + i])
-                return tuple(copied[len(text) :])
-    return ()
+suite(
+    "copies", "trace", "n-gram and suffix drafts of texts that grow and are set back, against a search of all of each",
+    test_ngram.test_equals_the_slow_twin,
+    test_ngram.test_rollbacks_at_any_point_leave_no_trace,
+    test_suffix.test_draft_equals_the_slow_twin,
+    test_suffix.test_rollbacks_at_any_point_leave_no_trace,
+)  # fmt: skip
 
 
-@functools.cache
-def _edits() -> list[tuple[list[int], int]]:
-    """A text that grows past 200 tokens, with where it is set back each time; some of it repeats what came before."""
-    generator, text, rounds = np.random.default_rng(0), [], []
-    for _ in range(40):
-        start = int(generator.integers(0, max(1, len(text))))
-        grown = [*text, *text[start : start + int(generator.integers(12))], *generator.integers(0, 5, 5).tolist()]
-        rounds.append((grown, len(grown) - int(generator.integers(0, 6))))
-        text = grown[: rounds[-1][1]]
-    return rounds
-
-
-_COPIERS = {
-    (3, 1): NgramDrafter(5, 3),
-    (4, 2): NgramDrafter(5, 4, 2),
-    (_ALL, 1): SuffixDrafter(5),
-    (_ALL, 3): SuffixDrafter(5, 3),
-}
-
-
-@functools.cache
-def _copies() -> dict[tuple[int, int], list[tuple[int, ...]]]:
-    return {sizes: [_copy(text, 9, *sizes) for text, _ in _edits()] for sizes in _COPIERS}
-
-
-@check("trace", "n-gram and suffix drafts of a text of 200 tokens, set back 40 times, against a search of all of it")
-def copies() -> float:
-    wrong = 0
-    makers = {
-        (3, 1): (NgramDrafter, 3),
-        (4, 2): (NgramDrafter, 4, 2),
-        (_ALL, 1): (SuffixDrafter,),
-        (_ALL, 3): (SuffixDrafter, 3),
-    }
-    for sizes, (make, *arguments) in makers.items():
-        drafter = make(5, *arguments)
-        for (text, length), wanted in zip(_edits(), _copies()[sizes], strict=True):
-            wrong += _propose(drafter, text, 9).tokens != wanted
-            drafter.rollback(length)
-    return float(wrong)
-
-
-@functools.cache
-def _corpus() -> list[int]:
-    return np.random.default_rng(1).integers(0, 5, 300).tolist()
-
-
-@functools.cache
-def _copies_beside_a_corpus() -> list[tuple[int, ...]]:
-    """The longer of two matches is copied on, the text's own if they are equal: by looking everywhere."""
-    corpus, found = _corpus(), []
-    for text in itertools.chain.from_iterable((text, text[:length]) for text, length in _edits()):
-        own, there = _longest_end(text, text[:-1]), _longest_end(text, corpus)
-        ends = [i + there for i in range(len(corpus) - there + 1) if corpus[i : i + there] == text[len(text) - there :]]
-        copied = corpus[ends[-1] : ends[-1] + 9] if there > own else []
-        found.append(tuple(copied) or _copy(text, 9, _ALL, 1))
-    return found
-
-
-def _longest_end(text: list[int], where: list[int]) -> int:
-    """How many of the last tokens of a text occur somewhere in a row."""
-    size = 0
-    while size < len(text) and any(
-        where[i : i + size + 1] == text[len(text) - size - 1 :] for i in range(len(where) - size)
-    ):
-        size += 1
-    return size
-
-
-@check("trace", "suffix drafts of that text beside a corpus of 300 tokens, against a search of all of both")
-def copies_beside_a_corpus() -> float:
-    drafter, wrong, wanted = SuffixDrafter(5, 1, index_tokens(_corpus())), 0, iter(_copies_beside_a_corpus())
-    for text, length in _edits():
-        wrong += _propose(drafter, text, 9).tokens != next(wanted)
-        drafter.rollback(length)
-        wrong += _propose(drafter, text[:length], 9).tokens != next(wanted)
-    return float(wrong)
+suite(
+    "copies beside a corpus", "trace", "suffix drafts of such texts beside a corpus, against a search of all of both",
+    test_suffix.test_a_corpus_is_searched_beside_the_text,
+)  # fmt: skip
 
 
 # ── what a form dictates ────────────────────────────────────────────────────────────────────────────────────────────
@@ -266,20 +185,11 @@ def length_of_a_translation() -> float:
 # ── tables, layers, formats, mixtures ───────────────────────────────────────────────────────────────────────────────
 
 
-@check("value", "unigram and bigram probabilities of a text of six tokens, and which row a drafter draws from")
-def tables() -> float:
-    text, k = [0, 1, 0, 2, 0, 1], 0.5
-    unigram = np.array([3.125, 2.125, 1.125, 0.125]) / 6.5
-    after = {
-        0: (np.array([0, 2, 1, 0]) + k * unigram) / 3.5,
-        1: (np.array([1, 0, 0, 0]) + k * unigram) / 1.5,
-        3: unigram,
-    }
-    bigram = TokenTable(text, 4, 2, k)
-    off = [np.abs(TokenTable(text, 4, 1, k).next_probs([0]) - unigram).max()]
-    off += [np.abs(bigram.next_probs([2, token]) - wanted).max() for token, wanted in after.items()]
-    rows = _propose(TableDrafter(bigram, _PARAMS), [1, 3, 0], 1).probs
-    return float(sum(each > 1e-12 for each in off) + (np.abs(rows[0] - after[0]).max() > 1e-6))
+suite(
+    "tables", "value", "unigram and bigram probabilities of small texts, and which row a drafter draws from",
+    test_tables.test_rows_are_smoothed_counts,
+    test_tables.test_greedy_takes_the_likeliest_follower,
+)  # fmt: skip
 
 
 _DEEP = random_gpt2("numba", seed=6, n_layer=3, n_positions=24, vocab_size=11, n_embd=12, n_head=3)
@@ -330,54 +240,21 @@ def rounded_models() -> float:
     return float(wrong)
 
 
-@check("value", "a synthetic draft is accepted with the wanted probability: flat, peaked and certain targets")
-def synthetic_acceptance() -> float:
-    rows = [*np.random.default_rng(5).dirichlet(np.full(6, 0.3), 8), np.full(4, 0.25), np.array([0.97, 0.02, 0.01])]
-    rows += [np.eye(3)[1], np.array([0.5, 0.5]), np.ones(1)]
-    worst = 0.0
-    for p, alpha in itertools.product(rows, (0.0, 0.3, 0.8, 0.99, 1.0)):
-        q = synthetic.mix_to_acceptance(p, alpha)
-        wanted = max(alpha, float(p.min()))  # no distribution is less like p than its least likely token
-        worst = max(worst, abs(float(np.minimum(p, q).sum()) - wanted), abs(float(q.sum()) - 1.0))
-    return worst if worst > 1e-12 else 0.0
+suite(
+    "synthetic acceptance", "value", "a synthetic draft is accepted with the wanted probability, of any row",
+    test_synthetic.test_acceptance_is_exactly_alpha_or_the_least_there_is,
+)  # fmt: skip
 
 
 # ── trees ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _tokens_of(shape: shapes.TreeShape, acceptances: tuple[float, ...]) -> float:
-    """F of a shape: one, and for each node the product along its path."""
-    reached: list[float] = []
-    for parent, rank in zip(shape.parents, shape.ranks, strict=True):
-        reached.append((1.0 if parent < 0 else reached[parent]) * acceptances[rank])
-    return 1.0 + math.fsum(reached)
-
-
-@functools.cache
-def _best_tree(acceptances: tuple[float, ...], nodes: int, rank: int, depth: int) -> float:
-    """The best forest of siblings from ``rank`` on, by trying every size of the first one's subtree."""
-    if not nodes or rank == len(acceptances) or not depth:
-        return 0.0
-    return max(
-        acceptances[rank] * (1.0 + _best_tree(acceptances, own - 1, 0, depth - 1))
-        + _best_tree(acceptances, nodes - own, rank + 1, depth)
-        for own in range(1, nodes + 1)
-    )
-
-
-@check("value", "Sequoia's trees of 1 to 12 nodes yield as much as the best found by trying; fixed shapes by hand")
-def tree_shapes() -> float:
-    worst = 0.0
-    for acceptances, nodes, depth in itertools.product(
-        ((0.6, 0.15, 0.08), (0.9,), (0.5, 0.5)), range(1, 13), (None, 1, 3)
-    ):
-        shape = shapes.sequoia_tree(acceptances, nodes, depth)
-        best = 1.0 + _best_tree(acceptances, nodes - 1, 0, depth or nodes)
-        worst = max(worst, abs(_tokens_of(shape, acceptances) - best), abs(shape.expected_tokens(acceptances) - best))
-        worst += max(shape.depths, default=0) > (depth or nodes)
-    fixed = shapes.fixed_tree((2, 1, 2))
-    worst += fixed != shapes.TreeShape((-1, -1, 0, 1, 2, 2, 3, 3), (0, 1, 0, 0, 0, 1, 0, 1))
-    return worst if worst > 1e-12 else 0.0
+suite(
+    "tree shapes", "value",
+    "Sequoia's trees of 1 to 12 nodes yield as much as its dynamic programme says; a fixed shape by hand",
+    test_trees.test_sequoia_equals_its_dynamic_programme,
+    test_trees.test_fixed_shape,
+)  # fmt: skip
 
 
 @check("cost", "a tree's draft model is fed the text once, inner nodes once, and what was accepted of them never again")
@@ -398,34 +275,15 @@ def law_of_growing_trees() -> float:
     target = TableModel(
         3, seed=1, table={prompt: [0.0, 1.0, 0.0]}
     )  # no draft reaches the first token, which is certain
-
-    def run(noise):
-        draft = "tree:draft=small,shape=dynamic,nodes=3"
-        return outcome(
-            api.stream(
-                prompt, target=target, draft=draft, verify="tree", noise=noise, gamma=2, max_tokens=4, **PLAIN
-            ).run()
-        )
-
     with models_by_name_of(small=small):
-        law = Enumerator(run).law()
-    return total_variation(law, slow_law(target, Options(**PLAIN), prompt, Limits(4, target.n_positions)))
+        draft = "tree:draft=small,shape=dynamic,nodes=3"
+        return distance_of(target, draft, prompt, verify="tree", gamma=2, max_tokens=4)
 
 
-@check("value", "the nodes of trees that grow, against the likeliest of all paths")
-def growing_trees() -> float:
-    worst, prompt = 0.0, [0, 1]
-    for seed, count, depth in itertools.product(range(4), (3, 6, 9), (1, 2, 3)):
-        model = TableModel(3, seed=seed)
-        drafter = DynamicTreeDrafter(ModelSource(model), _PARAMS, count, "likeliest", num_slots=64)
-        paths = list(_propose(drafter, prompt, depth).paths())[1:]
-        everything = [path for n in range(1, depth + 1) for path in itertools.product(range(3), repeat=n)]
-        values = {path: math.prod(model.next_probs([*prompt, *path[:i]])[path[i]] for i in range(len(path)))
-                  for path in everything}  # fmt: skip
-        best = sorted(values.values(), reverse=True)[:count]
-        found = sorted((values[path] for path in paths), reverse=True)
-        worst = max(worst, float(len(found) != len(best)), *(abs(a - b) for a, b in zip(found, best, strict=False)))
-    return worst if worst > 1e-6 else 0.0  # logits are float32
+suite(
+    "growing trees", "value", "the nodes of trees that grow, against the likeliest of all paths",
+    test_dynamic_trees.test_it_holds_the_likeliest_paths_of_all,
+)  # fmt: skip
 
 
 @functools.cache
@@ -455,10 +313,7 @@ def trees_at_the_end_of_the_context() -> float:
 def copies_of_copies() -> float:
     wanted = [2, 3, 2, 3, 2], [3, 3, 3, 3, 3], [1, 2, 3, 1, 2]
     return float(
-        sum(
-            copying.copy_on([1, 2, 3], begin, 5) != list(tokens)
-            for begin, tokens in zip((1, 2, 0), wanted, strict=True)
-        )
+        sum(ngram.copy_on([1, 2, 3], begin, 5) != list(tokens) for begin, tokens in zip((1, 2, 0), wanted, strict=True))
     )
 
 

@@ -6,16 +6,11 @@ import functools
 import itertools
 import random
 
-from minispec.engine.generation import api
-from minispec.engine.generation.held_text import HeldText
-from minispec.engine.generation.limits import Limits
-from minispec.engine.generation.options import Options
-from minispec.engine.generation.stopping import Stopper
-from minispec.engine.laws import Enumerator, Outcome, ending, outcome, slow_law, total_variation
-from minispec.engine.noise import Noise
+from minispec.engine.generation.stopping import HeldText, Limits, Stopper
+from minispec.engine.laws import ending
 from minispec.engine.records import Piece
 from tests.engine.generation.tiny import byte_tokenizer
-from tests.engine.laws.space import LOADED, PLAIN, PROMPT, TOKENIZER, table_target
+from tests.engine.laws.space import LOADED, distance_of, table_target
 
 from .base import check
 
@@ -111,10 +106,4 @@ def ends_of_text() -> float:
 
 @check("law", "the exact law where one token makes a stop: it is no part of the output")
 def law_of_a_stop_of_one_token() -> float:
-    target, options = table_target(eos=False), {**PLAIN, "max_tokens": 3, "stop": "b"}
-    wanted = slow_law(target, Options(**{**options, "stop": ("b",)}), PROMPT, Limits(3, 64, ("b",)), TOKENIZER)
-
-    def run(noise: Noise) -> Outcome:
-        return outcome(api.stream(PROMPT, target=target, draft=LOADED["table"], gamma=2, noise=noise, **options).run())
-
-    return total_variation(Enumerator(run).law(), wanted)
+    return distance_of(table_target(eos=False), LOADED["table"], gamma=2, max_tokens=3, stop=("b",))

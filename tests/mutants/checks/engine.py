@@ -14,9 +14,9 @@ import numpy as np
 from minispec.engine.control import FixedGamma
 from minispec.engine.drafters import ModelDrafter
 from minispec.engine.generation import Drafted, Emitted, Stream, api
-from minispec.engine.generation.limits import Limits
 from minispec.engine.generation.options import Options
-from minispec.engine.laws import Enumerator, ending, outcome, slow_law, slow_logits, slow_row, total_variation
+from minispec.engine.generation.stopping import Limits
+from minispec.engine.laws import Enumerator, ending, total_variation
 from minispec.engine.model.toy import TableModel
 from minispec.engine.model.tree_session import TreeSession
 from minispec.engine.noise import Address, Coins, Noise
@@ -25,6 +25,7 @@ from minispec.engine.records import Draft
 from minispec.engine.sampling import Sampler
 from minispec.engine.verifiers import get_verifier
 from tests.engine.laws import space
+from tests.engine.laws.oracle import slow_logits, slow_row
 from tests.engine.laws.space import BEGUN, FIRST, LOADED, PLAIN, PROMPT, models_by_name
 from tests.engine.laws.theory import race_lost, sources_law
 from tests.models import random_gpt2
@@ -109,17 +110,8 @@ _TIED = _row_table({3: [0.1, 0.35, 0.35, 0.2], 4: [0.3, 0.2, 0.3, 0.2]})
 
 @check("law", "two tokens tie for the last place of top-k, and for the argmax: the lower id wins")
 def law_of_ties() -> float:
-    distances = []
-    for options in ({"top_k": 1}, {"top_k": 3}, {"temperature": 0.0}):
-        limits, options = Limits(3, 64), {**PLAIN, **options}
-        wanted = slow_law(_TIED, Options(**options), PROMPT, limits)
-        draft = TableModel(4, seed=5)
-
-        def run(noise: Noise, draft: TableModel = draft, options: dict[str, Any] = options) -> Any:
-            return outcome(api.stream(PROMPT, target=_TIED, draft=draft, max_tokens=3, noise=noise, **options).run())
-
-        distances.append(total_variation(Enumerator(run).law(), wanted))
-    return max(distances)
+    draft, cases = TableModel(4, seed=5), ({"top_k": 1}, {"top_k": 3}, {"temperature": 0.0})
+    return max(space.distance_of(_TIED, draft, max_tokens=3, **options) for options in cases)
 
 
 _HALVES = [_row_table({3: [0.5, 0.5, 0.0, 0.0]}), _row_table({3: [0.0, 0.0, 0.3, 0.7]})]
@@ -127,14 +119,7 @@ _HALVES = [_row_table({3: [0.5, 0.5, 0.0, 0.0]}), _row_table({3: [0.0, 0.0, 0.3,
 
 @check("law", "draft and target have no token in common")
 def law_of_disjoint_supports() -> float:
-    wanted = slow_law(_HALVES[0], Options(**PLAIN), PROMPT, Limits(3, 64))
-
-    def run(noise: Noise) -> Any:
-        return outcome(
-            api.stream(PROMPT, target=_HALVES[0], draft=_HALVES[1], max_tokens=3, noise=noise, **PLAIN).run()
-        )
-
-    return total_variation(Enumerator(run).law(), wanted)
+    return space.distance_of(*_HALVES, max_tokens=3)
 
 
 _ZERO_ENDS = TableModel(3, seed=11, eos_token_id=frozenset({0}))
@@ -142,16 +127,7 @@ _ZERO_ENDS = TableModel(3, seed=11, eos_token_id=frozenset({0}))
 
 @check("law", "the end of the text is token 0, and token 0 is in the prompt")
 def law_of_token_zero() -> float:
-    limits = Limits(4, 64, eos_token_id=frozenset({0}))
-    wanted = slow_law(_ZERO_ENDS, Options(**PLAIN), PROMPT, limits)
-
-    def run(noise: Noise) -> Any:
-        draft = TableModel(3, seed=12)
-        return outcome(
-            api.stream(PROMPT, target=_ZERO_ENDS, draft=draft, gamma=2, max_tokens=4, noise=noise, **PLAIN).run()
-        )
-
-    return total_variation(Enumerator(run).law(), wanted)
+    return space.distance_of(_ZERO_ENDS, TableModel(3, seed=12), gamma=2, max_tokens=4)
 
 
 # ── tokens and sources ──────────────────────────────────────────────────────────────────────────────────────────────

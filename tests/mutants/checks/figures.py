@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import math
-
-import numpy as np
-
-from minispec.engine.generation import details as token_details
-from minispec.engine.generation import guarantee
-from minispec.engine.generation.metrics import Metrics
-from minispec.engine.generation.stopwatch import Stopwatch
-from minispec.engine.records import Draft, Step, Verdict
+from minispec.engine.generation import result
+from minispec.engine.generation.result import Metrics
+from minispec.engine.generation.transcript import Stopwatch
+from minispec.engine.records import Step, Verdict
 from minispec.engine.verifiers import get_verifier
+from tests.engine.generation import test_transcript
 
-from .base import check
+from .base import check, suite
 
 
 def _step(index: int, draft: int, accepted: int, source: str, sources: tuple[str, ...], *seconds: float) -> Step:
@@ -72,37 +68,11 @@ def seconds_of_a_step() -> float:
     return float(found != [2.0, 8.0, 2.0 + 24.0, 64.0, 256.0, 64.0 + 768.0])
 
 
-_ROWS = np.random.default_rng(0).dirichlet(np.ones(5), 6)
-_LOGITS = np.log(np.random.default_rng(1).dirichlet(np.ones(5), 6)).astype(np.float32) + np.float32(2.0)
-_DRAFT_ROWS = np.random.default_rng(2).dirichlet(np.ones(5), 5)
-
-
-@check("value", "p, q, coin and both log probabilities of each token, of a chain and of a tree's path")
-def details() -> float:
-    tokens = (3, 1, 4, 0, 2)
-    chain = (None, Verdict(2, 4, "recovered", (0.5, 0.25, 0.125)), [(0, 0, 0.5), (1, 1, 0.25), (2, None, None)])
-    tree = (
-        (-1, -1, 1, 1, 3),
-        Verdict(2, 0, "recovered", (0.5, 0.25, 0.2), (1, 3)),
-        [(0, 1, None), (2, 3, None), (4, None, None)],
-    )
-    worst = 0.0
-    for parents, verdict, places in (chain, tree):
-        found = token_details.describe_tokens(_LOGITS, _ROWS, Draft(tokens, _DRAFT_ROWS, parents), verdict)
-        for detail, (row, node, coin) in zip(found, places, strict=True):
-            token = verdict.next_token if node is None else tokens[node]
-            logits = _LOGITS[row].astype(float)
-            wanted = {
-                "logprob": logits[token] - math.log(sum(math.exp(logit) for logit in logits)),
-                "processed_logprob": math.log(_ROWS[row, token]),
-                "target_prob": _ROWS[row, token],
-                "draft_prob": None if node is None else _DRAFT_ROWS[node, token],
-                "accept_prob": coin,
-            }
-            for name, value in wanted.items():
-                seen = getattr(detail, name)
-                worst = max(worst, float(seen is not value) if None in (seen, value) else abs(seen - value))
-    return worst if worst > 1e-12 else 0.0
+suite(
+    "details", "value", "p, q, coin and both log probabilities of each token, of a chain and of a tree's path",
+    test_transcript.test_a_tree_reads_the_row_behind_the_node_before,
+    test_transcript.test_a_chain_has_the_coin_of_each_place,
+)  # fmt: skip
 
 
 _PROMISES = [
@@ -120,9 +90,9 @@ def promises() -> float:
     wrong = 0
     for rule, temperature, invariant, wanted in _PROMISES:
         verifier = None if rule is None else get_verifier(rule)
-        wrong += guarantee.find_guarantee(verifier, temperature=temperature, batch_invariant=invariant) != wanted
+        wrong += result.find_guarantee(verifier, temperature=temperature, batch_invariant=invariant) != wanted
     for promise, wanted in _REPRODUCIBLE.items():
-        wrong += guarantee.is_reproducible(promise, timed=True) != wanted or not guarantee.is_reproducible(
+        wrong += result.is_reproducible(promise, timed=True) != wanted or not result.is_reproducible(
             promise, timed=False
         )
     return float(wrong)

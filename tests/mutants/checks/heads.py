@@ -12,9 +12,6 @@ from minispec.engine.batching import Engine
 from minispec.engine.drafters import Drafter, build_drafter
 from minispec.engine.drafters.base import allow_all
 from minispec.engine.generation import Generation, api
-from minispec.engine.generation.limits import Limits
-from minispec.engine.generation.options import Options
-from minispec.engine.laws import Enumerator, outcome, slow_law, total_variation
 from minispec.engine.model.asks import answer
 from minispec.engine.model.tree_session import TreeSession
 from minispec.engine.noise import Coins
@@ -23,7 +20,7 @@ from minispec.engine.records import Draft
 from minispec.engine.sampling import Sampler, SamplingParams
 from tests.engine.drafters.head_twin import SIZES, WORDS, expect, target_of
 from tests.engine.drafters.random_head import write_head
-from tests.engine.laws.space import PLAIN, PROMPT, TOKENIZER, layered_target
+from tests.engine.laws.space import PLAIN, distance_of, layered_target
 
 from .base import check
 
@@ -122,14 +119,8 @@ def _heads_after_a_history() -> float:
 
 @check("law", "the law of texts with drafts of heads, against the target's")
 def _law_of_heads() -> float:
-    target, worst = layered_target(eos=False), 0.0
-    wanted = slow_law(target, Options(**PLAIN), PROMPT, Limits(4, target.n_positions), TOKENIZER)
-    for kind in KINDS:
-        settings = {**PLAIN, "target": target, "draft": f"{kind}:head={_small_head(kind)}", "gamma": 2, "max_tokens": 4}
-        run = functools.partial(api.stream, PROMPT, **settings)
-        law = Enumerator(lambda noise, run=run: outcome(run(noise=noise).run())).law()
-        worst = max(worst, total_variation(law, wanted))
-    return worst
+    target = layered_target(eos=False)
+    return max(distance_of(target, f"{kind}:head={_small_head(kind)}", gamma=2, max_tokens=4) for kind in KINDS)
 
 
 def _drafts(made: Generation) -> list[tuple[int, ...]]:

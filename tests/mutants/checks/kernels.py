@@ -9,13 +9,13 @@ import math
 import numpy as np
 
 from minispec.engine.backends import Norm, formats, get_backend
-from minispec.engine.backends.panel import products
 from minispec.engine.backends.panel.emit import MAX_ROWS, PANEL
 from minispec.engine.model.paged import PagedCache
 from minispec.engine.model.pages import PagePool
+from tests.engine.backends import test_panel
 from tests.models import random_gpt2
 
-from .base import check
+from .base import check, suite
 
 _BACKENDS = ("panel", "numba", "numpy")
 _TOLERANCE = 2e-5
@@ -132,14 +132,11 @@ def rows_alone_and_together() -> float:
     return float(differing)
 
 
-@check("counter", "the pieces that threads claim cover each panel once, for any number of panels and threads")
-def pieces_of_work() -> float:
-    wrong = 0
-    for panels, threads, together in itertools.product((1, 2, 7, 8, 33, 100), (1, 2, 3, 8), (1, 2, 4)):
-        pieces = (products.find_piece(number, panels, threads, together) for number in range(panels + 2 * threads))
-        covered = [panel for first, last in pieces for panel in range(first, last)]
-        wrong += sorted(covered) != list(range(panels))
-    return float(wrong)
+suite(
+    "pieces of work", "counter",
+    "the pieces that threads claim cover each panel once, for any number of panels and threads",
+    test_panel.test_pieces_are_all_panels_and_each_once,
+)  # fmt: skip
 
 
 @check("value", "norms and activations of every backend, of flat, large and tiny rows, each width to 40")

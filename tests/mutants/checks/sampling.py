@@ -8,13 +8,14 @@ import math
 
 import numpy as np
 
-from minispec.engine.laws import slow_row
 from minispec.engine.noise import Address
 from minispec.engine.noise.philox import PhiloxNoise
-from minispec.engine.sampling import Sampler, SamplingParams, _kernels, draw
+from minispec.engine.sampling import Sampler, SamplingParams, draw
 from minispec.errors import InvariantError
+from tests.engine.laws.oracle import slow_row
+from tests.engine.sampling import test_history, test_kernels, test_long_histories
 
-from .base import check
+from .base import check, suite
 
 _FILTERS = [
     {}, {"temperature": 0.7}, {"temperature": 1.5}, {"top_k": 1}, {"top_k": 3}, {"top_k": 8}, {"top_p": 0.9},
@@ -49,12 +50,11 @@ def filters() -> float:
     return worst if worst > 1e-12 else 0.0
 
 
-@check("value", "exp(x) is within two units in the last place, down to the smallest subnormal number")
-def exponential() -> float:
-    x = -np.concatenate([np.linspace(0.0, 745.0, 1491), np.geomspace(1e-9, 700.0, 200), [800.0, 1e300, np.inf]])
-    wanted, found = np.array([math.exp(value) for value in x]), x.copy()
-    _kernels.exponential(found)
-    return float(np.sum(np.abs(found - wanted) > 2.0 * np.spacing(wanted)))
+suite(
+    "exponential", "value", "exp(x) is within two units in the last place, down to the smallest subnormal number",
+    test_kernels.test_the_exponential_is_within_two_units_in_the_last_place,
+    test_kernels.test_the_exponential_of_the_ends,
+)  # fmt: skip
 
 
 @check("value", "a row with NaN or infinity anywhere, or with nothing but minus infinity, is refused")
@@ -78,44 +78,23 @@ def tiny_temperatures() -> float:
     return float(sum(not np.array_equal(each, np.zeros((2, 3))) for each in off))
 
 
-@check("trace", "logits of either precision are as they were after they were processed")
-def logits_are_read_only() -> float:
-    changed = 0
-    for dtype, options in itertools.product((np.float32, np.float64), ({}, {"top_k": 2}, {"repetition_penalty": 2.0})):
-        logits = np.random.default_rng(1).normal(size=(3, 9)).astype(dtype)
-        before = logits.copy()
-        Sampler(_params(**options))(logits, [1, 2, 3, 4, 5])
-        changed += not np.array_equal(before, logits)
-    return float(changed)
+suite(
+    "logits are read only", "trace", "logits of either precision are as they were after they were processed",
+    *(functools.partial(test_long_histories.test_logits_are_not_changed, dtype) for dtype in (np.float32, np.float64)),
+)  # fmt: skip
 
 
-_PENALTIES = [
-    {"repetition_penalty": 1.7}, {"repetition_penalty": 0.6}, {"presence_penalty": 0.5}, {"frequency_penalty": 0.03},
-    {"repetition_penalty": 1.2, "presence_penalty": -0.3, "frequency_penalty": 0.01, "min_tokens": 199},
-]  # fmt: skip
+_PENALTIES = {"repetition_penalty": 1.7}, {"presence_penalty": 0.9}, {"frequency_penalty": 0.05}
+_HISTORIES = itertools.product(_PENALTIES, (63, 300))
 
-
-@functools.cache
-def _long_history():
-    """A prompt of 150 tokens, 200 generated ones that never repeat the earliest of either, and four rows of logits."""
-    generator = np.random.default_rng(2)
-    prompt = [*range(20), *generator.integers(40, 60, 130).tolist()]
-    generated = [*range(20, 40), *generator.integers(60, 80, 180).tolist()]
-    logits = generator.normal(size=(4, 97)).astype(np.float32)
-    wanted = [
-        slow_row(row, _params(**options), generated[: len(generated) - 3 + i], prompt, {3})
-        for options in _PENALTIES
-        for i, row in enumerate(logits)
-    ]
-    return [*prompt, *generated], len(prompt), logits, np.array(wanted)
-
-
-@check("value", "penalties and minimum length of a chain's last four rows, after 350 tokens, one token at a time")
-def long_histories() -> float:
-    tokens, num_prompt, logits, wanted = _long_history()
-    found = [Sampler(_params(**options), num_prompt, frozenset({3}))(logits, tokens) for options in _PENALTIES]
-    off = float(np.abs(np.concatenate(found) - wanted).max())
-    return off if off > 1e-12 else 0.0
+suite(
+    "long histories", "value",
+    "penalties of long texts and prompts, one token at a time; rows of a chain, each behind its own prefix",
+    *(functools.partial(test_long_histories.test_penalties_see_the_whole_text, *each) for each in _HISTORIES),
+    test_long_histories.test_repetition_sees_the_beginning_of_a_long_prompt,
+    test_history.test_rows_of_a_chain_are_processed_with_their_own_prefixes,
+    test_history.test_the_end_is_impossible_before_the_minimum_length_and_no_longer,
+)  # fmt: skip
 
 
 class _Form:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-ARCHITECTURES = ("sm_80", "sm_90")
-"""The architectures that the tests compile for on machines without a card."""
-
 FILES = ("common.cu", "linear.cu", "attention.cu", "elements.cu")
 """The kernels, in the order in which they are joined: what all share, products, attention, and the rest."""
 
