@@ -1,4 +1,4 @@
-"""The body of a streamed answer: server-sent events, as ``docs/serving.md`` lists them."""
+"""The body of a streamed answer: server-sent events, as ``docs/http-api.md`` lists them."""
 
 from __future__ import annotations
 

@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 
 from minispec.cli.lists import split
-from minispec.lab.measure.grid import Sweep
-from minispec.lab.measure.run import run_units
 from minispec.lab.measure.summary import summarise
+from minispec.lab.measure.sweep import Sweep, run_units
 from minispec.lab.prompts import Prompt
-from minispec.lab.viz.plots.measure import sweep_figure
+from minispec.lab.viz.plots.bench import sweep_figure
 from tests.cli.conftest import Run
 
 

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from minispec.cli.main import cli
 from minispec.cli.pair import Pair
-from minispec.lab.why import CAUSES
+from minispec.lab.explain.why import CAUSES
 from tests.cli.conftest import Run
 
 

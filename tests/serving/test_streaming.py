@@ -1,4 +1,4 @@
-"""The streaming protocol of docs/serving.md: events are a trace, spans are settled, smoothing delays little."""
+"""The streaming protocol of docs/http-api.md: events are a trace, spans are settled, smoothing delays little."""
 
 from __future__ import annotations
 

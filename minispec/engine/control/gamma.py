@@ -31,7 +31,7 @@ from minispec.errors import OptionError
 
 DEFAULT_GAMMA = 3
 """For drafts that are accepted with α = 0.6 to 0.7 and cost a tenth of a plain step, two to four tokens gain most; see
-`docs/control.md`. A longer draft loses more where it is rejected than it gains where it is not."""
+`docs/draft-length.md`. A longer draft loses more where it is rejected than it gains where it is not."""
 UNLIMITED = 1 << 30
 """More tokens than any γ: the answer of a policy that leaves the length to γ."""
 

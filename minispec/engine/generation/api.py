@@ -4,7 +4,7 @@
 (rule, policy, drafter, sampler, noise, limits). ``generation/run.py`` then drives the loop of stop 1: it passes on what
 the loop asks, and tells the caller what has come of it.
 
-Next: `docs/extending.md`, to add a drafter, a rule or a backend of your own.
+Next: `docs/extend.md`, to add a drafter, a rule or a backend of your own.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def stream(
     noise : Noise, optional
         Randomness; by default Philox noise with ``seed``.
     clock : callable
-        Seconds; a simulated one judges policies that react to time (see :mod:`minispec.lab.simulated_cost`).
+        Seconds; a simulated one judges policies that react to time (see :mod:`minispec.lab.simulate`).
 
     Returns
     -------
