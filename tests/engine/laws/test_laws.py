@@ -1,7 +1,7 @@
 """The engine's exact law is the target's: rule x draft x policy x processors x stop, by enumeration.
 
-By default a covering array with every compatible pair of levels; under ``exhaustive`` the full compatible product of the
-levels that no other one contains. What the product adds are mistakes that need three or more particular levels at once.
+By default a covering array with every compatible pair of levels; under ``exhaustive`` the full compatible product of
+the levels that no other one contains. The product adds mistakes that need three or more particular levels at once.
 """
 
 from __future__ import annotations
