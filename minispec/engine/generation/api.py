@@ -21,8 +21,8 @@ from minispec.engine.generation.options import Options
 from minispec.engine.generation.prepare import Named, check_together, find_setting, read_draft, read_name
 from minispec.engine.generation.signature import run_to_the_end
 from minispec.engine.generation.stream import Stream
-from minispec.engine.loading import load_model
 from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
+from minispec.engine.loading.kept import recall_model as load_model
 from minispec.engine.model.language_model import LanguageModel
 from minispec.engine.noise import Noise
 from minispec.engine.verifiers import Verifier, Verify
@@ -74,7 +74,8 @@ def stream(
     temperature, top_k, top_p, min_p, repetition_penalty, presence_penalty, frequency_penalty, min_tokens
         See :class:`minispec.engine.sampling.params.SamplingParams`.
     backend, dtype, draft_dtype, kv_dtype : str
-        For models given by name (see :func:`minispec.load_model`); ``draft_dtype`` is ``dtype`` unless given.
+        For models given by name (see :func:`minispec.load_model`); ``draft_dtype`` is ``dtype`` unless given. The last
+        four are kept for the next call, while their files are unchanged and have 1 GiB together.
     noise : Noise, optional
         Randomness; by default Philox noise with ``seed``.
     clock : callable
