@@ -27,7 +27,7 @@ def test_broken_folders(first, count, tmp_path):
     assert run.returncode == 0, run.stderr[-3000:]
     outcome = json.loads(run.stdout.splitlines()[-1])
     assert outcome["cases"] == count
-    for kind in ("header", "config", "index", "tokenizer", "vocab"):
+    for kind in ("header", "config", "index", "tokenizer", "vocab", "more"):
         # both outcomes occur in each kind, so the mutations are neither all fatal nor all harmless
         assert outcome[kind]["refused"] > count // 50, outcome
         assert outcome[kind]["loaded"] > 0, outcome
