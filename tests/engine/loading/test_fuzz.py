@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,8 @@ ROOT = Path(__file__).resolve().parents[3]
 def fuzz(first, count, folder, timeout_s):
     command = [sys.executable, "-m", "tests.engine.loading.fuzz", str(first), str(count), str(folder)]
     # a hang inside a library would not hear a signal of Python's, so the process itself has the time limit
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=timeout_s, check=False)
+    quiet = os.environ | {"RUST_BACKTRACE": "0"}  # a backtrace takes seconds
+    return subprocess.run(command, cwd=ROOT, env=quiet, capture_output=True, text=True, timeout=timeout_s, check=False)
 
 
 @pytest.mark.parametrize(
