@@ -32,6 +32,7 @@ from minispec.lab.bench.together import (
     decode_together,
     open_engine,
 )
+from minispec.lab.measure.record import Totals
 from minispec.lab.prompts import Prompt
 from minispec.lab.roofline.forwards import model_storage
 from minispec.lab.roofline.machine import Machine
@@ -556,9 +557,7 @@ def compare(rounds: Rounds, alone: Sequence[Sequence[int]]) -> Goodput:
     alone : sequence of sequence of int
         The texts as they are when each is decoded alone and plainly.
     """
-    metrics = [generation.metrics for decoded in rounds.speculative for generation in decoded.generations]
-    evaluated = sum(each.num_evaluated_tokens for each in metrics)
-    accepted = sum(each.num_accepted_tokens for each in metrics)
+    totals = Totals.of(generation.metrics for decoded in rounds.speculative for generation in decoded.generations)
     return Goodput(
         batch=rounds.batch,
         gamma=rounds.gamma,
@@ -568,11 +567,11 @@ def compare(rounds: Rounds, alone: Sequence[Sequence[int]]) -> Goodput:
         speedup=statistics.median(rounds.speedups),
         spread=spread(rounds.speedups),
         tau=sum(each.num_tokens for each in rounds.speculative) / sum(each.num_steps for each in rounds.speculative),
-        alpha=accepted / evaluated if evaluated else None,
+        alpha=totals.alpha,
         plain_overhead_s=statistics.median(each.overhead_s for each in rounds.plain),
         speculative_overhead_s=statistics.median(each.overhead_s for each in rounds.speculative),
-        num_evaluated=evaluated,
-        num_accepted=accepted,
+        num_evaluated=totals.num_evaluated_tokens,
+        num_accepted=totals.num_accepted_tokens,
         differing=tuple(
             i
             for i, text in enumerate(alone[: rounds.batch])

@@ -20,6 +20,7 @@ from minispec.engine.noise.philox import PhiloxNoise
 from minispec.engine.records import Draft
 from minispec.engine.sampling import Sampler, SamplingParams
 from minispec.errors import InvariantError, OptionError
+from minispec.lab.measure.record import Totals
 from minispec.lab.prompts import Prompt
 from minispec.lab.roofline.counts import total
 from minispec.lab.roofline.forwards import PROBE, Measured, count_model, forward_timers, measure_forwards
@@ -159,8 +160,7 @@ def compare_domain(
     plain, speculative = interleave({PLAIN: decode(PLAIN, 0), best: decode(best, 0)}, repeats).values()
     slow, fast = ([per_token(made) for made in rounds] for rounds in (plain, speculative))
     speedups = ratios(slow, fast)
-    runs = [generation.metrics for made in speculative for generation in made]
-    evaluated = sum(metrics.num_evaluated_tokens for metrics in runs)
+    totals = Totals.of(generation.metrics for made in speculative for generation in made)
     return Speculation(
         domain=domain,
         setting=setting,
@@ -172,8 +172,8 @@ def compare_domain(
         speculative_s=statistics.median(fast),
         speedup=statistics.median(speedups),
         spread=spread(speedups),
-        tau=sum(m.num_decode_tokens for m in runs) / sum(m.num_steps for m in runs),
-        alpha=sum(m.num_accepted_tokens for m in runs) / evaluated if evaluated else None,
+        tau=totals.tau,
+        alpha=totals.alpha,
         same_tokens=_texts(plain) == _texts(speculative) if setting.temperature == 0.0 else None,
     )
 

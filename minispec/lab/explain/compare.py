@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from minispec import theory
 from minispec.engine.generation.result import Generation
-from minispec.lab.explain.step_costs import StepCosts, Totals, step_costs
+from minispec.lab.explain.step_costs import StepCosts, step_costs
+from minispec.lab.measure.record import Totals
 from minispec.lab.timer import interleave, ratios, spread
 from minispec.lab.trust import doubts
 
@@ -76,7 +77,7 @@ def compare(
         repeats=repeats,
         same_tokens=runs[0][-1].token_ids == runs[1][-1].token_ids,
         costs=step_costs(before, after) if after.num_draft_tokens else None,
-        tau=after.num_decode_tokens / after.num_steps,
+        tau=after.tau,
     )
 
 

@@ -14,9 +14,10 @@ from minispec.engine.generation.metrics import Metrics
 from minispec.engine.model import GPT2
 from minispec.engine.sampling import SamplingParams
 from minispec.engine.sampling.draw import distribution
-from minispec.lab.explain.step_costs import StepCosts, Totals, step_costs
+from minispec.lab.explain.step_costs import StepCosts, step_costs
 from minispec.lab.ledger.runs import TARGET, Sample, Texts, decode, model
 from minispec.lab.ledger.verdicts import Interval
+from minispec.lab.measure.record import Totals
 from minispec.lab.roofline.forwards import forward_timers
 from minispec.lab.timer import Name, interleave, ratios
 from minispec.theory.intervals import (
