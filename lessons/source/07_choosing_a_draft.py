@@ -501,7 +501,7 @@ assert gains["code"] < 1
 assert gains["code"] < gains["stories"]
 
 # %% [markdown]
-# In the code base: `minispec/engine/drafters/` has one file per kind of draft, `docs/methods.md` a runnable line for each.
+# In the code base: `minispec/engine/drafters/` has one file per kind of draft, `docs/options.md` a runnable line for each.
 
 # %% [markdown]
 # ## References

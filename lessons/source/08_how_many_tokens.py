@@ -370,7 +370,7 @@ saved = simulate(lambda h: fallback(h, 4, 0.25), hopeless, 0.15, 0.03)
 assert saved > simulate(lambda h: 4, hopeless, 0.15, 0.03)
 
 # %% [markdown]
-# In the code base: `minispec/engine/control/` has the policies (`--gamma auto`, `--fallback request`), `docs/control.md` how they are
+# In the code base: `minispec/engine/control/` has the policies (`--gamma auto`, `--fallback request`), `docs/draft-length.md` how they are
 # judged, and assignment A5 is a competition in this.
 
 # %% [markdown]

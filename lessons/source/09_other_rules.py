@@ -398,7 +398,7 @@ for options in (
     )
 
 # %% [markdown]
-# In the code base: `minispec/engine/verifiers/` has one file per rule, each beginning with its proof; `minispec/engine/generation/guarantee.py` is
+# In the code base: `minispec/engine/verifiers/` has one file per rule, each beginning with its proof; `minispec/engine/generation/result.py` is
 # the table above.
 
 # %% [markdown]

@@ -29,7 +29,7 @@ from minispec.cli.machine_report import (
 from minispec.cli.options import FileName, ModelName, kv_dtype_option, option, threads_option
 from minispec.engine.backends import BACKENDS, DTYPES
 from minispec.engine.backends.formats import AUTO
-from minispec.engine.drafters.build import check_vocabularies
+from minispec.engine.drafters.build import match_vocabulary
 from minispec.engine.loading import load_model
 from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.errors import MinispecError
@@ -115,7 +115,7 @@ def bench(**options: Any) -> None:
         backend, dtype, kv_dtype = options["backend"], options["dtype"], options["kv_dtype"]
         target = load_model(options["target"], backend, dtype, kv_dtype)
         draft = load_model(options["draft"], backend, options["draft_dtype"] or dtype, kv_dtype)
-        check_vocabularies(target, draft)
+        match_vocabulary(target, draft)
         status.update("making kernels ready …")
         for model in (target, draft):
             model.backend.warm_up(model.dtype, model.kv_dtype)

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from minispec.engine.backends.base import Array
 from minispec.engine.control import Fallback, GammaPolicy, get_policy
 from minispec.engine.drafters import ModelDrafter
-from minispec.engine.generation.limits import Limits
-from minispec.engine.generation.stream import Stream
+from minispec.engine.generation.run import Stream
+from minispec.engine.generation.stopping import Limits
 from minispec.engine.model.cache import KVCache
 from minispec.engine.model.language_model import LanguageModel
 from minispec.engine.model.session import Session, count_shared

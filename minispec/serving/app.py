@@ -25,8 +25,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 import minispec
-from minispec.engine.generation.guarantee import MEANING
-from minispec.engine.generation.result import Generation
+from minispec.engine.generation.result import MEANING, Generation
 from minispec.engine.records import TokenDetail
 from minispec.engine.tokenizer import Tokenizer
 from minispec.engine.verifiers import VERIFIER_NAMES, get_verifier
@@ -221,7 +220,7 @@ async def _echo(flight: InFlight, service: Service, tokenizer: Tokenizer) -> lis
         return [Prefix()] * len(flight.choices)
     n, prefixes = request.n or 1, []
     for prompt in list_prompts(request):
-        tokens = tokenizer.encode(prompt) if isinstance(prompt, str) else prompt
+        tokens = tokenizer.encode_prompt(prompt) if isinstance(prompt, str) else prompt
         text = prompt if isinstance(prompt, str) else tokenizer.decode(prompt)
         logprobs = None
         if request.logprobs is not None:

@@ -1,6 +1,6 @@
 """The grader: what a submission does is observed in a worker, and judged here.
 
-An author of assignments writes :class:`Check` objects; see ``docs/grader.md``. Verdicts are formed in this process,
+An author of assignments writes :class:`Check` objects; see ``docs/write-an-assignment.md``. Verdicts are formed in this process,
 which the student's code never enters; a worker process runs that code and returns values.
 """
 

@@ -56,9 +56,9 @@ class NumbaBackend(Backend):
 
     def activation(self, x: Array, name: str) -> Array:
         """See :meth:`Backend.activation`."""
-        if name == "relu":
-            return super().activation(x, name)  # exact whatever the order
-        return _kernels.gelu(x) if name == "gelu" else _kernels.gelu_new(x)
+        if name.startswith("gelu"):
+            return _kernels.gelu(x) if name == "gelu" else _kernels.gelu_new(x)
+        return super().activation(x, name)  # the same whatever the order
 
     def attention(
         self,

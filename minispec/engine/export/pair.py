@@ -14,6 +14,7 @@ from pathlib import Path
 from minispec.engine.export.gguf import write_gguf
 from minispec.engine.loading.checkpoint import Checkpoint, read_json
 from minispec.engine.loading.folder import check_tokenizer, find_folder, load_tokenizer
+from minispec.engine.loading.tokenizer_files import settle_ends
 from minispec.engine.model.config import GPT2Config
 from minispec.engine.tokenizer import Tokenizer, describe_difference
 from minispec.errors import OutputError, VocabularyError, explain, quote
@@ -45,9 +46,10 @@ class Source:
         folder = find_folder(name)
         config = GPT2Config.from_dict(read_json(folder / "config.json"), str(folder / "config.json"))
         checkpoint = Checkpoint(folder)
-        checkpoint.check(config)
+        config = checkpoint.check(config)
         tokenizer = load_tokenizer(folder)
         check_tokenizer(tokenizer, config, folder)
+        config = settle_ends(config, folder, tokenizer)
         return cls(name=name, folder=folder, config=config, checkpoint=checkpoint, tokenizer=tokenizer)
 
 

@@ -431,7 +431,7 @@ def make_prompts(target: GPT2, prompts: Sequence[Prompt], count: int, num_tokens
     """
     if target.tokenizer is None:
         raise InvariantError(f"{target.name} has no tokenizer")
-    parts = [part for part in (target.tokenizer.encode(prompt.text) for prompt in prompts) if part]
+    parts = [part for part in (target.tokenizer.encode_prompt(prompt.text) for prompt in prompts) if part]
     made = []
     for i in range(count):
         stride, at, tokens = 1 + i // len(parts), i, list[int]()

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from minispec.engine.generation.metrics import Metrics
+from minispec.engine.generation.result import Metrics
 from minispec.errors import OptionError
 from minispec.lab.measure.record import Totals
 from minispec.lab.trust import doubts, sentence

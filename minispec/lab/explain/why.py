@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from minispec.engine.generation.metrics import Metrics
+from minispec.engine.generation.result import Metrics
 from minispec.engine.records import Step
 from minispec.lab.explain.step_costs import StepCosts, VerifyCurve, step_costs
 from minispec.lab.measure.record import Totals, count_by_position

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from minispec.engine.generation.metrics import Metrics
+from minispec.engine.generation.result import Metrics
 from minispec.engine.model import GPT2
 from minispec.engine.sampling import SamplingParams
 from minispec.engine.sampling.draw import distribution

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from minispec.engine.generation.metrics import Metrics
-from minispec.engine.generation.result import Generation
+from minispec.engine.generation.result import Generation, Metrics
 from minispec.engine.records import Step
 from minispec.lab.prompts import Prompt, arrives_at
 
@@ -46,7 +45,7 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Counts and seconds of one run or of several, named as :class:`minispec.engine.generation.metrics.Metrics`."""
+    """Counts and seconds of one run or of several, named as :class:`minispec.engine.generation.result.Metrics`."""
 
     num_decode_tokens: int
     num_steps: int
@@ -91,7 +90,7 @@ class Record:
     text : str
         The continuation.
     num_prompt_tokens, num_tokens, num_steps, num_draft_tokens, num_accepted_tokens, num_evaluated_tokens : int
-        As in :class:`minispec.engine.generation.metrics.Metrics`.
+        As in :class:`minispec.engine.generation.result.Metrics`.
     num_recovered_tokens, num_bonus_tokens : int
         Emitted tokens drawn from a residual, and after a full acceptance.
     accepted_per_pos, evaluated_per_pos : sequence of int

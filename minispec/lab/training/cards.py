@@ -262,7 +262,7 @@ def card(report: Mapping[str, Any], name: str) -> str:
         HEADER.format(summary=SUMMARY + (", then Python alone" if name == CODE else "")) + f"# {name}",
         f"GPT-2 architecture, {report['parameters'][name]:,} parameters (head tied), context 1024, float16; an "
         f"8192-token byte-level BPE shared by all bundled models. It is {role} of minispec's bundled pair, "
-        f"trained{begun} by `python -m minispec.lab.training`; see `docs/training.md`.",
+        f"trained{begun} by `python -m minispec.lab.training`; see `docs/train.md`.",
         "## How it was trained\n\n"
         f"{history(report, name)}\n\nMuon for the matrices of the blocks, AdamW for the rest; warm-up, flat, linear "
         f"fall; early stop on held-out text; preset `{report['preset']}`; data order seeded. The text of its last "

@@ -248,6 +248,8 @@ def load_target(folder: Path) -> GPT2:
         If there is none, or it differs from what :class:`minispec.lab.training.model.GPT2` computes.
     """
     config = GPT2Config.from_dict(read_json(folder / "config.json"), str(folder / "config.json"))
+    checkpoint = Checkpoint(folder)
+    config = checkpoint.check(config)
     sizes = (config.vocab_size, config.n_positions, config.n_embd, config.n_layer, config.n_head, config.n_inner)
     usual = GPT2Config(*sizes)
     switches = ("activation_function", "layer_norm_epsilon", "scale_attn_weights", "scale_attn_by_inverse_layer_idx")
@@ -257,8 +259,6 @@ def load_target(folder: Path) -> GPT2:
                 f"{folder}: {key} is {getattr(config, key)!r}; heads are trained for {getattr(usual, key)!r} alone. "
                 "Give another target"
             )
-    checkpoint = Checkpoint(folder)
-    checkpoint.check(config)
     shape = (config.n_layer, config.n_embd, config.n_head, config.n_inner, config.n_positions, config.vocab_size)
     model = GPT2(Shape(*shape))
     names = (name for name, _ in expected_shapes(config))

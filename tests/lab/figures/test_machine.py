@@ -142,7 +142,7 @@ def test_activations_are_read_from_as_near_as_their_size_allows() -> None:
 
 
 def test_without_attention_the_verify_cost_is_the_theory_s() -> None:
-    """Large matrices, no context: v(m) = max(1, B m / B0) / max(1, B / B0), as in docs/theory.md."""
+    """Large matrices, no context: v(m) = max(1, B m / B0) / max(1, B / B0), as in docs/theory-extensions.md."""
     shape = dataclasses.replace(get_shape("7b"), vocab_size=2, n_layer=1)
     ridge = ridge_tokens(100e9, 50e9, 2)
     storage = Storage("float16")

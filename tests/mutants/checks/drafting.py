@@ -17,7 +17,7 @@ from minispec.engine.drafters import (
     NgramDrafter,
     SuffixDrafter,
     TranslatingDrafter,
-    copying,
+    ngram,
 )
 from minispec.engine.drafters.trees import shapes
 from minispec.engine.generation import Drafted, Emitted, Verified, api
@@ -313,10 +313,7 @@ def trees_at_the_end_of_the_context() -> float:
 def copies_of_copies() -> float:
     wanted = [2, 3, 2, 3, 2], [3, 3, 3, 3, 3], [1, 2, 3, 1, 2]
     return float(
-        sum(
-            copying.copy_on([1, 2, 3], begin, 5) != list(tokens)
-            for begin, tokens in zip((1, 2, 0), wanted, strict=True)
-        )
+        sum(ngram.copy_on([1, 2, 3], begin, 5) != list(tokens) for begin, tokens in zip((1, 2, 0), wanted, strict=True))
     )
 
 
