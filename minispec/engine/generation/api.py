@@ -17,7 +17,6 @@ from minispec.engine.backends import BACKENDS
 from minispec.engine.backends.formats import AUTO
 from minispec.engine.control import GammaPolicy, get_policy, recall_fallback
 from minispec.engine.drafters import Drafter, build_drafter
-from minispec.engine.generation.audit import AuditedSession
 from minispec.engine.generation.options import Options
 from minispec.engine.generation.prepare import (
     Named,
@@ -182,7 +181,11 @@ def open_stream(
     """
     prompt_tokens = encode_prompt(prompt, model)
     verifier, policy = get_verifier(options.verify), get_policy(options.gamma)
-    session = AuditedSession(model) if options.audit else TreeSession(model)
+    session = TreeSession(model)
+    if options.audit:
+        from minispec.engine.generation.audit import AuditedSession
+
+        session = AuditedSession(model)
     sampler = Sampler(options, len(prompt_tokens), model.eos_token_id, build_constraint(options, model))
     draft_name = draft if draft is None or isinstance(draft, str) else getattr(draft, "name", type(draft).__name__)
     drafter = None
