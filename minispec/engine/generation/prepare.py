@@ -29,7 +29,7 @@ def read_name(given: Any) -> Any:
 
 
 def read_draft(given: Any) -> Any:
-    """Return the same of a draft, and None for the name that means that there is none."""
+    """Like :func:`read_name`, but map "none" to None."""
     return None if isinstance(given, str) and given == NO_DRAFT else read_name(given)
 
 
