@@ -6,7 +6,6 @@ import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from minispec import theory
 from minispec.engine.generation.result import Generation
 from minispec.lab.explain.step_costs import StepCosts, step_costs
 from minispec.lab.measure.record import Totals
@@ -98,6 +97,8 @@ def advise(generation: Generation, costs: StepCosts | None, comparison: Comparis
     speedup = costs.speedup(tau) if comparison is None else comparison.speedup
     if speedup >= 1.0:
         return None
+    from minispec import theory
+
     row = max(0.0, costs.verify_cost + costs.overhead - 1.0) / costs.gamma
     rates = {gamma: theory.tau(alpha, gamma) / (1.0 + gamma * (costs.cost_ratio + row)) for gamma in range(1, 9)}
     best = max(rates, key=rates.__getitem__)
