@@ -224,8 +224,8 @@ class Repository:
 
     def describe_page(self, page: str) -> str:
         """Return the line that a page owes its reader where it is stale, and else nothing."""
-        found = {step: self.find_stale(step) for step in self.steps if page in step.writes}
-        told = [f"{step.name}: {describe_stale(step, stale)}." for step, stale in found.items() if stale]
+        found = [(step, self.find_stale(step)) for step in self.steps if page in step.writes]
+        told = [f"{step.name}: {describe_stale(step, stale)}." for step, stale in found if stale]
         return f"> **Stale.** {' '.join(told)} See `python -m minispec.lab.renew --check`." if told else ""
 
     def remake(self, steps: Sequence[Step], named: bool) -> list[str]:
@@ -258,10 +258,12 @@ class Repository:
                 path.unlink(missing_ok=True)
         return failed
 
+    def _has(self, need: str) -> bool:
+        return (self.root / need).exists() if "/" in need else importlib.util.find_spec(need) is not None
+
     def _remake(self, step: Step, parts: Sequence[str], since: str) -> str | None:
         """Run a step's commands; return what went wrong."""
-        missing = [need for need in step.needs if not (self.root / need).exists()] if step.needs else []
-        missing = [need for need in missing if "/" in need or importlib.util.find_spec(need) is None]
+        missing = [need for need in step.needs if not self._has(need)]
         if missing:
             return f"left out, because it needs {', '.join(missing)}"
         if not step.commands:
