@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -160,6 +162,13 @@ def test_a_step_that_takes_too_long_is_stopped_and_one_that_lacks_something_left
     assert repository.recorded() == {}
 
 
+def test_what_trains_is_made_only_by_its_own_name(root: Path) -> None:
+    trained = Step("page-trained", ("a",), (), {}, 0, only_named=True)
+    repository = Repository(root, (*TABLE, trained))
+    assert [step.name for step in repository.choose(["page"])] == ["page-a", "page-b"]
+    assert repository.choose(["page-trained"]) == [trained]
+
+
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
@@ -214,7 +223,8 @@ def test_the_table_names_what_there_is() -> None:
 
 def test_check_is_light() -> None:
     code = (
-        "import sys, minispec; before = set(sys.modules)\nfrom minispec.lab.renew import main\nmain(['--check', '--only', 'notebooks'])\n"
+        "import sys, minispec; before = set(sys.modules)\nfrom minispec.lab.renew import main\n"
+        "main(['--check', '--only', 'notebooks'])\n"
         "print(*sorted({name.partition('.')[0] for name in set(sys.modules) - before}))"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -222,3 +232,19 @@ def test_check_is_light() -> None:
     assert "minispec" in done.stdout.splitlines()[-1]
     heavy = {"tests", "numba", "torch", "matplotlib", "click", "rich", "joblib"}
     assert heavy.isdisjoint(done.stdout.splitlines()[-1].split())
+
+
+def test_the_site_says_it_under_the_title(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = importlib.util.spec_from_file_location("stale_pages", ROOT / "docs" / "_extensions" / "stale_pages.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    repository = Repository(root, TABLE)
+    monkeypatch.setattr(module, "Repository", lambda: repository)
+    site, content = SimpleNamespace(srcdir=ROOT / "docs"), ["(mark)=\n# Title\n\nText.\n"]
+    module.tell(site, "lab/a", content)
+    assert content == ["(mark)=\n# Title\n\nText.\n"]
+    module.tell(site, "b", content)
+    line = "> **Stale.** page-b: changed since: data. See `python -m minispec.lab.renew --check`."
+    assert content == [f"(mark)=\n# Title\n\n{line}\n\nText.\n"]
