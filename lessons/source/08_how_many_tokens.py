@@ -16,8 +16,7 @@ import numpy as np
 import minispec
 from minispec.course.teaching import begin, explore, record
 from minispec.lab.prompts import bundled_prompts
-from minispec.lab.viz.plots.curves import curves_figure
-from minispec.lab.viz.plots.laws import laws_figure
+from minispec.lab.viz.plots.theory import curves_figure, laws_figure
 
 lesson = begin("08")
 lesson

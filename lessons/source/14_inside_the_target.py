@@ -32,7 +32,7 @@ from minispec.engine.laws import Enumerator
 from minispec.engine.noise import Address, Noise
 from minispec.errors import InvariantError
 from minispec.lab.prompts import bundled_prompts
-from minispec.lab.viz.plots.laws import laws_figure
+from minispec.lab.viz.plots.theory import laws_figure
 from minispec.lab.viz.trees import draw_tree, find_longest
 
 lesson = begin("14")

@@ -34,11 +34,10 @@ from minispec.engine.loading import load_model
 from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.errors import MinispecError
 from minispec.lab.bench.batches import run_batches
-from minispec.lab.bench.costs import QUICK, Benchmark, Plan, run_benchmark
-from minispec.lab.bench.speculation import Speculation
+from minispec.lab.bench.costs import QUICK, Benchmark, Plan, Speculation, run_benchmark
 from minispec.lab.prompts import bundled_prompts, read_prompts
+from minispec.lab.roofline.forwards import doubts_of_forwards
 from minispec.lab.roofline.machine import LADDER_BYTES, Machine, describe_cpu, measure_machine
-from minispec.lab.roofline.prediction import doubts_of_forwards
 from minispec.lab.trust import doubts, sentence
 from minispec.lab.viz.plots import style
 

@@ -17,7 +17,7 @@ from minispec.engine.backends import GPU_BACKENDS
 from minispec.engine.backends.formats import KV_DTYPES
 from minispec.engine.loading import load_model
 from minispec.errors import InputError, OptionError, explain, quote
-from minispec.lab.divergence import diverge
+from minispec.lab.explain.divergence import diverge
 
 _EXPECT_EQUAL = ("bit-exact", "same-seed")
 _ENDS = ("max_tokens", "stop")

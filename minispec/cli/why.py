@@ -17,10 +17,10 @@ from minispec.cli.pair import Pair
 from minispec.engine.drafters.spec import parse_draft
 from minispec.engine.generation import Generation
 from minispec.errors import OptionError
-from minispec.lab.step_costs import OTHER_GAMMAS, VerifyCurve, curve_of_runs, step_costs
+from minispec.lab.explain.step_costs import OTHER_GAMMAS, VerifyCurve, curve_of_runs, step_costs
+from minispec.lab.explain.why import CAUSES, Attribution, Change, attribute, changes
 from minispec.lab.timer import interleave
 from minispec.lab.trust import doubts, sentence
-from minispec.lab.why import CAUSES, Attribution, Change, attribute, changes
 
 _MEANING = {
     "acceptance": "drafts that were rejected: steps that full acceptance would have saved",

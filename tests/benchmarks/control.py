@@ -22,8 +22,20 @@ from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.engine.model import GPT2
 from minispec.engine.records import Step, Verdict
 from minispec.lab.ledger.claims.dictated_tokens import FORMS, build_constraint
-from minispec.lab.simulate import CostedModel, CostModel, MisleadingDraft, RememberingModel, SimulatedClock
-from minispec.lab.simulated_cost import ADAPTIVE, FIXED, PLAIN, Text, best_fixed, judge, new_policy
+from minispec.lab.simulate import (
+    ADAPTIVE,
+    FIXED,
+    PLAIN,
+    CostedModel,
+    CostModel,
+    MisleadingDraft,
+    RememberingModel,
+    SimulatedClock,
+    Text,
+    best_fixed,
+    judge,
+    new_policy,
+)
 from minispec.lab.timer import interleave
 from tests.engine.control.test_policies import World
 

@@ -1,4 +1,4 @@
-"""Everything docs/lab-notes/performance.md says in figures: ``python -m tests.benchmarks.performance [--rounds 7] [--write]``.
+"""All figures of docs/lab-notes/performance.md: ``python -m tests.benchmarks.performance [--rounds 7] [--write]``.
 
 Without ``--write`` the tables are printed; with it they also replace what stands in the page between their markers.
 """

@@ -34,8 +34,8 @@ from minispec.engine.generation.result import find_guarantee, is_reproducible
 from minispec.engine.generation.run import Stream
 from minispec.engine.generation.signature import run_to_the_end
 from minispec.engine.generation.stopping import Limits
-from minispec.engine.loading import load_model
 from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
+from minispec.engine.loading.kept import recall_model as load_model
 from minispec.engine.model.language_model import LanguageModel
 from minispec.engine.model.tree_session import TreeSession
 from minispec.engine.noise import Noise
@@ -90,11 +90,12 @@ def stream(
     temperature, top_k, top_p, min_p, repetition_penalty, presence_penalty, frequency_penalty, min_tokens
         See :class:`minispec.engine.sampling.params.SamplingParams`.
     backend, dtype, draft_dtype, kv_dtype : str
-        For models given by name (see :func:`minispec.load_model`); ``draft_dtype`` is ``dtype`` unless given.
+        For models given by name (see :func:`minispec.load_model`); ``draft_dtype`` is ``dtype`` unless given. The last
+        four are kept for the next call, while their files are unchanged and have 1 GiB together.
     noise : Noise, optional
         Randomness; by default Philox noise with ``seed``.
     clock : callable
-        Seconds; a simulated one judges policies that react to time (see :mod:`minispec.lab.simulated_cost`).
+        Seconds; a simulated one judges policies that react to time (see :mod:`minispec.lab.simulate`).
 
     Returns
     -------

@@ -6,8 +6,8 @@ context; so a stop string that completes with the last token of the budget count
 
 Stop strings are matched on characters, whatever the token boundaries; :class:`HeldText` keeps back what may be the
 beginning of one: they match as if the text arrived one character at a time, and the first character that completes any
-stop ends the text (the longest stop, if two complete there). A stop string that is complete before the minimum length is
-text like any other.
+stop ends the text (the longest stop, if two complete there). A stop string that is complete before the minimum length
+is text like any other.
 
 Next: `model/session.py`, which answers what the loop has asked.
 """

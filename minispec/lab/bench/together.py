@@ -21,7 +21,7 @@ from minispec.engine.model.pages import PAGE_SIZE
 from minispec.engine.model.session import PREFILL_CHUNK, Session
 from minispec.engine.model.together import answer_together
 from minispec.errors import InvariantError
-from minispec.lab.bench.speculation import PLAIN
+from minispec.lab.bench.costs import PLAIN
 
 Clock = Callable[[], float]
 Timer = Callable[[], float]

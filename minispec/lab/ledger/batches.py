@@ -19,9 +19,9 @@ from minispec.lab.ledger.framework import FULL
 from minispec.lab.ledger.instruments import to_interval
 from minispec.lab.ledger.runs import of_each_kind
 from minispec.lab.ledger.verdicts import Interval
-from minispec.lab.roofline.batch import BatchPoint, over_batches
 from minispec.lab.roofline.counts import Storage
-from minispec.lab.roofline.profiles import get_profile
+from minispec.lab.roofline.machine import get_profile
+from minispec.lab.roofline.predict import BatchPoint, over_batches
 from minispec.lab.roofline.shapes import get_shape
 from minispec.lab.timer import interleave
 from minispec.theory.intervals import paired_ratio, simultaneous

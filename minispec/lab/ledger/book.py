@@ -22,7 +22,7 @@ from minispec.engine.files import make_folder, write_text
 from minispec.errors import InputError, explain
 from minispec.lab.ledger.framework import FULL, NAMES, SOURCES, Conclusion, Experiment, Kind, Setting, get_experiment
 from minispec.lab.ledger.verdicts import MEANINGS, Finding
-from minispec.lab.measure.run import check_jobs, sweep_library
+from minispec.lab.measure.sweep import check_jobs, sweep_library
 from minispec.lab.roofline.machine import describe_cpu
 from minispec.lab.viz.plots.claims import draw_claim
 
@@ -63,7 +63,7 @@ def measure_all(
     setting : Setting
     jobs : int
         Experiments at a time; -1 is one per core. Where they run is joblib's choice, see
-        :func:`minispec.lab.measure.run.run_units`.
+        :func:`minispec.lab.measure.sweep.run_units`.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def measure_all(
 
 
 def check_experiment_jobs(experiments: Sequence[Experiment], jobs: int) -> None:
-    """Refuse jobs that these experiments cannot have; see :func:`minispec.lab.measure.run.check_jobs`."""
+    """Refuse jobs that these experiments cannot have; see :func:`minispec.lab.measure.sweep.check_jobs`."""
     is_timed = any(one.about.kind == "timed" for one in experiments)
     check_jobs(jobs, is_timed=is_timed, way_out="Leave --jobs and --on out, or run the others with --all --untimed")
 

@@ -13,10 +13,10 @@ from minispec.engine.generation.result import Metrics
 from minispec.engine.model import GPT2
 from minispec.engine.sampling import SamplingParams
 from minispec.engine.sampling.draw import distribution
+from minispec.lab.explain.step_costs import StepCosts, Totals, step_costs
 from minispec.lab.ledger.runs import TARGET, Sample, Texts, decode, model
 from minispec.lab.ledger.verdicts import Interval
-from minispec.lab.roofline.prediction import forward_timers
-from minispec.lab.step_costs import StepCosts, Totals, step_costs
+from minispec.lab.roofline.forwards import forward_timers
 from minispec.lab.timer import interleave
 from minispec.theory.intervals import (
     Figure,

@@ -1,15 +1,42 @@
-"""What a sweep keeps of a run: counts, times and the text, as JSON can hold them."""
+"""What is kept of a run: how it was decoded, counts, times and the text, as JSON can hold them; and counts by place."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from minispec.engine.generation.result import Generation
 from minispec.engine.records import Step
-from minispec.lab.measure.grid import Variant
 from minispec.lab.prompts import Prompt, arrives_at
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One way to decode: a target, what drafts for it, and the options that are varied.
+
+    Attributes
+    ----------
+    target : str
+    draft : str or None
+        None is plain decoding, the baseline; then ``gamma`` and ``verify`` mean nothing.
+    gamma : int or str
+    temperature : float
+    verify : str
+    """
+
+    target: str
+    draft: str | None
+    gamma: int | str
+    temperature: float
+    verify: str
+
+    @property
+    def plain(self) -> bool:
+        """Whether nothing drafts."""
+        return self.draft is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,3 +172,41 @@ def record(variant: Variant, prompt: Prompt, run: Generation, plain: Generation,
         step_s=tuple(wait for each in timed for wait in _waits(each)),
         **times,
     )
+
+
+def acceptance_by_rank(steps: Iterable[Step]) -> tuple[float, ...]:
+    """Return P of Sequoia (Chen et al. 2024): the share of nodes whose child of rank b the target went on with.
+
+    Parameters
+    ----------
+    steps : iterable of Step
+        Steps without a tree are left out.
+
+    Returns
+    -------
+    tuple of float
+        P[b] over the nodes that the target reached and that have such a child; up to the highest rank that any has.
+        None is larger than the one before, as ``tree:shape=sequoia,acceptance=`` asks: what chance adds is cut.
+
+    Examples
+    --------
+    Two children of the root in each of four steps; twice the first was kept, once the second, once neither:
+
+    >>> from minispec.engine.records import Verdict
+    >>> def step(*path):
+    ...     return Step(0, 0, (5, 6), Verdict(len(path), 9, "recovered", path=path), (), (), draft_parents=(-1, -1))
+    >>> acceptance_by_rank([step(0), step(0), step(1), step()])
+    (0.5, 0.25)
+    """
+    kept, offered = Counter[int](), Counter[int]()
+    for step in steps:
+        parents = step.draft_parents
+        if parents is None:
+            continue
+        path = step.verdict.accepted
+        for node, child in itertools.zip_longest((-1, *path), path):
+            children = [i for i, parent in enumerate(parents) if parent == node]
+            offered.update(range(len(children)))
+            kept.update([] if child is None else [children.index(child)])
+    shares = (kept[rank] / offered[rank] for rank in range(len(offered)))
+    return tuple(itertools.accumulate(shares, min))

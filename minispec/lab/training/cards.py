@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from minispec.lab.training.checks import BARS
+from minispec.lab.training.generate import WRITTEN
 from minispec.lab.training.measure import mean_alpha
 from minispec.lab.training.mixture import DOMAINS
 from minispec.lab.training.recipe import CODE, DRAFT, TARGET
 from minispec.lab.training.stages import BUNDLED, MEMBERS
-from minispec.lab.training.written import WRITTEN
 
 LICENCES = {
     "tinystories": "CDLA-Sharing-1.0",

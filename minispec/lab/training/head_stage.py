@@ -27,8 +27,7 @@ from minispec.lab.training.head_card import Ablations, Acceptance, HeadPlan, wri
 from minispec.lab.training.head_text import read_given, write_on
 from minispec.lab.training.heads import HEADS, Head, Seen, acceptance_of, loss_of
 from minispec.lab.training.model import GPT2, Shape
-from minispec.lab.training.schedule import new_schedule
-from minispec.lab.training.trainer import bfloat16_pays
+from minispec.lab.training.trainer import bfloat16_pays, new_schedule
 
 #: What a head may be trained without, to tell what it adds.
 ABLATIONS = {"states": ("eagle", "block"), "own states": ("eagle",)}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from minispec.lab.training.generate import WRITTEN
 from minispec.lab.training.mixture import MIX, within
 from minispec.lab.training.model import Shape
-from minispec.lab.training.written import WRITTEN
 
 TARGET = "target-17m"
 DRAFT = "draft-1.6m"

@@ -225,6 +225,12 @@ def test_whoever_could_not_be_graded_in_full_is_told(reports: list[Report]) -> N
     told = "1 of 3 checks were not run: the others took all the time"
     assert ada.remarks == [told]
     assert f"  ! {ada.submission}: {told}\n" in describe_class([ada])
+    ada.checks[2].cause, ada.notes = "clock", ["a note"]
+    told = "1 of 3 checks were ended by the clock: grade this again"
+    assert ada.remarks == [told, "a note"]
+    assert f"  ! {ada.submission}: {told}\n" in describe_class([ada])
+    assert render([ada], "terminal").splitlines()[1] == f"  ! {told}"
+    assert next(csv.DictReader(io.StringIO(render([ada], "csv"))))["notes"] == f"{told}; a note"
 
 
 CLONES = """

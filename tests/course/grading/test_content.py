@@ -31,8 +31,7 @@ from minispec.engine.generation.events import Finished
 from minispec.engine.generation.stopping import Limits, Stopper
 from minispec.engine.loading import load_model
 from minispec.engine.model.toy import TableModel
-from minispec.lab.simulate import CostModel
-from minispec.lab.simulated_cost import Text, cost_per_token
+from minispec.lab.simulate import CostModel, Text, cost_per_token
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # submissions divide by zero
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from minispec import theory
 from minispec.engine.generation.result import Generation, Metrics
-from minispec.lab.step_costs import StepCosts, Totals, step_costs
+from minispec.lab.explain.step_costs import StepCosts, Totals, step_costs
 from minispec.lab.timer import interleave
 from minispec.lab.trust import doubts
 

@@ -19,8 +19,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from minispec.engine.records import Step
+from minispec.lab.explain.step_costs import StepCosts, Times, VerifyCurve, step_costs
 from minispec.lab.measure.record import count_by_position
-from minispec.lab.step_costs import StepCosts, Times, VerifyCurve, step_costs
 from minispec.theory import best_gamma_by_position
 
 CAUSES = ("acceptance", "draft", "verify", "overhead", "prefill")
@@ -135,7 +135,7 @@ def changes(found: Attribution, steps: Sequence[Step], verify: VerifyCurve, plai
     steps : sequence of Step
         Of the speculative run.
     verify : VerifyCurve
-        v(m) + o, in units of a plain step (:func:`minispec.lab.step_costs.curve_of_runs`).
+        v(m) + o, in units of a plain step (:func:`minispec.lab.explain.step_costs.curve_of_runs`).
     plain, run : Times
         Those that ``found`` was made from.
     """

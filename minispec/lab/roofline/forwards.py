@@ -19,8 +19,8 @@ from minispec.lab.roofline.counter import RegionCounter, TimingBackend, part_nam
 from minispec.lab.roofline.counts import Part, Storage, count_forward
 from minispec.lab.roofline.kernels import KINDS, kernel_timers, part_rates
 from minispec.lab.roofline.machine import Machine
+from minispec.lab.roofline.predict import Prediction, predict
 from minispec.lab.roofline.shapes import Shape
-from minispec.lab.roofline.time import Prediction, predict
 from minispec.lab.timer import interleave
 from minispec.lab.trust import doubts
 

@@ -1,9 +1,12 @@
-"""Texts that are decoded together: what each gets of a forward, who waits for whom, and whose pages are where."""
+"""Figures of runs: where their time goes, what their caches hold, who looks at whom, and who waits for whom."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from minispec.engine.colours import GRID, PAPER
 from minispec.engine.records import Step
@@ -12,6 +15,102 @@ from minispec.lab.viz.plots import style
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+
+@style.apply
+def timeline_figure(plain: Sequence[Step], speculative: Sequence[Step]) -> Figure:
+    """Draw two runs as bars along the time, from their first tokens on; the numbers are tokens emitted so far.
+
+    Parameters
+    ----------
+    plain, speculative : sequence of Step
+        The first token's first, which has no bar, as the prefill gives that token. Of the others ``draft_s``,
+        ``target_s`` and ``step_s`` are drawn, nothing else.
+    """
+    figure, (above, below) = style.new_grid(2, 1, 7.6, 3.4)
+    end = 1e3 * max(sum(step.step_s for step in run[1:]) for run in (plain, speculative))
+    for axes, run, title in ((above, plain, "plain decoding"), (below, speculative, "speculative decoding")):
+        _lane(axes, run[1:], total=1)
+        axes.set(xlim=(0, end * 1.02), title=title, yticks=[])
+        axes.grid(axis="y", visible=False)
+    below.set_xlabel("milliseconds")
+    handles, names = below.get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside lower center", ncols=3)
+    return figure
+
+
+def _lane(axes: Axes, run: Sequence[Step], total: int) -> None:
+    drafts, targets, rests, starts = [], [], [], []
+    now = 0.0
+    for step in run:
+        starts.append(now)
+        drafts.append(1e3 * step.draft_s)
+        targets.append(1e3 * step.target_s)
+        rests.append(1e3 * max(0.0, step.step_s - step.draft_s - step.target_s))
+        now += drafts[-1] + targets[-1] + rests[-1]
+    after_draft = [start + draft for start, draft in zip(starts, drafts, strict=True)]
+    after_target = [start + target for start, target in zip(after_draft, targets, strict=True)]
+    places = [0] * len(run)
+    colours = style.COLOURS
+    axes.barh(places, drafts, left=starts, color=colours["orange"], label="draft")
+    axes.barh(places, targets, left=after_draft, color=colours["blue"], label="target", edgecolor=PAPER)
+    axes.barh(places, rests, left=after_target, color=colours["grey"], label="the rest")
+    for i, step in enumerate(run):
+        total += len(step.tokens)
+        if len(run) <= 24 or i % (len(run) // 12) == 0:
+            axes.text(after_draft[i] + targets[i] / 2, 0, str(total), ha="center", va="center", fontsize=7, color=PAPER)
+
+
+@style.apply
+def slots_figure(moments: Sequence[tuple[str, Sequence[str], int]]) -> Figure:
+    """Draw what a cache holds after each of several operations.
+
+    Parameters
+    ----------
+    moments : sequence of (label, slots, length)
+        What happened; what is written in the slots, the first to the last; how many of them count. What lies beyond
+        the length is drawn grey: it is there, and nobody reads it.
+    """
+    count = max(len(slots) for _, slots, _ in moments)
+    figure, axes = style.new_figure(7.2, 0.6 + 0.45 * len(moments))
+    for row, (_, slots, length) in enumerate(moments):
+        for i in range(count):
+            counts, written = i < length, i < len(slots)
+            face = style.COLOURS["sky"] if counts else GRID if written else "none"
+            axes.broken_barh([(i, 1)], (row, 1), facecolors=face, edgecolors=style.COLOURS["grey"], linewidth=0.8)
+            if written:
+                colour = style.COLOURS["ink"] if counts else style.COLOURS["grey"]
+                axes.text(i + 0.5, row + 0.5, slots[i], ha="center", va="center", fontsize=8, color=colour)
+        axes.plot([length, length], [row, row + 1], color=style.COLOURS["red"], linewidth=3)
+    axes.set(xlim=(0, count), ylim=(len(moments), 0), xlabel="slot; red: the length")
+    axes.set_yticks([row + 0.5 for row in range(len(moments))], [label for label, _, _ in moments])
+    axes.set_xticks([i + 0.5 for i in range(count)], [str(i) for i in range(count)])
+    axes.grid(visible=False)
+    return figure
+
+
+@style.apply
+def attention_figure(weights: NDArray[np.floating], labels: Sequence[str]) -> Figure:
+    """Draw attention weights as a grid: a row looks at its columns.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (T, T)
+        Each row sums to 1; what a row cannot see is 0.
+    labels : sequence of str, length T
+        The tokens.
+    """
+    figure, axes = style.new_figure(5.2, 4.6)
+    hidden = np.triu(np.ones(weights.shape, bool), k=1)
+    shown = axes.imshow(np.where(hidden, np.nan, weights), cmap="Blues", vmin=0.0, vmax=1.0)
+    places = np.arange(len(labels))
+    axes.set_xticks(places, labels, rotation=60, ha="right")
+    axes.set_yticks(places, labels)
+    axes.set(xlabel="looked at", ylabel="token")
+    axes.grid(visible=False)
+    figure.colorbar(shown, ax=axes, label="weight", shrink=0.8)
+    return figure
+
 
 State = Literal["waits", "prompt", "decodes"]
 """What a request does during a step: it has no place, it has its prompt fed, or it gets tokens."""

@@ -131,7 +131,7 @@ def measure_pair(
     # give them back, it lets the figures be read: what is loaded is weights, what grows is caches.
     environment = os.environ | {"MALLOC_MMAP_THRESHOLD_": "131072"}
     done = subprocess.run(
-        [sys.executable, "-m", "minispec.lab.memory", request],
+        [sys.executable, "-m", "minispec.lab.roofline.memory", request],
         capture_output=True,
         text=True,
         check=False,
