@@ -80,6 +80,19 @@ class ModelName(click.ParamType):  # type: ignore[type-arg]  # generic only in n
         return [*names, CompletionItem(incomplete, type="dir")]
 
 
+class Text(click.ParamType):  # type: ignore[type-arg]  # as above
+    """Text in UTF-8, whatever the locale is: where that has no such characters, the shell's bytes arrive as halves."""
+
+    name = "text"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the text."""
+        try:
+            return str(value).encode("utf-8", "surrogateescape").decode("utf-8")
+        except UnicodeError as error:
+            self.fail(f"{str(value)!r} is not UTF-8 ({error}). Convert it, for example with iconv", param, ctx)
+
+
 class FileName(click.ParamType):  # type: ignore[type-arg]  # as above
     """The name of a file to read or write; whether there is one is for the command to ask."""
 
@@ -215,12 +228,12 @@ _GENERATION = (
            help="Subtract this from a token's logit once for each time it was generated."),
     option("--min-tokens", type=int, default=_DEFAULTS.min_tokens,
            help="Let no end-of-text token or stop string end the text within this many tokens; a full form does."),
-    option("--regex", default=None, show_default="none",
+    option("--regex", type=Text(), default=None, show_default="none",
            help="The whole text must match this regular expression."),
-    option("--json-schema", default=None, show_default="none",
+    option("--json-schema", type=Text(), default=None, show_default="none",
            help="The text must be JSON that satisfies this schema."),
     option("--max-tokens", type=int, default=_DEFAULTS.max_tokens, help="Generate at most this many tokens."),
-    option("--stop", multiple=True, envvar=None, show_default="none",
+    option("--stop", type=Text(), multiple=True, envvar=None, show_default="none",
            help="End the text just before this string; may be repeated."),
     option("--seed", type=int, default=_DEFAULTS.seed, help="The same seed and options give the same text."),
     option("--audit", is_flag=True, show_default=False,
