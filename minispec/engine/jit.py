@@ -117,7 +117,6 @@ def must_be_compiled(function: Callable[..., Any]) -> bool:
     return is_empty is not None and is_empty()
 
 
-@functools.cache
 @contextlib.contextmanager
 def on_compiling(call: Callable[[], None]) -> Iterator[None]:
     """Call this once if the body compiles something; what is read from the cache is not compiled."""
@@ -140,6 +139,7 @@ def on_compiling(call: Callable[[], None]) -> Iterator[None]:
         yield
 
 
+@functools.cache
 def serial(function: _Function) -> _Function:
     """Return a function compiled with ``parallel=True`` compiled again without, in memory.
 

@@ -259,6 +259,12 @@ class Tokenizer:
         """Return the same of a text that a model is to go on with, and the tokens that the files put around it."""
         return self._encode(text, whole=True)
 
+    def around(self) -> tuple[list[int], list[int]]:
+        """Return the tokens that the files put in front of a prompt, and those behind it."""
+        own, whole = self.encode("a"), self.encode_prompt("a")
+        begin = next((i for i in range(len(whole)) if whole[i : i + len(own)] == own), 0)
+        return whole[:begin], whole[begin + len(own) :]
+
     def _encode(self, text: str, *, whole: bool) -> list[int]:
         try:
             return list(self._backend.encode(text, add_special_tokens=whole).ids)

@@ -372,6 +372,9 @@ def _describe_bodies(app: FastAPI, settings: Settings) -> None:
             request["model"]["enum"] = [settings.model]
             request["max_tokens"]["anyOf"][0]["maximum"] = settings.context - 1
             request["n"]["anyOf"][0]["maximum"] = settings.most_choices
+            for prompts in request["prompt"]["anyOf"]:
+                if prompts["type"] == "array" and prompts["items"]["type"] != "integer":  # several prompts, not tokens
+                    prompts["maxItems"] = settings.most_choices
             for name, there in drafts.items():
                 speculative[name]["anyOf"][0] = {"type": "string", "enum": list(there)}
             speculative["gamma"]["anyOf"][0]["maximum"] = settings.max_gamma

@@ -27,6 +27,7 @@ _log = logging.getLogger(__name__)
 WEIGHTS = "model.safetensors"
 INDEX = "model.safetensors.index.json"
 _PREFIX = re.compile(r"((_orig_mod|module|transformer)\.)*")  # of torch.compile, DistributedDataParallel, the model
+_OWN_PREFIX = "transformer."
 _EMBEDDING, _HEAD = "wte.weight", "lm_head.weight"
 _BUFFER = re.compile(r"h\.\d+\.attn\.(bias|masked_bias)")
 _LAYER = re.compile(r"h\.([0-9]{1,9})\.")
@@ -42,6 +43,11 @@ class Checkpoint:
     ----------
     folder : Path
 
+    Attributes
+    ----------
+    is_wrapped : bool
+        Names say what training wrapped the model in.
+
     Raises
     ------
     ModelFileError
@@ -51,10 +57,12 @@ class Checkpoint:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._files: dict[str, tuple[SafetensorsFile, str]] = {}
+        self.is_wrapped = False
         for path in self._paths():
             file = SafetensorsFile(path)
             for stored in file.shapes:
                 name = _PREFIX.sub("", stored, count=1)
+                self.is_wrapped |= stored not in (name, _OWN_PREFIX + name)
                 if name in self._files:
                     raise ModelFileError(f"{path}: tensor {quote(name)} is there twice; which is meant? Fetch it again")
                 self._files[name] = (file, stored)

@@ -4,10 +4,11 @@
 what a tokenizer has beyond its vocabulary stands in up to three more: ``tokenizer_config.json``, or the older
 ``added_tokens.json`` and ``special_tokens_map.json``, which count where the first lists no added tokens.
 
-Three things differ from transformers 5. A ``tokenizer.json`` is taken at its word: transformers builds the tokenizer
+Four things differ from transformers 5. A ``tokenizer.json`` is taken at its word: transformers builds the tokenizer
 of class ``GPT2Tokenizer`` anew and drops a normalizer and a pre-tokenizer of another kind. The text of an added token
 is what the file says, also where all its letters happen to be symbols of bytes (``<é>``, which the library decodes as
-two broken characters). And decoding never removes spaces (``clean_up_tokenization_spaces``).
+two broken characters). Tokens that a ``special_tokens_map.json`` calls special have no text, as in transformers 4,
+also where ``added_tokens.json`` lists them. And decoding never removes spaces (``clean_up_tokenization_spaces``).
 """
 
 from __future__ import annotations
@@ -85,8 +86,9 @@ def _read_additions(folder: Path, *, whole: bool) -> Additions:
     if "added_tokens_decoder" in fields:
         added = _read_decoder(fields["added_tokens_decoder"], path)
     else:
-        path = folder / SPECIAL
-        named |= read_json(path) if path.is_file() else {}
+        if (folder / SPECIAL).is_file():
+            path = folder / SPECIAL
+            named |= read_json(path)
         specials = {_content(token, path) for token in _specials(named, path)}
         added = _read_added(folder / ADDED, specials)
     tokens = {token.content: token for token in added}

@@ -50,6 +50,18 @@ def test_a_mask_does_not_depend_on_what_was_asked_before() -> None:
         assert np.array_equal(asked.mask(prefix), Constraint("(ab)*c", "regex", TOKENIZER, {EOS}, V).mask(prefix))
 
 
+@pytest.mark.parametrize("more", [0, EOS + 1], ids=["a byte", "a row without a token"])
+def test_every_end_is_allowed_where_the_text_may_end_and_nowhere_else(more: int) -> None:
+    """Also one that has a text: where it were a part of the form, it would end the text early."""
+    pattern = f"(ab|{TOKENIZER.token_bytes(more).decode()}ab)*c?"
+    several, one = (Constraint(pattern, "regex", TOKENIZER, ends, V + 1) for ends in ({EOS, more}, {EOS}))
+    for text in ("", "a", "ab", "aba", "abc"):
+        found, expected = (constraint.mask(TOKENIZER.encode(text)) for constraint in (several, one))
+        expected[more] = expected[EOS]
+        assert np.array_equal(found, expected), text
+    assert several.mask([more]).all()  # behind the end
+
+
 def test_a_json_schema_lets_its_instances_through_and_nothing_else() -> None:
     schema = json.dumps({"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]})
     constraint = Constraint(schema, "json_schema", TOKENIZER, {EOS}, V)
