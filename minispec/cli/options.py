@@ -81,6 +81,19 @@ class ModelName(click.ParamType):  # type: ignore[type-arg]  # generic only in n
         return [*names, CompletionItem(incomplete, type="dir")]
 
 
+class Text(click.ParamType):  # type: ignore[type-arg]  # as above
+    """Text in UTF-8, whatever the locale is: where that has no such characters, the shell's bytes arrive as halves."""
+
+    name = "text"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the text."""
+        try:
+            return str(value).encode("utf-8", "surrogateescape").decode("utf-8")
+        except UnicodeError as error:
+            self.fail(f"{str(value)!r} is not UTF-8 ({error}). Convert it, for example with iconv", param, ctx)
+
+
 class FileName(click.ParamType):  # type: ignore[type-arg]  # as above
     """The name of a file to read or write; whether there is one is for the command to ask."""
 
@@ -193,9 +206,10 @@ _FORMS: Mapping[str, Mapping[str, Any]] = {
     "gamma": {"type": Gamma()},
     "fallback": {"type": click.Choice(["off", *SCOPES])},
     "verify": {"metavar": "RULE"},
-    "regex": {"show_default": "none"},
-    "json_schema": {"show_default": "none"},
+    "regex": {"type": Text(), "show_default": "none"},
+    "json_schema": {"type": Text(), "show_default": "none"},
     "stop": {
+        "type": Text(),
         "help": "End the text just before this string; may be repeated.",
         "multiple": True,
         "envvar": None,

@@ -7,6 +7,7 @@ import multiprocessing
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -53,12 +54,22 @@ def make_ready(models: Iterable[Any], notes: Console | None = None) -> None:
     log_remarks()
 
 
+class _Elapsed:
+    """That something compiles, and for how long so far, whenever it is drawn."""
+
+    def __init__(self) -> None:
+        self._since = time.monotonic()
+
+    def __rich__(self) -> str:
+        return f"{_COMPILING} … {time.monotonic() - self._since:.0f} s"
+
+
 @contextlib.contextmanager
 def _telling(notes: Console | None) -> Iterator[Callable[[], None]]:
     """Yield what says, called once something compiles, that it does."""
     if notes is not None:
         with notes.status("making kernels ready …") as status:
-            yield lambda: status.update(_COMPILING + " …")
+            yield lambda: status.update(_Elapsed())
         return
     line = threading.Timer(1.0, lambda: print(f"minispec: {_COMPILING}", file=sys.stderr, flush=True))
     line.daemon = True
