@@ -47,7 +47,7 @@ def total(found, name, **labels):
 def test_the_counters_add_up_to_what_was_answered(server):
     server.wait_until_idle()
     before = samples(server)
-    answers = [server.complete(seed=i, n=2, speculative={"draft": "tiny-target"}) for i in range(3)]
+    answers = [server.complete(seed=i, n=2, speculative={"draft": "tiny-target", "gamma": 3}) for i in range(3)]
     told = [choice["minispec"]["metrics"] for answer in answers for choice in answer["choices"]]
     after = samples(server)
 
@@ -73,7 +73,11 @@ def test_the_counters_add_up_to_what_was_answered(server):
 
 def test_time_per_token_is_that_of_the_tokens_after_the_first():
     engine = SimpleNamespace(
-        running=(), waiting=(), occupancy=SimpleNamespace(num_held=0, num_slots=1), num_preemptions=0
+        running=(),
+        waiting=(),
+        occupancy=SimpleNamespace(num_held=0, num_slots=1),
+        num_preemptions=0,
+        load=SimpleNamespace(speedup=None),
     )
     metrics = Metrics("m", engine)
     figures = Figures.from_steps(STEPS, num_prompt_tokens=5, prefill_s=0.1)
@@ -104,7 +108,11 @@ def test_every_metric_of_the_dashboard_and_of_the_alerts_exists(target, draft):
         for user in "abcdefgh":  # both arms, the same ones each time: a user stays in one
             server.complete(user=user)
         there = {name for name, _ in samples(server)}
-    counted = {"minispec:shadow_checks_total", "minispec:request_refused_total"}  # there once they count something
+    counted = {  # there once they count something
+        "minispec:shadow_checks_total",
+        "minispec:request_refused_total",
+        "minispec:spec_decode_num_accepted_tokens_per_pos_total",
+    }
     for expression in [*EXPRESSIONS, *re.findall(r"expr: (.+)", ALERTS)]:
         for name in re.findall(r"minispec:\w+", expression):
             assert name in there | counted, name

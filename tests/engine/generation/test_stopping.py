@@ -63,7 +63,7 @@ def push_all(tokenizer, tokens, limits):
     return stopper, pieces, kept, finish
 
 
-@settings(max_examples=800)
+@settings(max_examples=300)
 @given(situations())
 def test_text_ids_and_reason_are_the_oracles(situation):
     tokenizer, tokens, limits = situation

@@ -75,7 +75,7 @@ def test_models_by_path_and_a_draft_that_is_none(tmp_path: Path):
     assert plain.options["draft"] is None
     engine = Engine(target, backend="numpy")
     for each in (draft, str(draft), "none", None):
-        engine.add("the", draft=each, max_tokens=4, seed=1)
+        engine.add("the", draft=each, gamma=3, max_tokens=4, seed=1)
     made = engine.run()
     assert made[0].token_ids == made[1].token_ids == named.token_ids
     assert made[2].token_ids == made[3].token_ids == plain.token_ids
