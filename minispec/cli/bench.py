@@ -166,22 +166,32 @@ _FIELDS = {
 
 def _plan(options: dict[str, Any]) -> Plan:
     """Return the plan that options ask for; --quick is for what they do not say."""
-    source = click.get_current_context().get_parameter_source
-    asked = {field: options[name] for name, field in _FIELDS.items() if source(name) is not ParameterSource.DEFAULT}
+    asked = _asked(options, _FIELDS)
     if "rows" in asked:
         asked["rows"] = tuple(sorted({1, *asked["rows"]}))
-    if "gammas" in asked:
-        asked["gammas"] = tuple(sorted(set(asked["gammas"])))
     return dataclasses.replace(QUICK if options["quick"] else _FULL, **asked)
+
+
+def _asked(options: Mapping[str, Any], fields: Mapping[str, str]) -> dict[str, Any]:
+    """Return the fields of a plan that options name, draft lengths in order and each once."""
+    source = click.get_current_context().get_parameter_source
+    asked = {field: options[name] for name, field in fields.items() if source(name) is not ParameterSource.DEFAULT}
+    return asked | ({"gammas": tuple(sorted(set(asked["gammas"])))} if "gammas" in asked else {})
+
+
+def _head(plan: Plan | BatchPlan, machine: Machine, facts: dict[str, Any], pair: dict[str, str]) -> dict[str, Any]:
+    return {
+        "machine": facts | {"read_bytes_per_s": {str(rung): speed for rung, speed in machine.ladder}},
+        "pair": pair,
+        "plan": asdict(plan),
+    }
 
 
 def _report(
     benchmark: Benchmark, plan: Plan, machine: Machine, facts: dict[str, Any], pair: dict[str, str]
 ) -> dict[str, Any]:
     return {
-        "machine": facts | {"read_bytes_per_s": {str(rung): speed for rung, speed in machine.ladder}},
-        "pair": pair,
-        "plan": asdict(plan),
+        **_head(plan, machine, facts, pair),
         "forwards": [measured_facts(m) for m in benchmark.forwards],
         "costs": [asdict(cost) for cost in benchmark.costs],
         "speculation": [asdict(run) for run in benchmark.speculation],
@@ -291,18 +301,13 @@ def batch_plan(options: Mapping[str, Any]) -> BatchPlan:
     OptionError
         If an option is given that means nothing here, or the plan would prove nothing.
     """
-    context = click.get_current_context()
-    sources = {name: context.get_parameter_source(name) for name in options}
+    source = click.get_current_context().get_parameter_source
     for name, why in _WITHOUT_MEANING.items():
-        if sources[name] is ParameterSource.COMMANDLINE:
+        if source(name) is ParameterSource.COMMANDLINE:
             value, flag = options[name], "--" + name.replace("_", "-")
             shown = ",".join(map(str, value)) if isinstance(value, tuple) else value
             raise OptionError(f"{flag[2:]} is {shown}; with --batch {why}. Leave {flag} out")
-    asked = {
-        field: options[name] for name, field in _BATCH_FIELDS.items() if sources[name] is not ParameterSource.DEFAULT
-    }
-    if "gammas" in asked:
-        asked["gammas"] = tuple(sorted(set(asked["gammas"])))
+    asked = _asked(options, _BATCH_FIELDS)
     plan = QUICK_BATCHES if options["quick"] else BatchPlan()
     return dataclasses.replace(plan, batches=tuple(sorted(set(options["batch"]))), **asked)
 
@@ -345,9 +350,7 @@ def _report_batches(
 ) -> dict[str, Any]:
     break_even = {name: asdict(at) | {"text": str(at)} for name, at in found.break_even.items()}
     return {
-        "machine": facts | {"read_bytes_per_s": {str(rung): speed for rung, speed in machine.ladder}},
-        "pair": pair,
-        "plan": asdict(plan),
+        **_head(plan, machine, facts, pair),
         "forwards": [asdict(each) for each in found.forwards],
         "drafts": [asdict(each) for each in found.drafts],
         "goodput": [asdict(each) | {"same_texts": not each.differing} for each in found.goodput],
