@@ -159,7 +159,7 @@ class Timings:
         return min(ways, key=lambda way: float(np.median(self.seconds(way), axis=1).sum()))
 
     def costs(self, plain: str, other: str) -> StepCosts:
-        """Return c, v and o of ``other``, in steps of ``plain``: the one definition of ``analysis.step_costs``."""
+        """Return c, v and o of ``other``, in steps of ``plain``: the one definition of :func:`step_costs`."""
         totals = [Totals.of(one for rounds in self.metrics[way] for one in rounds) for way in (plain, other)]
         return step_costs(*totals)
 
