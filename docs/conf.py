@@ -32,6 +32,7 @@ extensions = [
     "_extensions.claim_pages",
     "_extensions.lesson_pages",
     "_extensions.repository_links",
+    "_extensions.stale_pages",
 ]
 exclude_patterns = ["_build", "_extensions", "_static", "_generated/executed"]
 source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb", ".rst": "restructuredtext"}

@@ -6,10 +6,13 @@
 (3, 8192)
 """
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
-from minispec.engine.generation import Generation, Stream, generate, stream
-from minispec.engine.loading import load_model, load_tokenizer
+if TYPE_CHECKING:
+    from minispec.engine.batching import Engine, generate_many
+    from minispec.engine.generation import Generation, Stream, generate, stream
+    from minispec.engine.loading import load_model, load_tokenizer
 
 __version__ = "0.1.0"
 
@@ -25,14 +28,24 @@ __all__ = [
     "stream",
 ]
 
-if TYPE_CHECKING:
-    from minispec.engine.batching import Engine, generate_many
+_PACKAGES = {
+    "Engine": "batching",
+    "Generation": "generation",
+    "Stream": "generation",
+    "generate": "generation",
+    "generate_many": "batching",
+    "load_model": "loading",
+    "load_tokenizer": "loading",
+    "stream": "generation",
+}
 
 
 def __getattr__(name: str) -> Any:
-    """Import what serves many requests when it is asked for: one request should not wait for it."""
-    if name in ("Engine", "generate_many"):
-        from minispec.engine import batching
-
-        return getattr(batching, name)
+    """Import a name when it is asked for: a command that prints a list need not wait for the engine."""
+    if name in _PACKAGES:
+        return getattr(importlib.import_module(f"minispec.engine.{_PACKAGES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,6 +1,11 @@
 """``python -m minispec``."""
 
-from minispec.cli.main import main
+import sys
 
 if __name__ == "__main__":
+    try:
+        from minispec.cli.main import main
+    except KeyboardInterrupt:
+        print("minispec: interrupted", file=sys.stderr)
+        sys.exit(130)
     main()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import statistics
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -59,3 +60,28 @@ def test_the_top_level_is_what_was_agreed() -> None:
     files |= {"CONTRIBUTING.md", "CODE_OF_CONDUCT.md", "SECURITY.md"}
     found = {line.split("/")[0] for line in listed.splitlines()}
     assert {name for name in found if not name.startswith(".")} == folders | files
+
+
+RUN = """
+import sys
+from minispec.cli.main import cli
+
+print(len([name for name in sys.modules if name.partition(".")[0] == "minispec"]))
+try:
+    cli.main(["generate", "Once", "--max-tokens", "2"])
+except SystemExit:
+    print(*(name for name in sys.modules if name.partition(".")[0] == "minispec"))
+"""
+MODULES_OF_A_RUN = 97
+
+
+def test_a_default_run_imports_what_it_runs() -> None:
+    """No head, tree, other rule, ledger or plot; and the list of commands waits for none of the engine."""
+    done = subprocess.run([sys.executable, "-c", RUN], capture_output=True, text=True, timeout=300, check=True)
+    first, *_, last = done.stdout.splitlines()
+    names = last.split()
+    assert int(first) <= 5
+    assert "minispec.engine.drafters.model" in names
+    assert len(names) <= MODULES_OF_A_RUN, names
+    unwanted = ("heads", "trees", "ledger", "plots", "batching", "theory", "training", "gumbel", "suffix", "audit")
+    assert [name for name in names if not set(unwanted).isdisjoint(name.split("."))] == []

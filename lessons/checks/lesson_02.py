@@ -53,6 +53,18 @@ def _drops(operations: list) -> list[int]:
     return kept
 
 
+def _stale(operations: list) -> list[int]:
+    slots: list[int] = []
+    length = 0
+    for name, argument in operations:
+        if name == "store":
+            slots[length : length + len(argument)] = argument
+            length += len(argument)
+        else:
+            length = min(length, argument)
+    return slots
+
+
 def _appends_only(operations: list) -> list[int]:
     return [token for name, argument in operations if name == "store" for token in argument]
 
@@ -122,6 +134,7 @@ STEPS = [
         [
             Mistake("rollback(n) keeps the first n; you drop n.", _drops),
             Mistake("You never go back.", _appends_only),
+            Mistake("You return stale slots too: those behind the length were rolled back.", _stale),
             Mistake("rollback(n) keeps n tokens, not n − 1.",
                     lambda ops: after([(n, max(0, a - 1) if n == "rollback" else a) for n, a in ops])),
             Mistake("rollback(n) keeps n tokens, not n + 1.",

@@ -96,6 +96,9 @@ def _pairs() -> list[tuple[np.ndarray, np.ndarray]]:
         *((a, b) for a, b in some),
         (P, P),
         (np.array([0.125, 0.5, 0.375]), np.array([0.5, 0.25, 0.25])),
+        (np.array([0.5, 0.3, 0.2]), np.array([0.52, 0.29, 0.19])),
+        (np.array([0.5, 0.25, 0.25]), np.array([0.5 + 2**-14, 0.25 - 2**-14, 0.25])),  # all but equal
+        (np.array([0.5, 0.25, 0.25]), np.array([0.75, 0.0, 0.25])),  # what only p has
     ]
 
 
@@ -105,8 +108,11 @@ def _judgements() -> list[tuple[np.ndarray, np.ndarray, int, float, float]]:
         (P, Q),
         (np.array([0.2, 0.5, 0.3]), np.array([0.6, 0.3, 0.1])),  # two tokens may come from the residual
         (np.array([0.7, 0.2, 0.1]), np.array([0.1, 0.5, 0.4])),  # two tokens may be rejected
+        (np.array([0.4, 0.6, 0.0]), np.array([0.5, 0.0, 0.5])),  # what only one of them has
     )
-    return [(p, q, token, ua, un) for p, q in pairs for token in range(3) for ua in grid for un in grid]
+    return [
+        (p, q, token, ua, un) for p, q in pairs for token in np.flatnonzero(q).tolist() for ua in grid for un in grid
+    ]
 
 
 STEPS = [
@@ -116,6 +122,8 @@ STEPS = [
             (p, q, u)
             for p, q in ((0.2, 0.5), (0.5, 0.2), (0.3, 0.3), (0.0, 0.4), (1e-3, 0.9))
             for u in (0.0, 0.2, 0.39, 0.41, 0.7, 0.999)
+        ] + [
+            (p, q, p / q * near) for p, q in ((0.3, 0.7), (1e-7, 3e-7)) for near in (1 - 1e-6, 1 + 1e-6)
         ],
         accept,
         [
@@ -152,6 +160,13 @@ STEPS = [
                     lambda p, q: _positive(p, q) / _positive(p, q).sum()),
             Mistake("Subtract q from p; p itself contains what was accepted already.",
                     lambda p, q: np.where(p > q, p, 0) / np.where(p > q, p, 0).sum() if (p > q).any() else p),
+            Mistake("You take p and q for equal where they are only close: return p only where nothing is left.",
+                    lambda p, q: p if np.allclose(p, q, atol=0.05) else residual(p, q)),
+            Mistake("You take p and q for equal where they are only close: return p only where nothing is left.",
+                    lambda p, q: p if np.allclose(p, q, atol=1e-3) else residual(p, q)),
+            Mistake("You leave out what q lacks: a token that only p has is drafted too rarely as well.",
+                    lambda p, q: np.where(q > 0, _positive(p, q), 0) / np.where(q > 0, _positive(p, q), 0).sum()
+                    if np.where(q > 0, _positive(p, q), 0).any() else p),
             Mistake("You took |p − q|: tokens that were drafted too often must not come back.", _absolute),
             Mistake("That is p itself. Tokens that were accepted on the way would be counted twice.",
                     lambda p, q: p),

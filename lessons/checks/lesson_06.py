@@ -112,7 +112,7 @@ def _renormalised(alpha: float, gamma: int) -> np.ndarray:
     return law / law.sum()
 
 
-GRID = [(0.5, 1), (0.5, 2), (0.8, 5), (0.0, 3), (1.0, 4), (0.3, 8)]
+GRID = [(0.5, 1), (0.5, 2), (0.8, 5), (0.0, 3), (1.0, 4), (0.3, 8), (0.9, 3), (0.99, 4), (0.999, 2)]
 
 STEPS = [
     Step(
@@ -128,6 +128,8 @@ STEPS = [
             Mistake("All of the terms in between, too: 1 + α + α² + … + α^γ.", lambda a, g: 1 + a**g),
             Mistake("That is (γ + 1) α: a later draft counts only if all before it passed.", lambda a, g: (g + 1) * a),
             Mistake("At α = 1 the closed form is 0/0. Use the sum.", _closed),
+            Mistake("At α = 1 every draft passes: γ + 1 tokens, not 1.", lambda a, g: 1.0 if a == 1 else tau(a, g)),
+            Mistake("You take α for 1 where it is only close.", lambda a, g: g + 1 if abs(1 - a) < 0.02 else tau(a, g)),
         ],
         ["A sum over k = 0 … γ.", "`sum(alpha**k for k in range(gamma + 1))`"],
     ),
@@ -151,7 +153,7 @@ STEPS = [
     ),
     Step(
         "alpha_of",
-        [(0.5, 1), (0.375, 2), (0.72, 4), (0.1, 6), (0.95, 3)],
+        [(0.5, 1), (0.375, 2), (0.72, 4), (0.1, 6), (0.95, 3), (0.98, 4)],
         alpha_of,
         [
             Mistake("You gave the rate back; it is smaller than α.", lambda r, g: r),
@@ -167,7 +169,7 @@ STEPS = [
     ),
     Step(
         "speedup",
-        [(0.8, 5, 0.1, 1.2), (0.5, 0, 0.3), (0.6, 3, 0.0, 1.0), (0.9, 4, 0.05, 1.1), (0.2, 2, 0.5, 1.3)],
+        [(0.8, 5, 0.1, 1.2), (0.5, 0, 0.3), (0.6, 3, 0.0, 1.0), (0.9, 4, 0.05, 1.1), (0.2, 2, 0.5, 1.3), (0.99, 3, 0.1, 1.1)],
         speedup,
         [
             Mistake("The target's own forward costs v: γ c + v.", lambda a, g, c, v=1.0: tau(a, g) / (g * c)),

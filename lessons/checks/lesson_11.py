@@ -253,6 +253,8 @@ STEPS = [
             Mistake("Return how many bytes, not the bytes.", lambda data: data[: complete(data)]),
             Mistake("A finished character at the end may be shown, whatever its length.",
                     lambda data: max(0, len(data) - 1)),
+            Mistake("A finished character at the end may be shown, and of nothing there is nothing to show.",
+                    lambda data: len(data) - 1),
         ],
         [
             "Look at the last byte, then further back, until you find one that does not continue (10xxxxxx).",
@@ -262,8 +264,8 @@ STEPS = [
     ),
     Step(
         "held_back",
-        [("", "END"), ("THE E", "END"), ("THE EN", "END"), ("EN", "END"), ("THE N", "END"), ("a b", "bc"), ("abcab", "abd"), ("aaa", "aab"), ("xyz", "END"), ("E", "E"), ("ananan", "anana!"),
-         ("nb ab x", "ab")],
+        [("", "END"), ("THE E", "END"), ("THE EN", "END"), ("EN", "END"), ("THE N", "END"), ("a b", "bc"), ("abcab", "abd"), ("aaa", "aab"), ("xyz", "END"), ("n", "E"), ("ananan", "anana!"),
+         ("nb a x", "ab")],
         held_back,
         [
             Mistake("The *longest* end that fits: \"aaa\" before \"aab\" holds back two.", _shortest),
@@ -372,6 +374,7 @@ STEPS = [
             ([5, 7], 3, 4),
             ([9, 9, 10], 9, 2),
             ([100, 12], 0, 10),
+            ([4097, 9000], 4096, 4096),
         ],
         pages_held,
         [

@@ -107,12 +107,12 @@ def keep_best(rows: np.ndarray, num_nodes: int) -> list[tuple[int, ...]]:
         level = [((*path, int(x)), value * row[x]) for path, value in level for x in likeliest]
         best = sorted(best + level, key=lambda node: -node[1])[:num_nodes]
         level = [node for node in level if node in best]
-    return [path for path, value in best if value > 0]
+    return [path for path, _ in best]
 
 
 def _paths(rows):
     """All paths with their values, level by level."""
-    places = [[x for x in np.argsort(-row, kind="stable").tolist() if row[x] > 0] for row in rows]
+    places = [np.argsort(-row, kind="stable").tolist() for row in rows]
     for depth in range(1, len(rows) + 1):
         for path in itertools.product(*places[:depth]):
             yield path, math.prod(float(row[x]) for row, x in zip(rows, path, strict=False))
@@ -177,7 +177,7 @@ def _rows() -> list[tuple[np.ndarray, int]]:
         (two, 1),
         (two, 6),
         (np.array([[0.1, 0.2, 0.7]]), 2),
-        (np.array([[0.3, 0.7], [1.0, 0.0]]), 10),
+        (np.array([[0.3, 0.7], [0.8, 0.2]]), 10),
         (np.array([[0.05, 0.9, 0.05], [0.2, 0.35, 0.45], [0.6, 0.1, 0.3]]), 4),
         *((rng.dirichlet([0.4] * 6, 3), size) for size in (5, 9)),
     ]
@@ -293,6 +293,8 @@ STEPS = [
                         ((_q(h, x, W, b, o) - p) @ o * gelu(x @ W + b)).mean(axis=0))),
             Mistake("The slope of gelu is taken at gelu(a); it belongs at a.",
                     lambda h, x, W, b, o, p: _slope(_q(h, x, W, b, o) - p, gelu(x @ W + b), x, o, 1 / len(p))),
+            Mistake("The slope of gelu is taken at the whole guess; it belongs at a.",
+                    lambda h, x, W, b, o, p: _slope(_q(h, x, W, b, o) - p, h + gelu(x @ W + b), x, o, 1 / len(p))),
             Mistake("The slope of gelu is taken at seen @ W, without the bias.",
                     lambda h, x, W, b, o, p: _slope(_q(h, x, W, b, o) - p, x @ W, x, o, 1 / len(p))),
             Mistake("q is the softmax of the logits *with* the state in them.",
@@ -384,7 +386,6 @@ STEPS = [
             Mistake("That many nodes in all, not at every level.",
                     lambda rows, n: [path for depth in range(1, len(rows) + 1)
                                      for path in [p for p in keep_best(rows, 9999) if len(p) == depth][:n]]),
-            Mistake("A token of probability 0 is no candidate.", lambda rows, n: _with_nothing(rows, n)),
         ],
         [
             "The value of a path is the product of its tokens' probabilities.",
@@ -397,12 +398,3 @@ STEPS = [
 def _valued(rows, num_nodes):
     found = dict(_paths(rows))
     return [(path, found[path]) for path in keep_best(rows, num_nodes)]
-
-
-def _with_nothing(rows, num_nodes):
-    everything = [
-        (path, math.prod(float(row[x]) for row, x in zip(rows, path, strict=False)))
-        for depth in range(1, len(rows) + 1)
-        for path in itertools.product(*(np.argsort(-row, kind="stable").tolist() for row in rows[:depth]))
-    ]
-    return [path for path, _ in sorted(everything, key=lambda node: -node[1])[:num_nodes]]

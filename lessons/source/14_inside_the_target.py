@@ -580,7 +580,7 @@ def keep_best(rows: np.ndarray, num_nodes: int) -> list[tuple[int, ...]]:
 
     rows: [K, V], row k is the draft's law of place k, whatever was drawn before (as
         our heads' are).
-    A path's value is the product of its tokens' probabilities; none has value 0. Of
+    A path's value is the product of its tokens' probabilities, none of which is 0. Of
         equals, the shorter path comes first.
 
     Example: rows [[0.6, 0.4], [0.9, 0.1]], 3 nodes: [(0,), (0, 0), (1,)]
@@ -596,7 +596,7 @@ def keep_best(rows: np.ndarray, num_nodes: int) -> list[tuple[int, ...]]:
         ]
         best = sorted(best + level, key=lambda node: -node[1])[:num_nodes]
         level = [node for node in level if node in best]
-    return [path for path, value in best if value > 0]
+    return [path for path, _ in best]
     # END SOLUTION
 
 

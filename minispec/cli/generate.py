@@ -16,10 +16,8 @@ from rich.console import Console
 
 from minispec.cli.options import FileName, generation_options
 from minispec.cli.pair import Pair
-from minispec.engine.files import open_whole
 from minispec.engine.generation import Generation, Stream
 from minispec.engine.generation.events import Event
-from minispec.engine.generation.trace import to_line
 from minispec.errors import OptionError, PromptError
 from minispec.lab.explain.compare import Comparison, advise, compare, doubts_of_run
 from minispec.lab.explain.step_costs import StepCosts, costs_of_run
@@ -28,7 +26,6 @@ from minispec.lab.timer import target_row_seconds
 from minispec.lab.trust import least_cost_ratio, sentence
 from minispec.lab.viz.film import READING_SPEED, Scene, at_once, race, reading, scenes
 from minispec.lab.viz.terminal import RaceView, TextView, facts, ground, legend, summary
-from minispec.lab.viz.trees import draw_tree, find_longest
 
 
 @click.command()
@@ -103,9 +100,8 @@ def generate(
     if as_json:
         click.echo(json.dumps(_report(generation, run_costs, comparison, doubts)))
     elif not quiet:
-        if (show_drafts or slow) and (longest := find_longest(seen)) is not None:
-            notes.print(f"The tree of step {longest[0].step}, of which the target kept the longest path:")
-            notes.print(draw_tree(*longest, events.decode, ground()))
+        if show_drafts or slow:
+            _show_tree(seen, events, notes)
         notes.print(summary(facts(generation, run_costs, comparison), notes.width))
         if doubts:
             notes.print(sentence(doubts), markup=False)
@@ -143,13 +139,22 @@ def _costs(events: Stream, simulated: float | None) -> StepCosts | None:
     return costs_of_run(metrics, target_row_seconds(events.target, events.tokens[-1]), simulated)
 
 
-def _record(events: Stream, write: Callable[[str], None] | None, seen: list[Event]) -> Iterator[Event]:
+def _record(events: Stream, write: Callable[[Event], None] | None, seen: list[Event]) -> Iterator[Event]:
     """Yield the events, remember them, and write them down."""
     for event in events:
         seen.append(event)
         if write is not None:
-            write(to_line(event, events.decode))
+            write(event)
         yield event
+
+
+def _show_tree(seen: list[Event], events: Stream, notes: Console) -> None:
+    """Draw the tree of which the target kept the longest path, if a tree was drafted."""
+    from minispec.lab.viz.trees import draw_tree, find_longest
+
+    if (longest := find_longest(seen)) is not None:
+        notes.print(f"The tree of step {longest[0].step}, of which the target kept the longest path:")
+        notes.print(draw_tree(*longest, events.decode, ground()))
 
 
 def _show(run: Iterator[Scene], prompt: str, out: Console, *, show_drafts: bool) -> None:
@@ -208,10 +213,13 @@ def _recorder(path: Path | None, seen: list[Event]) -> Iterator[Callable[[Stream
         return
     runs: list[Iterator[Event]] = []
     left: BaseException | None = None
+    from minispec.engine.files import open_whole
+    from minispec.engine.generation.trace import to_line
+
     with open_whole(path) as file:
 
         def record(events: Stream) -> Iterator[Event]:
-            runs.append(_record(events, lambda line: print(line, file=file), seen))
+            runs.append(_record(events, lambda event: print(to_line(event, events.decode), file=file), seen))
             return runs[-1]
 
         try:

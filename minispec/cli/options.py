@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,10 +19,10 @@ from minispec.engine.control.fallback import SCOPES
 from minispec.engine.drafters.spec import KINDS, MODEL
 from minispec.engine.generation.options import Options
 from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET, bundled_folders
+from minispec.engine.sampling import SamplingParams
 from minispec.engine.verifiers import VERIFIER_NAMES
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-_DEFAULTS = Options()
 _UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
 
 
@@ -78,6 +79,19 @@ class ModelName(click.ParamType):  # type: ignore[type-arg]  # generic only in n
         known = [*bundled_folders(), *self._words]
         names = [CompletionItem(name) for name in known if name.startswith(incomplete)]
         return [*names, CompletionItem(incomplete, type="dir")]
+
+
+class Text(click.ParamType):  # type: ignore[type-arg]  # as above
+    """Text in UTF-8, whatever the locale is: where that has no such characters, the shell's bytes arrive as halves."""
+
+    name = "text"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the text."""
+        try:
+            return str(value).encode("utf-8", "surrogateescape").decode("utf-8")
+        except UnicodeError as error:
+            self.fail(f"{str(value)!r} is not UTF-8 ({error}). Convert it, for example with iconv", param, ctx)
 
 
 class FileName(click.ParamType):  # type: ignore[type-arg]  # as above
@@ -187,44 +201,42 @@ verify_together_option = option(
 )
 """For texts that are decoded together (:mod:`minispec.engine.batching.defaults`)."""
 
+_FIELDS = {each.name: each for each in fields(Options)}
+_FORMS: Mapping[str, Mapping[str, Any]] = {
+    "gamma": {"type": Gamma()},
+    "fallback": {"type": click.Choice(["off", *SCOPES])},
+    "verify": {"metavar": "RULE"},
+    "regex": {"type": Text(), "show_default": "none"},
+    "json_schema": {"type": Text(), "show_default": "none"},
+    "stop": {
+        "type": Text(),
+        "help": "End the text just before this string; may be repeated.",
+        "multiple": True,
+        "envvar": None,
+        "show_default": "none",
+        "default": None,
+    },
+    "audit": {"is_flag": True, "show_default": False},
+}
+_TYPES = {"int": int, "float": float}
+
+
+def _declare(name: str) -> option:
+    """Return the flag of one of the :class:`Options`: default and help are those of its field."""
+    field = _FIELDS[name]
+    form = {"type": _TYPES.get(str(field.type)), "default": field.default, "help": field.metadata["help"]}
+    return option("--" + name.replace("_", "-"), **{**form, **_FORMS.get(name, {})})
+
+
 _GENERATION = (
     option("--target", type=ModelName(), default=DEFAULT_TARGET,
            help="The model whose text you want: a folder, a bundled model or a Hugging Face Hub name."),
     option("--draft", type=ModelName(*DRAFT_KINDS), default=DEFAULT_DRAFT,
            help="What proposes tokens: a model, named in the same way; `none` (plain decoding); or "
                 f"KIND[:key=value,...] with KIND one of {', '.join(DRAFT_KINDS[1:])}."),
-    option("--gamma", type=Gamma(), default=_DEFAULTS.gamma,
-           help="Tokens to draft per step, or a policy: heuristic, confidence[:threshold=0.4], "
-                "auto, replay:trace=FILE."),
-    option("--fallback", type=click.Choice(["off", *SCOPES]), default=_DEFAULTS.fallback,
-           help="Stop drafting while it costs more than it saves, and remember that for a request, a loaded target or "
-                "the process."),
-    option("--verify", default=_DEFAULTS.verify, metavar="RULE",
-           help=f"The rule that judges drafts: {', '.join(VERIFIER_NAMES)}. The last two are lossy."),
-    option("--temperature", type=float, default=_DEFAULTS.temperature, help="0 is greedy."),
-    option("--top-k", type=int, default=_DEFAULTS.top_k, help="Keep the k likeliest tokens; 0 keeps all."),
-    option("--top-p", type=float, default=_DEFAULTS.top_p,
-           help="Keep the likeliest tokens until their probabilities sum to this."),
-    option("--min-p", type=float, default=_DEFAULTS.min_p,
-           help="Keep tokens whose probability is at least this share of the likeliest's."),
-    option("--repetition-penalty", type=float, default=_DEFAULTS.repetition_penalty,
-           help="Make tokens that already occur less likely; 1 changes nothing."),
-    option("--presence-penalty", type=float, default=_DEFAULTS.presence_penalty,
-           help="Subtract this from the logit of each token already generated."),
-    option("--frequency-penalty", type=float, default=_DEFAULTS.frequency_penalty,
-           help="Subtract this from a token's logit once for each time it was generated."),
-    option("--min-tokens", type=int, default=_DEFAULTS.min_tokens,
-           help="Let no end-of-text token or stop string end the text within this many tokens; a full form does."),
-    option("--regex", default=None, show_default="none",
-           help="The whole text must match this regular expression."),
-    option("--json-schema", default=None, show_default="none",
-           help="The text must be JSON that satisfies this schema."),
-    option("--max-tokens", type=int, default=_DEFAULTS.max_tokens, help="Generate at most this many tokens."),
-    option("--stop", multiple=True, envvar=None, show_default="none",
-           help="End the text just before this string; may be repeated."),
-    option("--seed", type=int, default=_DEFAULTS.seed, help="The same seed and options give the same text."),
-    option("--audit", is_flag=True, show_default=False,
-           help="Check every forward pass against one without a cache, and every step's invariants. Slow."),
+    *(_declare(name) for name in ("gamma", "fallback", "verify")),
+    *(_declare(each.name) for each in fields(SamplingParams)),
+    *(_declare(name) for name in ("regex", "json_schema", "max_tokens", "stop", "seed", "audit")),
     option("--backend", type=click.Choice((*BACKENDS, *GPU_BACKENDS)), default=BACKENDS[0],
            help="What computes the forward pass."),
     option("--dtype", type=click.Choice((AUTO, *DTYPES)), default=AUTO,

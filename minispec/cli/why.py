@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import json
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Any
 
 import click
@@ -74,18 +74,18 @@ def _median_runs(pair: Pair, text: str, repeats: int) -> dict[str, Generation]:
 
     "plain", "asked", and one per other draft length under its number.
     """
-    others = {str(gamma): replace(pair, options={**pair.options, "gamma": gamma}) for gamma in OTHER_GAMMAS}
-    runs: dict[str, list[Generation]] = {name: [] for name in ("plain", "asked", *others)}
-
-    def turn(name: str) -> float:
-        runs[name].append(others.get(name, pair).start(text, plain=name == "plain").run())
-        return runs[name][-1].metrics.decode_s
-
-    interleave({name: functools.partial(turn, name) for name in runs}, 1 + repeats)
+    pairs = {"plain": replace(pair, draft=None), "asked": pair}
+    pairs |= {str(gamma): replace(pair, options={**pair.options, "gamma": gamma}) for gamma in OTHER_GAMMAS}
+    turns = {name: partial(_run, each, text) for name, each in pairs.items()}
+    runs = interleave(turns, 1 + repeats)
     return {
-        name: sorted(each[1:], key=lambda run: run.metrics.prefill_s + run.metrics.decode_s)[(len(each) - 1) // 2]
+        name: sorted(each[1:], key=lambda run: run.metrics.prefill_s + run.metrics.decode_s)[repeats // 2]
         for name, each in runs.items()
     }
+
+
+def _run(pair: Pair, text: str) -> Generation:
+    return pair.start(text).run()
 
 
 def _report(found: Attribution, possible: list[Change], curve: VerifyCurve, repeats: int) -> dict[str, Any]:

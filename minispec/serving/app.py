@@ -372,8 +372,8 @@ def _describe_bodies(app: FastAPI, settings: Settings) -> None:
             request["model"]["enum"] = [settings.model]
             request["max_tokens"]["anyOf"][0]["maximum"] = settings.context - 1
             request["n"]["anyOf"][0]["maximum"] = settings.most_choices
-            for prompts in request["prompt"]["anyOf"]:
-                if prompts["type"] == "array" and prompts["items"]["type"] != "integer":  # several prompts, not tokens
+            for prompts in request["prompt"]["anyOf"][1]["anyOf"]:
+                if prompts.get("items", {}).get("type") in ("string", "array"):  # several prompts, not tokens of one
                     prompts["maxItems"] = settings.most_choices
             for name, there in drafts.items():
                 speculative[name]["anyOf"][0] = {"type": "string", "enum": list(there)}

@@ -123,6 +123,22 @@ def test_a_closed_input_is_one_line(target: str) -> None:
         assert done.stderr.count("\n") == 1
 
 
+def test_options_are_utf_8_whatever_the_locale(run: Run, target: str) -> None:
+    bare = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    words = ("generate", "x", "--target", target, "--draft", "none", "--max-tokens", "2", "--json", "--stop", "é")
+    done = run(*words, **bare)
+    assert (done.returncode, json.loads(done.stdout)["options"]["stop"]) == (0, ["é"]), done.stderr
+
+
+def test_threads_that_cannot_be_are_one_line_and_doctor_says_so(run: Run) -> None:
+    for setting in ({"NUMBA_NUM_THREADS": "0"}, {"NUMBA_THREADING_LAYER": "bogus"}):
+        ((name, value),) = setting.items()
+        refused, told = run("warmup", "--backend", "numba", **setting), run("doctor", **setting)
+        assert (refused.returncode, len(refused.stderr.splitlines())) == (2, 1), refused.stderr
+        assert refused.stderr.startswith(f"minispec: {name} is {value!r}")
+        assert (told.returncode, name in told.stdout) == (0, True), told.stderr
+
+
 def test_what_a_console_cannot_show_ends_no_command(run: Run, target: str, draft: str, tmp_path: Path) -> None:
     """A pipe on Windows is cp1252, say: figures and texts come with marks for what it lacks, and JSON comes whole."""
     (tmp_path / "p.txt").write_bytes(b"\xef\xbb\xbfthe\n")

@@ -27,6 +27,11 @@ def test_every_field_is_described_with_what_this_server_has(server, described):
         *server.service.settings.drafts,
         "none",
     ]
+    assert [kind.get("maxItems") for kind in fields["prompt"]["anyOf"][1]["anyOf"]] == [
+        None,
+        32,
+        32,
+    ]  # texts, or tokens
     post = described["paths"]["/v1/completions"]["post"]
     assert set(post["responses"]["200"]["content"]) == {"application/json", "text/event-stream"}
     assert {"400", "401", "404", "408", "413", "415", "429", "500", "503"} <= set(post["responses"])

@@ -29,7 +29,8 @@ P, Q = [0.4, 0.3, 0.2, 0.1], [0.1, 0.2, 0.3, 0.4]
 def around(p, q, token):
     """Cases a little below and a little above the ratio, and at the ends of [0, 1)."""
     ratio = p[token] / q[token]
-    return [accept_case(p, q, token, u) for u in (0.0, ratio - 1e-4, ratio + 1e-4, 0.9999) if 0.0 <= u < 1.0]
+    near = [ratio - 1e-4, ratio * (1 - 1e-9), ratio * (1 + 1e-9), ratio + 1e-4]
+    return [accept_case(p, q, token, u) for u in (0.0, *near, 0.9999) if 0.0 <= u < 1.0]
 
 
 def accept_cases():
@@ -75,6 +76,8 @@ def residual_cases():
         residual_case([0.2, 0.5, 0.3], [0.5, 0.25, 0.25]),
         residual_case([0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]),
         residual_case([0.5, 0.25, 0.25], [0.5 + 2**-17, 0.25 - 2**-17, 0.25]),
+        residual_case([0.5, 0.25, 0.25], [0.5 + 2**-40, 0.25 - 2**-40, 0.25]),
+        residual_case([0.5, 0.25, 0.125, 0.125], [0.75, 0.0, 0.25, 0.0]),  # what only the target has
     ]
 
 
@@ -82,7 +85,8 @@ def hidden_residual(rng):
     p = rng.multinomial(64, np.ones(4) / 4) + 1.0
     near = (p + 2**-10 * rng.permutation([1, -1, 1, -1])) / p.sum()  # all but equal
     pairs = [(rng.dirichlet(np.ones(6)), rng.dirichlet(np.ones(6))) for _ in range(2)]
-    return [residual_case(*pair) for pair in [*pairs, (p / p.sum(), near)]]
+    apart = np.where(np.arange(6) < 2, 0.0, pairs[0][1])  # what the draft never proposes
+    return [residual_case(*pair) for pair in [*pairs, (p / p.sum(), near), (pairs[0][0], apart / apart.sum())]]
 
 
 def search_residual():
@@ -216,7 +220,8 @@ def one_cases():
     rare = [1e-7, 0.2, 0.3, 0.5 - 1e-7]
     cases = [verify_case([token], [Q], [P, after]) for token in range(4)]
     cases.append(verify_case([0], [rare], [[3e-8, 0.4, 0.2, 0.4 - 3e-8], after]))
-    return [*cases, verify_case([1], [Q], [[0.5, 0.0, 0.25, 0.25], after])]  # a draft the target cannot emit
+    cases.append(verify_case([1], [Q], [[0.5, 0.0, 0.25, 0.25], after]))  # a draft the target cannot emit
+    return [*cases, verify_case([0], [[0.5, 0.0, 0.5, 0.0]], [[0.25, 0.25, 0.125, 0.375], after])]
 
 
 def hidden_one(rng):
@@ -224,7 +229,10 @@ def hidden_one(rng):
     case = random_verify(rng, 1, 4)
     case["target_probs"][0, case["draft_tokens"][0]] = 0.0
     case["target_probs"][0] /= case["target_probs"][0].sum()
-    return [*cases, case]
+    never = random_verify(rng, 1, 4)  # two tokens that the draft never proposes
+    never["draft_probs"][0, [(never["draft_tokens"][0] + i) % 4 for i in (1, 2)]] = 0.0
+    never["draft_probs"][0] /= never["draft_probs"][0].sum()
+    return [*cases, case, never]
 
 
 def prefix_cases():

@@ -975,3 +975,85 @@ def verify(draft_tokens, draft_probs, target_probs, noise):
 # You accept exactly if p >= q: a draft with p < q must be accepted with probability p/q.
 # -     if not noise.bernoulli(min(1.0, target_probs[i][token] / draft_probs[i][token])):
 # +     if target_probs[i][token] < draft_probs[i][token]:
+
+
+# %% accept_rounded_ratio fails a2.q1.accept
+# You round the ratio; compare u with p / q as it is.
+def accept(p, q, token, u):
+    return bool(u < round(p[token] / q[token], 2))
+
+
+# %% accept_guarded_ratio fails a2.q1.accept
+# You add a small constant to q: it is never 0 where a token was drawn from it, and the ratio is wrong where q is small.
+def accept(p, q, token, u):
+    return bool(u < p[token] / (q[token] + 1e-6))
+
+
+# %% residual_squared fails a2.q2.residual in residual
+# You square what p has more than q: the difference itself is the weight.
+# - positive = np.maximum(p - q, 0.0)
+# + positive = np.maximum(p - q, 0.0) ** 2
+
+# %% residual_where_drafted fails a2.q2.residual in residual
+# You keep only tokens that the draft can propose; what only the target has is in the residual too.
+# - positive = np.maximum(p - q, 0.0)
+# + positive = np.maximum(p - q, 0.0) * (q > 0)
+
+
+# %% sample_ignores_the_uniforms fails a2.q3.law
+# You draw with a generator of your own: with the same uniforms the same token must come.
+def sample(probs, uniforms):
+    import random
+
+    return random.choices(range(len(probs)), weights=probs.tolist())[0]
+
+
+# %% sample_in_float32 fails a2.q3.impossible
+# You add the probabilities up in float32: their sum is less than a large u, and you draw an impossible token.
+def sample(probs, uniforms):
+    below = np.cumsum(probs.astype(np.float32), dtype=np.float32) > np.float32(uniforms[0])
+    return int(np.argmax(below)) if below.any() else len(probs) - 1
+
+
+# %% sample_power_race fails a2.q3.law
+# In a race of powers the exponent is 1 / p: u ** p makes rare tokens win.
+def sample(probs, uniforms):
+    return int(np.argmax(np.where(probs > 0.0, uniforms**probs, -1.0)))
+
+
+# %% sample_not_conditioned fails a2.q3.law
+# You go from token to token, and toss with p; those before it did not come: divide by what is left.
+def sample(probs, uniforms):
+    for token in np.flatnonzero(probs)[:-1]:
+        if uniforms[token] < probs[token]:
+            return int(token)
+    return int(np.flatnonzero(probs)[-1])
+
+
+# %% verify_products_of_ratios fails a2.q4.prefix
+# You multiply the ratios of all drafts so far; each draft is accepted by its own ratio.
+def verify(draft_tokens, draft_probs, target_probs, noise):
+    product = 1.0
+    for i, token in enumerate(draft_tokens):
+        product = min(1.0, product * target_probs[i][token] / draft_probs[i][token])
+        if not noise.bernoulli(product):
+            return i, noise.categorical(residual(target_probs[i], draft_probs[i]))
+    return len(draft_tokens), noise.categorical(target_probs[len(draft_tokens)])
+
+
+# %% verify_bars_the_rejected fails a2.q4.one in verify
+# After a rejection you draw from p without the rejected token; the residual takes off what the draft gives of every token.
+# -         return i, noise.categorical(residual(target_probs[i], draft_probs[i]))
+# +         left = np.where(np.arange(len(target_probs[i])) == token, 0.0, target_probs[i])
+# +         return i, noise.categorical(left / left.sum())
+
+# %% verify_second_coin fails a2.q4.one in verify
+# You toss a second coin for a draft that was rejected: one coin decides.
+# -     if not noise.bernoulli(min(1.0, target_probs[i][token] / draft_probs[i][token])):
+# +     ratio = min(1.0, target_probs[i][token] / draft_probs[i][token])
+# +     if not noise.bernoulli(ratio) and not noise.bernoulli(ratio):
+
+# %% bonus_from_the_mean_row fails a2.q4.bonus in verify
+# You draw the bonus from the mean of the target's rows; it comes from the last one.
+# - return len(draft_tokens), noise.categorical(target_probs[len(draft_tokens)])
+# + return len(draft_tokens), noise.categorical(np.mean(target_probs, axis=0))

@@ -43,11 +43,16 @@ def alphas(*pairs):
     return [{"alpha": alpha, "gamma": gamma} for alpha, gamma in pairs]
 
 
-TAUS = alphas((0.5, 1), (0.8, 0), (0.8, 5), (0.3, 3), (1.0, 4), (0.0, 3), (0.999999, 8))
+TAUS = alphas((0.5, 1), (0.8, 0), (0.8, 5), (0.3, 3), (1.0, 4), (0.0, 3), (0.999999, 8), (0.93, 6), (0.99, 4))
 
 
 def hidden_alphas(rng):
-    return alphas(*((round(rng.uniform(0.1, 0.9), 3), int(rng.integers(1, 12))) for _ in range(3)))
+    return alphas(
+        *(
+            (round(rng.uniform(low, high), 3), int(rng.integers(1, 12)))
+            for low, high in [(0.1, 0.9)] * 2 + [(0.9, 0.999)]
+        )
+    )
 
 
 def search_alphas():
@@ -239,7 +244,15 @@ def responses(*rows):
 
 
 RESPONSES = responses(
-    (0, 0.5, 2), (1, 0.5, 3), (2, 0.5, 1), (5, 0.8, 3), (7, 0.0, 4), (9, 1.0, 3), (13, 0.7, 5), (4, 0.6, 0)
+    (0, 0.5, 2),
+    (1, 0.5, 3),
+    (2, 0.5, 1),
+    (5, 0.8, 3),
+    (7, 0.0, 4),
+    (9, 1.0, 3),
+    (13, 0.7, 5),
+    (4, 0.6, 0),
+    (9, 0.99, 3),
 )
 """Few enough tokens for a recursion that remembers nothing, which is a right answer."""
 

@@ -34,11 +34,14 @@ def check(check_id, function, cases, **rest):
 
 SLOTS = [
     {"slots": slots, "size": size} for slots, size in ((0, 16), (1, 16), (15, 16), (16, 16), (17, 16), (33, 8), (5, 1))
-]
+] + [{"slots": size + 1, "size": size} for size in (128, 4096, 1 << 20)]
 
 
 def hidden_slots(rng):
-    return [{"slots": int(rng.integers(0, 500)), "size": int(rng.integers(2, 40))} for _ in range(4)]
+    """Small numbers, and large ones with a rest of 1: what is added before rounding is too little somewhere."""
+    small = [{"slots": int(rng.integers(0, 500)), "size": int(rng.integers(2, 40))} for _ in range(3)]
+    size = int(rng.integers(1000, 1 << 20))
+    return [*small, {"slots": size * int(rng.integers(1, 9)) + 1, "size": size}]
 
 
 # Q2
@@ -499,7 +502,7 @@ def hidden_paces(rng):
 
 
 CHECKS = [
-    check("a6.q1.pages", "pages", SLOTS, hidden=hidden_slots),
+    check("a6.q1.pages", "pages", with_drawn(SLOTS, hidden_slots), hidden=hidden_slots),
     check("a6.q2.order", "admit", with_drawn(ORDERS, hidden_orders), hidden=hidden_orders, search=search_admissions),
     check(
         "a6.q2.memory", "admit", with_drawn(MEMORIES, hidden_memories), hidden=hidden_memories, search=search_admissions

@@ -343,7 +343,9 @@ class _Run:
                 if observed.kind == "not implemented":
                     result.status = "not implemented"
                 else:
-                    result.cause = {"missing": "missing", "clock": "clock"}.get(observed.kind, "no result")
+                    result.cause = "no result"
+                    if observed.kind in ("missing", "clock"):
+                        result.cause = "missing" if observed.kind == "missing" else "clock"
             else:
                 result.cause = "wrong"
                 public = info.visibility == "public"

@@ -144,9 +144,9 @@ class Subject:
         list
             What each call gave.
         """
-        request = {"do": "each", "name": name, "keep": False, "rows": [self._tree(row) for row in rows]}
-        found = self._call(request, args, {})
-        if not isinstance(found, list) or len(found) != len(request["rows"]):
+        trees = [self._tree(row) for row in rows]
+        found = self._call({"do": "each", "name": name, "keep": False, "rows": trees}, args, {})
+        if not isinstance(found, list) or len(found) != len(trees):
             raise StudentError("protocol", "", "not one value per call")
         return found
 

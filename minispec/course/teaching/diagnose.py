@@ -1,13 +1,15 @@
 """What is wrong with an answer, in words, when it is none of a step's own mistakes.
 
 A diagnosis is a sentence that explains the answer on *every* case: it is always twice too large, it is what comes out
-if two arguments are swapped, it never looks at one of its arguments. What explains only some of the cases is not said.
+if two arguments are swapped, it never looks at one of its arguments. What explains only some of the cases is not said,
+nor what fails on cases drawn anew, whose arguments come from different cases.
 """
 
 from __future__ import annotations
 
 import copy
 import inspect
+import random
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -16,7 +18,7 @@ import numpy as np
 from minispec.course.teaching.compare import difference
 
 Case = tuple[Any, ...]
-_MAX_CASES = 8
+_MAX_CASES, _MAX_DRAWN = 40, 100
 
 
 def diagnose(
@@ -49,13 +51,29 @@ def diagnose(
         if all(_holds(fits, found, expected, alike) for found, expected in results):
             return sentence
     names = list(inspect.signature(reference).parameters)
-    for sentence, other in _other_arguments(names, cases):
+    drawn = _draw(cases)
+    anew = [_call(attempt, case) for case in drawn]
+    for (sentence, other), (_, again) in zip(
+        _other_arguments(names, cases), _other_arguments(names, [*cases, *drawn]), strict=True
+    ):
         changed = [_call(reference, case) for case in other]
         if any(isinstance(result, _Raised) for result in changed):
             continue
         if all(alike(found, result) for (found, _), result in zip(results, changed, strict=True)):
-            return sentence
+            pairs = [(found, _call(reference, case)) for found, case in zip(anew, again[len(cases) :], strict=True)]
+            if all(alike(*pair) for pair in pairs if not any(isinstance(one, _Raised) for one in pair)):
+                return sentence
     return _find_ignored(attempt, reference, names, cases, alike)
+
+
+def _draw(cases: Sequence[Case]) -> list[Case]:
+    """Draw cases whose arguments come from different cases of one length; some of them may be no sensible calls."""
+    rng = random.Random(0)
+    by_length: dict[int, list[Case]] = {}
+    for case in cases:
+        by_length.setdefault(len(case), []).append(case)
+    few = [group for group in by_length.values() if len(group) > 1]
+    return [tuple(rng.choice(group)[i] for i in range(len(group[0]))) for group in few for _ in range(_MAX_DRAWN)]
 
 
 class _Raised:
@@ -252,7 +270,7 @@ def _find_ignored(
                 right = [_call(reference, arguments) for arguments in (case, changed)]
                 if any(isinstance(result, _Raised) for result in right):
                     continue
-                if isinstance(found[1], _Raised) or not alike(*found):
+                if any(isinstance(result, _Raised) for result in found) or not alike(*found):
                     break
                 matters = matters or not alike(*right)
             else:

@@ -21,6 +21,9 @@ _Array = NDArray[np.float32]
 DTYPES = ("float32", "float16", "bfloat16", "int8")
 """The formats that a weight matrix can have in memory, the exact one first."""
 
+ROUNDED_DTYPES = DTYPES[1:]
+"""Formats that round a float32 model."""
+
 KV_TYPES: dict[str, type[np.generic]] = {"float32": np.float32, "float16": np.float16}
 """NumPy's type for the keys and values of a cache in each of their formats, the exact one first."""
 

@@ -7,7 +7,7 @@ from typing import Unpack
 
 from minispec.engine.batching.engine import Engine
 from minispec.engine.drafters import Drafter
-from minispec.engine.generation.options import RequestOptions
+from minispec.engine.generation.options import Options, RequestOptions, with_options
 from minispec.engine.generation.prepare import Named
 from minispec.engine.generation.result import Generation
 from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
@@ -15,13 +15,12 @@ from minispec.engine.model.language_model import LanguageModel
 from minispec.errors import OptionError, PromptError, quote
 
 
+@with_options
 def generate_many(
     prompts: Sequence[str | Sequence[int]],
     *,
     target: Named | LanguageModel = DEFAULT_TARGET,
     draft: Named | LanguageModel | Drafter | None = DEFAULT_DRAFT,
-    stop: str | Sequence[str] = (),
-    seed: int = 0,
     concurrency: int = 16,
     kv_memory: int | None = None,
     **options: Unpack[RequestOptions],
@@ -35,16 +34,13 @@ def generate_many(
     target, draft : str or model
         See :func:`minispec.stream`. A drafter has the state of one text, and so has a policy that is an object: each
         can be given for one prompt only.
-    stop : str or sequence of str
-        Of every prompt.
-    seed : int
-        Of the first prompt; the next one has the next seed.
     concurrency : int
         Prompts that are decoded at the same time.
     kv_memory : int, optional
         Bytes for the target's keys and values; by default enough for ``concurrency`` whole contexts.
     **options
-        See :class:`minispec.engine.generation.options.Options`.
+        Those of :class:`minispec.engine.generation.options.Options`; ``seed`` is the first prompt's, and the next one
+        has the next seed.
 
     Returns
     -------
@@ -74,7 +70,9 @@ def generate_many(
                 f"{what} is a {type(given).__name__}, whose state is that of one text, and there are {len(prompts)} "
                 f"prompts. {instead}"
             )
+    first = options.get("seed", Options.seed)
     engine = Engine(target, max_running=concurrency, kv_memory=kv_memory)
     for i, prompt in enumerate(prompts):
-        engine.add(prompt, draft=draft, stop=stop, seed=seed + i, **options)
+        request: RequestOptions = {**options, "seed": first + i}
+        engine.add(prompt, draft=draft, **request)
     return engine.run()

@@ -126,7 +126,7 @@ class Batch:
         return told
 
     def _recover(self) -> None:
-        """Let everyone wait again with what he has committed, whatever an interruption has left half done."""
+        """Requeue all requests at their last committed step, whatever an interruption has left half done."""
         for number in self.members.keys() & self.ended.keys():
             del self.members[number]
         for member in self.members.values():

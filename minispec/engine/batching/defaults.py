@@ -63,7 +63,7 @@ def settle(given: Mapping[str, Any], draft: object, load: Load, *, batch_invaria
         named["gamma"] = LoadGamma(load)
     elif "gamma" not in named and "verify" not in named:
         named["verify"] = rule_for(draft)
-    settings = Options(**named)
+    settings = Options.read(named)
     if "gamma" in named or draft is None or not _has_free_length(settings, draft):
         return settings
     verifier, temperature = get_verifier(settings.verify), settings.temperature

@@ -20,7 +20,7 @@ from minispec.engine.batching.scheduler import Scheduler
 from minispec.engine.drafters import Drafter
 from minispec.engine.generation.api import open_stream
 from minispec.engine.generation.events import Event
-from minispec.engine.generation.options import Options, RequestOptions
+from minispec.engine.generation.options import RequestOptions, with_options
 from minispec.engine.generation.prepare import Named, read_draft
 from minispec.engine.generation.result import Generation
 from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
@@ -90,13 +90,12 @@ class Engine:
         self.load = self._batch.load  # what forwards cost now, and what speculation brings
         self._handed_out: tuple[int, Event] | None = None
 
+    @with_options
     def add(
         self,
         prompt: str | Sequence[int],
         *,
         draft: Named | LanguageModel | Drafter | None = DEFAULT_DRAFT,
-        stop: str | Sequence[str] = (),
-        seed: int = Options.seed,
         noise: Noise | None = None,
         **options: Unpack[RequestOptions],
     ) -> int:
@@ -107,8 +106,6 @@ class Engine:
         prompt : str or sequence of int
         draft : str, path, model, Drafter or None
             See :func:`minispec.stream`. Requests share a model that they name; a drafter or a policy object serves one.
-        stop : str or sequence of str
-        seed : int
         noise : Noise, optional
             By default Philox noise with ``seed``.
         **options
@@ -122,9 +119,8 @@ class Engine:
             If the request cannot be served, by its options or because it needs more pages than there are.
         """
         require_unshared(self._batch.members.values(), draft=draft, gamma=options.get("gamma"))
-        given = {**options, "seed": seed, "stop": (stop,) if isinstance(stop, str) else tuple(stop)}
         draft = read_draft(draft)
-        settings = settle(given, draft, self._batch.load, batch_invariant=self.target.batch_invariant)
+        settings = settle(options, draft, self._batch.load, batch_invariant=self.target.batch_invariant)
         found = self.models.find_draft(draft, settings)
         row = self._batch.num_added + 1  # 0 is the noise of those whose texts are their seeds'
         stream = open_stream(prompt, self.target, found, settings, load=self.models.load, noise=noise, row=row)

@@ -8,7 +8,6 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any
 
-from minispec.engine.control.auto import AutoGamma
 from minispec.engine.control.gamma import (
     ConfidenceGamma,
     FixedGamma,
@@ -16,7 +15,6 @@ from minispec.engine.control.gamma import (
     HeuristicGamma,
     ReplayedGamma,
 )
-from minispec.engine.control.load import LoadGamma
 from minispec.engine.specs import Read, read_number, read_options, read_whole, split_spec
 from minispec.errors import OptionError, quote
 
@@ -57,7 +55,7 @@ def get_policy(gamma: int | str | GammaPolicy) -> GammaPolicy:
         return gamma
     text = str(gamma)
     kind, rest = split_spec(text)
-    if kind == LoadGamma.name:
+    if kind == "load":
         raise OptionError(
             f"gamma is {quote(text)}, which weighs requests that are decoded together: in `minispec batch`, `minispec "
             "serve` and an Engine. Try --gamma auto"
@@ -78,6 +76,8 @@ def get_policy(gamma: int | str | GammaPolicy) -> GammaPolicy:
         case "confidence":
             return ConfidenceGamma(**options)
         case "auto":
+            from minispec.engine.control.auto import AutoGamma
+
             if options["largest"] < 1:
                 raise OptionError(f"gamma is {quote(text)}; largest must be at least 1. Try --gamma auto")
             return AutoGamma(**options)

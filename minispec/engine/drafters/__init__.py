@@ -1,19 +1,24 @@
-"""Drafters: what proposes tokens."""
+"""Drafters: what proposes tokens. Each kind is a file, imported when a run asks for it."""
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from minispec.engine.drafters.base import ChainDrafter, Drafter, MoreTokens, NoDrafter, draft_nothing
 from minispec.engine.drafters.build import build_drafter, load_draft
-from minispec.engine.drafters.cascade import CascadeDrafter
-from minispec.engine.drafters.forced import ForcedDrafter
-from minispec.engine.drafters.layerskip import LayerSkipDrafter
 from minispec.engine.drafters.model import ModelDrafter
-from minispec.engine.drafters.ngram import NgramDrafter
-from minispec.engine.drafters.selfdraft import SelfDrafter
 from minispec.engine.drafters.spec import DraftSpec, parse_draft
-from minispec.engine.drafters.suffix import SuffixDrafter
-from minispec.engine.drafters.synthetic import SyntheticDrafter
-from minispec.engine.drafters.tables import TableDrafter, TokenTable
-from minispec.engine.drafters.translate import TranslatingDrafter
-from minispec.engine.drafters.trees import DynamicTreeDrafter, FixedTreeDrafter, ModelSource
+
+if TYPE_CHECKING:
+    from minispec.engine.drafters.cascade import CascadeDrafter
+    from minispec.engine.drafters.forced import ForcedDrafter
+    from minispec.engine.drafters.layerskip import LayerSkipDrafter
+    from minispec.engine.drafters.ngram import NgramDrafter
+    from minispec.engine.drafters.selfdraft import SelfDrafter
+    from minispec.engine.drafters.suffix import SuffixDrafter
+    from minispec.engine.drafters.synthetic import SyntheticDrafter
+    from minispec.engine.drafters.tables import TableDrafter, TokenTable
+    from minispec.engine.drafters.translate import TranslatingDrafter
+    from minispec.engine.drafters.trees import DynamicTreeDrafter, FixedTreeDrafter, ModelSource
 
 __all__ = [
     "CascadeDrafter",
@@ -40,3 +45,27 @@ __all__ = [
     "load_draft",
     "parse_draft",
 ]
+
+_MODULES = {
+    "CascadeDrafter": "cascade",
+    "DynamicTreeDrafter": "trees",
+    "FixedTreeDrafter": "trees",
+    "ForcedDrafter": "forced",
+    "LayerSkipDrafter": "layerskip",
+    "ModelSource": "trees",
+    "NgramDrafter": "ngram",
+    "SelfDrafter": "selfdraft",
+    "SuffixDrafter": "suffix",
+    "SyntheticDrafter": "synthetic",
+    "TableDrafter": "tables",
+    "TokenTable": "tables",
+    "TranslatingDrafter": "translate",
+}
+"""Where the kinds are that a default run does not need."""
+
+
+def __getattr__(name: str) -> Any:
+    """Import a kind when it is asked for."""
+    if name in _MODULES:
+        return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,59 +1,35 @@
-"""Builds the drafter that a user asks for; the one place that knows every kind."""
+"""Builds the drafter that a user asks for; the one place that knows every kind, and imports only that one."""
 
 from __future__ import annotations
 
 import functools
 import shlex
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
+from minispec.engine import drafters
 from minispec.engine.drafters.base import Drafter, NoDrafter
-from minispec.engine.drafters.cascade import CascadeDrafter
-from minispec.engine.drafters.forced import ForcedDrafter
-from minispec.engine.drafters.heads import (
-    BlockDrafter,
-    EagleDrafter,
-    EagleSource,
-    MedusaDrafter,
-    ParallelSource,
-    load_head,
-)
-from minispec.engine.drafters.layerskip import LayerSkipDrafter
 from minispec.engine.drafters.model import ModelDrafter
-from minispec.engine.drafters.ngram import NgramDrafter
-from minispec.engine.drafters.plugins import build_plugin
-from minispec.engine.drafters.selfdraft import SelfDrafter
 from minispec.engine.drafters.spec import MODEL, DraftSpec, parse_draft, tree_shape
-from minispec.engine.drafters.suffix import SuffixAutomaton, SuffixDrafter, index_tokens
-from minispec.engine.drafters.synthetic import SyntheticDrafter
-from minispec.engine.drafters.tables import TableDrafter, TokenTable, read_text
-from minispec.engine.drafters.translate import TranslatingDrafter
-from minispec.engine.drafters.trees import (
-    DynamicTreeDrafter,
-    FixedTreeDrafter,
-    ModelSource,
-    Siblings,
-    TreeDrafter,
-    TreeSource,
-)
 from minispec.engine.loading.bundled import DEFAULT_DRAFT
 from minispec.engine.model.gpt2 import GPT2
 from minispec.engine.model.language_model import LanguageModel
 from minispec.engine.model.session import Session
 from minispec.engine.model.tree_session import TreeSession
-from minispec.engine.model.trim import TrimmedGPT2, fit_vocabulary, trim_words
 from minispec.engine.sampling import Sampler
 from minispec.engine.tokenizer import Tokenizer, describe_difference
 from minispec.errors import OptionError, VocabularyError, quote
+
+if TYPE_CHECKING:
+    from minispec.engine.drafters.suffix import SuffixAutomaton
+    from minispec.engine.drafters.tables import TokenTable
+    from minispec.engine.drafters.trees import Siblings, TreeDrafter, TreeSource
 
 _SIBLINGS: dict[str, Siblings] = {
     "with": "with replacement",
     "without": "without replacement",
     "likeliest": "likeliest",
 }
-
-_PARALLEL: Mapping[str, type[MedusaDrafter | BlockDrafter]] = {"medusa": MedusaDrafter, "block": BlockDrafter}
-_HEADS: Mapping[str, type[MedusaDrafter | EagleDrafter | BlockDrafter]] = {**_PARALLEL, "eagle": EagleDrafter}
 
 
 def load_draft(draft: str, load_model: Callable[[str], LanguageModel]) -> LanguageModel | str:
@@ -80,6 +56,8 @@ def _load(spec: DraftSpec, load_model: Callable[[str], LanguageModel]) -> Langua
     model, num_words = load_model(spec.name), spec.options["words"]
     if num_words is None:
         return model
+    from minispec.engine.model.trim import TrimmedGPT2, trim_words
+
     if not isinstance(model, GPT2) or isinstance(model, TrimmedGPT2):
         raise OptionError(f"{model.name} has no head to be trimmed; leave words={num_words} out")
     return trim_words(model, num_words)
@@ -138,47 +116,55 @@ def _build(
     inner: Drafter
     match spec.kind:
         case "ngram":
-            return NgramDrafter(model.vocab_size, options["n"], options["min_n"])
+            return drafters.NgramDrafter(model.vocab_size, options["n"], options["min_n"])
         case "suffix":
-            corpus = (
-                None
-                if options["corpus"] is None
-                else _index_text(read_text(options["corpus"], "corpus"), _require_tokenizer(spec, model))
-            )
-            return SuffixDrafter(model.vocab_size, options["min"], corpus)
+            corpus = None if options["corpus"] is None else _read_corpus(spec, model)
+            return drafters.SuffixDrafter(model.vocab_size, options["min"], corpus)
         case "layerskip":
-            return LayerSkipDrafter(target, sampler, options["k"], coupled=coupled)
+            return drafters.LayerSkipDrafter(target, sampler, options["k"], coupled=coupled)
         case "self":
-            return SelfDrafter(model, sampler, options["dtype"], coupled=coupled)
+            return drafters.SelfDrafter(model, sampler, options["dtype"], coupled=coupled)
         case "unigram" | "bigram":
-            return TableDrafter(_table(spec, model), sampler, coupled=coupled)
+            return drafters.TableDrafter(_table(spec, model), sampler, coupled=coupled)
         case "synthetic":
-            return SyntheticDrafter(Session(model), sampler, options["alpha"], options["cost"], coupled=coupled)
+            return drafters.SyntheticDrafter(
+                Session(model), sampler, options["alpha"], options["cost"], coupled=coupled
+            )
         case "cascade":
-            inner = NgramDrafter(model.vocab_size, options["n"])
+            inner = drafters.NgramDrafter(model.vocab_size, options["n"])
             if options["by"] == "suffix":
-                inner = SuffixDrafter(model.vocab_size)
-            return CascadeDrafter(Session(load_model(options["draft"])), sampler, inner, coupled=coupled)
+                inner = drafters.SuffixDrafter(model.vocab_size)
+            return drafters.CascadeDrafter(Session(load_model(options["draft"])), sampler, inner, coupled=coupled)
         case "forced":
             inner = NoDrafter()
             if options["draft"] != "none":
                 inner = _build(parse_draft(options["draft"] or DEFAULT_DRAFT), target, sampler, load, coupled=coupled)
-            return ForcedDrafter(inner, sampler, model.vocab_size)
+            return drafters.ForcedDrafter(inner, sampler, model.vocab_size)
         case "medusa" | "eagle" | "block":
+            from minispec.engine.drafters.heads import BlockDrafter, EagleDrafter, MedusaDrafter, load_head
+
             head = load_head(options["head"], spec.kind, model)
-            return _HEADS[spec.kind](target, sampler, head, coupled=coupled)
+            kinds: Mapping[str, type[MedusaDrafter | EagleDrafter | BlockDrafter]]
+            kinds = {"medusa": MedusaDrafter, "eagle": EagleDrafter, "block": BlockDrafter}
+            return kinds[spec.kind](target, sampler, head, coupled=coupled)
         case "tree":
             return _build_tree(options, target, sampler, load_model)
     if spec.kind != MODEL:
+        from minispec.engine.drafters.plugins import build_plugin
+
         return build_plugin(spec.kind, target, sampler, options, coupled=coupled)
     if options["translate"]:
-        foreign = _load(spec, load)
-        ours, theirs = getattr(model, "tokenizer", None), getattr(foreign, "tokenizer", None)
-        if ours is None or theirs is None:
-            lacking = model.name if ours is None else foreign.name
-            raise OptionError(f"translate needs two tokenizers, and {lacking} has none. Try --draft ngram")
-        return TranslatingDrafter(Session(foreign), sampler.params, theirs, ours, model.vocab_size)
+        return _build_translating(_load(spec, load), model, sampler)
     return ModelDrafter(Session(load_model(spec.text)), sampler, coupled=coupled)
+
+
+def _build_translating(foreign: LanguageModel, model: LanguageModel, sampler: Sampler) -> Drafter:
+    """Build the drafter that a model with a vocabulary of its own is."""
+    ours, theirs = getattr(model, "tokenizer", None), getattr(foreign, "tokenizer", None)
+    if ours is None or theirs is None:
+        lacking = model.name if ours is None else foreign.name
+        raise OptionError(f"translate needs two tokenizers, and {lacking} has none. Try --draft ngram")
+    return drafters.TranslatingDrafter(Session(foreign), sampler.params, theirs, ours, model.vocab_size)
 
 
 def _build_tree(
@@ -196,16 +182,21 @@ def _build_tree(
     source: TreeSource
     inner = None if options["draft"] is None else parse_draft(options["draft"])
     if inner is None or inner.kind == MODEL:
-        source = ModelSource(load_model(options["draft"]))
+        source = drafters.ModelSource(load_model(options["draft"]))
     else:
+        from minispec.engine.drafters.heads import BlockDrafter, EagleSource, MedusaDrafter, ParallelSource, load_head
+
         head = load_head(inner.options["head"], inner.kind, target.model)
         if inner.kind == "eagle":
             source = EagleSource(target, head)
         else:
-            source = ParallelSource(_PARALLEL[inner.kind](target, sampler, head))
+            parallel = MedusaDrafter if inner.kind == "medusa" else BlockDrafter
+            source = ParallelSource(parallel(target, sampler, head))
     if shape is None:
-        return DynamicTreeDrafter(source, sampler, num_nodes, siblings, depth=options["depth"], num_slots=num_slots)
-    return FixedTreeDrafter(source, sampler, shape, siblings, num_slots=num_slots)
+        return drafters.DynamicTreeDrafter(
+            source, sampler, num_nodes, siblings, depth=options["depth"], num_slots=num_slots
+        )
+    return drafters.FixedTreeDrafter(source, sampler, shape, siblings, num_slots=num_slots)
 
 
 def match_vocabulary(target: LanguageModel, draft: LanguageModel) -> LanguageModel:
@@ -230,12 +221,24 @@ def match_vocabulary(target: LanguageModel, draft: LanguageModel) -> LanguageMod
             f"target {target.name} and draft {draft.name} have different vocabularies ({difference}); speculative "
             f"decoding needs one shared vocabulary. Try --draft none, or --draft {translating}"
         )
-    return draft if sizes[0] == sizes[1] or not isinstance(draft, GPT2) else fit_vocabulary(draft, target.vocab_size)
+    if sizes[0] == sizes[1] or not isinstance(draft, GPT2):
+        return draft
+    from minispec.engine.model.trim import fit_vocabulary
+
+    return fit_vocabulary(draft, target.vocab_size)
+
+
+def _read_corpus(spec: DraftSpec, model: LanguageModel) -> SuffixAutomaton:
+    from minispec.engine.drafters.tables import read_text
+
+    return _index_text(read_text(spec.options["corpus"], "corpus"), _require_tokenizer(spec, model))
 
 
 def _table(spec: DraftSpec, model: LanguageModel) -> TokenTable:
+    from minispec.engine.drafters.tables import read_text
+
     tokens = _require_tokenizer(spec, model).encode(read_text(spec.options["text"]))
-    return TokenTable(tokens, model.vocab_size, 1 if spec.kind == "unigram" else 2, spec.options["k"])
+    return drafters.TokenTable(tokens, model.vocab_size, 1 if spec.kind == "unigram" else 2, spec.options["k"])
 
 
 def _require_tokenizer(spec: DraftSpec, model: LanguageModel) -> Tokenizer:
@@ -247,4 +250,6 @@ def _require_tokenizer(spec: DraftSpec, model: LanguageModel) -> Tokenizer:
 
 @functools.lru_cache(maxsize=4)  # requests of a batch share it; by its content, so that a file may change
 def _index_text(text: str, tokenizer: Tokenizer) -> SuffixAutomaton:
+    from minispec.engine.drafters.suffix import index_tokens
+
     return index_tokens(tokenizer.encode(text))

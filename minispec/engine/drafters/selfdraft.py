@@ -7,10 +7,11 @@ forward reads a quarter of the target's (``backends.formats``; the other backend
 
 from __future__ import annotations
 
+from minispec.engine.backends.formats import ROUNDED_DTYPES
 from minispec.engine.drafters.model import ModelDrafter
 from minispec.engine.model.gpt2 import GPT2
 from minispec.engine.model.language_model import LanguageModel
-from minispec.engine.model.quantize import ROUNDED_DTYPES, round_model
+from minispec.engine.model.quantize import round_model
 from minispec.engine.model.session import Session
 from minispec.engine.sampling.sampler import Params
 from minispec.errors import OptionError

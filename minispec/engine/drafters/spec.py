@@ -11,16 +11,10 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from minispec.engine.drafters.ngram import NgramDrafter
-from minispec.engine.drafters.plugins import find_plugin, read_pairs
-from minispec.engine.drafters.suffix import SuffixDrafter
-from minispec.engine.drafters.synthetic import check_options
-from minispec.engine.drafters.tables import TokenTable
-from minispec.engine.drafters.trees.shapes import TreeShape, check_size, fixed_tree, sequoia_tree
+from minispec.engine.backends.formats import ROUNDED_DTYPES
 from minispec.engine.loading.bundled import bundled_folders
-from minispec.engine.model.quantize import ROUNDED_DTYPES
 from minispec.engine.specs import (
     Read,
     expect_match,
@@ -32,6 +26,9 @@ from minispec.engine.specs import (
     split_spec,
 )
 from minispec.errors import OptionError, quote
+
+if TYPE_CHECKING:
+    from minispec.engine.drafters.trees.shapes import TreeShape
 
 MODEL = "model"
 """The kind of a draft that is a model's folder or name."""
@@ -143,8 +140,11 @@ def parse_draft(text: str) -> DraftSpec:
     """
     kind, rest = split_spec(text)
     name = ""
-    if kind not in KINDS and find_plugin(kind) is not None:
-        return DraftSpec(kind, read_pairs(text, rest), text=text)
+    if kind not in KINDS and kind not in bundled_folders():
+        from minispec.engine.drafters.plugins import find_plugin, read_pairs
+
+        if find_plugin(kind) is not None:
+            return DraftSpec(kind, read_pairs(text, rest), text=text)
     if kind == MODEL or kind not in KINDS:
         # A folder's name may hold a colon; only a tail that looks like options is one.
         kind, match = MODEL, re.fullmatch(r"(.+?):(\w+=.*)", text)
@@ -174,8 +174,12 @@ def _check(spec: DraftSpec) -> None:
     """Refuse values out of range before any model is loaded, by building what needs no model."""
     options = spec.options
     if spec.kind == "ngram":
+        from minispec.engine.drafters.ngram import NgramDrafter
+
         NgramDrafter(1, options["n"], options["min_n"])
     elif spec.kind == "cascade":
+        from minispec.engine.drafters.ngram import NgramDrafter
+
         NgramDrafter(1, options["n"])
         if options["draft"] is not None and parse_draft(options["draft"]).kind != MODEL:
             raise OptionError(
@@ -187,6 +191,8 @@ def _check(spec: DraftSpec) -> None:
             f"draft {quote(spec.text)}: words is {options['words']}; it must be at least 1. Try {spec.name}:words=3072"
         )
     elif spec.kind == "suffix":
+        from minispec.engine.drafters.suffix import SuffixDrafter
+
         SuffixDrafter(1, options["min"])
         if options["corpus"] == "":
             raise OptionError("suffix: corpus is empty; it names a text file. Try suffix:corpus=PATH")
@@ -195,6 +201,8 @@ def _check(spec: DraftSpec) -> None:
     elif spec.kind in ("unigram", "bigram"):
         if not options["text"]:
             raise OptionError(f"{spec.kind}: text is missing; it names the file to count. Try {EXAMPLES[spec.kind]}")
+        from minispec.engine.drafters.tables import TokenTable
+
         TokenTable([0], 1, 1, options["k"])
     elif spec.kind in HEADS:
         if options["head"] == "":
@@ -203,6 +211,8 @@ def _check(spec: DraftSpec) -> None:
                 f"{EXAMPLES[spec.kind]}, or {spec.kind} alone for the one that comes with the target"
             )
     elif spec.kind == "synthetic":
+        from minispec.engine.drafters.synthetic import check_options
+
         check_options(options["alpha"], options["cost"])
     elif spec.kind == "forced":
         if options["draft"] is not None and parse_draft(options["draft"]).is_tree:
@@ -221,6 +231,8 @@ def _check(spec: DraftSpec) -> None:
 
 def tree_shape(options: Mapping[str, Any]) -> TreeShape | None:
     """Return the shape that a tree's options name; none is known of one that grows as it is drafted."""
+    from minispec.engine.drafters.trees.shapes import check_size, fixed_tree, sequoia_tree
+
     if options["shape"] == "dynamic":
         check_size(options["nodes"], options["depth"])
         return None

@@ -1,4 +1,4 @@
-"""Stop 13 of 13: the Python surface, ``stream`` and ``generate``: options and names in, a run that is ready to go out.
+"""Stop 13 of 13: the Python surface, ``stream`` and ``generate``: options and names in, a ready-to-run stream out.
 
 ``stream`` writes the options down once and loads the models. ``open_stream`` builds every other part from them
 (rule, policy, drafter, sampler, noise, limits). ``generation/run.py`` then drives the loop of stop 1: it passes on what
@@ -12,13 +12,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
+from typing import Unpack
 
 from minispec.engine.backends import BACKENDS
 from minispec.engine.backends.formats import AUTO
-from minispec.engine.control import GammaPolicy, get_policy, recall_fallback
+from minispec.engine.control import get_policy, recall_fallback
 from minispec.engine.drafters import Drafter, build_drafter
-from minispec.engine.generation.audit import AuditedSession
-from minispec.engine.generation.options import Options
+from minispec.engine.generation.options import Options, RequestOptions, with_options
 from minispec.engine.generation.prepare import (
     Named,
     build_constraint,
@@ -30,9 +30,8 @@ from minispec.engine.generation.prepare import (
     read_draft,
     read_name,
 )
-from minispec.engine.generation.result import find_guarantee, is_reproducible
+from minispec.engine.generation.result import Generation, find_guarantee, is_reproducible
 from minispec.engine.generation.run import Stream
-from minispec.engine.generation.signature import run_to_the_end
 from minispec.engine.generation.stopping import Limits
 from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.engine.loading.kept import recall_model as load_model
@@ -41,38 +40,22 @@ from minispec.engine.model.tree_session import TreeSession
 from minispec.engine.noise import Noise
 from minispec.engine.noise.philox import PhiloxNoise
 from minispec.engine.sampling import Sampler
-from minispec.engine.verifiers import Verifier, Verify, get_verifier
+from minispec.engine.verifiers import get_verifier
 
 
+@with_options
 def stream(
     prompt: str | Sequence[int],
     *,
     target: Named | LanguageModel = DEFAULT_TARGET,
     draft: Named | LanguageModel | Drafter | None = DEFAULT_DRAFT,
-    gamma: int | str | GammaPolicy = Options.gamma,
-    fallback: str = Options.fallback,
-    verify: str | Verifier | Verify = Options.verify,
-    temperature: float = Options.temperature,
-    top_k: int = Options.top_k,
-    top_p: float = Options.top_p,
-    min_p: float = Options.min_p,
-    repetition_penalty: float = Options.repetition_penalty,
-    presence_penalty: float = Options.presence_penalty,
-    frequency_penalty: float = Options.frequency_penalty,
-    min_tokens: int = Options.min_tokens,
-    regex: str | None = None,
-    json_schema: str | None = None,
-    max_tokens: int = Options.max_tokens,
-    stop: str | Sequence[str] = (),
-    seed: int = Options.seed,
-    logprobs: bool = False,
-    audit: bool = False,
     backend: str = BACKENDS[0],
     dtype: str = AUTO,
     draft_dtype: str | None = None,
     kv_dtype: str = AUTO,
     noise: Noise | None = None,
     clock: Callable[[], float] = time.perf_counter,
+    **options: Unpack[RequestOptions],
 ) -> Stream:
     """Start a generation and return its events, one by one.
 
@@ -85,10 +68,6 @@ def stream(
     draft : str, path, model, Drafter or None
         Likewise; ``KIND[:key=value,...]`` (see :mod:`minispec.engine.drafters.spec`); or a drafter of your own. None,
         or ``"none"``, decodes plainly.
-    gamma, fallback, verify, regex, json_schema, max_tokens, stop, seed, logprobs, audit
-        See :class:`minispec.engine.generation.options.Options`.
-    temperature, top_k, top_p, min_p, repetition_penalty, presence_penalty, frequency_penalty, min_tokens
-        See :class:`minispec.engine.sampling.params.SamplingParams`.
     backend, dtype, draft_dtype, kv_dtype : str
         For models given by name (see :func:`minispec.load_model`); ``draft_dtype`` is ``dtype`` unless given. The last
         four are kept for the next call, while their files are unchanged and have 1 GiB together.
@@ -96,6 +75,8 @@ def stream(
         Randomness; by default Philox noise with ``seed``.
     clock : callable
         Seconds; a simulated one judges policies that react to time (see :mod:`minispec.lab.simulate`).
+    **options
+        Those of :class:`minispec.engine.generation.options.Options`.
 
     Returns
     -------
@@ -114,29 +95,10 @@ def stream(
     >>> len(events.run().token_ids)
     3
     """
-    options = Options(
-        temperature=temperature,
-        top_k=top_k,
-        top_p=top_p,
-        min_p=min_p,
-        repetition_penalty=repetition_penalty,
-        presence_penalty=presence_penalty,
-        frequency_penalty=frequency_penalty,
-        min_tokens=min_tokens,
-        gamma=gamma,
-        fallback=fallback,
-        verify=verify,
-        regex=regex,
-        json_schema=json_schema,
-        max_tokens=max_tokens,
-        stop=(stop,) if isinstance(stop, str) else tuple(stop),
-        seed=seed,
-        logprobs=logprobs,
-        audit=audit,
-    )
+    settings = Options.read(options)
     named, drafts = read_name(target), read_draft(draft)
     if isinstance(drafts, str):
-        check_together(drafts, options)
+        check_together(drafts, settings)
     model: LanguageModel = load_model(named, backend, dtype, kv_dtype) if isinstance(named, str) else named
     backend = find_setting(model, "backend", backend)  # a loaded target decides for the draft as well
     asked = {"backend": backend, "dtype": dtype, "draft_dtype": draft_dtype or dtype, "kv_dtype": kv_dtype}
@@ -144,10 +106,57 @@ def stream(
     def load(name: str) -> LanguageModel:
         return load_model(name, backend, asked["draft_dtype"], kv_dtype)
 
-    return open_stream(prompt, model, drafts, options, load=load, noise=noise, clock=clock, asked=asked)
+    return open_stream(prompt, model, drafts, settings, load=load, noise=noise, clock=clock, asked=asked)
 
 
-generate = run_to_the_end(stream)
+@with_options
+def generate(
+    prompt: str | Sequence[int],
+    *,
+    target: Named | LanguageModel = DEFAULT_TARGET,
+    draft: Named | LanguageModel | Drafter | None = DEFAULT_DRAFT,
+    backend: str = BACKENDS[0],
+    dtype: str = AUTO,
+    draft_dtype: str | None = None,
+    kv_dtype: str = AUTO,
+    noise: Noise | None = None,
+    clock: Callable[[], float] = time.perf_counter,
+    **options: Unpack[RequestOptions],
+) -> Generation:
+    """Generate to the end and return the result: :func:`stream`, run.
+
+    Parameters
+    ----------
+    prompt : str or sequence of int
+    target, draft, backend, dtype, draft_dtype, kv_dtype, noise, clock
+        See :func:`stream`.
+    **options
+        Those of :class:`minispec.engine.generation.options.Options`.
+
+    Raises
+    ------
+    InputError
+        Before anything is computed, if the prompt, a model or an option cannot be used.
+
+    Examples
+    --------
+    >>> from minispec.engine.model.toy import TableModel
+    >>> generate([0], target=TableModel(4), draft=None, max_tokens=2, seed=1).sources
+    ('plain', 'plain')
+    """
+    started = stream(
+        prompt,
+        target=target,
+        draft=draft,
+        backend=backend,
+        dtype=dtype,
+        draft_dtype=draft_dtype,
+        kv_dtype=kv_dtype,
+        noise=noise,
+        clock=clock,
+        **options,
+    )
+    return started.run()
 
 
 def open_stream(
@@ -183,7 +192,11 @@ def open_stream(
     """
     prompt_tokens = encode_prompt(prompt, model)
     verifier, policy = get_verifier(options.verify), get_policy(options.gamma)
-    session = AuditedSession(model) if options.audit else TreeSession(model)
+    session = TreeSession(model)
+    if options.audit:
+        from minispec.engine.generation.audit import AuditedSession
+
+        session = AuditedSession(model)
     sampler = Sampler(options, len(prompt_tokens), model.eos_token_id, build_constraint(options, model))
     draft_name = draft if draft is None or isinstance(draft, str) else getattr(draft, "name", type(draft).__name__)
     drafter = None

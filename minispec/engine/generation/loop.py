@@ -77,7 +77,7 @@ def decode(
 
         # 4. Commit, and set both back to all committed tokens but the last.
         step = transcript.commit(draft, verdict, logits, target_probs)
-        del logits, target_probs  # so that the next text's reuse memory which the processor's caches still hold
+        del logits, target_probs  # free now, so that the next sequence reuses cache-warm memory
         if not draft.is_chain:
             target.keep(verdict.accepted)
         target.rollback(len(transcript.tokens) - 1)

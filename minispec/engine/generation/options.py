@@ -1,15 +1,19 @@
-"""Every option of a generation, with its default: the one list behind the command, the API and the JSON."""
+"""Every option of a generation, with its default and its meaning: the one list behind command, API and JSON."""
 
 from __future__ import annotations
 
+import inspect
+import re
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, TypedDict
+from typing import Any, Self, TypedDict, TypeVar
 
 from minispec.engine.control import DEFAULT_GAMMA, GammaPolicy, get_policy
 from minispec.engine.control.fallback import SCOPES
 from minispec.engine.sampling import SamplingParams
-from minispec.engine.sampling.params import is_whole
-from minispec.engine.verifiers import Verifier, Verify, get_verifier
+from minispec.engine.sampling.params import is_whole, option
+from minispec.engine.verifiers import VERIFIER_NAMES, Verifier, Verify, get_verifier
 from minispec.errors import OptionError, quote
 
 
@@ -45,16 +49,27 @@ class Options(SamplingParams):
         If a value is outside its range.
     """
 
-    gamma: int | str | GammaPolicy = DEFAULT_GAMMA
-    fallback: str = "off"
-    verify: str | Verifier | Verify = "rejection"
-    regex: str | None = None
-    json_schema: str | None = None
-    max_tokens: int = 128
-    stop: tuple[str, ...] = ()
-    seed: int = 0
-    logprobs: bool = False
-    audit: bool = False
+    gamma: int | str | GammaPolicy = option(
+        DEFAULT_GAMMA,
+        "Tokens to draft per step, or a policy: heuristic, confidence[:threshold=0.4], auto, replay:trace=FILE.",
+    )
+    fallback: str = option(
+        "off",
+        "Stop drafting while it costs more than it saves, and remember that for a request, a loaded target or the "
+        "process.",
+    )
+    verify: str | Verifier | Verify = option(
+        "rejection", f"The rule that judges drafts: {', '.join(VERIFIER_NAMES)}. The last two are lossy."
+    )
+    regex: str | None = option(None, "The whole text must match this regular expression.")
+    json_schema: str | None = option(None, "The text must be JSON that satisfies this schema.")
+    max_tokens: int = option(128, "Generate at most this many tokens.")
+    stop: tuple[str, ...] = option((), "End the text just before this string, or before the first of several.")
+    seed: int = option(0, "The same seed and options give the same text.")
+    logprobs: bool = option(False, "Record log probabilities, p, q and acceptance per token.")
+    audit: bool = option(
+        False, "Check every forward pass against one without a cache, and every step's invariants. Slow."
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -74,6 +89,18 @@ class Options(SamplingParams):
         if self.regex is not None and self.json_schema is not None:
             raise OptionError("both a regex and a JSON schema are given; a text can have one form. Leave one out")
 
+    @classmethod
+    def read(cls, given: Mapping[str, Any]) -> Self:
+        """Return the options that a caller gives by name; ``stop`` may be one text.
+
+        Raises
+        ------
+        OptionError
+            If a value is outside its range.
+        """
+        stop = given.get("stop", ())
+        return cls(**{**given, "stop": (stop,) if isinstance(stop, str) else tuple(stop)})
+
     def to_dict(self) -> dict[str, Any]:
         """Return the options as JSON can hold them; an object of yours goes by its name."""
         plain = {field.name: getattr(self, field.name) for field in fields(self)}
@@ -81,7 +108,7 @@ class Options(SamplingParams):
 
 
 class RequestOptions(TypedDict, total=False):
-    """The :class:`Options` as type checkers see them where a request takes all but its stop strings and its seed."""
+    """The :class:`Options` as type checkers see them where a caller gives some by name."""
 
     temperature: float
     top_k: int
@@ -97,8 +124,39 @@ class RequestOptions(TypedDict, total=False):
     regex: str | None
     json_schema: str | None
     max_tokens: int
+    stop: str | Sequence[str]
+    seed: int
     logprobs: bool
     audit: bool
+
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def with_options(function: _Function) -> _Function:
+    """Let ``help()``, completion and the API page show every option that a function takes as ``**options``.
+
+    Each becomes a keyword of its signature, with type and default, and an entry of its docstring before ``**options``.
+    """
+    names = {each.name: str(RequestOptions.__annotations__[each.name].__forward_arg__) for each in fields(Options)}
+    signature, keyword = inspect.signature(function), inspect.Parameter.KEYWORD_ONLY
+    own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+    options = [
+        inspect.Parameter(each.name, keyword, default=each.default, annotation=names[each.name])
+        for each in fields(Options)
+    ]
+    function.__signature__ = signature.replace(parameters=[*own, *options])  # type: ignore[attr-defined]
+    found = re.search(r"^( *)\*\*options\n", function.__doc__ or "", re.MULTILINE)  # there is none under -OO
+    if function.__doc__ is not None and found is not None:
+        entries = [
+            f"{each.name} : {names[each.name]}, default {each.default!r}\n"
+            + textwrap.indent(textwrap.fill(each.metadata["help"], 100), "    ")
+            for each in fields(Options)
+        ]
+        begin = found.start()
+        listed = textwrap.indent("\n".join(entries), found[1])
+        function.__doc__ = f"{function.__doc__[:begin]}{listed}\n{function.__doc__[begin:]}"
+    return function
 
 
 def require_whole(name: str, value: object, least: int | None = None) -> None:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from minispec.engine.control import FixedGamma, get_policy
 from minispec.engine.drafters import Drafter, DraftSpec, parse_draft
 from minispec.engine.generation.options import Options
 from minispec.engine.model.language_model import LanguageModel
-from minispec.engine.sampling import Constraint
 from minispec.engine.sampling.params import is_whole
 from minispec.engine.tokenizer import Tokenizer
 from minispec.engine.verifiers import Verifier, get_verifier
 from minispec.errors import OptionError, PromptError, quote
+
+if TYPE_CHECKING:
+    from minispec.engine.sampling.constraint import Constraint
 
 Named = str | os.PathLike[str]
 """How a model is named: a folder as text or as a path; a bundled name, a hub name."""
@@ -27,7 +29,7 @@ def read_name(given: Any) -> Any:
 
 
 def read_draft(given: Any) -> Any:
-    """Return the same of a draft, and None for the name that means that there is none."""
+    """Like :func:`read_name`, but map "none" to None."""
     return None if isinstance(given, str) and given == NO_DRAFT else read_name(given)
 
 
@@ -87,6 +89,8 @@ def build_constraint(options: Options, target: LanguageModel) -> Constraint | No
         raise OptionError(
             f"a regex or JSON schema needs a tokenizer and an end-of-text token, and {target.name} lacks one of them"
         )
+    from minispec.engine.sampling.constraint import Constraint
+
     kind = "json_schema" if options.regex is None else "regex"
     form = options.regex or options.json_schema or ""
     return Constraint(

@@ -7,14 +7,13 @@ import multiprocessing
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from minispec.engine.backends.base import Backend
-from minispec.engine.drafters.heads import Head
-from minispec.engine.model import GPT2
 from minispec.engine.noise import Address
 from minispec.engine.noise.philox import PhiloxNoise
 from minispec.engine.sampling import SamplingParams, distribution
@@ -29,18 +28,18 @@ _ready: set[tuple[Backend, str, str]] = set()
 """The backends, with formats of weights and of keys and values, that are ready in this process."""
 
 
-def make_ready(models: Iterable[object], notes: Console | None = None) -> None:
+def make_ready(models: Iterable[Any], notes: Console | None = None) -> None:
     """Compile what these models, sampling and noise need, or read it from Numba's cache; once in a process.
 
     Parameters
     ----------
     models : iterable of object
-        What is neither a :class:`GPT2` nor a :class:`Head` (a table, a kind of draft) has no kernels of its own.
+        A GPT-2 and a head have a backend and number formats; what has none (a table, a kind of draft) has no kernels.
     notes : Console, optional
         Shows that this goes on. Without one, a line on stderr says so when something has been compiling for a second;
         a worker, whose output nobody follows, says nothing.
     """
-    formats = {(model.backend, model.dtype, model.kv_dtype) for model in models if isinstance(model, GPT2 | Head)}
+    formats = {(model.backend, model.dtype, model.kv_dtype) for model in models if hasattr(model, "kv_dtype")}
     lacking = formats - _ready
     if not lacking:
         return
@@ -55,12 +54,22 @@ def make_ready(models: Iterable[object], notes: Console | None = None) -> None:
     log_remarks()
 
 
+class _Elapsed:
+    """That something compiles, and for how long so far, whenever it is drawn."""
+
+    def __init__(self) -> None:
+        self._since = time.monotonic()
+
+    def __rich__(self) -> str:
+        return f"{_COMPILING} … {time.monotonic() - self._since:.0f} s"
+
+
 @contextlib.contextmanager
 def _telling(notes: Console | None) -> Iterator[Callable[[], None]]:
     """Yield what says, called once something compiles, that it does."""
     if notes is not None:
         with notes.status("making kernels ready …") as status:
-            yield lambda: status.update(_COMPILING + " …")
+            yield lambda: status.update(_Elapsed())
         return
     line = threading.Timer(1.0, lambda: print(f"minispec: {_COMPILING}", file=sys.stderr, flush=True))
     line.daemon = True

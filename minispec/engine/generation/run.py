@@ -15,7 +15,6 @@ from minispec.engine.backends.base import Array
 from minispec.engine.control import DEFAULT_GAMMA, FixedGamma, GammaPolicy
 from minispec.engine.control.learner import Learner
 from minispec.engine.drafters import Drafter, NoDrafter
-from minispec.engine.generation.audit import audit_step
 from minispec.engine.generation.events import Drafted, Emitted, Event, Finished, Prefilled, Verified
 from minispec.engine.generation.loop import decode
 from minispec.engine.generation.ready import make_ready
@@ -285,6 +284,8 @@ class Stream:
         """Yield the events of a step that the loop has taken, while the clock stands still."""
         self._learner.learn(self._transcript.steps)
         if self._audit:
+            from minispec.engine.generation.audit import audit_step
+
             audit_step(self._transcript, self.target, self._other_forwards)
         yield from self._report_committed(step)
         if self.speculates and not self._is_drafter_fed:

@@ -10,7 +10,6 @@ from minispec.engine.backends import BACKENDS, DTYPES, get_backend, settle_kv_dt
 from minispec.engine.backends.formats import AUTO
 from minispec.engine.loading.bundled import bundled_folders, verify_checksums
 from minispec.engine.loading.checkpoint import Checkpoint, read_json
-from minispec.engine.loading.hub import fetch, looks_like_hub_name
 from minispec.engine.loading.memory import check_memory
 from minispec.engine.loading.tokenizer_files import read_tokenizer, settle_ends
 from minispec.engine.model import GPT2, GPT2Config
@@ -44,6 +43,8 @@ def find_folder(name: str | Path) -> Path:
     if str(name) in bundled:
         return bundled[str(name)]
     close = difflib.get_close_matches(str(name), bundled, n=1)
+    from minispec.engine.loading.hub import fetch, looks_like_hub_name
+
     if close or not looks_like_hub_name(str(name)):
         hint = f"Did you mean {close[0]!r}?" if close else _LIST
         raise ModelNotFoundError(f"{quote(str(name))} is no folder, no bundled model and no hub name. {hint}")

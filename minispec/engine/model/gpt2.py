@@ -16,7 +16,6 @@ from minispec.engine.model.cache import KVCache
 from minispec.engine.model.config import GPT2Config
 from minispec.engine.model.forward import forward
 from minispec.engine.model.language_model import FedCache
-from minispec.engine.model.paged import PagedCache
 from minispec.engine.model.pages import PAGE_SIZE, PagePool
 from minispec.engine.model.session import Session
 from minispec.engine.model.weights import Weights, num_parameters
@@ -95,6 +94,8 @@ class GPT2:
         """Return an empty cache, by default for the whole context."""
         config = self.config
         if self.pool is not None and capacity is None:
+            from minispec.engine.model.paged import PagedCache
+
             return PagedCache(self.pool, config.n_positions)
         return KVCache(
             n_layer=config.n_layer,

@@ -14,9 +14,6 @@ from minispec.engine.backends.formats import AUTO
 from minispec.engine.model.gpt2 import GPT2
 from minispec.errors import OptionError
 
-ROUNDED_DTYPES = ("float16", "bfloat16", "int8")
-"""Formats that round a float32 model."""
-
 _rounded: WeakKeyDictionary[GPT2, dict[str, GPT2]] = WeakKeyDictionary()
 
 

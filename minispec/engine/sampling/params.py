@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Integral, Real
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 from minispec.errors import OptionError, quote
 
 _MOST = 1e6
+
+
+def option(default: Any, meaning: str) -> Any:
+    """Return a field of a dataclass that says what it means, to ``help()`` and to the command's ``--help``."""
+    return field(default=default, metadata={"help": meaning})
 
 
 @dataclass(frozen=True)
@@ -44,14 +49,16 @@ class SamplingParams:
         If a value is outside its range.
     """
 
-    temperature: float = 0.8
-    top_k: int = 0
-    top_p: float = 0.95
-    min_p: float = 0.0
-    repetition_penalty: float = 1.0
-    presence_penalty: float = 0.0
-    frequency_penalty: float = 0.0
-    min_tokens: int = 0
+    temperature: float = option(0.8, "0 is greedy.")
+    top_k: int = option(0, "Keep the k likeliest tokens; 0 keeps all.")
+    top_p: float = option(0.95, "Keep the likeliest tokens until their probabilities sum to this.")
+    min_p: float = option(0.0, "Keep tokens whose probability is at least this share of the likeliest's.")
+    repetition_penalty: float = option(1.0, "Make tokens that already occur less likely; 1 changes nothing.")
+    presence_penalty: float = option(0.0, "Subtract this from the logit of each token already generated.")
+    frequency_penalty: float = option(0.0, "Subtract this from a token's logit once for each time it was generated.")
+    min_tokens: int = option(
+        0, "Let neither end-of-text token nor stop string end the text within this many tokens; a complete form does."
+    )
 
     def __post_init__(self) -> None:
         for name in ("temperature", "top_p", "min_p", "repetition_penalty", "presence_penalty", "frequency_penalty"):

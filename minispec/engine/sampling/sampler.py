@@ -8,14 +8,17 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from minispec.engine.sampling import history
-from minispec.engine.sampling.constraint import Constraint
 from minispec.engine.sampling.draw import distribution
 from minispec.engine.sampling.params import SamplingParams
+
+if TYPE_CHECKING:
+    from minispec.engine.sampling.constraint import Constraint
 
 
 @dataclass(frozen=True)

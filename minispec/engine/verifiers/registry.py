@@ -2,24 +2,42 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 from minispec.engine.specs import Read, read_number, read_options, split_spec
-from minispec.engine.verifiers import block, gumbel, kseq, lenient, match, rejection, traversal, tree, typical
 from minispec.engine.verifiers.base import Verifier, Verify
 from minispec.errors import OptionError, quote
 
-_PLAIN = {
-    "rejection": Verifier("rejection", rejection.verify, survival=rejection.survival),
-    "match": Verifier("match", match.verify, same_seed=True, trees=True, survival=match.survival),
-    "gumbel": Verifier("gumbel", gumbel.verify, same_seed=True, coupled=True, survival=gumbel.survival),
-    "block": Verifier("block", block.verify, survival=block.survival),
-    "tree": Verifier("tree", tree.verify, trees=True, survival=rejection.survival),
-    "traversal": Verifier("traversal", traversal.verify, trees=True, survival=block.survival),
-    "kseq": Verifier("kseq", kseq.verify, trees=True, counts_siblings=True, survival=rejection.survival),
+_PROMISES: Mapping[str, tuple[str, Mapping[str, bool]]] = {
+    "rejection": ("rejection", {}),
+    "match": ("match", {"same_seed": True, "trees": True}),
+    "gumbel": ("gumbel", {"same_seed": True, "coupled": True}),
+    "block": ("block", {}),
+    "tree": ("rejection", {"trees": True}),
+    "traversal": ("block", {"trees": True}),
+    "kseq": ("rejection", {"trees": True, "counts_siblings": True}),
 }
-"""Rules without options."""
+"""Rules without options: on a chain each accepts as far as this rule does, and what it promises besides."""
+
+
+class _Rules(dict[str, Verifier]):
+    """The rules of :data:`_PROMISES`, each imported when it is first asked for."""
+
+    def __missing__(self, name: str) -> Verifier:
+        survives_as, promises = _PROMISES[name]
+        verify, survival = _import_rule(name).verify, _import_rule(survives_as).survival
+        self[name] = Verifier(name, verify, survival=survival, **promises)
+        return self[name]
+
+
+def _import_rule(name: str) -> Any:
+    return importlib.import_module(f"minispec.engine.verifiers.{name}")
+
+
+_PLAIN = _Rules()
 
 _KEYS: Mapping[str, Mapping[str, tuple[Read, float]]] = {
     "lenient": {"lenience": (read_number, 0.5)},
@@ -27,7 +45,7 @@ _KEYS: Mapping[str, Mapping[str, tuple[Read, float]]] = {
 }
 """Rules with options, how each is read, and its default."""
 
-VERIFIER_NAMES = (*_PLAIN, *_KEYS)
+VERIFIER_NAMES = (*_PROMISES, *_KEYS)
 
 
 def get_verifier(spec: str | Verifier | Verify) -> Verifier:
@@ -61,25 +79,26 @@ def get_verifier(spec: str | Verifier | Verify) -> Verifier:
     keys = _KEYS.get(name, {})
     example = ",".join(f"{key}={default:g}" for key, (_, default) in keys.items())
     options = read_options("verifier", spec, name, rest, keys, f"--verify {name}" + (f":{example}" if example else ""))
-    if name in _PLAIN:
+    if name in _PROMISES:
         return _PLAIN[name]
     full = f"{name}:" + ",".join(f"{key}={value}" for key, value in options.items())
+    rule = _import_rule(name)
     if name == "lenient":
         lenience = options["lenience"]
         _check_lenience(lenience)
         return Verifier(
             full,
-            partial(lenient.verify, lenience=lenience),
+            partial(rule.verify, lenience=lenience),
             lossless=False,
-            survival=partial(lenient.survival, lenience=lenience),
+            survival=partial(rule.survival, lenience=lenience),
         )
     epsilon, delta = options["epsilon"], options["delta"]
     _check_typical(epsilon, delta)
     return Verifier(
         full,
-        partial(typical.verify, epsilon=epsilon, delta=delta),
+        partial(rule.verify, epsilon=epsilon, delta=delta),
         lossless=False,
-        survival=partial(typical.survival, epsilon=epsilon, delta=delta),
+        survival=partial(rule.survival, epsilon=epsilon, delta=delta),
     )
 
 

@@ -8,12 +8,13 @@ seen on the same machine, a moment apart.
 
 from __future__ import annotations
 
+import functools
 import math
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from minispec.engine.backends.formats import ITEM_BYTES
 from minispec.engine.generation.api import generate
@@ -25,20 +26,19 @@ from minispec.lab.bench.costs import ALTERNATIONS, PLAIN, check_alike
 from minispec.lab.bench.together import (
     Clock,
     Decoded,
-    Timer,
     Watch,
     batch_forwards,
     behind,
     decode_together,
     open_engine,
-    repeat,
 )
+from minispec.lab.measure.record import Totals
 from minispec.lab.prompts import Prompt
 from minispec.lab.roofline.forwards import model_storage
 from minispec.lab.roofline.machine import Machine
 from minispec.lab.roofline.predict import over_batches
 from minispec.lab.roofline.shapes import Shape
-from minispec.lab.timer import interleave
+from minispec.lab.timer import Timer, after_warming, interleave, ratios, spread
 from minispec.theory import speedup, tau
 
 
@@ -346,7 +346,7 @@ def forward_timers(target: GPT2, draft: GPT2, plan: BatchPlan, *, clock: Clock) 
             "next": drafting[batch, 1],
         }
 
-    return {batch: {name: repeat(once) for name, once in forwards(batch).items()} for batch in plan.batches}
+    return {batch: {name: after_warming(once) for name, once in forwards(batch).items()} for batch in plan.batches}
 
 
 def row_name(count: int) -> str:
@@ -381,7 +381,8 @@ class Rounds:
     @property
     def speedups(self) -> list[float]:
         """How many times as fast drafts were, per round."""
-        return [a.tokens_per_s / b.tokens_per_s for a, b in zip(self.speculative, self.plain, strict=True)]
+        plain, speculative = ([each.tokens_per_s for each in way] for way in (self.plain, self.speculative))
+        return ratios(speculative, plain)
 
     @property
     def drafts(self) -> list[BatchDraft]:
@@ -396,7 +397,7 @@ class Rounds:
 
     def ratios(self, name: str, other: str) -> list[float]:
         """Return the time of one forward in units of another, per round."""
-        return [a / b for a, b in zip(self.seconds[name], self.seconds[other], strict=True)]
+        return ratios(self.seconds[name], self.seconds[other])
 
 
 def time_batch(batch: int, run: Callable[[int], Decoded], forwards: Mapping[str, Timer], plan: BatchPlan) -> Rounds:
@@ -413,23 +414,14 @@ def time_batch(batch: int, run: Callable[[int], Decoded], forwards: Mapping[str,
         See :func:`forward_timers`.
     plan : BatchPlan
     """
-    made: dict[int, list[Decoded]] = {gamma: [] for gamma in (PLAIN, *plan.gammas)}
-
-    def timer(gamma: int) -> Timer:
-        def once() -> float:
-            made[gamma].append(run(gamma))
-            return made[gamma][-1].tokens_per_s
-
-        return once
-
     for gamma in (PLAIN, plan.gammas[0]):
         run(gamma)  # the first run of each kind finds cold caches
-    search = interleave({str(gamma): timer(gamma) for gamma in plan.gammas}, SEARCH_ROUNDS)
-    searched = {gamma: statistics.median(search[str(gamma)]) for gamma in plan.gammas}
+    search = interleave({gamma: functools.partial(run, gamma) for gamma in plan.gammas}, SEARCH_ROUNDS)
+    searched = {gamma: statistics.median(each.tokens_per_s for each in made) for gamma, made in search.items()}
     best = max(searched, key=searched.__getitem__)
-    made[best].clear()
-    figures = interleave({"plain": timer(PLAIN), "speculative": timer(best), **forwards}, plan.repeats)
-    return Rounds(batch, best, searched, {name: figures[name] for name in forwards}, made[PLAIN], made[best])
+    ways: dict[str, Callable[[], Any]] = {"plain": lambda: run(PLAIN), "speculative": lambda: run(best), **forwards}
+    found = interleave(ways, plan.repeats)
+    return Rounds(batch, best, searched, {name: found[name] for name in forwards}, found["plain"], found["speculative"])
 
 
 def make_prompts(target: GPT2, prompts: Sequence[Prompt], count: int, num_tokens: int) -> list[list[int]]:
@@ -547,7 +539,7 @@ def describe_forwards(rounds: Rounds, plan: BatchPlan) -> list[BatchForward]:
             batch=rounds.batch,
             rows=count,
             seconds=statistics.median(rounds.seconds[row_name(count)]),
-            spread=(min(rounds.seconds[row_name(count)]), max(rounds.seconds[row_name(count)])),
+            spread=spread(rounds.seconds[row_name(count)]),
             cost=statistics.median(rounds.ratios(row_name(count), unit)),
             step_cost=statistics.median(rounds.ratios(row_name(count), one)),
             paged_ratio=statistics.median(rounds.ratios(one, "contiguous")) if count == 1 else None,
@@ -565,9 +557,7 @@ def compare(rounds: Rounds, alone: Sequence[Sequence[int]]) -> Goodput:
     alone : sequence of sequence of int
         The texts as they are when each is decoded alone and plainly.
     """
-    metrics = [generation.metrics for decoded in rounds.speculative for generation in decoded.generations]
-    evaluated = sum(each.num_evaluated_tokens for each in metrics)
-    accepted = sum(each.num_accepted_tokens for each in metrics)
+    totals = Totals.of(generation.metrics for decoded in rounds.speculative for generation in decoded.generations)
     return Goodput(
         batch=rounds.batch,
         gamma=rounds.gamma,
@@ -575,13 +565,13 @@ def compare(rounds: Rounds, alone: Sequence[Sequence[int]]) -> Goodput:
         plain=statistics.median(each.tokens_per_s for each in rounds.plain),
         speculative=statistics.median(each.tokens_per_s for each in rounds.speculative),
         speedup=statistics.median(rounds.speedups),
-        spread=(min(rounds.speedups), max(rounds.speedups)),
+        spread=spread(rounds.speedups),
         tau=sum(each.num_tokens for each in rounds.speculative) / sum(each.num_steps for each in rounds.speculative),
-        alpha=accepted / evaluated if evaluated else None,
+        alpha=totals.alpha,
         plain_overhead_s=statistics.median(each.overhead_s for each in rounds.plain),
         speculative_overhead_s=statistics.median(each.overhead_s for each in rounds.speculative),
-        num_evaluated=evaluated,
-        num_accepted=accepted,
+        num_evaluated=totals.num_evaluated_tokens,
+        num_accepted=totals.num_accepted_tokens,
         differing=tuple(
             i
             for i, text in enumerate(alone[: rounds.batch])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -19,12 +20,13 @@ from minispec.engine.noise.philox import PhiloxNoise
 from minispec.engine.records import Draft
 from minispec.engine.sampling import Sampler, SamplingParams
 from minispec.errors import InvariantError, OptionError
+from minispec.lab.measure.record import Totals
 from minispec.lab.prompts import Prompt
 from minispec.lab.roofline.counts import total
-from minispec.lab.roofline.forwards import PROBE, Measured, count_model, forward_timers, measure_forwards, probe_timer
+from minispec.lab.roofline.forwards import PROBE, Measured, count_model, forward_timers, measure_forwards
 from minispec.lab.roofline.machine import Machine
 from minispec.lab.roofline.predict import predict
-from minispec.lab.timer import interleave
+from minispec.lab.timer import after_warming, interleave, ratios, spread
 
 PLAIN = 0
 """The gamma of plain decoding."""
@@ -137,35 +139,28 @@ def compare_domain(
     InvariantError
         If a run emits another number of tokens: then the two are not alike, and no ratio is given.
     """
-    made: dict[tuple[int, int], list[Generation]] = {}
 
-    def timer(gamma: int, first_seed: int) -> Callable[[], float]:
-        seeds = iter(range(first_seed, first_seed + max(1, repeats)))
+    def decode(gamma: int, first_seed: int) -> Callable[[], list[Generation]]:
+        seeds = itertools.count(first_seed)
 
-        def once() -> float:
+        def once() -> list[Generation]:
             seed = next(seeds)
-            runs = [run(prompt, gamma, seed) for prompt in prompts]
-            for generation in runs:
-                if generation.metrics.num_tokens != num_tokens:
-                    raise InvariantError(
-                        f"gamma {gamma} emitted {generation.metrics.num_tokens} tokens of {num_tokens} "
-                        f"({generation.finish_reason}); runs of different lengths are not compared"
-                    )
-            made[gamma, seed] = runs
-            return sum(generation.metrics.decode_s for generation in runs) / (len(prompts) * (num_tokens - 1))
+            return [check_length(run(prompt, gamma, seed), gamma, num_tokens) for prompt in prompts]
 
         return once
 
+    def per_token(made: Sequence[Generation]) -> float:
+        return sum(generation.metrics.decode_s for generation in made) / (len(prompts) * (num_tokens - 1))
+
     for gamma in (PLAIN, *gammas[:1]):
-        timer(gamma, SEARCH_SEED - 1)()  # the first run of each kind finds cold caches
-    search = interleave({str(gamma): timer(gamma, SEARCH_SEED) for gamma in gammas}, 1)
-    searched = {int(gamma): times[0] for gamma, times in search.items()}
+        decode(gamma, SEARCH_SEED - 1)()  # the first run of each kind finds cold caches
+    search = interleave({gamma: decode(gamma, SEARCH_SEED) for gamma in gammas}, 1)
+    searched = {gamma: per_token(made) for gamma, (made,) in search.items()}
     best = min(searched, key=searched.__getitem__)
-    times = interleave({"plain": timer(PLAIN, 0), "speculative": timer(best, 0)}, repeats)
-    ratios = [a / b for a, b in zip(times["plain"], times["speculative"], strict=True)]
-    runs = [generation.metrics for seed in range(repeats) for generation in made[best, seed]]
-    evaluated = sum(metrics.num_evaluated_tokens for metrics in runs)
-    greedy = setting.temperature == 0.0
+    plain, speculative = interleave({PLAIN: decode(PLAIN, 0), best: decode(best, 0)}, repeats).values()
+    slow, fast = ([per_token(made) for made in rounds] for rounds in (plain, speculative))
+    speedups = ratios(slow, fast)
+    totals = Totals.of(generation.metrics for made in speculative for generation in made)
     return Speculation(
         domain=domain,
         setting=setting,
@@ -173,22 +168,34 @@ def compare_domain(
         num_tokens=num_tokens,
         gamma=best,
         searched_s=searched,
-        plain_s=statistics.median(times["plain"]),
-        speculative_s=statistics.median(times["speculative"]),
-        speedup=statistics.median(ratios),
-        spread=(min(ratios), max(ratios)),
-        tau=sum(m.num_decode_tokens for m in runs) / sum(m.num_steps for m in runs),
-        alpha=sum(m.num_accepted_tokens for m in runs) / evaluated if evaluated else None,
-        same_tokens=_all_same(made, best, repeats, len(prompts)) if greedy else None,
+        plain_s=statistics.median(slow),
+        speculative_s=statistics.median(fast),
+        speedup=statistics.median(speedups),
+        spread=spread(speedups),
+        tau=totals.tau,
+        alpha=totals.alpha,
+        same_tokens=_texts(plain) == _texts(speculative) if setting.temperature == 0.0 else None,
     )
 
 
-def _all_same(made: Mapping[tuple[int, int], Sequence[Generation]], gamma: int, repeats: int, prompts: int) -> bool:
-    return all(
-        made[PLAIN, seed][i].token_ids == made[gamma, seed][i].token_ids
-        for seed in range(repeats)
-        for i in range(prompts)
-    )
+def _texts(rounds: Sequence[Sequence[Generation]]) -> list[list[tuple[int, ...]]]:
+    return [[generation.token_ids for generation in made] for made in rounds]
+
+
+def check_length(made: Generation, gamma: int, num_tokens: int) -> Generation:
+    """Return a run that has as many tokens as all others.
+
+    Raises
+    ------
+    InvariantError
+        If it has another number: then it and they are not alike.
+    """
+    if made.metrics.num_tokens != num_tokens:
+        raise InvariantError(
+            f"gamma {gamma} emitted {made.metrics.num_tokens} tokens of {num_tokens} ({made.finish_reason}); runs of "
+            "different lengths are not compared"
+        )
+    return made
 
 
 ALTERNATIONS = 5
@@ -308,7 +315,7 @@ def cost_timers(
             after()
             return seconds
 
-        return lambda: statistics.median([once() for _ in range(4)][1:])
+        return after_warming(once)
 
     def draw(sampling: Sampler, noise: PhiloxNoise = noise) -> Callable[[], object]:
         at = Address("sample", len(text))
@@ -345,7 +352,7 @@ def measure_costs(
     draft_parts = count_model(draft, 1, plan.context)
     footprint = total(draft_parts).streamed_bytes
     figures = interleave(
-        {PROBE: probe_timer(probe(footprint)), **cost_timers(target, draft, plan, clock)}, plan.repeats
+        {PROBE: after_warming(probe(footprint)), **cost_timers(target, draft, plan, clock)}, plan.repeats
     )
     bandwidth = footprint / statistics.median(figures.pop(PROBE))
     floors = {
@@ -354,10 +361,7 @@ def measure_costs(
             draft_parts, machine, draft.dtype, rows=1, context=plan.context, bandwidth=bandwidth
         ).seconds,
     }
-    return [
-        Cost(name, statistics.median(times), (min(times), max(times)), floors.get(name))
-        for name, times in figures.items()
-    ]
+    return [Cost(name, statistics.median(times), spread(times), floors.get(name)) for name, times in figures.items()]
 
 
 def prefill_floor(model: GPT2, machine: Machine, num_tokens: int) -> float:

@@ -6,10 +6,10 @@ import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from minispec import theory
-from minispec.engine.generation.result import Generation, Metrics
-from minispec.lab.explain.step_costs import StepCosts, Totals, step_costs
-from minispec.lab.timer import interleave
+from minispec.engine.generation.result import Generation
+from minispec.lab.explain.step_costs import StepCosts, step_costs
+from minispec.lab.measure.record import Totals
+from minispec.lab.timer import interleave, ratios, spread
 from minispec.lab.trust import doubts
 
 
@@ -59,36 +59,24 @@ def compare(
     plain, speculative : callable
         Each starts afresh and returns its generation.
     """
-    results: dict[str, Generation] = {}
-    metrics: dict[str, list[Metrics]] = {"plain": [], "speculative": []}
-
-    def make_timer(name: str, run: Callable[[], Generation]) -> Callable[[], float]:
-        def once() -> float:
-            results[name] = generation = run()
-            metrics[name].append(generation.metrics)
-            return generation.metrics.decode_s / max(1, generation.metrics.num_decode_tokens)
-
-        return once
-
-    times = interleave(
-        {"plain": make_timer("plain", plain), "speculative": make_timer("speculative", speculative)}, repeats
-    )
-    if not all(result.metrics.num_decode_tokens for result in results.values()):
+    runs = list(interleave({"plain": plain, "speculative": speculative}, repeats).values())
+    metrics = [[run.metrics for run in each] for each in runs]
+    if not all(each.num_decode_tokens for way in metrics for each in way):
         return None
-    totals = {name: Totals.of(runs) for name, runs in metrics.items()}
-    ratios = [a / b for a, b in zip(times["plain"], times["speculative"], strict=True)]
-    plain_s, speculative_s = statistics.median(times["plain"]), statistics.median(times["speculative"])
+    before, after = (Totals.of(way) for way in metrics)
+    slow, fast = ([each.decode_s / each.num_decode_tokens for each in way] for way in metrics)
+    plain_s, speculative_s = statistics.median(slow), statistics.median(fast)
     return Comparison(
         speedup=plain_s / speculative_s,
-        speedup_range=(min(ratios), max(ratios)),
+        speedup_range=spread(ratios(slow, fast)),
         plain_s_per_token=plain_s,
         speculative_s_per_token=speculative_s,
-        plain_range=(min(times["plain"]), max(times["plain"])),
-        speculative_range=(min(times["speculative"]), max(times["speculative"])),
+        plain_range=spread(slow),
+        speculative_range=spread(fast),
         repeats=repeats,
-        same_tokens=results["plain"].token_ids == results["speculative"].token_ids,
-        costs=step_costs(*totals.values()) if totals["speculative"].num_draft_tokens else None,
-        tau=totals["speculative"].num_decode_tokens / totals["speculative"].num_steps,
+        same_tokens=runs[0][-1].token_ids == runs[1][-1].token_ids,
+        costs=step_costs(before, after) if after.num_draft_tokens else None,
+        tau=after.tau,
     )
 
 
@@ -109,6 +97,8 @@ def advise(generation: Generation, costs: StepCosts | None, comparison: Comparis
     speedup = costs.speedup(tau) if comparison is None else comparison.speedup
     if speedup >= 1.0:
         return None
+    from minispec import theory
+
     row = max(0.0, costs.verify_cost + costs.overhead - 1.0) / costs.gamma
     rates = {gamma: theory.tau(alpha, gamma) / (1.0 + gamma * (costs.cost_ratio + row)) for gamma in range(1, 9)}
     best = max(rates, key=rates.__getitem__)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from minispec.errors import OptionError
-from minispec.lab.explain.step_costs import OTHER_GAMMAS, Totals, VerifyCurve, curve_of_runs, step_costs
-from minispec.lab.measure.record import Record
+from minispec.lab.explain.step_costs import OTHER_GAMMAS, VerifyCurve, curve_of_runs, step_costs
+from minispec.lab.measure.record import Totals
 from minispec.lab.measure.summary import summarise
 from minispec.lab.measure.sweep import Sweep, run_units
 from minispec.lab.prompts import Prompt
@@ -234,9 +233,9 @@ def measure_plan(prompts: Sequence[Prompt], target: str, draft: str, gamma: int,
         options=options,
     )
     records = [record for unit in run_units(sweep, list(sweep.units())) for record in unit]
-    plain = Totals.of(_totals(r) for r in records if r.draft is None)
+    plain = Totals.of(r.totals for r in records if r.draft is None)
     costs = {
-        each: step_costs(plain, Totals.of(_totals(r) for r in records if r.draft is not None and r.gamma == each))
+        each: step_costs(plain, Totals.of(r.totals for r in records if r.draft is not None and r.gamma == each))
         for each in sweep.gammas
     }
     summary = next(s for s in summarise(records) if not s.variant.plain and s.variant.gamma == gamma)
@@ -252,11 +251,3 @@ def measure_plan(prompts: Sequence[Prompt], target: str, draft: str, gamma: int,
         verify=curve_of_runs(costs.values(), own.cost_ratio),
         num_prompts=len(prompts),
     )
-
-
-def _totals(record: Record) -> Totals:
-    """Return a record's counts with the medians of its times."""
-    times = {
-        name: statistics.median(getattr(record, name)) for name in ("prefill_s", "draft_s", "target_s", "decode_s")
-    }
-    return Totals(record.num_decode_tokens, record.num_steps, record.num_draft_tokens, **times)

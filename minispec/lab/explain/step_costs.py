@@ -12,50 +12,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 
+from minispec.engine.generation.result import Metrics
 from minispec.errors import OptionError
+from minispec.lab.measure.record import Totals
 from minispec.lab.trust import doubts, sentence
-
-
-class Times(Protocol):
-    """Counts and seconds of one run or of several, as in :class:`minispec.engine.generation.result.Metrics`."""
-
-    @property
-    def num_decode_tokens(self) -> int: ...  # noqa: D102
-    @property
-    def num_steps(self) -> int: ...  # noqa: D102
-    @property
-    def num_draft_tokens(self) -> int: ...  # noqa: D102
-    @property
-    def prefill_s(self) -> float: ...  # noqa: D102
-    @property
-    def draft_s(self) -> float: ...  # noqa: D102
-    @property
-    def target_s(self) -> float: ...  # noqa: D102
-    @property
-    def decode_s(self) -> float: ...  # noqa: D102
-
-
-@dataclass(frozen=True, slots=True)
-class Totals:
-    """Sums over runs; see :class:`Times`."""
-
-    num_decode_tokens: int
-    num_steps: int
-    num_draft_tokens: int
-    prefill_s: float
-    draft_s: float
-    target_s: float
-    decode_s: float
-
-    @classmethod
-    def of(cls, runs: Iterable[Times]) -> Totals:
-        """Add up runs."""
-        runs = list(runs)
-        return cls(**{name: sum(getattr(run, name) for run in runs) for name in cls.__dataclass_fields__})
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +52,7 @@ class StepCosts:
         return tokens_per_step / cost if cost > 0.0 else math.inf
 
 
-def step_costs(plain: Times, speculative: Times) -> StepCosts:
+def step_costs(plain: Metrics | Totals, speculative: Metrics | Totals) -> StepCosts:
     """Relate the steps of speculative runs to those of plain ones.
 
     Raises
@@ -116,7 +79,7 @@ def step_costs(plain: Times, speculative: Times) -> StepCosts:
     )
 
 
-def costs_of_run(run: Times, target_row_s: float, simulated_cost: float | None = None) -> StepCosts | None:
+def costs_of_run(run: Metrics | Totals, target_row_s: float, simulated_cost: float | None = None) -> StepCosts | None:
     """Return a speculative run's costs where no plain run is at hand; None if it drafted nothing.
 
     A plain step is then taken to spend as much around its forward as a step of this run does, so that o = 0. With a
@@ -124,7 +87,7 @@ def costs_of_run(run: Times, target_row_s: float, simulated_cost: float | None =
 
     Parameters
     ----------
-    run : Times
+    run : Metrics | Totals
     target_row_s : float
         t(1), seconds of a one-row target forward.
     simulated_cost : float, optional

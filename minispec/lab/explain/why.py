@@ -18,9 +18,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from minispec.engine.generation.result import Metrics
 from minispec.engine.records import Step
-from minispec.lab.explain.step_costs import StepCosts, Times, VerifyCurve, step_costs
-from minispec.lab.measure.record import count_by_position
+from minispec.lab.explain.step_costs import StepCosts, VerifyCurve, step_costs
+from minispec.lab.measure.record import Totals, count_by_position
 from minispec.theory import best_gamma_by_position
 
 CAUSES = ("acceptance", "draft", "verify", "overhead", "prefill")
@@ -61,12 +62,12 @@ class Attribution:
     tau: float
 
 
-def attribute(plain: Times, run: Times) -> Attribution:
+def attribute(plain: Metrics | Totals, run: Metrics | Totals) -> Attribution:
     """Attribute the distance of a speculative run from the ideal.
 
     Parameters
     ----------
-    plain, run : Times
+    plain, run : Metrics | Totals
         Of a plain run and the speculative one; they may differ in length, the plain one is scaled per token.
 
     Raises
@@ -123,7 +124,9 @@ class Change:
     speedup: float
 
 
-def changes(found: Attribution, steps: Sequence[Step], verify: VerifyCurve, plain: Times, run: Times) -> list[Change]:
+def changes(
+    found: Attribution, steps: Sequence[Step], verify: VerifyCurve, plain: Metrics | Totals, run: Metrics | Totals
+) -> list[Change]:
     """Return a what-if per cause, and the best other gamma, the most helpful first.
 
     So that they can be compared, each removes half of one cause; gamma changes to the length that the acceptances by
@@ -136,7 +139,7 @@ def changes(found: Attribution, steps: Sequence[Step], verify: VerifyCurve, plai
         Of the speculative run.
     verify : VerifyCurve
         v(m) + o, in units of a plain step (:func:`minispec.lab.explain.step_costs.curve_of_runs`).
-    plain, run : Times
+    plain, run : Metrics | Totals
         Those that ``found`` was made from.
     """
     halves = {
@@ -161,7 +164,7 @@ def changes(found: Attribution, steps: Sequence[Step], verify: VerifyCurve, plai
     return sorted(made, key=lambda change: -change.speedup)
 
 
-def _more_agreement(found: Attribution, run: Times) -> Change:
+def _more_agreement(found: Attribution, run: Metrics | Totals) -> Change:
     halfway = (found.tau + found.ideal) / 2
     return Change(
         "acceptance",
@@ -170,7 +173,9 @@ def _more_agreement(found: Attribution, run: Times) -> Change:
     )
 
 
-def _other_gamma(found: Attribution, steps: Sequence[Step], verify: VerifyCurve, run: Times) -> Change | None:
+def _other_gamma(
+    found: Attribution, steps: Sequence[Step], verify: VerifyCurve, run: Metrics | Totals
+) -> Change | None:
     """Return the draft length that the acceptances by position and the costs make best; None if it was drafted."""
     costs = found.costs
     counts = count_by_position(steps)

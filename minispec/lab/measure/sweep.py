@@ -271,13 +271,7 @@ def run_unit(
         return _start(sweep, variant, unit, load, logprobs=logprobs, clock=clock).run()
 
     quality = {variant: decode(variant, logprobs=True) for variant in unit.variants}
-    timed: dict[Variant, list[Generation]] = {variant: [] for variant in unit.variants}
-
-    def turn(variant: Variant) -> float:
-        timed[variant].append(decode(variant))
-        return timed[variant][-1].metrics.decode_s
-
-    interleave({str(i): functools.partial(turn, each) for i, each in enumerate(unit.variants)}, sweep.repeats)
+    timed = interleave({each: functools.partial(decode, each) for each in unit.variants}, sweep.repeats)
     plain = quality[unit.variants[0]]
     return [record(each, unit.prompt, quality[each], plain, timed[each]) for each in unit.variants]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +22,7 @@ from minispec.lab.roofline.kernels import KINDS, kernel_timers, part_rates
 from minispec.lab.roofline.machine import Machine
 from minispec.lab.roofline.predict import Prediction, predict
 from minispec.lab.roofline.shapes import Shape
-from minispec.lab.timer import interleave
+from minispec.lab.timer import after_warming, interleave, ratios, spread
 from minispec.lab.trust import doubts
 
 PROBE = "probe"
@@ -150,15 +151,7 @@ def forward_timers(
         session.rollback(context)
         return seconds
 
-    def timer(count: int) -> Callable[[], float]:
-        return lambda: statistics.median([once(count) for _ in range(1 + forwards)][1:])
-
-    return {count: timer(count) for count in rows}
-
-
-def probe_timer(read: Callable[[], float], reads: int = 3) -> Callable[[], float]:
-    """Return the same for a bandwidth probe: the median seconds of ``reads`` reads after one that warms its caches."""
-    return lambda: statistics.median([read() for _ in range(1 + reads)][1:])
+    return {count: after_warming(functools.partial(once, count), forwards) for count in rows}
 
 
 def measure_forwards(
@@ -199,7 +192,7 @@ def measure_forwards(
         probe = ReadProbe
     counts = {m: count_model(model, m, context) for m in rows}
     footprint = sum(part.streamed_bytes for part in counts[1])
-    contenders: dict[str, Callable[[], float]] = {PROBE: probe_timer(probe(footprint))}
+    contenders: dict[str, Callable[[], float]] = {PROBE: after_warming(probe(footprint))}
     contenders |= {f"empty {m}": run for m, run in forward_timers(empty_model(model), rows, 0, clock=clock).items()}
     contenders |= {f"rows {m}": run for m, run in forward_timers(model, rows, context, clock=clock).items()}
     timers = kernel_timers(model, rows, context, footprint, clock=clock)
@@ -233,17 +226,16 @@ def measure_forwards(
         return Measured(
             rows=m,
             seconds=statistics.median(times),
-            spread=(min(times), max(times)),
+            spread=spread(times),
             floor=floor(footprint / middle[PROBE]),
             prediction=expect(footprint / middle[PROBE], middle),
             floor_ratio=statistics.median(
-                seconds / floor(footprint / one[PROBE]).seconds for seconds, one in zip(times, rounds, strict=True)
+                ratios(times, [floor(footprint / one[PROBE]).seconds for one in rounds]),
             ),
             ratio=statistics.median(
-                seconds / expect(footprint / one[PROBE], one).seconds
-                for seconds, one in zip(times, rounds, strict=True)
+                ratios(times, [expect(footprint / one[PROBE], one).seconds for one in rounds]),
             ),
-            verify_cost=statistics.median(a / b for a, b in zip(times, figures["rows 1"], strict=True)),
+            verify_cost=statistics.median(ratios(times, figures["rows 1"])),
         )
 
     return [relate(m) for m in rows]

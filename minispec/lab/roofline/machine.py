@@ -117,9 +117,8 @@ def measure_ladder(
         from minispec.engine.backends.probe import ReadProbe  # imports Numba
 
         probe = ReadProbe
-    probes = {str(size): _warm(probe(size), size) for size in sorted(sizes)}
-    times = interleave(probes, repeats)
-    return [(size, size / statistics.median(times[str(size)])) for size in sorted(sizes)]
+    times = interleave({size: _warm(probe(size), size) for size in sorted(sizes)}, repeats)
+    return [(size, size / statistics.median(seconds)) for size, seconds in times.items()]
 
 
 def _warm(read: Callable[[], float], size: int) -> Callable[[], float]:

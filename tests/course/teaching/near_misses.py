@@ -333,8 +333,13 @@ def speculate(propose, choose, prompt, gamma, num_tokens):
         "lambda p, q, u: u < p * q",
         "lambda p, q, u: u <= min(1.0, p / q)",
         "lambda p, q, u: u < p",
+        "lambda p, q, u: u < round(p / q, 3)",
+        "lambda p, q, u: u < p / (q + 1e-6)",
     ],
     "05.residual": [
+        "lambda p, q: p if np.allclose(p, q, atol=0.05) else ours(p, q)",
+        "lambda p, q: p if np.allclose(p, q, atol=1e-4) else ours(p, q)",
+        "lambda p, q: np.where(q > 0, np.maximum(p - q, 0), 0) / max(np.where(q > 0, np.maximum(p - q, 0), 0).sum(), 1e-30) if (p > q).any() else p",
         "lambda p, q: np.maximum(p - q, 0) / p.sum()",
         "lambda p, q: np.minimum(p, q) / np.minimum(p, q).sum() if np.minimum(p, q).sum() else p",
         "lambda p, q: np.maximum(p - q, 0) / np.maximum(p - q, 0).max() if (p > q).any() else p",
@@ -384,6 +389,7 @@ def speculate(propose, choose, prompt, gamma, num_tokens):
     ],
     "06.tau": [
         "lambda a, g: (1 - a**g) / (1 - a) if a < 1 else float(g)",
+        "lambda a, g: g + 1 if abs(1 - a) < 0.02 else ours(a, g)",
         "lambda a, g: 1 / (1 - a) if a < 1 else float('inf')",
         "lambda a, g: sum(a**k for k in range(1, g + 2))",
         "lambda a, g: (1 + a) ** g",
@@ -1047,6 +1053,7 @@ def complete(data):
     ],
     "11.held_back": [
         "lambda text, stop: len(stop) - 1",
+        "lambda text, stop: 0",
         "lambda text, stop: len(text) - ours(text, stop)",
         "lambda text, stop: ours(text, stop) > 0",
         "lambda text, stop: int(text.endswith(stop[0]))",
@@ -1503,7 +1510,12 @@ def speculate(propose, choose, prompt, gamma, num_tokens):
     "10.quantise": ["lambda w: [*ours(w)]"],
     "11.retracted": ["lambda steps: sum(len(''.join(t[a:])) for t, a in steps)"],
     "11.complete": ["lambda data: len(data.decode(errors='ignore').encode())"],
-    "11.held_back": ["lambda text, stop: max(n for n in range(len(stop)) if text.endswith(stop[:n]))"],
+    "11.held_back": [
+        "lambda text, stop: max(n for n in range(len(stop)) if text.endswith(stop[:n]))",
+        "lambda text, stop: max(n for n in range(len(stop) + 1) if text.endswith(stop[:n]))",
+        "lambda text, stop: next((len(text) - i for i in range(len(text)) if stop.startswith(text[i:])), 0)",
+        "lambda text, stop: 1 / 0 if stop in text else ours(text, stop)",
+    ],
     "11.lockstep": ["lambda accepted: int(sum(np.min(step) for step in accepted)) + len(accepted)"],
     "11.ends": [
         "lambda steps, places: ours(steps, min(places, max(1, len(steps))))",
@@ -1546,6 +1558,7 @@ def speculate(propose, choose, prompt, gamma, num_tokens):
     "14.keep_best": [
         "lambda rows, n: [path for path, _ in sorted(_paths(rows), key=lambda node: (-node[1], len(node[0])))][:n]",
         "lambda rows, n: [list(path) for path in ours(rows, n)]",
+        "lambda rows, n: 1 / 0 if any((row == 0).any() for row in rows) else ours(rows, n)",
     ],
 }
 # fmt: skip

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from minispec.engine.backends import BACKENDS
-from minispec.engine.backends.formats import round_weights
+from minispec.engine.backends.formats import ROUNDED_DTYPES, round_weights
 from minispec.engine.drafters import SelfDrafter
-from minispec.engine.model.quantize import ROUNDED_DTYPES, round_model
+from minispec.engine.model.quantize import round_model
 from minispec.engine.model.toy import TableModel
 from minispec.errors import OptionError
 from tests.models import bits, random_gpt2

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minispec.engine.batching import Engine
-from minispec.engine.drafters import SuffixDrafter, build, suffix
+from minispec.engine.drafters import SuffixDrafter, suffix
 from minispec.engine.drafters.suffix import SuffixAutomaton, index_tokens
 from minispec.engine.generation import generate
 from minispec.engine.model.toy import TableModel
@@ -173,7 +173,7 @@ def test_requests_share_an_index_and_each_has_the_text_it_has_alone(tmp_path):
     alone = [generate(prompt, target=target, seed=i, **options) for i, prompt in enumerate(prompts)]
     assert any("accepted" in one.sources for one in alone)
     assert alone[0].sources != generate(prompts[0], target=target, seed=0, **options | {"draft": "suffix"}).sources
-    with mock.patch.object(build, "index_tokens", side_effect=AssertionError("it is there already")):
+    with mock.patch.object(suffix, "index_tokens", side_effect=AssertionError("it is there already")):
         for order in ([0, 1, 2, 3], [3, 1, 0, 2]):
             engine = Engine(target, max_running=2)
             numbers = {i: engine.add(prompts[i], seed=i, **options) for i in order}

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from minispec import Engine, generate
+from minispec import Engine, generate, generate_many, stream
+from minispec.engine.generation.options import Options, RequestOptions
 from minispec.engine.model.toy import TableModel
 from minispec.errors import InputError, OptionError, PromptError
 from tests.tiny import write_model
@@ -78,3 +81,13 @@ def test_models_by_path_and_a_draft_that_is_none(tmp_path: Path):
     assert made[2].token_ids == made[3].token_ids == plain.token_ids
     with pytest.raises(InputError):
         generate("the", target="none", draft=None)
+
+
+@pytest.mark.parametrize("function", [generate, stream, generate_many, Engine.add], ids=lambda each: each.__name__)
+def test_help_and_completion_know_every_option_with_its_default_and_meaning(function):
+    assert set(RequestOptions.__annotations__) == {each.name for each in fields(Options)}
+    shown = inspect.signature(function).parameters
+    for each in fields(Options):
+        assert shown[each.name].default == each.default, each.name
+        assert f"{each.name} : " in function.__doc__
+        assert each.metadata["help"] in " ".join(function.__doc__.split())

@@ -36,6 +36,9 @@ else:
 """
 
 
+MORE = ("generation_config.json", "tokenizer_config.json", "added_tokens.json", "special_tokens_map.json")
+
+
 class Hub:
     """A hub with one model, whose files are those of a folder; it notes every request."""
 
@@ -105,6 +108,8 @@ def folder(tmp_path):
     """A published folder: what we need among what we must leave alone."""
     folder = write_model(tmp_path / "published")
     write_vocab_and_merges(folder)
+    for name in MORE:
+        (folder / name).write_text("{}")
     (folder / "pytorch_model.bin").write_bytes(b"\x80\x04N.")
     (folder / "tf_model.h5").write_bytes(b"\x89HDF")
     (folder / "README.md").write_text("card")
@@ -150,7 +155,7 @@ def test_a_model_is_fetched_once_and_then_read_from_the_cache(hub, folder, tmp_p
     assert first["logits"] == local["logits"]  # the very floats of the folder it was published from
     assert "%" in progress or "B/s" in progress  # a bar, on standard error
 
-    needed = {"config.json", "model.safetensors", "tokenizer.json", "vocab.json", "merges.txt"}
+    needed = {"config.json", "model.safetensors", "tokenizer.json", "vocab.json", "merges.txt", *MORE}
     assert hub.fetched() == needed  # above all, no pickle
     on_disk = {path.name for path in (tmp_path / "cache").rglob("snapshots/*/*")}
     assert on_disk == needed

@@ -52,6 +52,7 @@ def told(gamma_seconds: dict[int, float], tokens=lambda gamma, seed: (9, 1, 2, 3
             num_decode_tokens=len(ids) - 1,
             decode_s=seconds,
             num_steps=2,
+            **dict.fromkeys(("num_draft_tokens", "prefill_s", "draft_s", "target_s"), 0),
             num_accepted_tokens=2,
             num_evaluated_tokens=3,
         )

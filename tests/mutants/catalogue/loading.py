@@ -42,11 +42,11 @@ change(
 )  # fmt: skip
 change(
     12, "folders", "a text has one end", "Of several end-of-text tokens only the first counts.",
-    config, "_read_eos", "for token in ids if token < vocab_size", "for token in ids[:1] if token < vocab_size",
+    config, "read_eos", "for token in ids if token < vocab_size", "for token in ids[:1] if token < vocab_size",
 )  # fmt: skip
 change(
     12, "folders", "an end outside the vocabulary", "Ids that the model cannot emit are kept.",
-    config, "_read_eos", "for token in ids if token < vocab_size", "for token in ids",
+    config, "read_eos", "for token in ids if token < vocab_size", "for token in ids",
 )  # fmt: skip
 change(
     12, "folders", "sixteen bits are sixteen bits", "bfloat16 is read as float16.",
