@@ -108,8 +108,8 @@ def jupyter_command(what: Path, *, browser: bool) -> list[str]:
         command.append("--no-browser")
         folder = what if what.is_dir() else what.parent
         command[3:4] = [str(folder)]
-        if what != folder:  # the address that is printed is that of the server's default page
-            command.append(f"--ServerApp.default_url=/lab/tree/{quote_url(what.name)}")
+        if what != folder:  # the address that is printed is that of the default page
+            command.append(f"--LabApp.default_url=/lab/tree/{quote_url(what.name)}")
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         command.append("--allow-root")  # a container's only user: JupyterLab would refuse to start
     return command

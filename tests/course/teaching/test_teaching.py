@@ -406,7 +406,7 @@ def test_jupyter_starts_for_root_and_without_a_browser(monkeypatch: pytest.Monke
 
     monkeypatch.setattr("os.geteuid", lambda: 0, raising=False)
     command = jupyter_command(Path("mine/a 1.ipynb"), browser=False)
-    assert command[-3:] == ["--no-browser", "--ServerApp.default_url=/lab/tree/a%201.ipynb", "--allow-root"]
+    assert command[-3:] == ["--no-browser", "--LabApp.default_url=/lab/tree/a%201.ipynb", "--allow-root"]
     assert command[3] == "mine"  # the server's root, so that the address that is printed opens
     monkeypatch.setattr("os.geteuid", lambda: 1000, raising=False)
     assert jupyter_command(Path("mine"), browser=True)[-1] == "mine"
