@@ -104,11 +104,14 @@ def check(
         _find_folder(name, variant, unlike, assignments) as folder,
         Progress(console=Console(stderr=True), transient=True) as bar,
     ):
+        click.echo(f"grading all that {name} comes with: a minute or two a core, a2 and a5 ten", err=True)
         job = Job(name, folder, DEFAULT_SECRET, jail.LAYERS, examples=False)
         task = bar.add_task("grading", total=None)
 
         def progress(count: int, total: int, report: Report) -> None:
             bar.update(task, completed=count, total=total, description=report.submission)
+            if not bar.console.is_terminal and count % 20 == 0:
+                click.echo(f"{count} of {total}", err=True)
 
         findings = check_assignment(job, jobs=jobs or os.cpu_count() or 1, held_out=held_out, progress=progress)
     _show(findings)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import quote as quote_url
 
 import click
 from rich.console import Console
@@ -72,7 +75,23 @@ def open_lessons(number: str | None, folder: Path, browser: bool) -> None:
         raise missing("JupyterLab", "the lessons need", "lessons")
     copied = _copy((number,) if number else (), folder)
     what = copied[0][0] if number else folder
-    raise SystemExit(subprocess.run(jupyter_command(what, browser=browser), check=False).returncode)
+    raise SystemExit(run_until_told(jupyter_command(what, browser=browser)))
+
+
+def run_until_told(command: list[str]) -> int:
+    """Run a command; whoever ends us by SIGTERM ends it too, with all that it started. Return its exit code."""
+    process = subprocess.Popen(command)
+
+    def end(*_: object) -> None:
+        process.terminate()
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        while True:
+            with contextlib.suppress(KeyboardInterrupt):  # it got the same key, and asks whether to end
+                return process.wait()
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def jupyter_command(what: Path, *, browser: bool) -> list[str]:
@@ -87,6 +106,10 @@ def jupyter_command(what: Path, *, browser: bool) -> list[str]:
     command = [sys.executable, "-m", "jupyterlab", str(what)]
     if not browser:
         command.append("--no-browser")
+        folder = what if what.is_dir() else what.parent
+        command[3:4] = [str(folder)]
+        if what != folder:  # the address that is printed is that of the default page
+            command.append(f"--LabApp.default_url=/lab/tree/{quote_url(what.name)}")
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         command.append("--allow-root")  # a container's only user: JupyterLab would refuse to start
     return command

@@ -24,12 +24,17 @@ from minispec.course.grading.magics import code_of
 from minispec.errors import InputError, explain, quote
 
 MAX_FILE_BYTES, MAX_FILES, MAX_ENTRIES, MAX_BYTES = 1 << 20, 40, 2000, 4 << 20
+MAX_NOTEBOOK_BYTES = 32 << 20
+"""Of a notebook with its outputs; its code may be as long as a file."""
 MAX_UNPACKED = 64 << 20
 """Of a compressed tar, which cannot be read in part."""
 _MAX_DEPTH = 6
 _NAME = re.compile(r"[^\W\d]\w{0,60}")
 _NOT_WORK = re.compile(r"[._].*|venv|env|node_modules|site-packages")
 """Folders that hold no work of the student's."""
+_COPY = re.compile(r"(([ _-]*(\(\d+\)|copy|kopie))+|-\d+)$", re.IGNORECASE)
+"""What browsers, systems and platforms put behind the name of a file that is there already."""
+_KINDS = (".py", ".ipynb")
 _MAX_NOTES = 8
 _PACKED = (".7z", ".rar", ".zip", ".tar", ".tgz", ".gz", ".xz", ".bz2", ".zst")
 
@@ -115,8 +120,8 @@ def _open_submission(path: Path, entry: str, notes: list[str]) -> Iterator[Found
     is_file = path.is_file() and not path.is_symlink()
     if path.is_dir() and not path.is_symlink():
         yield _in_folder(path, notes)
-    elif path.suffix in (".py", ".ipynb"):
-        yield {PurePosixPath(entry).with_suffix(path.suffix): lambda: _read_regular(path)}
+    elif path.suffix.lower() in _KINDS:
+        yield {PurePosixPath(entry).with_suffix(path.suffix.lower()): lambda: _read_regular(path)}
     elif is_file and zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
             yield _in_zip(archive, notes)
@@ -135,6 +140,7 @@ def _open_submission(path: Path, entry: str, notes: list[str]) -> Iterator[Found
 def _take(found: Found, entry: str, submission: Submission) -> None:
     """Pick the folder that holds the entry, and from it the Python files and packages."""
     wanted = (entry, PurePosixPath(entry).with_suffix(".ipynb").name)
+    found = _straighten(found, wanted)
     homes = sorted({path.parent for path in found if path.name in wanted}, key=lambda home: (len(home.parts), home))
     if not homes:
         has = ", ".join(quote(str(path)) for path in sorted(found)[:6]) or "no Python file"
@@ -160,12 +166,37 @@ def _take(found: Found, entry: str, submission: Submission) -> None:
             seen[folded] = path.name
             try:
                 data = found[path]()
-                size += len(data)
-                submission.files[name] = _text(path, data, name, submission)
+                text = _text(path, data, name, submission)
+                if len(text) > MAX_FILE_BYTES:
+                    raise SubmissionError(f"{quote(path.name)}: more than {MAX_FILE_BYTES >> 20} MB of code")
+                submission.files[name] = text
+                size += len(text)
             except SubmissionError as error:
                 if path.name in wanted and path.parent == home:
                     raise
                 submission.notes.append(f"ignored {error}")
+
+
+def _straighten(found: Found, wanted: tuple[str, ...]) -> Found:
+    """Give each file its ending in small letters, and the entry its name where only a copy of it is there.
+
+    ``A1.PY`` and ``a1 (1).py`` are the entry ``a1.py`` where no file has that name.
+    """
+    straight: Found = {}
+    for path in sorted(found, key=lambda path: (path.suffix not in _KINDS, path)):
+        straight.setdefault(path.with_suffix(path.suffix.lower()), found[path])
+    if any(path.name in wanted for path in straight):
+        return straight
+    copies = {path: path.with_name(_COPY.sub("", path.stem).lower() + path.suffix) for path in straight}
+    copies = {path: name for path, name in copies.items() if name.name in wanted}
+    for path, name in copies.items():
+        others = [other for other in copies if copies[other] == name]
+        if len(others) > 1:
+            raise SubmissionError(
+                f"it holds {' and '.join(quote(str(other)) for other in others[:4])}; hand in one, named {name.name}"
+            )
+        straight[name] = straight.pop(path)
+    return straight
 
 
 def _text(path: PurePosixPath, data: bytes, name: str, submission: Submission) -> str:
@@ -216,7 +247,7 @@ def _in_folder(root: Path, notes: list[str]) -> Found:
             if count > MAX_ENTRIES:
                 raise SubmissionError(f"it holds more than {MAX_ENTRIES} files")
             path, place = PurePosixPath(*inside, name), Path(folder) / name
-            if path.suffix in (".py", ".ipynb"):
+            if path.suffix.lower() in _KINDS:
                 found[path] = lambda place=place: _read_regular(place)  # type: ignore[misc]
             else:
                 notes.append(f"ignored {quote(str(path))}: not a Python file")
@@ -236,9 +267,10 @@ def _read_regular(path: Path) -> bytes:
 
 
 def _read_bounded(read: Callable[[int], bytes], name: str) -> bytes:
-    data = read(MAX_FILE_BYTES + 1)
-    if len(data) > MAX_FILE_BYTES:
-        raise SubmissionError(f"{quote(name)}: larger than {MAX_FILE_BYTES >> 20} MB")
+    limit = MAX_NOTEBOOK_BYTES if name.lower().endswith(".ipynb") else MAX_FILE_BYTES
+    data = read(limit + 1)
+    if len(data) > limit:
+        raise SubmissionError(f"{quote(name)}: larger than {limit >> 20} MB")
     return data
 
 
@@ -294,7 +326,7 @@ def _list(name: str, special: str, found: Found, notes: list[str], read: Callabl
         special = "its path leads out of the archive or cannot be printed"
     elif len(parts) > _MAX_DEPTH + 1 or any(map(_NOT_WORK.fullmatch, parts[:-1])) or path.name.startswith("._"):
         special = special or "not a Python file of the submission"
-    elif path.suffix not in (".py", ".ipynb"):
+    elif path.suffix.lower() not in _KINDS:
         special = special or "not a Python file"
     if special or path in found:
         notes.append(f"ignored {quote(name)}: {special or 'a file of that name is there already'}")

@@ -136,6 +136,33 @@ def test_what_cannot_be_graded_is_told_in_a_sentence(name: str, content: bytes, 
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("name", ["A0.PY", "a0 (1).py", "a0 - Copy.py", "a0-2.py"])
+def test_the_entry_is_found_under_the_name_of_a_copy(name: str, tmp_path: Path) -> None:
+    write(tmp_path / name, SOLUTION)
+    with zipfile.ZipFile(tmp_path / "a0.zip", "w") as archive:
+        archive.writestr(f"work/{name}", SOLUTION)
+        archive.writestr("work/Helper.PY", "")
+    assert read_submission(tmp_path / name, "a0.py").files == {"a0.py": SOLUTION}
+    assert read_submission(tmp_path / "a0.zip", "a0.py").files == {"a0.py": SOLUTION, "Helper.py": ""}
+
+
+def test_two_copies_of_the_entry_are_a_question(tmp_path: Path) -> None:
+    for name in ("a0 (1).py", "a0 (2).py"):
+        write(tmp_path / "mine" / name, SOLUTION)
+    with pytest.raises(InputError, match=r"holds 'a0 \(1\).py' and 'a0 \(2\).py'; hand in one, named a0.py"):
+        read_submission(tmp_path / "mine", "a0.py")
+
+
+def test_saved_plots_are_no_code(tmp_path: Path) -> None:
+    output = {"output_type": "display_data", "metadata": {}, "data": {"image/png": "A" * (3 << 20)}}
+    cell = {"cell_type": "code", "metadata": {}, "source": "x = 1", "outputs": [output]}
+    write(tmp_path / "a0.ipynb", json.dumps({"cells": [cell], "nbformat": 4}))
+    assert read_submission(tmp_path / "a0.ipynb", "a0.py").files == {"a0.py": "x = 1\n"}
+    write(tmp_path / "b.ipynb", json.dumps({"cells": [cell | {"source": "#" * (2 << 20)}], "nbformat": 4}))
+    with pytest.raises(InputError, match="more than 1 MB of code"):
+        read_submission(tmp_path / "b.ipynb", "a0.py")
+
+
 def test_what_was_passed_over_is_told(grader: Grader, tmp_path: Path) -> None:
     report = grader.grade(FORMS["plots"](tmp_path))
     assert "code cell 1 imports matplotlib, which is not installed here" in report.notes

@@ -154,6 +154,18 @@ def test_a_class_is_compared_with_ours_and_without_what_it_was_given(tmp_path: P
     assert set(found.texts) == {*texts, OURS}
 
 
+def test_checks_that_students_are_given_are_nobodys_own(tmp_path: Path) -> None:
+    """Handed in as the bundle's folder: two different answers beside the same checks."""
+    assignment = load_assignment("a2")
+    paths = [tmp_path / "ada", tmp_path / "bob"]
+    for seed, path in enumerate(paths):
+        write(path / "checks" / "a2" / "checks.py", (assignment.folder / "checks.py").read_text(encoding="utf-8"))
+        write(path / "a2.py", invent(seed))
+    found = compare_class(assignment, paths)
+    assert "observe_draws" in found.texts["ada"]
+    assert (found.pairs, found.copies) == ([], [])
+
+
 def test_copies_are_told_even_where_most_of_the_class_has_them() -> None:
     texts = {f"s{i}": invent(3) if i < 6 else invent(i) for i in range(9)}
     found = compare(texts)

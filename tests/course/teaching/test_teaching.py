@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -387,10 +389,24 @@ def test_copies_are_never_written_over(tmp_path: Path) -> None:
     assert path.read_text() == "my work"
 
 
+def test_whoever_ends_us_ends_what_was_started() -> None:
+    import signal
+    import threading
+
+    from minispec.cli.lessons import run_until_told
+
+    before = signal.getsignal(signal.SIGTERM)
+    threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGTERM)).start()
+    assert run_until_told([sys.executable, "-c", "import time; time.sleep(60)"]) == -signal.SIGTERM
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
 def test_jupyter_starts_for_root_and_without_a_browser(monkeypatch: pytest.MonkeyPatch) -> None:
     from minispec.cli.lessons import jupyter_command
 
     monkeypatch.setattr("os.geteuid", lambda: 0, raising=False)
-    assert jupyter_command(Path("mine"), browser=False)[-2:] == ["--no-browser", "--allow-root"]
+    command = jupyter_command(Path("mine/a 1.ipynb"), browser=False)
+    assert command[-3:] == ["--no-browser", "--LabApp.default_url=/lab/tree/a%201.ipynb", "--allow-root"]
+    assert command[3] == "mine"  # the server's root, so that the address that is printed opens
     monkeypatch.setattr("os.geteuid", lambda: 1000, raising=False)
     assert jupyter_command(Path("mine"), browser=True)[-1] == "mine"

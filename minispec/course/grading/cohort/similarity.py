@@ -13,7 +13,7 @@ from pathlib import Path
 
 from minispec.course.grading.cohort.fingerprints import FOUND, RUN, WINDOW, Fingerprint, take_fingerprints
 from minispec.course.grading.intake import SubmissionError, name_of, read_submission
-from minispec.course.grading.manifest import Assignment
+from minispec.course.grading.manifest import Assignment, without_regions
 from minispec.lab.viz.side_by_side import Pair, Passage, lay_side_by_side
 
 THRESHOLD = 0.5
@@ -77,9 +77,10 @@ def compare_class(assignment: Assignment, paths: Sequence[Path]) -> Similarity:
 
 def _given_texts(assignment: Assignment) -> list[str]:
     """Return what every student was given."""
-    names = ("adapters.py", f"test_{assignment.module}.py")
+    names = ("adapters.py", "checks.py", f"test_{assignment.module}.py")
     paths = [assignment.folder / name for name in names]
-    return [assignment.starter, *(path.read_text(encoding="utf-8") for path in paths if path.is_file())]
+    texts = [assignment.starter, *(path.read_text(encoding="utf-8") for path in paths if path.is_file())]
+    return [*texts, *("\n".join(without_regions(text, "HIDDEN TESTS", None)) for text in texts)]
 
 
 def _join(files: Mapping[str, str]) -> str:
