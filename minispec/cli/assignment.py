@@ -104,7 +104,7 @@ def check(
         _find_folder(name, variant, unlike, assignments) as folder,
         Progress(console=Console(stderr=True), transient=True) as bar,
     ):
-        click.echo(f"grading all that {name} comes with: a minute or two a core, a2 and a5 ten", err=True)
+        click.echo(f"grading every solution and mistake that {name} comes with; this takes minutes", err=True)
         job = Job(name, folder, DEFAULT_SECRET, jail.LAYERS, examples=False)
         task = bar.add_task("grading", total=None)
 
