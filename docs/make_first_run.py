@@ -51,11 +51,10 @@ def main() -> None:
     printed = [run(command[1]) for _ in range(RUNS)]
     lines = "\n".join(line for line in printed[0].splitlines() if line.startswith(FIRST))
     for page, shown in ((README, lines), (TUTORIAL, printed[0])):
-        text = page.read_text(encoding="utf-8")
-        if len(SHOWN.findall(text)) != 1:
+        before, *after = SHOWN.split(page.read_text(encoding="utf-8"))
+        if len(after) != 1:
             raise SystemExit(f"{page} has not one place for what the first command prints")
-        made = section(shown, printed)
-        page.write_text(SHOWN.sub(lambda found, made=made: made, text), encoding="utf-8")
+        page.write_text(before + section(shown, printed) + after[0], encoding="utf-8")
     print(printed[0])
 
 
