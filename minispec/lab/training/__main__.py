@@ -292,9 +292,11 @@ def train_stage(
     """Train a stage as the options of its command say."""
     use_threads(threads)
     stop_at = None if max_minutes is None else time.time() + 60 * max_minutes
-    hold(work)
+    finish = parse_clock(finish_by, datetime.now())
     workshop = Workshop(PRESETS[preset], work)
-    run_stage(workshop, stage, compiled, parse_clock(finish_by, datetime.now()), stop_at, init, new_vocabulary)
+    workshop.require_device()  # before a folder is made
+    hold(work)
+    run_stage(workshop, stage, compiled, finish, stop_at, init, new_vocabulary)
 
 
 @main.command()
@@ -479,12 +481,13 @@ def everything(
     use_threads(threads)
     stop_at = None if max_minutes is None else time.time() + 60 * max_minutes
     finish = parse_clock(finish_by, datetime.now())
+    workshop = Workshop(PRESETS[preset], work)
+    workshop.require_device()  # before a folder is made
     hold(work)
     if not (work / "tokenizer.json").is_file():
         context.invoke(tokenizer, corpus=corpus, code=code, work=work)
     if not (work / "packed" / "manifest.json").is_file():
         context.invoke(pack_command, corpus=corpus, code=code, work=work)
-    workshop = Workshop(PRESETS[preset], work)
     for number, name in enumerate(STAGES):
         share = stages.TIME_SHARES[name] / sum(stages.TIME_SHARES[later] for later in STAGES[number:])
         deadline = None if finish is None else time.time() + share * (finish - time.time())

@@ -190,10 +190,7 @@ class Workshop:
         OptionError
             The preset's device is not there.
         """
-        if self.device != self.preset.device:
-            raise OptionError(
-                f"--preset {self.preset.name} trains on {self.preset.device}; PyTorch sees none here. Try --preset cpu"
-            )
+        self.require_device()
         plan: Plan = getattr(self.preset, name)
         if name == "control":  # as many steps as its twin took, which a deadline may have shortened
             self._require_finished("distilled", name)
@@ -225,6 +222,19 @@ class Workshop:
             start_from=start_from,
             inputs=inputs,
         )
+
+    def require_device(self) -> None:
+        """Refuse a preset whose device is not there.
+
+        Raises
+        ------
+        OptionError
+            PyTorch sees no such device.
+        """
+        if self.device != self.preset.device:
+            raise OptionError(
+                f"--preset {self.preset.name} trains on {self.preset.device}; PyTorch sees none here. Try --preset cpu"
+            )
 
     def _require_finished(self, origin: str, stage: str) -> None:
         if not self.is_finished(origin):
