@@ -1,7 +1,7 @@
-"""Run README's first command and put what it printed into README: ``python docs/make_first_run.py``, after new weights.
+"""Run README's first command; write its output into README and docs/first-run.md: ``python docs/make_first_run.py``.
 
-The command is read from README itself, so that what is shown is what the reader is told to type. It is run four times;
-the first run is shown, the speedups of all four stand below it.
+The command is read from README, so that readers see the output of the command they are told to type. It runs four
+times. ``docs/first-run.md`` shows the first run in full, README its three lines to look at first, both all speedups.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from minispec.lab.roofline.machine import describe_cpu
-
 README = Path(__file__).resolve().parent.parent / "README.md"
-COMMAND = re.compile(r"^python3 -m venv .* && \.venv/bin/minispec (generate .+ --compare)$", re.MULTILINE)
+TUTORIAL = Path(__file__).resolve().parent / "first-run.md"
+COMMAND = re.compile(r"^minispec (generate .+ --compare)$", re.MULTILINE)
 SHOWN = re.compile(r"<!-- first-run -->\n.*?\n<!-- end first-run -->", re.DOTALL)
 SPEEDUP = re.compile(r"^measured speedup +(\d+\.\d\dx)", re.MULTILINE)
+FIRST = ("mean acceptance length", "measured speedup", "guarantee")
 RUNS = 4
 
 
@@ -30,43 +30,33 @@ def run(arguments: str) -> str:
         capture_output=True,
         text=True,
         check=True,
-        env={**os.environ, "COLUMNS": "102"},
+        env={**os.environ, "COLUMNS": "112"},
     )
     shown = f"{words[1]}{done.stdout.rstrip()}\n{done.stderr.rstrip()}"
     return "\n".join(line.rstrip() for line in shown.splitlines())
 
 
-def section(printed: list[str], cpu: str, cores: int) -> str:
-    """Return what stands between the markers."""
+def section(shown: str, printed: list[str]) -> str:
+    """Return the text between the markers: what is shown of a run, and the speedups of all runs."""
     speedups = [found[1] for text in printed if (found := SPEEDUP.search(text))]
-    return "\n".join(
-        [
-            "<!-- first-run -->",
-            f"This is what the first command printed here ({cores} cores, {cpu}; the text comes out in colour, as it "
-            "is made):",
-            "",
-            "```text",
-            printed[0],
-            "```",
-            "",
-            f"The speedups of {len(speedups)} such runs here, this one the first: {', '.join(speedups)}. Yours will "
-            "differ;",
-            "it is measured on your machine, plain and speculative decoding taking turns.",
-            "<!-- end first-run -->",
-        ]
-    )
+    told = f"The speedups of {len(speedups)} such runs: {', '.join(speedups)}. Yours will differ."
+    return "\n".join(["<!-- first-run -->", "```text", shown, "```", told, "<!-- end first-run -->"])
 
 
 def main() -> None:
     """Run, and write."""
-    text = README.read_text(encoding="utf-8")
-    command = COMMAND.search(text)
-    if command is None or len(SHOWN.findall(text)) != 1:
-        raise SystemExit(f"{README} has no first command, or not one place for what it prints")
-    facts = describe_cpu()
-    made = section([run(command[1]) for _ in range(RUNS)], facts["cpu"], facts["cores"])
-    README.write_text(SHOWN.sub(lambda found: made, text), encoding="utf-8")
-    print(made)
+    command = COMMAND.search(README.read_text(encoding="utf-8"))
+    if command is None:
+        raise SystemExit(f"{README} has no first command")
+    printed = [run(command[1]) for _ in range(RUNS)]
+    lines = "\n".join(line for line in printed[0].splitlines() if line.startswith(FIRST))
+    for page, shown in ((README, lines), (TUTORIAL, printed[0])):
+        text = page.read_text(encoding="utf-8")
+        if len(SHOWN.findall(text)) != 1:
+            raise SystemExit(f"{page} has not one place for what the first command prints")
+        made = section(shown, printed)
+        page.write_text(SHOWN.sub(lambda found, made=made: made, text), encoding="utf-8")
+    print(printed[0])
 
 
 if __name__ == "__main__":

@@ -13,16 +13,15 @@ from minispec.lab.viz.film import Film, at_once, scenes
 from minispec.lab.viz.page import WIDTH, to_svg
 from minispec.lab.viz.terminal import facts, legend, styled_text, summary
 
-PROMPT = "Once upon a time there was a little fox"
-TEMPERATURE, SEED = 0.6, 22
-COMMAND = f'minispec generate "{PROMPT}" --dtype float32 --temperature {TEMPERATURE} --seed {SEED} --show-drafts'
+PROMPT, SEED = "3 + 4 =", 2
+COMMAND = f'minispec generate "{PROMPT}" --seed {SEED} --show-drafts'
 PICTURE = Path(__file__).resolve().parent / "_static" / "live.svg"
 TIMES = ("time to first token", "time per output token")
 
 
 def picture() -> str:
     """Run and return the picture."""
-    run = stream(PROMPT, dtype="float32", temperature=TEMPERATURE, seed=SEED)
+    run = stream(PROMPT, seed=SEED)
     events: list[Event] = list(run)
     film = Film.of(scenes(events, run.decode, at_once))
     text = styled_text([(PROMPT, "prompt"), *film.at(film.length_s)], "dark")

@@ -10,11 +10,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1] / "minispec"
-FOLDERS = ("generation", "batching", "model", "backends", "drafters", "verifiers", "sampling", "control")
-ENGINE = [
-    *(path for folder in FOLDERS for path in (PACKAGE / folder).rglob("*.py")),
-    *(PACKAGE / f"{name}.py" for name in ("noise", "philox", "race", "records", "jit", "specs", "tokenizer")),
-]
+ENGINE = sorted((PACKAGE / "engine").rglob("*.py"))
 LINES_OF_A_FUNCTION, MEDIAN = 60, 8
 
 
@@ -48,7 +44,7 @@ def test_code_is_counted_and_nothing_else() -> None:
         'def f():\n    """What it does.\n\n    And more.\n    """\n    # why\n\n' + "    x = 1\n" * LINES_OF_A_FUNCTION
     )
     assert measure_functions(text) == {"f:1": LINES_OF_A_FUNCTION + 1}
-    assert {path.relative_to(PACKAGE).parts[0] for path in ENGINE} >= set(FOLDERS)
+    assert len(ENGINE) > 50
     assert measure_functions("class A:\n    def g(self):\n        return (\n            1\n        )\n") == {"g:2": 4}
 
 

@@ -50,20 +50,27 @@ def test_ci_runs_the_readme_test_command() -> None:
 
 
 def test_the_first_command_is_the_same_everywhere_and_what_it_printed_is_shown() -> None:
-    """In each shell, on the site, in the picture; `docs/make_first_run.py` puts what it prints between the markers."""
-    places = (README, (ROOT / "docs" / "index.md").read_text(encoding="utf-8"))
-    told = [found for text in places for found in re.findall(r'generate "(.+)" (--.*seed \d+) --compare$', text, re.M)]
-    assert len(told) == 4
+    """In each shell, on the site, in the picture; `docs/make_first_run.py` writes its output between the markers."""
+    tutorial = (ROOT / "docs" / "first-run.md").read_text(encoding="utf-8")
+    places = (README, (ROOT / "docs" / "index.md").read_text(encoding="utf-8"), tutorial)
+    told = [
+        found
+        for text in places
+        for found in re.findall(r'^minispec generate "(.+)" (--seed \d+) --compare$', text, re.M)
+    ]
+    assert len(told) == 5  # the tutorial has it for pip, uv and PowerShell
     ((prompt, options),) = set(told)
-    shown = re.search(
-        r"<!-- first-run -->\n.+?```text\n(.+?)\n```\n\nThe speedups of (\d).+<!-- end first-run -->", README, re.S
-    )
-    assert shown
-    assert shown[1].startswith(prompt)
-    assert len(re.findall(r"\d\.\d\dx[,.]", shown[0])) == int(shown[2])
+    block = r"<!-- first-run -->\n```text\n(.+?)\n```\n(The speedups of (\d).+)\n<!-- end first-run -->"
+    lines, output = re.search(block, README, re.S), re.search(block, tutorial, re.S)
+    assert lines
+    assert output
+    assert output[1].startswith(prompt)
+    assert set(lines[1].splitlines()) < set(output[1].splitlines())
+    assert lines[2] == output[2]
+    assert len(re.findall(r"\d\.\d\dx[,.]", lines[2])) == int(lines[3])
     command, _, *picture = picture_lines()
     assert command == f'minispec generate "{prompt}" {options} --show-drafts'
-    assert "".join(shown[1].partition("\ntokens  ")[0].split()) in "".join("".join(picture).split())
+    assert "".join(output[1].partition("\ntokens  ")[0].split()) in "".join("".join(picture).split())
 
 
 def picture_lines() -> list[str]:

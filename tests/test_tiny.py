@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from minispec import tiny
-from minispec.engine.generation.limits import Limits
+from minispec.engine.generation.stopping import Limits
 from minispec.engine.laws import Enumerator, outcome, speculative_stream, total_variation
 from minispec.engine.model.toy import TableModel
 from minispec.engine.noise import Address, Noise

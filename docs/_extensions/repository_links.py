@@ -14,9 +14,10 @@ from docutils import nodes
 
 _MODULE = re.compile(r"minispec(?:/\w+)+\.py")
 _OUTWARD = re.compile(r"\[([^\]]*)\]\(\.\./([^)#]+)(#[^)]*)?\)")
+_FURTHER_OUTWARD = re.compile(_OUTWARD.pattern.replace(r"\.\./", r"\.\./\.\./"))
 _ANCHOR = re.compile(r'^<a id="([\w-]+)"></a>$', re.MULTILINE)
 _PAGES = [
-    (re.compile(r"README\.md"), "/getting-started.md"),
+    (re.compile(r"README\.md"), "/index.md"),
     (re.compile(r"lessons/README\.md"), "/_generated/lessons/index.md"),
     (re.compile(r"lessons/assignments/README\.md"), "/_generated/lessons/assignments.md"),
     (re.compile(r"lessons/notebooks/(\w+\.ipynb)"), r"/_generated/lessons/\1"),
@@ -34,9 +35,10 @@ def turn_link(link: re.Match[str]) -> str:
     return name if text.strip("`") in path else f"{text} ({name})"
 
 
-def turn(_app: Any, _docname: str, content: list[str]) -> None:
+def turn(_app: Any, docname: str, content: list[str]) -> None:
     """Turn the links of a page that leave ``docs``, and its anchors, which MyST writes in its own way."""
-    content[0] = _ANCHOR.sub(r"(\1)=", _OUTWARD.sub(turn_link, content[0]))
+    outward = _FURTHER_OUTWARD if docname.startswith("lab-notes/") else _OUTWARD
+    content[0] = _ANCHOR.sub(r"(\1)=", outward.sub(turn_link, content[0]))
 
 
 def link(app: Any, doctree: nodes.document, docname: str) -> None:

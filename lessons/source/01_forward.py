@@ -16,8 +16,8 @@ from safetensors.numpy import load_file
 import minispec
 from minispec.course.teaching import begin, explore
 from minispec.engine.loading.bundled import bundled_folders
-from minispec.lab.viz.plots.attention import attention_figure
-from minispec.lab.viz.plots.laws import laws_figure
+from minispec.lab.viz.plots.runs import attention_figure
+from minispec.lab.viz.plots.theory import laws_figure
 
 lesson = begin("01")
 lesson

@@ -19,9 +19,8 @@ from safetensors.numpy import load_file
 import minispec
 from minispec.course.teaching import begin, explore, record, time_all
 from minispec.engine.loading.bundled import bundled_folders
-from minispec.lab.viz.plots.attention import attention_figure
-from minispec.lab.viz.plots.curves import curves_figure
-from minispec.lab.viz.plots.slots import slots_figure
+from minispec.lab.viz.plots.runs import attention_figure, slots_figure
+from minispec.lab.viz.plots.theory import curves_figure
 
 lesson = begin("02")
 lesson

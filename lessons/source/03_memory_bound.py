@@ -20,8 +20,8 @@ from minispec.course.teaching import Times, begin, explore
 from minispec.engine.backends.probe import ReadProbe
 from minispec.lab.timer import interleave
 from minispec.lab.viz.plots import style
-from minispec.lab.viz.plots.curves import curves_figure
 from minispec.lab.viz.plots.roofline import draw_roof
+from minispec.lab.viz.plots.theory import curves_figure
 
 lesson = begin("03")
 target = minispec.load_model("target-17m")

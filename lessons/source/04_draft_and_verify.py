@@ -16,8 +16,8 @@ import numpy as np
 import minispec
 from minispec.course.teaching import begin, explore, record
 from minispec.engine.markup import Fates
-from minispec.lab.viz.plots.curves import curves_figure
-from minispec.lab.viz.plots.timeline import timeline_figure
+from minispec.lab.viz.plots.runs import timeline_figure
+from minispec.lab.viz.plots.theory import curves_figure
 
 lesson = begin("04")
 target = minispec.load_model("target-17m")

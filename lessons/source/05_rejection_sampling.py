@@ -14,7 +14,7 @@
 import numpy as np
 
 from minispec.course.teaching import begin, explore, record
-from minispec.lab.viz.plots.laws import laws_figure, overlap_figure
+from minispec.lab.viz.plots.theory import laws_figure, overlap_figure
 
 lesson = begin("05")
 lesson

@@ -18,9 +18,7 @@ import numpy as np
 import minispec
 from minispec.course.teaching import Times, begin, explore, record
 from minispec.lab.timer import interleave
-from minispec.lab.viz.plots.curves import curves_figure
-from minispec.lab.viz.plots.laws import laws_figure
-from minispec.lab.viz.plots.surface import surface_figure
+from minispec.lab.viz.plots.theory import curves_figure, laws_figure, surface_figure
 
 lesson = begin("06")
 lesson

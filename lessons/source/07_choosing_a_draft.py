@@ -19,8 +19,7 @@ from minispec.engine.drafters.tables import TableDrafter, TokenTable
 from minispec.engine.sampling import SamplingParams
 from minispec.lab.prompts import bundled_prompts
 from minispec.lab.timer import interleave
-from minispec.lab.viz.plots.curves import curves_figure
-from minispec.lab.viz.plots.laws import laws_figure
+from minispec.lab.viz.plots.theory import curves_figure, laws_figure
 
 lesson = begin("07")
 target = minispec.load_model("target-17m")
@@ -502,7 +501,7 @@ assert gains["code"] < 1
 assert gains["code"] < gains["stories"]
 
 # %% [markdown]
-# In the code base: `minispec/engine/drafters/` has one file per kind of draft, `docs/methods.md` a runnable line for each.
+# In the code base: `minispec/engine/drafters/` has one file per kind of draft, `docs/options.md` a runnable line for each.
 
 # %% [markdown]
 # ## References

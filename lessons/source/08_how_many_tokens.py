@@ -16,8 +16,7 @@ import numpy as np
 import minispec
 from minispec.course.teaching import begin, explore, record
 from minispec.lab.prompts import bundled_prompts
-from minispec.lab.viz.plots.curves import curves_figure
-from minispec.lab.viz.plots.laws import laws_figure
+from minispec.lab.viz.plots.theory import curves_figure, laws_figure
 
 lesson = begin("08")
 lesson
@@ -371,7 +370,7 @@ saved = simulate(lambda h: fallback(h, 4, 0.25), hopeless, 0.15, 0.03)
 assert saved > simulate(lambda h: 4, hopeless, 0.15, 0.03)
 
 # %% [markdown]
-# In the code base: `minispec/engine/control/` has the policies (`--gamma auto`, `--fallback request`), `docs/control.md` how they are
+# In the code base: `minispec/engine/control/` has the policies (`--gamma auto`, `--fallback request`), `docs/draft-length.md` how they are
 # judged, and assignment A5 is a competition in this.
 
 # %% [markdown]

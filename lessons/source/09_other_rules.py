@@ -15,9 +15,8 @@ import numpy as np
 
 import minispec
 from minispec.course.teaching import begin, explore
-from minispec.lab.viz.plots.attention import attention_figure
-from minispec.lab.viz.plots.curves import curves_figure
-from minispec.lab.viz.plots.laws import laws_figure
+from minispec.lab.viz.plots.runs import attention_figure
+from minispec.lab.viz.plots.theory import curves_figure, laws_figure
 
 lesson = begin("09")
 lesson
@@ -399,7 +398,7 @@ for options in (
     )
 
 # %% [markdown]
-# In the code base: `minispec/engine/verifiers/` has one file per rule, each beginning with its proof; `minispec/engine/generation/guarantee.py` is
+# In the code base: `minispec/engine/verifiers/` has one file per rule, each beginning with its proof; `minispec/engine/generation/result.py` is
 # the table above.
 
 # %% [markdown]

@@ -20,8 +20,7 @@ from numba import njit
 from minispec.course.teaching import begin, time_all
 from minispec.engine.backends import get_backend
 from minispec.engine.backends.probe import ReadProbe
-from minispec.lab.viz.plots.curves import curves_figure
-from minispec.lab.viz.plots.laws import laws_figure
+from minispec.lab.viz.plots.theory import curves_figure, laws_figure
 
 lesson = begin("10")
 K, N = 1024, 4096

@@ -23,13 +23,13 @@ from minispec.lab.bench.batches import make_prompts
 from minispec.lab.bench.together import decode_together
 from minispec.lab.prompts import bundled_prompts
 from minispec.lab.timer import interleave
-from minispec.lab.viz.plots.batches import (
+from minispec.lab.viz.plots.runs import (
     Bar,
     gantt_figure,
     pages_figure,
     ragged_figure,
 )
-from minispec.lab.viz.plots.curves import curves_figure
+from minispec.lab.viz.plots.theory import curves_figure
 
 lesson = begin("11")
 target, draft = minispec.load_model("target-17m"), minispec.load_model("draft-1.6m")

@@ -19,7 +19,7 @@ from minispec.course.teaching import Times, begin, explore
 from minispec.lab.ledger.framework import SOURCES, get_experiment
 from minispec.lab.prompts import bundled_prompts
 from minispec.lab.timer import interleave
-from minispec.lab.viz.plots.curves import curves_figure
+from minispec.lab.viz.plots.theory import curves_figure
 
 lesson = begin("12")
 target, draft = minispec.load_model("target-17m"), minispec.load_model("draft-1.6m")

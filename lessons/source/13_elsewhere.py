@@ -19,10 +19,10 @@ import minispec
 from minispec.course.teaching import begin, explore
 from minispec.engine.loading.bundled import bundled_folders
 from minispec.lab.roofline.counts import Storage
-from minispec.lab.roofline.profiles import get_profile
+from minispec.lab.roofline.machine import get_profile
+from minispec.lab.roofline.predict import predict_forward
 from minispec.lab.roofline.shapes import get_shape
-from minispec.lab.roofline.time import predict_forward
-from minispec.lab.viz.plots.curves import curves_figure
+from minispec.lab.viz.plots.theory import curves_figure
 
 lesson = begin("13")
 for package in ("transformers", "vllm", "llama_cpp", "cupy"):

@@ -32,7 +32,7 @@ from minispec.engine.laws import Enumerator
 from minispec.engine.noise import Address, Noise
 from minispec.errors import InvariantError
 from minispec.lab.prompts import bundled_prompts
-from minispec.lab.viz.plots.laws import laws_figure
+from minispec.lab.viz.plots.theory import laws_figure
 from minispec.lab.viz.trees import draw_tree, find_longest
 
 lesson = begin("14")
@@ -489,7 +489,7 @@ print(
 
 # %% [markdown]
 # A fair comparison needs equal training, and counts the cost: all our places together take one small product, and no layer.
-# `python -m minispec.lab.training head` trains heads for longer and says what they reach (`docs/training.md`).
+# `python -m minispec.lab.training head` trains heads for longer and says what they reach (`docs/train.md`).
 #
 # ## 14.5 · EAGLE feeds itself; a block asks once
 #
@@ -768,12 +768,12 @@ for prompt in some[:3]:
 draw_tree(*find_longest(events), decode)
 
 # %% [markdown]
-# In the code base: `minispec/engine/model/features.py` keeps the states, `minispec/engine/drafters/heads/` has a file for each of medusa, eagle and
+# In the code base: `minispec/engine/model/cache.py` keeps the states, `minispec/engine/drafters/heads/` has a file for each of medusa, eagle and
 # block with its formula, `minispec/engine/drafters/trees/` the trees, `minispec/lab/viz/trees.py` draws them (also `minispec generate
 # --show-drafts`), and `minispec/lab/training/head_stage.py` trains all three heads, with PyTorch.
 #
 # You have reached the end. Go on with the assignments, with the code (`docs/reading.md` is a path of thirteen stops), or with a
-# head that is trained for longer: `python -m minispec.lab.training head` (`docs/training.md`).
+# head that is trained for longer: `python -m minispec.lab.training head` (`docs/train.md`).
 
 # %% [markdown]
 # ## References

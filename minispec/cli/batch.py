@@ -26,7 +26,7 @@ from minispec.engine.files import HeldFile, check_apart, check_writable
 from minispec.engine.generation.events import Emitted, Event, Verified
 from minispec.engine.generation.ready import make_ready
 from minispec.errors import OptionError, PromptError
-from minispec.lab.measure.run import sweep_library
+from minispec.lab.measure.sweep import sweep_library
 
 _LOSS = 0.95
 """Times plain decoding, below which drafts have cost more than an estimate may err."""

@@ -29,16 +29,15 @@ from minispec.cli.machine_report import (
 from minispec.cli.options import FileName, ModelName, kv_dtype_option, option, threads_option
 from minispec.engine.backends import BACKENDS, DTYPES
 from minispec.engine.backends.formats import AUTO
-from minispec.engine.drafters.build import check_vocabularies
+from minispec.engine.drafters.build import match_vocabulary
 from minispec.engine.loading import load_model
 from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.errors import MinispecError
 from minispec.lab.bench.batches import run_batches
-from minispec.lab.bench.costs import QUICK, Benchmark, Plan, run_benchmark
-from minispec.lab.bench.speculation import Speculation
+from minispec.lab.bench.costs import QUICK, Benchmark, Plan, Speculation, run_benchmark
 from minispec.lab.prompts import bundled_prompts, read_prompts
+from minispec.lab.roofline.forwards import doubts_of_forwards
 from minispec.lab.roofline.machine import LADDER_BYTES, Machine, describe_cpu, measure_machine
-from minispec.lab.roofline.prediction import doubts_of_forwards
 from minispec.lab.trust import doubts, sentence
 from minispec.lab.viz.plots import style
 
@@ -116,7 +115,7 @@ def bench(**options: Any) -> None:
         backend, dtype, kv_dtype = options["backend"], options["dtype"], options["kv_dtype"]
         target = load_model(options["target"], backend, dtype, kv_dtype)
         draft = load_model(options["draft"], backend, options["draft_dtype"] or dtype, kv_dtype)
-        check_vocabularies(target, draft)
+        match_vocabulary(target, draft)
         status.update("making kernels ready …")
         for model in (target, draft):
             model.backend.warm_up(model.dtype, model.kv_dtype)

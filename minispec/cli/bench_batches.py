@@ -14,7 +14,7 @@ from rich.console import Console
 
 from minispec.cli.machine_report import describe_pair, print_machine, stdout, table, time
 from minispec.errors import MinispecError, OptionError
-from minispec.lab.bench.batch_figures import QUICK_BATCHES, BatchBenchmark, BatchPlan, BreakEven
+from minispec.lab.bench.batches import QUICK_BATCHES, BatchBenchmark, BatchPlan, BreakEven
 from minispec.lab.roofline.machine import Machine
 from minispec.lab.trust import doubts, sentence
 from minispec.lab.viz.plots import style

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from minispec.errors import OptionError, explain
-from minispec.lab.measure.run import sweep_library
+from minispec.lab.measure.sweep import sweep_library
 
 
 def on_option(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -17,7 +17,7 @@ from minispec.engine.backends import GPU_BACKENDS
 from minispec.engine.backends.formats import KV_DTYPES
 from minispec.engine.loading import load_model
 from minispec.errors import InputError, OptionError, explain, quote
-from minispec.lab.divergence import diverge
+from minispec.lab.explain.divergence import diverge
 
 _EXPECT_EQUAL = ("bit-exact", "same-seed")
 _ENDS = ("max_tokens", "stop")
@@ -52,7 +52,7 @@ def diff(a: str, b: str, prompt: str | None, as_json: bool) -> None:
     assert target.tokenizer is not None  # the runs have text
     found = diverge(
         target,
-        target.tokenizer.encode(runs[0]["prompt"]),
+        target.tokenizer.encode_prompt(runs[0]["prompt"]),
         runs[0]["token_ids"],
         runs[1]["token_ids"],
         expected_equal=_promise_equal(runs),

@@ -27,7 +27,6 @@ _ELSEWHERE = {"MINISPEC_ASSIGNMENTS", "MINISPEC_GRADE_SECRET", "MINISPEC_REPORT"
 @click.pass_context
 def doctor(context: click.Context, as_json: bool) -> None:
     """Show versions, threads, CPU features, GPU, caches, and the settings in effect."""
-    from minispec.engine.backends.compiled import describe  # imports Numba
     from minispec.engine.backends.cuda import describe_gpu  # imports CuPy, if there is one
 
     settings = {name: value for name, value in sorted(os.environ.items()) if name.startswith("MINISPEC_")}
@@ -38,7 +37,7 @@ def doctor(context: click.Context, as_json: bool) -> None:
         "python": f"{platform.python_version()} ({platform.python_implementation()})",
         "system": f"{platform.system()} {platform.machine()}",
         "numpy": np.__version__,
-        **describe(),
+        **_describe_compiler(),
         "gpu": describe_gpu(),
         "bundled models": ", ".join(bundled_folders()) or "none",
         "hub": _find_version("huggingface_hub"),
@@ -57,6 +56,18 @@ def doctor(context: click.Context, as_json: bool) -> None:
     for name, value in facts.items():
         table.add_row(name, Text(str(value)))  # as it is: brackets are no markup
     Console().print(table)
+
+
+def _describe_compiler() -> dict[str, str]:
+    try:
+        from minispec.engine.backends.compiled import describe  # imports Numba
+    except ValueError as error:  # of a variable of its own
+        return {"numba": f"cannot be imported: {error} Check {', '.join(sorted(_find_numba())) or 'its install'}"}
+    return describe()
+
+
+def _find_numba() -> list[str]:
+    return [f"{name}={value}" for name, value in os.environ.items() if name.startswith("NUMBA_")]
 
 
 def _find_variables(command: click.Command) -> set[str]:

@@ -21,9 +21,9 @@ from minispec.engine.generation import Generation, Stream
 from minispec.engine.generation.events import Event
 from minispec.engine.generation.trace import to_line
 from minispec.errors import OptionError, PromptError
-from minispec.lab.compare import Comparison, advise, compare, doubts_of_run
-from minispec.lab.ranks import acceptance_by_rank
-from minispec.lab.step_costs import StepCosts, costs_of_run
+from minispec.lab.explain.compare import Comparison, advise, compare, doubts_of_run
+from minispec.lab.explain.step_costs import StepCosts, costs_of_run
+from minispec.lab.measure.record import acceptance_by_rank
 from minispec.lab.timer import target_row_seconds
 from minispec.lab.trust import least_cost_ratio, sentence
 from minispec.lab.viz.film import READING_SPEED, Scene, at_once, race, reading, scenes

@@ -8,9 +8,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from minispec.lab.roofline.forwards import Measured
 from minispec.lab.roofline.machine import Machine
-from minispec.lab.roofline.prediction import Measured
-from minispec.lab.roofline.time import Prediction
+from minispec.lab.roofline.predict import Prediction
 from minispec.lab.viz.terminal import QUIET
 
 QUICK_LADDER = (1 << 20, 16 << 20, 64 << 20)

@@ -12,6 +12,7 @@ import importlib
 import io
 import logging
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from typing import NoReturn
@@ -19,7 +20,7 @@ from typing import NoReturn
 import click
 
 from minispec import __version__
-from minispec.errors import MinispecError, OptionError, OutputError, explain
+from minispec.errors import MinispecError, OptionError, OutputError, explain, quote
 
 _INTERRUPTED = 130
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -71,14 +72,24 @@ class _Commands(Mapping[str, click.Command]):
 @click.group(commands=_Commands(), context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="minispec")
 @click.option("-v", "--verbose", count=True, help="Log what happens to stderr; twice for details.")
-def cli(verbose: int) -> None:
+@click.pass_context
+def cli(context: click.Context, verbose: int) -> None:
     """Speculative decoding for GPT-2-family models, to be understood, measured and trusted."""
+    if context.invoked_subcommand != "doctor":  # which says it itself
+        _check_threads()
     logging.basicConfig(
         level=[logging.WARNING, logging.INFO, logging.DEBUG][min(verbose, 2)],
         format="%(levelname)s %(name)s: %(message)s",
         force=True,
     )
     logging.getLogger("numba").setLevel(logging.WARNING)  # its own debug output is about compiling, in megabytes
+
+
+def _check_threads() -> None:
+    """Refuse what Numba fails at while it is imported, anywhere in a command."""
+    asked = os.environ.get("NUMBA_NUM_THREADS", "")
+    if re.fullmatch(r"\s*[-+]?[0-9]+\s*", asked) and int(asked) < 1:
+        raise OptionError(f"NUMBA_NUM_THREADS is {quote(asked)}; it must be a whole number >= 1. Unset it, or try 1")
 
 
 def main() -> NoReturn:

@@ -21,8 +21,6 @@ from minispec.engine.files import HeldFile, check_apart, check_writable, write_t
 from minispec.engine.generation.options import Options
 from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.errors import OptionError
-from minispec.lab.measure.grid import Sweep
-from minispec.lab.measure.journal import Journal
 from minispec.lab.measure.record import Record
 from minispec.lab.measure.report import (
     INTERVALS,
@@ -39,12 +37,12 @@ from minispec.lab.measure.report import (
     to_markdown,
 )
 from minispec.lab.measure.report import Table as Columns
-from minispec.lab.measure.run import check_sweep_jobs, check_units, fingerprints, run_units
 from minispec.lab.measure.summary import Summary, summarise
+from minispec.lab.measure.sweep import Journal, Sweep, check_sweep_jobs, check_units, fingerprints, run_units
 from minispec.lab.prompts import PRESETS, Form, Prompt, bundled_prompts, read_prompts
 from minispec.lab.roofline.machine import describe_cpu
 from minispec.lab.viz.plots import style
-from minispec.lab.viz.plots.measure import sweep_figure
+from minispec.lab.viz.plots.bench import sweep_figure
 from minispec.lab.viz.terminal import QUIET
 
 _DEFAULTS = Options()

@@ -214,7 +214,7 @@ _GENERATION = (
     option("--frequency-penalty", type=float, default=_DEFAULTS.frequency_penalty,
            help="Subtract this from a token's logit once for each time it was generated."),
     option("--min-tokens", type=int, default=_DEFAULTS.min_tokens,
-           help="Generate at least this many tokens before the text may end."),
+           help="Let no end-of-text token or stop string end the text within this many tokens; a full form does."),
     option("--regex", default=None, show_default="none",
            help="The whole text must match this regular expression."),
     option("--json-schema", default=None, show_default="none",

@@ -19,12 +19,11 @@ from minispec.engine.drafters.spec import parse_draft
 from minispec.engine.generation.options import Options
 from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.errors import OptionError
-from minispec.lab.measure.plan import Measured, measure_plan
-from minispec.lab.plan import MAX_GAMMA, Plan, make_plan, rate_note
+from minispec.lab.explain.plan import MAX_GAMMA, Measured, Plan, make_plan, measure_plan, rate_note
+from minispec.lab.explain.step_costs import VerifyCurve
 from minispec.lab.prompts import bundled_prompts, read_prompts
-from minispec.lab.step_costs import VerifyCurve
 from minispec.lab.viz.plots import style
-from minispec.lab.viz.plots.plan import plan_figure
+from minispec.lab.viz.plots.theory import plan_figure
 from minispec.theory import VerifyCost, alpha_from_drafts, can_pay
 from minispec.theory.intervals import Figure
 

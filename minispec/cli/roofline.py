@@ -32,9 +32,9 @@ from minispec.engine.loading.checkpoint import read_json
 from minispec.engine.loading.folder import find_folder
 from minispec.engine.model import GPT2Config
 from minispec.errors import OptionError
-from minispec.lab.roofline.batch import BatchPoint
+from minispec.lab.roofline.forwards import Measured, doubts_of_forwards
 from minispec.lab.roofline.machine import Machine
-from minispec.lab.roofline.prediction import Measured, doubts_of_forwards
+from minispec.lab.roofline.predict import BatchPoint
 from minispec.lab.roofline.shapes import Shape, get_shape
 from minispec.lab.trust import sentence
 from minispec.lab.viz.plots import style
@@ -131,9 +131,9 @@ def _refuse_ignored(options: dict[str, Any]) -> None:
 
 
 def _what_if(options: dict[str, Any]) -> None:
-    from minispec.lab.roofline.batch import over_batches
     from minispec.lab.roofline.counts import Storage
-    from minispec.lab.roofline.profiles import get_profile
+    from minispec.lab.roofline.machine import get_profile
+    from minispec.lab.roofline.predict import over_batches
 
     machine = get_profile(options["machine"])
     shape = _target_shape(options["target"]) if options["shape"] is None else get_shape(options["shape"])
@@ -230,16 +230,16 @@ def _print_batches(
 
 def _measure(options: dict[str, Any]) -> None:
     from minispec.engine.backends import get_backend
-    from minispec.lab.memory import measure_pair, pair_memory
     from minispec.lab.roofline.counter import storage_of
-    from minispec.lab.roofline.machine import LADDER_BYTES, describe_cpu, measure_machine
-    from minispec.lab.roofline.prediction import (
+    from minispec.lab.roofline.forwards import (
         count_regions,
         measure_forwards,
         model_storage,
         random_model,
         time_parts,
     )
+    from minispec.lab.roofline.machine import LADDER_BYTES, describe_cpu, measure_machine
+    from minispec.lab.roofline.memory import measure_pair, pair_memory
     from minispec.lab.roofline.shapes import to_config
 
     if options["memory"] and options["shape"] is not None:

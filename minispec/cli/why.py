@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import json
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Any
 
 import click
@@ -17,10 +17,10 @@ from minispec.cli.pair import Pair
 from minispec.engine.drafters.spec import parse_draft
 from minispec.engine.generation import Generation
 from minispec.errors import OptionError
-from minispec.lab.step_costs import OTHER_GAMMAS, VerifyCurve, curve_of_runs, step_costs
+from minispec.lab.explain.step_costs import OTHER_GAMMAS, VerifyCurve, curve_of_runs, step_costs
+from minispec.lab.explain.why import CAUSES, Attribution, Change, attribute, changes
 from minispec.lab.timer import interleave
 from minispec.lab.trust import doubts, sentence
-from minispec.lab.why import CAUSES, Attribution, Change, attribute, changes
 
 _MEANING = {
     "acceptance": "drafts that were rejected: steps that full acceptance would have saved",
@@ -74,18 +74,18 @@ def _median_runs(pair: Pair, text: str, repeats: int) -> dict[str, Generation]:
 
     "plain", "asked", and one per other draft length under its number.
     """
-    others = {str(gamma): replace(pair, options={**pair.options, "gamma": gamma}) for gamma in OTHER_GAMMAS}
-    runs: dict[str, list[Generation]] = {name: [] for name in ("plain", "asked", *others)}
-
-    def turn(name: str) -> float:
-        runs[name].append(others.get(name, pair).start(text, plain=name == "plain").run())
-        return runs[name][-1].metrics.decode_s
-
-    interleave({name: functools.partial(turn, name) for name in runs}, 1 + repeats)
+    pairs = {"plain": replace(pair, draft=None), "asked": pair}
+    pairs |= {str(gamma): replace(pair, options={**pair.options, "gamma": gamma}) for gamma in OTHER_GAMMAS}
+    turns = {name: partial(_run, each, text) for name, each in pairs.items()}
+    runs = interleave(turns, 1 + repeats)
     return {
-        name: sorted(each[1:], key=lambda run: run.metrics.prefill_s + run.metrics.decode_s)[(len(each) - 1) // 2]
+        name: sorted(each[1:], key=lambda run: run.metrics.prefill_s + run.metrics.decode_s)[repeats // 2]
         for name, each in runs.items()
     }
+
+
+def _run(pair: Pair, text: str) -> Generation:
+    return pair.start(text).run()
 
 
 def _report(found: Attribution, possible: list[Change], curve: VerifyCurve, repeats: int) -> dict[str, Any]:

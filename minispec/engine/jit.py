@@ -35,10 +35,11 @@ def can_compile() -> bool:
 
 
 def jit(**options: Any) -> Callable[[_Function], _Function]:
-    """Return ``numba.njit(**options)`` with Numba's disk cache if it has a writable place, else without.
+    """Return ``numba.njit(**options)`` with a disk cache if that has a writable place, else without.
 
-    Numba looks for that place when the function is *decorated* and raises RuntimeError if there is none (a read-only
-    install and no writable home); that must not make the package unimportable.
+    The place is looked for when the function is *decorated*; that there is none (no writable home) must not make the
+    package unimportable. The cache forgets a function when any source near its file has changed: Numba's own looks at
+    that file alone, and would serve machine code made from a changed helper of another module for ever.
 
     Divisions follow NumPy (0/0 is NaN): Python's rule, an exception, is a branch per element, and loops with branches
     are not vectorised.
@@ -53,39 +54,26 @@ def jit(**options: Any) -> Callable[[_Function], _Function]:
         if changed is not None:
             _log.info("compiling %s in memory: %s has changed since this process began", function.__name__, changed)
             return numba.njit(**options)(function)  # type: ignore[no-any-return]
+        from minispec.engine.kernel_cache import KernelCache
+
+        compiled = numba.njit(**options)(function)
         try:
-            compiled = numba.njit(cache=True, **options)(function)
-            _key_on_sources(compiled, file)
-            return compiled  # type: ignore[no-any-return]
+            compiled._cache = KernelCache(function, _read_sources(file.parent)[0])
         except RuntimeError as error:
             _log.info("compiling %s in memory: %s. Set NUMBA_CACHE_DIR to a writable folder", function.__name__, error)
             _in_memory.append(function.__name__)
-            return numba.njit(**options)(function)  # type: ignore[no-any-return]
+        return compiled  # type: ignore[no-any-return]
 
     return decorate
 
 
-def _key_on_sources(compiled: Any, file: Path) -> None:
-    """Make the disk cache forget a function when any source near its file has changed.
-
-    Numba looks at the file of the decorated function alone (and at the CPU, by name and features), so machine code made
-    from a changed helper of another module, or from instructions emitted there, would be served for ever.
-    """
-    cache = getattr(compiled, "_cache", None)
-    index = getattr(cache, "_cache_file", None)
-    if index is None:
-        return
-    digest, _ = _read_sources(file.parent)
-    index._source_stamp = (index._source_stamp, digest)
-
-
 @functools.cache
 def _read_sources(folder: Path) -> tuple[str, tuple[Path, ...]]:
-    """Return the files in a folder of the package, and in the package's own, that mention Numba, and a hash of them."""
+    """Return the files in a folder of the package, and in the package's own, that compile, and a hash of them."""
     digest, found = hashlib.sha256(), []
     for path in sorted({*folder.glob("*.py"), *Path(__file__).parent.glob("*.py")}):
         source = path.read_bytes()
-        if b"numba" in source:
+        if b"numba" in source or b"engine.jit" in source:
             digest.update(path.name.encode() + b"\0" + source)
             found.append(path)
     return digest.hexdigest(), tuple(found)
@@ -125,14 +113,10 @@ def cache_folder(function: Callable[..., Any]) -> str | None:
 
 def must_be_compiled(function: Callable[..., Any]) -> bool:
     """Return whether a compiled function has a place on disk, but no machine code of its present sources there."""
-    index = getattr(getattr(function, "_cache", None), "_cache_file", None)
-    try:
-        return index is not None and not index._load_index()
-    except OSError:  # on Windows, while another process replaces it
-        return True
+    is_empty = getattr(getattr(function, "_cache", None), "is_empty", None)
+    return is_empty is not None and is_empty()
 
 
-@functools.cache
 @contextlib.contextmanager
 def on_compiling(call: Callable[[], None]) -> Iterator[None]:
     """Call this once if the body compiles something; what is read from the cache is not compiled."""
@@ -155,6 +139,7 @@ def on_compiling(call: Callable[[], None]) -> Iterator[None]:
         yield
 
 
+@functools.cache
 def serial(function: _Function) -> _Function:
     """Return a function compiled with ``parallel=True`` compiled again without, in memory.
 

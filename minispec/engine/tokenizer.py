@@ -10,11 +10,12 @@ from __future__ import annotations
 import codecs
 import hashlib
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 import tokenizers
-from tokenizers import decoders, models, pre_tokenizers
+from tokenizers import decoders, models, pre_tokenizers, processors
 
 from minispec.errors import ModelFileError, PromptError, explain, quote
 
@@ -24,8 +25,96 @@ NUMERALS_APART = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}| ?[^\s\p{L}\p{N}]+|\s+(
 """The pieces that the bundled tokenizers cut text into: GPT-2's, but that every numeral is one of its own, so that sums
 can be learnt digit by digit."""
 _UNLIMITED = 1 << 30
-_in_use: weakref.WeakValueDictionary[bytes, Tokenizer] = weakref.WeakValueDictionary()
-"""Tokenizers that somebody holds, by the hash of their file."""
+_in_use: weakref.WeakValueDictionary[tuple[bytes, Additions], Tokenizer] = weakref.WeakValueDictionary()
+"""Tokenizers that somebody holds, by the hash of their file and what other files add to it."""
+
+
+@dataclass(frozen=True)
+class Added:
+    """A token beside those that merges make.
+
+    Parameters
+    ----------
+    content : str
+    special : bool
+        It has no text.
+    lstrip, rstrip, single_word, normalized : bool
+        As in the library.
+    token_id : int or None
+        The id it must get; the vocabulary's, or else the next.
+    """
+
+    content: str
+    special: bool = False
+    lstrip: bool = False
+    rstrip: bool = False
+    single_word: bool = False
+    normalized: bool = False
+    token_id: int | None = None
+
+
+@dataclass(frozen=True)
+class Additions:
+    """What other files add to a vocabulary.
+
+    Parameters
+    ----------
+    tokens : tuple of Added
+    prefix_space : bool or None
+        Whether a prompt gets a space in front; None leaves it to ``tokenizer.json``.
+    default_end : bool
+        ``<|endoftext|>`` is special, if the vocabulary has it.
+    begin, end : str or None
+        Tokens that a prompt gets in front and behind, besides those of ``tokenizer.json``.
+    eos_token : str or None
+        The token that is named as the end of a text.
+    """
+
+    tokens: tuple[Added, ...] = ()
+    prefix_space: bool | None = None
+    default_end: bool = False
+    begin: str | None = None
+    end: str | None = None
+    eos_token: str | None = None
+
+    def apply(self, backend: tokenizers.Tokenizer, name: str) -> None:
+        """Add them to a tokenizer of the library.
+
+        Raises
+        ------
+        ModelFileError
+            If a token gets another id than it must, or is missing.
+        """
+        tokens = list(self.tokens)
+        if self.default_end and backend.token_to_id(END_OF_TEXT) is not None:
+            tokens.append(Added(END_OF_TEXT, special=True))
+        settings = "special", "lstrip", "rstrip", "single_word", "normalized"
+        backend.add_tokens(
+            [tokenizers.AddedToken(token.content, **{key: getattr(token, key) for key in settings}) for token in tokens]
+        )
+        for token in tokens:
+            found = backend.token_to_id(token.content)
+            if token.token_id is not None and found is not None and found != token.token_id:
+                raise ModelFileError(
+                    f"{name}: the files beside it give token {quote(token.content)} the id {token.token_id}, but its "
+                    f"place is {found}; they belong to different models. Fetch them again"
+                )
+        if self.prefix_space is not None and isinstance(backend.pre_tokenizer, pre_tokenizers.ByteLevel):
+            cut = backend.pre_tokenizer
+            cut.add_prefix_space = self.prefix_space
+            backend.pre_tokenizer = cut
+        if self.begin is None and self.end is None:
+            return
+        around = [text for text in (self.begin, self.end) if text is not None]
+        for text in around:
+            if backend.token_to_id(text) is None:
+                raise ModelFileError(
+                    f"{name}: prompts are to be put between {' and '.join(map(quote, around))}, and the vocabulary "
+                    f"lacks {quote(text)}. Fetch the tokenizer again"
+                )
+        template = [*([self.begin] if self.begin else []), "$A", *([self.end] if self.end else [])]
+        ids = [(text, backend.token_to_id(text)) for text in dict.fromkeys(around)]
+        backend.post_processor = processors.TemplateProcessing(single=template, pair=None, special_tokens=ids)
 
 
 def make_byte_alphabet() -> dict[str, int]:
@@ -44,6 +133,17 @@ class Tokenizer:
         As read from ``tokenizer.json`` or built from ``vocab.json`` and ``merges.txt``.
     name : str
         The name in messages, usually the file's path.
+    additions : Additions
+        What other files say.
+
+    Attributes
+    ----------
+    special_ids : frozenset of int
+        Tokens without text.
+    added_ids : frozenset of int
+        Tokens that are not of the vocabulary that merges make, special or not; a model may lack rows for them.
+    eos_token_id : int or None
+        The token that the files name as the end of a text.
 
     Raises
     ------
@@ -51,7 +151,9 @@ class Tokenizer:
         If it is not byte-level, so that its tokens have no bytes of their own.
     """
 
-    def __init__(self, backend: tokenizers.Tokenizer, name: str = "tokenizer") -> None:
+    def __init__(
+        self, backend: tokenizers.Tokenizer, name: str = "tokenizer", additions: Additions = Additions()
+    ) -> None:
         if "ByteLevel(" not in repr(backend.decoder):  # alone or in a Sequence; nothing else gives tokens bytes
             raise ModelFileError(
                 f"{name} is not byte-level: its decoder is {quote(backend.decoder)}; minispec reads byte-level BPE "
@@ -61,6 +163,12 @@ class Tokenizer:
         backend.no_padding()
         if isinstance(backend.model, models.BPE):
             backend.model.dropout = None  # at random, for training
+        try:
+            additions.apply(backend, name)
+        except ModelFileError:
+            raise
+        except BaseException as error:
+            raise _wrap_error(f"{name} does not take the tokens of the files beside it", error) from None
         self._backend = backend
         alphabet = make_byte_alphabet()
         specials = {i: token.content for i, token in backend.get_added_tokens_decoder().items() if token.special}
@@ -80,25 +188,29 @@ class Tokenizer:
                         "reads byte-level BPE tokenizers (the GPT-2 family). Convert the model, or pick another"
                     ) from None
         self.special_ids = frozenset(specials)
+        self.added_ids = frozenset(added) - frozenset(backend.get_vocab(with_added_tokens=False).values())
+        self.eos_token_id = None if additions.eos_token is None else backend.token_to_id(additions.eos_token)
         self._fingerprint: str | None = None
 
     @classmethod
-    def from_file(cls, path: Path) -> Tokenizer:
+    def from_file(cls, path: Path, additions: Additions = Additions()) -> Tokenizer:
         """Read a ``tokenizer.json``; the models of a pair mostly have the same one, which is then parsed once."""
         try:
             content = path.read_bytes()
-            digest = hashlib.sha256(content).digest()
-            known = _in_use.get(digest)
+            key = hashlib.sha256(content).digest(), additions
+            known = _in_use.get(key)
             if known is not None:
                 return known
             backend = tokenizers.Tokenizer.from_buffer(content)
         except BaseException as error:
             raise _wrap_error(f"{path} is not a tokenizer file", error) from None
-        tokenizer = _in_use[digest] = cls(backend, str(path))
+        tokenizer = _in_use[key] = cls(backend, str(path), additions)
         return tokenizer
 
     @classmethod
-    def from_vocab_and_merges(cls, vocab: Path, merges: Path) -> Tokenizer:
+    def from_vocab_and_merges(
+        cls, vocab: Path, merges: Path, additions: Additions = Additions(default_end=True)
+    ) -> Tokenizer:
         """Build GPT-2's tokenizer from ``vocab.json`` and ``merges.txt``."""
         try:
             backend = tokenizers.Tokenizer(models.BPE.from_file(str(vocab), str(merges)))
@@ -106,9 +218,7 @@ class Tokenizer:
             raise _wrap_error(f"{vocab} and {merges.name} are not a BPE vocabulary", error) from None
         backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
         backend.decoder = decoders.ByteLevel()
-        if backend.token_to_id(END_OF_TEXT) is not None:
-            backend.add_special_tokens([END_OF_TEXT])
-        return cls(backend, str(vocab))
+        return cls(backend, str(vocab), additions)
 
     @property
     def vocab_size(self) -> int:
@@ -143,13 +253,30 @@ class Tokenizer:
 
     def encode(self, text: str) -> list[int]:
         """Return the token ids of ``text``; special tokens written out in it are recognised."""
+        return self._encode(text, whole=False)
+
+    def encode_prompt(self, text: str) -> list[int]:
+        """Return the same of a text that a model is to go on with, and the tokens that the files put around it."""
+        return self._encode(text, whole=True)
+
+    def around(self) -> tuple[list[int], list[int]]:
+        """Return the tokens that the files put in front of a prompt, and those behind it."""
+        own, whole = self.encode("a"), self.encode_prompt("a")
+        begin = next((i for i in range(len(whole)) if whole[i : i + len(own)] == own), 0)
+        return whole[:begin], whole[begin + len(own) :]
+
+    def _encode(self, text: str, *, whole: bool) -> list[int]:
         try:
-            return list(self._backend.encode(text, add_special_tokens=False).ids)
+            return list(self._backend.encode(text, add_special_tokens=whole).ids)
         except BaseException as error:
             # half a surrogate pair is no text; a broken vocabulary may lack what it needs, a rule of it may never end
             if isinstance(error, KeyboardInterrupt | SystemExit):
                 raise
             raise PromptError(f"cannot encode {quote(text)} ({explain(error)}). It must be valid Unicode") from None
+
+    def tokens(self, num_rows: int) -> dict[int, bytes]:
+        """Return the bytes of every token that a model with so many rows has one for."""
+        return {token: content for token, content in self._bytes.items() if token < num_rows}
 
     def token_bytes(self, token: int) -> bytes:
         """Return the bytes a token stands for: none for a special token or an id the vocabulary lacks."""
@@ -191,14 +318,23 @@ def _wrap_error(what: str, error: BaseException) -> BaseException:
     return ModelFileError(f"{what} ({explain(error)}). Fetch the tokenizer again")
 
 
-def describe_difference(a: Tokenizer, b: Tokenizer) -> str | None:
-    """Say how two vocabularies differ in one phrase, or None where every id means the same text in both."""
-    if a.vocab_size != b.vocab_size:
-        return f"one has {a.vocab_size} tokens, the other {b.vocab_size}"
-    if a is b or a.fingerprint() == b.fingerprint():
+def describe_difference(a: Tokenizer, b: Tokenizer, *rows: int) -> str | None:
+    """Say how two vocabularies differ in one phrase, or None where every id means the same text in both.
+
+    Parameters
+    ----------
+    a, b : Tokenizer
+    *rows : int
+        Of the models of both: what a model has no row for does not count. By default everything does.
+    """
+    first, second = (
+        tokenizer.tokens(count) for tokenizer, count in zip((a, b), rows or (a.vocab_size, b.vocab_size), strict=True)
+    )
+    if first == second:
         return None
-    ids: Sequence[int] = range(a.vocab_size)
-    first = next((i for i in ids if a.token_bytes(i) != b.token_bytes(i)), None)
-    if first is None:
-        return "their special tokens differ"
-    return f"token {first} is {a.token_bytes(first)!r} in one and {b.token_bytes(first)!r} in the other"
+    if len(first) != len(second):
+        return f"one has {len(first)} tokens, the other {len(second)}"
+    token = min(i for i in first.keys() | second.keys() if first.get(i) != second.get(i))
+    if token not in first or token not in second:
+        return f"one has no token {token}"
+    return f"token {token} is {first[token]!r} in one and {second[token]!r} in the other"

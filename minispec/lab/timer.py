@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 from minispec.engine.model.session import Session
 
+Name = TypeVar("Name")
+Result = TypeVar("Result")
+Timer = Callable[[], float]
+"""Runs something, and returns the seconds that it took."""
 
-def interleave(runs: Mapping[str, Callable[[], float]], repeats: int) -> dict[str, list[float]]:
+
+def interleave(runs: Mapping[Name, Callable[[], Result]], repeats: int) -> dict[Name, list[Result]]:
     """Run each candidate ``repeats`` times, taking turns, and collect what each run returns.
 
     A machine's speed drifts over seconds (neighbours, clock, memory placement). Taking turns lets the drift hit every
@@ -18,15 +24,30 @@ def interleave(runs: Mapping[str, Callable[[], float]], repeats: int) -> dict[st
     Parameters
     ----------
     runs : mapping of name to callable
-        Each returns its own figure, usually seconds.
+        Each returns its own figure, usually seconds; or all that was made, which knows its seconds.
     repeats : int
         Rounds.
     """
-    figures: dict[str, list[float]] = {name: [] for name in runs}
+    figures: dict[Name, list[Result]] = {name: [] for name in runs}
     for i in range(repeats):
         for name in list(runs) if i % 2 == 0 else reversed(list(runs)):
             figures[name].append(runs[name]())
     return figures
+
+
+def ratios(figures: Sequence[float], units: Sequence[float]) -> list[float]:
+    """Return one candidate's figures in units of another's, round by round: both met the same machine."""
+    return [a / b for a, b in zip(figures, units, strict=True)]
+
+
+def spread(figures: Sequence[float]) -> tuple[float, float]:
+    """Return the smallest and the largest."""
+    return min(figures), max(figures)
+
+
+def after_warming(once: Timer, times: int = 3) -> Timer:
+    """Return a timer that runs once to find its caches as it leaves them, then says the median of so many runs."""
+    return lambda: statistics.median([once() for _ in range(1 + times)][1:])
 
 
 def target_row_seconds(session: Session, last_token: int, repeats: int = 5) -> float:

@@ -25,8 +25,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 import minispec
-from minispec.engine.generation.guarantee import MEANING
-from minispec.engine.generation.result import Generation
+from minispec.engine.generation.result import MEANING, Generation
 from minispec.engine.records import TokenDetail
 from minispec.engine.tokenizer import Tokenizer
 from minispec.engine.verifiers import VERIFIER_NAMES, get_verifier
@@ -221,7 +220,7 @@ async def _echo(flight: InFlight, service: Service, tokenizer: Tokenizer) -> lis
         return [Prefix()] * len(flight.choices)
     n, prefixes = request.n or 1, []
     for prompt in list_prompts(request):
-        tokens = tokenizer.encode(prompt) if isinstance(prompt, str) else prompt
+        tokens = tokenizer.encode_prompt(prompt) if isinstance(prompt, str) else prompt
         text = prompt if isinstance(prompt, str) else tokenizer.decode(prompt)
         logprobs = None
         if request.logprobs is not None:
@@ -373,6 +372,9 @@ def _describe_bodies(app: FastAPI, settings: Settings) -> None:
             request["model"]["enum"] = [settings.model]
             request["max_tokens"]["anyOf"][0]["maximum"] = settings.context - 1
             request["n"]["anyOf"][0]["maximum"] = settings.most_choices
+            for prompts in request["prompt"]["anyOf"]:
+                if prompts["type"] == "array" and prompts["items"]["type"] != "integer":  # several prompts, not tokens
+                    prompts["maxItems"] = settings.most_choices
             for name, there in drafts.items():
                 speculative[name]["anyOf"][0] = {"type": "string", "enum": list(there)}
             speculative["gamma"]["anyOf"][0]["maximum"] = settings.max_gamma

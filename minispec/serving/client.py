@@ -84,7 +84,7 @@ def read(url: str, prompt: str, *, client: httpx.Client | None = None, **fields:
     prompt : str
     client : httpx.Client, optional
     **fields
-        Of the request; see ``docs/serving.md``. The model is the one that is served.
+        Of the request; see ``docs/http-api.md``. The model is the one that is served.
 
     Raises
     ------

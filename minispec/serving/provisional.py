@@ -40,11 +40,14 @@ class Spans:
     ----------
     tokenizer : Tokenizer
     stop : sequence of str
+    min_tokens : int
+        A stop that is complete within this many tokens does not count.
     """
 
-    def __init__(self, tokenizer: Tokenizer, stop: Sequence[str] = ()) -> None:
+    def __init__(self, tokenizer: Tokenizer, stop: Sequence[str] = (), min_tokens: int = 0) -> None:
         self._tokenizer = tokenizer
         self._stop = stop
+        self._to_wait = min_tokens
         self._committed = TextStream(tokenizer)
         self._held = ""  # committed characters that nobody was shown yet
         self._number = 0
@@ -70,18 +73,22 @@ class Spans:
 
     def commit(self, emitted: Emitted) -> None:
         """Take in what a step has added."""
+        self._to_wait = max(0, self._to_wait - len(emitted.token_ids))
         self._held += "".join(map(self._committed.push, emitted.token_ids))
         self._held = self._held[len(emitted.text) :]
 
     def _read(self, tokens: Sequence[int]) -> str:
         """Return what these tokens would add to the text that was shown, up to its end; whole characters alone."""
-        content = self._committed.pending
-        for token in tokens:
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        text = self._held + decoder.decode(self._committed.pending)
+        waited = len(text)  # no stop counts that is complete before it
+        for i, token in enumerate(tokens):
             if token in self._tokenizer.special_ids:
                 break
-            content += self._tokenizer.token_bytes(token)
-        text = self._held + codecs.getincrementaldecoder("utf-8")("replace").decode(content)
-        ends = [place for stop in self._stop if (place := text.find(stop)) >= 0]
+            text += decoder.decode(self._tokenizer.token_bytes(token))
+            if i < self._to_wait:
+                waited = len(text)
+        ends = [begin for stop in self._stop if (begin := text.find(stop, max(0, waited + 1 - len(stop)))) >= 0]
         return text[: min(ends)] if ends else text
 
 

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from minispec.engine.generation.details import describe_token
+from minispec.engine.generation.transcript import describe_token
 from minispec.engine.model.language_model import LanguageModel
 from minispec.engine.model.session import PREFILL_CHUNK, Session
 from minispec.engine.records import TokenDetail

@@ -73,7 +73,7 @@ class Settings:
     shadow: float = 0.0
     max_running: int = 16
     max_waiting: int = 256
-    max_choices: int = 16
+    max_choices: int = 32
     max_gamma: int = 32
     max_body: int = 1 << 20
     body_s: float = 20.0

@@ -1,4 +1,4 @@
-"""The body of a streamed answer: server-sent events, as ``docs/serving.md`` lists them."""
+"""The body of a streamed answer: server-sent events, as ``docs/http-api.md`` lists them."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Streamer:
         self._ended: dict[int, Generation] = {}
         self._shown = [
             _Shown(
-                Spans(tokenizer, choice.options["stop"]) if request.provisional else None,
+                Spans(tokenizer, choice.options["stop"], request.min_tokens or 0) if request.provisional else None,
                 None if request.logprobs is None else LogprobLog(request.logprobs, tokenizer.decode, len(prefix.text)),
             )
             for choice, prefix in zip(flight.choices, prefixes, strict=True)

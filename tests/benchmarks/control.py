@@ -1,4 +1,4 @@
-"""The figures of docs/control.md: ``python -m tests.benchmarks.control [SECTION ...] [--write]``.
+"""The figures of docs/lab-notes/draft-length.md: ``python -m tests.benchmarks.control [SECTION ...] [--write]``.
 
 Without ``--write`` they are printed; with it they also replace what stands in the page between their markers.
 """
@@ -22,12 +22,24 @@ from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.engine.model import GPT2
 from minispec.engine.records import Step, Verdict
 from minispec.lab.ledger.claims.dictated_tokens import FORMS, build_constraint
-from minispec.lab.simulate import CostedModel, CostModel, MisleadingDraft, RememberingModel, SimulatedClock
-from minispec.lab.simulated_cost import ADAPTIVE, FIXED, PLAIN, Text, best_fixed, judge, new_policy
+from minispec.lab.simulate import (
+    ADAPTIVE,
+    FIXED,
+    PLAIN,
+    CostedModel,
+    CostModel,
+    MisleadingDraft,
+    RememberingModel,
+    SimulatedClock,
+    Text,
+    best_fixed,
+    judge,
+    new_policy,
+)
 from minispec.lab.timer import interleave
 from tests.engine.control.test_policies import World
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "control.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "lab-notes" / "draft-length.md"
 PROSE = ("Once upon a time there was a little girl who", "One day, Tom and his mom went to the park.")
 CODE = (
     'def largest(values):\n    """Return the largest of some values."""\n',
@@ -283,7 +295,7 @@ def main() -> None:
     parser.add_argument("sections", nargs="*", choices=[*SECTIONS, []], help="all, if none is named")
     parser.add_argument("--target", default=DEFAULT_TARGET)
     parser.add_argument("--draft", default=DEFAULT_DRAFT)
-    parser.add_argument("--write", action="store_true", help="put the tables into docs/control.md")
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/lab-notes/draft-length.md")
     asked = parser.parse_args()
     target, draft = load_model(asked.target), load_model(asked.draft)
     for section in asked.sections or SECTIONS:

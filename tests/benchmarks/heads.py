@@ -1,7 +1,8 @@
 """What the bundled heads gain: ``python -m tests.benchmarks.heads [--rounds 5] [--write]``.
 
 Heads, the default draft (whole, and with a trimmed head) and plain decoding take turns. With ``--write`` the tables
-replace what stands in docs/performance.md between their markers, and each head's card says what a drafted token costs.
+replace what stands in docs/lab-notes/performance.md between their markers, and each head's card says what a drafted
+token costs.
 """
 
 from __future__ import annotations
@@ -271,7 +272,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--tokens", type=int, default=48, help="at most, behind each prompt")
     parser.add_argument(
-        "--write", action="store_true", help="put the tables into docs/performance.md, the costs into the cards"
+        "--write", action="store_true", help="put the tables into docs/lab-notes/performance.md, costs into the cards"
     )
     asked = parser.parse_args()
     whole = load_model(DEFAULT_DRAFT)

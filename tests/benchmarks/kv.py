@@ -21,7 +21,7 @@ from minispec.engine.loading.bundled import DEFAULT_TARGET
 from minispec.engine.model import GPT2
 from minispec.engine.model.paged import PagedCache
 from minispec.engine.model.together import JoinedCaches, join
-from minispec.lab.roofline.prediction import random_model
+from minispec.lab.roofline.forwards import random_model
 from minispec.lab.roofline.shapes import get_shape, to_config
 from minispec.lab.timer import interleave
 

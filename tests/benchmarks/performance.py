@@ -1,4 +1,4 @@
-"""Everything docs/performance.md says in figures: ``python -m tests.benchmarks.performance [--rounds 7] [--write]``.
+"""All figures of docs/lab-notes/performance.md: ``python -m tests.benchmarks.performance [--rounds 7] [--write]``.
 
 Without ``--write`` the tables are printed; with it they also replace what stands in the page between their markers.
 """
@@ -20,7 +20,7 @@ from typing import Any
 from tests.benchmarks.peers.__main__ import OURS, PEERS, ROOT, ROWS
 from tests.benchmarks.peers.shapes import SHAPES
 
-PAGE = ROOT / "docs" / "performance.md"
+PAGE = ROOT / "docs" / "lab-notes" / "performance.md"
 TITLES = {
     "bundled": "bundled target, 17M",
     "full": "full-size target shape, 23.6M, random weights",

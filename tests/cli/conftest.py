@@ -55,7 +55,7 @@ def run(tmp_path: Path) -> Run:
 def run_here(tmp_path: Path) -> Run:
     """Do the same in this process: where it matters what a command says, and not that it starts."""
 
-    def call(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    def call(*arguments: str, stdin: bytes | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
         out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
         thresholds = gc.get_threshold()
         with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
@@ -64,6 +64,7 @@ def run_here(tmp_path: Path) -> Run:
             for name, value in ({"MINISPEC_BACKEND": "numpy", "COLUMNS": "120"} | environment).items():
                 patch.setenv(name, value)
             patch.chdir(tmp_path)
+            patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin or b""), "utf-8"))
             patch.setattr(sys, "argv", ["minispec", *arguments])
             with pytest.raises(SystemExit) as done:
                 main()

@@ -41,8 +41,8 @@ def refused(run: Run, tmp_path: Path, *arguments: str, stdin: bytes = b"", says:
 
 @pytest.mark.parametrize("command", ["bench", "roofline"])
 @pytest.mark.parametrize("draft", ["eagle", "ngram:n=3", "none", "draft-1.6m:words=3072"])
-def test_who_times_models_refuses_other_drafts_without_asking_the_hub(run: Run, command: str, draft: str) -> None:
-    done = run(command, "--draft", draft)
+def test_who_times_models_refuses_other_drafts_without_asking_the_hub(run_here: Run, command: str, draft: str) -> None:
+    done = run_here(command, "--draft", draft)
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert f"{draft!r} is a way to draft and no model, and this command times models. Try draft-1.6m" in done.stderr
@@ -89,9 +89,9 @@ def test_who_times_models_refuses_other_drafts_without_asking_the_hub(run: Run, 
     ],
 )
 def test_nonsense_flags(
-    run: Run, target: str, draft: str, tmp_path: Path, flags: list[str], says: tuple[str, ...]
+    run_here: Run, target: str, draft: str, tmp_path: Path, flags: list[str], says: tuple[str, ...]
 ) -> None:
-    refused(run, tmp_path, "the", "--target", target, "--draft", draft, *flags, says=says)
+    refused(run_here, tmp_path, "the", "--target", target, "--draft", draft, *flags, says=says)
 
 
 def test_a_closed_output_is_one_line(target: str, draft: str) -> None:
@@ -208,29 +208,35 @@ def test_a_group_alone_prints_its_help(run_here: Run, command: tuple[str, ...]) 
     assert len(alone.stdout.splitlines()) > 5
 
 
-def test_prompts(run: Run, target: str, draft: str, tmp_path: Path) -> None:
+def test_prompts(run_here: Run, target: str, draft: str, tmp_path: Path) -> None:
     models = ("--target", target, "--draft", draft)
-    refused(run, tmp_path, "", *models, says=("prompt is empty",))
-    refused(run, tmp_path, "-", *models, stdin=b"", says=("prompt is empty",))
-    refused(run, tmp_path, "-", *models, stdin=b"caf\xe9", says=("not UTF-8",))
-    refused(run, tmp_path, "x" * 64, *models, says=("64 tokens", "Shorten it to 63"))
-    refused(run, tmp_path, "x" * 1000, *models, says=("1000 tokens",))
+    refused(run_here, tmp_path, "", *models, says=("prompt is empty",))
+    refused(run_here, tmp_path, "-", *models, stdin=b"", says=("prompt is empty",))
+    refused(run_here, tmp_path, "-", *models, stdin=b"caf\xe9", says=("not UTF-8",))
+    refused(run_here, tmp_path, "x" * 64, *models, says=("64 tokens", "Shorten it to 63"))
+    refused(run_here, tmp_path, "x" * 1000, *models, says=("1000 tokens",))
 
 
-def test_models(run: Run, target: str, draft: str, tmp_path: Path) -> None:
-    refused(run, tmp_path, "the", "--target", "no/such/dir/at-all", says=("no/such/dir/at-all",))
-    refused(run, tmp_path, "the", "--target", "targt-17m", says=("targt-17m", "Did you mean 'target-17m'?"))
+def test_models(run_here: Run, target: str, draft: str, tmp_path: Path) -> None:
+    refused(run_here, tmp_path, "the", "--target", "no/such/dir/at-all", says=("no/such/dir/at-all",))
+    refused(run_here, tmp_path, "the", "--target", "targt-17m", says=("targt-17m", "Did you mean 'target-17m'?"))
     other = write_model(tmp_path / "other", tokenizer=byte_tokenizer((("o", "n"),)))
-    refused(run, tmp_path, "the", "--target", target, "--draft", str(other), says=("different vocabularies", "--draft"))
+    refused(
+        run_here, tmp_path, "the", "--target", target, "--draft", str(other), says=("different vocabularies", "--draft")
+    )
     same_size = write_model(tmp_path / "same-size", tokenizer=byte_tokenizer((("o", "n"), ("a", "t"))))
-    refused(run, tmp_path, "the", "--target", target, "--draft", str(same_size), says=("token 256 is b'th'", "b'on'"))
+    refused(
+        run_here, tmp_path, "the", "--target", target, "--draft", str(same_size), says=("token 256 is b'th'", "b'on'")
+    )
     mute = Path(shutil.copytree(target, tmp_path / "mute"))
     (mute / "tokenizer.json").write_text(EMPTY_TOKENIZER, encoding="utf-8")
-    refused(run, tmp_path, "the", "--target", str(mute), "--draft", "none", says=("the tokenizer has no tokens",))
+    refused(run_here, tmp_path, "the", "--target", str(mute), "--draft", "none", says=("the tokenizer has no tokens",))
     cut = Path(shutil.copytree(target, tmp_path / "cut"))
     (cut / "model.safetensors").write_bytes((cut / "model.safetensors").read_bytes()[:-8])
-    refused(run, tmp_path, "the", "--target", str(cut), says=("model.safetensors", "fetch it again"))
+    refused(run_here, tmp_path, "the", "--target", str(cut), says=("model.safetensors", "fetch it again"))
 
 
-def test_the_trace_of_a_refused_run_is_not_written(run: Run, target: str, tmp_path: Path) -> None:
-    refused(run, tmp_path, "", "--target", target, "--draft", "none", "--trace", "t.jsonl", says=("prompt is empty",))
+def test_the_trace_of_a_refused_run_is_not_written(run_here: Run, target: str, tmp_path: Path) -> None:
+    refused(
+        run_here, tmp_path, "", "--target", target, "--draft", "none", "--trace", "t.jsonl", says=("prompt is empty",)
+    )

@@ -15,53 +15,53 @@ def test_version_and_python_m(run: Run) -> None:
     assert run("--version").stdout == f"minispec, version {minispec.__version__}\n"
 
 
-def test_help_lists_every_command(run: Run) -> None:
-    shown = run("--help").stdout
+def test_help_lists_every_command(run_here: Run) -> None:
+    shown = run_here("--help").stdout
     for command in ("generate", "models", "doctor", "completion"):
         assert re.search(rf"^  {command} ", shown, re.MULTILINE)
 
 
-def test_a_misspelt_command_is_recognised(run: Run) -> None:
-    done = run("generat")
+def test_a_misspelt_command_is_recognised(run_here: Run) -> None:
+    done = run_here("generat")
     assert done.returncode == 2
     assert "generat" in done.stderr
     assert "Did you mean 'generate'?" in done.stderr
 
 
-def test_doctor_tells_what_is_in_force(run: Run) -> None:
-    facts = json.loads(run("doctor", "--json", MINISPEC_GAMMA="3").stdout)
+def test_doctor_tells_what_is_in_force(run_here: Run) -> None:
+    facts = json.loads(run_here("doctor", "--json", MINISPEC_GAMMA="3").stdout)
     assert facts["minispec"] == minispec.__version__
     assert "MINISPEC_GAMMA=3" in facts["settings"]
     for name in ("python", "numpy", "numba", "threads", "threading layer", "cpu features", "gpu", "kernel cache"):
         assert facts[name]
-    assert "threading layer" in run("doctor").stdout
+    assert "threading layer" in run_here("doctor").stdout
 
 
-def test_doctor_names_settings_that_no_command_reads(run: Run) -> None:
-    facts = json.loads(run("doctor", "--json", MINISPEC_GAMA="3", MINISPEC_GAMMA="3").stdout)
+def test_doctor_names_settings_that_no_command_reads(run_here: Run) -> None:
+    facts = json.loads(run_here("doctor", "--json", MINISPEC_GAMA="3", MINISPEC_GAMMA="3").stdout)
     assert facts["settings that no command reads"] == "MINISPEC_GAMA"
-    assert "settings that no command reads" not in json.loads(run("doctor", "--json", MINISPEC_GAMMA="3").stdout)
+    assert "settings that no command reads" not in json.loads(run_here("doctor", "--json", MINISPEC_GAMMA="3").stdout)
 
 
-def test_models_lists_the_bundled_ones(run: Run) -> None:
-    listed = json.loads(run("models", "--json").stdout)
+def test_models_lists_the_bundled_ones(run_here: Run) -> None:
+    listed = json.loads(run_here("models", "--json").stdout)
     assert {"target-17m", "draft-1.6m"} <= {model["name"] for model in listed}
     for model in listed:
         assert model["bytes"] > 2 * model["parameters"]  # float16 and a header
         assert model["data"]
         assert model["licence"]
-    assert "target-17m" in run("models").stdout
+    assert "target-17m" in run_here("models").stdout
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_scripts_call_back_into_the_command(run: Run, shell: str) -> None:
-    assert "_MINISPEC_COMPLETE" in run("completion", shell).stdout
+def test_completion_scripts_call_back_into_the_command(run_here: Run, shell: str) -> None:
+    assert "_MINISPEC_COMPLETE" in run_here("completion", shell).stdout
 
 
-def test_completion_knows_options_and_bundled_models(run: Run) -> None:
+def test_completion_knows_options_and_bundled_models(run_here: Run) -> None:
     def complete(words: str) -> str:
         index = str(len(words.split(" ")) - 1)
-        return run(_MINISPEC_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=index).stdout
+        return run_here(_MINISPEC_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=index).stdout
 
     assert "--gamma" in complete("minispec generate --ga")
     assert "target-17m" in complete("minispec generate x --target targ")

@@ -37,8 +37,8 @@ def report(run: Run, *arguments: str, **environment: str) -> dict[str, Any]:
     return loaded
 
 
-def test_the_json_report_agrees_with_the_library(run: Run, target: str, draft: str) -> None:
-    told = report(run, "Once the", "--target", target, "--draft", draft, "--max-tokens", "24", "--seed", "7")
+def test_the_json_report_agrees_with_the_library(run_here: Run, target: str, draft: str) -> None:
+    told = report(run_here, "Once the", "--target", target, "--draft", draft, "--max-tokens", "24", "--seed", "7")
     made = minispec.generate("Once the", target=target, draft=draft, backend="numpy", max_tokens=24, seed=7)
     assert told["token_ids"] == list(made.token_ids)
     assert told["text"] == made.text
@@ -51,9 +51,9 @@ def test_the_json_report_agrees_with_the_library(run: Run, target: str, draft: s
     assert told["metrics"]["costs"]["cost_ratio"] > 0
 
 
-def test_every_option_and_its_default_is_in_help_and_json(run: Run, target: str) -> None:
-    told = report(run, "the", "--target", target, "--draft", "none", "--max-tokens", "2", MINISPEC_BACKEND="numpy")
-    help_text = " ".join(run("generate", "--help").stdout.split())
+def test_every_option_and_its_default_is_in_help_and_json(run_here: Run, target: str) -> None:
+    told = report(run_here, "the", "--target", target, "--draft", "none", "--max-tokens", "2", MINISPEC_BACKEND="numpy")
+    help_text = " ".join(run_here("generate", "--help").stdout.split())
     assert told["options"].pop("logprobs")  # follows from --json
     for name, value in told["options"].items():
         assert f"--{name.replace('_', '-')}" in help_text
@@ -61,18 +61,18 @@ def test_every_option_and_its_default_is_in_help_and_json(run: Run, target: str)
             assert f"[env var: MINISPEC_{name.upper()}; default: {value}]" in help_text
 
 
-def test_a_flag_wins_over_the_environment_which_wins_over_the_default(run: Run, target: str) -> None:
+def test_a_flag_wins_over_the_environment_which_wins_over_the_default(run_here: Run, target: str) -> None:
     base = ("the", "--target", target, "--draft", "none")
-    assert report(run, *base, MINISPEC_MAX_TOKENS="3")["options"]["max_tokens"] == 3
-    told = report(run, *base, "--max-tokens", "4", MINISPEC_MAX_TOKENS="3")
+    assert report(run_here, *base, MINISPEC_MAX_TOKENS="3")["options"]["max_tokens"] == 3
+    told = report(run_here, *base, "--max-tokens", "4", MINISPEC_MAX_TOKENS="3")
     assert told["options"]["max_tokens"] == 4
     assert len(told["token_ids"]) == 4
 
 
-def test_a_pipe_gets_the_text_alone_and_stderr_the_table(run: Run, target: str, draft: str) -> None:
+def test_a_pipe_gets_the_text_alone_and_stderr_the_table(run_here: Run, target: str, draft: str) -> None:
     arguments = ("the", "--target", target, "--draft", draft, "--max-tokens", "20")
-    done = run("generate", *arguments)
-    assert done.stdout == report(run, *arguments)["text"] + "\n"
+    done = run_here("generate", *arguments)
+    assert done.stdout == report(run_here, *arguments)["text"] + "\n"
     assert "\x1b" not in done.stdout + done.stderr
     for line in (
         "mean acceptance length",
@@ -85,13 +85,15 @@ def test_a_pipe_gets_the_text_alone_and_stderr_the_table(run: Run, target: str, 
         "guarantee",
     ):
         assert line in done.stderr
-    quiet = run("generate", *arguments, "--quiet")
+    quiet = run_here("generate", *arguments, "--quiet")
     assert (quiet.stdout, quiet.stderr) == (done.stdout, "")
 
 
-def test_compare_measures_plain_decoding_and_finds_the_same_greedy_tokens(run: Run, target: str, draft: str) -> None:
+def test_compare_measures_plain_decoding_and_finds_the_same_greedy_tokens(
+    run_here: Run, target: str, draft: str
+) -> None:
     told = report(
-        run, "the", "--target", target, "--draft", draft, "--max-tokens", "12", "--temperature", "0", "--compare",
+        run_here, "the", "--target", target, "--draft", draft, "--max-tokens", "12", "--temperature", "0", "--compare",
         "--backend", "numba",
     )  # fmt: skip
     assert told["guarantee"] == "bit-exact"
@@ -101,18 +103,18 @@ def test_compare_measures_plain_decoding_and_finds_the_same_greedy_tokens(run: R
     assert told["comparison"]["speedup"] > 0
 
 
-def test_a_tree_says_how_often_each_sibling_was_kept(run: Run, target: str, draft: str) -> None:
+def test_a_tree_says_how_often_each_sibling_was_kept(run_here: Run, target: str, draft: str) -> None:
     tree = ("--target", target, "--draft", f"tree:draft={draft},shape=3x1", "--verify", "tree", "--max-tokens", "20")
-    shares = report(run, "the", *tree)["acceptance_by_rank"]
+    shares = report(run_here, "the", *tree)["acceptance_by_rank"]
     assert len(shares) == 3
     assert all(0.0 <= after <= before <= 1.0 for before, after in zip([1.0, *shares], shares, strict=False))
     shown = "/".join(f"{share:.2f}" for share in shares)
-    assert re.search(rf"^acceptance by rank +{shown} ", run("generate", "the", *tree).stderr, re.MULTILINE)
-    assert report(run, "the", "--target", target, "--draft", draft)["acceptance_by_rank"] == []
+    assert re.search(rf"^acceptance by rank +{shown} ", run_here("generate", "the", *tree).stderr, re.MULTILINE)
+    assert report(run_here, "the", "--target", target, "--draft", draft)["acceptance_by_rank"] == []
 
 
-def test_the_trace_is_the_whole_run(run: Run, target: str, draft: str, tmp_path: Path) -> None:
-    told = report(run, "the", "--target", target, "--draft", draft, "--max-tokens", "15", "--trace", "run.jsonl")
+def test_the_trace_is_the_whole_run(run_here: Run, target: str, draft: str, tmp_path: Path) -> None:
+    told = report(run_here, "the", "--target", target, "--draft", draft, "--max-tokens", "15", "--trace", "run.jsonl")
     events = [json.loads(line) for line in (tmp_path / "run.jsonl").read_text(encoding="utf-8").splitlines()]
     kinds = [event["event"] for event in events]
     assert kinds[0] == "prefilled"
@@ -137,9 +139,11 @@ def test_a_trace_is_whole_where_who_reads_the_text_leaves(target: str, draft: st
     assert list(tmp_path.iterdir()) == [tmp_path / "t.jsonl"]
 
 
-def test_rejected_drafts_are_shown_and_the_rest_is_the_text(run: Run, target: str, draft: str, tmp_path: Path) -> None:
+def test_rejected_drafts_are_shown_and_the_rest_is_the_text(
+    run_here: Run, target: str, draft: str, tmp_path: Path
+) -> None:
     arguments = ("the", "--target", target, "--draft", draft, "--max-tokens", "30", "--seed", "3", "--trace", "t.jsonl")
-    shown = run("generate", *arguments, "--show-drafts").stdout.removesuffix("\n")
+    shown = run_here("generate", *arguments, "--show-drafts").stdout.removesuffix("\n")
     events = [json.loads(line) for line in (tmp_path / "t.jsonl").read_text(encoding="utf-8").splitlines()]
     rejected = [event["rejected"] for event in events if event["event"] == "verified" and event["rejected"]]
     assert rejected
@@ -151,31 +155,31 @@ def test_rejected_drafts_are_shown_and_the_rest_is_the_text(run: Run, target: st
     assert shown == events[-1]["text"]
 
 
-def test_the_tree_of_which_most_was_kept_is_drawn(run: Run, target: str, draft: str) -> None:
+def test_the_tree_of_which_most_was_kept_is_drawn(run_here: Run, target: str, draft: str) -> None:
     tree = ("--draft", f"tree:draft={draft},shape=dynamic,nodes=6,siblings=likeliest", "--verify", "tree")
     arguments = ("generate", "the", "--target", target, *tree, "--max-tokens", "20", "--temperature", "0")
-    shown, plain = run(*arguments, "--show-drafts"), run(*arguments)
+    shown, plain = run_here(*arguments, "--show-drafts"), run_here(*arguments)
     assert "of which the target kept the longest path" in shown.stderr
     assert shown.stderr.count("from the target") == 1
     assert "longest path" not in plain.stderr
 
 
 @pytest.mark.parametrize("seed", [1, 5])
-def test_the_stop_string_ends_the_text_before_itself(run: Run, target: str, draft: str, seed: int) -> None:
+def test_the_stop_string_ends_the_text_before_itself(run_here: Run, target: str, draft: str, seed: int) -> None:
     base = ("the", "--target", target, "--draft", draft, "--max-tokens", "60", "--seed", str(seed))
-    whole = report(run, *base)["text"]
+    whole = report(run_here, *base)["text"]
     needle = whole[5:7]  # any two characters the run really produces
-    told = report(run, *base, "--stop", needle)
+    told = report(run_here, *base, "--stop", needle)
     assert told["finish_reason"] == "stop"
     assert told["stop"] == needle
     assert told["text"] == whole[: whole.index(needle)]
 
 
-def test_standard_input_is_the_prompt_without_its_last_newline(run: Run, target: str, draft: str) -> None:
+def test_standard_input_is_the_prompt_without_its_last_newline(run_here: Run, target: str, draft: str) -> None:
     arguments = ("--target", target, "--draft", draft, "--max-tokens", "9")
-    done = run("generate", "-", *arguments, "--json", stdin="Thé the\n".encode())
+    done = run_here("generate", "-", *arguments, "--json", stdin="Thé the\n".encode())
     assert json.loads(done.stdout)["prompt"] == "Thé the"
-    assert json.loads(done.stdout)["text"] == report(run, "Thé the", *arguments)["text"]
+    assert json.loads(done.stdout)["text"] == report(run_here, "Thé the", *arguments)["text"]
 
 
 def on_a_terminal(

@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 
 from minispec.cli.lists import split
-from minispec.lab.measure.grid import Sweep
-from minispec.lab.measure.run import run_units
 from minispec.lab.measure.summary import summarise
+from minispec.lab.measure.sweep import Sweep, run_units
 from minispec.lab.prompts import Prompt
-from minispec.lab.viz.plots.measure import sweep_figure
+from minispec.lab.viz.plots.bench import sweep_figure
 from tests.cli.conftest import Run
 
 
@@ -31,9 +30,9 @@ def prompts(tmp_path: Path) -> str:
     return path.name
 
 
-def test_everything_it_writes(run: Run, tmp_path: Path, prompts: str, pair: tuple[str, ...]) -> None:
+def test_everything_it_writes(run_here: Run, tmp_path: Path, prompts: str, pair: tuple[str, ...]) -> None:
     before = set(tmp_path.iterdir())
-    done = run("measure", prompts, *pair, "--gamma", "1,3", "--temperature", "0,1", "--repeats", "1", "--domains",
+    done = run_here("measure", prompts, *pair, "--gamma", "1,3", "--temperature", "0,1", "--repeats", "1", "--domains",
                "--details", "--by-prompt", "--json", "m.json", "--csv", "m.csv", "--markdown", "m.md", "--plot",
                "m.svg")  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -52,18 +51,18 @@ def test_everything_it_writes(run: Run, tmp_path: Path, prompts: str, pair: tupl
 
 
 def test_a_journal_is_gone_on_with_and_refuses_what_is_not_alike(
-    run: Run, tmp_path: Path, prompts: str, pair: tuple[str, ...]
+    run_here: Run, tmp_path: Path, prompts: str, pair: tuple[str, ...]
 ) -> None:
     arguments = ("measure", prompts, *pair, "--no-timing", "--journal", "kept.jsonl")
-    whole = run(*arguments).stdout
+    whole = run_here(*arguments).stdout
     journal = tmp_path / "kept.jsonl"
     lines = journal.read_text(encoding="utf-8").splitlines(keepends=True)
     journal.write_text("".join(lines[:-1]) + lines[-1][:50], encoding="utf-8")  # the power went
-    done = run(*arguments)
+    done = run_here(*arguments)
     assert "1 of 2 prompts are in kept.jsonl already" in done.stderr
     assert done.stdout == whole
     assert journal.read_text(encoding="utf-8").splitlines() == [line.rstrip("\n") for line in lines]
-    refused = run(*arguments, "--seed", "1")
+    refused = run_here(*arguments, "--seed", "1")
     assert refused.returncode == 2
     assert "belongs to another sweep" in refused.stderr
     assert journal.read_text(encoding="utf-8").splitlines() == [line.rstrip("\n") for line in lines]
@@ -93,10 +92,10 @@ def test_a_journal_is_gone_on_with_and_refuses_what_is_not_alike(
     ],
 )
 def test_bad_input_is_one_line_and_leaves_nothing(
-    run: Run, tmp_path: Path, pair: tuple[str, ...], content: str, arguments: tuple[str, ...], complaint: str
+    run_here: Run, tmp_path: Path, pair: tuple[str, ...], content: str, arguments: tuple[str, ...], complaint: str
 ) -> None:
     (tmp_path / "p.jsonl").write_text(content, encoding="utf-8")
-    done = run("measure", "p.jsonl", *pair, *arguments)
+    done = run_here("measure", "p.jsonl", *pair, *arguments)
     assert done.returncode == 2
     assert complaint in done.stderr
     assert len(done.stderr.splitlines()) == 1

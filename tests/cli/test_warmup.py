@@ -16,9 +16,8 @@ def test_warmup_says_where_compiled_code_is_kept(run: Run, tmp_path: Path) -> No
     assert (done.returncode, done.stderr) == (0, "")
     folder = Path(done.stdout.split("kept in ")[1].strip())
     assert folder.parent == tmp_path / "kept"
-    assert list(folder.glob("*.nbi")), "an index per compiled function"
     for function in ("distribution", "find_winner"):  # of other modules, and maybe compiled by another process
-        assert list((tmp_path / "kept").glob(f"*/*.{function}-*.nbi")), function
+        assert list((tmp_path / "kept").glob(f"*/*.{function}-*.nbc")), function
 
 
 class Helper:
@@ -95,15 +94,15 @@ def test_what_is_kept_is_not_compiled_again(asked: list[str], monkeypatch: pytes
     assert asked == ["kernels", "sampling"]
 
 
-def test_warmup_refuses_a_format_that_does_not_exist(run: Run) -> None:
-    done = run("warmup", "--dtype", "float31")
+def test_warmup_refuses_a_format_that_does_not_exist(run_here: Run) -> None:
+    done = run_here("warmup", "--dtype", "float31")
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
 
 
 @pytest.mark.parametrize("count", ["0", "-3", "100000"])
-def test_a_number_of_threads_that_cannot_be_is_refused_before_anything_is_loaded(run: Run, count: str) -> None:
-    done = run("generate", "Hello", "--threads", count, "--target", "there/is/no/such/model")
+def test_a_number_of_threads_that_cannot_be_is_refused_before_anything_is_loaded(run_here: Run, count: str) -> None:
+    done = run_here("generate", "Hello", "--threads", count, "--target", "there/is/no/such/model")
     assert done.returncode == 2
     assert done.stderr.startswith(f"minispec: threads is {count}; it must be from 1 to ")
     assert len(done.stderr.splitlines()) == 1

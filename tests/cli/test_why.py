@@ -12,18 +12,18 @@ from click.testing import CliRunner
 
 from minispec.cli.main import cli
 from minispec.cli.pair import Pair
-from minispec.lab.why import CAUSES
+from minispec.lab.explain.why import CAUSES
 from tests.cli.conftest import Run
 
 
-def test_the_report_adds_up_and_names_a_change(run: Run, target: str, draft: str) -> None:
+def test_the_report_adds_up_and_names_a_change(run_here: Run, target: str, draft: str) -> None:
     pair = ("--target", target, "--draft", draft, "--max-tokens", "16", "--gamma", "3", "--repeats", "1")
-    told = json.loads(run("why", "the end", *pair, "--json").stdout)
+    told = json.loads(run_here("why", "the end", *pair, "--json").stdout)
     assert list(told["losses"]) == list(CAUSES)
     assert told["plain_s"] / told["ideal"] + sum(told["losses"].values()) == pytest.approx(told["seconds"])
     assert told["changes"][0]["speedup"] == max(change["speedup"] for change in told["changes"])
     assert {"acceptance", "gamma"} <= {change["cause"] for change in told["changes"]}
-    shown = run("why", "the end", *pair)
+    shown = run_here("why", "the end", *pair)
     assert shown.returncode == 0, shown.stderr
     for cause in CAUSES:
         assert cause in shown.stdout
@@ -68,10 +68,10 @@ def test_an_unsteady_machine_is_said_to_be_one(target: str, draft: str, monkeypa
     ],
 )
 def test_what_cannot_be_explained_is_one_line(
-    run: Run, target: str, arguments: tuple[str, ...], complaint: str
+    run_here: Run, target: str, arguments: tuple[str, ...], complaint: str
 ) -> None:
     draft = () if "--draft" in arguments else ("--draft", "ngram")
-    done = run("why", "the end", "--target", target, *draft, *arguments)
+    done = run_here("why", "the end", "--target", target, *draft, *arguments)
     assert done.returncode == 2
     assert done.stdout == ""
     assert complaint in done.stderr.splitlines()[-1]

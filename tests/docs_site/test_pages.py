@@ -15,7 +15,7 @@ def python_blocks(page: str) -> list[str]:
     return re.findall(r"```python\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL)
 
 
-@pytest.mark.parametrize("page", ["extending.md", "getting-started.md"])
+@pytest.mark.parametrize("page", ["extend.md", "first-run.md"])
 def test_the_examples_run(page: str, capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, object] = {}
     blocks = python_blocks(page)
@@ -36,7 +36,7 @@ def relative_links(page: Path) -> list[str]:
 
 def test_links_work_in_a_plain_view_of_the_files() -> None:
     """As a hosting site shows them: every relative link leads to a file of the repository."""
-    pages = [*DOCS.glob("*.md"), ROOT / "README.md", *ROOT.glob("lessons/**/README.md")]
+    pages = [*DOCS.glob("*.md"), *DOCS.glob("lab-notes/*.md"), *ROOT.glob("*.md"), *ROOT.glob("lessons/**/README.md")]
     broken = [
         f"{page.name}: {link}"
         for page in pages

@@ -85,7 +85,7 @@ def test_every_page_can_be_read(site: Path, look: Look) -> None:
 @pytest.mark.parametrize(
     ("page", "words"),
     [
-        ("index.html", ["Speculative decoding", "getting started", "live.svg"]),
+        ("index.html", ["Speculative decoding", "First run", "live.svg"]),
         (
             "reading.html",
             ["_modules/minispec/engine/model/forward.html", "_modules/minispec/engine/generation/api.html"],
@@ -102,7 +102,7 @@ def test_every_page_can_be_read(site: Path, look: Look) -> None:
         ("claims.html", ["_generated/claims/tau.html", "undecided"]),
         ("_generated/claims/tau.html", ["tau.svg", "Coin flips", "The formula"]),
         ("cli.html", ["minispec generate", "--max-tokens", 'id="minispec-assignment-build"']),
-        ("instructor-guide.html", ["tutorial"]),
+        ("assignments.html", ["tutorial"]),
         ("_generated/lessons/a2.html", ["a2.py", "Rejection sampling"]),
     ],
 )

@@ -33,7 +33,7 @@ def test_every_field_is_described_with_what_this_server_has(server, described):
 
 
 def test_the_documentation_lists_every_field_and_path(described):
-    page = (Path(__file__).resolve().parents[2] / "docs" / "serving.md").read_text(encoding="utf-8")
+    page = (Path(__file__).resolve().parents[2] / "docs" / "http-api.md").read_text(encoding="utf-8")
     for field in CompletionRequest.model_fields:
         assert f"`{field}`" in page, field
     for path in described["paths"]:

@@ -15,10 +15,10 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from minispec.engine.generation.metrics import Metrics as Figures
+from minispec.engine.generation.result import Metrics as Figures
 from minispec.serving.metrics import Metrics
 from minispec.serving.service import observation
-from tests.engine.generation.test_metrics import STEPS
+from tests.engine.generation.test_result import STEPS
 from tests.serving.running import running
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "serving"

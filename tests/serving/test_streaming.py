@@ -1,4 +1,4 @@
-"""The streaming protocol of docs/serving.md: events are a trace, spans are settled, smoothing delays little."""
+"""The streaming protocol of docs/http-api.md: events are a trace, spans are settled, smoothing delays little."""
 
 from __future__ import annotations
 
@@ -142,6 +142,10 @@ def test_a_span_shows_no_half_character_and_nothing_from_a_stop_on():
     assert spans.draft(Drafted(3, 0, tuple(encode("Ex")), (), 0.0)).text == "ENEx"
     end = tokenizer.encode("<|endoftext|>")[0]
     assert spans.draft(Drafted(4, 0, (*encode("k"), end, *encode("k")), (), 0.0)).text == "ENk"
+    waiting = Spans(tokenizer, ["a"], min_tokens=2)  # as the text does: the first two tokens are no stop
+    assert waiting.draft(Drafted(0, 0, tuple(encode("aaba")), (), 0.0)).text == "aab"
+    waiting.commit(Emitted(0, 0, tuple(encode("a")), (), (Piece("a", "accepted"),)))
+    assert waiting.draft(Drafted(1, 0, tuple(encode("aba")), (), 0.0)).text == "ab"
 
 
 def test_smooth_sends_tokens_one_by_one_and_the_same_text(server):

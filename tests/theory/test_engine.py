@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from minispec.engine.generation.limits import Limits
+from minispec.engine.generation.stopping import Limits
 from minispec.engine.laws import Enumerator, speculative_stream
 from minispec.engine.model.toy import TableModel
 from minispec.theory import acceptance_probability, steps_law, tau, tokens_law

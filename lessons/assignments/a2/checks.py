@@ -107,7 +107,7 @@ def hidden_equal(rng):
 
 # q3
 
-NUM_DRAWS = 5000
+NUM_DRAWS, NUM_AGAIN = 5000, 50
 LAW_TOLERANCE = 0.08
 
 
@@ -117,12 +117,13 @@ def observe_draws(student, case):
     uniforms = rng.random((NUM_DRAWS, len(case["probs"])))
     uniforms[:, 0] = (rng.permutation(NUM_DRAWS) + 0.5) / NUM_DRAWS
     counts = [0] * len(case["probs"])
-    for row in uniforms:
-        token = student.sample(case["probs"], row)
+    drawn = student.each("sample", [case["probs"]], [*uniforms, *uniforms[:NUM_AGAIN]])
+    for token in drawn[:NUM_DRAWS]:
         if type(token) is not int or not 0 <= token < len(counts):
-            return {"drawn": token, "frequencies": None}
+            return {"drawn": token, "frequencies": None, "again": ""}
         counts[token] += 1
-    return {"drawn": "tokens", "frequencies": [count / NUM_DRAWS for count in counts]}
+    again = "the same tokens" if drawn[:NUM_AGAIN] == drawn[NUM_DRAWS:] else "other tokens"
+    return {"drawn": "tokens", "frequencies": [count / NUM_DRAWS for count in counts], "again": again}
 
 
 def same_frequencies(observed, expected):
@@ -133,7 +134,8 @@ def same_frequencies(observed, expected):
         return None
     distance = 0.5 * sum(abs(a - b) for a, b in zip(observed["frequencies"], expected["frequencies"], strict=True))
     if distance <= LAW_TOLERANCE:
-        return None
+        told = f"the same uniforms, given again, draw {observed['again']}"
+        return None if observed["again"] == expected["again"] else told
     drawn, wanted = ([f"{f:.3f}" for f in told["frequencies"]] for told in (observed, expected))
     return f"tokens were drawn with frequencies {', '.join(drawn)}, expected {', '.join(wanted)}"
 
@@ -150,8 +152,12 @@ def hidden_draws(rng):
     return [{"probs": rng.dirichlet(np.ones(6)), "seed": int(rng.integers(10**6))}]
 
 
+LAST_IMPOSSIBLE = np.append(np.full(39, 1 / 39), 0.0)
+"""Many tokens whose sum rounds, and behind them one that must not come: a large u falls behind the sum."""
+
+
 def observe_support(student, case):
-    drawn = {student.sample(case["probs"], np.array(row)) for row in case["uniforms"]}
+    drawn = set(student.each("sample", [case["probs"]], np.array(case["uniforms"])))
     return {"impossible tokens drawn": sorted(token for token in drawn if not case["probs"][token] > 0.0)}
 
 
@@ -163,13 +169,18 @@ def support_cases():
     return [
         {"probs": np.array([0.0, 0.5, 0.0, 0.5]), "uniforms": rows},
         {"probs": np.array([0.5, 0.5 - 1e-10, 0.0, 0.0]), "uniforms": rows},
+        {"probs": LAST_IMPOSSIBLE, "uniforms": np.repeat([[0.3], [1 - 2**-25], [1 - 2**-53]], 40, axis=1).tolist()},
     ]
 
 
 def hidden_support(rng):
     probs = rng.permutation([0.0, 0.0, *rng.dirichlet(np.ones(2))])
-    edges = [[0.0] * 4, [1 - 2**-53] * 4]
-    return [{"probs": probs, "uniforms": [*rng.random((12, 4)).tolist(), *edges]}]
+    edges = [[u] * 4 for u in (0.0, 1 - 2**-25, 1 - 2**-53)]
+    some = np.append(rng.dirichlet(np.ones(39)), 0.0)
+    return [
+        {"probs": probs, "uniforms": [*rng.random((12, 4)).tolist(), *edges]},
+        {"probs": some, "uniforms": [[u] * 40 for u in (0.0, 0.5, 1 - 2**-25, 1 - 2**-53)]},
+    ]
 
 
 # q4

@@ -1,7 +1,7 @@
 """The grader: what a submission does is observed in a worker, and judged here.
 
-An author of assignments writes :class:`Check` objects; see ``docs/grader.md``. Verdicts are formed in this process,
-which the student's code never enters; a worker process runs that code and returns values.
+An author of assignments writes :class:`Check` objects; see ``docs/write-an-assignment.md``. Verdicts are formed in this
+process, which the student's code never enters; a worker process runs that code and returns values.
 """
 
 from minispec.course.grading.check import Check, Close, with_drawn

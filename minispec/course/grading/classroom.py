@@ -25,14 +25,15 @@ from pathlib import Path
 from minispec.course.grading.intake import name_of
 from minispec.course.grading.manifest import Assignment, Question, is_there, load_assignment
 from minispec.course.grading.report import UNGRADED, Cause, CheckResult, QuestionResult, Report, Status
-from minispec.course.grading.worker import NO_ANSWER, NO_TIME_LEFT
 from minispec.engine.files import make_folder, write_text
 from minispec.errors import InputError, InvariantError
 
 MAX_SECONDS = 60.0
 """Wall clock for one submission."""
-_SOFT_SECONDS = 45.0
-"""After which a judge stops by itself."""
+_SOFT = 0.75
+"""Share of it after which a judge stops by itself."""
+_PATIENCE = 3.0
+"""How many times as long one may take that the clock has ended, and that is graded again alone."""
 _MAX_LINE = 8 << 20
 _STAMPED = 4 << 20
 Progress = Callable[[int, int, Report], None]
@@ -52,6 +53,10 @@ class Job:
 
 class _GoneError(Exception):
     """A judge has ended, or had to be ended."""
+
+
+class _LateError(_GoneError):
+    """A judge had to be ended because it was late."""
 
 
 class _Judge:
@@ -83,7 +88,7 @@ class _Judge:
             }
         )
 
-    def grade(self, path: Path, earlier: Report | None, until: float) -> Iterator[tuple[str, Report]]:
+    def grade(self, path: Path, earlier: Report | None, soft: float, until: float) -> Iterator[tuple[str, Report]]:
         """Yield ``("unfinished", report)`` as it grows, and last ``("report", report)``.
 
         Raises
@@ -93,9 +98,8 @@ class _Judge:
         InputError
             If the job itself cannot be done.
         """
-        seconds = min(_SOFT_SECONDS, until - time.monotonic())
         told = None if earlier is None else earlier.to_dict()
-        self._say({"path": str(path.absolute()), "earlier": told, "seconds": seconds})
+        self._say({"path": str(path.absolute()), "earlier": told, "seconds": soft - time.monotonic()})
         while True:
             ((kind, content),) = json.loads(self._line(until)).items()
             if kind == "refused":
@@ -127,7 +131,7 @@ class _Judge:
         while b"\n" not in self._buffer:
             ready, _, _ = select.select([self._process.stdout], [], [], max(0.0, until - time.monotonic()))
             if not ready:
-                raise _GoneError(f"its {MAX_SECONDS:.0f} s were over")
+                raise _LateError("its time was over")
             part = os.read(self._process.stdout.fileno(), 1 << 20)
             if not part or len(self._buffer) > _MAX_LINE:
                 raise _GoneError("it ran out of memory or processor time" if not part else "its report has no end")
@@ -140,8 +144,9 @@ class _Judge:
 class _Court:
     """Judges, one per thread, replaced when they are gone."""
 
-    def __init__(self, job: Job, assignment: Assignment) -> None:
+    def __init__(self, job: Job, assignment: Assignment, seconds: float) -> None:
         self._job = job
+        self._seconds = seconds
         self._assignment = assignment
         self._mine = threading.local()
         self._all: list[_Judge] = []
@@ -151,20 +156,18 @@ class _Court:
     def grade(self, path: Path) -> Report:
         """Grade one submission, whatever becomes of the judges."""
         start = time.monotonic()
-        until = start + MAX_SECONDS
+        soft, until = start + _SOFT * self._seconds, start + self._seconds
         told = self._assignment
         report = Report(told.id, told.title, told.version, name_of(path), "", [], {}, [], {}, 0.0)
         begun: Report | None = None
         while len(report.questions) < len(told.questions):
             if time.monotonic() >= until:
                 left = told.questions[len(report.questions) :]
-                report.questions += [
-                    _mark_lost(one, "not run", f"not run: other questions {NO_TIME_LEFT}") for one in left
-                ]
+                report.questions += [_mark_lost(one, "not run", "not run: the time was over", "clock") for one in left]
                 break
             try:
                 judge = self._judge()
-                for kind, report in judge.grade(path, begun, until):
+                for kind, report in judge.grade(path, begun, soft, until):
                     begun = report
                     if kind == "report":
                         return report
@@ -173,11 +176,13 @@ class _Court:
                 if begun is None and len(report.questions) == 0:
                     report.notes.append(f"{UNGRADED}: in reading this, the grader broke down: {gone}")
                     why = "not run: see the top"
-                    report.questions += [_mark_lost(one, "failed", why) for one in told.questions]
+                    cause: Cause = "clock" if isinstance(gone, _LateError) else ""
+                    report.questions += [_mark_lost(one, "failed", why, cause) for one in told.questions]
                 elif len(report.questions) < len(told.questions):
                     question = told.questions[len(report.questions)]
                     why = f"what it gave or asked for was too much for the grader: {gone}"
-                    report.questions.append(_mark_lost(question, "failed", why, "no result"))
+                    cause = "clock" if isinstance(gone, _LateError) else "no result"
+                    report.questions.append(_mark_lost(question, "failed", why, cause))
                     begun = report
         report.seconds = time.monotonic() - start
         return report.settle(told.needs)
@@ -216,9 +221,11 @@ def _mark_lost(question: Question, status: Status, why: str, cause: Cause = "") 
 
 
 @contextmanager
-def _court(job: Job, assignment: Assignment, size: int) -> Iterator[Callable[[Path], Future[Report]]]:
+def _court(
+    job: Job, assignment: Assignment, size: int, seconds: float = MAX_SECONDS
+) -> Iterator[Callable[[Path], Future[Report]]]:
     """Yield what hands a submission to the next free judge."""
-    court = _Court(job, assignment)
+    court = _Court(job, assignment, seconds)
     pool = ThreadPoolExecutor(size)
     try:
         yield lambda path: pool.submit(court.grade, path)
@@ -252,8 +259,7 @@ def grade_all(
 ) -> list[Report]:
     """Grade submissions in parallel processes; whatever a submission does, it gets a report.
 
-    One whose answer came too late by the wall clock, while others were graded beside it, is graded again alone at the
-    end: a busy machine costs nobody points.
+    One that the clock ended is graded again alone at the end, with more patience: a busy machine costs nobody points.
 
     Parameters
     ----------
@@ -295,20 +301,14 @@ def grade_all(
                     if results is not None:
                         _write(results, path, edition, done[path])
                     _tell(progress, len(done), len(paths), done[path])
-    late = [path for path in left if min(jobs, len(left)) > 1 and _was_late(done[path])]
+    late = [path for path in left if done[path].clocked]
     if late:
-        with _court(job, assignment, 1) as hand_in:
+        with _court(job, assignment, 1, _PATIENCE * MAX_SECONDS) as hand_in:
             for path in late:
                 done[path] = hand_in(path).result()
                 if results is not None:
                     _write(results, path, edition, done[path])
     return [done[path] for path in paths]
-
-
-def _was_late(report: Report) -> bool:
-    """Return whether the wall clock ended a check, or left no time for one; processor time is the submission's own."""
-    told = [check.message for question in report.questions for check in question.checks if check.status != "passed"]
-    return any(why in message for message in told for why in (NO_ANSWER, NO_TIME_LEFT))
 
 
 def _tell(progress: Progress | None, count: int, total: int, report: Report) -> None:

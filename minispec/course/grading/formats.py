@@ -51,7 +51,7 @@ def to_json(report: Report) -> str:
 def to_terminal(report: Report) -> str:
     """Write for a person at a terminal."""
     lines = [f"{report.title} ({report.assignment} {report.version}): {report.submission}"]
-    lines += [f"  ! {note}" for note in report.notes]
+    lines += [f"  ! {note}" for note in report.told]
     for question in report.questions:
         gained = sum(check.points for check in question.checks)
         most = sum(check.max_points for check in question.checks)
@@ -90,7 +90,7 @@ def to_markdown(report: Report) -> str:
         f"**{points(report.score)} of {points(report.max_score)} points.**",
         "",
         *[f"- {line}" for line in _say_late(report)],
-        *[f"- {note}" for note in report.notes],
+        *[f"- {note}" for note in report.told],
         "",
         "| check | | points |",
         "|---|---|---|",
@@ -114,7 +114,7 @@ def to_gradescope(report: Report, hidden_checks: str = "visible") -> str:
     total = {} if report.late is None else {"score": report.mark}  # in the place of the tests' sum
     told = {
         **total,
-        "output": "\n".join([f"{report.title}, version {report.version}", *report.notes, *_say_late(report)]),
+        "output": "\n".join([f"{report.title}, version {report.version}", *report.told, *_say_late(report)]),
         "output_format": "text",
         "visibility": "visible",
         "stdout_visibility": "hidden",

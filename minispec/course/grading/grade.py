@@ -26,7 +26,7 @@ from minispec.course.grading.oracle import Oracle
 from minispec.course.grading.recorded import reference_for
 from minispec.course.grading.report import UNGRADED, CheckResult, QuestionResult, Report
 from minispec.course.grading.subject import StudentError, Subject
-from minispec.course.grading.worker import NO_TIME_LEFT, Limits, Worker
+from minispec.course.grading.worker import Limits, Worker
 
 _MAX_TIMEOUTS = 3
 """Per question, and questions with one per submission: a loop without end in every check must not take minutes."""
@@ -279,7 +279,7 @@ class _Run:
         return self._timeouts < _MAX_TIMEOUTS and len(self._slow - {question.id}) < _MAX_TIMEOUTS
 
     def _count_timeout(self, last: Observation, question: Question) -> None:
-        if isinstance(last, Failed) and last.kind == "time":
+        if isinstance(last, Failed) and last.kind in ("time", "clock"):
             self._timeouts += 1
             self._slow.add(question.id)
 
@@ -343,7 +343,7 @@ class _Run:
                 if observed.kind == "not implemented":
                     result.status = "not implemented"
                 else:
-                    result.cause = "missing" if observed.kind == "missing" else "no result"
+                    result.cause = {"missing": "missing", "clock": "clock"}.get(observed.kind, "no result")
             else:
                 result.cause = "wrong"
                 public = info.visibility == "public"
@@ -360,11 +360,14 @@ class _Run:
             if self._broken:
                 result.message = "not run: see the top"
             else:
-                result.cause, result.message = "import", f"at import: {problem.words(hidden=False)}"
+                result.cause = "clock" if problem.kind == "clock" else "import"
+                result.message = f"at import: {problem.words(hidden=False)}"
             if problem.kind == "not implemented":
                 result.status = "not implemented"
+        elif time.monotonic() >= self._until:
+            result.status, result.cause, result.message = "not run", "clock", "not run: the time was over"
         else:
-            result.status, result.message = "not run", f"not run: other checks {NO_TIME_LEFT}"
+            result.status, result.message = "not run", "not run: other checks took all the time"
         return result
 
     def _explain(

@@ -283,7 +283,13 @@ class Host:
         owner = self._kept[request["handle"]] if what in ("method", "get") else None
         if what == "get":
             return self._out(getattr(owner, request["name"]), request["keep"])
+        if what == "each":
+            rows = [[*request["args"], row] for row in request["rows"]]
+            return [self._call(self._find(request["name"]), {**request, "args": row}) for row in rows]
         function = self._find(request["name"]) if owner is None else getattr(owner, request["name"])
+        return self._call(function, request)
+
+    def _call(self, function: Any, request: Tree) -> Tree:
         args = [self._in(tree) for tree in request["args"]]
         kwargs = {name: self._in(tree) for name, tree in request["kwargs"]}
         found = self._out(function(*args, **kwargs), request["keep"])

@@ -13,10 +13,11 @@ from minispec.course.grading.host import NotAValueError, decode, encode
 from minispec.course.grading.subject import StudentError, Subject
 from minispec.errors import quote
 
-FATAL = frozenset({"time", "output", "died", "protocol", "excess"})
+FATAL = frozenset({"time", "clock", "output", "died", "protocol", "excess"})
 """Failures after which a worker is of no more use."""
 _WITHHELD = {
     "time": "took too long",
+    "clock": "gave no answer in time",
     "output": "printed too much",
     "died": "ended its process",
     "excess": "gave or asked for too much",

@@ -66,7 +66,7 @@ def fill_in(notebook: Any, assignment: str, folder: Path, without: Sequence[str]
         path.write_text(json.dumps(notebook), encoding="utf-8")
         report = grade_notebook(path, assignment, folder, without)
     questions = {f"test-{question.id.replace('.', '-')}": question for question in report.questions}
-    notes = "".join(f"{note}\n" for note in report.notes)
+    notes = "".join(f"{note}\n" for note in report.told)
     for cell in notebook["cells"]:
         told = cell["metadata"].get("nbgrader", {})
         if not told.get("grade") or told.get("solution") or cell["cell_type"] != "code":

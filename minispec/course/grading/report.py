@@ -10,8 +10,9 @@ from typing import Any, Literal
 from minispec.course.grading.deadline import Lateness
 
 Status = Literal["passed", "failed", "not implemented", "not run"]
-Cause = Literal["", "wrong", "missing", "import", "no result"]
-"""Why a check failed: its result, a function that is missing, loading the file, or a call without a result."""
+Cause = Literal["", "wrong", "missing", "import", "no result", "clock"]
+"""Why a check failed: its result, a function that is missing, loading the file, a call without a result; or that the
+clock ended it, or left no time for it."""
 
 BEST_EFFORT = {
     "namespaces": "files the grader's user may read can be read, and processes of that user be seen",
@@ -38,7 +39,8 @@ class CheckResult:
     message : str
         One line: what is wrong.
     cause : str
-        Of :data:`Cause`; empty where it did not fail, was not run or counts only together with others.
+        Of :data:`Cause`; empty where it did not fail, was not run because others used up the submission's processor
+        time, or counts only together with others.
     mistake : str
         The catalogue's name of the mistake it is; empty if none fits.
     explanation : str
@@ -129,17 +131,28 @@ class Report:
     @property
     def unrun(self) -> str:
         """How many checks there was no time for; empty if for none."""
-        count = sum(check.status == "not run" for check in self.checks)
+        count = sum(check.status == "not run" and check.cause != "clock" for check in self.checks)
         return f"{count} of {len(self.checks)} checks were not run: the others took all the time" if count else ""
+
+    @property
+    def clocked(self) -> str:
+        """What the clock, and no verdict, took: nobody knows what that is worth; empty if nothing."""
+        count = sum(check.cause == "clock" for check in self.checks)
+        return f"{count} of {len(self.checks)} checks were ended by the clock: grade this again" if count else ""
+
+    @property
+    def told(self) -> list[str]:
+        """The notes for everyone, what the clock took first."""
+        return [*filter(None, [self.clocked]), *self.notes]
 
     @property
     def remarks(self) -> list[str]:
         """The notes, and for instructors why there is no point, and what was not run: hidden checks count there too."""
         if self.obstacle:
-            return self.notes
+            return self.told
         kept, seen = self._find_reasons()
         zero = f"no points: {'; '.join([*kept, *seen])}" if seen and not self.score else ""
-        return [*self.notes, *filter(None, [zero, self.unrun])]
+        return [*self.told, *filter(None, [zero, self.unrun])]
 
     @property
     def max_score(self) -> float:

@@ -11,7 +11,7 @@ import io
 import re
 import signal
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from minispec.course.grading.host import Host, StoppedError, Tree, decode, describe, encode, load
@@ -30,7 +30,7 @@ class StudentError(Exception):
     ----------
     kind : str
         ``not implemented``, ``missing``, ``raised``, ``syntax``, ``not installed``, ``not a value``, ``changed``; from
-        workers also ``time``, ``output``, ``died``, ``protocol``, ``excess``.
+        workers also ``time`` (of the processor), ``clock``, ``output``, ``died``, ``protocol``, ``excess``.
     type_name, message, where : str
         Of the exception, and the submission's line.
     place : str
@@ -135,6 +135,20 @@ class Subject:
     def keep(self) -> _Keeping:
         """The same functions; results stay in the worker."""
         return _Keeping(lambda name, args, kwargs: self._call({"do": "call", "name": name, "keep": True}, args, kwargs))
+
+    def each(self, name: str, args: Sequence[Any], rows: Iterable[Any]) -> list[Any]:
+        """Call a function once per row, with ``args`` and the row behind them, in one message.
+
+        Returns
+        -------
+        list
+            What each call gave.
+        """
+        request = {"do": "each", "name": name, "keep": False, "rows": [self._tree(row) for row in rows]}
+        found = self._call(request, args, {})
+        if not isinstance(found, list) or len(found) != len(request["rows"]):
+            raise StudentError("protocol", "", "not one value per call")
+        return found
 
     def replace(self, parts: dict[str, Any]) -> None:
         """Put functions of ours in place of the submission's own."""

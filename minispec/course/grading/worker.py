@@ -26,8 +26,12 @@ from minispec.course.grading.subject import Allowance, StudentError, Subject
 from minispec.errors import InputError
 
 _WALL_FACTOR, _WALL_SLACK_S, _START_S = 2.0, 6.0, 20.0
-NO_ANSWER, NO_TIME_LEFT = "no answer within", "took all the time"
-"""How a message says that the wall clock ended a check, and that it left no time for one."""
+_IDLE_S = 6.0
+"""How long a worker may do nothing while an answer is awaited. What it computes is processor time, limited as such, and
+what it waits for a processor is not its doing. Where a system does not tell these apart, the wall clock counts, at
+``_WALL_FACTOR`` times the processor time and ``_WALL_SLACK_S``."""
+_LOOK_S = 0.1
+"""How often it is looked at what a worker that gives no answer does."""
 _NEEDS = {"numba": ("llvmlite",)}
 FIRST_UID = 1_200_000_000
 
@@ -101,18 +105,18 @@ class Worker:
         layers = self.limits.layers
         self._start(layers)
         try:
-            ready = self._receive(time.monotonic() + _START_S)
+            ready = self._receive()
         except StudentError:
             if self._end() != jail.RETRY:
                 raise
             self._start(tuple(layer for layer in layers if layer != "namespaces"))
-            ready = self._receive(time.monotonic() + _START_S)
+            ready = self._receive()
         try:
             self.layers = {name: ready["layers"][name] is True for name in jail.LAYERS}
             self._refuse_unsafe()
-            self._deadline = min(time.monotonic() + self._wall_s(), self.until)
-            self._send(dumps({"do": "load"}), self._deadline)
-            loaded = self._receive(self._deadline)
+            self._clock = _IdleClock(self._process.pid, _IDLE_S, self._wall_s())
+            self._send(dumps({"do": "load"}))
+            loaded = self._receive()
             if loaded.get("is") == "error":
                 raise StudentError.from_reply(loaded)
             self.notes = [str(note)[:300] for note in loaded["value"]][:8]
@@ -172,6 +176,7 @@ class Worker:
         os.close(their_in)
         os.close(their_out)
         self._buffer = bytearray()
+        self._clock = _IdleClock(self._process.pid, _START_S, _START_S)
         wanted = {
             "layers": list(layers),
             "root": str(self._folder / "root"),
@@ -191,7 +196,7 @@ class Worker:
             "cells": dict(self.cells),
         }
         texts = {name: _here(f"{name}.py").read_text(encoding="utf-8") for name in ("jail", "host")}
-        self._send(dumps({**setup, **texts}), time.monotonic() + _START_S)
+        self._send(dumps({**setup, **texts}))
 
     def _end(self) -> int:
         """Kill whatever is left and return the exit code of what ended by itself, as of a shell."""
@@ -211,38 +216,38 @@ class Worker:
 
     def _exchange(self, request: Tree, answer: Callable[[Tree], Tree]) -> Tree:
         """Send a request, serve the oracle calls it causes, and return the reply."""
-        self._send(dumps(request), self._deadline)
+        self._send(dumps(request))
         while True:
-            reply = self._receive(self._deadline)
+            reply = self._receive()
             if reply.get("is") != "ask":
                 return reply
-            self._send(dumps(answer(reply)), self._deadline)
+            self._send(dumps(answer(reply)))
 
-    def _send(self, message: bytes, deadline: float) -> None:
+    def _send(self, message: bytes) -> None:
         data = memoryview(struct.pack(">I", len(message)) + message)
         while data:
             try:
                 data = data[os.write(self._to, data) :]
             except BlockingIOError:
-                self._wait(self._to, select.POLLOUT, deadline)
+                self._wait(self._to, select.POLLOUT)
             except BrokenPipeError:
                 raise self._death() from None
 
-    def _receive(self, deadline: float) -> Tree:
-        size = struct.unpack(">I", self._take(4, deadline))[0]
+    def _receive(self) -> Tree:
+        size = struct.unpack(">I", self._take(4))[0]
         if size > MAX_MESSAGE:
             raise StudentError("protocol", "", f"a message of {size >> 20} MB")
         try:
-            reply = loads(self._take(size, deadline))
+            reply = loads(self._take(size))
         except (NotAValueError, MemoryError) as error:
             raise StudentError("protocol", "", str(error)) from None
         if not isinstance(reply, dict):
             raise StudentError("protocol", "", "a message that is no object")
         return reply
 
-    def _take(self, size: int, deadline: float) -> bytes:
+    def _take(self, size: int) -> bytes:
         while len(self._buffer) < size:
-            self._wait(self._from, select.POLLIN, deadline)
+            self._wait(self._from, select.POLLIN)
             part = os.read(self._from, 1 << 20)
             if not part:
                 raise self._death()
@@ -251,12 +256,19 @@ class Worker:
         del self._buffer[:size]
         return data
 
-    def _wait(self, fd: int, event: int, deadline: float) -> None:
+    def _wait(self, fd: int, event: int) -> None:
+        """Wait for the worker, on its clock; one who talks without end is late as well."""
         poll = select.poll()
         poll.register(fd, event)
-        left = deadline - time.monotonic()  # one who talks without end is late as well
-        if left <= 0.0 or not poll.poll(1e3 * left):
-            raise StudentError("time", "", f"{NO_ANSWER} {self._wall_s():.0f} s")
+        while True:
+            start = time.monotonic()
+            if start >= self.until:
+                raise StudentError("clock", "", "no answer before the time for the whole submission was over")
+            came = poll.poll(1e3 * min(_LOOK_S, self.until - start))
+            if words := self._clock.count(time.monotonic() - start):
+                raise StudentError("clock", "", words)
+            if came:
+                return
 
     def _wall_s(self) -> float:
         return _WALL_FACTOR * self.limits.cpu_s + _WALL_SLACK_S
@@ -278,6 +290,48 @@ class Worker:
         if number in set(signal.Signals):
             return StudentError("died", "", f"crashed: {signal.Signals(number).name}")
         return StudentError("died", "", f"ended itself with code {code}")
+
+
+class _IdleClock:
+    """Counts how long a worker let us wait, less what it and its children computed or waited for a processor.
+
+    Parameters
+    ----------
+    pid : int
+    idle_s : float
+        How long it may be idle.
+    wall_s : float
+        How long it may let us wait in all, where the system does not tell what it does.
+    """
+
+    def __init__(self, pid: int, idle_s: float, wall_s: float) -> None:
+        self._pid = pid
+        self._idle_s, self._wall_s = idle_s, wall_s
+        self._waited = self._looked = 0.0
+        self._tells = Path(f"/proc/{pid}/schedstat").is_file()
+        self._threads: dict[Path, int] = {}
+        self._busy_before = self._busy()
+
+    def count(self, seconds: float) -> str:
+        """Count time in which we waited; say in words that its time is over, or nothing."""
+        self._waited += seconds
+        if self._waited - self._looked < 0.9 * _LOOK_S:
+            return ""
+        self._looked = self._waited
+        if not self._tells:
+            return f"no answer within {self._wall_s:.0f} s" if self._waited > self._wall_s else ""
+        idle = self._waited - (self._busy() - self._busy_before)
+        return f"no answer: for {self._idle_s:.0f} s it did nothing" if idle > self._idle_s else ""
+
+    def _busy(self) -> float:
+        """Return seconds of all its threads, also ended ones, on a processor and in the queue for one."""
+        left = [self._pid] if self._tells else []
+        while left:
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended
+                for task in Path(f"/proc/{left.pop()}/task").iterdir():
+                    self._threads[task] = sum(map(int, (task / "schedstat").read_text().split()[:2]))
+                    left += map(int, (task / "children").read_text().split())
+        return 1e-9 * sum(self._threads.values())
 
 
 def _here(name: str) -> Path:

@@ -12,11 +12,14 @@ Next: `sampling/processors.py`, what becomes of the logits.
 from __future__ import annotations
 
 import math
-from typing import ClassVar
+from collections.abc import Callable, Sequence
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from minispec.engine.backends import host
+from minispec.engine.backends.formats import DTYPES, KV_DTYPES, KV_TYPES, round_weights
 from minispec.engine.backends.types import (
     MLP,
     Array,
@@ -28,16 +31,16 @@ from minispec.engine.backends.types import (
     Kept,
     Linear,
     Norm,
+    Tensor,
     take_slots,
 )
-from minispec.engine.backends.whole import Whole
 
 __all__ = ["MLP", "Array", "Attention", "Backend", "Block", "Cache", "Feed", "Index", "Linear", "Norm", "NumpyBackend"]
 
 _SQRT_2_OVER_PI = math.sqrt(2.0 / math.pi)
 
 
-class Backend(Whole):
+class Backend:
     """The operation set, with reference bodies.
 
     Shapes: T rows (tokens), C channels, H heads, D head size, K inputs and N outputs of a matrix, V vocabulary; a cache
@@ -51,10 +54,19 @@ class Backend(Whole):
     name : str
     batch_invariant : bool
         Whether a row's result has the same bits whatever other rows are computed with it. A test holds it to that.
+    dtypes : tuple of str
+        The formats :meth:`pack` takes.
+    exact_dtypes : tuple of str
+        Those in which values that fit them give the bits that the same values give in float32.
+    keeps_features : bool
+        Whether its forwards keep hidden states beside keys and values.
     """
 
     name: ClassVar[str]
     batch_invariant: ClassVar[bool]
+    dtypes: tuple[str, ...] = DTYPES
+    exact_dtypes: ClassVar[tuple[str, ...]] = ("float32", "float16", "bfloat16")
+    keeps_features: ClassVar[bool] = True
 
     def embed(self, wte: Linear, wpe: Array, tokens: Index, positions: Index) -> Array:
         """Return token plus position embeddings, shape (T, C).
@@ -96,9 +108,12 @@ class Backend(Whole):
         return y if residual is None else y + residual
 
     def activation(self, x: Array, name: str) -> Array:
-        """Apply ``gelu_new`` (tanh form), ``gelu`` (exact) or ``relu`` to each element."""
+        """Apply ``gelu_new`` (tanh form), ``gelu`` (exact), ``relu``, ``silu`` or ``tanh`` to each element."""
         if name == "relu":
             return np.maximum(x, np.float32(0.0))
+        if name in ("tanh", "silu"):
+            bend: Array = np.tanh(x if name == "tanh" else np.float32(0.5) * x)
+            return bend if name == "tanh" else x * (np.float32(0.5) + np.float32(0.5) * bend)  # x * sigmoid(x)
         if name == "gelu":
             erf = np.frompyfunc(math.erf, 1, 1)
             phi: Array = np.float32(0.5) * (np.float32(1.0) + erf(x / math.sqrt(2.0)).astype(np.float32))
@@ -165,6 +180,83 @@ class Backend(Whole):
             weights /= weights.sum(axis=-1, keepdims=True)
             out[t] = np.einsum("hs,shd->hd", weights, seen_values)
         return out
+
+    # ── in one piece: a stack of layers, and a whole forward ──
+
+    def fuses(self, blocks: Sequence[Block]) -> bool:
+        """Return whether :meth:`layers` runs these layers in one call."""
+        return False
+
+    def layers(
+        self,
+        x: Array,
+        blocks: Sequence[Block],
+        cache: Cache,
+        feed: Feed,
+        scale: Callable[[int], float],
+        activation: str,
+    ) -> Array:
+        """Run the layers in one call, with the bits of :func:`minispec.engine.model.forward.layers`."""
+        raise NotImplementedError
+
+    def run(self, compute: Callable[[Cache, Feed], Array], cache: Cache, feed: Feed) -> Array:
+        """Run one forward, whose arithmetic is ``compute``, and return its logits.
+
+        The door for a backend whose memory is elsewhere (a GPU): it takes the feed's arrays there, may record what
+        ``compute`` asks of it and replay that next time, and brings the logits back.
+        """
+        return compute(cache, feed)
+
+    # ── memory: these bodies keep everything in NumPy arrays, weights in float32 ──
+
+    def pack(self, weight: Tensor, bias: Array | None, dtype: str = "float32") -> Linear:
+        """Prepare a matrix of shape (K, N) for :meth:`linear`; a missing bias counts as zero.
+
+        The reference keeps float32: ``dtype`` rounds the values and saves no memory.
+        """
+        num_outputs = weight.shape[1]
+        bias = np.zeros(num_outputs, np.float32) if bias is None else bias
+        return Linear(np.ascontiguousarray(round_weights(weight, dtype)), np.ascontiguousarray(bias), num_outputs)
+
+    def unpack(self, matrix: Linear) -> Array:
+        """Return the values of a packed matrix, shape (K, N), float32."""
+        return matrix.weight
+
+    def without(self, matrix: Linear) -> Self:
+        """Return the backend of a model that lacks ``matrix``: this one, unless it counts what it has packed."""
+        return self
+
+    def columns(self, matrix: Linear, indices: Index) -> Array:
+        """Return columns of a packed matrix as rows, shape (T, K)."""
+        return np.ascontiguousarray(matrix.weight[:, indices].T)
+
+    def place(self, array: Array) -> Array:
+        """Put a float32 array where this backend computes."""
+        return np.ascontiguousarray(array)
+
+    def fetch(self, array: Array) -> Array:
+        """Return an array of this backend as a NumPy array."""
+        return array
+
+    def kv_dtypes(self, dtype: str) -> tuple[str, ...]:
+        """Return the formats that keys and values can have beside weights kept in ``dtype``, the usual one first."""
+        return KV_DTYPES
+
+    def zeros(self, shape: tuple[int, ...], kv_dtype: str = "float32") -> Kept:
+        """Return keys or values of a new cache, in one of :meth:`kv_dtypes`."""
+        return np.zeros(shape, KV_TYPES[kv_dtype])
+
+    def move(self, array: Kept, sources: Index, targets: Index) -> None:
+        """Copy slots of keys or values, (L, B, S, H, D), in every layer; slot s of page b has number b * S + s."""
+        slots = array.reshape(len(array), -1, *array.shape[3:])
+        slots[:, targets] = slots[:, sources]
+
+    def free_bytes(self) -> int | None:
+        """Return how much memory is left where this backend computes, if it can tell."""
+        return host.free_bytes()
+
+    def warm_up(self, dtype: str = "float32", kv_dtype: str = "float32") -> None:
+        """Do now whatever the first forward in these formats would otherwise wait for (compilation)."""
 
 
 class NumpyBackend(Backend):

@@ -15,6 +15,7 @@ from minispec.engine.backends.base import Array, Backend, Cache, Feed, Index, Li
 from minispec.engine.backends.formats import KV_TYPES, round_weights, view_bits
 from minispec.engine.backends.types import Kept, Tensor
 from minispec.engine.jit import cache_folder
+from minispec.errors import OptionError
 
 _NO_MASK = np.zeros((0, 0), np.bool_)
 
@@ -52,13 +53,13 @@ class NumbaBackend(Backend):
 
     def matmul(self, x: Array, matrix: Linear) -> Array:
         """See :meth:`Backend.matmul`."""
-        return threads.choose_kernel(_kernels.matmul)(x, matrix.weight, matrix.bias, matrix.num_outputs)
+        return threads.launch(threads.choose_kernel(_kernels.matmul), x, matrix.weight, matrix.bias, matrix.num_outputs)
 
     def activation(self, x: Array, name: str) -> Array:
         """See :meth:`Backend.activation`."""
-        if name == "relu":
-            return super().activation(x, name)  # exact whatever the order
-        return _kernels.gelu(x) if name == "gelu" else _kernels.gelu_new(x)
+        if name.startswith("gelu"):
+            return _kernels.gelu(x) if name == "gelu" else _kernels.gelu_new(x)
+        return super().activation(x, name)  # the same whatever the order
 
     def attention(
         self,
@@ -73,8 +74,16 @@ class NumbaBackend(Backend):
         """See :meth:`Backend.attention`."""
         # One memory layout, one compiled body: another layout would be other machine code, and maybe other bits.
         mask = _NO_MASK if visible is None else np.ascontiguousarray(visible)
-        return threads.choose_kernel(_kernels.attention)(
-            queries, view_bits(keys), view_bits(values), pages, ends, mask, visible is not None, np.float32(scale)
+        return threads.launch(
+            threads.choose_kernel(_kernels.attention),
+            queries,
+            view_bits(keys),
+            view_bits(values),
+            pages,
+            ends,
+            mask,
+            visible is not None,
+            np.float32(scale),
         )
 
     def run(self, compute: Callable[[Cache, Feed], Array], cache: Cache, feed: Feed) -> Array:
@@ -95,12 +104,16 @@ class NumbaBackend(Backend):
 
 def describe() -> dict[str, str]:
     """Return what Numba found on this machine, for ``minispec doctor``."""
+    try:
+        layer = threads.find_layer()
+    except OptionError as error:
+        layer = f"none: {error}"
     features = llvmlite.binding.get_host_cpu_features()
     known = ("sse4.2", "avx2", "fma", "avx512f", "neon", "sve")
     return {
         "numba": numba.__version__,
         "threads": f"{threads.num_threads()} of {os.cpu_count()} cores",
-        "threading layer": threads.find_layer(),
+        "threading layer": layer,
         "cpu": llvmlite.binding.get_host_cpu_name(),
         "cpu features": " ".join(name for name in known if features.get(name)),
         "kernel cache": cache_folder(_kernels.matmul) or "none: kernels are compiled in memory in every process",

@@ -5,8 +5,11 @@ Import this before any parallel kernel runs: it sets what the threading layer re
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import logging
 import os
+import threading
 import time
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
@@ -31,6 +34,8 @@ _Result = TypeVar("_Result")
 # Waking a thread takes some 50 microseconds, and a forward of a small model has 41 regions to wake it for. A second
 # thread saves half of the work at most, so a forward has to work twice as long as that.
 _WORTH_WAKING_S = 0.004
+
+_SETTINGS = ("NUMBA_NUM_THREADS", "NUMBA_THREADING_LAYER")
 
 _count = int(numba.config.NUMBA_NUM_THREADS)
 _forked = False
@@ -104,9 +109,38 @@ def choose_kernel(kernel: _Function) -> _Function:
 
 
 def find_layer() -> str:
-    """Return which threading layer runs the kernels: "omp", "tbb" or "workqueue"."""
-    numba.get_num_threads()  # starts the threads, if no parallel kernel has done so yet
-    return str(numba.threading_layer())
+    """Return which threading layer runs the kernels: "omp", "tbb" or "workqueue".
+
+    Raises
+    ------
+    OptionError
+        If none can: what the environment asks for is not there, or not a number of threads.
+    """
+    try:
+        numba.get_num_threads()  # starts the threads, if no parallel kernel has done so yet
+        return str(numba.threading_layer())
+    except (ValueError, RuntimeError) as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        asked = [f"{name} is {os.environ[name]!r}" for name in _SETTINGS if name in os.environ]
+        raise OptionError(
+            f"{', '.join(asked) or 'kernels need threads'}: Numba cannot start threads ({reason}). "
+            f"Unset {' and '.join(_SETTINGS)}, or try NUMBA_THREADING_LAYER=workqueue NUMBA_NUM_THREADS=1"
+        ) from error
+
+
+@functools.cache
+def _find_pool() -> contextlib.AbstractContextManager[object]:
+    """Return what a thread of Python holds while its kernel runs.
+
+    Numba's own layer ends the process when two threads start parallel kernels at once; the others can run both.
+    """
+    return threading.RLock() if find_layer() == "workqueue" else contextlib.nullcontext()
+
+
+def launch(kernel: Callable[_Arguments, _Result], *arguments: _Arguments.args, **options: _Arguments.kwargs) -> _Result:
+    """Run a kernel that may be parallel, one at a time where the threading layer cannot do with two."""
+    with contextlib.nullcontext() if _forked else _find_pool():
+        return kernel(*arguments, **options)
 
 
 def warn_about_layer() -> None:

@@ -16,7 +16,7 @@ from minispec.engine.batching.scheduler import Scheduler
 from minispec.engine.control.load import Load, LoadGamma, RowTimes
 from minispec.engine.generation.events import Emitted, Event, Finished
 from minispec.engine.generation.result import Generation
-from minispec.engine.generation.stream import Stream
+from minispec.engine.generation.run import Stream
 from minispec.engine.model.asks import Ask
 from minispec.engine.model.pages import OutOfPagesError
 from minispec.engine.model.together import answer_together

@@ -12,9 +12,9 @@ from typing import Any
 
 from minispec.engine.control.load import Load, LoadGamma
 from minispec.engine.drafters import parse_draft
-from minispec.engine.generation.guarantee import find_guarantee, is_reproducible
 from minispec.engine.generation.options import Options
 from minispec.engine.generation.prepare import NO_DRAFT
+from minispec.engine.generation.result import find_guarantee, is_reproducible
 from minispec.engine.verifiers import get_verifier
 
 COUPLED = "gumbel"

@@ -18,8 +18,8 @@ from minispec.engine.batching.member import require_unshared
 from minispec.engine.batching.models import Occupancy, SharedModels, count_request
 from minispec.engine.batching.scheduler import Scheduler
 from minispec.engine.drafters import Drafter
+from minispec.engine.generation.api import open_stream
 from minispec.engine.generation.events import Event
-from minispec.engine.generation.open import open_stream
 from minispec.engine.generation.options import Options, RequestOptions
 from minispec.engine.generation.prepare import Named, read_draft
 from minispec.engine.generation.result import Generation

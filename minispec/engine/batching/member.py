@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from minispec.engine.control.learner import list_policies
+from minispec.engine.drafters.base import NoDrafter
 from minispec.engine.drafters.heads import HeadSession
 from minispec.engine.drafters.layerskip import AskLayers
-from minispec.engine.drafters.none import NoDrafter
-from minispec.engine.generation.stream import Stream
+from minispec.engine.generation.run import Stream
 from minispec.engine.model.asks import Ask
 from minispec.engine.model.session import Session, count_shared
 from minispec.errors import OptionError

@@ -12,7 +12,7 @@ from minispec.engine.drafters.build import load_draft
 from minispec.engine.drafters.heads.folder import compute_fingerprint
 from minispec.engine.generation.options import Options, require_whole
 from minispec.engine.generation.prepare import Named, check_together, find_setting, read_draft, read_name
-from minispec.engine.generation.stream import Stream
+from minispec.engine.generation.run import Stream
 from minispec.engine.loading import load_model
 from minispec.engine.model.gpt2 import GPT2
 from minispec.engine.model.language_model import LanguageModel

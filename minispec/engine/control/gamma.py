@@ -12,7 +12,7 @@ So what may a decision depend on? On whatever says nothing of the noise that the
 - time, and other requests, if none of them reads the same noise. Noise is a function of seed and address, so requests
   with one seed draw alike at one place, and what the older one has drawn is what the younger one is about to draw. In a
   batch every forward takes as long as the drafts of all make it. Hence a request whose policy is ``timed`` has noise of
-  its own there (``generation/open.py``), unless its text does not depend on γ.
+  its own there (``generation/api.py``), unless its text does not depend on γ.
 
 And a decision stands until its step is finished, also if the step is interrupted and done again: to decide anew, with
 the draft known, would be a second chance as well.
@@ -31,7 +31,7 @@ from minispec.errors import OptionError
 
 DEFAULT_GAMMA = 3
 """For drafts that are accepted with α = 0.6 to 0.7 and cost a tenth of a plain step, two to four tokens gain most; see
-`docs/control.md`. A longer draft loses more where it is rejected than it gains where it is not."""
+`docs/draft-length.md`. A longer draft loses more where it is rejected than it gains where it is not."""
 UNLIMITED = 1 << 30
 """More tokens than any γ: the answer of a policy that leaves the length to γ."""
 

@@ -1,13 +1,12 @@
 """Drafters: what proposes tokens."""
 
-from minispec.engine.drafters.base import ChainDrafter, Drafter, MoreTokens
+from minispec.engine.drafters.base import ChainDrafter, Drafter, MoreTokens, NoDrafter, draft_nothing
 from minispec.engine.drafters.build import build_drafter, load_draft
 from minispec.engine.drafters.cascade import CascadeDrafter
 from minispec.engine.drafters.forced import ForcedDrafter
 from minispec.engine.drafters.layerskip import LayerSkipDrafter
 from minispec.engine.drafters.model import ModelDrafter
 from minispec.engine.drafters.ngram import NgramDrafter
-from minispec.engine.drafters.none import NoDrafter, draft_nothing
 from minispec.engine.drafters.selfdraft import SelfDrafter
 from minispec.engine.drafters.spec import DraftSpec, parse_draft
 from minispec.engine.drafters.suffix import SuffixDrafter

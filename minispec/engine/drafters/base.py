@@ -8,6 +8,7 @@ Next: `drafters/model.py`, the drafter of a default run.
 
 from __future__ import annotations
 
+import functools
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
@@ -129,3 +130,23 @@ class ChainDrafter:
                 drafted.append(draw(len(drafted), probs))
                 rows.append(probs)
         return Draft(tuple(drafted), np.asarray(rows, np.float64).reshape(len(rows), self._vocab_size))
+
+
+@functools.cache
+def draft_nothing(vocab_size: int = 0) -> Draft:
+    """Return the draft without tokens."""
+    return Draft((), np.empty((0, vocab_size)))
+
+
+class NoDrafter:
+    """Proposes nothing: each target forward then emits one token, a plain draw from the target."""
+
+    def prefill(self, tokens: Sequence[int]) -> None:
+        """Nothing to do."""
+
+    def propose(self, tokens: Sequence[int], gamma: int, coins: Coins, more: MoreTokens) -> Draft:
+        """Return an empty draft."""
+        return draft_nothing()
+
+    def rollback(self, length: int) -> None:
+        """Nothing to do."""

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-from minispec.engine.drafters.base import Drafter
+from minispec.engine.drafters.base import Drafter, NoDrafter
 from minispec.engine.drafters.cascade import CascadeDrafter
 from minispec.engine.drafters.forced import ForcedDrafter
 from minispec.engine.drafters.heads import (
@@ -21,7 +21,6 @@ from minispec.engine.drafters.heads import (
 from minispec.engine.drafters.layerskip import LayerSkipDrafter
 from minispec.engine.drafters.model import ModelDrafter
 from minispec.engine.drafters.ngram import NgramDrafter
-from minispec.engine.drafters.none import NoDrafter
 from minispec.engine.drafters.plugins import build_plugin
 from minispec.engine.drafters.selfdraft import SelfDrafter
 from minispec.engine.drafters.spec import MODEL, DraftSpec, parse_draft, tree_shape
@@ -42,7 +41,7 @@ from minispec.engine.model.gpt2 import GPT2
 from minispec.engine.model.language_model import LanguageModel
 from minispec.engine.model.session import Session
 from minispec.engine.model.tree_session import TreeSession
-from minispec.engine.model.trim import TrimmedGPT2, trim_words
+from minispec.engine.model.trim import TrimmedGPT2, fit_vocabulary, trim_words
 from minispec.engine.sampling import Sampler
 from minispec.engine.tokenizer import Tokenizer, describe_difference
 from minispec.errors import OptionError, VocabularyError, quote
@@ -117,8 +116,7 @@ def build_drafter(
         return _build(parse_draft(draft), target, sampler, load_model, coupled=coupled)
     if hasattr(draft, "propose"):
         return cast("Drafter", draft)
-    check_vocabularies(target.model, draft)
-    return ModelDrafter(Session(draft), sampler, coupled=coupled)
+    return ModelDrafter(Session(match_vocabulary(target.model, draft)), sampler, coupled=coupled)
 
 
 def _build(
@@ -135,9 +133,7 @@ def _build(
                 f"draft {quote(inner.text)} translates; a {spec.kind} needs a model with the target's vocabulary. "
                 f"Try --draft {shlex.quote(inner.text)}"
             )
-        draft = _load(inner, load)
-        check_vocabularies(model, draft)
-        return draft
+        return match_vocabulary(model, _load(inner, load))
 
     inner: Drafter
     match spec.kind:
@@ -212,27 +208,29 @@ def _build_tree(
     return FixedTreeDrafter(source, sampler, shape, siblings, num_slots=num_slots)
 
 
-def check_vocabularies(target: LanguageModel, draft: LanguageModel) -> None:
-    """Check that a token id means the same to both models.
+def match_vocabulary(target: LanguageModel, draft: LanguageModel) -> LanguageModel:
+    """Return the draft with as many rows as the target, if a token id means the same to both.
+
+    Rows without a token do not count: some pad their vocabulary with them.
 
     Raises
     ------
     VocabularyError
         If sizes or contents differ.
     """
-    difference = None
-    if target.vocab_size != draft.vocab_size:
+    difference, sizes = None, (target.vocab_size, draft.vocab_size)
+    ours, theirs = getattr(target, "tokenizer", None), getattr(draft, "tokenizer", None)
+    if ours is not None and theirs is not None:
+        difference = describe_difference(ours, theirs, *sizes)
+    elif sizes[0] != sizes[1]:
         difference = f"the target has {target.vocab_size} tokens, the draft {draft.vocab_size}"
-    else:
-        ours, theirs = getattr(target, "tokenizer", None), getattr(draft, "tokenizer", None)
-        if ours is not None and theirs is not None:
-            difference = describe_difference(ours, theirs)
     if difference is not None:
         translating = shlex.quote(f"{draft.name}:translate=true")
         raise VocabularyError(
             f"target {target.name} and draft {draft.name} have different vocabularies ({difference}); speculative "
             f"decoding needs one shared vocabulary. Try --draft none, or --draft {translating}"
         )
+    return draft if sizes[0] == sizes[1] or not isinstance(draft, GPT2) else fit_vocabulary(draft, target.vocab_size)
 
 
 def _table(spec: DraftSpec, model: LanguageModel) -> TokenTable:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from minispec.engine.drafters.base import Drafter, MoreTokens, Slots, count_slots
-from minispec.engine.drafters.copying import copy_draft
+from minispec.engine.drafters.ngram import copy_draft
 from minispec.engine.model.asks import Asks, ask_for
 from minispec.engine.model.session import Session
 from minispec.engine.noise import Coins

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from minispec.engine.drafters.base import MoreTokens
-from minispec.engine.drafters.copying import copy_draft, copy_on
+from minispec.engine.drafters.ngram import copy_draft, copy_on
 from minispec.engine.model.session import count_shared
 from minispec.engine.noise import Coins
 from minispec.engine.records import Draft

@@ -18,8 +18,8 @@ from dataclasses import replace
 from typing import Protocol
 
 from minispec.engine.drafters.base import MoreTokens, Slots
-from minispec.engine.drafters.copying import copy_draft
 from minispec.engine.drafters.model import ModelDrafter
+from minispec.engine.drafters.ngram import copy_draft
 from minispec.engine.model.asks import Asks
 from minispec.engine.model.session import Session, count_shared
 from minispec.engine.noise import Coins

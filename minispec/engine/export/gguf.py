@@ -163,7 +163,17 @@ def _add_vocabulary(writer: Any, gguf: Any, tokenizer: Tokenizer, config: GPT2Co
     writer.add_token_list([words.get(i, f"[PAD{i}]") for i in ids])
     writer.add_token_types([kinds.get(i, gguf.TokenType.UNUSED) for i in ids])
     writer.add_token_merges([" ".join(pair) for pair in merges])
-    writer.add_add_bos_token(False)  # minispec's prompts begin with what is written
-    if config.eos_token_id:
-        writer.add_eos_token_id(min(config.eos_token_id))
-        writer.add_bos_token_id(min(config.eos_token_id))
+    front, back = tokenizer.around()
+    ends = sorted(config.eos_token_id)
+    names = writer.add_eos_token_id, writer.add_eot_token_id, writer.add_eom_token_id  # llama.cpp ends at any of them
+    if len(front) > 1 or len(back) > 1 or not {*back} <= {*ends[:1]} or len(ends) > len(names):
+        raise ModelFileError(
+            f"the files put tokens {front} in front of a prompt and {back} behind, and end a text at {ends}; a GGUF "
+            f"file names one token each, and {len(names)} ends. Try --to hf"
+        )
+    writer.add_add_bos_token(bool(front))
+    writer.add_add_eos_token(bool(back))
+    for token in front or ends[:1]:
+        writer.add_bos_token_id(token)
+    for add, token in zip(names, ends, strict=False):
+        add(token)

@@ -14,9 +14,10 @@ from pathlib import Path
 from minispec.engine.export.gguf import write_gguf
 from minispec.engine.loading.checkpoint import Checkpoint, read_json
 from minispec.engine.loading.folder import check_tokenizer, find_folder, load_tokenizer
+from minispec.engine.loading.tokenizer_files import GENERATION, settle_ends
 from minispec.engine.model.config import GPT2Config
 from minispec.engine.tokenizer import Tokenizer, describe_difference
-from minispec.errors import OutputError, VocabularyError, explain, quote
+from minispec.errors import ModelFileError, OutputError, VocabularyError, explain, quote
 
 
 @dataclass(frozen=True)
@@ -45,9 +46,10 @@ class Source:
         folder = find_folder(name)
         config = GPT2Config.from_dict(read_json(folder / "config.json"), str(folder / "config.json"))
         checkpoint = Checkpoint(folder)
-        checkpoint.check(config)
+        config = checkpoint.check(config)
         tokenizer = load_tokenizer(folder)
         check_tokenizer(tokenizer, config, folder)
+        config = settle_ends(config, folder, tokenizer)
         return cls(name=name, folder=folder, config=config, checkpoint=checkpoint, tokenizer=tokenizer)
 
 
@@ -112,6 +114,7 @@ _COPIED = (
     "tokenizer.json",
     "tokenizer_config.json",
     "special_tokens_map.json",
+    "added_tokens.json",
     "vocab.json",
     "merges.txt",
     "*.safetensors",
@@ -121,7 +124,12 @@ _COPIED = (
 
 
 def _copy(model: Source, folder: Path) -> None:
-    """Copy a Hugging Face folder; what its readers guess from the name of a hub model is written out."""
+    """Copy a Hugging Face folder; what its readers guess, or would not see as minispec does, is written out."""
+    if model.checkpoint.is_wrapped:
+        raise ModelFileError(
+            f"{model.folder}: the tensors have names of torch.compile or DistributedDataParallel, which other readers "
+            "do not know. Save the model's own state, or try --to gguf"
+        )
     folder.mkdir()
     for pattern in _COPIED:
         for path in model.folder.glob(pattern):
@@ -129,6 +137,11 @@ def _copy(model: Source, folder: Path) -> None:
     config = read_json(folder / "config.json")
     config |= {"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"]}
     (folder / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    if ends := sorted(model.config.eos_token_id):
+        path = folder / GENERATION
+        generation = read_json(path) if path.is_file() else {}
+        generation["eos_token_id"] = ends if len(ends) > 1 else ends[0]
+        path.write_text(json.dumps(generation, indent=2, sort_keys=True) + "\n", encoding="utf-8")
     if not (folder / "tokenizer.json").is_file():
         (folder / "tokenizer.json").write_text(model.tokenizer.to_json(), encoding="utf-8")
 

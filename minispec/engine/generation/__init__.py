@@ -4,7 +4,7 @@ from minispec.engine.generation.api import generate, stream
 from minispec.engine.generation.events import Drafted, Emitted, Event, Finished, Prefilled, Verified
 from minispec.engine.generation.options import Options
 from minispec.engine.generation.result import Generation
-from minispec.engine.generation.stream import Stream
+from minispec.engine.generation.run import Stream
 
 __all__ = [
     "Drafted",

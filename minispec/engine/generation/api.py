@@ -1,31 +1,47 @@
 """Stop 13 of 13: the Python surface, ``stream`` and ``generate``: options and names in, a run that is ready to go out.
 
-``stream`` writes the options down once and loads the models. ``generation/open.py`` builds every other part from them
+``stream`` writes the options down once and loads the models. ``open_stream`` builds every other part from them
 (rule, policy, drafter, sampler, noise, limits). ``generation/run.py`` then drives the loop of stop 1: it passes on what
 the loop asks, and tells the caller what has come of it.
 
-Next: `docs/extending.md`, to add a drafter, a rule or a backend of your own.
+Next: `docs/extend.md`, to add a drafter, a rule or a backend of your own.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
 from minispec.engine.backends import BACKENDS
 from minispec.engine.backends.formats import AUTO
-from minispec.engine.control import GammaPolicy
-from minispec.engine.drafters import Drafter
-from minispec.engine.generation.open import open_stream
+from minispec.engine.control import GammaPolicy, get_policy, recall_fallback
+from minispec.engine.drafters import Drafter, build_drafter
+from minispec.engine.generation.audit import AuditedSession
 from minispec.engine.generation.options import Options
-from minispec.engine.generation.prepare import Named, check_together, find_setting, read_draft, read_name
+from minispec.engine.generation.prepare import (
+    Named,
+    build_constraint,
+    check_together,
+    check_tree,
+    encode_prompt,
+    find_draft_model,
+    find_setting,
+    read_draft,
+    read_name,
+)
+from minispec.engine.generation.result import find_guarantee, is_reproducible
+from minispec.engine.generation.run import Stream
 from minispec.engine.generation.signature import run_to_the_end
-from minispec.engine.generation.stream import Stream
-from minispec.engine.loading import load_model
+from minispec.engine.generation.stopping import Limits
 from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
+from minispec.engine.loading.kept import recall_model as load_model
 from minispec.engine.model.language_model import LanguageModel
+from minispec.engine.model.tree_session import TreeSession
 from minispec.engine.noise import Noise
-from minispec.engine.verifiers import Verifier, Verify
+from minispec.engine.noise.philox import PhiloxNoise
+from minispec.engine.sampling import Sampler
+from minispec.engine.verifiers import Verifier, Verify, get_verifier
 
 
 def stream(
@@ -74,11 +90,12 @@ def stream(
     temperature, top_k, top_p, min_p, repetition_penalty, presence_penalty, frequency_penalty, min_tokens
         See :class:`minispec.engine.sampling.params.SamplingParams`.
     backend, dtype, draft_dtype, kv_dtype : str
-        For models given by name (see :func:`minispec.load_model`); ``draft_dtype`` is ``dtype`` unless given.
+        For models given by name (see :func:`minispec.load_model`); ``draft_dtype`` is ``dtype`` unless given. The last
+        four are kept for the next call, while their files are unchanged and have 1 GiB together.
     noise : Noise, optional
         Randomness; by default Philox noise with ``seed``.
     clock : callable
-        Seconds; a simulated one judges policies that react to time (see :mod:`minispec.lab.simulated_cost`).
+        Seconds; a simulated one judges policies that react to time (see :mod:`minispec.lab.simulate`).
 
     Returns
     -------
@@ -131,3 +148,75 @@ def stream(
 
 
 generate = run_to_the_end(stream)
+
+
+def open_stream(
+    prompt: str | Sequence[int],
+    model: LanguageModel,
+    draft: str | LanguageModel | Drafter | None,
+    options: Options,
+    *,
+    load: Callable[[str], LanguageModel],
+    noise: Noise | None = None,
+    row: int = 0,
+    clock: Callable[[], float] = time.perf_counter,
+    asked: Mapping[str, str] = MappingProxyType({}),
+) -> Stream:
+    """Put the parts of a run together, once its options are checked and its target is loaded.
+
+    Parameters
+    ----------
+    prompt : str or sequence of int
+    model : LanguageModel
+        The target.
+    draft : str, model, Drafter or None
+    options : Options
+    load : callable
+        Maps the name of a draft model to the model.
+    noise, clock
+        See :func:`minispec.stream`.
+    row : int
+        Tells it apart from the requests that its policy may depend on, which may have its seed. The noise is that of
+        the seed alone wherever the text is to be the seed's: see :mod:`minispec.engine.control.gamma`.
+    asked : mapping
+        Number formats and backend asked for, to be recorded where a model does not know its own.
+    """
+    prompt_tokens = encode_prompt(prompt, model)
+    verifier, policy = get_verifier(options.verify), get_policy(options.gamma)
+    session = AuditedSession(model) if options.audit else TreeSession(model)
+    sampler = Sampler(options, len(prompt_tokens), model.eos_token_id, build_constraint(options, model))
+    draft_name = draft if draft is None or isinstance(draft, str) else getattr(draft, "name", type(draft).__name__)
+    drafter = None
+    if draft is not None:
+        drafter = build_drafter(draft, session, sampler, coupled=verifier.coupled, load_model=load)
+        check_tree(drafter, verifier, str(draft_name))
+    if options.fallback != "off" and draft_name is not None:
+        promise = find_guarantee(verifier, temperature=options.temperature, batch_invariant=model.batch_invariant)
+        bends = not is_reproducible(promise, timed=True)
+        pair = model.name, draft_name
+        policy = recall_fallback(options.fallback, policy, pair, model, options.seed, bends=bends)
+    follows_seed = draft is None or verifier.same_seed or not policy.timed
+    return Stream(
+        prompt_tokens,
+        target=session,
+        drafter=drafter,
+        sampler=sampler,
+        noise=PhiloxNoise(options.seed, 0 if follows_seed else row) if noise is None else noise,
+        limits=Limits(options.max_tokens, model.n_positions, options.stop, model.eos_token_id, options.min_tokens),
+        policy=policy,
+        tokenizer=getattr(model, "tokenizer", None),
+        verifier=verifier,
+        logprobs=options.logprobs,
+        audit=options.audit,
+        clock=clock,
+        prompt=prompt if isinstance(prompt, str) else "",
+        options={
+            "target": model.name,
+            "draft": draft_name,
+            "backend": find_setting(model, "backend", asked.get("backend", "")),
+            "dtype": find_setting(model, "dtype", asked.get("dtype", "")),
+            "draft_dtype": find_setting(find_draft_model(drafter), "dtype", asked.get("draft_dtype", "")),
+            "kv_dtype": find_setting(model, "kv_dtype", asked.get("kv_dtype", "")),
+            **options.to_dict(),
+        },
+    )

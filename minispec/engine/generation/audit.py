@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from minispec.engine.backends.base import Array
-from minispec.engine.generation.metrics import Metrics
+from minispec.engine.generation.result import Metrics
 from minispec.engine.generation.transcript import Transcript
 from minispec.engine.model.language_model import LanguageModel
 from minispec.engine.model.tree_session import TreeSession

@@ -90,7 +90,7 @@ def build_constraint(options: Options, target: LanguageModel) -> Constraint | No
     kind = "json_schema" if options.regex is None else "regex"
     form = options.regex or options.json_schema or ""
     return Constraint(
-        form=form, kind=kind, tokenizer=tokenizer, eos_token_id=min(target.eos_token_id), vocab_size=target.vocab_size
+        form=form, kind=kind, tokenizer=tokenizer, eos_token_id=target.eos_token_id, vocab_size=target.vocab_size
     )
 
 
@@ -120,7 +120,7 @@ def encode_prompt(prompt: str | Sequence[int], target: LanguageModel) -> list[in
         tokenizer: Tokenizer | None = getattr(target, "tokenizer", None)
         if tokenizer is None:
             raise PromptError(f"the prompt is text, but {target.name} has no tokenizer. Give token ids")
-        tokens = tokenizer.encode(prompt)
+        tokens = tokenizer.encode_prompt(prompt)
     else:
         tokens = [_read_token(token) for token in prompt]
     if not tokens:

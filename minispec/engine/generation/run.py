@@ -1,4 +1,4 @@
-"""Beside stop 13: a run, which drives the loop, keeps its clock and says what happens.
+"""Beside stop 13: a run. It drives the loop, keeps the clock, and is read as an iterator of events.
 
 The loop's asks are passed on; what it has done becomes events, and while these are read the clock stands still.
 """
@@ -16,16 +16,12 @@ from minispec.engine.control import DEFAULT_GAMMA, FixedGamma, GammaPolicy
 from minispec.engine.control.learner import Learner
 from minispec.engine.drafters import Drafter, NoDrafter
 from minispec.engine.generation.audit import audit_step
-from minispec.engine.generation.deliveries import Deliveries
 from minispec.engine.generation.events import Drafted, Emitted, Event, Finished, Prefilled, Verified
-from minispec.engine.generation.guarantee import find_guarantee
-from minispec.engine.generation.limits import Limits
 from minispec.engine.generation.loop import decode
 from minispec.engine.generation.ready import make_ready
-from minispec.engine.generation.result import Generation
-from minispec.engine.generation.stopping import Stopper
-from minispec.engine.generation.stopwatch import Stopwatch
-from minispec.engine.generation.transcript import Transcript
+from minispec.engine.generation.result import Generation, find_guarantee
+from minispec.engine.generation.stopping import Limits, Stopper
+from minispec.engine.generation.transcript import Stopwatch, Transcript
 from minispec.engine.model.asks import Ask, Asks, ask_for, ask_prefill
 from minispec.engine.model.tree_session import TreeSession
 from minispec.engine.noise import Noise
@@ -34,12 +30,46 @@ from minispec.engine.sampling import Sampler
 from minispec.engine.tokenizer import Tokenizer
 from minispec.engine.verifiers import Verifier, get_verifier
 
+
+class Deliveries:
+    """Which events were delivered: handed out to a reader that has come back for the next.
+
+    Attributes
+    ----------
+    last : Event or None
+        What was handed out last.
+    num_verified, num_emitted : int
+        Steps whose Verified, whose Emitted event was delivered.
+    finished : bool
+        Whether the last event of the run was.
+    """
+
+    def __init__(self) -> None:
+        self.last: Event | None = None
+        self.num_verified = self.num_emitted = 0
+        self.finished = False
+
+    def note(self) -> None:
+        """Count the last event as delivered: its reader has come back. To do so again changes nothing."""
+        match self.last:
+            case Verified(step=step):
+                self.num_verified = step + 1
+            case Emitted(step=step):
+                self.num_emitted = step + 1
+            case Finished():
+                self.finished = True
+
+
 REJECTION = get_verifier("rejection")
 _NO_LOGITS = np.empty((0, 0), np.float32)
 
 
-class Run:
-    """One generation, from its prompt to its end; :class:`minispec.engine.generation.stream.Stream` is how it is read.
+class Stream:
+    """One generation. Iterate over it for events; leave the loop whenever you like, and iterate again to go on.
+
+    Leaving (``break``, an exception, Ctrl-C, a notebook's stop button) loses nothing: what was committed stays, the
+    caches are set back to it, and events that were due but not delivered come first when iteration resumes. A step
+    that was interrupted is done again with the same noise, so the text is the same as without the interruption.
 
     Parameters
     ----------
@@ -109,6 +139,7 @@ class Run:
         self._other_forwards = 0
         self._is_drafter_fed = False
         self._deliveries = Deliveries()
+        self._work: Generator[Ask | Event, Array | None, None] | None = None
 
     @property
     def policy(self) -> GammaPolicy:
@@ -147,6 +178,67 @@ class Run:
     def decode(self, tokens: Sequence[int]) -> str:
         """Return the text of some tokens; their ids where there is no tokenizer."""
         return " ".join(map(str, tokens)) if self._tokenizer is None else self._tokenizer.decode(tokens)
+
+    def __iter__(self) -> Iterator[Event]:
+        return self
+
+    def __next__(self) -> Event:
+        last = self._deliveries.last  # its reader has come back, so it was delivered
+        try:
+            happened = self.advance()
+            while isinstance(happened, Ask):
+                happened = self.advance(happened.answer())
+            return happened
+        except StopIteration:  # the end of the run, which nothing has interrupted
+            raise
+        except BaseException:
+            self.close(delivered=self._deliveries.last is last)  # the next call starts a new generator
+            raise
+
+    def advance(self, logits: Array | None = None) -> Ask | Event:
+        """Go on to the next event, or to the next logits that the run needs.
+
+        Whoever calls this instead of iterating answers the asks: with a forward for each, or with one for many runs.
+
+        Parameters
+        ----------
+        logits : ndarray, optional
+            The answer to the ask that came last; without one, the run goes on from an event, or begins.
+        """
+        self._deliveries.note()
+        if self._deliveries.finished:
+            raise StopIteration
+        if self._work is None:
+            self._work = self.drive()
+        happened = next(self._work) if logits is None else self._work.send(logits)
+        if isinstance(happened, Finished):
+            self._work = None  # suspended, it would hold this object in a cycle, and with it both caches
+        self._deliveries.last = None if isinstance(happened, Ask) else happened
+        return happened
+
+    def close(self, *, delivered: bool = True) -> None:
+        """Leave the run and set the caches back to the committed tokens; iterating again goes on from there.
+
+        Parameters
+        ----------
+        delivered : bool
+            Whether the last event reached its reader; if it did not, it comes again.
+        """
+        if not delivered:
+            self._deliveries.last = None
+        self._work = None
+        self._set_back()
+
+    @property
+    def last_event(self) -> Event | None:
+        """The event that was handed out last, until the next call asks for another."""
+        return self._deliveries.last
+
+    def run(self) -> Generation:
+        """Run to the end and return the result."""
+        for _ in self:
+            pass
+        return self.generation
 
     def drive(self) -> Generator[Ask | Event, Array | None, None]:
         """Yield what the run needs (an ask, to be sent the logits) and what happens, from wherever it was left."""
@@ -202,7 +294,7 @@ class Run:
         self._watch.start()
 
     def _report_committed(self, step: Step) -> Sequence[Event]:
-        """Say of a committed step what has not been said yet."""
+        """Return the step's undelivered events."""
         emitted = Emitted.from_step(step, self._transcript.pieces[step.index])
         if self.speculates and step.index and step.index >= self._deliveries.num_verified:
             return Verified.from_step(step), emitted

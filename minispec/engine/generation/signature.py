@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import ParamSpec
 
 from minispec.engine.generation.result import Generation
-from minispec.engine.generation.stream import Stream
+from minispec.engine.generation.run import Stream
 
 _Parameters = ParamSpec("_Parameters")
 

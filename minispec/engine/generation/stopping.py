@@ -4,19 +4,61 @@ Tokens go in one at a time, also when a block of them was accepted at once, so a
 in the block it falls. Per token the rules are asked in this order: end-of-sequence token, stop string, token budget,
 context; so a stop string that completes with the last token of the budget counts as the stop.
 
-Stop strings are matched on characters, whatever the token boundaries; ``held_text`` keeps back what may be the
-beginning of one.
+Stop strings are matched on characters, whatever the token boundaries; :class:`HeldText` keeps back what may be the
+beginning of one: they match as if the text arrived one character at a time, and the first character that completes any
+stop ends the text (the longest stop, if two complete there). A stop string that is complete before the minimum length
+is text like any other.
 
 Next: `model/session.py`, which answers what the loop has asked.
 """
 
 from __future__ import annotations
 
-from minispec.engine.generation.held_text import HeldText
-from minispec.engine.generation.limits import Limits
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from minispec.engine.records import Finish, Piece, Source
 from minispec.engine.tokenizer import TextStream, Tokenizer
-from minispec.errors import OptionError
+from minispec.errors import OptionError, quote
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When to stop.
+
+    Parameters
+    ----------
+    max_tokens : int
+        Tokens to emit at most, >= 0.
+    stop : tuple of str
+        Stop strings, none of them empty.
+    eos_token_id : frozenset of int
+        Tokens that end the text; emitted, but not part of the text.
+    n_positions : int
+        The context: prompt and emitted tokens together.
+    min_tokens : int
+        No stop string counts that is complete within this many tokens; the sampler makes the end-of-sequence token
+        wait as long.
+
+    Raises
+    ------
+    OptionError
+        If a value is outside its range.
+    """
+
+    max_tokens: int
+    n_positions: int
+    stop: tuple[str, ...] = ()
+    eos_token_id: frozenset[int] = frozenset()
+    min_tokens: int = 0
+
+    def __post_init__(self) -> None:
+        if self.max_tokens < 0:
+            raise OptionError(f"max-tokens is {self.max_tokens}; it must be >= 0. Try --max-tokens 128")
+        if not_text := [stop for stop in self.stop if not isinstance(stop, str)]:
+            raise OptionError(f"a stop string is {quote(not_text[0])}; it must be text. Try --stop END")
+        if any(not stop for stop in self.stop):
+            raise OptionError("a stop string is empty; it would match everywhere. Leave it out")
 
 
 class Stopper:
@@ -75,7 +117,7 @@ class Stopper:
         if self._stream is not None:
             pending = self._stream.pending if self._limits.stop else b""
             text = self._stream.push(token)
-            matched = self._held.find_stop(text)
+            matched = self._held.find_stop(text) if self.num_tokens > self._limits.min_tokens else None
             if matched is not None:
                 stop, begin = matched
                 keep = begin != self._own_begin(token, pending, text)
@@ -95,3 +137,93 @@ class Stopper:
         if self._stream is not None:
             self._held.add(Piece(self._stream.flush(), source))
         return self._held.release_all()
+
+
+class HeldText:
+    """Pieces of text that are not released yet.
+
+    Parameters
+    ----------
+    stops : sequence of str
+        The stop strings, none of them empty.
+
+    Attributes
+    ----------
+    released : str
+        The text that is safe to show.
+    """
+
+    def __init__(self, stops: Sequence[str]) -> None:
+        self._stops = stops
+        self._longest_stop = max(map(len, stops), default=0)
+        self._held: list[Piece] = []
+        self.released = ""
+
+    def add(self, piece: Piece) -> None:
+        """Hold a piece, behind the others."""
+        self._held.append(piece)
+
+    def find_stop(self, text: str) -> tuple[str, int] | None:
+        """Return the stop completed first within new ``text`` and where it begins, from the start of ``text``."""
+        if not self._stops:
+            return None
+        before = self._window()
+        window = before + text
+        matches = []
+        for stop in self._stops:
+            # Only a match that ends within the new text is new; it may begin before it.
+            begin = window.find(stop, max(0, len(before) - len(stop) + 1))
+            if begin >= 0:
+                matches.append((begin + len(stop), -len(stop), stop))
+        if not matches:
+            return None
+        end, minus_length, stop = min(matches)
+        return stop, end + minus_length - len(before)
+
+    def cut(self, piece: Piece, begin: int) -> list[Piece]:
+        """End the text ``begin`` characters into ``piece``; a negative number falls in what was held back."""
+        length = len(self._window()) + begin
+        self._held.append(piece)
+        return self._take(length)
+
+    def release(self) -> list[Piece]:
+        """Release all but the longest suffix that may be the beginning of a stop string."""
+        if not self._stops:
+            return self.release_all()  # nothing is waited for
+        window = self._window()
+        suffix = min(len(window), self._longest_stop - 1)
+        while suffix > 0 and not self._begins_stop(window[len(window) - suffix :]):
+            suffix -= 1
+        return self._take(len(window) - max(0, suffix))
+
+    def release_all(self) -> list[Piece]:
+        """Release everything."""
+        whole, self._held = self._held, []
+        return self._let_go([piece for piece in whole if piece.text])
+
+    def _begins_stop(self, text: str) -> bool:
+        """Return whether more is to come of a stop that begins so; a whole one was seen, and did not count."""
+        return any(len(stop) > len(text) and stop.startswith(text) for stop in self._stops)
+
+    def _window(self) -> str:
+        return "".join(piece.text for piece in self._held)
+
+    def _take(self, length: int) -> list[Piece]:
+        """Move the first ``length`` held characters to the released text."""
+        released: list[Piece] = []
+        kept: list[Piece] = []
+        for piece in self._held:
+            head, tail = piece.text[:length], piece.text[length:]
+            length -= len(head)
+            if head:
+                released.append(Piece(head, piece.source))
+            if tail:
+                kept.append(Piece(tail, piece.source))
+        self._held = kept
+        return self._let_go(released)
+
+    def _let_go(self, pieces: list[Piece]) -> list[Piece]:
+        """Count pieces as released, and return them."""
+        for piece in pieces:
+            self.released += piece.text
+        return pieces

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from minispec.engine.generation.events import Drafted, Emitted, Event, Prefilled, Verified, to_dict
-from minispec.engine.generation.metrics import Metrics
-from minispec.engine.generation.result import Generation
+from minispec.engine.generation.result import Generation, Metrics
 from minispec.engine.records import Likely, Piece, TokenDetail
 from minispec.errors import InputError, explain, quote
 

@@ -8,15 +8,55 @@ Next: `generation/stopping.py`, which cuts a step where the text ends.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.engine.generation.details import describe_tokens, find_target_probs
 from minispec.engine.generation.stopping import Stopper
-from minispec.engine.generation.stopwatch import Stopwatch
-from minispec.engine.records import Draft, Finish, Piece, Source, Step, Verdict
+from minispec.engine.records import Draft, Finish, Likely, Piece, Source, Step, TokenDetail, Verdict
+from minispec.engine.sampling.draw import find_likeliest
+
+
+class Stopwatch:
+    """Times one step after the other: its drafting, its last forward (which is the target's), and all of it.
+
+    Parameters
+    ----------
+    clock : callable
+        Seconds.
+
+    Attributes
+    ----------
+    draft_s, target_s, step_s : float
+        The seconds of the present step so far.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self.start()
+
+    def start(self) -> None:
+        """Begin a step."""
+        self.draft_s = self.target_s = self.step_s = 0.0
+        self.resume()
+
+    def resume(self) -> None:
+        """Go on after a pause."""
+        self._since = self._clock()
+
+    def note_draft(self) -> None:
+        """Note that the draft is finished, and pause."""
+        self.draft_s = self._clock() - self._since
+
+    def note_forward(self) -> None:
+        """Note that a forward has finished."""
+        self.target_s = self._clock() - self._since
+
+    def stop(self) -> None:
+        """End the step."""
+        self.step_s = self.draft_s + self._clock() - self._since
 
 
 class Transcript:
@@ -124,3 +164,67 @@ class Transcript:
         self.tokens += tokens[:kept]
         self.pieces.append(released)
         return kept
+
+
+NUM_LIKELY = 5
+"""Likely tokens that are recorded of each place."""
+
+
+def describe_tokens(
+    logits: NDArray[np.float32], target_probs: NDArray[np.float64], draft: Draft, verdict: Verdict
+) -> list[TokenDetail]:
+    """Return one detail per token of a verdict: the accepted drafts, then the next token.
+
+    Parameters
+    ----------
+    logits : ndarray of shape (G + 1, V)
+        The target's, before processing.
+    target_probs : ndarray of shape (G + 1, V)
+        After processing.
+    draft : Draft
+    verdict : Verdict
+    """
+    details = []
+    row = 0
+    for number, node in enumerate(verdict.accepted):
+        token = draft.tokens[node]
+        accept_prob = _accept_prob(draft, verdict, number)
+        details.append(
+            describe_token(logits[row], target_probs[row], token, float(draft.probs[node, token]), accept_prob)
+        )
+        row = node + 1
+    details.append(describe_token(logits[row], target_probs[row], verdict.next_token, None, None))
+    return details
+
+
+def find_target_probs(target_probs: NDArray[np.float64], draft: Draft) -> tuple[float, ...]:
+    """Return p of each drafted token; ``target_probs`` has shape (G + 1, V)."""
+    parents = range(-1, len(draft) - 1) if draft.parents is None else draft.parents
+    return tuple(float(target_probs[parent + 1, token]) for token, parent in zip(draft.tokens, parents, strict=True))
+
+
+def _accept_prob(draft: Draft, verdict: Verdict, number: int) -> float | None:
+    """Return the coin's probability; a tree's verdict lists rejected siblings too, so there it has no fixed place."""
+    return verdict.accept_probs[number] if draft.is_chain else None
+
+
+def describe_token(
+    logits: NDArray[np.float32],
+    probs: NDArray[np.float64],
+    token: int,
+    q: float | None = None,
+    accept_prob: float | None = None,
+) -> TokenDetail:
+    """Return the detail of one token; both arrays are of shape (V,), ``probs`` after processing."""
+    row = logits.astype(np.float64)
+    shifted = row - row.max()
+    logprobs = shifted - math.log(np.exp(shifted).sum())
+    p = float(probs[token])
+    return TokenDetail(
+        logprob=float(logprobs[token]),
+        processed_logprob=math.log(p) if p > 0.0 else -math.inf,
+        target_prob=p,
+        draft_prob=q,
+        accept_prob=accept_prob,
+        top=tuple(Likely(i, float(logprobs[i]), float(probs[i])) for i in find_likeliest(logits, NUM_LIKELY).tolist()),
+    )

@@ -61,7 +61,7 @@ def operations(
             x[rows], backend.pack(weight, bias), norm=norm, activation="gelu_new", residual=residual[rows]
         ),
     )
-    for name in ("gelu_new", "gelu", "relu"):
+    for name in ("gelu_new", "gelu", "relu", "silu", "tanh"):
         yield name, _activation(3.0 * x, name)
     wte, wpe = normal(70, 9), normal(num_rows, 70)
     tokens, positions = generator.integers(0, 9, num_rows), np.arange(num_rows)[::-1].copy()

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from minispec.engine.control import FixedGamma
 from minispec.engine.drafters import Drafter, ModelDrafter
 from minispec.engine.generation import Generation, Stream
-from minispec.engine.generation.limits import Limits
+from minispec.engine.generation.stopping import Limits
 from minispec.engine.model.language_model import LanguageModel
 from minispec.engine.model.session import Session
 from minispec.engine.model.tree_session import TreeSession
@@ -58,8 +58,8 @@ def ending(
     """Return what a generation that emits ``tokens`` comes to, or None if it would go on.
 
     The rules, per token: an end-of-sequence token ends the text and is not part of it; then, character by character,
-    the first character that completes a stop string does (the longest, if several), and the text ends before the
-    stop; then the token budget; then the context.
+    the first character that completes a stop string does (the longest, if several; none within ``min_tokens``), and
+    the text ends before the stop; then the token budget; then the context.
     """
     if not tokens and limits.max_tokens == 0:
         return Outcome((), "", "length")
@@ -69,7 +69,7 @@ def ending(
             return Outcome(ids, _text(ids[:-1], tokenizer, final=True), "eos")
         before, text = _text(ids[:-1], tokenizer), _text(ids, tokenizer)
         for end in range(len(before) + 1, len(text) + 1):
-            complete = [stop for stop in limits.stop if text[:end].endswith(stop)]
+            complete = [stop for stop in limits.stop if n > limits.min_tokens and text[:end].endswith(stop)]
             if complete:
                 stop = max(complete, key=len)
                 begin = end - len(stop)

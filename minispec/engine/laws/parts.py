@@ -26,7 +26,7 @@ from minispec.engine.drafters.base import allow_all
 from minispec.engine.drafters.trees import Siblings
 from minispec.engine.drafters.trees.shapes import fixed_tree
 from minispec.engine.generation import Stream
-from minispec.engine.generation.limits import Limits
+from minispec.engine.generation.stopping import Limits
 from minispec.engine.laws.enumerator import Enumerator
 from minispec.engine.laws.outcomes import Outcome, outcome, target_law, total_variation
 from minispec.engine.model.asks import answer

@@ -1,7 +1,8 @@
 """The tensors of a model folder, under one set of names whatever the folder's form.
 
-Published checkpoints differ in form only: one file or shards with an index, names with or without ``transformer.``,
-causal-mask buffers among the weights. Pickle files are never opened.
+Published checkpoints differ in form only: one file or shards with an index, names with or without ``transformer.`` and
+what training wraps a model in, causal-mask buffers among the weights, a matrix that is both the embedding and the head
+under either name. Pickle files are never opened.
 """
 
 from __future__ import annotations
@@ -9,8 +10,11 @@ from __future__ import annotations
 import json
 import logging
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from minispec.engine.backends.types import Tensor
 from minispec.engine.loading.safetensors_file import SafetensorsFile
@@ -22,7 +26,9 @@ _log = logging.getLogger(__name__)
 
 WEIGHTS = "model.safetensors"
 INDEX = "model.safetensors.index.json"
-_PREFIX = "transformer."
+_PREFIX = re.compile(r"((_orig_mod|module|transformer)\.)*")  # of torch.compile, DistributedDataParallel, the model
+_OWN_PREFIX = "transformer."
+_EMBEDDING, _HEAD = "wte.weight", "lm_head.weight"
 _BUFFER = re.compile(r"h\.\d+\.attn\.(bias|masked_bias)")
 _LAYER = re.compile(r"h\.([0-9]{1,9})\.")
 _MAX_JSON_BYTES = 8 * 2**20  # gpt2-xl's index has 50 kB; parsed, JSON takes some 20 times its size
@@ -37,6 +43,11 @@ class Checkpoint:
     ----------
     folder : Path
 
+    Attributes
+    ----------
+    is_wrapped : bool
+        Names say what training wrapped the model in.
+
     Raises
     ------
     ModelFileError
@@ -46,10 +57,12 @@ class Checkpoint:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._files: dict[str, tuple[SafetensorsFile, str]] = {}
+        self.is_wrapped = False
         for path in self._paths():
             file = SafetensorsFile(path)
             for stored in file.shapes:
-                name = stored.removeprefix(_PREFIX)
+                name = _PREFIX.sub("", stored, count=1)
+                self.is_wrapped |= stored not in (name, _OWN_PREFIX + name)
                 if name in self._files:
                     raise ModelFileError(f"{path}: tensor {quote(name)} is there twice; which is meant? Fetch it again")
                 self._files[name] = (file, stored)
@@ -79,14 +92,20 @@ class Checkpoint:
             )
         raise ModelFileError(f"{single} is missing. A model folder holds config.json, {WEIGHTS} and tokenizer.json")
 
-    def check(self, config: GPT2Config) -> None:
-        """Compare names and shapes with the config, before anything is read.
+    def check(self, config: GPT2Config) -> GPT2Config:
+        """Compare names and shapes with the config, before anything else is read.
+
+        Returns
+        -------
+        GPT2Config
+            The config that holds: a head that differs from the embedding is a head, whatever the config says of ties.
 
         Raises
         ------
         ModelFileError
             If they contradict each other.
         """
+        config = self._settle_tie(config)
         shapes = {name: file.shapes[stored] for name, (file, stored) in self._files.items()}
         check_shapes(shapes, expected_shapes(config), str(self._folder))
         ignored = []
@@ -97,7 +116,7 @@ class Checkpoint:
                     f"{self._folder}: there is a tensor {quote(name)}, but config.json says n_layer {config.n_layer}; "
                     "config and weights belong to different models. Fetch both again"
                 )
-            if not _BUFFER.fullmatch(name) and name != "lm_head.weight":
+            if not _BUFFER.fullmatch(name) and name != _HEAD:
                 ignored.append(name)
         if ignored:
             _log.warning(
@@ -106,6 +125,20 @@ class Checkpoint:
                 len(ignored),
                 quote(ignored[0]),
             )
+        return config
+
+    def _settle_tie(self, config: GPT2Config) -> GPT2Config:
+        """Say whether the head is the embedding, as transformers does: where a file has both, their values decide."""
+        if not config.tie_word_embeddings or _HEAD not in self._files:
+            return config
+        if _EMBEDDING not in self._files:
+            self._files[_EMBEDDING] = self._files[_HEAD]
+            return config
+        shapes = [file.shapes[stored] for file, stored in (self._files[_EMBEDDING], self._files[_HEAD])]
+        if shapes[0] != shapes[1] or np.array_equal(self.read(_EMBEDDING), self.read(_HEAD)):
+            return config
+        _log.warning("%s: config.json ties the head to the embedding, but both are there and differ", self._folder)
+        return replace(config, tie_word_embeddings=False)
 
     def stored_dtype(self, config: GPT2Config) -> str:
         """Return the format that all of the model's matrices are stored in; float32 where they differ."""

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from minispec.engine.backends import BACKENDS, DTYPES, get_backend, settle_kv_dtype
 from minispec.engine.backends.formats import AUTO
-from minispec.engine.loading.bundled import TOKENIZER, bundled_folders, file_of, verify_checksums
+from minispec.engine.loading.bundled import bundled_folders, verify_checksums
 from minispec.engine.loading.checkpoint import Checkpoint, read_json
 from minispec.engine.loading.hub import fetch, looks_like_hub_name
 from minispec.engine.loading.memory import check_memory
+from minispec.engine.loading.tokenizer_files import read_tokenizer, settle_ends
 from minispec.engine.model import GPT2, GPT2Config
 from minispec.engine.model.weights import build_weights
 from minispec.engine.tokenizer import Tokenizer
@@ -83,7 +84,7 @@ def load_model(folder_or_name: str | Path, backend: str = BACKENDS[0], dtype: st
     folder = find_folder(folder_or_name)
     config = GPT2Config.from_dict(read_json(folder / "config.json"), str(folder / "config.json"))
     checkpoint = Checkpoint(folder)
-    checkpoint.check(config)
+    config = checkpoint.check(config)
     if dtype == AUTO:
         stored = checkpoint.stored_dtype(config)
         dtype = stored if stored in runner.exact_dtypes else DTYPES[0]
@@ -92,9 +93,10 @@ def load_model(folder_or_name: str | Path, backend: str = BACKENDS[0], dtype: st
     with ThreadPoolExecutor(1) as beside:  # hashing takes as long as reading and packing
         verified = beside.submit(verify_checksums, folder)
         try:
-            tokenizer = _read_tokenizer(folder)
+            tokenizer = read_tokenizer(folder)
             if tokenizer is not None:
                 check_tokenizer(tokenizer, config, folder)
+            config = settle_ends(config, folder, tokenizer)
             weights = build_weights(checkpoint.read, config, runner, dtype)
         finally:
             verified.result()  # a file that has changed is the reason for whatever else is wrong with it
@@ -102,7 +104,7 @@ def load_model(folder_or_name: str | Path, backend: str = BACKENDS[0], dtype: st
 
 
 def check_tokenizer(tokenizer: Tokenizer, config: GPT2Config, folder: Path) -> None:
-    """Refuse a tokenizer that has no tokens, or more than its model.
+    """Refuse a tokenizer that has no tokens, or more than its model; a model may lack rows for tokens that were added.
 
     Raises
     ------
@@ -110,7 +112,7 @@ def check_tokenizer(tokenizer: Tokenizer, config: GPT2Config, folder: Path) -> N
     """
     if not tokenizer.vocab_size:
         raise ModelFileError(f"{folder}: the tokenizer has no tokens, so no text can be encoded. Fetch the model again")
-    if tokenizer.vocab_size > config.vocab_size:
+    if any(i >= config.vocab_size and i not in tokenizer.added_ids for i in tokenizer.tokens(tokenizer.vocab_size)):
         raise ModelFileError(
             f"{folder}: the tokenizer has {tokenizer.vocab_size} tokens, the model {config.vocab_size}; they belong to "
             "different models. Fetch both again"
@@ -126,17 +128,7 @@ def load_tokenizer(folder_or_name: str | Path) -> Tokenizer:
         If the model is not found, or has no tokenizer that can be read.
     """
     folder = find_folder(folder_or_name)
-    tokenizer = _read_tokenizer(folder)
+    tokenizer = read_tokenizer(folder)
     if tokenizer is None:
         raise ModelFileError(f"{folder} has no tokenizer.json, nor vocab.json and merges.txt. Fetch one of the two")
     return tokenizer
-
-
-def _read_tokenizer(folder: Path) -> Tokenizer | None:
-    path = file_of(folder, TOKENIZER)
-    if path.is_file():
-        return Tokenizer.from_file(path)
-    vocab, merges = folder / "vocab.json", folder / "merges.txt"
-    if vocab.is_file() and merges.is_file():
-        return Tokenizer.from_vocab_and_merges(vocab, merges)
-    return None

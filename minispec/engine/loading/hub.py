@@ -13,12 +13,16 @@ from minispec.errors import MissingDependencyError, ModelFileError, ModelNotFoun
 _NAME = re.compile(r"[\w.-]+(/[\w.-]+)?(@[\w./-]+)?")
 _FILES = (
     "config.json",
+    "generation_config.json",
     "model.safetensors",
     "model-*.safetensors",
     "model.safetensors.index.json",
     "tokenizer.json",
     "vocab.json",
     "merges.txt",
+    "tokenizer_config.json",
+    "added_tokens.json",
+    "special_tokens_map.json",
 )
 """What a model needs; never a pickle."""
 _UNREACHABLE = ("LocalEntryNotFoundError", "OfflineModeIsEnabled", "ConnectionError", "ConnectError", "ConnectTimeout")

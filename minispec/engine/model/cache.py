@@ -10,6 +10,10 @@ interrupted has not happened.
 A *slot* is a place in the cache, a *position* is the token's place in the text. They agree until a tree of candidates
 puts several tokens at one position; :meth:`KVCache.keep` then compacts the accepted path, and they agree again.
 
+Drafts that look inside the target need its hidden states. A forward leaves the residual stream after chosen layers in
+the slots where it leaves keys and values, so that what moves, frees or shares slots serves both. Nothing is kept until
+somebody asks for it.
+
 Next: `model/forward.py`, which fills the slots.
 """
 
@@ -23,13 +27,13 @@ from numpy.typing import NDArray
 
 from minispec.engine.backends.base import Array, Backend, Feed, Index, NumpyBackend
 from minispec.engine.backends.formats import encode
-from minispec.engine.model.features import FeatureKeeper
+from minispec.engine.backends.types import Features, Kept
 from minispec.errors import InvariantError
 
 _ONE_PAGE = np.zeros(1, np.int64)
 
 
-class KVCache(FeatureKeeper):
+class KVCache:
     """Keys and values of every layer for one text.
 
     Parameters
@@ -51,6 +55,8 @@ class KVCache(FeatureKeeper):
     recordings : dict
         The backend's own notes about forwards over this cache.
     """
+
+    _features = Features.none()
 
     def __init__(
         self,
@@ -188,6 +194,46 @@ class KVCache(FeatureKeeper):
             self._backend.move(array, sources, targets)
         self.lengths = [len(kept)] * len(self.lengths)
 
+    @property
+    def features(self) -> Features:
+        """Hidden states that forwards leave here, in the slots of their tokens."""
+        return self._features
+
+    def keep_features(self, layers: Sequence[int]) -> None:
+        """Keep the residual stream after these layers (from 1 on) of every token that is fed from now on.
+
+        Raises
+        ------
+        InvariantError
+            If there is no such layer.
+        """
+        self._features = add_layers(self._features, layers, self.keys)
+
+    def read_features(self, layers: Sequence[int], first: int, last: int) -> Array:
+        """Return what was kept after some layers, side by side, for slots ``first`` to before ``last``.
+
+        Returns
+        -------
+        ndarray of shape (last - first, F * C)
+
+        Raises
+        ------
+        InvariantError
+            If a slot is not filled, or a layer's output is not kept.
+        """
+        kept = self.features
+        if not 0 <= first <= last <= self.length or not set(layers) <= set(kept.layers.tolist()):
+            raise InvariantError(f"no features of layers {list(layers)} for slots {first} to {last} of {self.length}")
+        slots, size = np.arange(first, last), self.keys.shape[2]
+        pages = self.pages[slots // size]
+        return np.concatenate(
+            [kept.states[i, pages, slots % size] for i in np.searchsorted(kept.layers, layers)], axis=1
+        )
+
+    def arrays(self) -> list[Kept]:
+        """Return what is kept of every slot: keys, values and features, each of shape (_, B, S, ...)."""
+        return [self.keys, self.values, *([self.features.states] if len(self.features.layers) else [])]
+
     def _number(self, slots: Index) -> Index:
         """Return the numbers of the text's slots among all slots of the memory."""
         pages, size = self.pages, self.keys.shape[2]
@@ -197,3 +243,21 @@ class KVCache(FeatureKeeper):
     def _ready(self, first: int, last: int) -> Index:
         """Return the pages, ready to be written from slot ``first`` to before slot ``last``."""
         return self.pages
+
+
+def add_layers(features: Features, layers: Sequence[int], keys: Kept) -> Features:
+    """Return features with room for more layers beside the keys of a cache, (L, B, S, H, D); what is there stays.
+
+    Raises
+    ------
+    InvariantError
+        If there is no such layer.
+    """
+    depth, num_pages, size, num_heads, head_size = keys.shape
+    wanted = sorted({*features.layers.tolist(), *layers})
+    if wanted and not (wanted[0] >= 1 and wanted[-1] <= depth):
+        raise InvariantError(f"cannot keep the output of layers {list(layers)} of {depth}")
+    states = np.zeros((len(wanted), num_pages, size, num_heads * head_size), np.float32)
+    for layer, kept in zip(features.layers, features.states, strict=True):
+        states[wanted.index(layer)] = kept
+    return Features(np.asarray(wanted, np.int64), states)

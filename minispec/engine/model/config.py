@@ -9,9 +9,16 @@ from typing import Any
 
 from minispec.errors import ModelFileError, quote
 
-ACTIVATIONS = {"gelu_new": "gelu_new", "gelu_pytorch_tanh": "gelu_new", "gelu": "gelu", "relu": "relu"}
+ACTIVATIONS = {
+    **dict.fromkeys(("gelu_new", "gelu_fast", "gelu_accurate", "gelu_pytorch_tanh", "gelu_python_tanh"), "gelu_new"),
+    **dict.fromkeys(("gelu", "gelu_python"), "gelu"),
+    "relu": "relu",
+    **dict.fromkeys(("silu", "swish"), "silu"),
+    "tanh": "tanh",
+}
 """Hugging Face's names and the operation each one means."""
 
+_USUAL_END = 50256  # GPT-2's, and Hugging Face's where a config names none
 _MAX_SIZE = 2**31  # no dimension of a real model comes near; a larger one would ask for absurd memory
 
 
@@ -24,7 +31,7 @@ class GPT2Config:
     vocab_size, n_positions, n_embd, n_layer, n_head : int
     n_inner : int
         Width of the MLP, 4 * n_embd unless the file says otherwise.
-    activation_function : {"gelu_new", "gelu", "relu"}
+    activation_function : {"gelu_new", "gelu", "relu", "silu", "tanh"}
     layer_norm_epsilon : float
     scale_attn_weights : bool
         Divide the scores by sqrt(head size).
@@ -98,7 +105,7 @@ class GPT2Config:
             scale_attn_weights=_read_flag(fields, "scale_attn_weights", True, name),
             scale_attn_by_inverse_layer_idx=_read_flag(fields, "scale_attn_by_inverse_layer_idx", False, name),
             tie_word_embeddings=_read_flag(fields, "tie_word_embeddings", True, name),
-            eos_token_id=_read_eos(fields.get("eos_token_id"), sizes["vocab_size"], name),
+            eos_token_id=read_eos(fields.get("eos_token_id", _USUAL_END), sizes["vocab_size"], name),
         )
 
 
@@ -116,7 +123,14 @@ def _read_flag(fields: Mapping[str, Any], key: str, default: bool, name: str) ->
     return value
 
 
-def _read_eos(value: Any, vocab_size: int, name: str) -> frozenset[int]:
+def read_eos(value: Any, vocab_size: int, name: str) -> frozenset[int]:
+    """Return the tokens that end a text, of a model with so many rows, from what a file named ``name`` says.
+
+    Raises
+    ------
+    ModelFileError
+        If it is neither an id, nor a list of ids, nor null.
+    """
     ids = [] if value is None else value if isinstance(value, list) else [value]
     for token in ids:
         if isinstance(token, bool) or not isinstance(token, int) or token < 0:

@@ -19,7 +19,7 @@ import numpy as np
 from minispec.engine.backends.base import Backend
 from minispec.engine.backends.host import total_bytes
 from minispec.engine.backends.types import Features, Kept
-from minispec.engine.model.features import add_layers
+from minispec.engine.model.cache import add_layers
 from minispec.errors import InvariantError, OptionError
 
 PAGE_SIZE = 16

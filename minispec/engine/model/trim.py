@@ -1,4 +1,4 @@
-"""A model that scores some of its words alone: a draft whose head is cheap.
+"""A model that scores other words than its files say: some alone, as a draft whose head is cheap, or padding besides.
 
 Reading the head is most of a small draft's forward: a column for every word of the vocabulary, and most words are rare.
 Without those, the forward costs less and the draft is accepted a little less often, since what the target says of the
@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from minispec.engine.backends.base import Array, Feed, Index
+from minispec.engine.backends.base import Array, Feed, Index, Linear
 from minispec.engine.model.cache import KVCache
 from minispec.engine.model.gpt2 import GPT2
 from minispec.engine.model.language_model import FedCache
@@ -25,6 +25,7 @@ from minispec.errors import OptionError
 
 _UNLIKELY = np.float32(-1e30)
 _trimmed: WeakKeyDictionary[GPT2, dict[int, TrimmedGPT2]] = WeakKeyDictionary()
+_fitted: WeakKeyDictionary[GPT2, dict[int, GPT2]] = WeakKeyDictionary()
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -75,6 +76,33 @@ def trim_words(model: GPT2, num_words: int) -> TrimmedGPT2:
         name = f"{model.name}:words={num_words}"
         made[num_words] = TrimmedGPT2(**parts | {"name": name, "weights": weights, "backend": backend}, words=words)
     return made[num_words]
+
+
+def fit_vocabulary(model: GPT2, vocab_size: int) -> GPT2:
+    """Return ``model`` with so many rows; made once for each model.
+
+    Rows beyond are left out; those that are added are all but impossible, and nothing where they are read.
+    """
+    made = _fitted.setdefault(model, {})
+    if vocab_size not in made:
+        weights, tied = model.weights, model.weights.lm_head is model.weights.wte
+        backend, more = model.backend.without(weights.wte), max(0, vocab_size - model.vocab_size)
+
+        def fit(matrix: Linear, bias: Array | None = None) -> Linear:
+            columns = np.pad(backend.unpack(matrix)[:, :vocab_size], ((0, 0), (0, more)))
+            return backend.pack(columns, bias, model.dtype)
+
+        wte = head = fit(weights.wte)
+        if isinstance(model, TrimmedGPT2):
+            head = weights.lm_head  # has columns for its words alone
+        elif more or not tied:
+            backend = backend if tied else backend.without(weights.lm_head)
+            bias = np.where(np.arange(vocab_size) < model.vocab_size, np.float32(0.0), _UNLIKELY)
+            head = fit(weights.lm_head, bias)
+        config = dataclasses.replace(model.config, vocab_size=vocab_size)
+        weights = dataclasses.replace(weights, wte=wte, lm_head=head)
+        made[vocab_size] = dataclasses.replace(model, config=config, weights=weights, backend=backend)
+    return made[vocab_size]
 
 
 def spread(logits: Array, words: Index, vocab_size: int) -> Array:

@@ -10,7 +10,7 @@ answer depends on earlier questions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,8 +33,8 @@ class Constraint:
         does, on one line).
     kind : {"regex", "json_schema"}
     tokenizer : Tokenizer
-    eos_token_id : int
-        Allowed exactly where the text may end.
+    eos_token_id : collection of int
+        Tokens that end the text, at least one; allowed exactly where the text may end.
     vocab_size : int
         V of the model.
 
@@ -46,17 +46,22 @@ class Constraint:
         If the form cannot be compiled.
     """
 
-    def __init__(self, form: str, kind: str, tokenizer: Tokenizer, eos_token_id: int, vocab_size: int) -> None:
+    def __init__(
+        self, form: str, kind: str, tokenizer: Tokenizer, eos_token_id: Collection[int], vocab_size: int
+    ) -> None:
         try:
             from llguidance import LLMatcher, LLTokenizer
         except ImportError:
             raise missing("llguidance", "a regex or a JSON schema needs", "constraints") from None
+        # The library knows one end; one without text, which it cannot take for a part of the form.
+        self._end = min(eos_token_id, key=lambda token: (len(tokenizer.token_bytes(token)), token))
+        self._ends = sorted(eos_token_id)
         try:
             if kind == "regex":
                 grammar = LLMatcher.grammar_from_regex(form)
             else:
                 grammar = LLMatcher.grammar_from_json_schema(form, overrides=_JSON_LAYOUT)
-            vocabulary = LLTokenizer(tokenizer.to_json(), n_vocab=vocab_size, eos_token=eos_token_id)
+            vocabulary = LLTokenizer(tokenizer.to_json(), n_vocab=vocab_size, eos_token=self._end)
             self._matcher: Any = LLMatcher(vocabulary, grammar, log_level=0)  # it tells us, and not the terminal
             if self._matcher.is_error():
                 raise ValueError(self._matcher.get_error())
@@ -69,7 +74,6 @@ class Constraint:
             raise OptionError(f"the {what} {quote(form)} cannot be used ({explain(error)}). {way_out}") from None
         self._what, self._form = "the " + ("regular expression" if kind == "regex" else "JSON schema"), form
         self._consumed: list[int] = []
-        self._eos_token_id = eos_token_id
         self._vocab_size = vocab_size
 
     def mask(self, generated: Sequence[int]) -> NDArray[np.bool_]:
@@ -88,7 +92,9 @@ class Constraint:
         if packed is None:
             return np.ones(self._vocab_size, np.bool_)
         bits = np.frombuffer(packed, np.uint8)
-        return np.unpackbits(bits, count=self._vocab_size, bitorder="little").astype(np.bool_)
+        allowed = np.unpackbits(bits, count=self._vocab_size, bitorder="little").astype(np.bool_)
+        allowed[self._ends] = allowed[self._end]
+        return allowed
 
     def find_forced(self, generated: Sequence[int]) -> list[int]:
         """Return the tokens of the text that must come next, as the tokenizer cuts it; none where there is a choice.
@@ -120,7 +126,7 @@ class Constraint:
         if shared < len(self._consumed):
             self._matcher.rollback(len(self._consumed) - shared)
         self._consumed = tokens[:shared]
-        if self._eos_token_id in tokens:
+        if any(token in tokens for token in self._ends):
             return False
         consumed = self._matcher.try_consume_tokens(tokens[shared:])
         self._consumed = tokens[: shared + consumed]

@@ -35,7 +35,8 @@ class SamplingParams:
     presence_penalty, frequency_penalty : float
         In [-1e6, 1e6]; subtracted from the logits of generated tokens, once and per occurrence. 0 changes nothing.
     min_tokens : int
-        The end-of-text token is impossible before this many tokens.
+        The end-of-text token is impossible before this many tokens, and no stop string counts that is complete within
+        them. A form that allows nothing but the end then does end the text: there is no longer one.
 
     Raises
     ------

@@ -1,14 +1,17 @@
-"""What ``minispec bench`` measures: every cost of the theory on this machine, beside a read probe of the same size."""
+"""What ``minispec bench`` measures: every cost of the theory on this machine, and what speculation gains by domain."""
 
 from __future__ import annotations
 
+import itertools
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from minispec.engine.drafters import ModelDrafter
 from minispec.engine.drafters.base import allow_all
+from minispec.engine.generation.api import generate
+from minispec.engine.generation.result import Generation
 from minispec.engine.model import GPT2
 from minispec.engine.model.asks import answer
 from minispec.engine.model.session import PREFILL_CHUNK
@@ -17,20 +20,183 @@ from minispec.engine.noise.philox import PhiloxNoise
 from minispec.engine.records import Draft
 from minispec.engine.sampling import Sampler, SamplingParams
 from minispec.errors import InvariantError, OptionError
-from minispec.lab.bench.speculation import SETTINGS, Run, Setting, Speculation, compare_domain, runner
+from minispec.lab.measure.record import Totals
 from minispec.lab.prompts import Prompt
 from minispec.lab.roofline.counts import total
+from minispec.lab.roofline.forwards import PROBE, Measured, count_model, forward_timers, measure_forwards
 from minispec.lab.roofline.machine import Machine
-from minispec.lab.roofline.prediction import (
-    PROBE,
-    Measured,
-    count_model,
-    forward_timers,
-    measure_forwards,
-    probe_timer,
-)
-from minispec.lab.roofline.time import predict
-from minispec.lab.timer import interleave
+from minispec.lab.roofline.predict import predict
+from minispec.lab.timer import after_warming, interleave, ratios, spread
+
+PLAIN = 0
+"""The gamma of plain decoding."""
+
+SEARCH_SEED = 10_000
+"""Seeds of the search for gamma; those of the measurement begin at 0, so that the choice is not judged by its luck."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One way to draw tokens."""
+
+    temperature: float
+    top_p: float = 1.0
+
+
+SETTINGS = (Setting(0.0), Setting(1.0, 0.95))
+
+
+@dataclass(frozen=True, slots=True)
+class Speculation:
+    """Plain and speculative decoding of one domain under one setting.
+
+    Attributes
+    ----------
+    domain : str
+    setting : Setting
+    num_prompts, num_tokens : int
+        Prompts, and tokens of each.
+    gamma : int
+        The best fixed one of those searched, on other seeds than those measured.
+    searched_s : mapping of int to float
+        Seconds per token of the search, by gamma.
+    plain_s, speculative_s : float
+        Median seconds per token, prefill and the first token, which it gives, left out.
+    speedup : float
+        Median over the rounds of plain / speculative.
+    spread : tuple of float
+        Smallest and largest.
+    tau, alpha : float or None
+        Tokens per target forward, and accepted / evaluated, over all measured speculative runs.
+    same_tokens : bool or None
+        At temperature 0: whether every speculative text was the plain text, token by token. None elsewhere.
+    """
+
+    domain: str
+    setting: Setting
+    num_prompts: int
+    num_tokens: int
+    gamma: int
+    searched_s: Mapping[int, float]
+    plain_s: float
+    speculative_s: float
+    speedup: float
+    spread: tuple[float, float]
+    tau: float | None
+    alpha: float | None
+    same_tokens: bool | None
+
+
+Run = Callable[[str, int, int], Generation]
+"""Decodes a prompt with a gamma and a seed."""
+
+
+def runner(target: GPT2, draft: GPT2, setting: Setting, num_tokens: int) -> Run:
+    """Return what decodes a prompt to exactly ``num_tokens`` tokens: the end of the text is forbidden before."""
+
+    def run(prompt: str, gamma: int, seed: int) -> Generation:
+        return generate(
+            prompt,
+            target=target,
+            draft=None if gamma == PLAIN else draft,
+            gamma=max(1, gamma),
+            seed=seed,
+            temperature=setting.temperature,
+            top_p=setting.top_p,
+            max_tokens=num_tokens,
+            min_tokens=num_tokens,
+        )
+
+    return run
+
+
+def compare_domain(
+    domain: str,
+    prompts: Sequence[str],
+    run: Run,
+    setting: Setting,
+    *,
+    num_tokens: int,
+    gammas: Sequence[int],
+    repeats: int,
+) -> Speculation:
+    """Search the best gamma, then measure it against plain decoding in ``repeats`` rounds, taking turns.
+
+    Parameters
+    ----------
+    domain : str
+    prompts : sequence of str
+        Each round decodes all of them; a round has one seed, the same for both.
+    run : Run
+    setting : Setting
+    num_tokens : int
+        What every run must emit.
+    gammas : sequence of int
+    repeats : int
+
+    Raises
+    ------
+    InvariantError
+        If a run emits another number of tokens: then the two are not alike, and no ratio is given.
+    """
+
+    def decode(gamma: int, first_seed: int) -> Callable[[], list[Generation]]:
+        seeds = itertools.count(first_seed)
+
+        def once() -> list[Generation]:
+            seed = next(seeds)
+            return [check_length(run(prompt, gamma, seed), gamma, num_tokens) for prompt in prompts]
+
+        return once
+
+    def per_token(made: Sequence[Generation]) -> float:
+        return sum(generation.metrics.decode_s for generation in made) / (len(prompts) * (num_tokens - 1))
+
+    for gamma in (PLAIN, *gammas[:1]):
+        decode(gamma, SEARCH_SEED - 1)()  # the first run of each kind finds cold caches
+    search = interleave({gamma: decode(gamma, SEARCH_SEED) for gamma in gammas}, 1)
+    searched = {gamma: per_token(made) for gamma, (made,) in search.items()}
+    best = min(searched, key=searched.__getitem__)
+    plain, speculative = interleave({PLAIN: decode(PLAIN, 0), best: decode(best, 0)}, repeats).values()
+    slow, fast = ([per_token(made) for made in rounds] for rounds in (plain, speculative))
+    speedups = ratios(slow, fast)
+    totals = Totals.of(generation.metrics for made in speculative for generation in made)
+    return Speculation(
+        domain=domain,
+        setting=setting,
+        num_prompts=len(prompts),
+        num_tokens=num_tokens,
+        gamma=best,
+        searched_s=searched,
+        plain_s=statistics.median(slow),
+        speculative_s=statistics.median(fast),
+        speedup=statistics.median(speedups),
+        spread=spread(speedups),
+        tau=totals.tau,
+        alpha=totals.alpha,
+        same_tokens=_texts(plain) == _texts(speculative) if setting.temperature == 0.0 else None,
+    )
+
+
+def _texts(rounds: Sequence[Sequence[Generation]]) -> list[list[tuple[int, ...]]]:
+    return [[generation.token_ids for generation in made] for made in rounds]
+
+
+def check_length(made: Generation, gamma: int, num_tokens: int) -> Generation:
+    """Return a run that has as many tokens as all others.
+
+    Raises
+    ------
+    InvariantError
+        If it has another number: then it and they are not alike.
+    """
+    if made.metrics.num_tokens != num_tokens:
+        raise InvariantError(
+            f"gamma {gamma} emitted {made.metrics.num_tokens} tokens of {num_tokens} ({made.finish_reason}); runs of "
+            "different lengths are not compared"
+        )
+    return made
+
 
 ALTERNATIONS = 5
 """Fewest rounds a comparison is drawn from."""
@@ -149,7 +315,7 @@ def cost_timers(
             after()
             return seconds
 
-        return lambda: statistics.median([once() for _ in range(4)][1:])
+        return after_warming(once)
 
     def draw(sampling: Sampler, noise: PhiloxNoise = noise) -> Callable[[], object]:
         at = Address("sample", len(text))
@@ -186,7 +352,7 @@ def measure_costs(
     draft_parts = count_model(draft, 1, plan.context)
     footprint = total(draft_parts).streamed_bytes
     figures = interleave(
-        {PROBE: probe_timer(probe(footprint)), **cost_timers(target, draft, plan, clock)}, plan.repeats
+        {PROBE: after_warming(probe(footprint)), **cost_timers(target, draft, plan, clock)}, plan.repeats
     )
     bandwidth = footprint / statistics.median(figures.pop(PROBE))
     floors = {
@@ -195,10 +361,7 @@ def measure_costs(
             draft_parts, machine, draft.dtype, rows=1, context=plan.context, bandwidth=bandwidth
         ).seconds,
     }
-    return [
-        Cost(name, statistics.median(times), (min(times), max(times)), floors.get(name))
-        for name, times in figures.items()
-    ]
+    return [Cost(name, statistics.median(times), spread(times), floors.get(name)) for name, times in figures.items()]
 
 
 def prefill_floor(model: GPT2, machine: Machine, num_tokens: int) -> float:

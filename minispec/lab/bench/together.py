@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import statistics
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -21,11 +20,10 @@ from minispec.engine.model.pages import PAGE_SIZE
 from minispec.engine.model.session import PREFILL_CHUNK, Session
 from minispec.engine.model.together import answer_together
 from minispec.errors import InvariantError
-from minispec.lab.bench.speculation import PLAIN
+from minispec.lab.bench.costs import PLAIN, check_length
+from minispec.lab.timer import Timer
 
 Clock = Callable[[], float]
-Timer = Callable[[], float]
-"""Runs something, and returns the seconds that it took."""
 
 
 class Watch:
@@ -123,11 +121,6 @@ def batch_forwards(
         return watch.forward_s
 
     return {cell: functools.partial(once, *cell) for cell in cells}
-
-
-def repeat(forward: Timer, times: int = 3) -> Timer:
-    """Return a timer that runs a forward once to warm up, and then says the median seconds of so many more."""
-    return lambda: statistics.median([forward() for _ in range(1 + times)][1:])
 
 
 def behind(forward: Timer, other: Timer) -> Timer:
@@ -231,9 +224,5 @@ def decode_together(
     seconds, forward_s = clock() - started, watch.forward_s
     generations = tuple(engine.run())
     for generation in generations:
-        if generation.metrics.num_tokens != num_tokens:
-            raise InvariantError(
-                f"gamma {gamma} emitted {generation.metrics.num_tokens} tokens of {num_tokens} "
-                f"({generation.finish_reason}); runs of different lengths are not compared"
-            )
+        check_length(generation, gamma, num_tokens)
     return Decoded(seconds, forward_s, sum(emitted), len(emitted), generations)

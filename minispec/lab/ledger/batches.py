@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -19,9 +20,9 @@ from minispec.lab.ledger.framework import FULL
 from minispec.lab.ledger.instruments import to_interval
 from minispec.lab.ledger.runs import of_each_kind
 from minispec.lab.ledger.verdicts import Interval
-from minispec.lab.roofline.batch import BatchPoint, over_batches
 from minispec.lab.roofline.counts import Storage
-from minispec.lab.roofline.profiles import get_profile
+from minispec.lab.roofline.machine import get_profile
+from minispec.lab.roofline.predict import BatchPoint, over_batches
 from minispec.lab.roofline.shapes import get_shape
 from minispec.lab.timer import interleave
 from minispec.theory.intervals import paired_ratio, simultaneous
@@ -118,12 +119,9 @@ def time_groups(ways: Mapping[str, Callable[[Group], float]], groups: Sequence[G
     """
     for way in ways.values():
         way(groups[0][:1])
-
-    def timer(name: str, i: int) -> Callable[[], float]:
-        return lambda: ways[name](groups[i])
-
-    found = interleave({f"{i} {name}": timer(name, i) for i in range(len(groups)) for name in ways}, rounds)
-    return GroupTimings({name: [found[f"{i} {name}"] for i in range(len(groups))] for name in ways})
+    turns = {(i, name): partial(way, group) for i, group in enumerate(groups) for name, way in ways.items()}
+    found = interleave(turns, rounds)
+    return GroupTimings({name: [found[i, name] for i in range(len(groups))] for name in ways})
 
 
 def on_card(

@@ -9,6 +9,7 @@ import math
 import os
 import platform
 import subprocess
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -21,7 +22,7 @@ from minispec.engine.files import make_folder, write_text
 from minispec.errors import InputError, explain
 from minispec.lab.ledger.framework import FULL, NAMES, SOURCES, Conclusion, Experiment, Kind, Setting, get_experiment
 from minispec.lab.ledger.verdicts import MEANINGS, Finding
-from minispec.lab.measure.run import check_jobs, sweep_library
+from minispec.lab.measure.sweep import check_jobs, sweep_library
 from minispec.lab.roofline.machine import describe_cpu
 from minispec.lab.viz.plots.claims import draw_claim
 
@@ -30,6 +31,13 @@ Result = dict[str, Any]
 
 _LIBRARIES = ("numpy", "numba", "torch")
 _DIGITS = 5  # significant: more than any figure here deserves
+_FIRST = (
+    "worksheet",
+    "half-accepted",
+    "identical-output",
+    "verification-cost",
+    "batch-size",
+)  # what a reader has heard
 _STATE = {"kernel": "{}", "mhz": "{} MHz", "load": "load {} before", "commit": "commit {}"}
 _KIND: dict[Kind, str] = {
     "computed": "computed",
@@ -55,7 +63,7 @@ def measure_all(
     setting : Setting
     jobs : int
         Experiments at a time; -1 is one per core. Where they run is joblib's choice, see
-        :func:`minispec.lab.measure.run.run_units`.
+        :func:`minispec.lab.measure.sweep.run_units`.
 
     Raises
     ------
@@ -75,7 +83,7 @@ def measure_all(
 
 
 def check_experiment_jobs(experiments: Sequence[Experiment], jobs: int) -> None:
-    """Refuse jobs that these experiments cannot have; see :func:`minispec.lab.measure.run.check_jobs`."""
+    """Refuse jobs that these experiments cannot have; see :func:`minispec.lab.measure.sweep.check_jobs`."""
     is_timed = any(one.about.kind == "timed" for one in experiments)
     check_jobs(jobs, is_timed=is_timed, way_out="Leave --jobs and --on out, or run the others with --all --untimed")
 
@@ -259,22 +267,7 @@ def report(results: Iterable[Result], plots: str = "claims") -> str:
     words = [f"- **{word}**: {meaning}." for word, meaning in MEANINGS.items()]
     return "\n".join(
         [
-            "# The claims ledger",
-            "",
-            "What is said about speculative decoding, put to the test. The claims are restated in our words from the "
-            "sources named with each; this page is written by `minispec experiment report` from the JSON files in "
-            f"`docs/{plots}/`, which hold every figure, the rule of each verdict with its thresholds, and are made by "
-            "`minispec experiment run`. An interval behind a figure is a 95 % confidence interval with whole texts as "
-            "clusters, for all figures of a verdict together; of a forward it is that of the median round, of training "
-            "seeds that of their mean.",
-            "",
-            f"Entries that count decode {FULL.prompts} held-out prompts of each kind, {FULL.seeds} seeds each where "
-            "tokens are drawn, and a prompt with all its runs is one cluster: more seeds make its own mean sharper, "
-            "only more prompts stand for other texts. Where intervals decide, the entry says how fine a difference "
-            f"they can show. Texts are timed on {FULL.timed} prompts of each kind. `python -m minispec.lab.training "
-            "prompts` drew them from what the recipe holds out (`minispec/lab/ledger/prompts.jsonl`). In entries of "
-            "before 26 November 2026 the first token is a step with a draft; since then the prompt's last row gives "
-            "it, and the steps begin behind it.",
+            *_opening(listed, plots),
             "",
             *words,
             "",
@@ -285,6 +278,39 @@ def report(results: Iterable[Result], plots: str = "claims") -> str:
             "",
         ]
     )
+
+
+def _opening(results: list[Result], plots: str) -> list[str]:
+    """Say what the page is, for whom, what to read first and how to read an entry."""
+    count = Counter(result["verdict"] for result in results)
+    loose = count["depends"] + count["at best depends"]
+    first = [f"- [{r['title']}](#{r['name']}): **{r['verdict']}**." for r in results if r["name"] in _FIRST]
+    return [
+        f"# {len(results)} claims about speculative decoding, tested",
+        "",
+        "Evidence for readers who have heard that speculative decoding is free, that it doubles the speed, or that an "
+        "acceptance rate of 0.6 is enough. Afterwards you know which of these claims you may repeat.",
+        "",
+        f"**{count['false']} claims are false. {loose} depend on something that they leave out. {count['holds']} hold, "
+        f"and {count['holds here']} more hold with our models on our machines.** The rest is undecided or cannot be "
+        "tested here. Each claim is restated in our words, with its sources, and gets a formula, a test and a verdict.",
+        "",
+        *(["Start with these:", "", *first, ""] if first else []),
+        "**How to read an entry.** The plot comes last; look at it first. *Found* has the figures, *Verdict* the rule "
+        "that turned them into a word. An interval is a 95 % confidence interval, for all figures of a verdict "
+        "together. Entries with intervals also say how small a difference they can show.",
+        "",
+        f"**How it was tested.** Entries that count tokens decode {FULL.prompts} held-out prompts of each kind, "
+        f"{FULL.seeds} seeds each where tokens are drawn. A prompt with all its runs is one cluster: more seeds make "
+        "its own mean sharper, only more prompts stand for other texts. Entries that measure time use "
+        f"{FULL.timed} prompts of each kind. In entries of before 26 November 2026 the first token is a step with a "
+        "draft; in later ones the prompt's last row gives it.",
+        "",
+        f"`minispec experiment run` repeats a test. `docs/{plots}/` has every figure and threshold as JSON; `minispec "
+        "experiment report` writes this page from it. [The glossary](glossary.md) defines the terms.",
+        "",
+        "**The verdicts:**",
+    ]
 
 
 def _power(result: Result) -> list[str]:

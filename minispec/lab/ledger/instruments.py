@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,15 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from minispec.engine.generation.metrics import Metrics
+from minispec.engine.generation.result import Metrics
 from minispec.engine.model import GPT2
 from minispec.engine.sampling import SamplingParams
 from minispec.engine.sampling.draw import distribution
+from minispec.lab.explain.step_costs import StepCosts, step_costs
 from minispec.lab.ledger.runs import TARGET, Sample, Texts, decode, model
 from minispec.lab.ledger.verdicts import Interval
-from minispec.lab.roofline.prediction import forward_timers
-from minispec.lab.step_costs import StepCosts, Totals, step_costs
-from minispec.lab.timer import interleave
+from minispec.lab.measure.record import Totals
+from minispec.lab.roofline.forwards import forward_timers
+from minispec.lab.timer import Name, interleave, ratios
 from minispec.theory.intervals import (
     Figure,
     difference_of_ratios,
@@ -173,30 +175,24 @@ def time_texts(
     texts : sequence of token sequences
     num_tokens, rounds : int
     """
-    metrics: dict[str, list[list[Metrics]]] = {name: [[] for _ in texts] for name in ways}
 
-    def candidate(name: str, i: int) -> Callable[[], float]:
-        def once() -> float:
-            made = decode(texts[i], num_tokens, seed=i, **ways[name]).metrics
-            metrics[name][i].append(made)
-            return made.decode_s
+    def once(i: int, name: str) -> Metrics:
+        return decode(texts[i], num_tokens, seed=i, **ways[name]).metrics
 
-        return once
-
-    interleave({f"{i} {name}": candidate(name, i) for i in range(len(texts)) for name in ways}, rounds)
-    return Timings(metrics)
+    each = [(i, name) for i in range(len(texts)) for name in ways]
+    found = interleave({turn: functools.partial(once, *turn) for turn in each}, rounds)
+    return Timings({name: [found[i, name] for i in range(len(texts))] for name in ways})
 
 
-def round_ratios(times: Mapping[str, list[float]], base: str, other: str, of: int = 1) -> Interval:
+def round_ratios(times: Mapping[Name, list[float]], base: Name, other: Name, of: int = 1) -> Interval:
     """Return how many times longer ``base`` took than ``other``: the median round, of *this* thing that was timed."""
-    return to_interval(median([a / b for a, b in zip(times[base], times[other], strict=True)], simultaneous(of)))
+    return to_interval(median(ratios(times[base], times[other]), simultaneous(of)))
 
 
 def verify_curve(target: GPT2, rows: Sequence[int], context: int, repeats: int, of: int = 1) -> dict[int, Interval]:
     """Measure t(m) / t(1), the time of a forward over m rows over that of one row, at a context length."""
-    timers = forward_timers(target, [1, *rows], context)
-    times = interleave({str(count): timer for count, timer in timers.items()}, repeats)
-    return {count: round_ratios(times, str(count), "1", of) for count in rows}
+    times = interleave(forward_timers(target, [1, *rows], context), repeats)
+    return {count: round_ratios(times, count, 1, of) for count in rows}
 
 
 def overlaps(draft: GPT2, tokens: Sequence[int], start: int, temperature: float = 1.0) -> tuple[Row, Row]:

@@ -118,7 +118,7 @@ class Sample:
             row([len(step.tokens) for step in steps]),
         )
 
-    # by the names that :class:`minispec.engine.generation.metrics.Metrics` has for them
+    # by the names that :class:`minispec.engine.generation.result.Metrics` has for them
 
     @property
     def num_tokens(self) -> int:

@@ -1,15 +1,77 @@
-"""What a sweep keeps of a run: counts, times and the text, as JSON can hold them."""
+"""What is kept of a run: how it was decoded, counts, times and the text, as JSON can hold them; and counts by place."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import itertools
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from minispec.engine.generation.result import Generation
+from minispec.engine.generation.result import Generation, Metrics
 from minispec.engine.records import Step
-from minispec.lab.measure.grid import Variant
 from minispec.lab.prompts import Prompt, arrives_at
+
+_COUNTS = "prompt_tokens", "tokens", "steps", "draft_tokens", "accepted_tokens", "evaluated_tokens"
+_TIMES = "prefill_s", "draft_s", "target_s", "decode_s"
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One way to decode: a target, what drafts for it, and the options that are varied.
+
+    Attributes
+    ----------
+    target : str
+    draft : str or None
+        None is plain decoding, the baseline; then ``gamma`` and ``verify`` mean nothing.
+    gamma : int or str
+    temperature : float
+    verify : str
+    """
+
+    target: str
+    draft: str | None
+    gamma: int | str
+    temperature: float
+    verify: str
+
+    @property
+    def plain(self) -> bool:
+        """Whether nothing drafts."""
+        return self.draft is None
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Counts and seconds of one run or of several, named as :class:`minispec.engine.generation.result.Metrics`."""
+
+    num_decode_tokens: int
+    num_steps: int
+    num_draft_tokens: int
+    prefill_s: float
+    draft_s: float
+    target_s: float
+    decode_s: float
+    num_accepted_tokens: int = 0
+    num_evaluated_tokens: int = 0
+
+    @classmethod
+    def of(cls, runs: Iterable[Metrics | Totals]) -> Totals:
+        """Add up runs."""
+        runs = list(runs)
+        return cls(**{name: sum(getattr(run, name) for run in runs) for name in cls.__dataclass_fields__})
+
+    @property
+    def tau(self) -> float | None:
+        """Tokens per target forward, both behind the first token; None where there is no step."""
+        return self.num_decode_tokens / self.num_steps if self.num_steps else None
+
+    @property
+    def alpha(self) -> float | None:
+        """Accepted / evaluated; None if nothing was evaluated."""
+        return self.num_accepted_tokens / self.num_evaluated_tokens if self.num_evaluated_tokens else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +90,7 @@ class Record:
     text : str
         The continuation.
     num_prompt_tokens, num_tokens, num_steps, num_draft_tokens, num_accepted_tokens, num_evaluated_tokens : int
-        As in :class:`minispec.engine.generation.metrics.Metrics`.
+        As in :class:`minispec.engine.generation.result.Metrics`.
     num_recovered_tokens, num_bonus_tokens : int
         Emitted tokens drawn from a residual, and after a full acceptance.
     accepted_per_pos, evaluated_per_pos : sequence of int
@@ -85,11 +147,16 @@ class Record:
         return max(0, self.num_tokens - 1)
 
     @property
+    def totals(self) -> Totals:
+        """Its counts, with the medians of its times."""
+        counts = {name: getattr(self, name) for name in Totals.__dataclass_fields__ if name.startswith("num_")}
+        times = {name: statistics.median(getattr(self, name)) for name in _TIMES}
+        return Totals(**counts, **times)
+
+    @property
     def variant(self) -> Variant:
         """How it was decoded."""
-        return Variant(
-            target=self.target, draft=self.draft, gamma=self.gamma, temperature=self.temperature, verify=self.verify
-        )
+        return Variant(**{name: getattr(self, name) for name in Variant.__dataclass_fields__})
 
 
 def count_by_position(steps: Sequence[Step]) -> list[tuple[int, int]]:
@@ -113,27 +180,15 @@ def record(variant: Variant, prompt: Prompt, run: Generation, plain: Generation,
     """Make the record of a variant: its untimed run (with log probabilities), the plain one's, the timed runs."""
     metrics = run.metrics
     positions = count_by_position(run.steps)
-    times: dict[str, Any] = {
-        name: tuple(getattr(each.metrics, name) for each in timed)
-        for name in ("prefill_s", "draft_s", "target_s", "decode_s", "ttft_s")
-    }
+    times: dict[str, Any] = {name: tuple(getattr(each.metrics, name) for each in timed) for name in (*_TIMES, "ttft_s")}
     return Record(
-        target=variant.target,
-        draft=variant.draft,
-        gamma=variant.gamma,
-        temperature=variant.temperature,
-        verify=variant.verify,
+        **asdict(variant),
         prompt_id=prompt.id,
         domain=prompt.domain,
         guarantee=run.guarantee,
         reproducible=run.reproducible,
         text=run.text,
-        num_prompt_tokens=metrics.num_prompt_tokens,
-        num_tokens=metrics.num_tokens,
-        num_steps=metrics.num_steps,
-        num_draft_tokens=metrics.num_draft_tokens,
-        num_accepted_tokens=metrics.num_accepted_tokens,
-        num_evaluated_tokens=metrics.num_evaluated_tokens,
+        **{f"num_{name}": getattr(metrics, f"num_{name}") for name in _COUNTS},
         num_recovered_tokens=run.sources.count("recovered"),
         num_bonus_tokens=run.sources.count("bonus"),
         accepted_per_pos=tuple(accepted for accepted, _ in positions),
@@ -145,3 +200,41 @@ def record(variant: Variant, prompt: Prompt, run: Generation, plain: Generation,
         step_s=tuple(wait for each in timed for wait in _waits(each)),
         **times,
     )
+
+
+def acceptance_by_rank(steps: Iterable[Step]) -> tuple[float, ...]:
+    """Return P of Sequoia (Chen et al. 2024): the share of nodes whose child of rank b the target went on with.
+
+    Parameters
+    ----------
+    steps : iterable of Step
+        Steps without a tree are left out.
+
+    Returns
+    -------
+    tuple of float
+        P[b] over the nodes that the target reached and that have such a child; up to the highest rank that any has.
+        None is larger than the one before, as ``tree:shape=sequoia,acceptance=`` asks: what chance adds is cut.
+
+    Examples
+    --------
+    Two children of the root in each of four steps; twice the first was kept, once the second, once neither:
+
+    >>> from minispec.engine.records import Verdict
+    >>> def step(*path):
+    ...     return Step(0, 0, (5, 6), Verdict(len(path), 9, "recovered", path=path), (), (), draft_parents=(-1, -1))
+    >>> acceptance_by_rank([step(0), step(0), step(1), step()])
+    (0.5, 0.25)
+    """
+    kept, offered = Counter[int](), Counter[int]()
+    for step in steps:
+        parents = step.draft_parents
+        if parents is None:
+            continue
+        path = step.verdict.accepted
+        for node, child in itertools.zip_longest((-1, *path), path):
+            children = [i for i, parent in enumerate(parents) if parent == node]
+            offered.update(range(len(children)))
+            kept.update([] if child is None else [children.index(child)])
+    shares = (kept[rank] / offered[rank] for rank in range(len(offered)))
+    return tuple(itertools.accumulate(shares, min))

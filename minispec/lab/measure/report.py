@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from minispec.lab.measure.grid import Sweep, Variant
-from minispec.lab.measure.record import Record
+from minispec.lab.measure.record import Record, Variant
 from minispec.lab.measure.summary import Summary, decode_seconds, total_seconds
+from minispec.lab.measure.sweep import Sweep
 from minispec.lab.trust import sentence
 from minispec.theory.intervals import Figure
 

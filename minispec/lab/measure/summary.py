@@ -9,8 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from minispec.engine.drafters.spec import parse_draft
-from minispec.lab.measure.grid import Variant
-from minispec.lab.measure.record import Record
+from minispec.lab.measure.record import Record, Variant
 from minispec.lab.trust import doubts
 from minispec.theory.intervals import Figure, mean, percentiles, ratio, share, share_of_texts
 

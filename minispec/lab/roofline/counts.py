@@ -24,7 +24,7 @@ ACTIVATION_BYTES = 4
 NORM_OPERATIONS = 8
 """Per element: one for the mean, three for the variance, four to normalise, scale and shift."""
 
-ACTIVATION_OPERATIONS = {"gelu_new": 9, "gelu": 6, "relu": 1, "silu": 4}
+ACTIVATION_OPERATIONS = {"gelu_new": 9, "gelu": 6, "relu": 1, "silu": 4, "tanh": 1}
 """Per element, from the formulas: tanh, erf and exp count as one."""
 
 SCORE_OPERATIONS = 5

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from minispec.lab.training.checks import BARS
+from minispec.lab.training.generate import WRITTEN
 from minispec.lab.training.measure import mean_alpha
 from minispec.lab.training.mixture import DOMAINS
 from minispec.lab.training.recipe import CODE, DRAFT, TARGET
 from minispec.lab.training.stages import BUNDLED, MEMBERS
-from minispec.lab.training.written import WRITTEN
 
 LICENCES = {
     "tinystories": "CDLA-Sharing-1.0",
@@ -262,7 +262,7 @@ def card(report: Mapping[str, Any], name: str) -> str:
         HEADER.format(summary=SUMMARY + (", then Python alone" if name == CODE else "")) + f"# {name}",
         f"GPT-2 architecture, {report['parameters'][name]:,} parameters (head tied), context 1024, float16; an "
         f"8192-token byte-level BPE shared by all bundled models. It is {role} of minispec's bundled pair, "
-        f"trained{begun} by `python -m minispec.lab.training`; see `docs/training.md`.",
+        f"trained{begun} by `python -m minispec.lab.training`; see `docs/train.md`.",
         "## How it was trained\n\n"
         f"{history(report, name)}\n\nMuon for the matrices of the blocks, AdamW for the rest; warm-up, flat, linear "
         f"fall; early stop on held-out text; preset `{report['preset']}`; data order seeded. The text of its last "

@@ -19,13 +19,13 @@ from torch.nn import functional
 from minispec.errors import CheckpointError, CorpusError
 from minispec.lab.training import text_checks
 from minispec.lab.training.data import END_ID, load_packed, validation_rows
-from minispec.lab.training.functions import prompt_of
 from minispec.lab.training.generate import continue_texts
 from minispec.lab.training.mixture import DOMAINS
 from minispec.lab.training.model import GPT2
-from minispec.lab.training.simplest import words_of
+from minispec.lab.training.python_files import prompt_of
 from minispec.lab.training.stages import Workshop
 from minispec.lab.training.sums import Problem, held_out_sums
+from minispec.lab.training.text_checks import words_of
 from minispec.theory.intervals import CONFIDENCE, Figure, ratio, share
 
 #: Texts of each check.

@@ -27,8 +27,7 @@ from minispec.lab.training.head_card import Ablations, Acceptance, HeadPlan, wri
 from minispec.lab.training.head_text import read_given, write_on
 from minispec.lab.training.heads import HEADS, Head, Seen, acceptance_of, loss_of
 from minispec.lab.training.model import GPT2, Shape
-from minispec.lab.training.schedule import new_schedule
-from minispec.lab.training.trainer import bfloat16_pays
+from minispec.lab.training.trainer import bfloat16_pays, new_schedule
 
 #: What a head may be trained without, to tell what it adds.
 ABLATIONS = {"states": ("eagle", "block"), "own states": ("eagle",)}
@@ -249,6 +248,8 @@ def load_target(folder: Path) -> GPT2:
         If there is none, or it differs from what :class:`minispec.lab.training.model.GPT2` computes.
     """
     config = GPT2Config.from_dict(read_json(folder / "config.json"), str(folder / "config.json"))
+    checkpoint = Checkpoint(folder)
+    config = checkpoint.check(config)
     sizes = (config.vocab_size, config.n_positions, config.n_embd, config.n_layer, config.n_head, config.n_inner)
     usual = GPT2Config(*sizes)
     switches = ("activation_function", "layer_norm_epsilon", "scale_attn_weights", "scale_attn_by_inverse_layer_idx")
@@ -258,8 +259,6 @@ def load_target(folder: Path) -> GPT2:
                 f"{folder}: {key} is {getattr(config, key)!r}; heads are trained for {getattr(usual, key)!r} alone. "
                 "Give another target"
             )
-    checkpoint = Checkpoint(folder)
-    checkpoint.check(config)
     shape = (config.n_layer, config.n_embd, config.n_head, config.n_inner, config.n_positions, config.vocab_size)
     model = GPT2(Shape(*shape))
     names = (name for name, _ in expected_shapes(config))

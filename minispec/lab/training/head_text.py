@@ -10,7 +10,7 @@ import numpy as np
 
 from minispec.engine.batching.api import generate_many
 from minispec.engine.loading import load_model, load_tokenizer
-from minispec.engine.sampling.likeliest import find_likeliest
+from minispec.engine.sampling.draw import find_likeliest
 from minispec.engine.tokenizer import Tokenizer
 from minispec.errors import CorpusError, explain
 from minispec.lab.training.data import Batches, load_packed

@@ -25,11 +25,9 @@ from pathlib import Path
 
 from minispec.errors import CorpusError
 from minispec.lab.training.corpus import Text, corpus_file, read_documents
-from minispec.lab.training.functions import small_functions
-from minispec.lab.training.python_files import PythonFiles, read_code
-from minispec.lab.training.simplest import common_words, simplest
+from minispec.lab.training.python_files import PythonFiles, read_code, small_functions
 from minispec.lab.training.sums import held_out_sums, training_drills, training_sums, uses_held_out_pair
-from minispec.lab.training.text_checks import english_words
+from minispec.lab.training.text_checks import common_words, english_words, simplest
 
 #: The training texts of each domain.
 DOMAINS: Mapping[str, Sequence[str]] = {

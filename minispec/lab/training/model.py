@@ -9,6 +9,7 @@ import math
 from dataclasses import dataclass
 
 import torch
+from tokenizers import Tokenizer
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -213,3 +214,30 @@ class GPT2(nn.Module):
     def num_parameters(self) -> int:
         """Parameters, the tied head counted once."""
         return sum(parameter.numel() for parameter in self.parameters())
+
+
+@torch.no_grad()
+def carry_over(model: GPT2, old: Tokenizer, new: Tokenizer) -> int:
+    """Replace the token embeddings, which are the head too, by ones for another vocabulary of the same size.
+
+    Parameters
+    ----------
+    model : GPT2
+        Changed in place.
+    old, new : Tokenizer
+        Byte-level BPE tokenizers: what the model was trained with, and what it is to be trained with.
+
+    Returns
+    -------
+    int
+        Tokens that both vocabularies have.
+    """
+    known, before = old.get_vocab(), model.wte.weight.clone()
+    shared = 0
+    for text, number in new.get_vocab().items():
+        if text in known:
+            shared += 1
+            model.wte.weight[number] = before[known[text]]
+        else:
+            model.wte.weight[number] = before[[piece.id for piece in old.model.tokenize(text)]].mean(0)
+    return shared

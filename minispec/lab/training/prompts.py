@@ -17,9 +17,8 @@ from typing import NamedTuple
 from minispec.engine.files import write_text
 from minispec.errors import CorpusError
 from minispec.lab.training.corpus import read_documents
-from minispec.lab.training.functions import prompt_of, small_functions
 from minispec.lab.training.mixture import read_corpus
-from minispec.lab.training.python_files import read_code
+from minispec.lab.training.python_files import prompt_of, read_code, small_functions
 from minispec.lab.training.sums import held_out_sums
 
 #: Prompts of each domain; of questions, from each kind of sum and from each collection of problems.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from minispec.lab.training.generate import WRITTEN
 from minispec.lab.training.mixture import MIX, within
 from minispec.lab.training.model import Shape
-from minispec.lab.training.written import WRITTEN
 
 TARGET = "target-17m"
 DRAFT = "draft-1.6m"
@@ -138,7 +138,7 @@ PRESETS: Mapping[str, Preset] = {
         code_steps=1600,
     ),
     # One large GPU, minutes: nineteen passes over the stories, with dropout and a strong decay so that they are not
-    # learnt by heart (docs/training.md). Half of what the drafts are taught along is the target's own.
+    # learnt by heart (docs/train.md). Half of what the drafts are taught along is the target's own.
     "gpu": _preset(
         "gpu",
         "cuda",

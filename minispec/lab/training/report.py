@@ -15,11 +15,11 @@ from minispec.lab.training.cards import write_cards
 from minispec.lab.training.checks import check, documents, perplexity, story_beginnings
 from minispec.lab.training.data import load_packed, validation_rows
 from minispec.lab.training.export import load_exported
-from minispec.lab.training.functions import prompt_of
 from minispec.lab.training.generate import continue_texts
 from minispec.lab.training.measure import agreement, mean_alpha
 from minispec.lab.training.mixture import DOMAINS
 from minispec.lab.training.model import GPT2
+from minispec.lab.training.python_files import prompt_of
 from minispec.lab.training.recipe import DRAFT, TARGET
 from minispec.lab.training.stages import BUNDLED, MEMBERS, STAGES, Workshop
 from minispec.lab.training.sums import held_out_sums

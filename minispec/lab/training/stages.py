@@ -24,12 +24,11 @@ from minispec.errors import CheckpointError, OptionError
 from minispec.lab.training import checkpoint
 from minispec.lab.training.data import END_ID, Batches, load_packed, read_manifest, write_manifest, write_tokens
 from minispec.lab.training.export import file_sha256, load_exported, weights_sha256
+from minispec.lab.training.generate import WRITTEN, write_text
 from minispec.lab.training.mixture import DOMAINS
-from minispec.lab.training.model import GPT2
+from minispec.lab.training.model import GPT2, carry_over
 from minispec.lab.training.recipe import CODE, DRAFT, TARGET, TINY, Plan, Preset
 from minispec.lab.training.trainer import Stage
-from minispec.lab.training.vocabulary import carry_over
-from minispec.lab.training.written import WRITTEN, write_text
 
 STAGES = ("drafts", "target", "distilled", "control", "code")
 #: The stage whose checkpoint each bundled model comes from.

@@ -2,6 +2,16 @@
 
 A stage is a generator of records; printing them is the caller's business. Stopped anywhere, it goes on from its
 checkpoint bit for bit: a batch depends on (seed, step) alone, and weights, optimizer state and schedule are all saved.
+
+The learning rate warms up, stays flat and falls linearly, *from wherever it is now*: a run may have to end at a given
+time on a machine whose speed varies, so the end can be moved at any step without a jump, and a run cut short still
+finishes with a rate near zero.
+
+A draft learns the next token of the text and the target's whole distribution over it. The acceptance probability at a
+position is ``alpha = sum(min(p, q)) = 1 - TV(p, q)``, and ``TV <= sqrt(KL(p ‖ q) / 2)`` (Pinsker): driving the
+divergence down drives acceptance up. Unlike the text, p says how good every *other* token would have been. A draft may
+also be trained on acceptance itself, by ``-log alpha``; DistillSpec (Zhou et al. 2023) trains on ``1 - alpha``, whose
+gradient nearly vanishes where p and q hardly overlap.
 """
 
 from __future__ import annotations
@@ -10,7 +20,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +33,89 @@ from torch.optim import AdamW, Muon, Optimizer
 from minispec.errors import CheckpointError
 from minispec.lab.training import checkpoint
 from minispec.lab.training.data import Batches, validation_rows
-from minispec.lab.training.distill import loss_of
 from minispec.lab.training.model import GPT2, Shape
 from minispec.lab.training.recipe import Plan
-from minispec.lab.training.schedule import Schedule, new_schedule
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Share of the peak learning rate at each step.
+
+    Attributes
+    ----------
+    warmup, decay_from, end : int
+        Steps of linear warm-up; the step the fall begins; the number of steps in all.
+    flat_share : float
+        Where the fall begins, as a share of `end`, whenever `end` moves before it began.
+    level, final : float
+        Share of the peak where the fall begins, and where it ends.
+    """
+
+    warmup: int
+    decay_from: int
+    end: int
+    flat_share: float
+    level: float = 1.0
+    final: float = 0.02
+
+    def scale(self, step: int) -> float:
+        """Return the share of the peak learning rate that `step` uses."""
+        warm = min(1.0, (step + 1) / self.warmup) if self.warmup else 1.0
+        if step < self.decay_from:
+            return warm * self.level
+        left = (self.end - step) / max(1, self.end - self.decay_from)
+        return warm * (self.final + (self.level - self.final) * max(0.0, left))
+
+    def move_end(self, step: int, end: int) -> Schedule:
+        """Return the schedule with another end, continuous at `step`."""
+        end = max(end, step + 1)
+        decay_from = int(self.flat_share * end)
+        if step < self.decay_from:
+            return replace(self, decay_from=max(step, decay_from), end=end)
+        # already falling (warm-up is over by then): fall on from here
+        return replace(self, decay_from=step, level=self.scale(step), end=end)
+
+
+def new_schedule(steps: int, warmup: int, flat_share: float) -> Schedule:
+    """Return the schedule of a fresh run of `steps` steps."""
+    return Schedule(min(warmup, steps // 4), int(flat_share * steps), steps, flat_share)
+
+
+def loss_of(
+    model: GPT2,
+    rows: Tensor,
+    offsets: Tensor,
+    teacher_logits: Tensor | None,
+    kl_weight: float,
+    acceptance_weight: float = 0.0,
+) -> Tensor:
+    """Return the training loss of `model` on a batch.
+
+    Parameters
+    ----------
+    rows : Tensor of shape (B, T + 1), int64
+        Inputs and, one to the right, targets.
+    offsets : Tensor of shape (B,), int64
+        Position of each row's first token.
+    teacher_logits : Tensor of shape (B, T, V), optional
+        The target's logits on the same inputs.
+    kl_weight, acceptance_weight : float
+        v and w in ``v * KL(p ‖ q) - w * log(alpha) + (1 - v - w) * cross_entropy``; without a teacher the loss is the
+        cross-entropy.
+    """
+    logits = model(rows[:, :-1], offsets).float().flatten(0, 1)  # (B * T, V)
+    cross_entropy = functional.cross_entropy(logits, rows[:, 1:].flatten())
+    if teacher_logits is None:
+        return cross_entropy
+    log_q = functional.log_softmax(logits, dim=-1)
+    log_p = functional.log_softmax(teacher_logits.float().flatten(0, 1), dim=-1)
+    loss = (1.0 - kl_weight - acceptance_weight) * cross_entropy
+    if kl_weight:  # KL(p ‖ q) = sum p (log p - log q), the mean over positions
+        loss = loss + kl_weight * functional.kl_div(log_q, log_p, reduction="batchmean", log_target=True)
+    if acceptance_weight:
+        loss = loss - acceptance_weight * torch.minimum(log_p, log_q).logsumexp(dim=-1).mean()
+    return loss
+
 
 #: Seconds between checkpoints.
 CHECKPOINT_EVERY_S = 300.0

@@ -20,11 +20,10 @@ from rich.table import Table
 from rich.text import Text
 
 from minispec.engine.colours import HUES, SHADES, Fate
-from minispec.engine.generation.guarantee import MEANING
-from minispec.engine.generation.result import Generation
-from minispec.lab.compare import Comparison, tokens_per_step
-from minispec.lab.ranks import acceptance_by_rank
-from minispec.lab.step_costs import StepCosts
+from minispec.engine.generation.result import MEANING, Generation
+from minispec.lab.explain.compare import Comparison, tokens_per_step
+from minispec.lab.explain.step_costs import StepCosts
+from minispec.lab.measure.record import acceptance_by_rank
 from minispec.lab.trust import ROUNDING
 from minispec.lab.viz.film import Film, Scene, Shot
 

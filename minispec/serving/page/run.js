@@ -16,7 +16,7 @@ export class Run {
     this.kept = []; // of these, accepted
   }
 
-  /** Take an event of docs/serving.md; return the step it belongs to, if any. */
+  /** Take an event of docs/http-api.md; return the step it belongs to, if any. */
   take({ event, data }) {
     const read = { prefilled: this.#prefilled, drafted: this.#drafted, verified: this.#verified, emitted: this.#emitted, settled: this.#settled, finished: this.#finished }[event];
     return read?.call(this, data) ?? null;

@@ -1,4 +1,4 @@
-/** The wire: a completion as a stream of events (docs/serving.md). */
+/** The wire: a completion as a stream of events (docs/http-api.md). */
 
 /** A refusal by the server, in its own words, or a stream that broke off. */
 export class Refusal extends Error {}

@@ -16,7 +16,7 @@ from minispec.engine.generation.events import Emitted
 from minispec.engine.loading import load_model
 from minispec.engine.loading.bundled import DEFAULT_DRAFT
 from minispec.engine.model import GPT2
-from minispec.lab.bench.speculation import PLAIN
+from minispec.lab.bench.costs import PLAIN
 from minispec.lab.bench.together import decode_together
 from tests.benchmarks.peers.contender import read_context, rotate, serve
 

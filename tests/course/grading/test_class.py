@@ -225,6 +225,12 @@ def test_whoever_could_not_be_graded_in_full_is_told(reports: list[Report]) -> N
     told = "1 of 3 checks were not run: the others took all the time"
     assert ada.remarks == [told]
     assert f"  ! {ada.submission}: {told}\n" in describe_class([ada])
+    ada.checks[2].cause, ada.notes = "clock", ["a note"]
+    told = "1 of 3 checks were ended by the clock: grade this again"
+    assert ada.remarks == [told, "a note"]
+    assert f"  ! {ada.submission}: {told}\n" in describe_class([ada])
+    assert render([ada], "terminal").splitlines()[1] == f"  ! {told}"
+    assert next(csv.DictReader(io.StringIO(render([ada], "csv"))))["notes"] == f"{told}; a note"
 
 
 CLONES = """
@@ -238,7 +244,7 @@ done
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="no git")
 def test_the_guides_recipe_for_clones_runs_as_written(tmp_path: Path) -> None:
-    guide = (Path(__file__).parents[3] / "docs" / "instructor-guide.md").read_text(encoding="utf-8")
+    guide = (Path(__file__).parents[3] / "docs" / "run-a-term.md").read_text(encoding="utf-8")
     section = guide.partition("Marks are made from clones")[2].partition("**Reading a report.**")[0]
     plain, dated = re.findall(r"```bash\n(.*?)```", section, re.DOTALL)
     shutil.copytree(ASSIGNMENTS / "a0", tmp_path / "out" / "a0" / "grader" / "a0")

@@ -28,12 +28,10 @@ from minispec.course.grading.subject import LocalSubject
 from minispec.engine.batching import Engine
 from minispec.engine.control import FixedGamma
 from minispec.engine.generation.events import Finished
-from minispec.engine.generation.limits import Limits
-from minispec.engine.generation.stopping import Stopper
+from minispec.engine.generation.stopping import Limits, Stopper
 from minispec.engine.loading import load_model
 from minispec.engine.model.toy import TableModel
-from minispec.lab.simulate import CostModel
-from minispec.lab.simulated_cost import Text, cost_per_token
+from minispec.lab.simulate import CostModel, Text, cost_per_token
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # submissions divide by zero
 
@@ -189,8 +187,8 @@ def test_a_mistake_is_known_by_the_one_figure_it_is_in(rate, name):
 
 
 def published(name: str) -> tuple[int, ...]:
-    """Return the row of the instructor guide's table."""
-    page = (REPOSITORY / "docs" / "instructor-guide.md").read_text(encoding="utf-8")
+    """Return the row of the lab note's table."""
+    page = (REPOSITORY / "docs" / "lab-notes" / "grader.md").read_text(encoding="utf-8")
     row = next(line for line in page.splitlines() if line.startswith(f"| {name.upper()} | ") and line.count("|") == 7)
     return tuple(int(cell) for cell in row.split("|")[2:-1])
 
@@ -211,7 +209,7 @@ def test_held_out_mistakes_are_caught_and_most_are_named(name):
     assert len(caught) >= 0.97 * len(tried), sorted(set(called) - {one.name for one, _ in caught})
     assert len(right) >= 0.6 * len(caught), sorted({one.name for one, _ in caught} - set(right))
     counts = len(tried), len(caught), len(right), len(known), len(overlays(name, "correct"))
-    assert counts == published(name), "the table in docs/instructor-guide.md has other counts"
+    assert counts == published(name), "the table in docs/lab-notes/grader.md has other counts"
 
 
 def test_of_all_held_out_mistakes_three_quarters_are_named():

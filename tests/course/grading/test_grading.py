@@ -24,7 +24,6 @@ from minispec.course.grading.manifest import Assignment, load_assignment
 from minispec.course.grading.report import CheckResult, QuestionResult, Report
 from minispec.course.grading.subject import StudentError, Subject
 from minispec.course.grading.verify import check_assignment
-from minispec.course.grading.worker import NO_ANSWER
 from minispec.errors import InputError
 
 from .example import ASSIGNMENTS, SECRET, example, with_accept, write
@@ -280,20 +279,22 @@ def test_a_class_goes_on_where_it_stopped(tmp_path: Path) -> None:
     assert [report.score for report in grade_all(JOB, paths, jobs=2, results=results)] == [10, 4, 4, 10, 4]
 
 
-def test_who_was_late_beside_others_is_graded_again_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stand-in for the judges: beside others the first one's answer comes too late, alone it does not."""
+def test_who_was_late_is_graded_again_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stand-in for the judges: at first the first one's answer comes too late, the second time it does not."""
     paths = [write(tmp_path / f"s{i}.py", "") for i in range(3)]
     asked: list[tuple[int, str]] = []
 
     def grade(path: Path, size: int) -> Report:
         asked.append((size, path.name))
-        late = path.name == "s0.py" and size > 1
-        told = f"{NO_ANSWER} 16 s" if late else ""
-        check = CheckResult("c", "c", 0.0 if late else 1.0, 1.0, "public", "failed" if late else "passed", told)
+        late = path.name == "s0.py" and len(asked) == 1
+        check = CheckResult("c", "c", 0.0 if late else 1.0, 1.0, "public", "failed" if late else "passed")
+        check.cause = "clock" if late else ""
         return Report("a0", "", "1", path.name, "", [QuestionResult("q", "q", [check])], {}, [], {}, 0.0)
 
     @contextmanager
-    def court(job: Job, assignment: Assignment, size: int) -> Iterator[Callable[[Path], Future[Report]]]:
+    def court(
+        job: Job, assignment: Assignment, size: int, seconds: float = 1.0
+    ) -> Iterator[Callable[[Path], Future[Report]]]:
         def hand_in(path: Path) -> Future[Report]:
             future: Future[Report] = Future()
             future.set_result(grade(path, size))
@@ -309,7 +310,7 @@ def test_who_was_late_beside_others_is_graded_again_alone(tmp_path: Path, monkey
     assert len(asked) == 4, "the later verdict is the one that was kept"
     asked.clear()
     assert grade_all(JOB, paths[:1], jobs=2)[0].score == 1
-    assert asked == [(1, "s0.py")], "nobody was beside it"
+    assert asked == [(1, "s0.py")] * 2, "the machine may be busy with other things"
 
 
 def test_the_example_keeps_the_rules_of_an_assignment() -> None:

@@ -1,7 +1,7 @@
 """How often a wrong submission's mistake is named rightly, and how often a name misleads; in this process.
 
 Held-out submissions in the words of students: ``g_*`` served to mend what had no name, ``k_*`` the laws of A1, ``m_*``
-two slips of these; ``n_*`` served nothing. `-m exhaustive -s` prints the table of the instructor guide.
+two slips of these; ``n_*`` served nothing. `-m exhaustive -s` prints the table of the lab note.
 """
 
 from __future__ import annotations
@@ -95,8 +95,8 @@ def held_out(name: str, kind: str = "") -> list[Overlay]:
 
 
 def published() -> dict[tuple[str, str], tuple[int, ...]]:
-    """Return the instructor guide's table: by set and assignment the submissions, named, placed, unnamed, misled."""
-    page = (REPOSITORY / "docs" / "instructor-guide.md").read_text(encoding="utf-8")
+    """Return the lab note's table: by set and assignment the submissions, named, placed, unnamed, misled."""
+    page = (REPOSITORY / "docs" / "lab-notes" / "grader.md").read_text(encoding="utf-8")
     table = page.split("<!-- students -->")[1].split("<!-- end -->")[0]
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.strip().splitlines()[2:]]
     return {(kind, name.lower()): tuple(map(int, cells[:5])) for kind, name, *cells in rows}
@@ -105,7 +105,7 @@ def published() -> dict[tuple[str, str], tuple[int, ...]]:
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(("kind", "name"), SETS)
 def test_held_out_mistakes_in_the_words_of_students(kind: str, name: str) -> None:
-    """All are caught; the table of the instructor guide has these figures."""
+    """All are caught; the table of the lab note has these figures."""
     verdicts = [judge(one, name_mistakes(name, one.source)) for one in held_out(name, kind)]
     counts = len(verdicts), *(verdicts.count(word) for word in ("named", "placed", "unnamed", "misled"))
     print(f"| {kind} | {name.upper()} | {' | '.join(map(str, counts))} |")

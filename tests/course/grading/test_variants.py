@@ -31,7 +31,8 @@ from .example import ASSIGNMENTS, write
 COURSE = ("a1", "a2", "a3", "a4", "a5", "a6")
 TERMS = ("2027s", "2027f", "t1")
 """A1's constant has another value in each."""
-QUICK = [pytest.param(name, marks=() if name in ("v0", "a3") else pytest.mark.slow) for name in ("v0", *COURSE)]
+MARKS = {"v0": (), "a3": (), "a4": pytest.mark.slow, "a6": pytest.mark.slow}
+QUICK = [pytest.param(name, marks=MARKS.get(name, pytest.mark.exhaustive)) for name in ("v0", *COURSE)]
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # mistakes divide by zero
 
@@ -244,9 +245,7 @@ def test_a_variant_can_be_solved_as_its_docstrings_say(name: str, made) -> None:
         assert set(question.given) <= {node.name for node in ast.parse(variant.solution).body if hasattr(node, "name")}
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(one, marks=() if one == "v0" else pytest.mark.slow) for one in ("v0", *COURSE)]
-)
+@pytest.mark.parametrize("name", QUICK)
 def test_the_public_tests_of_a_variant_pass_on_its_solution(name: str, made, tmp_path: Path) -> None:
     variant = made(name, "2027s")
     for path, text in handed_out(variant).items():

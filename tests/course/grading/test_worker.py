@@ -8,7 +8,8 @@ import sys
 import numpy as np
 import pytest
 
-from minispec.course.grading import StudentError
+from minispec.course.grading import Oracle, StudentError
+from minispec.course.grading import worker as worker_module
 from minispec.course.grading.jail import LAYERS
 from minispec.course.grading.worker import Limits, Worker
 
@@ -33,6 +34,14 @@ def double(x):
 def loop():
     while True:
         pass
+
+def sleep():
+    __import__("time").sleep(60)
+
+def wait_and_ask(ask):
+    while True:
+        __import__("time").sleep(0.01)
+        ask()
 
 def exit():
     os._exit(0)
@@ -129,18 +138,49 @@ def test_it_is_somebody_else() -> None:
 @pytest.mark.parametrize(
     ("name", "kind", "words"),
     [
-        ("loop", "time", " s"),  # of processor time or, on a busy machine, without an answer
+        ("loop", "time", "processor time"),  # also on a busy machine: the queue for a processor is no idleness
+        ("sleep", "clock", "it did nothing"),
         ("exit", "died", "ended itself with code 0"),
         ("crash", "died", "SIGSEGV"),
         ("allocate", "raised", "Unable to allocate"),
         ("nothing", "missing", "nothing"),
     ],
 )
-def test_an_end_is_told(name: str, kind: str, words: str) -> None:
+def test_an_end_is_told(name: str, kind: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_module, "_IDLE_S", 0.5)
     with worker(cpu_s=0.2) as subject, pytest.raises(StudentError) as caught:
         getattr(subject, name)()
     assert caught.value.kind == kind
     assert words in caught.value.message
+
+
+def test_who_sleeps_between_questions_is_idle_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_module, "_IDLE_S", 0.5)
+    with worker() as subject, pytest.raises(StudentError) as caught:
+        subject.wait_and_ask(Oracle(lambda: 0))
+    assert caught.value.kind == "clock"
+
+
+def test_only_idle_time_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Laws of the clock: what a worker computes, or waits for a processor, is not idleness, however long it takes."""
+    busy = 0.0
+    monkeypatch.setattr(worker_module._IdleClock, "_busy", lambda _: busy)
+    clock = worker_module._IdleClock(os.getpid(), idle_s=6.0, wall_s=16.0)
+    for busy in np.arange(1.0, 100.0):  # noqa: B007, the clock reads it
+        assert not clock.count(1.05)
+    assert [bool(clock.count(0.5)) for _ in range(4)] == [False, False, True, True]
+    clock = worker_module._IdleClock(-1, idle_s=6.0, wall_s=16.0)  # nobody tells what it does
+    assert [bool(clock.count(7.0)) for _ in range(3)] == [False, False, True]
+
+
+def test_a_batch_of_calls_is_one_message_and_gives_what_each_call_gives(shut_in) -> None:
+    before = shut_in.requests
+    assert shut_in.each("attempt", [], ["1 + 1", "'a'"]) == ["2", "'a'"]
+    assert shut_in.requests == before + 1
+    with pytest.raises(StudentError, match="raised"):
+        shut_in.each("double", [], [1, None])
+    with pytest.raises(StudentError, match="missing"):
+        shut_in.each("nothing", [], [1])
 
 
 def test_a_submission_that_cannot_be_loaded_is_told_with_its_line() -> None:

@@ -11,7 +11,7 @@ from tests.course.teaching.kernel import assert_moves, live_kernel, surroundings
 CELL = """
 import numpy as np
 from minispec.course.teaching import explore
-from minispec.lab.viz.plots.laws import overlap_figure
+from minispec.lab.viz.plots.theory import overlap_figure
 
 def drafts(sharpness):
     target = np.array([0.6, 0.3, 0.1])

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import minispec
+from minispec.engine.kernel_cache import KernelFiles
 from minispec.engine.loading.bundled import bundled_folders
 
 # Numba asks each locator for a folder it can write to, at decoration, and raises RuntimeError if none has one. A
@@ -34,6 +35,12 @@ from minispec.engine.backends import get_backend
 backend = get_backend("numba")
 x = np.arange(8, dtype=np.float32).reshape(2, 4)
 assert backend.linear(x, backend.pack(np.eye(4, dtype=np.float32), None)).tolist() == x.tolist()
+"""
+
+
+NO_HOME = """
+import os.path
+os.path.expanduser = lambda path: path
 """
 
 
@@ -110,6 +117,54 @@ def test_compiled_kernels_are_found_again(tmp_path):
     )
     runs = [run(report, NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(2)]
     assert [(r.returncode, r.stdout.strip()) for r in runs] == [(0, "0"), (0, "1")], runs[0].stderr + runs[1].stderr
+
+
+def test_nothing_is_kept_in_the_package(tmp_path):
+    """Files there would outlive an uninstall, and be imported as an empty namespace."""
+    folder = "\nfrom minispec.engine import jit\nprint(jit.cache_folder(jit.jit()(get_backend)))\n"
+    result = run(USE + folder, NUMBA_CACHE_DIR="", HOME=str(tmp_path), XDG_CACHE_HOME="", LOCALAPPDATA=str(tmp_path))
+    assert result.returncode == 0, result.stderr
+    assert Path(result.stdout.strip()).is_relative_to(tmp_path)
+    without_home = run(NO_HOME + USE + folder, NUMBA_CACHE_DIR="", HOME="", XDG_CACHE_HOME="here")
+    assert (without_home.returncode, without_home.stdout.strip()) == (0, "None"), without_home.stderr
+
+
+def test_processes_that_fill_one_cache_read_their_own_code_or_none(tmp_path, monkeypatch):
+    """Wherever the saves of two meet, and two versions or clones beside each other keep both."""
+    ours, theirs = (KernelFiles(str(tmp_path), "f-1.py3", b"stamp", "sources") for _ in range(2))
+    other = KernelFiles(str(tmp_path), "f-1.py3", b"stamp", "other sources")
+    replace, found = os.replace, []
+
+    def meet(source, place):
+        monkeypatch.setattr(os, "replace", replace)
+        theirs.save("b", "code for b")
+        other.save("a", "other code for a")
+        found.append((theirs.load("a"), theirs.load("b"), other.load("a")))
+        replace(source, place)
+        monkeypatch.setattr(os, "replace", meet)
+
+    assert ours.is_empty()
+    monkeypatch.setattr(os, "replace", meet)
+    ours.save("a", "code for a")
+    assert all(each[0] in (None, "code for a") for each in found)
+    assert {each[1:] for each in found} == {("code for b", "other code for a")}
+    assert (ours.load("a"), ours.load("b"), ours.is_empty()) == ("code for a", "code for b", False)
+
+
+def test_what_is_broken_is_compiled_again_and_what_is_old_is_dropped(tmp_path):
+    present, past = (KernelFiles(str(tmp_path), "f-1.py3", b"stamp", sources) for sources in ("new", "old"))
+    past.save("a", "code")
+    (file,) = tmp_path.iterdir()
+    whole = file.read_bytes()
+    for content in (b"", whole[:-1], whole[: len(whole) // 2], b"\0" * len(whole)):
+        file.write_bytes(content)
+        assert past.load("a") is None
+    file.write_bytes(whole)
+    present.save("a", "code")
+    assert past.load("a") == "code"
+    os.utime(file, (0, 0))
+    present.save("b", "code")
+    assert (past.load("a"), present.load("a")) == (None, "code")
 
 
 KERNEL = """

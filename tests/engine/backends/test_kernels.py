@@ -12,8 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minispec.engine.backends import Norm, _kernels, get_backend
+from minispec.engine.model import config
 
 NUMBA, NUMPY = get_backend("numba"), get_backend("numpy")
+ACTIVATIONS = sorted(set(config.ACTIVATIONS.values()))
 
 # float32 has a relative precision of 6e-8 and a sum of K terms of size 1 may lose sqrt(K) of it, K at most 70 here; the
 # two bodies also use different exp and tanh, good to some 1e-7. 1e-5 is ten times that; a dropped term is some 1e-1.
@@ -64,7 +66,7 @@ def test_layer_norm(seed, num_rows, width, epsilon, spread, centre):
 
 
 @small
-@given(seeds, rows, st.integers(1, 140), st.sampled_from(["gelu_new", "gelu", "relu"]), st.sampled_from([0.1, 1, 4]))
+@given(seeds, rows, st.integers(1, 140), st.sampled_from(ACTIVATIONS), st.sampled_from([0.1, 1, 4]))
 def test_activation(seed, num_rows, width, name, spread):
     x = np.clip(normal(seed, num_rows, width) * np.float32(spread), -20, 20)
     with np.errstate(over="ignore"):  # exp may be infinite in float32, and 1 / (1 + exp) is then 0, as it should
@@ -74,7 +76,7 @@ def test_activation(seed, num_rows, width, name, spread):
 
 
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="Python's exp raises where float32 is infinite")
-@pytest.mark.parametrize("name", ["gelu_new", "gelu", "relu"])
+@pytest.mark.parametrize("name", ["gelu_new", "gelu", "relu", "silu"])
 def test_activation_at_the_ends(name):
     """Large inputs stay themselves, large negative ones become 0, and 0 stays 0; nothing overflows to NaN."""
     x = np.array([[0.0, 50.0, 1e4, 1e30, -50.0, -1e4, -1e30]], np.float32)

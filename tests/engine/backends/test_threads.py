@@ -67,6 +67,30 @@ def test_without_the_precaution_a_forked_child_does_not_get_through():
     assert result.returncode != 0
 
 
+TOGETHER = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+import numpy as np
+from minispec.engine.backends import get_backend
+
+def work(_):
+    return [float(backend.linear(x, matrix).sum()) for _ in range(40)]
+
+backend, x = get_backend(sys.argv[1]), np.ones((64, 256), np.float32)
+matrix = backend.pack(np.ones((256, 4096), np.float32), None)
+wanted = work(0)
+with ThreadPoolExecutor(2) as pool:
+    sys.exit(list(pool.map(work, range(2))) != [wanted] * 2)
+"""
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="no threads without compiled kernels")
+@pytest.mark.parametrize("backend", ["numba", "panel"])
+def test_two_threads_of_python_run_kernels_where_the_layer_allows_one(backend):
+    result = run(TOGETHER, backend, NUMBA_THREADING_LAYER="workqueue")
+    assert result.returncode == 0, result.stderr
+
+
 @pytest.fixture
 def as_before():
     yield

@@ -29,8 +29,8 @@ from minispec.engine.drafters.heads import Head
 from minispec.engine.drafters.heads.feed import HeadFeed
 from minispec.engine.generation import Emitted, Finished, Verified, api
 from minispec.engine.generation import run as run_module
-from minispec.engine.generation.limits import Limits
 from minispec.engine.generation.options import Options, RequestOptions
+from minispec.engine.generation.stopping import Limits
 from minispec.engine.generation.transcript import Transcript
 from minispec.engine.laws import Enumerator, outcome, total_variation
 from minispec.engine.model import together

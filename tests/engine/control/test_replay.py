@@ -16,7 +16,7 @@ from minispec.engine.drafters.ngram import NgramDrafter
 from minispec.engine.drafters.trees.shapes import fixed_tree
 from minispec.engine.generation import Stream, stream
 from minispec.engine.generation.events import Drafted, Event, to_dict
-from minispec.engine.generation.limits import Limits
+from minispec.engine.generation.stopping import Limits
 from minispec.engine.model.asks import answer
 from minispec.engine.model.session import Session
 from minispec.engine.model.tree_session import TreeSession

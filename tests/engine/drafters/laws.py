@@ -9,7 +9,7 @@ import numpy as np
 from minispec.engine.control import FixedGamma
 from minispec.engine.drafters.base import allow_all
 from minispec.engine.generation import Stream
-from minispec.engine.generation.limits import Limits
+from minispec.engine.generation.stopping import Limits
 from minispec.engine.laws import Enumerator, outcome, total_variation
 from minispec.engine.model.asks import answer
 from minispec.engine.model.tree_session import TreeSession

@@ -37,7 +37,7 @@ pytest.importorskip("llguidance", reason="constraints need the extra `constraint
 
 def test_what_is_forced_is_what_all_texts_go_on_with() -> None:
     """At every beginning, in any order of asking: nothing that some text lacks, and something where all agree."""
-    constraint = Constraint(REGEX, "regex", TOKENIZER, EOS, V)
+    constraint = Constraint(REGEX, "regex", TOKENIZER, {EOS}, V)
     beginnings = sorted({text[:end] for text in TEXTS for end in range(len(text) + 1)}, key=lambda text: text[::-1])
     found = {}
     for beginning in beginnings:
@@ -52,7 +52,7 @@ def test_what_is_forced_is_what_all_texts_go_on_with() -> None:
 
 @pytest.mark.parametrize("tokens", [[EOS], [0, 0, 0, 1, 0, EOS], [1, 1, 1]], ids=["end", "text and end", "outside"])
 def test_nothing_is_forced_behind_the_end_or_outside_the_form(tokens: list[int]) -> None:
-    assert Constraint(REGEX, "regex", TOKENIZER, EOS, V).find_forced(tokens) == []
+    assert Constraint(REGEX, "regex", TOKENIZER, {EOS}, V).find_forced(tokens) == []
 
 
 def new_stream(draft: object, noise: object, **options: object):

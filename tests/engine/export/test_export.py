@@ -21,6 +21,7 @@ from minispec.engine.tokenizer import NUMERALS_APART, Tokenizer
 from minispec.errors import InputError, MissingDependencyError, ModelFileError, OutputError, VocabularyError
 from tests.cli.conftest import Run, run_here  # noqa: F401  # a fixture
 from tests.cli.test_bad_input import EMPTY_TOKENIZER
+from tests.engine.loading.forms import NAMED, begins_with, own, prefixed, write_form
 from tests.tiny import byte_tokenizer, write_model
 
 TOKENS = [1, 2, 3, 255, 256]
@@ -203,3 +204,25 @@ def test_the_command_prints_the_lines(run_here: Run, pair: tuple[str, str], tmp_
         assert done.returncode == 2
         assert complaint in done.stderr
         assert done.stderr.count("\n") == 1
+
+
+def test_ends_and_a_token_in_front_of_a_prompt_come_along(tmp_path: Path) -> None:
+    gguf = pytest.importorskip("gguf", reason="needs the extra `export`")
+    tokenizer = own(post_processor=begins_with("x", ""))
+    form = {"config": {"eos_token_id": 146}, "tokenizer": tokenizer, "tokenizer_config": NAMED}
+    folder = write_form(tmp_path / "model", **form)
+    for kind in ("hf", "gguf"):
+        export_pair(str(folder), None, kind, tmp_path / kind, gamma=3)
+    assert load_model(folder, backend="numpy").eos_token_id == {146, 256}
+    told = json.loads((tmp_path / "hf" / "target" / "generation_config.json").read_text())
+    assert told["eos_token_id"] == [146, 256]
+    reader = gguf.GGUFReader(tmp_path / "gguf" / "target.gguf")
+    keys = ("eos_token_id", "eot_token_id", "bos_token_id", "add_bos_token", "add_eos_token")
+    assert [reader.get_field(f"tokenizer.ggml.{key}").contents() for key in keys] == [146, 256, 256, True, False]
+
+
+def test_names_that_only_minispec_strips_are_not_passed_on(tmp_path: Path) -> None:
+    folder = write_form(tmp_path / "model", tensors=prefixed("module.transformer."))
+    with pytest.raises(ModelFileError, match="names of torch"):
+        export_pair(str(folder), None, "hf", tmp_path / "out", gamma=3)
+    assert not (tmp_path / "out").exists()

@@ -8,8 +8,8 @@ from minispec.engine.control import FixedGamma
 from minispec.engine.drafters import ModelDrafter
 from minispec.engine.generation import Drafted
 from minispec.engine.generation.audit import AuditedSession
-from minispec.engine.generation.limits import Limits
-from minispec.engine.generation.stream import Stream
+from minispec.engine.generation.run import Stream
+from minispec.engine.generation.stopping import Limits
 from minispec.engine.model.session import LanguageModel, Session
 from minispec.engine.model.toy import TableModel
 from minispec.engine.model.tree_session import TreeSession

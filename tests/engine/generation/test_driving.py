@@ -9,7 +9,7 @@ from minispec.engine.control import FixedGamma, ReplayedGamma
 from minispec.engine.drafters import ModelDrafter
 from minispec.engine.generation import Emitted, Stream
 from minispec.engine.generation.audit import AuditedSession
-from minispec.engine.generation.limits import Limits
+from minispec.engine.generation.stopping import Limits
 from minispec.engine.model.session import Session
 from minispec.engine.model.toy import TableModel
 from minispec.engine.model.tree_session import TreeSession

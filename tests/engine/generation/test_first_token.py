@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from minispec.engine.batching import Engine
 from minispec.engine.drafters import ModelDrafter
 from minispec.engine.generation import Emitted, Prefilled, Stream, stream
-from minispec.engine.generation.run import Run
 from minispec.engine.laws import Enumerator, total_variation
 from minispec.engine.model.asks import ask_for
 from minispec.engine.model.session import PREFILL_CHUNK
@@ -122,7 +121,7 @@ def test_when_it_reads_changes_no_bit(verify: str) -> None:
         run = stream(prompt, target=target, draft=small, gamma=3, verify=verify, **PLAIN).run()
         return run.token_ids, run.sources
 
-    def feed_at_once(self: Run):
+    def feed_at_once(self: Stream):
         if not self._is_drafter_fed:
             yield from ask_for(self.drafter.prefill(self.tokens[:-1]))
             self._is_drafter_fed = True
@@ -131,7 +130,7 @@ def test_when_it_reads_changes_no_bit(verify: str) -> None:
     late, early = decode(), []
     assert late[1][0] == "plain"
     assert "accepted" in late[1]
-    with mock.patch.object(Run, "_feed_drafter", feed_at_once):
+    with mock.patch.object(Stream, "_feed_drafter", feed_at_once):
         assert decode() == late
     assert early == [True]
 

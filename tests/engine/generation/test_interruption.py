@@ -24,8 +24,8 @@ from minispec.engine.drafters import (
 from minispec.engine.drafters.trees.shapes import fixed_tree
 from minispec.engine.generation import Emitted, Finished, Prefilled, Stream, Verified
 from minispec.engine.generation.audit import AuditedSession
-from minispec.engine.generation.deliveries import Deliveries
-from minispec.engine.generation.limits import Limits
+from minispec.engine.generation.run import Deliveries
+from minispec.engine.generation.stopping import Limits
 from minispec.engine.laws import speculative_stream
 from minispec.engine.model.session import Session
 from minispec.engine.model.toy import TableModel

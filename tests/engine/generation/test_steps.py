@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from minispec.engine.generation.limits import Limits
+from minispec.engine.generation.stopping import Limits
 from minispec.engine.laws import speculative_stream
 from minispec.engine.model.session import Session
 from minispec.engine.model.toy import TableModel

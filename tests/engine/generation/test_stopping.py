@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minispec.engine.generation.limits import Limits
-from minispec.engine.generation.stopping import Stopper
+from minispec.engine.generation.stopping import Limits, Stopper
 from minispec.engine.laws import ending
 from minispec.engine.records import Finish
 from minispec.errors import OptionError
@@ -45,6 +44,7 @@ def situations(draw):
         n_positions=2 + draw(st.integers(1, 15)),
         stop=tuple(draw(stops)),
         eos_token_id=frozenset(draw(st.sets(st.integers(0, size - 1), max_size=1))),
+        min_tokens=draw(st.sampled_from((0, 0, 1, 2, 5))),
     )
     return byte_tokenizer(vocabulary, specials), tokens, limits
 
@@ -116,6 +116,13 @@ def test_a_stop_after_an_orphan_byte_begins_where_its_token_begins():
 
 def test_an_unfinished_character_at_the_end_is_shown_as_such():
     assert case([b"a\xe4"], [0], (), max_tokens=1) == (["a\ufffd"], [0], Finish("length"))
+
+
+def test_a_stop_waits_for_the_minimum_length_and_may_begin_before_it():
+    """As the end-of-sequence token, which is possible from token ``min_tokens`` + 1 on."""
+    assert case([b"x", b"."], [1, 0, 1, 0], (".",), min_tokens=1)[0::2] == ([".", "x", ""], Finish("stop", "."))
+    assert case([b"x", b"."], [1, 0, 1, 0], (".",), min_tokens=3)[2] is None
+    assert case([b"a"], [0, 0, 0], ("aa",), min_tokens=2)[1:] == ([0, 0, 0], Finish("stop", "aa"))
 
 
 def test_stops_need_a_tokenizer_and_some_text():

@@ -10,8 +10,8 @@ import re
 from itertools import product
 from typing import Any
 
-from minispec.engine.generation.limits import Limits
 from minispec.engine.generation.options import Options
+from minispec.engine.generation.stopping import Limits
 from minispec.engine.laws import Outcome
 from minispec.engine.model.toy import TableModel
 from tests.engine.generation.tiny import byte_tokenizer

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.engine.generation.limits import Limits
+from minispec.engine.generation.stopping import Limits
 from minispec.engine.laws.outcomes import Outcome, Table, ending
 from minispec.engine.model.language_model import LanguageModel
 from minispec.engine.sampling import SamplingParams

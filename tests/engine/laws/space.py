@@ -20,9 +20,9 @@ import llguidance
 
 from minispec.engine.drafters import plugins
 from minispec.engine.generation import Stream, api
-from minispec.engine.generation.limits import Limits
 from minispec.engine.generation.options import Options
 from minispec.engine.generation.prepare import check_together
+from minispec.engine.generation.stopping import Limits
 from minispec.engine.laws import Enumerator, Outcome, outcome, total_variation
 from minispec.engine.model.toy import TableModel
 from minispec.engine.noise import Noise
@@ -278,7 +278,9 @@ REGEX_TEXTS = [b"aa", b"aaa", b"aab", b"aaab", b"aabb", b"ab", b"aba"]  # REGEX,
 def wanted_law(case: Case, target: Any) -> dict[Outcome, float]:
     options = options_of(case)
     sampling = Options(**options)
-    limits = Limits(options["max_tokens"], target.n_positions, options["stop"], target.eos_token_id)
+    limits = Limits(
+        options["max_tokens"], target.n_positions, options["stop"], target.eos_token_id, sampling.min_tokens
+    )
     allowed = finite_language(REGEX_TEXTS, TOKENIZER, EOS, 3) if options.get("regex") else None
     return slow_law(target, sampling, PROMPT, limits, TOKENIZER, allowed)
 

@@ -14,7 +14,7 @@ import pytest
 from minispec.engine.batching import Engine
 from minispec.engine.control import FixedGamma
 from minispec.engine.control.load import Load, LoadGamma, RowTimes
-from minispec.engine.generation import open as opening
+from minispec.engine.generation import api as opening
 from minispec.engine.generation.options import Options
 from minispec.engine.laws import Enumerator, total_variation
 from minispec.engine.model.toy import TableModel

@@ -78,12 +78,14 @@ def test_law_with_stop_strings(vocabulary, stop, num_tokens, gamma):
     assert distance_of(target, draft, (0, 1), gamma=gamma, max_tokens=num_tokens, stop=stop) < EXACT
 
 
-def test_law_with_everything_at_once():
-    """Stops, an end-of-text token, filters, a small draft window and the context limit together."""
-    target = TableModel(4, 7, seed=17, table={(0, 1): np.eye(4)[1]}, eos_token_id=frozenset({3}))
+@pytest.mark.parametrize("ends", [{3}, {0, 3}])
+@pytest.mark.parametrize("min_tokens", [0, 3])
+def test_law_with_everything_at_once(ends, min_tokens):
+    """Stops, end-of-text tokens, filters, a small draft window and the context limit together."""
+    target = TableModel(4, 7, seed=17, table={(0, 1): np.eye(4)[1]}, eos_token_id=frozenset(ends))
     target = with_tokenizer(target, byte_tokenizer([b"a", b"b", b"ab", b"."]))
-    filters = {"temperature": 0.7, "top_k": 3, "top_p": 0.98, "min_p": 0.01}
-    assert distance_of(target, TableModel(4, 5, seed=18), (0, 1), max_tokens=9, stop=("ba", "aa"), **filters) < EXACT
+    options = {"temperature": 0.7, "top_k": 3, "top_p": 0.98, "min_p": 0.01, "min_tokens": min_tokens}
+    assert distance_of(target, TableModel(4, 5, seed=18), (0, 1), max_tokens=9, stop=("ba", "aa"), **options) < EXACT
 
 
 @pytest.mark.parametrize(

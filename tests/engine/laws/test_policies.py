@@ -6,8 +6,8 @@ import pytest
 
 from minispec.engine.control import FixedGamma
 from minispec.engine.generation import Drafted, api
-from minispec.engine.generation.limits import Limits
 from minispec.engine.generation.options import Options
+from minispec.engine.generation.stopping import Limits
 from minispec.engine.laws import Enumerator, outcome, total_variation
 from tests.engine.laws.oracle import slow_law
 

@@ -6,8 +6,8 @@ import functools
 
 import pytest
 
-from minispec.engine.generation.limits import Limits
 from minispec.engine.generation.options import Options
+from minispec.engine.generation.stopping import Limits
 from minispec.engine.laws import Enumerator, target_law, total_variation
 from tests.engine.laws.oracle import slow_law
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from minispec.engine.generation import api
-from minispec.engine.generation.limits import Limits
 from minispec.engine.generation.options import Options
+from minispec.engine.generation.stopping import Limits
 from minispec.engine.laws import Enumerator, outcome, total_variation
 from minispec.engine.verifiers import get_verifier
 from minispec.errors import OptionError

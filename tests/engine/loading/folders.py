@@ -23,10 +23,10 @@ CONFIG = {
 }
 
 
-def write_safetensors(path: Path, tensors: dict[str, np.ndarray], header=None) -> None:
+def write_safetensors(path: Path, tensors: dict[str, np.ndarray], header=None, metadata=None) -> None:
     """Write a file byte by byte, so that its header can also be made to lie."""
     names = {"float32": "F32", "float16": "F16", "uint16": "BF16", "float64": "F64", "bool": "BOOL", "int64": "I64"}
-    entries, data = {}, b""
+    entries, data = {} if metadata is None else {"__metadata__": metadata}, b""
     for name, tensor in tensors.items():
         content = tensor.tobytes()
         span = [len(data), len(data) + len(content)]

@@ -22,11 +22,27 @@ from typing import Any
 from minispec.engine.loading import load_model
 from minispec.errors import InputError
 from tests.engine.loading.folders import CONFIG, assert_clear, tokenizer_json, write_model, write_vocab_and_merges
+from tests.engine.loading.forms import token
 
 MEMORY_BYTES = 2**30  # address space beyond what the imports take; the model itself has some 10 kB
 SECONDS = 2.0  # for one case; an honest one takes 2 ms
 
-KINDS = ("header", "config", "index", "tokenizer", "vocab")
+KINDS = ("header", "config", "index", "tokenizer", "vocab", "more")
+
+MORE: dict[str, Any] = {
+    "generation_config.json": {"eos_token_id": [0, 256], "bos_token_id": 256},
+    "tokenizer_config.json": {
+        **dict.fromkeys(("add_prefix_space", "add_bos_token", "add_eos_token"), True),
+        "tokenizer_class": "GPT2Tokenizer",
+        "added_tokens_decoder": {"260": token("<|user|>"), "261": token("<|bot|>", lstrip=True, special=False)},
+        "eos_token": "<|user|>",
+        "bos_token": {"__type": "AddedToken", **token("<|endoftext|>")},
+        "extra_special_tokens": ["<|bot|>"],
+    },
+    "added_tokens.json": {"<|user|>": 260, "<|bot|>": 261},
+    "special_tokens_map.json": {"pad_token": token("<pad>"), "additional_special_tokens": ["<|user|>"]},
+}
+"""The files that say more of ends and tokens."""
 
 VALUES: tuple[Any, ...] = (
     None, True, False, 0, 1, -1, 2, 7, 255, 2**31 - 1, 2**31, 2**32 - 1, 2**53, 2**63 - 1, 2**63, 2**64 - 1, 2**64,
@@ -115,6 +131,15 @@ def make_case(case: int, folder: Path, weights: bytes) -> str:
         (folder / "model.safetensors.index.json").write_bytes(mutate_json_or_bytes(index, chance))
     elif kind == "tokenizer":
         (folder / "tokenizer.json").write_bytes(mutate_json_or_bytes(tokenizer_json(), chance))
+    elif kind == "more":
+        files = {name: MORE[name] for name in chance.sample(list(MORE), chance.randrange(1, len(MORE) + 1))}
+        broken = chance.choice(list(files))
+        for name, content in files.items():
+            changed = mutate_json_or_bytes(content, chance) if name == broken else json.dumps(content).encode()
+            (folder / name).write_bytes(changed)
+        if chance.random() < 0.5:
+            (folder / "tokenizer.json").unlink()
+            write_vocab_and_merges(folder)
     else:
         (folder / "tokenizer.json").unlink()
         write_vocab_and_merges(folder)
@@ -137,11 +162,11 @@ def load_and_use(folder: Path) -> str:
     if model.tokenizer is None:
         return "loaded without tokenizer"
     try:
-        tokens = model.tokenizer.encode("the théa\n <|endoftext|>")
+        tokens = model.tokenizer.encode_prompt("the théa\n <|endoftext|>")
     except InputError as error:
         assert_clear(error)
         return "loaded, refused a text"
-    assert all(0 <= token < model.vocab_size for token in tokens)
+    assert all(0 <= token < model.vocab_size or token in model.tokenizer.added_ids for token in tokens)
     model.tokenizer.decode(tokens)
     model.tokenizer.fingerprint()
     return "loaded"

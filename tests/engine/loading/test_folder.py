@@ -95,13 +95,14 @@ class TestForms:
         write_safetensors(folder / "model.safetensors", whole)
         assert bits(found) == bits(logits(folder))
 
-    def test_a_tied_head_in_the_file_is_not_what_is_used(self, folder):
-        """As transformers: tied means the embedding, whatever else the file holds."""
-        expected = logits(folder)
-        write_safetensors(
-            folder / "model.safetensors", random_tensors() | {"lm_head.weight": np.ones((260, 8), np.float32)}
-        )
-        assert bits(logits(folder)) == bits(expected)
+    def test_a_head_that_differs_from_the_embedding_is_used_whatever_the_config_says(self, folder, caplog):
+        """As transformers 5; transformers 4 used the embedding."""
+        head = {"lm_head.weight": np.ones((260, 8), np.float32)}
+        write_safetensors(folder / "model.safetensors", random_tensors() | head)
+        found = logits(folder)
+        assert ["both are there and differ" in record.getMessage() for record in caplog.records] == [True]
+        write_config(folder, CONFIG | {"tie_word_embeddings": False})
+        assert bits(found) == bits(logits(folder))
 
     def test_an_untied_head_is(self, folder):
         fields = {**CONFIG, "tie_word_embeddings": False}

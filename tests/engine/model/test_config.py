@@ -35,7 +35,7 @@ def test_defaults_are_those_of_hugging_face():
     assert config.scale_attn_weights
     assert config.tie_word_embeddings
     assert not config.scale_attn_by_inverse_layer_idx
-    assert config.eos_token_id == frozenset()
+    assert config.eos_token_id == {50256}
 
 
 def test_an_inner_width_of_null_is_four_times_the_width():

@@ -19,8 +19,7 @@ from minispec.engine.generation.options import Options
 from minispec.engine.model.quantize import round_model
 from minispec.engine.model.trim import trim_words
 from minispec.errors import OptionError
-from minispec.lab.measure.grid import Sweep
-from minispec.lab.measure.run import load_named
+from minispec.lab.measure.sweep import Sweep, load_named
 from minispec.lab.prompts import Prompt
 from tests.engine.drafters.random_head import write_head
 from tests.models import random_gpt2

@@ -27,7 +27,7 @@ def test_the_mask_is_what_brute_force_finds(pattern: str) -> None:
     words = ["".join(letters) for n in range(5) for letters in itertools.product("abcé", repeat=n)]
     language = {word.encode() for word in words if re.fullmatch(pattern, word)}
     beginnings = {word[:end] for word in language for end in range(len(word) + 1)}
-    constraint = Constraint(pattern, "regex", TOKENIZER, EOS, V)
+    constraint = Constraint(pattern, "regex", TOKENIZER, {EOS}, V)
     todo: list[tuple[int, ...]] = [()]
     while todo:
         prefix = todo.pop()
@@ -44,15 +44,27 @@ def test_the_mask_is_what_brute_force_finds(pattern: str) -> None:
 
 
 def test_a_mask_does_not_depend_on_what_was_asked_before() -> None:
-    asked = Constraint("(ab)*c", "regex", TOKENIZER, EOS, V)
+    asked = Constraint("(ab)*c", "regex", TOKENIZER, {EOS}, V)
     prefixes = [TOKENIZER.encode(text) for text in ("", "ab", "abab", "ababc", "ab", "zzz", "")]
     for prefix in prefixes:
-        assert np.array_equal(asked.mask(prefix), Constraint("(ab)*c", "regex", TOKENIZER, EOS, V).mask(prefix))
+        assert np.array_equal(asked.mask(prefix), Constraint("(ab)*c", "regex", TOKENIZER, {EOS}, V).mask(prefix))
+
+
+@pytest.mark.parametrize("more", [0, EOS + 1], ids=["a byte", "a row without a token"])
+def test_every_end_is_allowed_where_the_text_may_end_and_nowhere_else(more: int) -> None:
+    """Also one that has a text: where it were a part of the form, it would end the text early."""
+    pattern = f"(ab|{TOKENIZER.token_bytes(more).decode()}ab)*c?"
+    several, one = (Constraint(pattern, "regex", TOKENIZER, ends, V + 1) for ends in ({EOS, more}, {EOS}))
+    for text in ("", "a", "ab", "aba", "abc"):
+        found, expected = (constraint.mask(TOKENIZER.encode(text)) for constraint in (several, one))
+        expected[more] = expected[EOS]
+        assert np.array_equal(found, expected), text
+    assert several.mask([more]).all()  # behind the end
 
 
 def test_a_json_schema_lets_its_instances_through_and_nothing_else() -> None:
     schema = json.dumps({"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]})
-    constraint = Constraint(schema, "json_schema", TOKENIZER, EOS, V)
+    constraint = Constraint(schema, "json_schema", TOKENIZER, {EOS}, V)
 
     def passes(text: str) -> bool:
         tokens = [*TOKENIZER.encode(text), EOS]
@@ -69,9 +81,9 @@ def test_a_json_schema_lets_its_instances_through_and_nothing_else() -> None:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: Constraint("(", "regex", TOKENIZER, EOS, V),
-        lambda: Constraint("{", "json_schema", TOKENIZER, EOS, V),
-        lambda: Constraint('{"type": 3}', "json_schema", TOKENIZER, EOS, V),
+        lambda: Constraint("(", "regex", TOKENIZER, {EOS}, V),
+        lambda: Constraint("{", "json_schema", TOKENIZER, {EOS}, V),
+        lambda: Constraint('{"type": 3}', "json_schema", TOKENIZER, {EOS}, V),
     ],
 )
 def test_what_cannot_be_compiled_is_one_clear_line(make) -> None:
@@ -86,7 +98,7 @@ ENDLESS = '{"type": "object", "properties": {"a": {"$ref": "#"}}, "required": ["
 
 def test_where_the_library_gives_up_nothing_is_allowed() -> None:
     """Its matcher then says of every token what it says of one outside the form, where everything may follow."""
-    constraint = Constraint(ENDLESS, "json_schema", TOKENIZER, EOS, V)
+    constraint = Constraint(ENDLESS, "json_schema", TOKENIZER, {EOS}, V)
     text = TOKENIZER.encode("{")
     assert np.flatnonzero(constraint.mask([])).tolist() == text
     for question in (Constraint.mask, Constraint.find_forced, Constraint.mask):  # and it stays so

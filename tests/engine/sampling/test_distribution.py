@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minispec.engine.sampling import SamplingParams, distribution, processors
-from minispec.engine.sampling.likeliest import find_likeliest
+from minispec.engine.sampling.draw import find_likeliest
 from minispec.errors import InvariantError, OptionError
 
 # A few values, so that ties are common, and any others to two decimals: logits closer than 1e-16 have one probability,

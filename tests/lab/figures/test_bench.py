@@ -15,8 +15,19 @@ from minispec.cli.main import cli
 from minispec.engine.loading import load_model
 from minispec.errors import InvariantError, MinispecError, OptionError
 from minispec.lab.bench import costs
-from minispec.lab.bench.costs import ALTERNATIONS, QUICK, Plan, by_domain, cost_timers, prefill_floor
-from minispec.lab.bench.speculation import PLAIN, SEARCH_SEED, Setting, compare_domain, runner
+from minispec.lab.bench.costs import (
+    ALTERNATIONS,
+    PLAIN,
+    QUICK,
+    SEARCH_SEED,
+    Plan,
+    Setting,
+    by_domain,
+    compare_domain,
+    cost_timers,
+    prefill_floor,
+    runner,
+)
 from minispec.lab.prompts import bundled_prompts
 from minispec.lab.roofline.machine import Machine
 from tests.tiny import write_model
@@ -41,6 +52,7 @@ def told(gamma_seconds: dict[int, float], tokens=lambda gamma, seed: (9, 1, 2, 3
             num_decode_tokens=len(ids) - 1,
             decode_s=seconds,
             num_steps=2,
+            **dict.fromkeys(("num_draft_tokens", "prefill_s", "draft_s", "target_s"), 0),
             num_accepted_tokens=2,
             num_evaluated_tokens=3,
         )

@@ -14,21 +14,26 @@ from minispec.engine.batching.batch import Batch
 from minispec.engine.loading import load_model
 from minispec.errors import InvariantError, MinispecError, OptionError
 from minispec.lab.bench import batches
-from minispec.lab.bench.batch_figures import (
+from minispec.lab.bench.batches import (
+    SEARCH_ROUNDS,
     BatchBenchmark,
     BatchDraft,
     BatchPlan,
     Forecast,
     Goodput,
+    compare,
     find_break_even,
+    forward_timers,
+    make_prompts,
+    measure_pages,
+    run_batches,
+    time_batch,
 )
-from minispec.lab.bench.batch_rounds import SEARCH_ROUNDS, forward_timers, time_batch
-from minispec.lab.bench.batches import compare, make_prompts, measure_pages, run_batches
 from minispec.lab.bench.together import decode_together
 from minispec.lab.prompts import bundled_prompts
-from minispec.lab.roofline.batch import over_batches
 from minispec.lab.roofline.counts import Storage
 from minispec.lab.roofline.machine import Machine
+from minispec.lab.roofline.predict import over_batches
 from minispec.lab.roofline.shapes import Shape
 from minispec.lab.viz.plots.bench import batches_figure
 from tests.models import random_gpt2

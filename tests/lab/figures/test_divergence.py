@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from minispec.engine.model.toy import TableModel
-from minispec.lab.divergence import diverge, first_difference
+from minispec.lab.explain.divergence import diverge, first_difference
 
 
 @pytest.mark.parametrize(

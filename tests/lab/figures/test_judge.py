@@ -14,8 +14,20 @@ from minispec.engine.model.session import Session
 from minispec.engine.model.toy import TableModel
 from minispec.engine.model.tree_session import TreeSession
 from minispec.errors import OptionError
-from minispec.lab.simulate import CostedModel, CostModel, MisleadingDraft, RememberingModel, SimulatedClock
-from minispec.lab.simulated_cost import FIXED, PLAIN, Text, best_fixed, cost_per_token, judge, new_policy
+from minispec.lab.simulate import (
+    FIXED,
+    PLAIN,
+    CostedModel,
+    CostModel,
+    MisleadingDraft,
+    RememberingModel,
+    SimulatedClock,
+    Text,
+    best_fixed,
+    cost_per_token,
+    judge,
+    new_policy,
+)
 from tests.models import bits, random_gpt2
 
 TARGET, DRAFT = random_gpt2(seed=1), random_gpt2(seed=1, n_layer=1)
@@ -60,8 +72,8 @@ def test_a_run_costs_what_its_forwards_cost() -> None:
 def test_a_tree_costs_one_row_per_node() -> None:
     from minispec.engine.drafters import FixedTreeDrafter, ModelSource
     from minispec.engine.drafters.trees.shapes import fixed_tree
-    from minispec.engine.generation.limits import Limits
-    from minispec.engine.generation.stream import Stream
+    from minispec.engine.generation.run import Stream
+    from minispec.engine.generation.stopping import Limits
     from minispec.engine.noise.philox import PhiloxNoise
     from minispec.engine.sampling import Sampler, SamplingParams
     from minispec.engine.verifiers import get_verifier
@@ -164,9 +176,9 @@ def test_policies_on_the_bundled_pair(name: str, temperature: float, draft_cost:
         found = judge(*pair, texts, costs, ["auto", "auto+fallback", "5+fallback"])
         assert max(found.values()) <= 1.05, found
         return
-    fixed = FIXED if temperature == 0.0 else FIXED[:8]  # as in docs/control.md: longer ones lose, and take long
+    fixed = FIXED if temperature == 0.0 else FIXED[:8]  # longer ones lose, and take long
     found = judge(RememberingModel(target), RememberingModel(draft), texts, costs, [PLAIN, *fixed, "auto"])
-    # There two greedy beginnings repeat sentences in step with one γ (docs/control.md); the next test takes six.
+    # There two greedy beginnings repeat sentences in step with one γ (docs/lab-notes/draft-length.md); six follow.
     known_miss = (name, temperature, draft_cost) == ("prose", 0.0, 0.5)
     assert found["auto"] <= found[best_fixed(found)] / (0.9 if known_miss else 0.95), found
 

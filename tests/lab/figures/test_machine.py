@@ -18,9 +18,7 @@ from minispec.engine.backends.base import NumpyBackend
 from minispec.engine.backends.formats import DTYPES
 from minispec.engine.model.forward import layers
 from minispec.errors import OptionError
-from minispec.lab.memory import cache_bytes, pair_memory, token_bytes, weights_bytes
 from minispec.lab.roofline import machine as machine_module
-from minispec.lab.roofline.batch import over_batches
 from minispec.lab.roofline.counter import TimingBackend, part_names, storage_of
 from minispec.lab.roofline.counts import (
     ACTIVATION_OPERATIONS,
@@ -30,9 +28,7 @@ from minispec.lab.roofline.counts import (
     Storage,
     count_forward,
 )
-from minispec.lab.roofline.kernels import KINDS, MATRIX, kernel_timers, part_rates
-from minispec.lab.roofline.machine import Machine, measure_ladder
-from minispec.lab.roofline.prediction import (
+from minispec.lab.roofline.forwards import (
     PROBE,
     count_regions,
     empty_model,
@@ -40,9 +36,11 @@ from minispec.lab.roofline.prediction import (
     measure_forwards,
     random_model,
 )
-from minispec.lab.roofline.profiles import PROFILES, get_profile
+from minispec.lab.roofline.kernels import KINDS, MATRIX, kernel_timers, part_rates
+from minispec.lab.roofline.machine import PROFILES, Machine, get_profile, measure_ladder
+from minispec.lab.roofline.memory import cache_bytes, pair_memory, token_bytes, weights_bytes
+from minispec.lab.roofline.predict import over_batches, predict, predict_forward
 from minispec.lab.roofline.shapes import Shape, get_shape
-from minispec.lab.roofline.time import predict, predict_forward
 from minispec.theory import ridge_tokens, roofline_verify_cost
 from tests.models import random_gpt2
 
@@ -144,7 +142,7 @@ def test_activations_are_read_from_as_near_as_their_size_allows() -> None:
 
 
 def test_without_attention_the_verify_cost_is_the_theory_s() -> None:
-    """Large matrices, no context: v(m) = max(1, B m / B0) / max(1, B / B0), as in docs/theory.md."""
+    """Large matrices, no context: v(m) = max(1, B m / B0) / max(1, B / B0), as in docs/theory-extensions.md."""
     shape = dataclasses.replace(get_shape("7b"), vocab_size=2, n_layer=1)
     ridge = ridge_tokens(100e9, 50e9, 2)
     storage = Storage("float16")
@@ -216,7 +214,7 @@ def test_speculation_pays_less_and_less_with_the_batch() -> None:
 def test_measured_forwards_are_related_to_their_own_round(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that is twice as slow in every other round: ratios do not notice, medians of seconds do."""
     model = random_gpt2("numpy")
-    from minispec.lab.roofline import prediction
+    from minispec.lab.roofline import forwards
 
     speeds = {PROBE: 1e-3, "rows 1": 2e-3, "rows 3": 3e-3}
 
@@ -229,7 +227,7 @@ def test_measured_forwards_are_related_to_their_own_round(monkeypatch: pytest.Mo
             for name in contenders
         }
 
-    monkeypatch.setattr(prediction, "interleave", figures)
+    monkeypatch.setattr(forwards, "interleave", figures)
     one, three = measure_forwards(model, MACHINE, (1, 3), 8, 4, probe=lambda size: lambda: 1.0)
     assert one.verify_cost == 1.0
     assert three.verify_cost == pytest.approx(1.5)

@@ -19,12 +19,10 @@ from minispec.engine.generation import generate
 from minispec.engine.loading import load_model
 from minispec.engine.model import GPT2
 from minispec.errors import OptionError, OutputError
-from minispec.lab.measure.grid import Sweep
-from minispec.lab.measure.journal import Journal
 from minispec.lab.measure.record import Record
 from minispec.lab.measure.report import prompt_table, tables, to_csv, to_dict, to_markdown
-from minispec.lab.measure.run import Load, fingerprints, run_unit, run_units
 from minispec.lab.measure.summary import summarise
+from minispec.lab.measure.sweep import Journal, Load, Sweep, fingerprints, run_unit, run_units
 from minispec.lab.prompts import Prompt
 from minispec.lab.simulate import CostedModel, CostModel, SimulatedClock
 from tests.tiny import write_model

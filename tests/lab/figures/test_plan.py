@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minispec.errors import OptionError
-from minispec.lab.plan import make_plan
+from minispec.lab.explain.plan import make_plan
 from minispec.theory import speedup, tau
 from minispec.theory.intervals import Figure
 

@@ -11,7 +11,7 @@ from minispec.engine.drafters.trees.shapes import fixed_tree, sequoia_tree
 from minispec.engine.model.toy import TableModel
 from minispec.engine.records import Step, Verdict
 from minispec.engine.verifiers import get_verifier
-from minispec.lab.ranks import acceptance_by_rank
+from minispec.lab.measure.record import acceptance_by_rank
 from tests.engine.drafters.laws import PLAIN, drafted_run
 
 

@@ -21,7 +21,7 @@ from minispec.errors import InvariantError, OptionError
 from minispec.lab.roofline import counts as conventions
 from minispec.lab.roofline.counter import PassingBackend, part_names, storage_of
 from minispec.lab.roofline.counts import Part, Storage, count_forward, total
-from minispec.lab.roofline.prediction import count_model
+from minispec.lab.roofline.forwards import count_model
 from minispec.lab.roofline.shapes import SHAPES, Shape, get_shape, to_config
 from tests.lab.figures.counting import CountingBackend, CountingCache
 from tests.models import random_gpt2

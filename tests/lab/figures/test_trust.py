@@ -11,9 +11,10 @@ from minispec.engine.generation import Generation, generate
 from minispec.engine.loading import load_model
 from minispec.engine.model.toy import TableModel
 from minispec.lab import trust
-from minispec.lab.compare import Comparison, advise, compare, doubts_of_run
+from minispec.lab.explain.compare import Comparison, advise, compare, doubts_of_run
+from minispec.lab.explain.step_costs import StepCosts, VerifyCurve, costs_of_run
+from minispec.lab.measure.record import Totals
 from minispec.lab.measure.report import remarks
-from minispec.lab.step_costs import StepCosts, Totals, VerifyCurve, costs_of_run
 from minispec.lab.trust import doubts, least_cost_ratio
 from minispec.lab.viz.terminal import facts
 

@@ -16,9 +16,10 @@ from minispec.engine.model.toy import TableModel
 from minispec.engine.noise.philox import PhiloxNoise
 from minispec.engine.records import Step, Verdict
 from minispec.errors import OptionError
+from minispec.lab.explain.step_costs import StepCosts, VerifyCurve, curve_of_runs, step_costs
+from minispec.lab.explain.why import CAUSES, Attribution, attribute, changes
+from minispec.lab.measure.record import Totals
 from minispec.lab.simulate import CostedModel, CostModel, SimulatedClock
-from minispec.lab.step_costs import StepCosts, Totals, VerifyCurve, curve_of_runs, step_costs
-from minispec.lab.why import CAUSES, Attribution, attribute, changes
 from minispec.theory import speedup
 
 

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from minispec.cli.experiment import experiment
-from minispec.engine.generation.metrics import Metrics
+from minispec.engine.generation.result import Metrics
 from minispec.errors import OptionError
 from minispec.lab.ledger import contests
 from minispec.lab.ledger.contests import PLAIN, hold_contest, name_chain, offer_chains

@@ -59,7 +59,7 @@ class Script:
 
 
 def test_dictated_drafts_are_counted_with_what_became_of_them_and_what_they_cost() -> None:
-    constraint = Constraint(CONSTRAINT_AB, "regex", TOKENIZER, EOS, V)
+    constraint = Constraint(CONSTRAINT_AB, "regex", TOKENIZER, {EOS}, V)
     forced = constraint.find_forced([0, 0])
     assert constraint.find_forced([]) == constraint.find_forced([0]) == []
     runs: list[Any] = [Script(), Script()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from minispec.engine.generation.metrics import Metrics
+from minispec.engine.generation.result import Metrics
 from minispec.lab.ledger.framework import TINY
 from minispec.lab.ledger.instruments import alpha, count, estimate_speedup, join, rate, tokens_per_step
 from minispec.lab.ledger.runs import DOMAINS, DRAFT, Sample, Texts, decode, decode_all, decode_texts, prompts

@@ -7,7 +7,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from minispec.lab.training.distill import loss_of  # noqa: E402 - PyTorch is optional: skip before importing what needs it
+from minispec.lab.training.trainer import loss_of  # noqa: E402 - PyTorch is optional: skip before importing what needs it
 
 VOCABULARY = 11
 

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from minispec.lab.prompts import read_prompts
 from minispec.lab.training import prompts
 from minispec.lab.training.corpus import END_OF_TEXT
-from minispec.lab.training.functions import small_functions
+from minispec.lab.training.python_files import small_functions
 
 STORIES = [" ".join(f"word{story}x{i}" for i in range(prompts.STORY_WORDS + 4)) + "." for story in range(6)]
 PROBLEMS = [f"Question: What is {n} and {n}?\nAnswer: {n} + {n} = {2 * n}.\nThe answer is {2 * n}." for n in range(60)]

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from minispec.lab.training.functions import prompt_of, small_functions
-from minispec.lab.training.simplest import common_words, simplest
+from minispec.lab.training.python_files import prompt_of, small_functions
 from minispec.lab.training.text_checks import (
     answer_of,
+    common_words,
     english_words,
     function_of,
     has_loop,
     parses,
     repeated_share,
+    simplest,
     unknown_words,
     without_cut_word,
 )

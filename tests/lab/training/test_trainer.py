@@ -21,11 +21,10 @@ from minispec.errors import CheckpointError, OutputError
 from minispec.lab.training import checkpoint, trainer
 from minispec.lab.training.data import Batches, load_packed
 from minispec.lab.training.mixture import DOMAINS
-from minispec.lab.training.model import GPT2
+from minispec.lab.training.model import GPT2, carry_over
 from minispec.lab.training.recipe import TARGET
 from minispec.lab.training.stages import Workshop
 from minispec.lab.training.trainer import Stage
-from minispec.lab.training.vocabulary import carry_over
 from tests.lab.training.toys import toy_preset
 
 

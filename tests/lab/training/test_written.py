@@ -13,14 +13,13 @@ torch = pytest.importorskip("torch")
 
 from click.testing import CliRunner
 
-from minispec.lab.training import written
+from minispec.lab.training import generate
 from minispec.lab.training.__main__ import main
 from minispec.lab.training.data import END_ID, Batches
-from minispec.lab.training.generate import continue_rows
+from minispec.lab.training.generate import BEGINNING, ROW, TEMPERATURES, WRITTEN, continue_rows, write_text
 from minispec.lab.training.model import GPT2
 from minispec.lab.training.recipe import TARGET
 from minispec.lab.training.stages import Workshop
-from minispec.lab.training.written import BEGINNING, ROW, TEMPERATURES, WRITTEN, write_text
 from tests.lab.training.toys import toy_preset
 
 
@@ -51,7 +50,7 @@ def test_the_text_is_a_function_of_the_seed(target):
 
 def test_it_is_the_target_that_writes_at_each_temperature_in_turn(target, monkeypatch):
     """More is asked for than one round of rows has, so there is a second one, at the other temperature."""
-    monkeypatch.setattr(written, "ROWS_AT_ONCE", 2)
+    monkeypatch.setattr(generate, "ROWS_AT_ONCE", 2)
     tokens = write_text(target, beginnings(5), 3 * ROW)
     for step, temperature in enumerate(TEMPERATURES):
         prompts = torch.from_numpy(beginnings(5).at(step, 2, BEGINNING).tokens[:, :BEGINNING])

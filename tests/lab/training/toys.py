@@ -33,9 +33,9 @@ def documents(seed: int) -> str:
 
 def toy_preset(context: int = 256) -> Preset:
     """Every stage of the recipe, a few steps each. Needs PyTorch."""
+    from minispec.lab.training.generate import WRITTEN
     from minispec.lab.training.model import Shape
     from minispec.lab.training.recipe import CODE, DRAFT, TARGET, TINY, Plan, Preset
-    from minispec.lab.training.written import WRITTEN
 
     def shape(layers: int, width: int) -> Shape:
         return Shape(layers, width, 2, 2 * width, context, VOCAB_SIZE)

@@ -11,7 +11,7 @@ from matplotlib.colors import to_hex
 from minispec import Engine
 from minispec.engine.model.toy import TableModel
 from minispec.lab.viz.plots import style
-from minispec.lab.viz.plots.batches import Bar, gantt_figure, pages_figure, ragged_figure
+from minispec.lab.viz.plots.runs import Bar, gantt_figure, pages_figure, ragged_figure
 
 BLUE, RED, ORANGE = (style.COLOURS[name] for name in ("blue", "red", "orange"))
 

@@ -77,7 +77,7 @@ change(
 )  # fmt: skip
 change(
     17, "lengths of a batch", "others decode for nothing", "Requests that do not draft bring no tokens.",
-    Load, "plan", "tokens = self._num_plain + sum", "tokens = sum",
+    Load, "plan", "float(self._num_plain)", "0.0",
 )  # fmt: skip
 change(
     17, "lengths of a batch", "what is read late is forgotten", "A draft that was accepted whole costs nothing later.",
@@ -89,7 +89,7 @@ change(
 )  # fmt: skip
 change(
     17, "lengths of a batch", "the last time is the time", "A forward's time is not averaged with those before.",
-    RowTimes, "add", "_KEEP * past + (1.0 - _KEEP) * seconds", "seconds",
+    RowTimes, "add", "keep * self._seconds.get(rows, seconds) + (1.0 - keep) * seconds", "seconds",
 )  # fmt: skip
 change(
     17, "law of equal seeds", "one noise for one seed", "What one request has drawn decides how its twin drafts.",

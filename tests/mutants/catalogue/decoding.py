@@ -7,7 +7,7 @@ from unittest import mock
 
 import numpy as np
 
-from minispec.engine.backends.storage import Storage
+from minispec.engine.backends.base import Backend
 from minispec.engine.control.learner import Learner
 from minispec.engine.drafters import (
     LayerSkipDrafter,
@@ -15,7 +15,7 @@ from minispec.engine.drafters import (
     build,
 )
 from minispec.engine.generation import Stream, Verified, trace
-from minispec.engine.generation import open as opening
+from minispec.engine.generation import api as opening
 from minispec.engine.generation.transcript import Transcript
 from minispec.engine.model import forward as forward_module
 from minispec.engine.model.cache import KVCache
@@ -355,7 +355,7 @@ change(
 )  # fmt: skip
 change(
     7, "kept paths", "the first layer is moved", "Deeper layers keep the tree's slots.",
-    Storage, "move", "slots[:, targets] = slots[:, sources]", "slots[:1, targets] = slots[:1, sources]",
+    Backend, "move", "slots[:, targets] = slots[:, sources]", "slots[:1, targets] = slots[:1, sources]",
 )  # fmt: skip
 change(
     4, "kept paths", "grown nodes forget their elders", "A tree that is added to counts the new nodes' parents from 0.",

@@ -20,7 +20,6 @@ from minispec.engine.drafters import (
     SyntheticDrafter,
     TranslatingDrafter,
     base,
-    copying,
     ngram,
     synthetic,
 )
@@ -256,7 +255,7 @@ change(
 )  # fmt: skip
 change(
     13, "copies of copies", "a copy ends with the text", "The last token is repeated where the text ends.",
-    copying, "copy_on", "period[i % len(period)]", "period[min(i, len(period) - 1)]",
+    ngram, "copy_on", "period[i % len(period)]", "period[min(i, len(period) - 1)]",
 )  # fmt: skip
 
 # ── what a form dictates ────────────────────────────────────────────────────────────────────────────────────────────

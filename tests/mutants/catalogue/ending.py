@@ -8,10 +8,8 @@ from typing import Any
 from unittest import mock
 
 from minispec.engine.generation import Stream
-from minispec.engine.generation import open as opening
-from minispec.engine.generation.held_text import HeldText
-from minispec.engine.generation.limits import Limits
-from minispec.engine.generation.stopping import Stopper
+from minispec.engine.generation import api as opening
+from minispec.engine.generation.stopping import HeldText, Limits, Stopper
 from minispec.engine.generation.transcript import Transcript
 from minispec.engine.records import Finish
 from minispec.engine.sampling import Sampler
@@ -178,7 +176,7 @@ change(
 )  # fmt: skip
 change(
     8, "held text", "only the first stop is waited for", "The beginning of any other is shown.",
-    HeldText, "release", "for stop in self._stops)", "for stop in self._stops[:1])",
+    HeldText, "_begins_stop", "for stop in self._stops)", "for stop in self._stops[:1])",
 )  # fmt: skip
 change(
     8, "held text", "text lags behind", "As many characters are held back as the longest stop has, whatever they are.",

@@ -10,7 +10,7 @@ from minispec.engine.drafters import (
     CascadeDrafter,
     ModelDrafter,
 )
-from minispec.engine.drafters.copying import one_hot
+from minispec.engine.drafters.ngram import one_hot
 from minispec.engine.noise import race
 from minispec.engine.records import Draft, Verdict
 from minispec.engine.sampling import draw

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 from unittest import mock
 
-from minispec.engine.generation import details, guarantee, metrics
-from minispec.engine.generation.metrics import Metrics
-from minispec.engine.generation.stopwatch import Stopwatch
+from minispec.engine.generation import result, transcript
+from minispec.engine.generation.result import Metrics
+from minispec.engine.generation.transcript import Stopwatch
 from minispec.engine.records import Step
 
 from .tools import (
@@ -118,7 +118,7 @@ for _name, _what, _old, _new in (
     change(9, "figures of four steps", _name, _what, Metrics, "from_steps", _old, _new)
 change(
     9, "figures of four steps", "no denominator is zero", "A ratio of nothing is 0 instead of None.",
-    metrics, "_divide", "else None", "else 0.0",
+    result, "_divide", "else None", "else 0.0",
 )  # fmt: skip
 change(
     9, "figures of four steps", "a stop does not uncount", "Drafts that were accepted and cut count as accepted.",
@@ -140,31 +140,31 @@ change(
 change(
     9, "details", "a trees rows are read one by one",
     "The next token's row is that behind as many nodes as were accepted.",
-    details, "describe_tokens", "row = node + 1", "row = number + 1",
+    transcript, "describe_tokens", "row = node + 1", "row = number + 1",
 )  # fmt: skip
 change(
     9, "details", "the coin of the next place",
     "Each accepted draft is shown with the probability of the one after it.",
-    details, "_accept_prob", "verdict.accept_probs[number]", "verdict.accept_probs[number + 1]",
+    transcript, "_accept_prob", "verdict.accept_probs[number]", "verdict.accept_probs[number + 1]",
 )  # fmt: skip
 change(
     9, "details", "unprocessed is processed", "The log probability before processing is taken from after it.",
-    details, "describe_token", "row = logits.astype(np.float64)", "row = np.log(probs)",
+    transcript, "describe_token", "row = logits.astype(np.float64)", "row = np.log(probs)",
 )  # fmt: skip
 change(
     9, "details", "logits are not normalised", "A log probability without the logarithm of the sum.",
-    details, "describe_token", "shifted - math.log(np.exp(shifted).sum())", "shifted",
+    transcript, "describe_token", "shifted - math.log(np.exp(shifted).sum())", "shifted",
 )  # fmt: skip
 change(
     9, "promises", "greedy is exact on every backend",
     "Rows that round otherwise in a block are forgotten at temperature 0.",
-    guarantee, "find_guarantee", "if not batch_invariant:", "if not batch_invariant and temperature > 0.0:",
+    result, "find_guarantee", "if not batch_invariant:", "if not batch_invariant and temperature > 0.0:",
 )  # fmt: skip
 change(
     9, "promises", "greedy forgives a lossy rule", "At temperature 0 any rule is called exact.",
-    guarantee, "find_guarantee", "if not verifier.lossless:", "if not verifier.lossless and temperature > 0.0:",
+    result, "find_guarantee", "if not verifier.lossless:", "if not verifier.lossless and temperature > 0.0:",
 )  # fmt: skip
 change(
     9, "promises", "a clock spoils nothing", "A run whose draft lengths follow measured times is called reproducible.",
-    guarantee, "is_reproducible", "return not timed or", "return True or",
+    result, "is_reproducible", "return not timed or", "return True or",
 )  # fmt: skip

@@ -13,7 +13,7 @@ from minispec.engine.drafters.heads.eagle import EagleSession
 from minispec.engine.drafters.heads.medusa import MedusaHead
 from minispec.engine.drafters.heads.parallel import ParallelDrafter
 from minispec.engine.model import together, trim
-from minispec.engine.model.features import FeatureKeeper
+from minispec.engine.model.cache import KVCache
 from minispec.engine.model.pages import PagePool
 
 from .tools import change, mutant, reports, wraps
@@ -56,13 +56,13 @@ def features_of_the_position_before():
 
         return read_early
 
-    return wraps(FeatureKeeper, "read_features", shift)
+    return wraps(KVCache, "read_features", shift)
 
 
 @mutant(4, "rows of heads")
 def features_of_another_layer():
     """A forward leaves the stream before a layer in the place of the one after it."""
-    return wraps(FeatureKeeper, "read_features", lambda read: lambda self, layers, first, last: np.roll(
+    return wraps(KVCache, "read_features", lambda read: lambda self, layers, first, last: np.roll(
         read(self, layers, first, last), 1, axis=1))  # fmt: skip
 
 
@@ -131,7 +131,7 @@ def a_block_keeps_states_of_rejected_tokens():
 @mutant(7, "heads after a history")
 def features_stay_when_a_path_moves():
     """A tree's path takes its keys and values along and leaves its hidden states behind."""
-    return wraps(FeatureKeeper, "arrays", lambda arrays: lambda self: [self.keys, self.values])
+    return wraps(KVCache, "arrays", lambda arrays: lambda self: [self.keys, self.values])
 
 
 @mutant(17, "heads together")

@@ -13,13 +13,13 @@ from minispec.engine.control import (
 )
 from minispec.engine.control.learner import Learner
 from minispec.engine.generation import run
-from minispec.engine.generation.run import Run
+from minispec.engine.generation.run import Stream
 
 from .tools import change
 
 change(
     14, "cost of the first token", "a drafter reads for nothing", "Also where the next step drafts nothing.",
-    Run, "_feed_drafter", " and self._policy.gamma()", "",
+    Stream, "_feed_drafter", " and self._policy.gamma()", "",
 )  # fmt: skip
 change(
     14, "cost of the first token", "the first token waits for a draft", "The loop drafts before it.",
@@ -27,11 +27,11 @@ change(
 )  # fmt: skip
 change(
     14, "cost of the first token", "the drafter reads before the first token", "Both read the prompt first.",
-    Run, "_feed_drafter", "self.has_begun and ", "",
+    Stream, "_feed_drafter", "self.has_begun and ", "",
 )  # fmt: skip
 change(
     14, "cost of the target", "the prompt's last token has a forward of its own", "The prefill ends before it.",
-    Run, "_prefill", "leave_last=not self.has_begun", "leave_last=False",
+    Stream, "_prefill", "leave_last=not self.has_begun", "leave_last=False",
 )  # fmt: skip
 change(
     14, "interrupted runs", "policies learn from the first token", "They see a step that no draft could be made for.",
@@ -39,11 +39,11 @@ change(
 )  # fmt: skip
 change(
     14, "cost of the first token", "the drafter reads what nobody goes on with", "Also behind the end of the text.",
-    Run, "_feed_drafter", "transcript.finish is None", "True",
+    Stream, "_feed_drafter", "transcript.finish is None", "True",
 )  # fmt: skip
 change(
     14, "cost of the first token", "a late drafter reads in one forward", "It is left to catch up by itself.",
-    Run, "_tell", "yield from self._feed_drafter()", "yield from ()",
+    Stream, "_tell", "yield from self._feed_drafter()", "yield from ()",
 )  # fmt: skip
 change(
     14, "heuristic schedule", "one more after a full acceptance", "The schedule goes up by one.",

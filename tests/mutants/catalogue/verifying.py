@@ -14,7 +14,7 @@ from minispec.engine.drafters import (
     ModelDrafter,
 )
 from minispec.engine.generation import Stream
-from minispec.engine.generation import open as opening
+from minispec.engine.generation import api as opening
 from minispec.engine.generation.transcript import Transcript
 from minispec.engine.noise import Coins
 from minispec.engine.records import Draft, Finish, Verdict

@@ -17,7 +17,7 @@ from minispec.engine.drafters import (
     NgramDrafter,
     SuffixDrafter,
     TranslatingDrafter,
-    copying,
+    ngram,
 )
 from minispec.engine.drafters.trees import shapes
 from minispec.engine.generation import Drafted, Emitted, Verified, api
@@ -269,12 +269,10 @@ def cost_of_a_tree() -> float:
     return float(wrong)
 
 
-@check("law", "the law of three tokens of three, drafted by trees of two nodes that grow, against the target's")
+@check("law", "the law of three tokens of two, drafted by trees of three nodes that grow, against the target's")
 def law_of_growing_trees() -> float:
-    prompt, small = (0,), TableModel(3, seed=2)
-    target = TableModel(
-        3, seed=1, table={prompt: [0.0, 1.0, 0.0]}
-    )  # no draft reaches the first token, which is certain
+    prompt, small = (0,), TableModel(2, seed=2)
+    target = TableModel(2, seed=1, table={prompt: [0.0, 1.0]})  # no draft reaches the first token, which is certain
     with models_by_name_of(small=small):
         draft = "tree:draft=small,shape=dynamic,nodes=3"
         return distance_of(target, draft, prompt, verify="tree", gamma=2, max_tokens=4)
@@ -313,10 +311,7 @@ def trees_at_the_end_of_the_context() -> float:
 def copies_of_copies() -> float:
     wanted = [2, 3, 2, 3, 2], [3, 3, 3, 3, 3], [1, 2, 3, 1, 2]
     return float(
-        sum(
-            copying.copy_on([1, 2, 3], begin, 5) != list(tokens)
-            for begin, tokens in zip((1, 2, 0), wanted, strict=True)
-        )
+        sum(ngram.copy_on([1, 2, 3], begin, 5) != list(tokens) for begin, tokens in zip((1, 2, 0), wanted, strict=True))
     )
 
 

@@ -6,9 +6,7 @@ import functools
 import itertools
 import random
 
-from minispec.engine.generation.held_text import HeldText
-from minispec.engine.generation.limits import Limits
-from minispec.engine.generation.stopping import Stopper
+from minispec.engine.generation.stopping import HeldText, Limits, Stopper
 from minispec.engine.laws import ending
 from minispec.engine.records import Piece
 from tests.engine.generation.tiny import byte_tokenizer

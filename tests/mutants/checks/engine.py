@@ -14,8 +14,8 @@ import numpy as np
 from minispec.engine.control import FixedGamma
 from minispec.engine.drafters import ModelDrafter
 from minispec.engine.generation import Drafted, Emitted, Stream, api
-from minispec.engine.generation.limits import Limits
 from minispec.engine.generation.options import Options
+from minispec.engine.generation.stopping import Limits
 from minispec.engine.laws import Enumerator, ending, total_variation
 from minispec.engine.model.toy import TableModel
 from minispec.engine.model.tree_session import TreeSession

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from minispec.engine.generation import guarantee
-from minispec.engine.generation.metrics import Metrics
-from minispec.engine.generation.stopwatch import Stopwatch
+from minispec.engine.generation import result
+from minispec.engine.generation.result import Metrics
+from minispec.engine.generation.transcript import Stopwatch
 from minispec.engine.records import Step, Verdict
 from minispec.engine.verifiers import get_verifier
-from tests.engine.generation import test_details
+from tests.engine.generation import test_transcript
 
 from .base import check, suite
 
@@ -70,8 +70,8 @@ def seconds_of_a_step() -> float:
 
 suite(
     "details", "value", "p, q, coin and both log probabilities of each token, of a chain and of a tree's path",
-    test_details.test_a_tree_reads_the_row_behind_the_node_before,
-    test_details.test_a_chain_has_the_coin_of_each_place,
+    test_transcript.test_a_tree_reads_the_row_behind_the_node_before,
+    test_transcript.test_a_chain_has_the_coin_of_each_place,
 )  # fmt: skip
 
 
@@ -90,9 +90,9 @@ def promises() -> float:
     wrong = 0
     for rule, temperature, invariant, wanted in _PROMISES:
         verifier = None if rule is None else get_verifier(rule)
-        wrong += guarantee.find_guarantee(verifier, temperature=temperature, batch_invariant=invariant) != wanted
+        wrong += result.find_guarantee(verifier, temperature=temperature, batch_invariant=invariant) != wanted
     for promise, wanted in _REPRODUCIBLE.items():
-        wrong += guarantee.is_reproducible(promise, timed=True) != wanted or not guarantee.is_reproducible(
+        wrong += result.is_reproducible(promise, timed=True) != wanted or not result.is_reproducible(
             promise, timed=False
         )
     return float(wrong)

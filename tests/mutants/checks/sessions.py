@@ -316,4 +316,4 @@ def answers_of_a_form() -> float:
 
 def _new_form() -> Constraint:
     with models_by_name():
-        return Constraint(REGEX, "regex", TOKENIZER, 2, 3)
+        return Constraint(REGEX, "regex", TOKENIZER, {2}, 3)

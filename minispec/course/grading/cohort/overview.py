@@ -82,7 +82,7 @@ def describe_class(reports: Sequence[Report], strays: Sequence[str] = ()) -> str
 
 def _describe_obstacles(reports: Sequence[Report]) -> Iterator[str]:
     for report in reports:
-        if told := report.obstacle or report.unrun:
+        if told := report.obstacle or report.clocked or report.unrun:
             yield f"  ! {report.submission}: {told}"
 
 

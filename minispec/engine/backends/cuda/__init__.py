@@ -2,7 +2,7 @@
 
 ``cupy-blas`` (``reference``) is the readable one: the reference bodies on the card's arrays, products by cuBLAS.
 ``cupy`` (``fused``) is the fast one: kernels of our own, five launches per layer, recorded as CUDA graphs and replayed.
-The first is the oracle of the second; ``docs/gpu.md`` has the design.
+The first is the oracle of the second; ``docs/kernels.md`` has the design.
 """
 
 from minispec.engine.backends.cuda.door import describe_gpu, open_cupy

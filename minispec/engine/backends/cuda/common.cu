@@ -72,6 +72,8 @@ __device__ __forceinline__ float activate(float v, int activation) {
   }
   if (activation == 2) return 0.5f * v * (1.0f + erff(v * 0.7071067811865476f));  // gelu
   if (activation == 3) return fmaxf(v, 0.0f);                                     // relu
+  if (activation == 4) return v / (1.0f + expf(-v));                              // silu
+  if (activation == 5) return tanhf(v);
   return v;
 }
 

@@ -33,7 +33,7 @@ MAX_RECORDED_ROWS = 16
 """The most rows of a forward that is recorded. A prefill has more: its kernels are long, and launched one by one."""
 
 KERNELS = ("linear", "attention", "embed", "layer_norm", "apply_activation")
-ACTIVATIONS = {None: 0, "gelu_new": 1, "gelu": 2, "relu": 3}
+ACTIVATIONS = {None: 0, "gelu_new": 1, "gelu": 2, "relu": 3, "silu": 4, "tanh": 5}
 
 NULL = np.uintp(0)
 """A pointer to nothing, as a kernel's argument."""

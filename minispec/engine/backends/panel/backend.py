@@ -102,7 +102,8 @@ class PanelBackend(Backend):
         residual: Array | None = None,
     ) -> Array:
         """See :meth:`Backend.linear`: one compiled call, one parallel region."""
-        return products.linear(
+        return threads.launch(
+            products.linear,
             x,
             _NONE_1D if norm is None else norm.weight,
             _NONE_1D if norm is None else norm.bias,
@@ -140,7 +141,8 @@ class PanelBackend(Backend):
         """See :meth:`Backend.attention`."""
         mask = _NO_MASK if visible is None else np.ascontiguousarray(visible)
         keys, values = formats.view_bits(keys), formats.view_bits(values)
-        return attention.attention(
+        return threads.launch(
+            attention.attention,
             attention.attend_for(keys.dtype),
             queries,
             keys,
@@ -170,7 +172,8 @@ class PanelBackend(Backend):
         if layout is None or layout.blocks is not blocks:
             layout = cache.recordings["layout"] = Layout(blocks, scale)
         keys, values = formats.view_bits(cache.keys), formats.view_bits(cache.values)
-        return stack.layers(
+        return threads.launch(
+            stack.layers,
             x,
             layout.columns,
             attention.attend_for(keys.dtype),

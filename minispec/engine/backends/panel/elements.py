@@ -13,7 +13,7 @@ from minispec.engine.backends.panel.bits import bits_of, from_bits
 from minispec.engine.backends.panel.sums import dot
 from minispec.engine.jit import jit
 
-ACTIVATIONS = {None: 0, "gelu_new": 1, "gelu": 2, "relu": 3}
+ACTIVATIONS = {None: 0, "gelu_new": 1, "gelu": 2, "relu": 3, "silu": 4, "tanh": 5}
 """Codes of the activations, for :func:`activate`."""
 
 _ONE, _HALF, _ZERO = np.float32(1.0), np.float32(0.5), np.float32(0.0)
@@ -58,6 +58,12 @@ def activate(x, activation):
     elif activation == 3:
         for i in range(x.shape[0]):
             x[i] = max(x[i], _ZERO)
+    elif activation == 4:
+        for i in range(x.shape[0]):
+            x[i] = x[i] / (_ONE + exp(-x[i]))
+    elif activation == 5:
+        for i in range(x.shape[0]):
+            x[i] = np.float32(math.tanh(x[i]))
 
 
 @jit(nogil=True)

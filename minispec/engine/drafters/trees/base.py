@@ -17,12 +17,12 @@ import numpy as np
 
 from minispec.engine.backends.base import Array
 from minispec.engine.drafters.base import MoreTokens, Slots
-from minispec.engine.drafters.copying import one_hot
+from minispec.engine.drafters.ngram import one_hot
 from minispec.engine.model.asks import Asks
 from minispec.engine.model.session import Session
 from minispec.engine.noise import Coins
 from minispec.engine.records import Draft, Probs
-from minispec.engine.sampling.likeliest import find_likeliest
+from minispec.engine.sampling.draw import find_likeliest
 from minispec.engine.sampling.sampler import Params, Sampler, make_sampler
 
 Siblings = Literal["with replacement", "without replacement", "likeliest"]

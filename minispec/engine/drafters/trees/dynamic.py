@@ -27,7 +27,7 @@ from minispec.engine.drafters.trees.base import Node, Siblings, TreeDrafter, Tre
 from minispec.engine.model.asks import Asks
 from minispec.engine.noise import Coins
 from minispec.engine.records import Draft, Probs
-from minispec.engine.sampling.likeliest import find_likeliest
+from minispec.engine.sampling.draw import find_likeliest
 from minispec.engine.sampling.sampler import Params
 
 

@@ -66,8 +66,8 @@ def measure_batch(batch: int, scale: Scale) -> dict[str, Any]:
 
     *groups, first = make_groups(scale.timed + 1, batch)
     way(GAMMA)(first)
-    searched = interleave({str(gamma): partial(way(gamma), first) for gamma in GAMMAS}, scale.text_rounds)
-    gamma = int(min(searched, key=lambda name: statistics.median(searched[name])))
+    searched = interleave({gamma: partial(way(gamma), first) for gamma in GAMMAS}, scale.text_rounds)
+    gamma = min(searched, key=lambda each: statistics.median(searched[each]))
     times = time_groups({"plain": way(0), "speculative": way(gamma)}, groups, scale.text_rounds)
     return {"gamma": gamma, "speedup": times.faster("plain", "speculative", len(CLAIMED))}
 

@@ -66,7 +66,7 @@ def build_constraint(kind: str, form: str) -> Constraint:
     """Return a form's constraint for the bundled target."""
     target = model(TARGET)
     assert target.tokenizer is not None  # the bundled models have one
-    return Constraint(form, kind, target.tokenizer, min(target.eos_token_id), target.vocab_size)
+    return Constraint(form, kind, target.tokenizer, target.eos_token_id, target.vocab_size)
 
 
 def measure(setting: Setting) -> Figures:

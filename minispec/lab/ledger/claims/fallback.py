@@ -6,8 +6,7 @@ from minispec.lab.ledger.framework import About, Conclusion, Figures, Setting, t
 from minispec.lab.ledger.instruments import average_costs
 from minispec.lab.ledger.runs import DRAFT, TARGET, model, prompts
 from minispec.lab.ledger.verdicts import Finding, Word, above, below
-from minispec.lab.simulate import CostModel, MisleadingDraft, RememberingModel
-from minispec.lab.simulated_cost import Text, judge
+from minispec.lab.simulate import CostModel, MisleadingDraft, RememberingModel, Text, judge
 from minispec.lab.viz.plots.claims import PLAIN, Chart, bars
 
 POLICIES = ("5", "5+fallback", "auto", "auto+fallback")

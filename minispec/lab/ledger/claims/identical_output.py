@@ -10,7 +10,7 @@ import numpy as np
 from minispec.engine.drafters import Drafter, ModelDrafter
 from minispec.engine.drafters.trees import FixedTreeDrafter, ModelSource, Siblings
 from minispec.engine.drafters.trees.shapes import fixed_tree
-from minispec.engine.generation.limits import Limits
+from minispec.engine.generation.stopping import Limits
 from minispec.engine.laws import Enumerator, Outcome, outcome, speculative_stream, target_law, total_variation
 from minispec.engine.model.session import Session
 from minispec.engine.model.toy import TableModel

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from minispec.lab.ledger.framework import About, Conclusion, Figures, Setting, table
 from minispec.lab.ledger.verdicts import Finding, tally
-from minispec.lab.roofline.batch import over_batches
 from minispec.lab.roofline.counts import Storage
-from minispec.lab.roofline.profiles import get_profile
+from minispec.lab.roofline.machine import get_profile
+from minispec.lab.roofline.predict import over_batches
 from minispec.lab.roofline.shapes import get_shape
 from minispec.lab.viz.plots.claims import PLAIN, Chart, bars
 

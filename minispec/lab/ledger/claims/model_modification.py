@@ -12,7 +12,7 @@ from minispec.engine.generation import stream
 from minispec.engine.model import GPT2Config
 from minispec.lab.ledger.framework import About, Conclusion, Figures, Setting, table
 from minispec.lab.ledger.verdicts import Finding, tally
-from minispec.lab.roofline.prediction import random_model
+from minispec.lab.roofline.forwards import random_model
 from minispec.lab.viz.plots.claims import PLAIN, Chart, bars
 
 CONFIG = GPT2Config(

@@ -8,7 +8,7 @@ from minispec.engine.backends import get_backend
 from minispec.engine.model import GPT2Config
 from minispec.lab.ledger.framework import About, Conclusion, Figures, Setting, table
 from minispec.lab.ledger.verdicts import Finding, tally
-from minispec.lab.roofline.prediction import random_model
+from minispec.lab.roofline.forwards import random_model
 from minispec.lab.viz.plots.claims import Chart, bars
 
 BACKENDS = ("numpy", "numba", "panel")

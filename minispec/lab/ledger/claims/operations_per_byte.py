@@ -5,7 +5,7 @@ from __future__ import annotations
 from minispec.lab.ledger.framework import About, Conclusion, Figures, Setting, table
 from minispec.lab.ledger.verdicts import Finding, tally
 from minispec.lab.roofline.counts import Storage, count_forward
-from minispec.lab.roofline.profiles import PROFILES
+from minispec.lab.roofline.machine import PROFILES
 from minispec.lab.roofline.shapes import get_shape
 from minispec.lab.viz.plots.claims import Chart, bars
 

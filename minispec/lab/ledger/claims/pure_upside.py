@@ -9,9 +9,9 @@ from minispec.lab.ledger.framework import About, Conclusion, Figures, Scale, Set
 from minispec.lab.ledger.runs import CODE_DRAFT, DRAFT, SMALL_DRAFT, model
 from minispec.lab.ledger.runs import TARGET as HERE
 from minispec.lab.ledger.verdicts import Finding, Interval, above, tally
-from minispec.lab.roofline.batch import over_batches
 from minispec.lab.roofline.counts import Storage
-from minispec.lab.roofline.profiles import get_profile
+from minispec.lab.roofline.machine import get_profile
+from minispec.lab.roofline.predict import over_batches
 from minispec.lab.roofline.shapes import get_shape
 from minispec.lab.viz.plots.claims import PLAIN, Chart, Curve
 

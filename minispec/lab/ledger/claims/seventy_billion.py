@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from minispec.lab.ledger.framework import About, Conclusion, Figures, Setting, table
 from minispec.lab.ledger.verdicts import Finding, tally
-from minispec.lab.roofline.profiles import PROFILES
+from minispec.lab.roofline.machine import PROFILES
 from minispec.lab.viz.plots.claims import Chart, bars
 
 PARAMETERS = 70e9

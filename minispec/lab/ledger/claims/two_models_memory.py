@@ -5,8 +5,8 @@ from __future__ import annotations
 from minispec.lab.ledger.framework import About, Conclusion, Figures, Setting, table
 from minispec.lab.ledger.runs import DRAFT, SMALL_DRAFT, TARGET, model
 from minispec.lab.ledger.verdicts import Finding
-from minispec.lab.memory import measure_pair, pair_memory
-from minispec.lab.roofline.prediction import model_storage
+from minispec.lab.roofline.forwards import model_storage
+from minispec.lab.roofline.memory import measure_pair, pair_memory
 from minispec.lab.roofline.shapes import Shape
 from minispec.lab.viz.plots.claims import Chart, bars
 

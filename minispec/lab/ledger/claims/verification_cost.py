@@ -6,7 +6,7 @@ from minispec.lab.ledger.framework import About, Conclusion, Figures, Setting, t
 from minispec.lab.ledger.instruments import verify_curve
 from minispec.lab.ledger.runs import SMALL_DRAFT, TARGET, model
 from minispec.lab.ledger.verdicts import Finding, below, tally
-from minispec.lab.roofline.prediction import random_model
+from minispec.lab.roofline.forwards import random_model
 from minispec.lab.roofline.shapes import get_shape, to_config
 from minispec.lab.viz.plots.claims import Chart, Curve
 from minispec.theory import ridge_tokens

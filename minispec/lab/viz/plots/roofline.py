@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from minispec.lab.roofline.batch import BatchPoint
+from minispec.lab.roofline.forwards import Measured
 from minispec.lab.roofline.machine import Machine
-from minispec.lab.roofline.prediction import Measured
+from minispec.lab.roofline.predict import BatchPoint
 from minispec.lab.viz.plots import style
 
 if TYPE_CHECKING:
