@@ -38,15 +38,16 @@ Inputs = dict[str, tuple[str, ...]]
 
 PAGES = {
     "README": "README.md",
-    "batching": "docs/batching.md",
+    "first-run": "docs/first-run.md",
+    "batching": "docs/lab-notes/batching.md",
     "claims": "docs/claims.md",
-    "control": "docs/control.md",
-    "gpu": "docs/gpu.md",
-    "kernels": "docs/kernels.md",
-    "measuring": "docs/measuring.md",
+    "control": "docs/lab-notes/draft-length.md",
+    "gpu": "docs/lab-notes/gpu.md",
+    "kernels": "docs/lab-notes/kernels.md",
+    "measuring": "docs/lab-notes/measure.md",
     "mutants": "docs/mutation-score.md",
-    "performance": "docs/performance.md",
-    "serving": "docs/serving.md",
+    "performance": "docs/lab-notes/performance.md",
+    "serving": "docs/lab-notes/serving.md",
 }
 GOLDEN = "tests/golden/runs.json"
 PAIR: Inputs = {"weights": ("weights/*/SHA256SUMS",)}
@@ -114,7 +115,7 @@ _TABLES = {
     "first": "first_token",
 }
 STEPS = (
-    Step("README-run", (PAGES["README"],), ("python docs/make_first_run.py",),
+    Step("README-run", (PAGES["README"], PAGES["first-run"]), ("python docs/make_first_run.py",),
          TEXTS | _own("docs/make_first_run.py:section"), 2),
     Step("README-picture", ("docs/_static/live.svg",), ("python docs/make_pictures.py",),
          TEXTS | _own("docs/make_pictures.py:picture"), 1),
