@@ -218,8 +218,8 @@ def match_vocabulary(target: LanguageModel, draft: LanguageModel) -> LanguageMod
     if difference is not None:
         translating = shlex.quote(f"{draft.name}:translate=true")
         raise VocabularyError(
-            f"target {target.name} and draft {draft.name} have different vocabularies ({difference}); speculative "
-            f"decoding needs one shared vocabulary. Try --draft none, or --draft {translating}"
+            f"target {target.name} and draft {draft.name} have different vocabularies ({difference}); they "
+            f"must share one. Try --draft none, or --draft {translating}"
         )
     if sizes[0] == sizes[1] or not isinstance(draft, GPT2):
         return draft

@@ -96,7 +96,7 @@ def test_sizes_must_be_there(key):
         ({"model_type": None}, "model_type is None"),
         ({"model_type": ["x"] * 9999}, "model_type"),
         ({"add_cross_attention": True}, "add_cross_attention"),
-        ({"activation_function": "silu"}, "'silu'; minispec knows gelu_new"),
+        ({"activation_function": "quick_gelu"}, "'quick_gelu'; minispec knows gelu_new"),
         ({"activation_function": None}, "activation_function is None"),
         ({"activation_function": ["relu"]}, "activation_function"),
         ({"layer_norm_epsilon": 0}, "layer_norm_epsilon is 0"),
