@@ -22,6 +22,7 @@ from tests.course.teaching.near_misses import RIGHT, WRONG
 
 ALL = lessons()
 QUICK = "05"
+IN_CI = ("08", "11", "14")  # of lessons whose every single change is tried, a minute each; the others by hand
 AT_LEAST = 15
 NAMED = 0.5
 NAMED_OF_ALL = 0.4
@@ -162,8 +163,10 @@ def is_named(message: str) -> bool:
 
 
 def of_lessons(*, always: str) -> list[Any]:
-    marks = {True: (), False: (pytest.mark.slow,)}
-    return [pytest.param(files, id=files.number, marks=marks[files.number == always]) for files in ALL]
+    marks = dict.fromkeys(IN_CI, pytest.mark.slow) | {always: ()}
+    return [
+        pytest.param(files, id=files.number, marks=marks.get(files.number, pytest.mark.exhaustive)) for files in ALL
+    ]
 
 
 @pytest.mark.parametrize("files", of_lessons(always=QUICK))
