@@ -299,8 +299,9 @@ def distance(case: Case) -> float:
 def distance_of(target: Any, draft: Any, prompt: Sequence[int] = PROMPT, **options: Any) -> float:
     """The same of any target and draft, with options beside those of plain sampling."""
     options = {**PLAIN, **options}
-    limits = Limits(options["max_tokens"], target.n_positions, options.get("stop", ()), target.eos_token_id)
-    wanted = slow_law(target, Options(**options), prompt, limits, getattr(target, "tokenizer", None))
+    sampling = Options(**options)
+    limits = Limits(sampling.max_tokens, target.n_positions, sampling.stop, target.eos_token_id, sampling.min_tokens)
+    wanted = slow_law(target, sampling, prompt, limits, getattr(target, "tokenizer", None))
 
     def run(noise: Noise) -> Outcome:
         return outcome(api.stream(prompt, target=target, draft=draft, noise=noise, **options).run())

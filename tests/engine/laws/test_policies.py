@@ -12,7 +12,7 @@ from minispec.engine.laws import Enumerator, outcome, total_variation
 from tests.engine.laws.oracle import slow_law
 
 from .peeking import HonestTwin, PeeksAtCoins, PeeksAtTargetRows, PeeksAtTheDraft, RetriesAfterRejection
-from .space import EXACT, LOADED, PLAIN, PROMPT, TOKENIZER, models_by_name, new_stream, table_target
+from .space import EXACT, LOADED, PLAIN, PROMPT, TOKENIZER, table_target
 
 TOLD_APART = 1e-3
 
@@ -54,12 +54,10 @@ def test_no_policy_is_handed_a_target_row_a_coin_or_a_discarded_draft():
         def observe(self, step):
             self.heard.append(("step", step.index))
 
-    case = {"verify": "rejection", "draft": "model", "policy": "2", "processors": "plain", "stop": "budget"}
-
     def run(noise):
-        with models_by_name():
-            stream = new_stream(case, table_target(eos=False), noise)
-        stream._policy = policy = Listens()
+        policy = Listens()
+        options = {**PLAIN, "gamma": policy, "max_tokens": 4}
+        stream = api.stream(PROMPT, target=table_target(eos=False), draft=LOADED["table"], noise=noise, **options)
         drafted = 0
         for event in stream:
             if isinstance(event, Drafted):

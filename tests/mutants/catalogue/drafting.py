@@ -262,16 +262,16 @@ change(
 
 change(
     10, "law of forced", "a token beside the dictated one", "Where a form dictates a token, the mask allows more.",
-    Constraint, "mask", "return np.unpackbits(", "return (np.arange(self._vocab_size) == 0) | np.unpackbits(",
+    Constraint, "mask", "allowed = np.unpackbits(", "allowed = (np.arange(self._vocab_size) == 0) | np.unpackbits(",
 )  # fmt: skip
 change(
     13, "dictated tokens", "a dictated token is left out", "The draft begins with the second of the dictated tokens.",
-    Constraint, "find_forced", "self._matcher.compute_ff_tokens()]", "self._matcher.compute_ff_tokens()][1:]",
+    Constraint, "find_forced", "for token in forced]", "for token in forced[1:]]",
 )  # fmt: skip
 change(
     13, "dictated tokens", "one of two is called forced", "Where a form leaves a choice, its first token is drafted.",
-    Constraint, "find_forced", "self._matcher.compute_ff_tokens()]",
-    "self._matcher.compute_ff_tokens()] or [int(np.argmax(self.mask(generated)))]",
+    Constraint, "find_forced", "for token in forced]",
+    "for token in forced] or [int(np.argmax(self.mask(generated)))]",
 )  # fmt: skip
 change(
     13, "dictated tokens", "a single dictated token is nobody's", "It is left to the other drafter.",

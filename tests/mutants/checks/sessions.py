@@ -19,6 +19,7 @@ from minispec.engine.model.session import Session
 from minispec.engine.model.toy import TableModel
 from minispec.engine.model.tree_session import TreeSession
 from minispec.engine.sampling import Constraint
+from minispec.errors import OptionError
 from tests.engine.laws.space import PLAIN, PROMPT, REGEX, TOKENIZER, models_by_name, table_target
 from tests.models import Counted, random_gpt2
 
@@ -308,7 +309,10 @@ def answers_of_a_form() -> float:
     shared = _new_form()
     for _ in range(150):
         prefix = generator.choice(prefixes)
-        wrong += shared.mask(prefix).tolist() != alone[tuple(prefix)]
+        try:
+            wrong += shared.mask(prefix).tolist() != alone[tuple(prefix)]
+        except OptionError:  # the matcher has given up, of a form that it knows all about
+            wrong += 1
     wanted = {"": "a", "a": "ab", "aa": "ab.", "ab": "a.", "aab": "b."}  # the dot is the end
     allowed = {text: "".join("ab."[i] for i in np.flatnonzero(alone[tuple(map("ab".index, text))])) for text in wanted}
     return float(wrong + sum(allowed[text] != wanted[text] for text in wanted))
