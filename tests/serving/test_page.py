@@ -164,7 +164,7 @@ def test_the_text_and_the_figures_are_the_servers(kind: int, rule: str, open_tab
 
 
 def test_a_step_says_p_q_and_what_else_was_likely(open_tab: Open, server: Running) -> None:
-    tab = open_tab().set(rule="rejection", pace="1", seed=3, max_tokens=24).run()
+    tab = open_tab().set(rule="rejection", policy="", gamma=3, pace="1", seed=4, max_tokens=24).run()
     page = tab.page
     marked = page.locator(f"{TOKEN}.accepted").first
     marked.hover()
