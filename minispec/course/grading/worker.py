@@ -103,14 +103,11 @@ class Worker:
 
     def __enter__(self) -> Subject:
         layers = self.limits.layers
-        self._start(layers)
-        try:
-            ready = self._receive()
-        except StudentError:
-            if self._end() != jail.RETRY:
-                raise
-            self._start(tuple(layer for layer in layers if layer != "namespaces"))
-            ready = self._receive()
+        ready = self._begin(layers)
+        if ready is None:
+            ready = self._begin(tuple(layer for layer in layers if layer != "namespaces"))
+        if ready is None:
+            raise StudentError("died", "", "could not be shut in")
         try:
             self.layers = {name: ready["layers"][name] is True for name in jail.LAYERS}
             self._refuse_unsafe()
@@ -147,14 +144,27 @@ class Worker:
 
     # ── the process ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _start(self, layers: Sequence[str]) -> None:
+    def _begin(self, layers: Sequence[str]) -> Tree | None:
+        """Start a process and return what it tells once it is shut in; nothing if it asks for fewer layers."""
+        self._start()
+        try:
+            self._send(dumps(self._setup(layers)))
+            return self._receive()
+        except StudentError:
+            if self._end() != jail.RETRY:
+                raise
+            return None
+        except BaseException:
+            self._end()
+            raise
+
+    def _start(self) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="minispec-grade-"))
         if os.geteuid() == 0:  # the worker's own user has to get in
             self._folder.chmod(0o711)
         for name in ("root", "work", "packages"):
             (self._folder / name).mkdir()
-        found = _package_paths(tuple(self.packages))
-        for name, path in found.items():
+        for name, path in _package_paths(tuple(self.packages)).items():
             (self._folder / "packages" / name).symlink_to(path)
         their_in, self._to = os.pipe()
         self._from, their_out = os.pipe()
@@ -177,13 +187,15 @@ class Worker:
         os.close(their_out)
         self._buffer = bytearray()
         self._clock = _IdleClock(self._process.pid, _START_S, _START_S)
+
+    def _setup(self, layers: Sequence[str]) -> Tree:
         wanted = {
             "layers": list(layers),
             "root": str(self._folder / "root"),
             "work": str(self._folder / "work"),
             "links": str(self._folder / "packages"),
             "libraries": _libraries(),
-            "packages": found,
+            "packages": _package_paths(tuple(self.packages)),
             "uid": FIRST_UID + self._process.pid,
             "memory_mb": self.limits.memory_mb,
             "cpu_s": int(self.limits.cpu_s + 1.0),  # starting takes some
@@ -196,7 +208,7 @@ class Worker:
             "cells": dict(self.cells),
         }
         texts = {name: _here(f"{name}.py").read_text(encoding="utf-8") for name in ("jail", "host")}
-        self._send(dumps({**setup, **texts}))
+        return {**setup, **texts}
 
     def _end(self) -> int:
         """Kill whatever is left and return the exit code of what ended by itself, as of a shell."""

@@ -198,8 +198,8 @@ def test_what_is_not_safe_is_refused_unless_named(tmp_path: Path) -> None:
     """The machine lacks a layer: nothing is run; told that it is meant, it is run."""
 
     class Lacking(Worker):
-        def _receive(self, deadline: float) -> object:
-            told = super()._receive(deadline)
+        def _receive(self) -> object:
+            told = super()._receive()
             if told.get("is") == "ready":
                 told["layers"] |= {"seccomp": False}
             return told
@@ -218,8 +218,8 @@ def test_what_is_not_safe_is_refused_unless_named(tmp_path: Path) -> None:
 @pytest.mark.skipif(os.geteuid() != 0, reason="as root every layer can be taken away")
 def test_root_without_a_user_of_its_own_is_refused(tmp_path: Path) -> None:
     class Lacking(Worker):
-        def _receive(self, deadline: float) -> object:
-            told = super()._receive(deadline)
+        def _receive(self) -> object:
+            told = super()._receive()
             if told.get("is") == "ready":
                 told["layers"] |= {"namespaces": False, "landlock": False, "user": False}
             return told

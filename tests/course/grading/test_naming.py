@@ -13,7 +13,7 @@ import pytest
 
 from minispec.course.grading.catalogue import Overlay
 from minispec.course.grading.diagnose import CHANGED, Mistake, _choose, diagnose
-from minispec.course.grading.manifest import Question
+from minispec.course.grading.manifest import HELD_OUT, Question
 from minispec.course.grading.observe import Failed, Observation, difference, observe_all
 from minispec.course.grading.subject import LocalSubject
 
@@ -89,7 +89,7 @@ def judge(one: Overlay, names: set[str] | None) -> str:
 
 
 def held_out(name: str, kind: str = "") -> list[Overlay]:
-    students = REPOSITORY / "tests" / "grading" / "held_out" / "students"
+    students = REPOSITORY / HELD_OUT / "students"
     found = reference(name).assignment.overlays("held_out", students / f"{name}.py")
     return [one for one in found if one.name.startswith(kind)]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -203,3 +204,18 @@ def test_helpers_are_imported_and_adapters_come_first() -> None:
     }
     with Worker(files, ["adapters", "a0"]) as subject:
         assert (subject.f(), subject.g()) == (2, 1)
+
+
+def test_a_worker_is_ended_when_the_grader_fails_before_it_is_ready(tmp_path: Path, monkeypatch) -> None:
+    """By whatever exception, an interrupt among them: neither its process nor its folder stays."""
+
+    class Interrupted(Worker):
+        def _receive(self) -> object:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(worker_module.tempfile, "tempdir", str(tmp_path))
+    worker = Interrupted({"a0.py": SOURCE}, ["a0"])
+    with pytest.raises(KeyboardInterrupt), worker:
+        pass
+    assert worker._process.returncode is not None
+    assert list(tmp_path.iterdir()) == []
