@@ -62,7 +62,6 @@ nb_merge_streams = True
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the signature says them; the docstrings say shapes and units
 autodoc_default_options = {"members": True, "special-members": "__call__", "ignore-module-all": True}
-autodoc_preserve_defaults = True
 autodoc_mock_imports = ["cupy", "cupyx", "torch"]
 napoleon_google_docstring = False
 napoleon_use_rtype = False
