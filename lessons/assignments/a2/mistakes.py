@@ -1015,12 +1015,6 @@ def sample(probs, uniforms):
     return int(np.argmax(below)) if below.any() else len(probs) - 1
 
 
-# %% sample_power_race fails a2.q3.law
-# In a race of powers the exponent is 1 / p: u ** p makes rare tokens win.
-def sample(probs, uniforms):
-    return int(np.argmax(np.where(probs > 0.0, uniforms**probs, -1.0)))
-
-
 # %% sample_not_conditioned fails a2.q3.law
 # You go from token to token, and toss with p; those before it did not come: divide by what is left.
 def sample(probs, uniforms):

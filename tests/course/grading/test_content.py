@@ -194,7 +194,7 @@ def published(name: str) -> tuple[int, ...]:
 
 
 @pytest.mark.parametrize(
-    "name", ["a3", "a4", *(pytest.param(name, marks=pytest.mark.slow) for name in ("a1", "a2", "a6"))]
+    "name", ["a3", "a4", *(pytest.param(name, marks=pytest.mark.exhaustive) for name in ("a1", "a2", "a6"))]
 )
 def test_held_out_mistakes_are_caught_and_most_are_named(name):
     """At least 97 % caught and 60 % of those named; a mistake the catalogue has no name for counts as not named."""
