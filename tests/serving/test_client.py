@@ -11,7 +11,7 @@ from minispec.serving.client import Reading, ServerError, parse, read
 
 
 def test_what_stands_only_grows_and_ends_as_the_whole_answer(server):
-    fields = {"max_tokens": 60, "seed": 3, "n": 2, "speculative": {"draft": "tiny-target"}}
+    fields = {"max_tokens": 60, "seed": 3, "n": 2, "speculative": {"draft": "tiny-target", "gamma": 3}}
     seen = [[(each.text, each.provisional) for each in readings] for readings in read(server.url, "the end", **fields)]
     whole = [choice["text"] for choice in server.complete(**fields)["choices"]]
     assert seen[-1] == [(text, "") for text in whole]
@@ -24,7 +24,8 @@ def test_what_stands_only_grows_and_ends_as_the_whole_answer(server):
 
 
 def test_a_poor_draft_is_shown_and_taken_back(server):
-    views = [(reading.text, reading.provisional) for (reading,) in read(server.url, "the end", max_tokens=60, seed=3)]
+    fields = {"max_tokens": 60, "seed": 3, "speculative": {"gamma": 3}}
+    views = [(reading.text, reading.provisional) for (reading,) in read(server.url, "the end", **fields)]
     whole = views[-1][0]
     assert any(not whole.startswith(text + provisional) for text, provisional in views)
 

@@ -92,6 +92,7 @@ def test_speculative_false_decodes_plainly(server, target):
 
 def test_a_stream_says_what_the_whole_answer_says(server, client):
     fields = {"model": server.model, "prompt": "the end", "max_tokens": 40, "seed": 4, "stop": "q"}
+    fields["extra_body"] = {"speculative": {"gamma": 3}}  # the default's steps follow the clock
     whole = client.completions.create(**fields)
     chunks = list(client.completions.create(**fields, stream=True, stream_options={"include_usage": True}))
     assert "".join(choice.text for chunk in chunks for choice in chunk.choices) == whole.choices[0].text

@@ -103,7 +103,7 @@ def test_a_failed_step_is_blamed_on_whose_work_it_was_and_the_others_lose_nothin
 def test_who_turns_out_to_need_too_much_memory_is_blamed_and_the_others_lose_nothing():
     engine = Engine(TARGET, page_size=4, kv_memory=slots_of(TARGET, 24))
     others = [engine.add([0, i], draft=None, max_tokens=8, seed=i) for i in range(3)]
-    request = {"draft": "synthetic:alpha=0.5", "max_tokens": 8}  # a second session in the same pages
+    request = {"draft": "synthetic:alpha=0.5", "gamma": 3, "max_tokens": 8}  # a second session in the same pages
     with pytest.raises(OptionError, match=r"drafting for the request may need 10 pages of 4 slots, and .* holds 6"):
         engine.add([0] * 12, **request)
     with mock.patch.object(engine.models, "require_room"):  # as if a draft of the caller's had not said what it takes
