@@ -26,6 +26,7 @@ from minispec.cli.machine_report import (
     time,
 )
 from minispec.cli.options import FileName, ModelName, kv_dtype_option, option, threads_option
+from minispec.cli.sections import Command
 from minispec.engine.backends import BACKENDS, DTYPES
 from minispec.engine.backends.formats import AUTO
 from minispec.engine.drafters.build import match_vocabulary
@@ -43,7 +44,7 @@ from minispec.lab.viz.plots import style
 _FULL = Plan()
 
 
-@click.command()
+@click.command(cls=Command)
 @option("--target", type=ModelName(), default=DEFAULT_TARGET, help="The model whose text you want.")
 @option("--draft", type=ModelName(), default=DEFAULT_DRAFT, help="The draft model.")
 @option("--backend", type=click.Choice(BACKENDS), default=BACKENDS[0], help="What computes the forward pass.")

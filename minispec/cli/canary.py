@@ -1,4 +1,4 @@
-"""``minispec canary``: the arms of a rollout side by side."""
+"""``minispec serve canary``: the arms of a rollout side by side."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from rich.console import Console
 from rich.table import Table
 
 from minispec.cli.options import FileName
+from minispec.cli.sections import Command
 from minispec.errors import InputError
 from minispec.serving.rollout import ARMS, Comparison, compare, judge, read_log
 from minispec.theory.intervals import Figure
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("log", type=FileName())
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout.")
 def canary(log: Path, as_json: bool) -> None:

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from minispec.cli.generate import generate, read_prompt
 from minispec.cli.pair import Pair
+from minispec.cli.sections import Command
 from minispec.engine.backends import GPU_BACKENDS
 from minispec.engine.backends.formats import KV_DTYPES
 from minispec.engine.loading import load_model
@@ -24,7 +25,7 @@ _ENDS = ("max_tokens", "stop")
 _COMPARED = {"target", "backend", "dtype", "temperature", *_ENDS}
 
 
-@click.command(context_settings={"ignore_unknown_options": True})
+@click.command(cls=Command, context_settings={"ignore_unknown_options": True})
 @click.argument("a")
 @click.argument("b")
 @click.option("--prompt", help="The text to continue, if A and B are options.")

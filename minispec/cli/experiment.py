@@ -13,6 +13,7 @@ from rich.table import Table
 
 from minispec.cli.cluster import on_cluster, on_option
 from minispec.cli.options import FileName
+from minispec.cli.sections import Group
 from minispec.engine.files import hold_folder, write_text
 from minispec.errors import OptionError, quote
 from minispec.lab.ledger.book import (
@@ -30,7 +31,7 @@ from minispec.lab.ledger.framework import FULL, NAMES, TINY, Experiment, Setting
 RESULTS = Path("docs/claims")
 
 
-@click.group()
+@click.group(cls=Group)
 def experiment() -> None:
     """Test claims about speculative decoding, each with an experiment."""
 

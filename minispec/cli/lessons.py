@@ -16,6 +16,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from minispec.cli.sections import Group
 from minispec.course.teaching.find import Files, find
 from minispec.course.teaching.find import lessons as all_lessons
 from minispec.errors import OutputError, explain, missing, quote
@@ -24,7 +25,7 @@ from minispec.lab.viz.terminal import QUIET
 _FOLDER = "minispec-lessons"
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=Group, invoke_without_command=True)
 @click.pass_context
 def lessons(context: click.Context) -> None:
     """List the lessons; copy them to a folder; open them in JupyterLab."""

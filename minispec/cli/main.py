@@ -20,36 +20,15 @@ from typing import NoReturn
 import click
 
 from minispec import __version__
+from minispec.cli.sections import SUMMARIES, Root
 from minispec.errors import MinispecError, OptionError, OutputError, explain, quote
 
 _INTERRUPTED = 130
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
-_COMMANDS = (
-    "assignment",
-    "batch",
-    "bench",
-    "canary",
-    "class",
-    "completion",
-    "diff",
-    "doctor",
-    "experiment",
-    "export",
-    "generate",
-    "grade",
-    "lessons",
-    "measure",
-    "models",
-    "plan",
-    "replay",
-    "roofline",
-    "serve",
-    "warmup",
-    "why",
-)
-_MODULES = {"class": "classroom"}
-"""Each command is the function of its name, in the module of its name; but ``class`` is a word of Python's."""
+_COMMANDS = tuple(sorted(SUMMARIES))
+_FUNCTIONS = {"grade-class": "classroom"}
+"""Each command is the function of its name, in the module of its name; but a class is a word of Python's."""
 
 
 class _Commands(Mapping[str, click.Command]):
@@ -58,7 +37,7 @@ class _Commands(Mapping[str, click.Command]):
     def __getitem__(self, name: str) -> click.Command:
         if name not in _COMMANDS:
             raise KeyError(name)
-        module = _MODULES.get(name, name)
+        module = _FUNCTIONS.get(name, name)
         command: click.Command = getattr(importlib.import_module(f"minispec.cli.{module}"), module)
         return command
 
@@ -69,7 +48,9 @@ class _Commands(Mapping[str, click.Command]):
         return len(_COMMANDS)
 
 
-@click.group(commands=_Commands(), context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=Root, commands=_Commands(), context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
 @click.version_option(__version__, prog_name="minispec")
 @click.option("-v", "--verbose", count=True, help="Log what happens to stderr; twice for details.")
 @click.pass_context

@@ -17,6 +17,7 @@ from rich.text import Text
 from minispec.cli.cluster import on_cluster, on_option
 from minispec.cli.lists import Several
 from minispec.cli.options import DRAFT_KINDS, FileName, Gamma, ModelName, generation_options_without, option
+from minispec.cli.sections import Command
 from minispec.engine.files import HeldFile, check_apart, check_writable, write_text
 from minispec.engine.generation.options import Options
 from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
@@ -58,7 +59,7 @@ def _output(flag: str, what: str) -> Callable[[_Command], _Command]:
     return click.option(flag, name, type=FileName(), help=f"Write {what} to this file.")
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("prompts", required=False, type=FileName())
 @click.option("--preset", type=click.Choice(tuple(PRESETS)), help="Read PROMPTS in this collection's published format.")
 @click.option("--prompt-key", metavar="KEY", help="Read PROMPTS as JSON lines with the prompt under this key.")
@@ -90,7 +91,9 @@ def _output(flag: str, what: str) -> Callable[[_Command], _Command]:
     show_default="measure-KEY.jsonl",
     help="Keep finished prompts in this file, so that the same command can carry on.",
 )
-@_output("--json", "all results, with every run,")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object, with every run, and nothing else on stdout."
+)
 @_output("--csv", "a row for each prompt and setting")
 @_output("--markdown", "the tables")
 @_output("--plot", "a plot (.png, .svg, .pdf)")
@@ -108,7 +111,7 @@ def measure(
     jobs: int,
     address: str | None,
     journal: Path | None,
-    json_file: Path | None,
+    as_json: bool,
     csv_file: Path | None,
     markdown_file: Path | None,
     plot_file: Path | None,
@@ -126,11 +129,11 @@ def measure(
         raise OptionError(
             f"repeats is {repeats}; they are timed rounds, and --no-timing has none. Leave one of them out"
         )
-    for path in (json_file, csv_file, markdown_file):
+    for path in (csv_file, markdown_file):
         check_writable(path)
     if plot_file is not None:
         style.check_output(plot_file)
-    outputs = {"--json": json_file, "--csv": csv_file, "--markdown": markdown_file, "--plot": plot_file}
+    outputs = {"--csv": csv_file, "--markdown": markdown_file, "--plot": plot_file}
     check_apart({"PROMPTS": prompts, "--journal": journal, **outputs})
     notes = Console(stderr=True, highlight=False)
     varied = {name + "s": options.pop(name) for name in ("target", "draft", "gamma", "temperature")}
@@ -151,10 +154,10 @@ def measure(
     machine = describe_cpu()
     everything, by_domain = summarise(records), summarise(records, by_domain=True)
     shown = by_domain if domains else everything
-    _show(sweep, shown, tables(shown) if details else {}, prompt_table(records) if by_prompt else None)
-    if json_file is not None:
-        report = to_dict(sweep, records, by_domain, machine)
-        write_text(json_file, json.dumps(report, indent=1, ensure_ascii=False) + "\n")
+    if as_json:
+        click.echo(json.dumps(to_dict(sweep, records, by_domain, machine)))
+    else:
+        _show(sweep, shown, tables(shown) if details else {}, prompt_table(records) if by_prompt else None)
     if csv_file is not None:
         write_text(csv_file, to_csv(records))
     if markdown_file is not None:

@@ -13,8 +13,10 @@ from rich.console import Console
 from rich.table import Table
 
 from minispec.cli.options import DRAFT_KINDS, FileName, ModelName, option, threads_option
+from minispec.cli.sections import Command
 from minispec.engine.backends import BACKENDS, DTYPES, GPU_BACKENDS
 from minispec.engine.backends.formats import AUTO
+from minispec.engine.control import DEFAULT_GAMMA
 from minispec.engine.drafters.spec import parse_draft
 from minispec.engine.generation.options import Options
 from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
@@ -46,12 +48,15 @@ class VerifyPoint(click.ParamType):  # type: ignore[type-arg]  # generic only in
             self.fail(f"{value!r} is neither V nor ROWS=V. Try 1.3 or 6=1.3", param, ctx)
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option("--alpha", type=float, help="The probability that a judged draft token is accepted, in [0, 1].")
 @click.option("--drafted", type=int, help="Tokens that a run drafted; give --accepted and --gamma too.")
 @click.option("--accepted", type=int, help="Tokens of that run that were accepted.")
 @click.option(
-    "--gamma", type=int, help="With --drafted, the tokens drafted per step; otherwise, a draft length to show."
+    "--gamma",
+    type=int,
+    help="With --drafted, the tokens drafted per step; with --measured, those to draft "
+    f"(default: {DEFAULT_GAMMA}); else a draft length to show.",
 )
 @click.option("--cost-ratio", type=float, help="c: the time to draft a token, in plain steps.")
 @click.option(
@@ -122,7 +127,11 @@ def plan(
         click.echo(json.dumps(report))
     else:
         assumed = found is None and not verify_cost
-        taken = [name for name, there in (("v = 1", assumed), ("o = 0", found is None and overhead is None)) if there]
+        assumptions = {
+            "v = 1 (verifying costs no more than a plain step)": assumed,
+            "o = 0 (the rest of a step costs nothing)": found is None and overhead is None,
+        }
+        taken = [name for name, there in assumptions.items() if there]
         _show(made, source, gamma, found, taken)
     if plot_file is not None:
         style.save(plan_figure(made), plot_file)
@@ -192,7 +201,7 @@ def _measure(prompts: Path | None, gamma: int | None, where: dict[str, Any]) -> 
         raise OptionError(f"draft is {draft!r}; a plan is about chains of drafts. Try --draft ngram")
     chosen = (bundled_prompts() if prompts is None else read_prompts(prompts))[:limit]
     with Console(stderr=True).status(f"measuring on {len(chosen)} prompts …"):
-        return measure_plan(chosen, target, draft, 5 if gamma is None else gamma, **where)
+        return measure_plan(chosen, target, draft, DEFAULT_GAMMA if gamma is None else gamma, **where)
 
 
 def _alpha(
@@ -269,10 +278,12 @@ def _show(made: Plan, source: str, asked: int | None, found: Measured | None, ta
     else:
         ends = sorted((made.best_low.gamma, made.best_high.gamma))
         spread = "" if ends[0] == ends[1] else f" (γ {ends[0]} to {ends[1]} over α's interval)"
-        free = f" if what was not given is free ({', '.join(taken)})" if taken else ""
+        out.print(f"\nbest γ {best.gamma}{spread}: speedup {best.speedup:.2f}x, τ {best.tokens_per_step:.2f}")
+    if taken:
         out.print(
-            f"\nbest γ {best.gamma}{spread}: speedup {best.speedup:.2f}x, τ {best.tokens_per_step:.2f}{free}",
-            soft_wrap=True,
+            f"assumes {' and '.join(taken)}, which flatters drafts. To find yours: `minispec plan --measured`, or "
+            "`minispec generate PROMPT --compare --details`; pass them with --verify-cost and --overhead",
+            markup=False,
         )
     if best.gamma == 0 and can_pay(alpha.value, made.cost_ratio):
         out.print(

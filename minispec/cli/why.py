@@ -14,6 +14,7 @@ from rich.table import Table
 from minispec.cli.generate import read_prompt
 from minispec.cli.options import generation_options
 from minispec.cli.pair import Pair
+from minispec.cli.sections import Command
 from minispec.engine.drafters.spec import parse_draft
 from minispec.engine.generation import Generation
 from minispec.errors import OptionError
@@ -31,7 +32,7 @@ _MEANING = {
 }
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("prompt")
 @generation_options
 @click.option(

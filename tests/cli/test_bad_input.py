@@ -201,7 +201,7 @@ def test_an_unbalanced_quote_in_a_set_of_options(run_here: Run) -> None:
     [
         ("diff", "deep.json", "deep.json"),
         ("generate", "Once", "--gamma", "replay:trace=deep.json"),
-        ("canary", "deep.json"),
+        ("serve", "canary", "deep.json"),
         ("measure", "prompts.txt", "--journal", "deep.json", "--max-tokens", "4"),
         ("replay", "deep.json"),
     ],

@@ -357,7 +357,7 @@ def read_reports(folder: Path) -> list[Report]:
     paths = sorted(folder.glob("*.json"))
     if not paths:
         raise InputError(
-            f"{folder} holds no reports; name the folder reports/ that an earlier run of minispec class wrote"
+            f"{folder} holds no reports; name the folder reports/ that an earlier run of minispec grade-class wrote"
         )
     return [_read_report(path) for path in paths]
 
@@ -366,7 +366,7 @@ def _read_report(path: Path) -> Report:
     try:
         return Report.from_dict(json.loads(path.read_text(encoding="utf-8"))["report"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{path} is no report of minispec class: {type(error).__name__}. Move it away") from None
+        raise InputError(f"{path} is no report of minispec grade-class: {type(error).__name__}. Move it away") from None
 
 
 def _earlier(results: Path, path: Path, edition: str) -> Report | None:

@@ -298,6 +298,8 @@ def ground() -> Ground:
     return ground_of(os.environ)
 
 
+GLOSSARY = "docs/glossary.md"
+"""Where the figures are explained, in a clone."""
 _WIDE = 72
 """Columns from which on the table has room for notes."""
 
@@ -368,6 +370,30 @@ def facts(generation: Generation, costs: StepCosts | None = None, comparison: Co
     if not generation.reproducible:
         row("reproducible", "no", "γ followed measured time; --trace it and replay with --gamma replay:trace=FILE")
     return rows
+
+
+def brief(found: Facts) -> Facts:
+    """Return the four lines of a run that a first reader needs: how long its steps were, what that brought, what the
+    text is, and where to read on.
+
+    Parameters
+    ----------
+    found : list of tuple
+        What :func:`facts` returned.
+    """
+    rows = {row[0]: row for row in found}
+    length = rows.get("mean acceptance length", rows["time per output token"])
+    speedup = ("speedup", "–", "nothing was drafted")
+    for name, note in (
+        ("predicted speedup", "from one pass of the target; --compare measures it"),
+        ("measured speedup", ""),
+    ):
+        if name in rows:
+            speedup = (name, rows[name][1], note if note and rows[name][1] != "–" else rows[name][2])
+    kept = [length, speedup, rows["guarantee"]]
+    if "reproducible" in rows:
+        kept.append(rows["reproducible"])
+    return [*kept, ("read on", "--details", f"all figures; {GLOSSARY} says what they mean")]
 
 
 def _sameness(generation: Generation, comparison: Comparison) -> str:

@@ -41,7 +41,7 @@ CLASS = {
 
 
 def call(*arguments: object) -> Result:
-    return CliRunner().invoke(cli, ["class", *map(str, arguments)])
+    return CliRunner().invoke(cli, ["grade-class", *map(str, arguments)])
 
 
 @pytest.fixture(scope="module")
@@ -175,7 +175,7 @@ def test_gradebooks_hold_the_mark_and_what_lateness_cost(reports: list[Report]) 
 def test_a_report_that_is_none_is_refused_by_name(tmp_path: Path) -> None:
     for content in ("", "[]", '{"report": []}', '{"report": {"late": null}}'):
         write(tmp_path / "odd.json", content)
-        with pytest.raises(InputError, match=r"odd\.json is no report of minispec class"):
+        with pytest.raises(InputError, match=r"odd\.json is no report of minispec grade-class"):
             read_reports(tmp_path)
 
 

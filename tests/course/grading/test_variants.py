@@ -270,7 +270,17 @@ def test_a_variant_is_built_and_graded_with_what_was_built(tmp_path: Path) -> No
     write(tmp_path / "room" / "new.py", load_assignment("v0", grader).solution)
     write(tmp_path / "room" / "old.py", usual("v0").solution)
     graded = CliRunner().invoke(
-        cli, ["class", str(tmp_path / "room"), "-a", "v0", "--assignments", str(grader), "-o", str(tmp_path / "marks")]
+        cli,
+        [
+            "grade-class",
+            str(tmp_path / "room"),
+            "-a",
+            "v0",
+            "--assignments",
+            str(grader),
+            "-o",
+            str(tmp_path / "marks"),
+        ],
     )
     marks = (tmp_path / "marks" / "marks.csv").read_text().splitlines()
     assert [line.split(",")[:2] for line in marks[1:]] == [["new.py", "10"], ["old.py", "0"]]
