@@ -17,7 +17,7 @@ from minispec.serving.rollout import ARMS, Comparison, compare, judge, read_log
 from minispec.theory.intervals import Figure
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, short_help="Compare the arms of a rollout.")
 @click.argument("log", type=FileName())
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout.")
 def canary(log: Path, as_json: bool) -> None:

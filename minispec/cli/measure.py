@@ -91,9 +91,7 @@ def _output(flag: str, what: str) -> Callable[[_Command], _Command]:
     show_default="measure-KEY.jsonl",
     help="Keep finished prompts in this file, so that the same command can carry on.",
 )
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON object, with every run, and nothing else on stdout."
-)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with every run, and nothing else.")
 @_output("--csv", "a row for each prompt and setting")
 @_output("--markdown", "the tables")
 @_output("--plot", "a plot (.png, .svg, .pdf)")

@@ -16,7 +16,7 @@ from minispec.engine.control.gamma import (
     ReplayedGamma,
 )
 from minispec.engine.specs import Read, read_number, read_options, read_whole, split_spec
-from minispec.errors import OptionError, quote
+from minispec.errors import OptionError, quote, suggest
 
 _KINDS: Mapping[str, Mapping[str, tuple[Read, Any]]] = {
     "heuristic": {"gamma": (read_whole, 5), "largest": (read_whole, 32)},
@@ -67,7 +67,8 @@ def get_policy(gamma: int | str | GammaPolicy) -> GammaPolicy:
             raise
         except ValueError:
             raise OptionError(
-                f"gamma is {quote(text)}; it must be a number >= 0 or one of {', '.join(_KINDS)}. Try --gamma 3"
+                f"gamma is {quote(text)}; it must be a number >= 0 or one of {', '.join(_KINDS)}. "
+                + suggest(kind, _KINDS, "Try --gamma 3")
             ) from None
     options = read_options("gamma", text, kind, rest, _KINDS[kind], _EXAMPLES[kind])
     match kind:

@@ -373,8 +373,7 @@ def facts(generation: Generation, costs: StepCosts | None = None, comparison: Co
 
 
 def brief(found: Facts) -> Facts:
-    """Return the four lines of a run that a first reader needs: how long its steps were, what that brought, what the
-    text is, and where to read on.
+    """Return the four lines that a first reader needs: τ, the speedup, the guarantee, and where to read on.
 
     Parameters
     ----------
@@ -382,18 +381,13 @@ def brief(found: Facts) -> Facts:
         What :func:`facts` returned.
     """
     rows = {row[0]: row for row in found}
-    length = rows.get("mean acceptance length", rows["time per output token"])
-    speedup = ("speedup", "–", "nothing was drafted")
-    for name, note in (
-        ("predicted speedup", "from one pass of the target; --compare measures it"),
-        ("measured speedup", ""),
-    ):
-        if name in rows:
-            speedup = (name, rows[name][1], note if note and rows[name][1] != "–" else rows[name][2])
-    kept = [length, speedup, rows["guarantee"]]
-    if "reproducible" in rows:
-        kept.append(rows["reproducible"])
-    return [*kept, ("read on", "--details", f"all figures; {GLOSSARY} says what they mean")]
+    speedup = rows.get("measured speedup", ("speedup", "–", "nothing was drafted; drafts are on without --draft none"))
+    if "predicted speedup" in rows and "measured speedup" not in rows:
+        name, value, note = rows["predicted speedup"]
+        speedup = (name, value, note if note == _WITHHELD else "from this run; --compare measures it")
+    kept = [rows.get("mean acceptance length", rows["time per output token"]), speedup, rows["guarantee"]]
+    kept += [rows["reproducible"]] if "reproducible" in rows else []
+    return [*kept, ("read on", GLOSSARY, "what these lines mean; --details prints all figures")]
 
 
 def _sameness(generation: Generation, comparison: Comparison) -> str:
