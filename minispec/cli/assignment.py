@@ -42,7 +42,7 @@ def assignment() -> None:
     """Build an assignment's files for students and graders, and check that it grades as it should."""
 
 
-@assignment.command()
+@assignment.command(short_help="Build the files for students and graders.")
 @click.argument("name")
 @click.option("--output", "-o", type=click.Path(path_type=Path), required=True, help="Folder to write to.")
 @click.option("--for", "targets", type=click.Choice(TARGETS), multiple=True, help="[default: all of them]")
@@ -77,7 +77,7 @@ def build(
             click.echo(str(path))
 
 
-@assignment.command()
+@assignment.command(short_help="Check that it grades as it should.")
 @click.argument("name")
 @click.option("--jobs", "-j", type=click.IntRange(1), help="Submissions graded at once [default: one per core].")
 @click.option(

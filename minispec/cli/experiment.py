@@ -45,7 +45,7 @@ _results = click.option(
 )
 
 
-@experiment.command("list")
+@experiment.command("list", short_help="List the experiments and their verdicts.")
 @_results
 def list_(results: Path) -> None:
     """List the experiments: how each is measured, and its verdict if it has one."""
@@ -58,7 +58,7 @@ def list_(results: Path) -> None:
     Console().print(table)
 
 
-@experiment.command()
+@experiment.command(short_help="Run experiments, and keep their results.")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--all", "everything", is_flag=True, help="Run all of them; those that train need --packed.")
 @click.option(
@@ -145,7 +145,7 @@ def _describe_next(done: int, left: Sequence[Experiment], jobs: int) -> str:
     return f"{done + 1}/{len(left)} {left[done].name} …" if done < len(left) else ""
 
 
-@experiment.command()
+@experiment.command(short_help="Judge the kept figures again; measure nothing.")
 @_results
 def judge(results: Path) -> None:
     """Judge the existing figures again by today's rules and texts, and redraw the plots; measure nothing."""
@@ -157,7 +157,7 @@ def judge(results: Path) -> None:
             click.echo(f"{known['name']}: {known['verdict']} -> {again['verdict']}")
 
 
-@experiment.command("report")
+@experiment.command("report", short_help="Print the page of claims.")
 @click.option("--write", type=FileName(), help="Write the page here instead.")
 @click.option("--partial", is_flag=True, help="Take the results as they are, unchecked; for results of your own.")
 @_results

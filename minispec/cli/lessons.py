@@ -41,7 +41,7 @@ def lessons(context: click.Context) -> None:
     console.print(f"\n`minispec lessons open` copies them to ./{_FOLDER} and opens JupyterLab there.", style=QUIET)
 
 
-@lessons.command()
+@lessons.command(short_help="Copy lessons to a folder.")
 @click.argument("numbers", nargs=-1, metavar="[LESSON]...")
 @click.option(
     "--to",
@@ -57,7 +57,7 @@ def copy(numbers: tuple[str, ...], folder: Path) -> None:
         click.echo(f"{path}" if is_new else f"{path} (there already, left alone)")
 
 
-@lessons.command(name="open")
+@lessons.command(name="open", short_help="Copy them, and open JupyterLab.")
 @click.argument("number", required=False, metavar="[LESSON]")
 @click.option(
     "--to",

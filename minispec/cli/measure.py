@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -230,15 +231,39 @@ def _show(sweep: Sweep, summaries: list[Summary], details: Mapping[str, Columns]
         out.print("--details prints acceptance, latency, tokens and quality, --by-prompt a row per prompt.")
 
 
+_NAMES = ("target", "draft", "text", "prompt")
+"""Columns whose values may take several lines."""
+
+
+def fold(name: str, width: int) -> str:
+    """Break a long name after its colons and commas, so that no line is wider than ``width`` if that can be.
+
+    Examples
+    --------
+    >>> fold("tree:draft=draft-1.6m,shape=3x1", 18).splitlines()
+    ['tree:', 'draft=draft-1.6m,', 'shape=3x1']
+    """
+    lines = [""]
+    for piece in re.split(r"(?<=[:,/])", name):
+        if lines[-1] and len(lines[-1]) + len(piece) > width:
+            lines.append("")
+        lines[-1] += piece
+    return "\n".join(lines)
+
+
 def _print(out: Console, columns: Columns, note: str, title: str | None = None) -> None:
     """Print a table; where it is too wide, names are folded and figures are not."""
     heads, rows = columns
+    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+    spare = out.width - sum(widths) - 2 * (len(heads) - 1)
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     for head in heads:
-        name = head in ("target", "draft", "text", "prompt")
+        name = head in _NAMES
         table.add_column(head, no_wrap=not name, overflow="fold", justify="left")
+    longest = max((width for head, width in zip(heads, widths, strict=True) if head in _NAMES), default=0)
     for row in rows:
-        table.add_row(*map(Text, row))
+        cells = zip(heads, row, strict=True)
+        table.add_row(*(Text(fold(cell, longest + min(0, spare)) if head in _NAMES else cell) for head, cell in cells))
     out.print()
     out.print(table)
     if note:

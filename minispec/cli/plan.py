@@ -102,7 +102,7 @@ def plan(
 
     \b
     minispec plan --alpha 0.8 --cost-ratio 0.1
-    minispec plan --drafted 1000 --accepted 720 --gamma 5 --cost-ratio 0.1 --verify-cost 6=1.3
+    minispec plan --drafted 1000 --accepted 720 --gamma 5 --cost-ratio 0.1
     minispec plan --measured
     """  # noqa: D301  # \b tells click to leave the lines alone
     if plot_file is not None:
