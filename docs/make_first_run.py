@@ -1,8 +1,8 @@
 """Run README's first command; write its output into README and docs/first-run.md: ``python docs/make_first_run.py``.
 
 The command is read from README, so that readers see the output of the command they are told to type. It runs four
-times. ``docs/first-run.md`` shows the first run in full, README the lines after its text, both all speedups. A last run,
-with ``--details``, gives the page its table.
+times. ``docs/first-run.md`` shows the first run in full, README the lines after its text, both all speedups. One
+more run, with ``--details``, gives the page its table.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ def test_who_times_models_refuses_other_drafts_without_asking_the_hub(run_here: 
         (["--compare", "--draft", "none"], ("--compare needs a draft",)),
         (["--compare", "--max-tokens", "1"], ("--compare needs tokens after the first", "max-tokens is 1")),
         (["--race", "--max-tokens", "0"], ("a race needs tokens",)),
-        (["--details", "--quiet"], ("--details prints figures, and --quiet",)),
+        (["--details", "--quiet"], ("--details prints figures after the text, and --quiet",)),
         (["--race", "--quiet"], ("a race shows more than the text, and --quiet prints nothing else",)),
         (["--compare", "--quiet"], ("--compare shows more than the text",)),
         (["--min-tokens", "100000", "--max-tokens", "3"], ("--min-tokens is 100000 and --max-tokens 3",)),
