@@ -1,0 +1,127 @@
+"""Whatever the options of a generation, it ends in a law, in a text that keeps its promise, or in one line.
+
+The law suite has chosen levels of every option; here hypothesis puts together what nobody chose: values inside and
+outside the ranges, wrong types, drafts with keys of their own, prompts and forms that fit or do not.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from minispec.engine.generation import api
+from minispec.engine.laws import Enumerator, outcome, total_variation
+from minispec.engine.verifiers.registry import VERIFIER_NAMES
+from minispec.errors import InputError, InvariantError
+
+from .space import DRAFTS, EXACT, HERE, LOADED, IrregularClock, layered_target, models_by_name, table_target
+
+TARGETS = [table_target(eos=True), table_target(eos=False, n_positions=9), table_target(eos=True, n_positions=6)]
+TARGETS += [layered_target(eos=True), layered_target(eos=False)]
+WRONG = st.sampled_from([None, True, "", "x", "1", -1, 0, 0.5, 1, 2**31, 2**63, 2**70, -(2**63), 10**400, 1e308, -1e308,
+                         math.nan, math.inf, [], {}, (), b"a", object()])  # fmt: skip
+TRACE = f"replay:trace={HERE / 'trace.jsonl'}"
+FINE = {
+    "temperature": st.sampled_from([0, 0.0, 1e-300, 1e-6, 0.3, 1, 1.7, 1e6, 1e300]),
+    "top_k": st.integers(0, 4),
+    "top_p": st.sampled_from([5e-324, 0.1, 0.5, 0.9, 1, 1.0]),
+    "min_p": st.sampled_from([0, 5e-324, 0.05, 0.4, 1, 1.0]),
+    "repetition_penalty": st.sampled_from([1e-6, 0.5, 1, 1.3, 1e6]),
+    "presence_penalty": st.sampled_from([-1e6, -0.5, 0, 0.7, 1e6]),
+    "frequency_penalty": st.sampled_from([-1e6, -0.5, 0, 0.7, 1e6]),
+    "min_tokens": st.integers(0, 5),
+    "gamma": st.integers(0, 3) | st.sampled_from(["2", "heuristic", "heuristic:gamma=0,largest=2", "auto:largest=2", TRACE,
+             "confidence:threshold=0.6,gamma=3", "auto", "load", "replay", "confidence:threshold=2", "33", "4000"]),
+    "fallback": st.sampled_from(["off", "request", "session", "process"]),
+    "verify": st.sampled_from([*VERIFIER_NAMES, "lenient:lenience=1", "lenient:lenience=0", "typical:delta=0.9"]),
+    "regex": st.sampled_from([None, "a*", "(a|ba)b?", "[ab]{2,3}", "c", "(", "", "a{1000000}", "(?i)A", "\\d|b"]),
+    "json_schema": st.sampled_from([None, None, None, "{}", "{", '{"enum": ["a"]}', '{"$ref": "#"}', "[]"]),
+    "max_tokens": st.integers(0, 5),
+    "stop": st.lists(st.sampled_from(["a", "b", "ab", "bba", "", "c", "\0"]), max_size=2) | st.sampled_from(["ab", "a"]),
+    "seed": st.integers(-3, 3) | st.sampled_from([2**63, -(2**70)]),
+    "logprobs": st.booleans(),
+    "audit": st.booleans(),
+}  # fmt: skip
+PROMPTS = st.lists(st.integers(0, 2), min_size=1, max_size=4) | st.sampled_from(
+    ["a", "abab", "<|endoftext|>", "", "c", "é", "\ud800", [], [3], [-1], [0.5], [True], [2**70], [[0]], [0] * 9, None, 5, b"a"]
+)  # fmt: skip
+KEYS = ["k", "n", "min_n", "min", "words", "draft", "shape", "siblings", "nodes", "depth", "dtype", "alpha", "cost"]
+KEYS += ["text", "corpus", "by", "translate", "acceptance", "head", "no"]
+VALUES = ["0", "1", "2", "-1", "0.5", "nan", "1e999", "", "table", "small", "four", "ngram", "none", "2x1", "1x1x1", "dynamic",
+          "sequoia", "9999x9999", "with", "without", "likeliest", "int8", "int4", "suffix", "true", "0.5/0.4", str(HERE / "text.txt"),
+          str(HERE), "no/such"]  # fmt: skip
+KINDS = ["ngram", "suffix", "layerskip", "self", "unigram", "bigram", "synthetic", "cascade", "forced", "tree", "tree:draft=table"]
+KINDS += ["medusa", "eagle", "block", "none", *LOADED]  # fmt: skip
+
+
+@st.composite
+def drafts(draw):
+    """A draft of the law space, a model, or a kind with keys that it may not have."""
+    if draw(st.integers(0, 2)):
+        return draw(st.sampled_from([None, *DRAFTS.values(), LOADED["table"], LOADED["four"], LOADED["small"]]))
+    options = draw(st.lists(st.tuples(st.sampled_from(KEYS), st.sampled_from(VALUES)), max_size=2))
+    kind = draw(st.sampled_from(KINDS))
+    return kind + "".join(f"{',' if ':' in kind or i else ':'}{key}={value}" for i, (key, value) in enumerate(options))
+
+
+@st.composite
+def option_sets(draw):
+    """Some options, in most sets all of them of the right kind."""
+    names = draw(st.sets(st.sampled_from([*FINE]), max_size=8))
+    wrong = draw(st.sampled_from([None] * 3 + sorted(names)))
+    return {name: draw(WRONG if name == wrong else FINE[name]) for name in sorted(names)}
+
+
+cases = {"target": st.sampled_from(TARGETS), "prompt": PROMPTS, "draft": drafts(), "options": option_sets()}
+
+
+def check(target, prompt, draft, options):
+    """One line; or a text, twice the same and that of plain decoding where this is promised; or else the law."""
+
+    def run(draft, **noise):
+        return api.stream(prompt, target=target, draft=draft, clock=IrregularClock(), **noise, **options).run()
+
+    with models_by_name():
+        try:
+            made = run(draft)
+        except InputError as error:
+            assert re.fullmatch(r"[^\n]{10,900}", str(error)), error
+            return
+        assert len(made.token_ids) <= options.get("max_tokens", 128)
+        assert (made.finish_reason == "stop") == (made.stop is not None)
+        if options.get("regex") is not None and made.finish_reason == "eos":
+            assert re.fullmatch(options["regex"], made.text)
+        if options.get("fallback") != "process":  # which remembers
+            assert outcome(run(draft)) == outcome(made)
+        if made.guarantee in ("bit-exact", "same-seed"):
+            assert outcome(run(None)) == outcome(made)
+        elif made.guarantee == "same-distribution" and options.get("max_tokens", 128) <= 3:
+            check_law(run, draft)
+
+
+def check_law(run, draft):
+    """The exact law, unless it has too many branches to be walked here."""
+    wanted = Enumerator(lambda noise: outcome(run(None, noise=noise))).law()
+    try:
+        found = Enumerator(lambda noise: outcome(run(draft, noise=noise)), max_runs=2000).law()
+    except InvariantError as error:
+        assert "branches" in str(error)
+        return
+    assert total_variation(found, wanted) < EXACT
+
+
+@settings(max_examples=400)
+@given(**cases)
+def test_any_options_end_in_a_law_a_text_or_one_line(**case):
+    check(**case)
+
+
+@pytest.mark.exhaustive
+@settings(max_examples=10_000)
+@given(**cases)
+def test_ten_thousand_option_sets(**case):
+    check(**case)
