@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from unittest import mock
 
 import numpy as np
@@ -217,3 +218,25 @@ def test_plain_steps_are_measured_while_drafts_go_on():
             load.target.add(1, 1.0)
     assert lengths.count(0) >= 3
     assert lengths.count(0) < 10
+
+
+def test_deciding_not_to_draft_costs_little():
+    """Counted in calls of our own, by token: the clock of a busy machine would tell nothing."""
+    target, draft = TableModel(6, 64, seed=1), TableModel(6, 64, seed=2)
+
+    def count(**options):
+        engine, calls = Engine(target, max_running=16, clock=lambda: 0.0), []
+        for rows in range(1, 200):
+            engine.load.target.add(rows, float(rows)), engine.load.draft.add(rows, float(rows))
+        for seed in range(16):
+            engine.add([0], seed=seed, max_tokens=30, **options)
+        engine.load.target.add = engine.load.draft.add = lambda rows, seconds: None
+        engine.step(), engine.step()
+        sys.setprofile(lambda frame, event, argument: calls.append(event) if event == "call" else None)
+        for _ in range(12):
+            engine.step()
+        sys.setprofile(None)
+        assert sum(each.metrics.num_draft_tokens for each in engine.run()) == 0
+        return len(calls)
+
+    assert count(draft=draft) < 1.3 * count(draft=None)
