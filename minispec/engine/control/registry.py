@@ -50,7 +50,7 @@ def get_policy(gamma: int | str | GammaPolicy) -> GammaPolicy:
     if is_whole(gamma):
         return FixedGamma(int(gamma))
     if not isinstance(gamma, str):
-        if not hasattr(gamma, "observe"):
+        if isinstance(gamma, int) or not hasattr(gamma, "observe"):
             raise OptionError(
                 f"gamma is {quote(gamma)}; it must be a whole number, a policy or its name. Try --gamma 3"
             )

@@ -100,12 +100,13 @@ def _read_number(name: str, value: Any) -> float:
     """Return a number as Python's own, which JSON and kernels take: NumPy's, a fraction, an integer of any size."""
     if not isinstance(value, Real) or isinstance(value, bool):
         raise OptionError(f"{name} is {quote(value)}; it must be a number")
-    if type(value) is int and abs(value) <= 2**53:
+    if isinstance(value, int) and abs(value) <= 2**53:
         return value
+    number: Any = value
     try:
-        return float(value)
+        return float(number)
     except OverflowError:
-        return math.inf if value > 0 else -math.inf
+        return math.inf if number > 0 else -math.inf
 
 
 def is_whole(value: object) -> TypeGuard[int]:

@@ -239,4 +239,4 @@ def test_deciding_not_to_draft_costs_little():
         assert sum(each.metrics.num_draft_tokens for each in engine.run()) == 0
         return len(calls)
 
-    assert count(draft=draft) < 1.3 * count(draft=None)
+    assert count(draft=draft) < 1.5 * count(draft=None)
