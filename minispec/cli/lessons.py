@@ -96,7 +96,7 @@ def slides(numbers: tuple[str, ...], folder: Path) -> None:
         click.echo(f"{path}")
 
 
-@lessons.command()
+@lessons.command(short_help="Write a quiz for Moodle and Canvas.")
 @click.option("-o", "--output", "folder", type=click.Path(path_type=Path), required=True, help="Folder for the files.")
 def quiz(folder: Path) -> None:
     """Write forty questions with answers for Moodle and Canvas (for instructors, in a clone)."""
