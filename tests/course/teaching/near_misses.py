@@ -1386,7 +1386,39 @@ def gradient(state, seen, W, b, output, p):
     return state.T @ da, da.sum(axis=0)
 """,
     ],
-    "14.keep_best": [
+    "15.feed_itself": [
+        "lambda s, t, W, b: np.array([s + gelu(np.concatenate([s, x]) @ W + b) for x in t])",
+        "lambda s, t, W, b: np.array([s] * len(t))",
+        "lambda s, t, W, b: s + gelu(np.concatenate([np.tile(s, (len(t), 1)), t], axis=1) @ W + b)",
+        "lambda s, t, W, b: ours(s, t, W, b) - s",
+        "lambda s, t, W, b: ours(s, t, W, b)[::-1]",
+        "lambda s, t, W, b: ours(s, t, W, b)[-1]",
+        "lambda s, t, W, b: ours(s, t, W, b)[:-1]",
+        "lambda s, t, W, b: ours(s, t[1:], W, b)",
+        "lambda s, t, W, b: ours(s, t[::-1], W, b)",
+        "lambda s, t, W, b: list(ours(s, t, W, b))",
+        "lambda s, t, W, b: np.cumsum(ours(s, t, W, b), axis=0)",
+        "lambda s, t, W, b: np.vstack([s, ours(s, t, W, b)])",
+        "lambda s, t, W, b: ours(s, t, W, 0 * b)",
+        "lambda s, t, W, b: ours(0 * s, t, W, b)",
+        """
+def feed_itself(state, tokens, W, b):
+    outputs = []
+    for token in tokens:
+        state += gelu(np.concatenate([state, token]) @ W + b)
+        outputs.append(state)
+    return np.array(outputs)
+""",
+        """
+def feed_itself(state, tokens, W, b):
+    outputs = []
+    for token in tokens:
+        state = gelu(np.concatenate([state, token]) @ W + b)
+        outputs.append(state)
+    return np.array(outputs)
+""",
+    ],
+    "15.keep_best": [
         "lambda rows, n: ours(rows, n)[::-1]",
         "lambda rows, n: ours(rows[1:], n)",
         "lambda rows, n: [list(path) for path in ours(rows, n)][:1]",
@@ -1555,7 +1587,11 @@ def speculate(propose, choose, prompt, gamma, num_tokens):
         "lambda h, x, W, b, o, p: list(ours(h, x, W, b, o, p))",
         "lambda h, x, W, b, o, p: (da := (_q(h, x, W, b, o) - p) @ o * gelu_slope(x @ W + b), (np.einsum('rd,rc->dc', x, da) / len(p), da.mean(axis=0)))[1]",
     ],
-    "14.keep_best": [
+    "15.feed_itself": [
+        "lambda s, t, W, b: np.array([s := s + gelu(s @ W[: len(s)] + x @ W[len(s) :] + b) for x in t])",
+        "lambda s, t, W, b: np.vstack([ours(s, t[: k + 1], W, b)[-1:] for k in range(len(t))])",
+    ],
+    "15.keep_best": [
         "lambda rows, n: [path for path, _ in sorted(_paths(rows), key=lambda node: (-node[1], len(node[0])))][:n]",
         "lambda rows, n: [list(path) for path in ours(rows, n)]",
         "lambda rows, n: 1 / 0 if any((row == 0).any() for row in rows) else ours(rows, n)",
