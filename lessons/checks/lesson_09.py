@@ -20,14 +20,14 @@ PREDICTIONS = [
     Prediction(
         "tree",
         "unsure",
-        "Where the draft is sure, its second guess is nearly never right.",
+        "If the draft is sure, its second guess is hardly ever right.",
         [Reply("sure", "There the first guess is accepted already.")],
         choices=("sure", "unsure"),
     ),
     Prediction(
         "bits",
         "yes",
-        "Where the two best tokens are nearly equal, the last digits decide; and from there on the texts differ for good.",
+        "Where the two best tokens are nearly equal, the last digits decide; and from there on the texts differ.",
         [Reply("no", "Think of two tokens with nearly the same logit.")],
         choices=("yes", "no"),
     ),
@@ -196,9 +196,9 @@ STEPS = [
         RATIOS,
         survivals,
         [
-            Mistake("Clip the running product at *every* step: what is above 1 is lost for later drafts.",
+            Mistake("Clip the running product at *every* step: what is above 1 is lost for later draft tokens.",
                     _clipped_at_the_end),
-            Mistake("A draft survives only if those before it do: multiply.", _not_multiplied),
+            Mistake("A draft token is accepted only if those before it are: multiply.", _not_multiplied),
             Mistake("Block and rejection differ: for block, clip the product, not the factors.",
                     lambda p, q, block: survivals(p, q, False)),
             Mistake("That is block verification in both cases.", lambda p, q, block: survivals(p, q, True)),
@@ -215,7 +215,7 @@ STEPS = [
         _pairs,
         two_guesses,
         [
-            Mistake("After a rejection the target's law is the residual, not p again: the two are not independent.",
+            Mistake("After a rejection the target's distribution is the residual, not p again: the two are not independent.",
                     _independent),
             Mistake("That is the first guess alone.", lambda p, q: float(np.minimum(p, q).sum())),
             Mistake("The second guess is judged against what is left of p, not drawn together with the first.",

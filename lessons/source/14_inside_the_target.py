@@ -374,9 +374,7 @@ for name, seen in what_is_seen(ours).items():
     base, base_held = (h, h_held) if name == "both" else (seen, seen_held[name])
     head = heads[0] if name == "state" else train(base, seen, p_ours)
     worth[name] = accepted_at(1, base_held, seen_held[name], head)
-laws_figure(
-    {"position 1": np.array(list(worth.values()))}, list(worth), "Σ min(p, q)"
-)
+laws_figure({"position 1": np.array(list(worth.values()))}, list(worth), "Σ min(p, q)")
 
 # %% [markdown]
 # - *embedding*: the last token fed, and nothing else
@@ -464,7 +462,7 @@ for prompt in some[:3]:
 # ## References
 #
 # - Cai et al., *Medusa: Simple LLM Inference Acceleration Framework with Multiple Decoding Heads*, ICML 2024 (arXiv 2401.10774).
-# - Kingma and Ba, *Adam: A Method for Stochastic Optimization*, ICLR 2015 (arXiv 1412.6980).
+# - Kingma and Ba, *Adam: A Method for Stochastic Optimization*, ICLR 2015.
 
 # %%
 lesson.progress()

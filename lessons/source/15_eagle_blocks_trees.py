@@ -125,7 +125,9 @@ def own_outputs(examples, head):
     pairs = zip(
         examples.rows("state"), examples.rows("embedding", later=1), strict=True
     )
-    return np.array([feed_itself(state, token[None], *head)[0] for state, token in pairs])
+    return np.array(
+        [feed_itself(state, token[None], *head)[0] for state, token in pairs]
+    )
 
 
 h, p_1, p_2 = ours.rows("state"), ours.rows("p", later=1), ours.rows("p", later=2)
@@ -140,6 +142,8 @@ print(f"{len(h)} examples")
 # %%
 more = {"start": head, "rate": 0.003}
 true_only = ready.train(h, with_token(h, ours, 1), p_1, output, passes=4, **more)
+
+# %%
 tested = ready.train(
     np.concatenate([h, own]),
     np.concatenate([with_token(h, ours, 1), with_token(own, ours, 2)]),
@@ -150,6 +154,7 @@ tested = ready.train(
 )
 
 
+# %%
 def accepted_at(k: int, states, head) -> float:
     """Return the acceptance at position k over the texts that were held out."""
     seen = with_token(states, held_out, k)
@@ -270,7 +275,9 @@ trees = {}
 for name, at in {"sure": surest.argmax(), "unsure": surest.argmin()}.items():
     rows = np.array([guess[at] for guess in guesses])
     trees[name] = keep_best(rows, 8)
-    print(f"where the heads are {name}, after {decode(held_out.beginnings()[at])[-40:]!r}")
+    print(
+        f"where the heads are {name}, after {decode(held_out.beginnings()[at])[-40:]!r}"
+    )
     for path in sorted(trees[name]):  # a parent, then its children
         value = np.prod([row[x] for row, x in zip(rows, path, strict=False)])
         print(f"  {value:.4f} {'      ' * len(path)}{decode([path[-1]])!r}")
@@ -409,7 +416,9 @@ assert lengths["tree"] > lengths["chain"]
 plain = minispec.generate(
     prompts[0], target=target, draft=None, temperature=0.0, max_tokens=32
 )
-assert events[-1].generation.token_ids == plain.token_ids  # the run of the first picture
+assert (
+    events[-1].generation.token_ids == plain.token_ids
+)  # the run of the first picture
 print("at temperature 0 the tree's text is the target's own:", repr(plain.text[:50]))
 
 # %% [markdown]
