@@ -137,6 +137,11 @@ def never(history):
     return 0
 
 
+def shy(history):
+    """Looks at what was drafted, not at what it asked for."""
+    return 6 if not history else 1 if history[-1][0] > 4 else 3
+
+
 def alternating(history):
     return 4 if not history or history[-1][1] else 1
 
@@ -249,6 +254,7 @@ STEPS = [
             (always_three, [0], 0.1, 0.0),
             (always_three, [3, 2, 1, 0, 5, 4, 3, 2, 1, 0], 0.1, 0.0),
             (always_three, [3, 2, 1, 0, 5, 4, 3, 2, 1, 0], 0.1, 0.05),
+            (shy, [0, 0, 0, 0, 0], 0.1, 0.0),
             (alternating, [1, 0, 0, 6, 5, 4, 3, 2, 1, 0, 0, 2, 1, 0], 0.2, 0.02),
         ],
         simulate,

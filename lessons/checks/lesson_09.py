@@ -130,6 +130,9 @@ def _pairs() -> list[tuple[np.ndarray, np.ndarray]]:
         (np.array([1.0, 0.0]), np.array([0.5, 0.5])),
         (np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.3, 0.5])),
         (np.array([0.5, 0.5]), np.array([0.5, 0.5])),
+        (np.array([0.5, 0.3, 0.2, 0.0]), np.array([0.0, 0.2, 0.3, 0.5])),  # only one of both can draw the first, the last
+        (np.array([0.2, 0.8]), np.array([1.0, 0.0])),
+        (np.array([0.5, 0.3, 0.2]), np.array([0.499, 0.3, 0.201])),  # nearly equal is not equal
         *((a, b) for a, b in (rng.multinomial(10, [0.2] * 5, 2) / 10 for _ in range(4))),
         *((a, b) for a, b in (rng.dirichlet([0.6] * 5, 2) for _ in range(2))),
     ]
@@ -143,6 +146,10 @@ def _races() -> list[tuple[np.ndarray, np.ndarray]]:
         (np.array([0.5, 0.5]), np.array([0.4, 0.3])),
         (np.array([0.9, 0.1]), np.array([1.0, 0.2])),
         (np.array([0.0, 1.0]), np.array([0.01, 3.0])),
+        (np.array([0.6, 0.4, 0.0]), np.array([1.0, 0.9, 0.001])),
+        (np.array([1e-4, 1 - 1e-4]), np.array([1e-5, 1.0])),  # an unlikely token wins now and then,
+        (np.array([1e-4, 1 - 1e-4]), np.array([5e-4, 1.0])),  # and only as often as it should
+        (np.array([0.5, 0.5]), np.array([1.0001, 1.0])),
         *some,
     ]
 
@@ -154,6 +161,8 @@ RATIOS = [
     ([0.6, 0.1, 0.5], [0.3, 0.2, 0.4], True),
     ([0.6, 0.1, 0.5], [0.3, 0.2, 0.4], False),
     ([0.0, 0.5], [0.5, 0.1], True),
+    ([0.1, 0.2, 0.3], [0.3, 0.35, 0.299], True),
+    ([0.1, 0.2, 0.3], [0.3, 0.35, 0.299], False),
 ]
 
 STEPS = [

@@ -74,9 +74,8 @@ def _heads() -> list[tuple[np.ndarray, ...]]:
     rng = np.random.default_rng(21)
     cases = [(np.array([1.0, 2.0, 0.5]), np.eye(3)[:2], np.zeros((6, 3)), np.zeros(3))]
     cases.append((np.array([1.0, 0.0, -1.0]), np.eye(3)[:1], np.eye(6)[:, :3], np.array([0.0, 1.0, -1.0])))
-    for count in (1, 2, 4, 5):
-        cases.append(tuple(rng.normal(size=shape) for shape in ((3,), (count, 3), (6, 3), (3,))))
-    return cases
+    drawn = (tuple(rng.normal(size=shape) for shape in ((3,), (count, 3), (6, 3), (3,))) for count in (1, 2, 4, 5))
+    return [*cases, *drawn]
 
 
 def keep_best(rows: np.ndarray, num_nodes: int) -> list[tuple[int, ...]]:

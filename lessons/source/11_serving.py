@@ -36,12 +36,12 @@ for name, begins, ends_at in (
     ("5 steps", 25, 30),
 ):
     if begins:
-        bars.append(Bar(name, 0, begins, "waits"))
-    bars.append(Bar(name, begins, ends_at, "decodes"))
+        bars.append(Bar(name, 0, begins / 1000, "waits"))
+    bars.append(Bar(name, begins / 1000, ends_at / 1000, "decodes"))
 gantt_figure({"batches of three": bars})
 
 # %% [markdown]
-# **Look.** Five requests, and a server that decodes three at a time. (One step is one second here.) Two requests wait for 25 steps, although most
+# **Look.** Five requests, and a server that decodes three at a time. (One step takes a millisecond here.) Two requests wait for 25 steps, although most
 # of the server is idle after step 6. You will write a better plan in 11.6.
 #
 # **If you only have ten minutes:** do 11.6 (who waits for whom) and look at the pictures in 11.5 and 11.8.

@@ -703,6 +703,18 @@ def heuristic(history, start=5, largest=20):
 """,
     ],
     "08.simulate": [
+        """
+def simulate(controller, run, c, row):
+    asked, i, cost = [], 0, 0.0
+    while i < len(run):
+        wanted = controller(asked)
+        gamma = min(wanted, len(run) - i - 1)
+        accepted = min(gamma, run[i])
+        cost += 1 + gamma * (c + row)
+        asked.append((wanted, accepted))
+        i += accepted + 1
+    return len(run) / cost
+""",
         "lambda controller, run, c, row: 1 / ours(controller, run, c, row)",
         "lambda controller, run, c, row: ours(controller, run, c, 0.0)",
         "lambda controller, run, c, row: ours(controller, run, 0.0, row)",
@@ -836,6 +848,9 @@ def fallback(history, gamma, worth, window=8, probe=10):
         "lambda p, q: float((p * q).max())",
     ],
     "09.race": [
+        "lambda probs, exponentials: int(np.argmin(exponentials / (probs + 1e-3)))",
+        "lambda probs, exponentials: int(np.argmin(np.where(probs > 0.01, exponentials / np.maximum(probs, 1e-9), np.inf)))",
+        "lambda probs, exponentials: int(np.argmin((exponentials / np.maximum(probs, 1e-9)).astype(np.float16)))",
         "lambda p, e: int(np.argmin(e * p))",
         "lambda p, e: int(np.argmax(p - e))",
         "lambda p, e: int(np.argmin(e[p > 0] / p[p > 0]))",
@@ -851,6 +866,7 @@ def fallback(history, gamma, worth, window=8, probe=10):
         "lambda probs, exponentials: int(np.argmin(exponentials[probs > 0] / probs[probs > 0]))",
     ],
     "09.survivals": [
+        "lambda p, q, block: [round(x, 3) for x in ours(p, q, block)]",
         "lambda p, q, block: ours(p, q, block)[-1:]",
         "lambda p, q, block: ours(p[::-1], q[::-1], block)",
         "lambda p, q, block: [1.0, *ours(p, q, block)]",
@@ -866,6 +882,9 @@ def fallback(history, gamma, worth, window=8, probe=10):
         "lambda ps, qs, block: [1.0, *ours(ps, qs, block)]",
     ],
     "09.two_guesses": [
+        "lambda p, q: float(np.minimum(p, q).sum()) if np.allclose(p, q, atol=0.05) else ours(p, q)",
+        "lambda p, q: float(np.minimum(p, q).sum()) if np.minimum(p, q).sum() > 0.98 else ours(p, q)",
+        "lambda p, q: (lambda a, r: float(a + (1 - a) * np.minimum(r / max(r.sum(), 1e-9), q).sum()))(np.minimum(p, q).sum(), np.where(q > 0, np.maximum(p - q, 0), 0))",
         "lambda p, q: float(np.minimum(p, q).sum())",
         "lambda p, q: float(np.minimum(p, 2 * q).sum())",
         "lambda p, q: ours(q, p)",
@@ -895,6 +914,7 @@ def two_guesses(p, q):
 """,
     ],
     "09.lenient_law": [
+        "lambda p, q, lenience: p.copy() if np.allclose(p, q, atol=0.02) else ours(p, q, lenience)",
         "lambda p, q, l: np.minimum(q, p / l) + (1 - np.minimum(p, q).sum()) * (np.maximum(p - q, 0) / max(np.maximum(p - q, 0).sum(), 1e-12))",
         "lambda p, q, l: ours(p, q, 1.0)",
         "lambda p, q, l: ours(q, p, l)",
@@ -962,6 +982,7 @@ def lenient_law(p, q, lenience):
         "lambda x, panels, num_outputs: ours(x, panels[::-1], num_outputs)",
     ],
     "10.batch_invariant": [
+        "lambda product, x: bool(np.array_equal(product(x).round(6), np.concatenate([product(row[None]) for row in x]).round(6)))",
         "lambda product, x: product(x).shape == x.shape",
         "lambda product, x: not ours(product, x)",
         "lambda product, x: True",
@@ -1183,6 +1204,9 @@ def batch_speedup(alpha, gamma, c, batch, ridge):
         "lambda alpha, gamma, c, batch, ridge: batch * ours(alpha, gamma, c, batch, ridge)",
     ],
     "12.verdict": [
+        "lambda c, m: ours(c, (round(m[0], 1), round(m[1], 1)))",
+        "lambda c, m: ours((c[0] - 1e-3, c[1] + 1e-3), m)",
+        "lambda c, m: ours((2, 3), m)",
         "lambda c, m: 'holds' if c[0] <= m[0] <= c[1] else 'false'",
         "lambda c, m: 'holds' if c[0] <= m[0] and m[1] <= c[1] else 'undecided'",
         "lambda c, m: 'undecided' if verdict(c, m) == 'false' else verdict(c, m)",
@@ -1227,6 +1251,8 @@ def batch_speedup(alpha, gamma, c, batch, ridge):
         "lambda billions, bits, memory_gb, gb_per_s: gb_per_s / (billions * bits / 8) if billions <= memory_gb else 0.0",
     ],
     "12.same_pair": [
+        "lambda a, g, b, h: abs(sum(_alpha(a, g) ** k for k in range(1, h + 1)) / h - b) <= 0.01",
+        "lambda a, g, b, h: abs(_alpha(a, g) - _alpha(b, h)) <= 0.01 * _alpha(a, g)",
         "lambda a, g, b, h: True",
         "lambda a, g, b, h: not ours(a, g, b, h)",
         "lambda a, g, b, h: abs(a**g - b**h) <= 0.01",
@@ -1307,6 +1333,7 @@ def batch_speedup(alpha, gamma, c, batch, ridge):
         "lambda slots, length, weight, bias: layer_norm(slots[:length].mean(axis=0), weight, bias)",
     ],
     "14.acceptance": [
+        "lambda p, q: 1.0 if np.allclose(p, q, atol=0.01) else ours(p, q)",
         "lambda p, q: float(np.minimum(p, q).sum() / p.shape[1])",
         "lambda p, q: float(1 - np.minimum(p, q).sum(axis=1).mean())",
         "lambda p, q: float(np.median(np.minimum(p, q).sum(axis=1)))",
