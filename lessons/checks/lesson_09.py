@@ -130,7 +130,10 @@ def _pairs() -> list[tuple[np.ndarray, np.ndarray]]:
         (np.array([1.0, 0.0]), np.array([0.5, 0.5])),
         (np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.3, 0.5])),
         (np.array([0.5, 0.5]), np.array([0.5, 0.5])),
-        (np.array([0.5, 0.3, 0.2, 0.0]), np.array([0.0, 0.2, 0.3, 0.5])),  # only one of both can draw the first, the last
+        (
+            np.array([0.5, 0.3, 0.2, 0.0]),
+            np.array([0.0, 0.2, 0.3, 0.5]),
+        ),  # only one of both can draw the first, the last
         (np.array([0.2, 0.8]), np.array([1.0, 0.0])),
         (np.array([0.5, 0.3, 0.2]), np.array([0.499, 0.3, 0.201])),  # nearly equal is not equal
         *((a, b) for a, b in (rng.multinomial(10, [0.2] * 5, 2) / 10 for _ in range(4))),

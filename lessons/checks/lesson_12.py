@@ -125,7 +125,7 @@ def _runs() -> list[tuple[list[float], list[float], np.ndarray]]:
         (counting, [1.0] * 21, np.arange(21)[:, None]),
         ([4.0, 6.0, 9.0], [2.0, 2.0, 3.0], np.array([[0, 1, 2], [0, 0, 1], [2, 2, 1], [1, 1, 1]])),
     ]
-    for count in (5, 9):
+    for count in (5, 9, 4):
         plain, fast = 2 + rng.random(count), 1 + rng.random(count)
         plain[0] *= 20
         cases.append((plain.tolist(), fast.tolist(), rng.integers(0, count, (60, count))))
@@ -201,10 +201,12 @@ STEPS = [
     ),
     Step(
         "decode_bound",
-        [(7, 16, 80, 2000), (70, 16, 80, 2039), (70, 4, 80, 2039), (0.124, 32, 8, 50), (40, 16, 80, 1000)],
+        [(7, 16, 80, 2000), (70, 16, 80, 2039), (70, 4, 80, 2039), (0.124, 32, 8, 50), (40, 16, 80, 1000), (7, 8, 7.5, 100)],
         decode_bound,
         [
             Mistake("Does it fit? 140 GB do not go into 80.", _fits_always),
+            Mistake("Weights that fill the memory exactly fit: <=, not <.",
+                    lambda n, bits, m, speed: decode_bound(n, bits, m, speed) if n * bits / 8 < m else 0.0),
             Mistake("Bits, not bytes: divide by 8.", _bits_are_bytes),
             Mistake("Every token reads all weights once: divide the *bandwidth* by their size.", _memory_over_size),
         ],

@@ -208,6 +208,7 @@ STEPS = [
     ),
 ]  # fmt: skip
 
+
 def _valued(rows, num_nodes):
     found = dict(_paths(rows))
     return [(path, found[path]) for path in keep_best(rows, num_nodes)]

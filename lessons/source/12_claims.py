@@ -252,7 +252,7 @@ def decode_bound(
     billions: float, bits: float, memory_gb: float, gb_per_s: float
 ) -> float:
     """Return the most tokens per second of plain decoding, one sequence; 0.0 if the
-    weights do not fit.
+    weights are larger than the memory.
 
     Example: decode_bound(7, 16, 80, 2000) is 2000 / 14
     """

@@ -239,8 +239,8 @@ def keep_best(rows: np.ndarray, num_nodes: int) -> list[tuple[int, ...]]:
 
     rows: [K, V], row k is the head's distribution at position k, whatever was drawn
         before (as for Medusa heads).
-    A path's value is the product of its tokens' probabilities, none of which is 0. Of
-        equals, the shorter path comes first.
+    A path's value is the product of its tokens' probabilities. None of these is 0, and
+        no two paths have the same value.
 
     Example: rows [[0.6, 0.4], [0.9, 0.1]], 3 nodes: [(0,), (0, 0), (1,)]
     """
@@ -270,6 +270,8 @@ keep_best = lesson.working("keep_best", keep_best)
 state = held_out.rows("state")
 medusa = [ready.train(h, h, ours.rows("p", later=k), output) for k in (1, 2, 3)]
 guesses = [softmax(ready.guess_logits(state, state, *one, output)) for one in medusa]
+
+# %%
 surest = guesses[0].max(axis=1)
 trees = {}
 for name, at in {"sure": surest.argmax(), "unsure": surest.argmin()}.items():

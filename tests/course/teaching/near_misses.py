@@ -1222,6 +1222,7 @@ def batch_speedup(alpha, gamma, c, batch, ridge):
         "lambda claimed, measured: 'holds' if claimed[0] <= sum(measured) / 2 <= claimed[1] else 'false'",
     ],
     "12.interval": [
+        "lambda p, f, k: tuple(np.percentile(1 / np.median((np.array(f) / np.array(p))[k], axis=1), [5, 95]))",
         "lambda plain, fast, picks: ours(plain, fast, picks)[::-1]",
         "lambda plain, fast, picks: ours(fast, plain, picks)",
         "lambda plain, fast, picks: ours(plain, fast, picks[: len(picks) // 2])",
@@ -1236,6 +1237,8 @@ def batch_speedup(alpha, gamma, c, batch, ridge):
         "lambda plain, fast, picks: tuple(float(np.percentile(np.median(np.array(plain)[picks], axis=1) / np.median(np.array(fast)[picks], axis=1), x)) for x in (5, 95))",
     ],
     "12.decode_bound": [
+        "lambda n, bits, m, speed: ours(n, bits, m if m >= 80 else 0.9 * m, speed)",
+        "lambda n, bits, m, speed: speed / (n * bits / 8) if n * bits / 8 < m else 0.0",
         "lambda billions, bits, memory, speed: speed / (billions * bits / 8) if billions * bits / 8 < memory else 0.0",
         "lambda billions, bits, memory, speed: billions * bits / 8 / speed if billions * bits / 8 <= memory else 0.0",
         "lambda billions, bits, memory, speed: speed / (billions * bits / 4) if billions * bits / 8 <= memory else 0.0",
@@ -1285,6 +1288,7 @@ def batch_speedup(alpha, gamma, c, batch, ridge):
         "lambda accepted, drafted, length: (accepted / (length - 1), drafted / (accepted / (length - 1)) + 1)",
     ],
     "13.first_difference": [
+        "lambda a, b: next((i for i in range(max(len(a), len(b))) if [*a, *[0] * 9][i] != [*b, *[0] * 9][i]), None)",
         "lambda a, b: next((i for i, (x, y) in enumerate(zip(a, b)) if x == y), None)",
         "lambda a, b: sum(x == y for x, y in zip(a, b)) if a != b else None",
         "lambda a, b: ours(a, b) or None",
@@ -1300,6 +1304,7 @@ def batch_speedup(alpha, gamma, c, batch, ridge):
         "lambda one, other: None if one == other else next((i for i in reversed(range(min(len(one), len(other)))) if one[i] != other[i]), min(len(one), len(other)))",
     ],
     "13.launch_bound": [
+        "lambda n, k, us, size, speed: (n * k - 1) * us * 1e-6 > size / (speed * 1e9)",
         "lambda n, k, us, data, speed: k * us * 1e-6 > data / speed / 1e9",
         "lambda n, k, us, data, speed: n * k * us * 1e-6 < data / speed / 1e9",
         "lambda n, k, us, data, speed: n * k * us * 1e-6 > data * speed / 1e9",
