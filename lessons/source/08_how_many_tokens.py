@@ -399,7 +399,9 @@ saved = simulate(lambda h: fallback(h, 4, 0.25), hopeless, 0.15, 0.03)
 assert saved > simulate(lambda h: 4, hopeless, 0.15, 0.03)
 
 # %% [markdown]
-# **What you can do now.** You can say for every draft token whether it pays. You have written three controllers and a judge that needs
+# ## What you can do now
+#
+# You can say for every draft token whether it pays. You have written three controllers and a judge that needs
 # no clock. And you can tell an honest controller from one that cheats: ask what it looked at before it decided.
 #
 # In the code base: `minispec/engine/control/` has the policies (`--gamma auto`, `--fallback request`). `docs/draft-length.md` says how they are

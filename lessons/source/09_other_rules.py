@@ -411,7 +411,9 @@ for options in (
     )
 
 # %% [markdown]
-# **What you can do now.** You can say what each rule accepts, and what it promises in return. If a system calls itself "lossless", you can ask
+# ## What you can do now
+#
+# You can say what each rule accepts, and what it promises in return. If a system calls itself "lossless", you can ask
 # which of the four promises it means, and whether its logits depend on the number of rows.
 #
 # In the code base: `minispec/engine/verifiers/` has one file per rule, each beginning with its proof. `minispec/engine/generation/result.py` is

@@ -405,7 +405,9 @@ curves_figure(
 )
 
 # %% [markdown]
-# **What you can do now.** You can say why one loop order is faster than the other, pack a matrix for it, and test whether a product depends on
+# ## What you can do now
+#
+# You can say why one loop order is faster than the other, pack a matrix for it, and test whether a product depends on
 # the number of rows. And you know the number to compare with: the time of reading alone.
 #
 # In the code base: `minispec/engine/backends/base.py`, `_kernels.py` and `panel/tile.py` are the three rungs. Each is tested against the one

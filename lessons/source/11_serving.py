@@ -692,7 +692,9 @@ for ridge in (64, 300):
     assert max(many.values()) < 1
 
 # %% [markdown]
-# **What you can do now.** You can say which characters a server may send and which must wait. You can compute when each request of a queue
+# ## What you can do now
+#
+# You can say which characters a server may send and which must wait. You can compute when each request of a queue
 # ends, and how many pages a batch holds. And you can say at which batch size drafts stop paying, on your machine and on others.
 #
 # In the code base: `minispec/engine/generation/stopping.py` holds text back, exact to the token. `minispec/engine/batching/engine.py` decodes

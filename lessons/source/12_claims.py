@@ -3,7 +3,7 @@
 #
 # **The question.** "Speculative decoding makes it two to three times faster." Is that true, here, on your machine?
 #
-# You will meet such sentences wherever you read about speculative decoding. "An acceptance of 0.6 is enough." "Verifying is free." In this
+# You will meet such sentences wherever you read about speculative decoding. "Verifying is free." "It does not help for short answers." In this
 # lesson you put six of them to the test. And you learn to say *undecided* when a measurement does not decide.
 #
 # About 35 minutes. You need lessons 3, 6 and 9.
@@ -356,7 +356,9 @@ def same_pair(rate_one: float, gamma_one: int, rate_two: float, gamma_two: int) 
 lesson.check("same_pair", same_pair)
 
 # %% [markdown]
-# **What you can do now.** You can turn a claim into a range and a measurement into an interval, and give a verdict by rule. You can tell which claims
+# ## What you can do now
+#
+# You can turn a claim into a range and a measurement into an interval, and give a verdict by rule. You can tell which claims
 # need a machine, and which need only arithmetic. And you know when the honest answer is *undecided*.
 #
 # In the code base: `minispec experiment list` has more than forty claims. Each has a file that states it, a measurement, a plot and a

@@ -261,7 +261,9 @@ def at_size(billions: float):
 explore(at_size, billions=[1.5, 7, 13, 70])
 
 # %% [markdown]
-# **What you can do now.** You can read another engine's log: which figure is τ, which is not α, and how many steps there were. You can say on
+# ## What you can do now
+#
+# You can read another engine's log: which figure is τ, which is not α, and how many steps there were. You can say on
 # which cards more rows are free.
 #
 # A pair of your own? `minispec plan` and `minispec measure` answer whether speculation pays for it, on your machine. Lesson 14 goes on with

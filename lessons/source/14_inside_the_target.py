@@ -451,7 +451,9 @@ for prompt in some[:3]:
     print(repr(one.text[:60]))
 
 # %% [markdown]
-# **What you can do now.** You can say what a hidden state is and which token a head guesses from it. You have derived a gradient, tested
+# ## What you can do now
+#
+# You can say what a hidden state is and which token a head guesses from it. You have derived a gradient, tested
 # it, and trained heads that draft for a real engine. You can also say what they miss: the token that was just drawn. In lesson 15 the
 # head reads it.
 #

@@ -424,7 +424,9 @@ assert (
 print("at temperature 0 the tree's text is the target's own:", repr(plain.text[:50]))
 
 # %% [markdown]
-# **What you can do now.** You can read a paper on draft heads and ask the right questions: What does position 2 know? How many passes does a
+# ## What you can do now
+#
+# You can read a paper on draft heads and ask the right questions: What does position 2 know? How many passes does a
 # draft take? Which nodes does the tree keep, and were they chosen before or after the draw?
 #
 # In the code base: `minispec/engine/drafters/heads/` has the formulas of medusa, eagle and block; `minispec/engine/drafters/trees/` the trees;
