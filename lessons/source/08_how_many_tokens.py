@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 8 · How many tokens to draft, and when to stop
 #
-# **The question.** The draft model can write one token or twenty before the target looks. How many should it write *here*?
+# **Question.** The draft model can write one token or twenty before the target looks. How many should it write *here*?
 #
 # A fixed γ is a bet on an average text, and real text changes: a quotation repeats itself, a name comes out of nowhere. In this
 # lesson you write controllers that choose γ while they decode. A **simulated** clock judges them, so the verdict is the same on every

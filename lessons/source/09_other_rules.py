@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 9 · Other rules, and what "lossless" really promises
 #
-# **The question.** Rejection sampling accepts Σ min(p, q) of the draft tokens. Can another rule accept more? And if it does, what
+# **Question.** Rejection sampling accepts Σ min(p, q) of the draft tokens. Can another rule accept more? And if it does, what
 # does it give up?
 #
 # Some rules accept less and promise more. Some accept more, because they look at the draft as a whole or at several drafts at

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 10 · Kernels: from a naive loop to the memory wall
 #
-# **The question.** A product of a row with a matrix must read every weight once. How close to that floor does NumPy get, and how
+# **Question.** A product of a row with a matrix must read every weight once. How close to that floor does NumPy get, and how
 # would you get closer?
 #
 # You climb a ladder, with Numba. You read memory in the order in which it lies there. You use every weight for all rows while it is at hand.

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 11 · Batches, serving and streaming
 #
-# **The question.** One user waited for one text so far. Now hundreds ask at once. Who waits for whom, and is there still time to draft?
+# **Question.** One user waited for one text so far. Now hundreds ask at once. Who waits for whom, and is there still time to draft?
 #
 # A server decodes many requests together, sends each its text as soon as it is certain, and is judged by how long
 # people wait. First you learn what may leave the server, and when. Then you decode many texts at once: each goes on at its own pace,

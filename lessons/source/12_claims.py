@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 12 · The claims of the field, tested
 #
-# **The question.** "Speculative decoding makes it two to three times faster." Is that true, here, on your machine?
+# **Question.** "Speculative decoding makes it two to three times faster." Is that true, here, on your machine?
 #
 # You will meet such sentences wherever you read about speculative decoding. "Verifying is free." "It does not help for short answers." In this
 # lesson you put six of them to the test. And you learn to say *undecided* when a measurement does not decide.

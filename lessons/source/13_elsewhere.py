@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 13 · Optional: the same pair elsewhere, and the GPU
 #
-# **The question.** A log of another engine says "Avg Draft acceptance rate: 47.5%". Is that good?
+# **Question.** A log of another engine says "Avg Draft acceptance rate: 47.5%". Is that good?
 #
 # You know speculative decoding from the inside now. In this lesson you translate. What do Hugging Face transformers, vLLM and
 # llama.cpp call the same options? What do their figures mean? And what changes on a GPU? Nothing here needs those packages: cells that

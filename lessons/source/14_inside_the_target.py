@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 14 · Looking inside the target
 #
-# **The question.** The target has read your text with all its layers. After it drew a token, what does it already know about
+# **Question.** The target has read your text with all its layers. After it drew a token, what does it already know about
 # the token *after* that one?
 #
 # If it knows something, you need no draft model: a small layer on the target's own numbers can guess. Such a layer is called a

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 15 · EAGLE, blocks and trees
 #
-# **The question.** The heads of lesson 14 guess three tokens at once, but none of them knows what the others guessed. What is gained if
+# **Question.** The heads of lesson 14 guess three tokens at once, but none of them knows what the others guessed. What is gained if
 # each guess reads the one before it? And if a head is unsure, why should it guess only once?
 #
 # The picture below is one step of a head that was trained for longer and comes with minispec. At the end of this lesson you
