@@ -112,15 +112,15 @@ def _any_accepted(history, start=5, largest=20):
     return gamma
 
 
-def _simulate(controller, run, c, row, *, room=1, bonus=1, verify=1.0, rows=True):
+def _simulate(controller, run, c, row, *, room=1, bonus=1, verify=1.0, rows=True, asked=False):
     place, cost, history = 0, 0.0, []
     while place < len(run):
-        gamma = controller(history)
+        gamma = wanted = controller(history)
         if room is not None:
             gamma = max(0, min(gamma, len(run) - place - room))
         accepted = min(run[place], gamma)
         cost += gamma * c + verify + (row * gamma if rows else 0)
-        history.append((gamma, accepted))
+        history.append((wanted if asked else gamma, accepted))
         place += max(accepted + bonus, 1)
     return len(run) / cost
 
@@ -213,6 +213,8 @@ STEPS = [
             Mistake("Stop at the *first* token that does not pay: what comes after it is reached through it.",
                     lambda f, c, row, eta: sum(_product(f[: i + 1]) > (c + row) * eta or f[i] > (c + row) * eta
                                                for i in range(len(f)))),
+            Mistake("If the first token does not pay, draft none.",
+                    lambda f, c, row, eta: max(1, draft_length(f, c, row, eta)) if f else 0),
             Mistake("The row costs, too: c + row.", lambda f, c, row, eta: draft_length(f, c, 0.0, eta)),
             Mistake("Compare with (c + row) · η, not with c + row.",
                     lambda f, c, row, eta: draft_length(f, c, row, 1.0)),
@@ -264,6 +266,8 @@ STEPS = [
                     lambda f, r, c, w: _simulate(f, r, c, w, bonus=0)),
             Mistake("The target's pass costs 1.", lambda f, r, c, w: _simulate(f, r, c, w, verify=1e-12)),
             Mistake("More rows cost more: + row · γ.", lambda f, r, c, w: _simulate(f, r, c, w, rows=False)),
+            Mistake("The history holds what was *drafted*: at the end of the text that is less than the controller asked for.",
+                    lambda f, r, c, w: _simulate(f, r, c, w, asked=True)),
             Mistake("Upside down: that is the cost per token.", lambda f, r, c, w: 1 / simulate(f, r, c, w)),
         ],
         [
