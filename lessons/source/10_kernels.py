@@ -44,7 +44,7 @@ laws_figure(
 )
 
 # %% [markdown]
-# **Look.** The second bar is the floor, measured on your machine: 16 MB of weights, read and thrown away. The rest of the first bar is what a
+# **Look.** The second bar is the floor, measured on your machine: 17 MB of weights, read and thrown away. The rest of the first bar is what a
 # better program could save.
 #
 # **If you only have ten minutes:** read 10.0 if Numba is new to you, then predict and run 10.1, and look at the picture of 10.4.
