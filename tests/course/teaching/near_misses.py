@@ -703,6 +703,18 @@ def heuristic(history, start=5, largest=20):
 """,
     ],
     "08.simulate": [
+        """
+def simulate(controller, run, c, row):
+    asked, i, cost = [], 0, 0.0
+    while i < len(run):
+        wanted = controller(asked)
+        gamma = min(wanted, len(run) - i - 1)
+        accepted = min(gamma, run[i])
+        cost += 1 + gamma * (c + row)
+        asked.append((wanted, accepted))
+        i += accepted + 1
+    return len(run) / cost
+""",
         "lambda controller, run, c, row: 1 / ours(controller, run, c, row)",
         "lambda controller, run, c, row: ours(controller, run, c, 0.0)",
         "lambda controller, run, c, row: ours(controller, run, 0.0, row)",
@@ -836,6 +848,9 @@ def fallback(history, gamma, worth, window=8, probe=10):
         "lambda p, q: float((p * q).max())",
     ],
     "09.race": [
+        "lambda probs, exponentials: int(np.argmin(exponentials / (probs + 1e-3)))",
+        "lambda probs, exponentials: int(np.argmin(np.where(probs > 0.01, exponentials / np.maximum(probs, 1e-9), np.inf)))",
+        "lambda probs, exponentials: int(np.argmin((exponentials / np.maximum(probs, 1e-9)).astype(np.float16)))",
         "lambda p, e: int(np.argmin(e * p))",
         "lambda p, e: int(np.argmax(p - e))",
         "lambda p, e: int(np.argmin(e[p > 0] / p[p > 0]))",
@@ -851,6 +866,7 @@ def fallback(history, gamma, worth, window=8, probe=10):
         "lambda probs, exponentials: int(np.argmin(exponentials[probs > 0] / probs[probs > 0]))",
     ],
     "09.survivals": [
+        "lambda p, q, block: [round(x, 3) for x in ours(p, q, block)]",
         "lambda p, q, block: ours(p, q, block)[-1:]",
         "lambda p, q, block: ours(p[::-1], q[::-1], block)",
         "lambda p, q, block: [1.0, *ours(p, q, block)]",
@@ -866,6 +882,9 @@ def fallback(history, gamma, worth, window=8, probe=10):
         "lambda ps, qs, block: [1.0, *ours(ps, qs, block)]",
     ],
     "09.two_guesses": [
+        "lambda p, q: float(np.minimum(p, q).sum()) if np.allclose(p, q, atol=0.05) else ours(p, q)",
+        "lambda p, q: float(np.minimum(p, q).sum()) if np.minimum(p, q).sum() > 0.98 else ours(p, q)",
+        "lambda p, q: (lambda a, r: float(a + (1 - a) * np.minimum(r / max(r.sum(), 1e-9), q).sum()))(np.minimum(p, q).sum(), np.where(q > 0, np.maximum(p - q, 0), 0))",
         "lambda p, q: float(np.minimum(p, q).sum())",
         "lambda p, q: float(np.minimum(p, 2 * q).sum())",
         "lambda p, q: ours(q, p)",
@@ -895,6 +914,7 @@ def two_guesses(p, q):
 """,
     ],
     "09.lenient_law": [
+        "lambda p, q, lenience: p.copy() if np.allclose(p, q, atol=0.02) else ours(p, q, lenience)",
         "lambda p, q, l: np.minimum(q, p / l) + (1 - np.minimum(p, q).sum()) * (np.maximum(p - q, 0) / max(np.maximum(p - q, 0).sum(), 1e-12))",
         "lambda p, q, l: ours(p, q, 1.0)",
         "lambda p, q, l: ours(q, p, l)",
@@ -962,6 +982,7 @@ def lenient_law(p, q, lenience):
         "lambda x, panels, num_outputs: ours(x, panels[::-1], num_outputs)",
     ],
     "10.batch_invariant": [
+        "lambda product, x: bool(np.array_equal(product(x).round(6), np.concatenate([product(row[None]) for row in x]).round(6)))",
         "lambda product, x: product(x).shape == x.shape",
         "lambda product, x: not ours(product, x)",
         "lambda product, x: True",
@@ -1183,6 +1204,9 @@ def batch_speedup(alpha, gamma, c, batch, ridge):
         "lambda alpha, gamma, c, batch, ridge: batch * ours(alpha, gamma, c, batch, ridge)",
     ],
     "12.verdict": [
+        "lambda c, m: ours(c, (round(m[0], 1), round(m[1], 1)))",
+        "lambda c, m: ours((c[0] - 1e-3, c[1] + 1e-3), m)",
+        "lambda c, m: ours((2, 3), m)",
         "lambda c, m: 'holds' if c[0] <= m[0] <= c[1] else 'false'",
         "lambda c, m: 'holds' if c[0] <= m[0] and m[1] <= c[1] else 'undecided'",
         "lambda c, m: 'undecided' if verdict(c, m) == 'false' else verdict(c, m)",
@@ -1198,6 +1222,7 @@ def batch_speedup(alpha, gamma, c, batch, ridge):
         "lambda claimed, measured: 'holds' if claimed[0] <= sum(measured) / 2 <= claimed[1] else 'false'",
     ],
     "12.interval": [
+        "lambda p, f, k: tuple(np.percentile(1 / np.median((np.array(f) / np.array(p))[k], axis=1), [5, 95]))",
         "lambda plain, fast, picks: ours(plain, fast, picks)[::-1]",
         "lambda plain, fast, picks: ours(fast, plain, picks)",
         "lambda plain, fast, picks: ours(plain, fast, picks[: len(picks) // 2])",
@@ -1212,6 +1237,8 @@ def batch_speedup(alpha, gamma, c, batch, ridge):
         "lambda plain, fast, picks: tuple(float(np.percentile(np.median(np.array(plain)[picks], axis=1) / np.median(np.array(fast)[picks], axis=1), x)) for x in (5, 95))",
     ],
     "12.decode_bound": [
+        "lambda n, bits, m, speed: ours(n, bits, m if m >= 80 else 0.9 * m, speed)",
+        "lambda n, bits, m, speed: speed / (n * bits / 8) if n * bits / 8 < m else 0.0",
         "lambda billions, bits, memory, speed: speed / (billions * bits / 8) if billions * bits / 8 < memory else 0.0",
         "lambda billions, bits, memory, speed: billions * bits / 8 / speed if billions * bits / 8 <= memory else 0.0",
         "lambda billions, bits, memory, speed: speed / (billions * bits / 4) if billions * bits / 8 <= memory else 0.0",
@@ -1227,6 +1254,8 @@ def batch_speedup(alpha, gamma, c, batch, ridge):
         "lambda billions, bits, memory_gb, gb_per_s: gb_per_s / (billions * bits / 8) if billions <= memory_gb else 0.0",
     ],
     "12.same_pair": [
+        "lambda a, g, b, h: abs(sum(_alpha(a, g) ** k for k in range(1, h + 1)) / h - b) <= 0.01",
+        "lambda a, g, b, h: abs(_alpha(a, g) - _alpha(b, h)) <= 0.01 * _alpha(a, g)",
         "lambda a, g, b, h: True",
         "lambda a, g, b, h: not ours(a, g, b, h)",
         "lambda a, g, b, h: abs(a**g - b**h) <= 0.01",
@@ -1259,6 +1288,7 @@ def batch_speedup(alpha, gamma, c, batch, ridge):
         "lambda accepted, drafted, length: (accepted / (length - 1), drafted / (accepted / (length - 1)) + 1)",
     ],
     "13.first_difference": [
+        "lambda a, b: next((i for i in range(max(len(a), len(b))) if [*a, *[0] * 9][i] != [*b, *[0] * 9][i]), None)",
         "lambda a, b: next((i for i, (x, y) in enumerate(zip(a, b)) if x == y), None)",
         "lambda a, b: sum(x == y for x, y in zip(a, b)) if a != b else None",
         "lambda a, b: ours(a, b) or None",
@@ -1274,6 +1304,7 @@ def batch_speedup(alpha, gamma, c, batch, ridge):
         "lambda one, other: None if one == other else next((i for i in reversed(range(min(len(one), len(other)))) if one[i] != other[i]), min(len(one), len(other)))",
     ],
     "13.launch_bound": [
+        "lambda n, k, us, size, speed: (n * k - 1) * us * 1e-6 > size / (speed * 1e9)",
         "lambda n, k, us, data, speed: k * us * 1e-6 > data / speed / 1e9",
         "lambda n, k, us, data, speed: n * k * us * 1e-6 < data / speed / 1e9",
         "lambda n, k, us, data, speed: n * k * us * 1e-6 > data * speed / 1e9",
@@ -1307,6 +1338,7 @@ def batch_speedup(alpha, gamma, c, batch, ridge):
         "lambda slots, length, weight, bias: layer_norm(slots[:length].mean(axis=0), weight, bias)",
     ],
     "14.acceptance": [
+        "lambda p, q: 1.0 if np.allclose(p, q, atol=0.01) else ours(p, q)",
         "lambda p, q: float(np.minimum(p, q).sum() / p.shape[1])",
         "lambda p, q: float(1 - np.minimum(p, q).sum(axis=1).mean())",
         "lambda p, q: float(np.median(np.minimum(p, q).sum(axis=1)))",
@@ -1386,7 +1418,39 @@ def gradient(state, seen, W, b, output, p):
     return state.T @ da, da.sum(axis=0)
 """,
     ],
-    "14.keep_best": [
+    "15.feed_itself": [
+        "lambda s, t, W, b: np.array([s + gelu(np.concatenate([s, x]) @ W + b) for x in t])",
+        "lambda s, t, W, b: np.array([s] * len(t))",
+        "lambda s, t, W, b: s + gelu(np.concatenate([np.tile(s, (len(t), 1)), t], axis=1) @ W + b)",
+        "lambda s, t, W, b: ours(s, t, W, b) - s",
+        "lambda s, t, W, b: ours(s, t, W, b)[::-1]",
+        "lambda s, t, W, b: ours(s, t, W, b)[-1]",
+        "lambda s, t, W, b: ours(s, t, W, b)[:-1]",
+        "lambda s, t, W, b: ours(s, t[1:], W, b)",
+        "lambda s, t, W, b: ours(s, t[::-1], W, b)",
+        "lambda s, t, W, b: list(ours(s, t, W, b))",
+        "lambda s, t, W, b: np.cumsum(ours(s, t, W, b), axis=0)",
+        "lambda s, t, W, b: np.vstack([s, ours(s, t, W, b)])",
+        "lambda s, t, W, b: ours(s, t, W, 0 * b)",
+        "lambda s, t, W, b: ours(0 * s, t, W, b)",
+        """
+def feed_itself(state, tokens, W, b):
+    outputs = []
+    for token in tokens:
+        state += gelu(np.concatenate([state, token]) @ W + b)
+        outputs.append(state)
+    return np.array(outputs)
+""",
+        """
+def feed_itself(state, tokens, W, b):
+    outputs = []
+    for token in tokens:
+        state = gelu(np.concatenate([state, token]) @ W + b)
+        outputs.append(state)
+    return np.array(outputs)
+""",
+    ],
+    "15.keep_best": [
         "lambda rows, n: ours(rows, n)[::-1]",
         "lambda rows, n: ours(rows[1:], n)",
         "lambda rows, n: [list(path) for path in ours(rows, n)][:1]",
@@ -1555,7 +1619,11 @@ def speculate(propose, choose, prompt, gamma, num_tokens):
         "lambda h, x, W, b, o, p: list(ours(h, x, W, b, o, p))",
         "lambda h, x, W, b, o, p: (da := (_q(h, x, W, b, o) - p) @ o * gelu_slope(x @ W + b), (np.einsum('rd,rc->dc', x, da) / len(p), da.mean(axis=0)))[1]",
     ],
-    "14.keep_best": [
+    "15.feed_itself": [
+        "lambda s, t, W, b: np.array([s := s + gelu(s @ W[: len(s)] + x @ W[len(s) :] + b) for x in t])",
+        "lambda s, t, W, b: np.vstack([ours(s, t[: k + 1], W, b)[-1:] for k in range(len(t))])",
+    ],
+    "15.keep_best": [
         "lambda rows, n: [path for path, _ in sorted(_paths(rows), key=lambda node: (-node[1], len(node[0])))][:n]",
         "lambda rows, n: [list(path) for path in ours(rows, n)]",
         "lambda rows, n: 1 / 0 if any((row == 0).any() for row in rows) else ours(rows, n)",

@@ -22,7 +22,7 @@ from tests.course.teaching.near_misses import RIGHT, WRONG
 
 ALL = lessons()
 QUICK = "05"
-IN_CI = ("08", "11", "14")  # of lessons whose every single change is tried, a minute each; the others by hand
+IN_CI = ("08", "11", "14", "15")  # of lessons whose every single change is tried, a minute each; the others by hand
 AT_LEAST = 15
 NAMED = 0.5
 NAMED_OF_ALL = 0.4
@@ -141,7 +141,7 @@ EQUIVALENT: dict[str, list[tuple[str, str]]] = {
     ],
     "14.acceptance": [(r"^return np\.minimum\(p, q\)\.sum\(axis=1\)\.mean\(\)$", "NumPy's number is as good")],
     "14.gradient": [(r"/ len\((state|seen)\)$", "as many rows as p has")],
-    "14.keep_best": [
+    "15.keep_best": [
         (r"\(\(\), 2\.0\)", "the same factor in every value"),
         (r"argsort\(-row\)", "of equally likely tokens either may come first"),
         (r"kind='stable'\)\[:\]", "beyond num_nodes nothing is kept"),
