@@ -36,7 +36,9 @@ def hidden_pairs(rng):
     def law(size):
         return rng.multinomial(1000, rng.dirichlet(np.ones(size))) / 1000
 
-    return [pair(law(size), law(size)) for size in (3, 6)] + [pair([*law(3), 0.0], [*law(3), 0.0])]
+    near = rng.multinomial(900, np.ones(4) / 4) + 25.0  # no tolerance takes these two for equal
+    apart = [pair(law(size), law(size)) for size in (3, 6)] + [pair([*law(3), 0.0], [*law(3), 0.0])]
+    return [*apart, pair(near / 1000, (near + rng.permutation([1, 1, -1, -1])) / 1000)]
 
 
 def alphas(*pairs):
@@ -279,6 +281,7 @@ CHECKS = [
             pair([0.5, 0.5, 0.0], [0.0, 0.0, 1.0]),
             pair([0.3, 0.7], [0.3, 0.7]),
             pair([0.4, 0.6, 0.0], [0.1, 0.9, 0.0]),
+            pair([0.3, 0.7], [0.3001, 0.6999]),
         ],
         hidden=hidden_pairs,
     ),

@@ -27,6 +27,7 @@ from minispec.course.grading.variant import draw_variant, make_variant
 from minispec.errors import InputError
 
 from .example import ASSIGNMENTS, write
+from .test_content import drawn_anew
 
 COURSE = ("a1", "a2", "a3", "a4", "a5", "a6")
 TERMS = ("2027s", "2027f", "t1")
@@ -205,7 +206,8 @@ def test_every_mistake_is_caught_and_named_in_a_variant_too(name: str, made) -> 
             student = LocalSubject(overlay.source, variant.module)
             checks = [variant.checks[info.id] for info in question.checks]
             seen = {check.id: observe_all(check, student, check.cases) for check in checks}
-            found = diagnose(known, seen, variant.checks[overlay.fails])
+            check = variant.checks[overlay.fails]
+            found = diagnose(known, seen, check, drawn_anew(check, student))
             assert found is not None, (term, overlay.name)
             assert found.mistake.name == overlay.name
 
