@@ -148,9 +148,6 @@ def attention(queries: np.ndarray, keys: np.ndarray, values: np.ndarray) -> np.n
 lesson.check("attention", attention)
 
 # %%
-lesson.hint("attention")
-
-# %%
 attention = lesson.working("attention", attention)
 
 # %% [markdown]

@@ -303,9 +303,6 @@ def after(operations: list[tuple[str, object]]) -> list[int]:
 # %%
 lesson.check("after", after)
 
-# %%
-lesson.hint("after")
-
 # %% [markdown]
 # Drawn: blue counts, grey is still there and never read, and the red line is the length.
 

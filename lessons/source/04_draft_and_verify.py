@@ -111,9 +111,6 @@ def decide(drafted: list[int], choices: list[int]) -> tuple[int, int]:
 lesson.check("decide", decide)
 
 # %%
-lesson.hint("decide")
-
-# %%
 decide = lesson.working("decide", decide)
 accepted, following = decide(drafted, choices)
 print(f"{accepted} accepted, then {target.tokenizer.decode([following])!r}")

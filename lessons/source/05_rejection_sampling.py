@@ -70,9 +70,6 @@ def accept(target_prob: float, draft_prob: float, u: float) -> bool:
 # %%
 lesson.check("accept", accept)
 
-# %%
-lesson.hint("accept")
-
 # %% [markdown]
 # ## 5.2 · What comes instead
 #

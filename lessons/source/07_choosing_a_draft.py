@@ -238,9 +238,6 @@ def rank(
 lesson.check("rank", rank)
 
 # %%
-lesson.hint("rank")
-
-# %%
 rank = lesson.working("rank", rank)
 
 

@@ -121,9 +121,6 @@ def draft_length(confidences: list[float], c: float, row: float, eta: float) -> 
 lesson.check("draft_length", draft_length)
 
 # %%
-lesson.hint("draft_length")
-
-# %%
 draft_length = lesson.working("draft_length", draft_length)
 
 

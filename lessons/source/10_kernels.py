@@ -195,9 +195,6 @@ def panel_product(x: np.ndarray, panels: np.ndarray, num_outputs: int) -> np.nda
 # %%
 lesson.check("panel_product", panel_product)
 
-# %%
-lesson.hint("panel_product")
-
 # %% [markdown]
 # ## 10.3 · One order, whatever the number of rows
 #

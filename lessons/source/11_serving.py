@@ -149,9 +149,6 @@ def complete(data: bytes) -> int:
 # %%
 lesson.check("complete", complete)
 
-# %%
-lesson.hint("complete")
-
 # %% [markdown]
 # ## 11.3 · Stop strings
 #
@@ -360,9 +357,6 @@ def ends(steps: list[int], places: int) -> list[int]:
 
 # %%
 lesson.check("ends", ends)
-
-# %%
-lesson.hint("ends")
 
 # %% [markdown]
 # Now for real: the same requests in both ways. A request of *n* tokens needs *n* steps: the one that reads its prompt gives the first.

@@ -317,9 +317,6 @@ def gradient(
 # %%
 lesson.check("gradient", gradient)
 
-# %%
-lesson.hint("gradient")
-
 # %% [markdown]
 # A formula for a slope can be tested without knowing it: move one weight a little, and see how much the loss moves.
 
