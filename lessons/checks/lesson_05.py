@@ -98,6 +98,8 @@ def _pairs() -> list[tuple[np.ndarray, np.ndarray]]:
         (np.array([0.125, 0.5, 0.375]), np.array([0.5, 0.25, 0.25])),
         (np.array([0.5, 0.3, 0.2]), np.array([0.52, 0.29, 0.19])),
         (np.array([0.5, 0.25, 0.25]), np.array([0.5 + 2**-14, 0.25 - 2**-14, 0.25])),  # all but equal
+        (np.array([0.5, 0.25, 0.25]), np.array([0.5 + 2**-20, 0.25 - 2**-20, 0.25])),  # and for `allclose`
+        (np.array([0.5, 0.3 - 3**-10, 0.2 + 3**-10]), np.array([0.6, 0.2, 0.2])),  # a rare token of the residual
         (np.array([0.5, 0.25, 0.25]), np.array([0.75, 0.0, 0.25])),  # what only p has
     ]
 
@@ -110,9 +112,21 @@ def _judgements() -> list[tuple[np.ndarray, np.ndarray, int, float, float]]:
         (np.array([0.7, 0.2, 0.1]), np.array([0.1, 0.5, 0.4])),  # two tokens may be rejected
         (np.array([0.4, 0.6, 0.0]), np.array([0.5, 0.0, 0.5])),  # what only one of them has
     )
+    first, last = 0.0, 1.0 - 2**-53
+    rounded = (  # residuals that sum to less than 1 in float64, or in float32, and end with a 0
+        (np.array([0.1, 0.25, 0.3, 0.3, 0.05]), np.array([0.25, 0.2, 0.1, 0.2, 0.25])),
+        (np.array([0.28, 0.26, 0.28, 0.18]), np.array([0.16, 0.16, 0.26, 0.42])),
+    )
+    edges = [
+        (p, q, token, ua, un)
+        for p, q in (*pairs, *rounded)
+        for token in np.flatnonzero(q).tolist()
+        for ua in (first, last)
+        for un in (first, last)
+    ]
     return [
         (p, q, token, ua, un) for p, q in pairs for token in np.flatnonzero(q).tolist() for ua in grid for un in grid
-    ]
+    ] + edges
 
 
 STEPS = [
@@ -124,7 +138,7 @@ STEPS = [
             for u in (0.0, 0.2, 0.39, 0.41, 0.7, 0.999)
         ] + [
             (p, q, p / q * near) for p, q in ((0.3, 0.7), (1e-7, 3e-7)) for near in (1 - 1e-6, 1 + 1e-6)
-        ],
+        ] + [(0.5, 0.5 + 2**-20, 1 - 2**-22), (1e-9, 1e-3, 1e-7), (0.3333, 0.9999, 0.3333)],
         accept,
         [
             Mistake("You divide the wrong way round: it is p/q, target over draft.", lambda p, q, u: u * p < q),
@@ -164,6 +178,8 @@ STEPS = [
                     lambda p, q: p if np.allclose(p, q, atol=0.05) else residual(p, q)),
             Mistake("You take p and q for equal where they are only close: return p only where nothing is left.",
                     lambda p, q: p if np.allclose(p, q, atol=1e-3) else residual(p, q)),
+            Mistake("You take p and q for equal where they are only close: return p only where nothing is left.",
+                    lambda p, q: p if np.allclose(p, q) else residual(p, q)),
             Mistake("You leave out what q lacks: a token that only p has is drafted too rarely as well.",
                     lambda p, q: np.where(q > 0, _positive(p, q), 0) / np.where(q > 0, _positive(p, q), 0).sum()
                     if np.where(q > 0, _positive(p, q), 0).any() else p),
