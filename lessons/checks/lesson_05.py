@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+
 import numpy as np
 
 from minispec.course.teaching import Mistake, Prediction, Reply, Step
+from minispec.engine.laws import Enumerator
+from minispec.engine.noise import Address
 
 P = np.array([0.5, 0.3, 0.2])
 Q = np.array([0.2, 0.3, 0.5])
@@ -13,7 +18,7 @@ PREDICTIONS = [
     Prediction(
         "acceptance",
         0.7,
-        "What both laws have is accepted: min(0.5, 0.2) + min(0.3, 0.3) + min(0.2, 0.5) = 0.7.",
+        "What both distributions have is accepted: min(0.5, 0.2) + min(0.3, 0.3) + min(0.2, 0.5) = 0.7.",
         [
             Reply(lambda a: a > 1, "A probability is at most 1."),
             Reply(0.29, "That is Σ p·q, the chance that two independent draws agree; the rule accepts far more often."),
@@ -83,6 +88,58 @@ def _ways(second):
         return np.array([np.minimum(p, q), second(p, q)])
 
     return ways
+
+
+_POSITIONAL = inspect.Parameter.POSITIONAL_OR_KEYWORD
+DRAFT, ACCEPT, RESIDUAL = Address("draft", 0), Address("accept", 0), Address("residual", 0)
+
+
+def _one_token(noise, p, q, *, chance=lambda p, q: min(1.0, p / q), instead=residual, first=lambda p, q: q) -> int:
+    token = noise.categorical(first(p, q), DRAFT)
+    if noise.bernoulli(chance(p[token], q[token]), ACCEPT):
+        return token
+    return noise.categorical(instead(p, q), RESIDUAL)
+
+
+def one_token(noise, p: np.ndarray, q: np.ndarray) -> int:
+    return _one_token(noise, p, q)
+
+
+class _Draft:
+    """Passes every question on, and remembers what was drafted."""
+
+    def __init__(self, noise) -> None:
+        self.noise, self.token = noise, None
+
+    def bernoulli(self, prob, at):
+        return self.noise.bernoulli(prob, at)
+
+    def categorical(self, probs, at):
+        token = self.noise.categorical(probs, at)
+        if at == DRAFT:
+            self.token = token
+        return token
+
+
+def enumerate_program(program):
+    """Return a function of p and q: what a program returns, and how often that is its draft, over every branch."""
+
+    @functools.wraps(program)
+    def observe(p: np.ndarray, q: np.ndarray) -> dict:
+        def run(noise):
+            draft = _Draft(noise)
+            token = program(draft, p, q)
+            if token is None:
+                raise ValueError("on some branch it returns None: is a return missing?")
+            return int(token), draft.token == token
+
+        law = Enumerator(run).law()
+        token_law = [sum(share for (x, _), share in law.items() if x == token) for token in range(len(p))]
+        kept = sum(share for (_, is_draft), share in law.items() if is_draft)
+        return {"distribution of the token": np.array(token_law), "probability that it is the draft's": kept}
+
+    observe.__signature__ = inspect.Signature([inspect.Parameter(name, _POSITIONAL) for name in "pq"])
+    return observe
 
 
 def _pairs() -> list[tuple[np.ndarray, np.ndarray]]:
@@ -199,7 +256,7 @@ STEPS = [
         judge,
         [
             Mistake("After a rejection you draw from p. Draw from the residual.", _judge_from_p),
-            Mistake("You ignore the drafted token and sample from p: the right law, and not one draft accepted.",
+            Mistake("You ignore the drafted token and sample from p: the right distribution, and not one draft accepted.",
                     _judge_match),
             Mistake("p and q are swapped when the draft is judged: `accept(target_probs[token], draft_probs[token], u)`.",
                     lambda p, q, token, ua, un:
@@ -229,6 +286,35 @@ STEPS = [
             Mistake("You keep the rejected token.", lambda p, q, token, ua, un: token),
         ],
         ["Two cases: accepted, then it is the token itself; rejected, then `draw(residual(...), u_next)`."],
+    ),
+    Step(
+        "one_token",
+        _pairs,
+        one_token,
+        [
+            Mistake("After a rejection you draw from p, as `from_p` does. Draw from the residual.",
+                    lambda noise, p, q: _one_token(noise, p, q, instead=lambda p, q: p)),
+            Mistake("After a rejection you draw from q again. Draw from the residual.",
+                    lambda noise, p, q: _one_token(noise, p, q, instead=lambda p, q: q)),
+            Mistake("The residual is of p over q: `residual(p, q)`.",
+                    lambda noise, p, q: _one_token(noise, p, q, instead=lambda p, q: residual(q, p))),
+            Mistake("You accept everything: what comes out has the draft's distribution.",
+                    lambda noise, p, q: noise.categorical(q, DRAFT)),
+            Mistake("You never ask the draft. The distribution is right, and nothing is gained.",
+                    lambda noise, p, q: noise.categorical(p, RESIDUAL)),
+            Mistake("You draft from p. The draft draws from q.",
+                    lambda noise, p, q: _one_token(noise, p, q, first=lambda p, q: p,
+                                                   chance=lambda p, q: min(1.0, p / q) if q else 1.0)),
+            Mistake("You accept with probability p(x). Given that the draft proposed x, p(x)/q(x) is enough.",
+                    lambda noise, p, q: _one_token(noise, p, q, chance=lambda p, q: p)),
+            Mistake("The ratio is upside down: accept with min(1, p(x)/q(x)).",
+                    lambda noise, p, q: _one_token(noise, p, q, chance=lambda p, q: min(1.0, q / p) if p else 1.0)),
+        ],
+        [
+            "`token = noise.categorical(q, Address(\"draft\", 0))` draws the guess.",
+            "`from_p` is nearly right: from what does it draw after a rejection?",
+        ],
+        observe=enumerate_program,
     ),
     Step(
         "two_ways",
