@@ -8,6 +8,16 @@ from minispec.course.teaching import Mistake, Prediction, Reply, Step
 
 PREDICTIONS = [
     Prediction(
+        "tables",
+        0.75,
+        "V · C + n_positions · C = 8192 · 128 + 1024 · 128: about 1.2 of 1.6 million. A small model is mostly its vocabulary.",
+        [
+            Reply(lambda a: a > 1, "A share is at most 1."),
+            Reply(lambda a: a < 0.5, "More than half: a row of 128 numbers for each of 8192 tokens adds up."),
+        ],
+        tolerance=0.1,
+    ),
+    Prediction(
         "shape",
         (10, 128),
         "One row per token, one column per channel: [T, C].",
