@@ -10,18 +10,18 @@ PREDICTIONS = [
     Prediction(
         "domain",
         "less",
-        "Code was the last thing it was taught, and it forgot some of how stories go.",
+        "It was trained on code last, and forgot some of how stories go.",
         choices=("more", "less", "same"),
         replies=[
-            Reply("same", "The size is the same; what it was taught last is not."),
-            Reply("more", "On code, perhaps."),
+            Reply("same", "The size is the same; what it was trained on last is not."),
+            Reply("more", "On code, yes."),
         ],
     ),
     Prediction(
         "which",
         "B",
-        "A: at most 4.10/2.76 = 1.48 (γ = 4). B: 2.77/1.36 = 2.04 (γ = 4). Two fifths of a target step for each draft is too much.",
-        [Reply("A", "More accurate, yes. But each drafted token costs 0.4 of a target step.")],
+        "A: at most 4.10/2.76 = 1.48 (γ = 4). B: 2.77/1.36 = 2.04 (γ = 4). 0.4 of a plain step for each draft token is too much.",
+        [Reply("A", "More accurate, yes. But each draft token costs 0.4 of a plain step.")],
         choices=("A", "B"),
     ),
 ]
@@ -166,7 +166,7 @@ STEPS = [
         ],
         same_vocabulary,
         [
-            Mistake("Equal sizes are not enough: the texts behind the ids may differ.", _only_sizes),
+            Mistake("Equal sizes are not enough: the texts of the ids may differ.", _only_sizes),
             Mistake("The same texts with other ids are another vocabulary.", _only_texts),
             Mistake("The first by *id*, not by the alphabet.", _alphabetical),
             Mistake("The first by *id*, not in the order in which the dict lists them.", _as_listed),
@@ -240,12 +240,12 @@ STEPS = [
         ],
         propose,
         [
-            Mistake("The *latest* earlier place: what was said last is likelier to come again.", _earliest),
+            Mistake("The *latest* earlier place: recent words are more likely to come again.", _earliest),
             Mistake("You found the end of the text itself; nothing follows it.", _finds_itself),
             Mistake("Return what *followed* the place, not the place itself.", _repeats_the_key),
             Mistake("Compare the last `size` tokens, not only the last one.", _last_token_only),
             Mistake("At most `gamma` tokens.", lambda t, g, size=2: propose(t, 999, size)),
-            Mistake("What follows begins right behind the place: one token further left.",
+            Mistake("What follows begins right after the place: one token further left.",
                     lambda t, g, size=2: propose(t, g + 1, size)[1:]),
         ],
         ["Walk backwards over the starts; the last start that may count is len(tokens) − size − 1.",
