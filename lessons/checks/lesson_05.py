@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import operator
 
 import numpy as np
 
@@ -131,7 +132,7 @@ def enumerate_program(program):
             token = program(draft, p, q)
             if token is None:
                 raise ValueError("on some branch it returns None: is a return missing?")
-            return int(token), draft.token == token
+            return operator.index(token), draft.token == token
 
         law = Enumerator(run).law()
         token_law = [sum(share for (x, _), share in law.items() if x == token) for token in range(len(p))]
