@@ -66,6 +66,14 @@ EQUIVALENT: dict[str, list[tuple[str, str]]] = {
     "05.judge": [
         (r"accept\(target_probs\[token\], u_accept, draft_probs\[token\]\)", "q < p/u if and only if u < p/q"),
     ],
+    "05.one_token": [
+        (r"min\(2\.0", "no chance is above 1"),
+        (
+            r"(Address\(0, '(accept|residual)'\)|, '(accept|residual)'\)|'(accept|residual)', -?1\))",
+            "any address of its own",
+        ),
+        (r"^return np\.(round\(.*, 2\)|asarray\(.*, int\))$", "whole numbers already"),
+    ],
     "06.alpha_of": [
         (r"low, high = \((-1\.0, 1\.0|0\.0, 2\.0)\)", "a larger interval around the same answer"),
         (r"range\((59|61)\)", "59 halvings are as good as 60, to 1e-17"),
