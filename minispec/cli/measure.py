@@ -21,12 +21,15 @@ from minispec.engine.files import HeldFile, check_apart, check_writable, write_t
 from minispec.engine.generation.options import Options
 from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.errors import OptionError
+from minispec.lab.measure import against as earlier
 from minispec.lab.measure.record import Record
 from minispec.lab.measure.report import (
     INTERVALS,
     NOTES,
     OVERVIEW_NOTE,
     count_of,
+    format_figure,
+    label,
     likeness,
     overview,
     prompt_table,
@@ -90,6 +93,12 @@ def _output(flag: str, what: str) -> Callable[[_Command], _Command]:
     show_default="measure-KEY.jsonl",
     help="Keep finished prompts in this file, so that the same command can carry on.",
 )
+@click.option(
+    "--against",
+    type=FileName(),
+    metavar="OLD.json",
+    help="Compare with an earlier --json: what changed by more than noise. Exit code 1 if acceptance or speed fell.",
+)
 @_output("--json", "all results, with every run,")
 @_output("--csv", "a row for each prompt and setting")
 @_output("--markdown", "the tables")
@@ -108,6 +117,7 @@ def measure(
     jobs: int,
     address: str | None,
     journal: Path | None,
+    against: Path | None,
     json_file: Path | None,
     csv_file: Path | None,
     markdown_file: Path | None,
@@ -131,7 +141,8 @@ def measure(
     if plot_file is not None:
         style.check_output(plot_file)
     outputs = {"--json": json_file, "--csv": csv_file, "--markdown": markdown_file, "--plot": plot_file}
-    check_apart({"PROMPTS": prompts, "--journal": journal, **outputs})
+    check_apart({"PROMPTS": prompts, "--journal": journal, "--against": against, **outputs})
+    old = None if against is None else earlier.read_report(against)
     notes = Console(stderr=True, highlight=False)
     varied = {name + "s": options.pop(name) for name in ("target", "draft", "gamma", "temperature")}
     sweep = Sweep(
@@ -152,8 +163,13 @@ def measure(
     everything, by_domain = summarise(records), summarise(records, by_domain=True)
     shown = by_domain if domains else everything
     _show(sweep, shown, tables(shown) if details else {}, prompt_table(records) if by_prompt else None)
+    comparison = None if old is None else earlier.compare(old[0], records, old[1], sweep.settings())
+    if comparison is not None:
+        _show_comparison(comparison)
     if json_file is not None:
         report = to_dict(sweep, records, by_domain, machine)
+        if comparison is not None:
+            report["against"] = earlier.to_dict(comparison)
         write_text(json_file, json.dumps(report, indent=1, ensure_ascii=False) + "\n")
     if csv_file is not None:
         write_text(csv_file, to_csv(records))
@@ -165,6 +181,8 @@ def measure(
         style.save(sweep_figure(everything, remark), plot_file)
     if journal is None:  # only now: what could not be written after all would have to be measured again
         kept.remove()
+    if comparison is not None and comparison.fell:
+        click.get_current_context().exit(1)
 
 
 def _read(prompts: Path | None, preset: str | None, prompt_key: str | None) -> tuple[Prompt, ...]:
@@ -227,6 +245,25 @@ def _show(sweep: Sweep, summaries: list[Summary], details: Mapping[str, Columns]
         out.print(remark, markup=False)
     if not details:
         out.print("--details prints acceptance, latency, tokens and quality, --by-prompt a row per prompt.")
+
+
+def _show_comparison(comparison: earlier.Comparison) -> None:
+    """Print what changed, or the overall figures where nothing did; the JSON has every figure."""
+    out = Console(highlight=False)
+    shown = [each for each in comparison.changes if each.verdict != "unchanged"] or [
+        each for each in comparison.changes if not each.domain and each.what in ("α", "speedup")
+    ]
+    rows = [
+        (label(c.variant), str(c.variant.gamma), c.domain or "all", c.what, f"{c.old:.3f}", f"{c.new:.3f}",
+         format_figure(c.difference, "{:+.3f}"), c.verdict)
+        for c in shown
+    ]  # fmt: skip
+    _print(
+        out, (("draft", "γ", "text", "figure", "old", "new", "new - old", ""), rows), "", "Against the earlier report"
+    )
+    out.print(f"\n{comparison.sentence}", markup=False, soft_wrap=True)
+    if comparison.settings:
+        out.print(f"settings that differ: {', '.join(comparison.settings)}", markup=False, soft_wrap=True)
 
 
 def _print(out: Console, columns: Columns, note: str, title: str | None = None) -> None:
