@@ -105,8 +105,19 @@ def generate(
         notes.print(summary(facts(generation, run_costs, comparison), notes.width))
         if doubts:
             notes.print(sentence(doubts), markup=False)
+        elif (warning := _find_broken(seen)) is not None:
+            notes.print(warning, markup=False, soft_wrap=True)
         elif (advice := advise(generation, run_costs, comparison)) is not None:
             notes.print(advice, markup=False)
+
+
+def _find_broken(seen: list[Event]) -> str | None:
+    """Return what is wrong with the draft of a run, if anything is."""
+    from minispec.engine.generation.broken import Watch
+
+    watch = Watch()
+    watch.read(seen)
+    return watch.warning
 
 
 def _check_looks(*, slow: bool, racing: bool, as_json: bool, show_drafts: bool) -> None:

@@ -253,7 +253,7 @@ def _show_comparison(comparison: earlier.Comparison) -> None:
     shown = [each for each in comparison.changes if each.verdict != "unchanged"] or [
         each for each in comparison.changes if not each.domain and each.what in ("α", "speedup")
     ]
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (label(c.variant), str(c.variant.gamma), c.domain or "all", c.what, f"{c.old:.3f}", f"{c.new:.3f}",
          format_figure(c.difference, "{:+.3f}"), c.verdict)
         for c in shown

@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from minispec.engine.generation.broken import CAUSES, ENOUGH, NEAR_ZERO
+from minispec.engine.generation.broken import CAUSES, NEAR_ZERO
 from minispec.errors import OptionError
 from minispec.lab.explain.engines import Acceptance
 from minispec.theory import BestGamma, VerifyCost, best_gamma_by_position, speedup
 from minispec.theory.intervals import Figure
 
 COSTS_OF: Mapping[str, str] = {
-    "vLLM": "s is vllm:inter_token_latency_seconds (it counts a burst as one), at --speculative-config's "
-    "num_speculative_tokens of 1 and of 5",
+    "vLLM": "s is vllm:request_time_per_output_token_seconds times the mean acceptance length, at a "
+    "num_speculative_tokens of 1 and of 5 in --speculative-config",
     "minispec": "`minispec plan --measured` measures c, v and o itself; or s is time_per_output_token_seconds times τ",
     "llama.cpp": "s is predicted_ms / (predicted_n - draft_n_accepted), at a --spec-draft-n-max of 1 and of 5",
     "SGLang": "s is sglang:inter_token_latency_seconds times the acceptance length, at a --speculative-num-steps of 1 "
@@ -22,6 +22,7 @@ COSTS_OF: Mapping[str, str] = {
 }
 _COSTS = (0.02, 0.05, 0.1, 0.2, 0.4)
 _COLLAPSE = 0.6  # of the acceptance at the first place
+_MANY = 400  # drafts that are all accepted: no usual pair does that
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,10 +163,10 @@ def oddities(found: Acceptance) -> list[str]:
     """
     odd = list(found.odd)
     overall, places = found.alpha, found.by_place
-    enough = (found.drafted or 0) >= ENOUGH
-    if overall.value is not None and overall.value <= NEAR_ZERO and (enough or found.drafted is None):
+    most = overall.value if overall.high is None else overall.high
+    if most is not None and most < NEAR_ZERO:
         odd.append(f"hardly any draft is accepted: usually {CAUSES}")
-    elif enough and found.accepted == found.drafted:
+    elif (found.drafted or 0) >= _MANY and found.accepted == found.drafted:
         odd.append(
             "every draft is accepted: texts that repeat themselves, or a rule that lets everything pass, which these "
             "figures cannot show. Compare greedy texts with and without drafts"

@@ -127,7 +127,7 @@ def _to_record(each: Mapping[str, Any]) -> Record:
     lacking = [name for name in _REQUIRED if name not in each]
     if lacking:
         raise ValueError(f"a record has no {lacking[0]}")
-    found = {name: tuple(value) if isinstance(value, list) else value for name, value in each.items()}
+    found: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in each.items()}
     for name in _REQUIRED:
         if name.startswith("num_") and (not isinstance(found[name], int) or found[name] < 0):
             raise ValueError(f"{name} is {quote(found[name])}")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from minispec.engine.generation.broken import Watch
 from minispec.lab.measure.record import Record, Variant
 from minispec.lab.measure.summary import Summary, decode_seconds, total_seconds
 from minispec.lab.measure.sweep import Sweep
@@ -265,8 +266,14 @@ def to_markdown(sweep: Sweep, summaries: Sequence[Summary], machine: Mapping[str
 
 
 def remarks(summaries: Sequence[Summary]) -> list[str]:
-    """Return a line for each way to decode whose timings cannot be trusted."""
-    return [
+    """Return a line for each way to decode whose draft is of no use, and for each whose timings cannot be trusted."""
+    broken = [
+        f"{label(summary.variant)}: {warning}"
+        for summary in summaries
+        if not summary.domain and not summary.variant.plain
+        and (warning := Watch(summary.counts["evaluated"], summary.counts["accepted"]).warning) is not None
+    ]  # fmt: skip
+    return broken + [
         f"{label(summary.variant)}{f', {summary.domain}' if summary.domain else ''}: {sentence(summary.doubts)}"
         for summary in summaries
         if summary.doubts
