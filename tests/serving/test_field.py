@@ -1,4 +1,4 @@
-"""What other servers' clients look for: acceptance as vLLM has it, cached tokens, forms of the text, latencies, alarms."""
+"""What clients of other servers look for: acceptance as vLLM has it, cached tokens, forms, latencies, alarms."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from minispec.serving.schema import CompletionRequest
 from tests.serving.test_prometheus import samples, total
 
 
-@pytest.mark.parametrize("draft", ["tiny-draft", "tiny-target", "tree"])
-def test_answers_say_what_became_of_their_drafts(server, draft):
-    asked = {"speculative": {"draft": draft} | ({} if draft == "tree" else {"gamma": 3}), "seed": 1, "max_tokens": 24}
+@pytest.mark.parametrize("name", ["tiny-draft", "tiny-target", "tree"])
+def test_answers_say_what_became_of_their_drafts(server, name):
+    asked = {"speculative": {"draft": name} | ({} if name == "tree" else {"gamma": 3}), "seed": 1, "max_tokens": 24}
     answer = server.complete(per_request_spec_decode_metrics="detailed", **asked)
     told, ours = answer["metrics"]["speculative_decoding"], answer["choices"][0]["minispec"]["metrics"]
     assert told["num_spec_steps"] == ours["num_drafts"] == len(told["per_step_accepted"])
     assert told["num_accepted_draft_tokens"] == ours["num_accepted_tokens"] == sum(told["per_step_accepted"])
     assert told["num_draft_tokens"] == sum(told["per_step_drafted"])
-    if draft != "tree":
+    if name != "tree":
         assert told["num_draft_tokens"] == ours["num_draft_tokens"]
         assert told["num_spec_tokens"] == 3
     found = parse_acceptance(json.dumps(answer), "an answer")  # which refuses what does not add up
@@ -79,10 +79,8 @@ FORMS = [
 
 @pytest.mark.parametrize(("asked", "expected"), FORMS, ids=[json.dumps(asked)[:40] for asked, _ in FORMS])
 def test_every_way_to_ask_for_a_form_gets_it(server, asked, expected):
-    drafts = server.complete(
-        max_tokens=40, speculative={"draft": "tiny-draft", "gamma": 3, "verify": "gumbel"}, **asked
-    )
-    choice = drafts["choices"][0]
+    how = {"draft": "tiny-draft", "gamma": 3, "verify": "gumbel"}
+    choice = server.complete(max_tokens=40, speculative=how, **asked)["choices"][0]
     assert re.fullmatch(expected, choice["text"]), choice["text"]
     assert choice["finish_reason"] == "stop"
 
@@ -99,7 +97,7 @@ def test_an_object_of_any_kind_is_one_form_too():
         {"response_format": {"type": "json_schema"}},
         {"response_format": {"type": "text", "json_schema": {"schema": {}}}},
     ):
-        with pytest.raises(Problem, match="Leave one out|json_schema alone"):
+        with pytest.raises(Problem, match=r"Leave one out|json_schema alone"):
             form(**asked)
 
 
