@@ -11,6 +11,8 @@ import pytest
 
 from minispec.lab.measure.against import ReportError, compare, read_report, to_dict
 from minispec.lab.measure.record import Record
+from minispec.lab.measure.report import remarks
+from minispec.lab.measure.summary import summarise
 
 
 def unit(prompt: int, rng: np.random.Generator, chances: tuple[float, ...], seconds: float) -> list[Record]:
@@ -126,3 +128,11 @@ def test_a_report_is_read_back_and_others_are_refused(tmp_path: Path) -> None:
         with pytest.raises(ReportError, match=r"measure --json") as raised:
             read_report(path)
         assert "\n" not in str(raised.value)
+
+
+def test_a_measurement_names_a_draft_of_no_use_once() -> None:
+    def said(chance: float) -> list[str]:
+        return [line for line in remarks(summarise(measure(1, (chance,)), by_domain=True)) if "of no use" in line]
+
+    assert [line.split(":")[0] for line in said(0.02)] == ["d"]
+    assert said(0.5) == []
