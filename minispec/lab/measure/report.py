@@ -266,18 +266,19 @@ def to_markdown(sweep: Sweep, summaries: Sequence[Summary], machine: Mapping[str
 
 
 def remarks(summaries: Sequence[Summary]) -> list[str]:
-    """Return a line for each way to decode whose draft is of no use, and for each whose timings cannot be trusted."""
+    """Return a line for each way to decode whose draft is of no use, and one on those whose timings are doubtful."""
     broken = [
         f"{label(summary.variant)}: {warning}"
         for summary in summaries
         if not summary.domain and not summary.variant.plain
         and (warning := Watch(summary.counts["evaluated"], summary.counts["accepted"]).warning) is not None
     ]  # fmt: skip
-    return broken + [
-        f"{label(summary.variant)}{f', {summary.domain}' if summary.domain else ''}: {sentence(summary.doubts)}"
+    found = [
+        f"{label(summary.variant)}{f', {summary.domain}' if summary.domain else ''}: {', '.join(summary.doubts)}"
         for summary in summaries
         if summary.doubts
     ]
+    return broken + ([sentence(found)] if found else [])
 
 
 def _machine(machine: Mapping[str, Any]) -> str:
