@@ -113,6 +113,8 @@ def generate(
         _show_facts(facts(generation, run_costs, comparison), notes, details=details)
         if doubts:
             notes.print(sentence(doubts), markup=False)
+        elif (warning := _find_broken(seen)) is not None:
+            notes.print(warning, markup=False, soft_wrap=True)
         elif (advice := advise(generation, run_costs, comparison)) is not None:
             notes.print(advice, markup=False)
 
@@ -120,6 +122,15 @@ def generate(
 def _show_facts(found: Facts, notes: Console, *, details: bool) -> None:
     """Print the figures of a run: all of them, or what a first reader needs."""
     notes.print(summary(found if details else brief(found), notes.width))
+
+
+def _find_broken(seen: list[Event]) -> str | None:
+    """Return what is wrong with the draft of a run, if anything is."""
+    from minispec.engine.generation.broken import Watch
+
+    watch = Watch()
+    watch.read(seen)
+    return watch.warning
 
 
 def _check_looks(*, slow: bool, racing: bool, as_json: bool, show_drafts: bool) -> None:

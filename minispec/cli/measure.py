@@ -23,12 +23,15 @@ from minispec.engine.files import HeldFile, check_apart, check_writable, write_t
 from minispec.engine.generation.options import Options
 from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.errors import OptionError
+from minispec.lab.measure import against as earlier
 from minispec.lab.measure.record import Record
 from minispec.lab.measure.report import (
     INTERVALS,
     NOTES,
     OVERVIEW_NOTE,
     count_of,
+    format_figure,
+    label,
     likeness,
     overview,
     prompt_table,
@@ -92,6 +95,12 @@ def _output(flag: str, what: str) -> Callable[[_Command], _Command]:
     show_default="measure-KEY.jsonl",
     help="Keep finished prompts in this file, so that the same command can carry on.",
 )
+@click.option(
+    "--against",
+    type=FileName(),
+    metavar="OLD.json",
+    help="Compare with an earlier --json: what changed by more than noise. Exit code 1 if acceptance or speed fell.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with every run, and nothing else.")
 @_output("--csv", "a row for each prompt and setting")
 @_output("--markdown", "the tables")
@@ -110,6 +119,7 @@ def measure(
     jobs: int,
     address: str | None,
     journal: Path | None,
+    against: Path | None,
     as_json: bool,
     csv_file: Path | None,
     markdown_file: Path | None,
@@ -133,7 +143,8 @@ def measure(
     if plot_file is not None:
         style.check_output(plot_file)
     outputs = {"--csv": csv_file, "--markdown": markdown_file, "--plot": plot_file}
-    check_apart({"PROMPTS": prompts, "--journal": journal, **outputs})
+    check_apart({"PROMPTS": prompts, "--journal": journal, "--against": against, **outputs})
+    old = None if against is None else earlier.read_report(against)
     notes = Console(stderr=True, highlight=False)
     varied = {name + "s": options.pop(name) for name in ("target", "draft", "gamma", "temperature")}
     sweep = Sweep(
@@ -153,10 +164,16 @@ def measure(
     machine = describe_cpu()
     everything, by_domain = summarise(records), summarise(records, by_domain=True)
     shown = by_domain if domains else everything
+    comparison = None if old is None else earlier.compare(old[0], records, old[1], sweep.settings())
     if as_json:
-        click.echo(json.dumps(to_dict(sweep, records, by_domain, machine)))
+        report = to_dict(sweep, records, by_domain, machine)
+        if comparison is not None:
+            report["against"] = earlier.to_dict(comparison)
+        click.echo(json.dumps(report))
     else:
         _show(sweep, shown, tables(shown) if details else {}, prompt_table(records) if by_prompt else None)
+        if comparison is not None:
+            _show_comparison(comparison)
     if csv_file is not None:
         write_text(csv_file, to_csv(records))
     if markdown_file is not None:
@@ -167,6 +184,8 @@ def measure(
         style.save(sweep_figure(everything, remark), plot_file)
     if journal is None:  # only now: what could not be written after all would have to be measured again
         kept.remove()
+    if comparison is not None and comparison.fell:
+        click.get_current_context().exit(1)
 
 
 def _read(prompts: Path | None, preset: str | None, prompt_key: str | None) -> tuple[Prompt, ...]:
@@ -249,6 +268,25 @@ def fold(name: str, width: int) -> str:
             lines.append("")
         lines[-1] += piece
     return "\n".join(lines)
+
+
+def _show_comparison(comparison: earlier.Comparison) -> None:
+    """Print what changed, or the overall figures where nothing did; the JSON has every figure."""
+    out = Console(highlight=False)
+    shown = [each for each in comparison.changes if each.verdict != "unchanged"] or [
+        each for each in comparison.changes if not each.domain and each.what in ("α", "speedup")
+    ]
+    rows: list[tuple[str, ...]] = [
+        (label(c.variant), str(c.variant.gamma), c.domain or "all", c.what, f"{c.old:.3f}", f"{c.new:.3f}",
+         format_figure(c.difference, "{:+.3f}"), c.verdict)
+        for c in shown
+    ]  # fmt: skip
+    _print(
+        out, (("draft", "γ", "text", "figure", "old", "new", "new - old", ""), rows), "", "Against the earlier report"
+    )
+    out.print(f"\n{comparison.sentence}", markup=False, soft_wrap=True)
+    if comparison.settings:
+        out.print(f"settings that differ: {', '.join(comparison.settings)}", markup=False, soft_wrap=True)
 
 
 def _print(out: Console, columns: Columns, note: str, title: str | None = None) -> None:

@@ -18,11 +18,12 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 
 _SECTIONS: Mapping[str, str] = {
     "Models": "target draft backend dtype draft-dtype kv-dtype threads shape draft-shape machine",
-    "Drafting": "gamma gammas fallback verify alpha drafted accepted cost-ratio verify-cost overhead max-gamma",
+    "Drafting": "gamma gammas fallback verify from since alpha drafted accepted cost-ratio verify-cost "
+    "overhead max-gamma",
     "Sampling": "temperature top-k top-p min-p repetition-penalty presence-penalty frequency-penalty seed",
     "Text": "max-tokens min-tokens stop regex json-schema",
     "Prompts": "prompts preset prompt-key domain per-domain limit",
-    "Measurement": "compare measured audit repeats no-timing jobs on journal quick context rows batch memory",
+    "Measurement": "against compare measured audit repeats no-timing jobs on journal quick context rows batch memory",
     "Batching": "concurrency kv-memory page-size max-requests max-waiting max-seconds max-body keep-going",
     "Network": "host port api-key-file allow-origin drain-seconds open",
     "Rollout": "canary baseline canary-log shadow",

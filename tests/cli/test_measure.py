@@ -171,3 +171,25 @@ def test_a_sweep_on_a_dask_cluster_prints_what_one_process_prints(
     assert spread.returncode == 0, spread.stderr
     assert spread.stdout == run(*sweep).stdout
     assert spread.stdout == run(*sweep, "--jobs", "2").stdout
+
+
+def test_against_an_earlier_report_it_says_what_changed_by_an_exit_code(
+    run_here: Run, tmp_path: Path, target: str, draft: str
+) -> None:
+    (tmp_path / "p.txt").write_text("".join(f"the end {i}\n" for i in range(12)), encoding="utf-8")
+    arguments = ("measure", "p.txt", "--target", target, "--draft", draft, "--max-tokens", "6", "--no-timing")
+    old = json.loads(run_here(*arguments, "--json").stdout)
+    (tmp_path / "old.json").write_text(json.dumps(old), encoding="utf-8")
+    again = run_here(*arguments, "--against", "old.json")
+    assert again.returncode == 0, again.stderr
+    assert "nothing changed by more than noise" in again.stdout
+    told = json.loads(run_here(*arguments, "--against", "old.json", "--json").stdout)
+    assert told["against"]["verdict"] == "not worse"
+    for record in old["records"]:
+        if record["draft"] is not None:  # as if every draft had been right before
+            record["evaluated_per_pos"] = record["accepted_per_pos"] = [1, 1, 1]
+            record["num_evaluated_tokens"] = record["num_accepted_tokens"] = 3
+    (tmp_path / "old.json").write_text(json.dumps(old), encoding="utf-8")
+    worse = run_here(*arguments, "--against", "old.json")
+    assert (worse.returncode, "fell: α" in worse.stdout) == (1, True), worse.stdout
+    assert run_here(*arguments, "--against", "p.txt").returncode == 2

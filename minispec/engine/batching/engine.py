@@ -194,6 +194,10 @@ class Engine:
         """Return the target's pages that hold a request's text, in the order of the text."""
         return self._batch.find(number).pages
 
+    def num_cached(self, number: int) -> int:
+        """Return how many tokens of a request's prompt the target did not read, as another text begins like it."""
+        return self._batch.find(number).stream.target.num_adopted
+
     @property
     def num_preemptions(self) -> int:
         """How often a request had to make room for others."""

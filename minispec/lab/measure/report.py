@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from minispec.engine.generation.broken import Watch
 from minispec.lab.measure.record import Record, Variant
 from minispec.lab.measure.summary import Summary, decode_seconds, total_seconds
 from minispec.lab.measure.sweep import Sweep
@@ -265,13 +266,19 @@ def to_markdown(sweep: Sweep, summaries: Sequence[Summary], machine: Mapping[str
 
 
 def remarks(summaries: Sequence[Summary]) -> list[str]:
-    """Return a line on the ways to decode whose timings cannot be trusted, if there are any."""
+    """Return a line for each way to decode whose draft is of no use, and one on those whose timings are doubtful."""
+    broken = [
+        f"{label(summary.variant)}: {warning}"
+        for summary in summaries
+        if not summary.domain and not summary.variant.plain
+        and (warning := Watch(summary.counts["evaluated"], summary.counts["accepted"]).warning) is not None
+    ]  # fmt: skip
     found = [
         f"{label(summary.variant)}{f', {summary.domain}' if summary.domain else ''}: {', '.join(summary.doubts)}"
         for summary in summaries
         if summary.doubts
     ]
-    return [sentence(found)] if found else []
+    return broken + ([sentence(found)] if found else [])
 
 
 def _machine(machine: Mapping[str, Any]) -> str:
