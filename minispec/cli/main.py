@@ -41,6 +41,7 @@ _COMMANDS = (
     "lessons",
     "measure",
     "models",
+    "page",
     "plan",
     "replay",
     "roofline",
