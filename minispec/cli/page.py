@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from minispec.cli.options import FileName, option
+from minispec.cli.options import FileName
 from minispec.serving.static import write_page
 
 
 @click.command()
-@option("--output", "-o", "folder", type=FileName(), required=True, metavar="DIR", help="The folder to create.")
+@click.option("--output", "-o", "folder", type=FileName(), required=True, metavar="DIR", help="The folder to create.")
 def page(folder: Path) -> None:
     """Write a page that runs the bundled models in the browser: a folder that any web server can hold."""
     size = write_page(folder)

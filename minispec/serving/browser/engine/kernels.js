@@ -17,7 +17,7 @@ export function packInto(packed, weight, K, N) {
 export function linear({ packed, bias, K, N }, x, y, rows) {
   for (let n = 0; n < N; n += LANES) {
     for (let r = 0; r < rows; r++) {
-      let [s0, s1, s2, s3, s4, s5, s6, s7] = bias.subarray(n, n + LANES);
+      let s0 = bias[n], s1 = bias[n + 1], s2 = bias[n + 2], s3 = bias[n + 3], s4 = bias[n + 4], s5 = bias[n + 5], s6 = bias[n + 6], s7 = bias[n + 7];
       for (let k = 0, w = n * K; k < K; k++, w += LANES) {
         const value = x[r * K + k];
         s0 += value * packed[w];
@@ -29,7 +29,9 @@ export function linear({ packed, bias, K, N }, x, y, rows) {
         s6 += value * packed[w + 6];
         s7 += value * packed[w + 7];
       }
-      y.set([s0, s1, s2, s3, s4, s5, s6, s7], r * N + n);
+      const at = r * N + n;
+      y[at] = s0, y[at + 1] = s1, y[at + 2] = s2, y[at + 3] = s3;
+      y[at + 4] = s4, y[at + 5] = s5, y[at + 6] = s6, y[at + 7] = s7;
     }
   }
 }
@@ -37,7 +39,7 @@ export function linear({ packed, bias, K, N }, x, y, rows) {
 /** Normalise each row of C numbers to mean 0 and variance 1, then scale and shift. */
 export function layerNorm({ weight, bias }, x, y, rows, C, epsilon) {
   for (let at = 0; at < rows * C; at += C) {
-    let [mean, variance] = [0, 0];
+    let mean = 0, variance = 0;
     for (let c = 0; c < C; c++) mean += x[at + c];
     mean /= C;
     for (let c = 0; c < C; c++) variance += (x[at + c] - mean) ** 2;
@@ -69,7 +71,7 @@ export function attention(qkv, keys, values, out, rows, first, C, heads, scores)
     const end = first + r + 1;
     for (let head = 0; head < C; head += D) {
       const query = r * 3 * C + head;
-      let [most, total] = [-Infinity, 0];
+      let most = -Infinity, total = 0;
       for (let slot = 0; slot < end; slot++) {
         let score = 0;
         for (let d = 0, at = slot * C + head; d < D; d++) score += qkv[query + d] * keys[at + d];

@@ -18,13 +18,12 @@ function upper(a, b) {
 
 /** Write the 128 bits of a product of two words into `out`, the upper half first. */
 function multiply(ah, al, bh, bl, out) {
-  const [l0, l1, l2, l3] = [Math.imul(al, bl), Math.imul(al, bh), Math.imul(ah, bl), Math.imul(ah, bh)];
-  const middle = upper(al, bl) + (l1 >>> 0) + (l2 >>> 0);
-  const third = upper(al, bh) + upper(ah, bl) + (l3 >>> 0) + Math.floor(middle / TWO32);
+  const middle = upper(al, bl) + (Math.imul(al, bh) >>> 0) + (Math.imul(ah, bl) >>> 0);
+  const third = upper(al, bh) + upper(ah, bl) + (Math.imul(ah, bh) >>> 0) + Math.floor(middle / TWO32);
   out[0] = upper(ah, bh) + Math.floor(third / TWO32);
   out[1] = third;
   out[2] = middle;
-  out[3] = l0;
+  out[3] = Math.imul(al, bl);
 }
 
 const product0 = new Uint32Array(4);
@@ -37,8 +36,8 @@ const product1 = new Uint32Array(4);
  * @param {Uint32Array} out  eight halves
  */
 export function philox(words, block, out) {
-  let [k0h, k0l, k1h, k1l, bh, bl, ch, cl, dh, dl] = words;
-  let [ah, al] = [0, block + 1];
+  let k0h = words[0], k0l = words[1], k1h = words[2], k1l = words[3];
+  let ah = 0, al = block + 1, bh = words[4], bl = words[5], ch = words[6], cl = words[7], dh = words[8], dl = words[9];
   for (let round = 0; round < ROUNDS; round++) {
     multiply(MULTIPLIERS[0], MULTIPLIERS[1], ah, al, product0);
     multiply(MULTIPLIERS[2], MULTIPLIERS[3], ch, cl, product1);
@@ -46,14 +45,18 @@ export function philox(words, block, out) {
     al = (product1[1] ^ bl ^ k0l) >>> 0;
     ch = (product0[0] ^ dh ^ k1h) >>> 0;
     cl = (product0[1] ^ dl ^ k1l) >>> 0;
-    [bh, bl, dh, dl] = [product1[2], product1[3], product0[2], product0[3]];
-    const [low0, low1] = [k0l + BUMPS[1], k1l + BUMPS[3]];
-    k0h = (k0h + BUMPS[0] + (low0 >= TWO32)) >>> 0;
-    k1h = (k1h + BUMPS[2] + (low1 >= TWO32)) >>> 0;
+    bh = product1[2];
+    bl = product1[3];
+    dh = product0[2];
+    dl = product0[3];
+    const low0 = k0l + BUMPS[1], low1 = k1l + BUMPS[3];
+    k0h = (k0h + BUMPS[0] + (low0 >= TWO32 ? 1 : 0)) >>> 0;
+    k1h = (k1h + BUMPS[2] + (low1 >= TWO32 ? 1 : 0)) >>> 0;
     k0l = low0 >>> 0;
     k1l = low1 >>> 0;
   }
-  out.set([ah, al, bh, bl, ch, cl, dh, dl]);
+  out[0] = ah, out[1] = al, out[2] = bh, out[3] = bl;
+  out[4] = ch, out[5] = cl, out[6] = dh, out[7] = dl;
 }
 
 /** A uniform on [0, 1) from the upper 53 bits of a block's word. */
@@ -85,7 +88,7 @@ export class PhiloxNoise {
   /** The exponential race: the token x with the smallest -log(1 - u_x) / p_x. */
   categorical(probs, at) {
     const words = this.#words(at);
-    let [first, earliest, current] = [-1, Infinity, -1];
+    let first = -1, earliest = Infinity, current = -1;
     for (let token = 0; token < probs.length; token++) {
       const prob = probs[token];
       if (!(prob > 0)) continue;
@@ -93,7 +96,9 @@ export class PhiloxNoise {
       const u = unit(this.lanes, token & 3);
       if (first >= 0 && u * SLACK >= earliest * prob) continue; // it loses without a logarithm
       const time = -Math.log1p(-u) / prob;
-      if (first < 0 || time < earliest) [first, earliest] = [token, time];
+      if (first >= 0 && time >= earliest) continue;
+      first = token;
+      earliest = time;
     }
     return first;
   }

@@ -9,9 +9,12 @@ import { sum } from "./sampling.js";
 
 /** normalise(max(p - q, 0)), what a rejected token is replaced from; p where nothing can be rejected but by rounding. */
 export function residual(p, q) {
-  const positive = p.map((prob, token) => Math.max(prob - q[token], 0));
+  const positive = new Float64Array(p.length);
+  for (let x = 0; x < p.length; x++) positive[x] = Math.max(p[x] - q[x], 0);
   const mass = sum(positive);
-  return mass > 0 ? positive.map((prob) => prob / mass) : p;
+  if (!(mass > 0)) return p;
+  for (let x = 0; x < p.length; x++) positive[x] /= mass;
+  return positive;
 }
 
 /**

@@ -12,10 +12,12 @@
 export function distribution(logits, { temperature, top_p: topP }) {
   const best = likeliest(logits, 1)[0];
   if (temperature === 0) return oneHot(best, logits.length);
-  const probs = Float64Array.from(logits, (logit) => Math.exp((logit - logits[best]) / temperature));
+  const probs = new Float64Array(logits.length);
+  for (let i = 0; i < logits.length; i++) probs[i] = Math.exp((logits[i] - logits[best]) / temperature);
   if (topP < 1) keepNucleus(probs, topP);
   const total = sum(probs);
-  return probs.map((weight) => weight / total);
+  for (let i = 0; i < probs.length; i++) probs[i] /= total;
+  return probs;
 }
 
 /** Keep the smallest set of likeliest tokens whose mass reaches p, the crossing one included; of equals, the lowest ids come first. */
@@ -23,7 +25,7 @@ function keepNucleus(weights, p) {
   const target = p * sum(weights);
   const floor = (0.5 * (target / p - target)) / weights.length; // those below it weigh less than what may be lost
   const order = [];
-  weights.forEach((weight, token) => weight >= floor && order.push(token));
+  for (let token = 0; token < weights.length; token++) if (weights[token] >= floor) order.push(token);
   order.sort((a, b) => weights[b] - weights[a] || a - b);
   let mass = 0;
   const kept = new Map();

@@ -40,6 +40,8 @@ export function readTensors(buffer, name) {
     if (entry.dtype !== "F16" || String(entry.shape) !== String(shape)) throw broken(`has ${tensor} as ${entry.dtype} of shape ${entry.shape}, not as F16 of ${shape}`);
     if (8 + size + end > buffer.byteLength) throw broken(`is cut short: it ends within ${tensor}`);
     const bits = new Uint16Array(buffer.slice(8 + size + begin, 8 + size + end));
-    return Float32Array.from(bits, (half) => halves[half]);
+    const values = new Float32Array(bits.length);
+    for (let i = 0; i < bits.length; i++) values[i] = halves[bits[i]];
+    return values;
   };
 }

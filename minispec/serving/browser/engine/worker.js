@@ -8,7 +8,7 @@ import { run } from "./run.js";
 import { Tokenizer } from "./tokenizer.js";
 import { FileError, readTensors } from "./weights.js";
 
-const BREATH_MS = 30; // of work between two looks at the mailbox
+const BATCH = 50; // draws between two looks at the mailbox
 const aborted = new Set();
 const models = new Map(); // by name: a promise
 let options = null;
@@ -53,6 +53,7 @@ async function complete({ body }, tell, goesOn) {
   const prompt = readPrompt(request.prompt, tokenizer, { name: options.model, context: options.context });
   for (const event of run(request, prompt, there)) {
     if (event && (event.event === "chunk" || event.event === "finished" || body.events || event.event === "provisional" || event.event === "settled")) tell(event);
+    if (event && event.event !== "emitted") continue; // once a step is often enough
     await breathe();
     if (!goesOn()) return;
   }
@@ -64,7 +65,7 @@ async function prove({ asked }, tell, goesOn) {
   const pairs = drawPairs({ ...asked, prompt }, { target, draft });
   for (let made = 0; made < asked.count && goesOn(); ) {
     const drawn = [];
-    for (const until = performance.now() + BREATH_MS; made < asked.count && performance.now() < until; made++) drawn.push(pairs.next().value);
+    for (; drawn.length < BATCH && made < asked.count; made++) drawn.push(pairs.next().value);
     const texts = Object.fromEntries(drawn.flat().map((token) => [token, tokenizer.decode([token])]));
     tell({ event: "drawn", data: { drawn, texts } });
     await breathe();

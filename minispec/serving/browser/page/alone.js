@@ -1,6 +1,6 @@
 /** What the page has besides where there is no server: the proof that one can watch, and a copy of its files for times without a network. */
 
-import { make, visible } from "./dom.js";
+import { eachFrame, make, visible } from "./dom.js";
 import { Refusal, order } from "./stream.js";
 import { histogram } from "./histogram.js";
 
@@ -47,11 +47,12 @@ async function prove() {
     const texts = new Map();
     const counts = [new Map(), new Map()];
     let made = 0;
+    const showSoon = eachFrame(() => own === abort && show(counts, texts, made));
     for await (const { data } of order({ task: "prove", asked }, { signal: own.signal })) {
       for (const [id, text] of Object.entries(data.texts)) texts.set(Number(id), visible(text));
       for (const pair of data.drawn) pair.forEach((token, i) => counts[i].set(token, (counts[i].get(token) ?? 0) + 1));
       made += data.drawn.length;
-      show(counts, texts, made);
+      showSoon();
     }
   } finally {
     if (own === abort) field("prove-stop").disabled = true;
