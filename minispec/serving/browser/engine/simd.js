@@ -4,36 +4,16 @@
  * through two panels (one, for three and four rows) from front to back: a weight that is read once serves all rows.
  */
 
+import { I32, V128, assemble, constant, get, increase, leb, list, loopWhileBelow, plus, set, sized, times } from "./assemble.js";
 import { LANES, linear } from "./kernels.js";
 
-const [I32, V128, EMPTY] = [0x7f, 0x7b, 0x40];
 const MOST = 4; // rows of a function
 const WIDTH = 4 * LANES; // bytes of a panel's row
 
-/** An unsigned, and a signed number as WebAssembly writes them. */
-function leb(value) {
-  return value < 128 ? [value] : [(value & 127) | 128, ...leb(value >>> 7)];
-}
-function signed(value) {
-  return value >= -64 && value < 64 ? [value & 127] : [(value & 127) | 128, ...signed(value >> 7)];
-}
-
-const list = (parts) => [...leb(parts.length), ...parts.flat()];
-const section = (id, parts) => [id, ...sized(list(parts))];
-const sized = (bytes) => [...leb(bytes.length), ...bytes];
-const name = (text) => sized([...text].map((letter) => letter.charCodeAt(0)));
-
-const get = (local) => [0x20, ...leb(local)];
-const set = (local) => [0x21, ...leb(local)];
-const constant = (value) => [0x41, ...signed(value)];
-const plus = (a, b) => [...a, ...b, 0x6a];
-const times = (a, b) => [...a, ...b, 0x6c];
-const increase = (local, by) => [...plus(get(local), by), ...set(local)];
 const load = (address, offset) => [...address, 0xfd, 0x00, 2, ...leb(offset)];
 const splat = (address) => [...address, 0xfd, 0x09, 2, 0];
 const store = (address, offset, value) => [...address, ...value, 0xfd, 0x0b, 2, ...leb(offset)];
 const multiplyAdd = (sum, a, b) => [...sum, ...a, ...b, 0xfd, ...leb(0xe6), 0xfd, ...leb(0xe4)];
-const loopWhileBelow = (a, b, body) => [0x03, EMPTY, ...body, ...get(a), ...get(b), 0x49, 0x0d, 0, 0x0b];
 
 /** The body of tile(x, w, bias, y, K, N), all in bytes: K and N are four times the numbers of inputs and outputs. */
 function tile(rows) {
@@ -59,28 +39,18 @@ function tile(rows) {
   const outer = [
     ...each.flatMap((row) => [...plus(get(X), times(get(K), constant(row))), ...set(input(row))]),
     ...each.flatMap((row) => all.flatMap((v) => [...load(get(BIAS), 16 * v), ...set(sum(row, v))])),
-    ...loopWhileBelow(input(0), XEND, inner),
+    ...loopWhileBelow(input(0), get(XEND), inner),
     ...each.flatMap((row) => all.flatMap((v) => store(plus(get(Y), times(get(N), constant(row))), 16 * v, get(sum(row, v))))),
     ...increase(W, times(get(K), constant(LANES * (panels - 1)))),
     ...increase(BIAS, constant(panels * WIDTH)),
     ...increase(Y, constant(panels * WIDTH)),
   ];
-  const body = [...plus(get(X), get(K)), ...set(XEND), ...plus(get(BIAS), get(N)), ...set(BEND), ...loopWhileBelow(BIAS, BEND, outer), 0x0b];
+  const body = [...plus(get(X), get(K)), ...set(XEND), ...plus(get(BIAS), get(N)), ...set(BEND), ...loopWhileBelow(BIAS, get(BEND), outer), 0x0b];
   const locals = [[...leb(2 + rows), I32], [...leb(rows * vectors + vectors + 1), V128]];
   return sized([...list(locals), ...body]);
 }
 
-function moduleBytes() {
-  const functions = Array.from({ length: MOST }, (_, i) => i + 1);
-  return Uint8Array.from([
-    ...[0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
-    ...section(1, [[0x60, ...list(Array(6).fill([I32])), 0]]),
-    ...section(2, [[...name("page"), ...name("memory"), 0x02, 0x00, 1]]),
-    ...section(3, functions.map(() => [0])),
-    ...section(7, functions.map((rows) => [...name(`tile${rows}`), 0x00, rows - 1])),
-    ...section(10, functions.map(tile)),
-  ]);
-}
+const moduleBytes = () => assemble(6, Array.from({ length: MOST }, (_, i) => [`tile${i + 1}`, tile(i + 1)]));
 
 let compiled = null;
 
