@@ -26,7 +26,9 @@ from tests.serving.alone import chromium, served
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(importlib.util.find_spec("playwright") is None, reason="playwright: dependency group docs-check"),
+    pytest.mark.skipif(
+        importlib.util.find_spec("playwright") is None, reason="playwright: dependency group docs-check"
+    ),
 ]
 PROMPT = "Once upon a time there was a little fox"
 
@@ -97,7 +99,9 @@ def test_noise_is_read_at_the_same_addresses(page: Any) -> None:
     for seed in (0, 7, 2**53 - 1, 2**64 - 1):
         noise = PhiloxNoise(seed)
         for purpose in purposes:
-            at = Address(purpose, rng.randrange(2**40), rng.randrange(2**33), rng.randrange(2**32), rng.randrange(2**32))
+            at = Address(
+                purpose, rng.randrange(2**40), rng.randrange(2**33), rng.randrange(2**32), rng.randrange(2**32)
+            )
             token = rng.randrange(8192)
             asked.append([str(seed), at._asdict(), token, float(noise._race.uniform(noise._words(at), token))])
     ours = page.evaluate(

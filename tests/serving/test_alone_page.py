@@ -47,7 +47,9 @@ def open_page(browser: Any, folder: Path) -> Iterator[Open]:
     contexts = []
     with served(folder.parent) as url:
 
-        def opened(link: str = "", *, where: str = "page", wait: bool = True, context: Any = None, **options: Any) -> Any:
+        def opened(
+            link: str = "", *, where: str = "page", wait: bool = True, context: Any = None, **options: Any
+        ) -> Any:
             if context is None:
                 contexts.append(browser.new_context(**options))
             page = (context or contexts[-1]).new_page()
@@ -127,7 +129,9 @@ def test_a_later_token_is_compared_too(open_page: Open) -> None:
 
 
 def test_a_link_brings_back_the_form(open_page: Open) -> None:
-    page = open_page("#prompt=a+%26+b%3D%C3%A9&gamma=5&seed=11&temperature=0.5&top_p=0.9&max_tokens=16&draft=draft-0.6m")
+    page = open_page(
+        "#prompt=a+%26+b%3D%C3%A9&gamma=5&seed=11&temperature=0.5&top_p=0.9&max_tokens=16&draft=draft-0.6m"
+    )
     page.click("#link")
     page.wait_for_function(COPY)
     link = page.evaluate("() => location.hash")
@@ -164,9 +168,7 @@ def test_an_empty_and_a_long_prompt_get_one_line(open_page: Open) -> None:
 
 
 @pytest.mark.parametrize("damage", ["cut short", "missing", "another file"])
-def test_damaged_weights_get_one_line_and_work_once_they_are_whole(
-    damage: str, open_page: Open, folder: Path
-) -> None:
+def test_damaged_weights_get_one_line_and_work_once_they_are_whole(damage: str, open_page: Open, folder: Path) -> None:
     broken = folder.parent / damage.replace(" ", "-")
     shutil.copytree(folder, broken)
     weights = broken / "weights" / "target-17m" / "model.safetensors"
@@ -178,7 +180,9 @@ def test_damaged_weights_get_one_line_and_work_once_they_are_whole(
     page = open_page(where=broken.name)
     said = page.inner_text("#error")
     assert "weights/target-17m/model.safetensors" in said
-    assert {"cut short": "is cut short", "missing": "404", "another file": "is cut short or no safetensors file"}[damage] in said
+    assert {"cut short": "is cut short", "missing": "404", "another file": "is cut short or no safetensors file"}[
+        damage
+    ] in said
     assert said.count("\n") == 0
     if damage != "another file":  # of the right length, it is kept
         weights.write_bytes(whole)
