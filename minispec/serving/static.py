@@ -1,4 +1,4 @@
-"""The page as a folder that needs no server: the page's files, an engine in JavaScript, weights, tokenizer and licence."""
+"""The page as a folder that needs no server: its files, an engine in JavaScript, weights, tokenizer and licence."""
 
 from __future__ import annotations
 

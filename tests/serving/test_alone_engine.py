@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import json
 import random
 import unicodedata
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from minispec.engine.sampling import SamplingParams
 from minispec.engine.sampling.draw import distribution
 from minispec.serving.static import write_page
 from tests.serving.alone import chromium, served
+from tests.serving.running import running
 
 pytestmark = [
     pytest.mark.slow,
@@ -33,7 +34,7 @@ pytestmark = [
 PROMPT = "Once upon a time there was a little fox"
 
 LOAD = """async () => {
-  const names = ["files", "forward", "philox", "request", "rules", "run", "sampling", "session", "tokenizer", "weights"];
+  const names = "files forward philox request rules run sampling session tokenizer weights".split(" ");
   const parts = await Promise.all(names.map((name) => import(`/engine/${name}.js`)));
   const all = Object.assign({}, ...parts);
   const options = await (await fetch("/options.json")).json();
@@ -160,7 +161,7 @@ def test_going_back_leaves_nothing_and_rows_have_the_same_bits_together_and_alon
     # The cache is lost behind a rollback, so each cut begins where the one before it has left off or earlier.
     seen, length = page.evaluate(SCORED, [tokens, cuts])
     assert length == 80
-    whole = {position: row for position, row in seen[:80]}
+    whole = dict(seen[:80])
     assert all(row == whole[position] for position, row in seen[80:]), "to the bit"
     session = Session(model())
     np.testing.assert_allclose([whole[i] for i in range(80)], session.score(tokens), atol=1e-4)
@@ -181,7 +182,8 @@ def test_options_make_the_same_distribution(page: Any) -> None:
 
 RUN = """(body) => {
   const { models, tokenizer, options } = minispec;
-  const request = minispec.readRequest({ model: options.model, ...body }, { model: options.model, drafts: ['draft-1.6m', 'ngram'] });
+  const here = { model: options.model, drafts: ['draft-1.6m', 'ngram'] };
+  const request = minispec.readRequest({ model: options.model, ...body }, here);
   const prompt = minispec.readPrompt(request.prompt, tokenizer, { name: options.model, context: options.context });
   const there = { name: options.model, target: models[options.model], draft: models['draft-1.6m'], eos: 0, tokenizer };
   return [...minispec.run(request, prompt, there)].filter(Boolean);
@@ -221,11 +223,11 @@ def test_long_prompts_are_read_by_blocks(page: Any) -> None:
     assert events[-2]["data"]["token_ids"] == list(wanted.token_ids)
 
 
-def strip(value: Any, key: str = "") -> Any:
-    """Leave out times and ids; round what is computed."""
+def strip(value: Any) -> Any:
+    """Leave out times, ids, and ``options``, in which a server names its backend; let what is computed be rounded."""
     if isinstance(value, dict):
-        times = ("at_s", "id", "created", "options", "elapsed_s")
-        return {k: strip(v, k) for k, v in value.items() if k not in times and not k.endswith("_s")}
+        left_out = "id", "created", "options"
+        return {k: strip(v) for k, v in value.items() if k not in left_out and not k.endswith("_s")}
     if isinstance(value, list):
         return [strip(each) for each in value]
     return pytest.approx(value, abs=1e-3) if isinstance(value, float) else value
@@ -233,11 +235,6 @@ def strip(value: Any, key: str = "") -> Any:
 
 @pytest.mark.parametrize("spec", [False, {"draft": "draft-1.6m", "verify": "rejection", "gamma": 3}])
 def test_the_events_are_those_of_the_server(spec: Any, page: Any) -> None:
-    """Field by field; a server names its own drafts and backend in ``options``, so these are left out."""
-    import json
-
-    from tests.serving.running import running
-
     body = {"prompt": PROMPT, "seed": 5, "temperature": 0.8, "top_p": 0.95, "max_tokens": 16, "logprobs": 5}
     body |= {"events": True, "provisional": spec is not False, "stream": True, "speculative": spec}
     ours = page.evaluate(RUN, body)
@@ -250,23 +247,11 @@ def test_the_events_are_those_of_the_server(spec: Any, page: Any) -> None:
             theirs.append({"event": lines.get("event", "chunk"), "data": json.loads(lines["data"])})
     assert [told["event"] for told in ours] == [told["event"] for told in theirs]
     for mine, wanted in zip(ours, theirs, strict=True):
-        assert _keys(strip(mine)) == _keys(strip(wanted)), mine["event"]
-        assert strip(wanted) == _plain(mine), mine["event"]
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        times = ("at_s", "id", "created", "options", "elapsed_s")
-        return {k: _plain(v) for k, v in value.items() if k not in times and not k.endswith("_s")}
-    return [_plain(each) for each in value] if isinstance(value, list) else value
-
-
-def _keys(value: Any) -> Any:
-    return sorted(value) if isinstance(value, dict) else value
+        assert strip(wanted) == strip(mine), mine["event"]
 
 
 def test_what_is_no_request_gets_one_line(page: Any) -> None:
-    refused = "(body) => { try { (%s)(body); return null; } catch (error) { return error.message; } }" % RUN
+    refused = f"(body) => {{ try {{ ({RUN})(body); return null; }} catch (error) {{ return error.message; }} }}"
     for body, said in (
         ({"prompt": ""}, "the prompt is empty"),
         ({"prompt": "a fox " * 1100}, "holds 1024 with at least one new one"),
@@ -287,18 +272,10 @@ def test_what_is_no_request_gets_one_line(page: Any) -> None:
 
 
 def test_a_file_that_is_no_weights_gets_one_line(page: Any) -> None:
-    read = """(size) => fetch('/weights/draft-1.6m/model.safetensors').then((answer) => answer.arrayBuffer()).then((file) => {
+    read = """async (size) => {
+      const file = await (await fetch('/weights/draft-1.6m/model.safetensors')).arrayBuffer();
       try { new minispec.Model({n_embd: 128, n_layer: 2, n_head: 4, n_inner: 512, vocab_size: 8192, n_positions: 1024},
         minispec.readTensors(file.slice(0, size), 'model.safetensors')); return null; }
-      catch (error) { return error.message; } })"""
+      catch (error) { return error.message; } }"""
     for size in (0, 7, 100, 100_000):
         assert "cut short" in page.evaluate(read, size), size
-
-
-def test_the_source_is_short_enough_to_read() -> None:
-    import minispec.serving
-
-    engine = Path(minispec.serving.__file__).parent / "browser" / "engine"
-    lines = {path.stem: len(path.read_text(encoding="utf-8").splitlines()) for path in engine.glob("*.js")}
-    assert lines["forward"] <= 150
-    assert lines["loop"] <= 60

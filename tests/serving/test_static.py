@@ -10,7 +10,6 @@ import pytest
 
 import minispec.serving
 from minispec.serving.static import write_page
-from tests.cli.conftest import run_here  # noqa: F401  # a fixture
 
 BROWSER = Path(minispec.serving.__file__).parent / "browser"
 STOPS = re.compile(r"stops? \d+|proof|the engine's thread|the folder's files|distribution\?", re.IGNORECASE)

@@ -27,6 +27,7 @@ export class Files {
     const answer = found ?? (await this.#fetch(name, address));
     const content = await this.#drain(answer, name, size);
     if (content.byteLength !== size) throw new FileError(`${name} is cut short: ${content.byteLength} bytes came, and it has ${size}. Run again to fetch it anew`);
+    if (!found && !(await isRight(content, sha256))) throw new FileError(`${name} is not the file that belongs to this page. Write the folder again with minispec page`);
     if (!found) await kept?.put(address, new Response(content)).catch(() => {}); // there may be no room
     return content;
   }
@@ -51,4 +52,11 @@ export class Files {
     }
     return at === size ? content.buffer : content.buffer.slice(0, Math.min(at, size - 1));
   }
+}
+
+/** Whether a file has its hash; where the browser does not hash, nothing is kept, and the next load fetches it again. */
+async function isRight(content, sha256) {
+  if (!globalThis.crypto?.subtle) return true;
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", content));
+  return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("") === sha256;
 }
