@@ -83,7 +83,7 @@ def _fill(folder: Path) -> int:
     offline = folder / "offline.js"
     names = f"const VERSION = {json.dumps(version)};\nconst FILES = {json.dumps(files)};\n"
     offline.write_text(names + offline.read_text(encoding="utf-8"), encoding="utf-8")
-    return sum(path.stat().st_size for path in light) + sum(entry["bytes"] for entry in weights.values())
+    return sum(path.stat().st_size for path in light) + sum(int(entry["bytes"]) for entry in weights.values())
 
 
 def _copy_weights(folder: Path) -> dict[str, dict[str, Any]]:

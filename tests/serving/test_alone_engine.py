@@ -188,6 +188,7 @@ RUN = """(body) => {
   const there = { name: options.model, target: models[options.model], draft: models['draft-1.6m'], eos: 0, tokenizer };
   return [...minispec.run(request, prompt, there)].filter(Boolean);
 }"""
+SETTINGS = ((0.0, 1.0, 3), (0.8, 0.95, 3), (1.2, 1.0, 5), (0.3, 0.5, 2))
 PROMPTS = (PROMPT, "3 + 4 =", "The dog ran and ran and ran and", "“Où est-il ?” 😀 said Tom")
 
 
@@ -196,24 +197,23 @@ PROMPTS = (PROMPT, "3 + 4 =", "The dog ran and ran and ran and", "“Où est-il 
 def test_the_text_is_that_of_the_command(draft: str | None, rule: str, page: Any) -> None:
     if draft is None and rule != "rejection":
         return
-    for seed, prompt in enumerate(PROMPTS):
-        for temperature, top_p, gamma in ((0.0, 1.0, 3), (0.8, 0.95, 3), (1.2, 1.0, 5)):
-            options = {"temperature": temperature, "top_p": top_p, "seed": seed, "max_tokens": 24}
-            spec = False if draft is None else {"draft": draft, "verify": rule, "gamma": gamma}
-            events = page.evaluate(RUN, {"prompt": prompt, **options, "speculative": spec})
-            ended = next(told["data"] for told in events if told["event"] == "finished")
-            wanted = generate(
-                prompt, target=model(), draft=draft and (model(draft) if draft != "ngram" else draft), verify=rule,
-                gamma=gamma, **options,
-            )  # fmt: skip
-            assert ended["token_ids"] == list(wanted.token_ids), (prompt, options)
-            assert ended["text"] == wanted.text
-            assert ended["sources"] == list(wanted.sources)
-            assert ended["finish_reason"] == wanted.finish_reason
-            for name, value in ended["metrics"].items():
-                if not name.endswith("_s"):
-                    figure = getattr(wanted.metrics, name)
-                    assert value == (list(figure) if isinstance(figure, tuple) else figure), name
+    for seed, (prompt, (temperature, top_p, gamma)) in enumerate(zip(PROMPTS, SETTINGS, strict=True)):
+        options = {"temperature": temperature, "top_p": top_p, "seed": seed, "max_tokens": 24}
+        spec = False if draft is None else {"draft": draft, "verify": rule, "gamma": gamma}
+        events = page.evaluate(RUN, {"prompt": prompt, **options, "speculative": spec})
+        ended = next(told["data"] for told in events if told["event"] == "finished")
+        wanted = generate(
+            prompt, target=model(), draft=draft and (model(draft) if draft != "ngram" else draft), verify=rule,
+            gamma=gamma, **options,
+        )  # fmt: skip
+        assert ended["token_ids"] == list(wanted.token_ids), (prompt, options)
+        assert ended["text"] == wanted.text
+        assert ended["sources"] == list(wanted.sources)
+        assert ended["finish_reason"] == wanted.finish_reason
+        for name, value in ended["metrics"].items():
+            if not name.endswith("_s"):
+                figure = getattr(wanted.metrics, name)
+                assert value == (list(figure) if isinstance(figure, tuple) else figure), name
 
 
 def test_long_prompts_are_read_by_blocks(page: Any) -> None:

@@ -66,9 +66,11 @@ function show(counts, texts, made) {
   field("verdict").textContent = `${made} of ${DRAWS} pairs drawn. ${said}`;
   const widest = Math.max(...rows.map(({ high, ours }) => Math.max(high, ours)));
   const table = make("tbody", {}, ...rows.map((row) => draw(row, widest)));
-  const head = make("tr", {}, ...["token", "plain", "with drafts", "band", ""].map((title, i) => (i < 4 ? make("th", { scope: "col" }, title) : make("td"))));
-  const caption = make("caption", {}, "Share of each token. Bars: above plain, below with drafts. Band: if both laws are the same, all shares with drafts lie in theirs in 95 of 100 tests like this.");
-  field("histogram").replaceChildren(make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Shares of tokens" }, make("table", { class: "proof" }, caption, make("thead", {}, head), table)));
+  const titles = ["plain", "with drafts", "band"].map((title) => make("th", { scope: "col", class: "number" }, title));
+  const head = make("tr", {}, make("th", { scope: "col" }, "token"), ...titles, make("td"));
+  const hint = make("p", { class: "hint" }, "Bars: above the share of plain draws, below with drafts. Band: if both laws are the same, all shares with drafts lie in theirs in 95 of 100 tests like this.");
+  const box = make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Shares of tokens" }, make("table", { class: "proof" }, make("thead", {}, head), table));
+  field("histogram").replaceChildren(hint, box);
 }
 
 function draw({ text, plain, ours, low, high, outside }, widest) {
