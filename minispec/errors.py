@@ -95,7 +95,14 @@ class OutputError(InputError):
     """A file cannot be written."""
 
 
-_SHORT = reprlib.Repr()
+class _Repr(reprlib.Repr):
+    """Python writes no integer of thousands of digits."""
+
+    def repr_int(self, x: int, level: int) -> str:
+        return super().repr_int(x, level) if x.bit_length() < 10_000 else f"a number of {x.bit_length()} bits"
+
+
+_SHORT = _Repr()
 _SHORT.maxstring = _SHORT.maxother = 60
 _SHORT.maxlong = 30
 _SHORT.maxlevel = 3

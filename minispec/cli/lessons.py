@@ -16,9 +16,11 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from minispec.course.teaching.find import Files, find
+from minispec.course.teaching.find import ROOTS, Files, find
 from minispec.course.teaching.find import lessons as all_lessons
-from minispec.errors import OutputError, explain, missing, quote
+from minispec.course.teaching.quiz import CANVAS, write_quiz
+from minispec.course.teaching.slides import make_slides
+from minispec.errors import OptionError, OutputError, explain, missing, quote
 from minispec.lab.viz.terminal import QUIET
 
 _FOLDER = "minispec-lessons"
@@ -76,6 +78,30 @@ def open_lessons(number: str | None, folder: Path, browser: bool) -> None:
     copied = _copy((number,) if number else (), folder)
     what = copied[0][0] if number else folder
     raise SystemExit(run_until_told(jupyter_command(what, browser=browser)))
+
+
+@lessons.command()
+@click.argument("numbers", nargs=-1, metavar="[LESSON]...")
+@click.option("-o", "--output", "folder", type=click.Path(path_type=Path), required=True, help="Folder for the slides.")
+def slides(numbers: tuple[str, ...], folder: Path) -> None:
+    """Run the named lessons, or all of them, and make a deck of slides of each (for instructors, in a clone)."""
+    chosen = [find(number) for number in numbers] or all_lessons()
+    if not chosen[0].source.is_file():
+        raise OptionError("an installed minispec holds no solved lessons; work in a clone of its repository instead")
+    folder.mkdir(parents=True, exist_ok=True)
+    for files in chosen:
+        path = folder / f"{files.source.stem}.slides.html"
+        path.write_text(make_slides(files.source), encoding="utf-8")
+        click.echo(f"{path}")
+
+
+@lessons.command()
+@click.option("-o", "--output", "folder", type=click.Path(path_type=Path), required=True, help="Folder for the files.")
+def quiz(folder: Path) -> None:
+    """Write forty questions with answers for Moodle and Canvas (for instructors, in a clone)."""
+    for path in write_quiz(ROOTS[0], folder):
+        click.echo(f"{path}")
+    click.echo(f"Moodle imports the first as GIFT. For Canvas: pip install text2qti && text2qti {folder / CANVAS}")
 
 
 def run_until_told(command: list[str]) -> int:

@@ -131,7 +131,11 @@ def test_options_are_utf_8_whatever_the_locale(run: Run, target: str) -> None:
 
 
 def test_threads_that_cannot_be_are_one_line_and_doctor_says_so(run: Run) -> None:
-    for setting in ({"NUMBA_NUM_THREADS": "0"}, {"NUMBA_THREADING_LAYER": "bogus"}):
+    for setting in (
+        {"NUMBA_NUM_THREADS": "0"},
+        {"NUMBA_THREADING_LAYER": "bogus"},
+        {"NUMBA_CACHE_LOCATOR_CLASSES": "bogus"},  # every process would compile
+    ):
         ((name, value),) = setting.items()
         refused, told = run("warmup", "--backend", "numba", **setting), run("doctor", **setting)
         assert (refused.returncode, len(refused.stderr.splitlines())) == (2, 1), refused.stderr

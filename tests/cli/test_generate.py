@@ -278,6 +278,23 @@ def test_help_into_a_pipe_that_is_closed_is_quiet(command: str) -> None:
     assert done.stderr == ""
 
 
+@pytest.mark.parametrize("module", ["minispec.cli.main", "click", "minispec.cli.generate", "minispec.engine"])
+def test_ctrl_c_while_importing_is_one_line(module: str) -> None:
+    program = f"""
+import sys
+from minispec.__main__ import main
+class Interrupting:
+    def find_spec(self, name, *where):
+        if name == {module!r}:
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupting())
+sys.argv = ["minispec", "generate", "x"]
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr.strip()) == (130, "", "minispec: interrupted")
+
+
 def test_ctrl_c_ends_with_130_and_leaves_nothing_behind(run: Run, target: str, draft: str, tmp_path: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "minispec", "generate", "-", "--target", target, "--draft", draft, "--trace", "t.jsonl"],

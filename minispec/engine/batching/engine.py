@@ -24,8 +24,8 @@ from minispec.engine.generation.options import RequestOptions, with_options
 from minispec.engine.generation.prepare import Named, read_draft
 from minispec.engine.generation.result import Generation
 from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
+from minispec.engine.model.cache import PAGE_SIZE
 from minispec.engine.model.language_model import LanguageModel
-from minispec.engine.model.pages import PAGE_SIZE
 from minispec.engine.noise import Noise
 from minispec.errors import OptionError
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from minispec.engine.control.gamma import (
     HeuristicGamma,
     ReplayedGamma,
 )
+from minispec.engine.sampling.params import is_whole
 from minispec.engine.specs import Read, read_number, read_options, read_whole, split_spec
 from minispec.errors import OptionError, quote
 
@@ -47,13 +47,15 @@ def get_policy(gamma: int | str | GammaPolicy) -> GammaPolicy:
     >>> get_policy("3").gamma()
     3
     """
-    if not isinstance(gamma, (int, str, Integral)):
-        if not hasattr(gamma, "observe"):
+    if is_whole(gamma):
+        return FixedGamma(int(gamma))
+    if not isinstance(gamma, str):
+        if isinstance(gamma, int) or not hasattr(gamma, "observe"):
             raise OptionError(
                 f"gamma is {quote(gamma)}; it must be a whole number, a policy or its name. Try --gamma 3"
             )
         return gamma
-    text = str(gamma)
+    text = gamma
     kind, rest = split_spec(text)
     if kind == "load":
         raise OptionError(

@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from minispec.engine.generation.transcript import Transcript
-from minispec.engine.markup import generation_html
 from minispec.engine.records import FinishReason, Piece, Source, Step
 from minispec.engine.verifiers import Verifier
 
@@ -239,6 +238,8 @@ class Generation:
 
     def _repr_html_(self) -> str:
         """Show the text in a notebook, coloured by source."""
+        from minispec.engine.markup import generation_html
+
         return generation_html(self.prompt, ((piece.text, piece.source) for piece in self.pieces), self._facts)
 
     @property

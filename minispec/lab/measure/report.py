@@ -265,12 +265,13 @@ def to_markdown(sweep: Sweep, summaries: Sequence[Summary], machine: Mapping[str
 
 
 def remarks(summaries: Sequence[Summary]) -> list[str]:
-    """Return a line for each way to decode whose timings cannot be trusted."""
-    return [
-        f"{label(summary.variant)}{f', {summary.domain}' if summary.domain else ''}: {sentence(summary.doubts)}"
+    """Return a line on the ways to decode whose timings cannot be trusted, if there are any."""
+    found = [
+        f"{label(summary.variant)}{f', {summary.domain}' if summary.domain else ''}: {', '.join(summary.doubts)}"
         for summary in summaries
         if summary.doubts
     ]
+    return [sentence(found)] if found else []
 
 
 def _machine(machine: Mapping[str, Any]) -> str:
