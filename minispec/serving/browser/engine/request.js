@@ -43,12 +43,13 @@ function check(field, value, least, most, whole = WHOLE.includes(field)) {
   if (!fits) throw new Refused(`${field} is ${JSON.stringify(value)}; it must be a ${whole ? "whole " : ""}number, ${from}${to}`);
 }
 
-/** The tokens of a prompt, which must leave room for one more. */
-export function readPrompt(prompt, tokenizer, { name, context }) {
+/** The tokens of a prompt, which must leave room for one more, or for several. */
+export function readPrompt(prompt, tokenizer, { name, context }, room = 1) {
   const [size, most] = [new TextEncoder().encode(prompt).length, context * tokenizer.longest];
   if (size > most) throw new Refused(`the prompt has ${size} bytes; ${name} holds ${context} tokens, which are at most ${most} bytes. Shorten it`);
   const tokens = tokenizer.encode(prompt);
   if (!tokens.length) throw new Refused("the prompt is empty; a model continues at least one token. Try '<|endoftext|>' for a fresh text");
-  if (tokens.length < context) return tokens;
-  throw new Refused(`the prompt has ${tokens.length} tokens; ${name} holds ${context} with at least one new one. Shorten it to ${context - 1} tokens`);
+  if (tokens.length + room <= context) return tokens;
+  const fresh = room === 1 ? "one new one" : `${room} new ones`;
+  throw new Refused(`the prompt has ${tokens.length} tokens; ${name} holds ${context} with at least ${fresh}. Shorten it to ${context - room} tokens`);
 }

@@ -61,7 +61,7 @@ async function complete({ body }, tell, goesOn) {
 
 async function prove({ asked }, tell, goesOn) {
   const { target, draft } = await load(asked.draft);
-  const prompt = readPrompt(asked.prompt, tokenizer, { name: options.model, context: options.context - asked.place });
+  const prompt = readPrompt(asked.prompt, tokenizer, { name: options.model, context: options.context }, asked.place);
   const pairs = drawPairs({ ...asked, prompt }, { target, draft });
   for (let made = 0; made < asked.count && goesOn(); ) {
     const drawn = [];
