@@ -194,7 +194,7 @@ def test_it_works_without_a_network_from_the_second_load_on(open_page: Open) -> 
     page.wait_for_function(READY)
     page.wait_for_function("() => navigator.serviceWorker.controller !== null")
     asked = []
-    page.context.on("request", lambda one: asked.append(one.url) if "weights" in one.url else None)
+    page.context.on("request", lambda one: asked.append(one.url) if "/weights/" in one.url else None)
     page.context.set_offline(True)
     page.reload()
     page.wait_for_function(READY)

@@ -129,7 +129,7 @@ function describeRun(request, text, spent, prefill, name) {
     guarantee,
     reproducible: true,
     draft_lengths: steps.map((step) => step.draft.tokens.length),
-    token_details: text.steps.flatMap((step) => step.details),
+    token_details: text.steps.flatMap((step) => step.details).map((detail) => ({ ...detail, top: detail.top.map(({ text: _, ...likely }) => likely) })),
     options: { target: name, draft: speculative?.draft ?? null, gamma: speculative?.gamma ?? 0, verify: speculative?.verify ?? "rejection", seed, temperature, top_p, max_tokens },
     metrics: {
       num_prompt_tokens: text.prompt.length,
