@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
-    "Decode": ("generate", "batch", "serve", "replay"),
+    "Decode": ("generate", "batch", "serve", "page", "replay"),
     "Does it pay?": ("plan", "measure", "bench", "why", "roofline"),
     "Inspect": ("diff", "doctor", "models"),
     "Course": ("lessons", "assignment", "grade", "grade-class"),
@@ -119,6 +119,7 @@ SUMMARIES: Mapping[str, str] = {
     "lessons": "List the course's notebooks; copy and open them.",
     "measure": "Compare plain decoding and drafts on your prompts.",
     "models": "List the bundled models and heads.",
+    "page": "Write a page that decodes in the browser.",
     "plan": "Forecast the speedup and the best draft length.",
     "replay": "Show a recorded run at reading speed.",
     "roofline": "Show how far memory limits the speed.",
