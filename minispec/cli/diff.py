@@ -109,7 +109,7 @@ def _run(which: str, prompt: str | None) -> dict[str, Any]:
         with generate.make_context("generate", [*flags, read_prompt(prompt)]) as context:
             options = {**context.params}
         options.pop("prompt")
-        for name in ("comparing", "show_drafts", "slow", "racing", "as_json", "trace", "quiet"):
+        for name in ("comparing", "show_drafts", "slow", "racing", "as_json", "trace", "quiet", "details"):
             if options.pop(name):
                 flag = next(each.opts[0] for each in generate.params if each.name == name)
                 raise OptionError(

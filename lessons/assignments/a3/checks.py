@@ -220,7 +220,9 @@ BATCHES = batches((1, 6, 100.0), (8, 4, 16.0), (1, 5, 2.5), (20, 4, 10.0), (10, 
 
 
 def hidden_batches(rng):
-    return batches((int(rng.integers(1, 40)), 6, float(rng.uniform(5, 60))))
+    some, more = (int(batch) for batch in rng.integers(2, 40, 2))
+    within = float(some * rng.uniform(1.5, 4.5))  # neither all rows are free nor none: the answer is in no table
+    return batches((some, 6, within), (more, 6, float(rng.uniform(5, 60))))
 
 
 POSITIONS = [{"acceptances": a} for a in ([], [0.5], [0.8, 0.5], [0.9, 0.72, 0.65, 0.6], [0.5, 0.0, 1.0], [1.0, 1.0])]

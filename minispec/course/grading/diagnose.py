@@ -35,6 +35,8 @@ _CHANGED_WORDS = (
 """The one mistake that needs no catalogue: the worker has seen it happen."""
 _NOT_SURE = 0.99
 """At most so far agrees a mistake of which something was not looked at: it is told as likely."""
+_ANEW = 4
+"""Cases drawn anew, at least, unless few are fixed: each costs a run of submission, mistake and solution."""
 _RIVAL = 1.0 - 2.0 * (1.0 - _ALIKE)
 """Below it a mistake is no rival of a likely one."""
 _MAX_ENTRIES = 12
@@ -133,9 +135,9 @@ Anew = tuple[list[Case], list[Observation]]
 
 
 def run_anew(check: Check, subject: Subject, rng: np.random.Generator) -> Anew:
-    """Draw cases, half as many as are fixed, and run a submission on them; none of what no student may see."""
+    """Draw some cases, and run a submission on them; none of what no student may see."""
     cases: list[Case] = []
-    while check.hidden and not check.secret and 2 * len(cases) < len(check.cases):
+    while check.hidden and not check.secret and len(cases) < min(_ANEW, (len(check.cases) + 1) // 2):
         cases += check.hidden(rng)
     return cases, observe_all(check, subject, cases)
 

@@ -245,7 +245,7 @@ done
 @pytest.mark.skipif(shutil.which("git") is None, reason="no git")
 def test_the_guides_recipe_for_clones_runs_as_written(tmp_path: Path) -> None:
     guide = (Path(__file__).parents[3] / "docs" / "run-a-term.md").read_text(encoding="utf-8")
-    section = guide.partition("Marks are made from clones")[2].partition("**Reading a report.**")[0]
+    section = guide.partition("Grade clones")[2].partition("## Reading a report")[0]
     plain, dated = re.findall(r"```bash\n(.*?)```", section, re.DOTALL)
     shutil.copytree(ASSIGNMENTS / "a0", tmp_path / "out" / "a0" / "grader" / "a0")
     write(tmp_path / "a0.py", example().solution)

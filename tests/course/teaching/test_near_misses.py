@@ -63,9 +63,6 @@ EQUIVALENT: dict[str, list[tuple[str, str]]] = {
         (r"min\(2\.0", "u is below 1"),
     ],
     "05.residual": [(r"else draft_probs\.copy", "nothing is left only if p equals q")],
-    "05.judge": [
-        (r"accept\(target_probs\[token\], u_accept, draft_probs\[token\]\)", "q < p/u if and only if u < p/q"),
-    ],
     "05.one_token": [
         (r"min\(2\.0", "no chance is above 1"),
         (

@@ -154,8 +154,7 @@ def test_measure_says_so_for_each_way_to_decode(suspicious, tmp_path) -> None:
     told = " ".join(call(*options).split())
     assert told.count("these timings cannot be trusted") == 1  # for all ways to decode together
     assert told.count("the rounds of a prompt") == 2
-    call(*options, "--json", str(tmp_path / "found.json"))
-    summaries = json.loads((tmp_path / "found.json").read_text())["summaries"]
+    summaries = json.loads(call(*options, "--json"))["summaries"]
     assert all("the rounds of a prompt" in " ".join(summary["doubts"]) for summary in summaries)
     assert remarks([]) == []
 
