@@ -35,7 +35,7 @@ _CHANGED_WORDS = (
 """The one mistake that needs no catalogue: the worker has seen it happen."""
 _NOT_SURE = 0.99
 """At most so far agrees a mistake of which something was not looked at: it is told as likely."""
-_ANEW = 4
+_ANEW = 12
 """Cases drawn anew, at least, unless few are fixed: each costs a run of submission, mistake and solution."""
 _RIVAL = 1.0 - 2.0 * (1.0 - _ALIKE)
 """Below it a mistake is no rival of a likely one."""

@@ -19,7 +19,7 @@ from minispec.engine.loading import load_model
 from tests.course.teaching.kernel import assert_moves, live_kernel, surroundings
 
 ALL = lessons()
-LIMIT_S = 120
+LIMIT_S = 600
 """For one cell, on a busy machine."""
 LINE = 88
 QUICK = "05"
