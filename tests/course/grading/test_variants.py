@@ -92,7 +92,7 @@ def test_a_variant_that_does_not_follow_is_noticed(tmp_path: Path) -> None:
         [Reference(variant).expect(check) for check in variant.checks.values()]
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive  # every submission in workers of its own: minutes
 def test_a_variant_of_the_course_keeps_the_rules() -> None:
     done = call("check", "a3", "--variant", "2027s")
     assert done.exit_code == 0, done.output
