@@ -212,6 +212,7 @@ assert right_position < wrong_position - 0.3
 gelu, gelu_slope = ready.gelu, ready.gelu_slope
 
 
+# %%
 def guess_logits(
     state: np.ndarray,
     seen: np.ndarray,

@@ -74,6 +74,7 @@ draw_tree(*find_longest(events), decode)  # of all steps the one with the longes
 gelu, softmax = ready.gelu, ready.softmax
 
 
+# %%
 def feed_itself(
     state: np.ndarray, tokens: np.ndarray, W: np.ndarray, b: np.ndarray
 ) -> np.ndarray:
