@@ -175,7 +175,7 @@ class Meter:
         speed = self._num_tokens / seconds if seconds else 0.0
         accepted = f", {self._num_accepted / self._num_drafted:.0%} of drafts accepted" if self._num_drafted else ""
         forwards = self._engine.num_forwards
-        rows = f", {self._engine.num_rows / forwards:.1f} rows per forward" if forwards else ""
+        rows = f", {self._engine.num_rows / forwards:.1f} rows per pass" if forwards else ""
         waited = f", {self._engine.num_preemptions} preemptions" if self._engine.num_preemptions else ""
         return f"{speed:.0f} tokens/s{accepted}{rows}{waited}"
 

@@ -57,7 +57,7 @@ def _table(found: Comparison) -> Table:
         times = [getattr(arm, name) for arm in arms]
         told = ("-" if each is None else f"P50 {1e3 * each['p50']:.1f}, P99 {1e3 * each['p99']:.1f}" for each in times)
         table.add_row(label, *told, _figure(against, " x"))
-    table.add_row("tokens per forward", *(_figure(arm.tokens_per_forward) for arm in arms), "")
+    table.add_row("tokens per pass", *(_figure(arm.tokens_per_forward) for arm in arms), "")
     table.add_row("drafts accepted", *(_figure(arm.acceptance) for arm in arms), "")
     table.add_row("ended by themselves", *(_figure(arm.ended_by_eos) for arm in arms), "")
     table.add_row("mean log probability", "", "", _figure(found.logprob_difference))

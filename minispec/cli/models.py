@@ -43,7 +43,7 @@ def models(as_json: bool) -> None:
     for model in bundled:
         for head in model["heads"]:
             cost = head["cost_per_token"]
-            told = "" if cost is None else f"; a drafted token costs {cost:.3f} of a one-row forward of the target"
+            told = "" if cost is None else f"; a drafted token costs {cost:.3f} of a one-row pass of the target"
             out.print(f"\n{head['kind']}: a head for {model['name']}, --draft {head['kind']}{told}", markup=False)
     for data, names in trained_on.items():
         out.print(f"\n{', '.join(names)}: trained on {data}", markup=False)

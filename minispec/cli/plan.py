@@ -234,7 +234,7 @@ def _show_advice(out: Console, found: Acceptance, given: advice.Advice, machine:
     if given.most_verify is not None:
         rows = (now or best.gamma) + 1
         out.print(
-            f"it pays while a forward over {rows} rows each takes less than {given.most_verify:.2f} plain steps, "
+            f"it pays while a pass over {rows} rows each takes less than {given.most_verify:.2f} plain steps, "
             "which batches raise",
             soft_wrap=True,
         )

@@ -267,7 +267,7 @@ def _measure(options: dict[str, Any]) -> None:
         model.backend.warm_up(model.dtype, model.kv_dtype)
     with notes.status("measuring this machine …"):
         machine = measure_machine(QUICK_LADDER if options["quick"] else LADDER_BYTES, repeats)
-    with notes.status("measuring forwards beside a read probe …"):
+    with notes.status("measuring passes beside a read probe …"):
         measured = measure_forwards(model, machine, rows, options["context"], repeats)
         where = {count: time_parts(model, count, options["context"]) for count in (1, rows[-1])}
         regions = {count: count_regions(model, count, options["context"]) for count in (1, rows[-1])}
@@ -347,7 +347,7 @@ def _print_parts(
         whole = m.floor.whole
         rows.add_row("calls, Python", "", "", "", "", "", time(m.prediction.overhead_s), time(times["other"]))
         rows.add_row(
-            "forward",
+            "pass",
             f"{whole.flops / 1e6:.2f}",
             f"{whole.total_bytes / 1e6:.2f}",
             f"{whole.intensity:.2f}",
@@ -385,7 +385,7 @@ def _print_measured(out: Console, measured: Sequence[Measured]) -> None:
     out.print(rows)
     first = measured[0].floor
     out.print(
-        f"\n{first.footprint_bytes / 1e6:.0f} MB per forward, probed in the same rounds at "
+        f"\n{first.footprint_bytes / 1e6:.0f} MB per pass, probed in the same rounds at "
         f"{first.bandwidth_bytes_per_s / 1e9:.1f} GB/s; ridge at {first.ridge:.1f} operations per byte."
     )
     found = doubts_of_forwards(measured)
@@ -395,10 +395,10 @@ def _print_measured(out: Console, measured: Sequence[Measured]) -> None:
     outside = [str(m.rows) for m in measured if abs(m.ratio - 1) > TOLERANCE]
     if outside:
         out.print(
-            f"whole forwards take more than {TOLERANCE:.0%} more or less than predicted at rows {', '.join(outside)}"
+            f"whole passes take more than {TOLERANCE:.0%} more or less than predicted at rows {', '.join(outside)}"
         )
     else:
-        out.print(f"whole forwards take what is predicted, within {TOLERANCE:.0%}, at all rows")
+        out.print(f"whole passes take what is predicted, within {TOLERANCE:.0%}, at all rows")
 
 
 def _print_memory(out: Console, pair: Any, resident: Any, context: int) -> None:

@@ -26,7 +26,7 @@ from minispec.lab.trust import doubts, sentence
 _MEANING = {
     "acceptance": "drafts that were rejected: steps that full acceptance would have saved",
     "draft": "the time to draft",
-    "verify": "the target's forward over more than one row",
+    "verify": "the target's pass over more than one row",
     "overhead": "the rest of a step: probabilities, the rule, records",
     "prefill": "the prompt, which drafts do not speed up",
 }

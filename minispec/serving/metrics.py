@@ -53,7 +53,7 @@ class Metrics:
         self._accepted_per_pos = counter(
             "spec_decode_num_accepted_tokens_per_pos", "Drafted tokens that stand, by place in the draft.", "position"
         )
-        self._steps = counter("target_forwards", "Target forwards after the prefill, of each choice.", "arm")
+        self._steps = counter("target_forwards", "Target passes after the prefill, of each choice.", "arm")
         self._first = histogram("time_to_first_token_seconds", "From the request's arrival to its first token.")
         self._per_token = histogram("time_per_output_token_seconds", "Mean per token after the first, of each choice.")
         self._between = histogram(
@@ -79,7 +79,7 @@ class Metrics:
         )
         self._gauge(
             "speculation_speedup",
-            "Times plain decoding that steps were, estimated from the engine's forwards; NaN before any.",
+            "Times plain decoding that steps were, estimated from the engine's passes; NaN before any.",
             lambda: math.nan if (speedup := engine.load.speedup) is None else speedup,
         )
         self._gauge("num_preemptions", "How often a request had to make room.", lambda: engine.num_preemptions)

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
-import tempfile
 from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from minispec.engine.control import DEFAULT_GAMMA
+from minispec.engine.files import new_folder
 from minispec.engine.generation.options import Options
 from minispec.engine.generation.result import MEANING
 from minispec.engine.loading.bundled import DEFAULT_TARGET, TOKENIZER, bundled_folders, file_of
 from minispec.engine.loading.checkpoint import read_json
 from minispec.engine.verifiers import get_verifier
-from minispec.errors import MinispecError, OutputError, explain, quote
+from minispec.errors import MinispecError
 
 DRAFTS = ("draft-1.6m", "draft-0.6m")
 RULES = ("rejection", "match", "gumbel")
@@ -48,22 +47,8 @@ def write_page(folder: Path) -> int:
     OutputError
         If it exists already, or cannot be made.
     """
-    parent = folder.absolute().parent
-    if folder.exists():
-        raise OutputError(f"{quote(str(folder))} exists already; the page gets a folder of its own. Name another one")
-    if not parent.is_dir():
-        raise OutputError(f"folder {quote(str(parent))} does not exist; make it, or name another one")
-    try:
-        partial = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=parent))
-        try:
-            size = _fill(partial)
-            partial.chmod(0o755)  # mkdtemp's folders are for their owner alone
-            os.replace(partial, folder)
-        finally:
-            shutil.rmtree(partial, ignore_errors=True)
-    except OSError as error:
-        raise OutputError(f"{folder} cannot be written ({explain(error)}). Choose another place") from None
-    return size
+    with new_folder(folder) as partial:
+        return _fill(partial)
 
 
 def _fill(folder: Path) -> int:

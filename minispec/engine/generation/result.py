@@ -245,5 +245,5 @@ class Generation:
     @property
     def _facts(self) -> list[str]:
         length = self.metrics.mean_acceptance_length
-        facts = [] if length is None else [f"{length:.2f} tokens per target forward"]
+        facts = [] if length is None else [f"{length:.2f} tokens per target pass"]
         return [*facts, f"{self.metrics.num_tokens} tokens", self.guarantee, f"finished: {self.finish_reason}"]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from minispec.engine.generation.broken import CAUSES, NEAR_ZERO
 from minispec.errors import OptionError
 from minispec.lab.explain.engines import Acceptance
-from minispec.theory import BestGamma, VerifyCost, best_gamma_by_position, speedup
+from minispec.theory import BestGamma, VerifyCost, best_gamma_by_position, speedup, tau_by_position
 from minispec.theory.intervals import Figure
 
 COSTS_OF: Mapping[str, str] = {
@@ -115,11 +115,11 @@ def advise(
     costs = cost_ratio, verify_cost, overhead
 
     def figure(gamma: int) -> tuple[float, ...]:
-        return tuple(speedup(_tau(end, gamma), gamma, *costs) for end in ends)
+        return tuple(speedup(tau_by_position(end[:gamma]), gamma, *costs) for end in ends)
 
     certain = ends[1] == ends[2] == ends[0]
     lengths = tuple(
-        Length(gamma, _tau(ends[0], gamma), Figure(figure(gamma)[0]) if certain else Figure(*figure(gamma)))
+        Length(gamma, tau_by_position(ends[0][:gamma]), Figure(figure(gamma)[0]) if certain else Figure(*figure(gamma)))
         for gamma in range(1, len(ends[0]) + 1)
     )
     best = best_gamma_by_position(ends[0][:max_gamma], *costs)
@@ -129,7 +129,7 @@ def advise(
         ratios = [one / other for one, other in zip(at, figure(present), strict=True)]
         gain = Figure(ratios[0]) if certain else Figure(ratios[0], min(ratios), max(ratios))
     length = present or best.gamma
-    most = None if not length else _tau(ends[0], length) - length * cost_ratio - overhead
+    most = None if not length else tau_by_position(ends[0][:length]) - length * cost_ratio - overhead
     batch = None
     if ridge is not None and most is not None:
         # v(m) = max(1, B m / B0) up to B0, as in theory.batch.batch_break_even, with the measured tau
@@ -141,14 +141,6 @@ def best_by_cost(found: Acceptance, max_gamma: int = 16) -> dict[float, BestGamm
     """Return the best length for some usual c, where c is not known yet; v = 1 and o = 0."""
     middle = chances(found, max_gamma)[0]
     return {c: best_gamma_by_position(middle, c) for c in _COSTS}
-
-
-def _tau(acceptances: Sequence[float], gamma: int) -> float:
-    total = reached = 1.0
-    for chance in acceptances[:gamma]:
-        reached *= chance
-        total += reached
-    return total
 
 
 def oddities(found: Acceptance) -> list[str]:

@@ -1,7 +1,7 @@
 """Acceptance as other engines report it, recognised by its content and brought to one form, with each engine's words.
 
 What an "acceptance length" counts differs by engine (``docs/does-it-pay.md`` has the table). Here ``length`` is always
-the tokens per verifying forward with the one that the target adds, so it is at least 1 and at most gamma + 1.
+the tokens per verifying pass with the one that the target adds, so it is at least 1 and at most gamma + 1.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ class Acceptance:
     gamma : int or None
         The longest draft; None where the engine does not say.
     length : float or None
-        Tokens per verifying forward, the target's own included.
+        Tokens per verifying pass, the target's own included.
     steps, drafted, accepted : int or None
-        Verifying forwards, drafted and accepted tokens; None where only a mean is reported.
+        Verifying passes, drafted and accepted tokens; None where only a mean is reported.
     places : tuple of tuple of int
         For each place in a draft, how often it was accepted and how often it was judged; empty where unknown.
     requests : tuple of tuple of int
@@ -279,7 +279,7 @@ def _from_series(series: Series, where: str, gamma: int | None) -> Acceptance:
         "vLLM's mean acceptance length is 1 + accepted / drafts: with the bonus token; its acceptance rate is accepted "
         "/ drafted, and its rate by position is accepted at a place / all drafts, not / those judged there"
         if engine == "vLLM"
-        else "minispec counts as vLLM does; its τ is tokens per forward, steps that drafted nothing included"
+        else "minispec counts as vLLM does; its τ is tokens per pass, steps that drafted nothing included"
     )
     return _of_counters(engine, where, meaning, (steps, drafted, accepted), per_place, gamma)
 
@@ -366,7 +366,7 @@ def _of_mean(where: str, length: float, gamma: int | None, odd: tuple[str, ...])
         _refuse(
             f"{where} has {length:.2f} tokens per step of up to {gamma} drafts and one more. Give one server's page"
         )
-    meaning = "SGLang's acceptance length is accepted tokens with the bonus token / verifying forwards"
+    meaning = "SGLang's acceptance length is accepted tokens with the bonus token / verifying passes"
     return Acceptance("SGLang", where, meaning, gamma or None, length, odd=odd)
 
 
@@ -511,20 +511,20 @@ def _from_llama_cpp(answers: Sequence[Json], where: str, gamma: int | None) -> A
     steps = None if emitted is None else emitted - len(answers) - accepted
     if steps is not None and steps < 1:
         _refuse(
-            f"{where} has {accepted} accepted tokens of {emitted} written in {len(answers)} answers; every forward "
+            f"{where} has {accepted} accepted tokens of {emitted} written in {len(answers)} answers; every pass "
             "adds one that was not drafted. Give whole answers"
         )
     longest, odd = gamma, ["its answers do not say which place of a draft failed: one α for all places"]
     if longest is None and steps is not None:
         longest = max(1, round(drafted / steps))
         odd.append(
-            f"its answers do not say how long drafts were; {drafted / steps:.1f} per forward on average, taken for "
-            f"{longest}. If some forwards had no draft, give the length with --gamma"
+            f"its answers do not say how long drafts were; {drafted / steps:.1f} per pass on average, taken for "
+            f"{longest}. If some passes had no draft, give the length with --gamma"
         )
     return Acceptance(
         engine="llama.cpp",
         where=where,
-        meaning="llama.cpp's draft acceptance is accepted / drafted tokens, which is not α; tokens per forward are "
+        meaning="llama.cpp's draft acceptance is accepted / drafted tokens, which is not α; tokens per pass are "
         "worked out here: predicted_n less the prompt's own token, over predicted_n - 1 - draft_n_accepted",
         gamma=longest,
         length=None if steps is None else 1.0 + accepted / steps,

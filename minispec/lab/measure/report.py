@@ -238,17 +238,17 @@ _LIKELIHOOD = {
 }
 
 OVERVIEW_NOTE = (
-    "τ: tokens per target forward, both after the prefill, which gives the first token; α: accepted / judged; "
+    "τ: tokens per target pass, both after the prefill, which gives the first token; α: accepted / judged; "
     "speedup: plain seconds / this one's, of the steps, with its interval; same: prompts whose tokens are those of "
     "plain decoding."
 )
 NOTES = {
-    "Acceptance": "τ: tokens per target forward, both after the prefill. α: accepted / judged; what lies behind a "
+    "Acceptance": "τ: tokens per target pass, both after the prefill. α: accepted / judged; what lies behind a "
     "rejection was not judged.",
     "Acceptance by place": "Accepted / judged at the first place, the second, and so on.",
     "Time": "Of the steps, plain / this; with prefill: of the whole run.",
     "Latency": "Milliseconds, P50 / P90 / P99 over the timed runs; between bursts: over their steps.",
-    "Tokens": "Steps: target forwards after the prefill, which gives each first token. Rejected: drafted and not "
+    "Tokens": "Steps: target passes after the prefill, which gives each first token. Rejected: drafted and not "
     "accepted. Recovered and bonus: drawn from the target's side.",
     "Quality": "Promised: the guarantee says that all tokens are those of plain decoding.",
     "Likelihood": "The target's own, per token of what was written; the difference is paired by prompt.",

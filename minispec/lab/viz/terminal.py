@@ -289,7 +289,7 @@ class RaceView:
         there = [(text, fate) for text, fate in film.at(moment_s) if rejected or fate != "rejected"]
         rows = _rows(styled_text([(self._prompt, "prompt"), *there], self._ground), width)
         text = Text("\n").join(_without_end_spaces(row) for row in rows[-shown if shown else 0 :])
-        counters = Text(f"{tokens} tokens, {forwards} target forwards, {1e3 * seconds:.0f} ms{done}", "bold")
+        counters = Text(f"{tokens} tokens, {forwards} target passes, {1e3 * seconds:.0f} ms{done}", "bold")
         return Group(Text(title, "bold underline"), counters, text, Text())
 
 
@@ -334,9 +334,9 @@ def facts(generation: Generation, costs: StepCosts | None = None, comparison: Co
 
     stop = f" {generation.stop!r}" if generation.stop is not None else ""
     row("tokens", str(metrics.num_tokens), f"finished: {generation.finish_reason}{stop}")
-    row("steps", str(metrics.num_steps), "target forwards after the prefill")
+    row("steps", str(metrics.num_steps), "target passes after the prefill")
     if metrics.num_drafts and metrics.mean_acceptance_length is not None:
-        row("mean acceptance length", f"{metrics.mean_acceptance_length:.2f}", "tokens per target forward (τ)")
+        row("mean acceptance length", f"{metrics.mean_acceptance_length:.2f}", "tokens per target pass (τ)")
         row(
             "draft acceptance rate",
             _percent(metrics.draft_acceptance_rate),
@@ -352,7 +352,7 @@ def facts(generation: Generation, costs: StepCosts | None = None, comparison: Co
     if costs is not None and tau is not None:
         row("cost ratio c", f"{costs.cost_ratio:.3f}", "time per drafted token / plain step")
         possible = costs.verify_cost >= 1.0 - ROUNDING
-        note = "verifying forward in place of a one-row one, plain steps"
+        note = "a verifying pass in place of a one-row one, plain steps"
         row("verify cost v", f"{costs.verify_cost:.2f}" if possible else "–", note if possible else _WITHHELD)
         if comparison is not None:
             row("overhead o", f"{costs.overhead:.2f}", "what else a step takes more than a plain one")

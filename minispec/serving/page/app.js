@@ -216,7 +216,7 @@ function finish(made, told, player, request) {
   const promise = made.end.guarantee;
   field("guarantee").textContent = `Guarantee: ${promise}; ${controls.options.guarantees[promise]}.`;
   status(`${told}; seed ${request.seed}${slower(player)}.`);
-  say(`Finished: ${told}, ${figure(made.tau)} tokens per forward.`);
+  say(`Finished: ${told}, ${figure(made.tau)} tokens per pass.`);
 }
 
 /** Follow a run step by step, unless the reader looks at one. */

@@ -161,7 +161,7 @@ REFUSED = {
     PAGES["vllm.json"].replace('{"3": [39', '{"2": [39'): "row 2 of 4 counts; it must have 3",
     PAGES["sglang.json"].replace("[14, 9", "[15, 9"): "adds up to 51",
     PAGES["llama_cpp.json"].replace("80", "142"): "what is accepted was drafted",
-    PAGES["llama_cpp.json"].replace('"predicted_n": 128', '"predicted_n": 60'): "every forward adds one",
+    PAGES["llama_cpp.json"].replace('"predicted_n": 128', '"predicted_n": 60'): "every pass adds one",
     json.dumps([json.loads(PAGES["sglang.json"]), json.loads(PAGES["llama_cpp.json"])]): "SGLang and llama.cpp",
     PAGES["sglang_info.json"].replace("2.56", "0.4"): "at least 1",
     PAGES["sglang_info.json"].replace("2.56", "9"): "more|up to 3 drafts",
