@@ -21,6 +21,7 @@ from minispec.course.teaching.find import ROOTS, Files, find
 from minispec.course.teaching.find import lessons as all_lessons
 from minispec.course.teaching.quiz import CANVAS, write_quiz
 from minispec.course.teaching.slides import make_slides
+from minispec.engine.files import write_text
 from minispec.errors import OptionError, OutputError, explain, missing, quote
 from minispec.lab.viz.terminal import QUIET
 
@@ -89,20 +90,30 @@ def slides(numbers: tuple[str, ...], folder: Path) -> None:
     chosen = [find(number) for number in numbers] or all_lessons()
     if not chosen[0].source.is_file():
         raise OptionError("an installed minispec holds no solved lessons; work in a clone of its repository instead")
-    folder.mkdir(parents=True, exist_ok=True)
+    _make(folder)
     for files in chosen:
         path = folder / f"{files.source.stem}.slides.html"
-        path.write_text(make_slides(files.source), encoding="utf-8")
+        write_text(path, make_slides(files.source))
         click.echo(f"{path}")
 
 
 @lessons.command(short_help="Write a quiz for Moodle and Canvas.")
 @click.option("-o", "--output", "folder", type=click.Path(path_type=Path), required=True, help="Folder for the files.")
 def quiz(folder: Path) -> None:
-    """Write forty questions with answers for Moodle and Canvas (for instructors, in a clone)."""
+    """Write questions with answers for Moodle and Canvas (for instructors, in a clone)."""
+    _make(folder)
     for path in write_quiz(ROOTS[0], folder):
         click.echo(f"{path}")
     click.echo(f"Moodle imports the first as GIFT. For Canvas: pip install text2qti && text2qti {folder / CANVAS}")
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(
+            f"{quote(str(folder))} cannot be made ({explain(error)}). Try -o with another folder"
+        ) from None
 
 
 def run_until_told(command: list[str]) -> int:

@@ -11,6 +11,7 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+from minispec.engine.files import write_text
 from minispec.errors import OptionError
 
 MOODLE, CANVAS = "quiz-moodle.gift", "quiz-canvas.txt"
@@ -91,12 +92,11 @@ def write_text2qti(questions: list[Question]) -> str:
 
 
 def write_quiz(lessons: Path, folder: Path) -> list[Path]:
-    """Write both files into a folder and return their paths."""
+    """Write both files into a folder that exists and return their paths."""
     questions = read_quiz(lessons)
-    folder.mkdir(parents=True, exist_ok=True)
     written = []
     for name, text in ((MOODLE, write_gift(questions)), (CANVAS, write_text2qti(questions))):
-        (folder / name).write_text(text, encoding="utf-8")
+        write_text(folder / name, text)
         written.append(folder / name)
     return written
 

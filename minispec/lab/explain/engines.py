@@ -277,7 +277,7 @@ def _from_series(series: Series, where: str, gamma: int | None) -> Acceptance:
     engine = {"vllm": "vLLM", "minispec": "minispec"}[engines[0]]
     meaning = (
         "vLLM's mean acceptance length is 1 + accepted / drafts: with the bonus token; its acceptance rate is accepted "
-        "/ drafted, and its rate by position is accepted at a place / all drafts, not / those judged there"
+        "/ drafted. Its rate by position divides by all drafts; the table above divides by those judged there"
         if engine == "vLLM"
         else "minispec counts as vLLM does; its τ is tokens per pass, steps that drafted nothing included"
     )
