@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from pathlib import Path
@@ -35,8 +36,10 @@ def test_every_file_that_is_named_is_there_and_no_address_leaves_the_folder(fold
     there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     assert set(kept) - {"./"} == {name for name in there if not name.startswith("weights/") and name != "offline.js"}
     listed = json.loads((folder / "options.json").read_text(encoding="utf-8"))["files"]
-    assert {name: entry["bytes"] for name, entry in listed.items()} == {
-        name: (folder / name).stat().st_size for name in there if name.startswith("weights/") and name[-3:] != ".md"
+    weights = {name: (folder / name).read_bytes() for name in there if re.fullmatch(r"weights/.*(?<!\.md)", name)}
+    assert listed == {
+        name: {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+        for name, content in weights.items()
     }
     assert {"LICENSE", "NOTICE"} <= there
 

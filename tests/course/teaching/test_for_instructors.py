@@ -38,7 +38,8 @@ def test_moodle_gets_one_right_answer_for_each_question():
     questions = re.split(r"(?m)^::", quiz.write_gift(QUESTIONS))[1:]
     assert len(questions) == len(QUESTIONS)
     for text, question in zip(questions, QUESTIONS, strict=True):
-        assert text.count("\n\t=") == bool(question.choices)
+        right = [line[1:].replace("\\", "") for line in re.split(r"\n\t?", text) if line.startswith("=")]
+        assert right == list(question.choices[:1])
         assert text.count("\n\t~") == (3 if question.choices else 0)
         assert text.count("\n\t#") == (2 if not question.choices else 1)
     places = {[line[0] for line in text.split("\n\t")].index("=") for text in questions if "\n\t=" in text}
@@ -66,6 +67,12 @@ import matplotlib.pyplot as plt
 # Prose that nobody reads from a wall.
 
 # %%
+lesson = type("Lesson", (), {"check": lambda self, name: plt.figure()})()
+
+# %%
+lesson.check("what a student writes")
+
+# %%
 fig, axes = plt.subplots()
 plt.close(fig)
 fig
@@ -84,6 +91,7 @@ def test_a_deck_has_headings_questions_and_figures_and_keeps_prose_for_the_speak
     shown = re.sub(r'(?s)<aside class="notes">.*?</aside>', "", page)
     for text in ("A title", "The first sentence.", "9.1", "What is it?", "data:image/png", f'alt="{slides._ALT}"'):
         assert text in shown
+    assert shown.count(slides._ALT) == 1  # nothing of what students do at their desks
     assert "Prose that nobody reads" in page
     for text in ("Prose that nobody reads", "import matplotlib", "A book."):
         assert text not in shown

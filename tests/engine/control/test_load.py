@@ -195,6 +195,15 @@ def test_a_forward_that_nobody_was_left_for_has_no_time():
     assert all(rows > 0 for _, rows, _ in (call.args for call in noted.call_args_list))
 
 
+def test_others_are_asked_at_once_while_the_same_rest():
+    load, (bad, good) = loaded([0.02, 0.95])
+    for _ in range(2):  # once it has been asked, and at rest
+        load.begin_step([bad], 0)
+        assert bad.gamma() == 0
+    load.begin_step([good], 0)
+    assert good.gamma() > 0
+
+
 def test_it_is_no_promise_and_says_so():
     target = TableModel(5, 32, seed=1)
     engine = Engine(target)
