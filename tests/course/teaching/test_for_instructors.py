@@ -67,7 +67,7 @@ import matplotlib.pyplot as plt
 # Prose that nobody reads from a wall.
 
 # %%
-lesson = type("Lesson", (), {"check": lambda self, name: plt.figure()})()
+lesson = type("Lesson", (), {"check": lambda self, name: plt.subplots()[0]})()
 
 # %%
 lesson.check("what a student writes")
@@ -89,9 +89,9 @@ def test_a_deck_has_headings_questions_and_figures_and_keeps_prose_for_the_speak
     path.write_text(SOURCE, encoding="utf-8")
     page = slides.make_slides(path)
     shown = re.sub(r'(?s)<aside class="notes">.*?</aside>', "", page)
-    for text in ("A title", "The first sentence.", "9.1", "What is it?", "data:image/png", f'alt="{slides._ALT}"'):
+    for text in ("A title", "The first sentence.", "9.1", "What is it?"):
         assert text in shown
-    assert shown.count(slides._ALT) == 1  # nothing of what students do at their desks
+    assert shown.count(f'<img alt="{slides._ALT}"') == 1  # nothing of what students do at their desks
     assert "Prose that nobody reads" in page
     for text in ("Prose that nobody reads", "import matplotlib", "A book."):
         assert text not in shown
