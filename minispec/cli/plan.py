@@ -128,7 +128,7 @@ def plan(
     if plot_file is not None:
         style.check_output(plot_file)
     measuring = measured or prompts is not None
-    _check_source(source, since, machine)
+    _check_source(source, since, machine, plot_file)
     _check(source, alpha, drafted, accepted, gamma, cost_ratio, measuring)
     _check_lengths(gamma, max_gamma, counted=drafted is not None)
     if not measuring:
@@ -247,8 +247,10 @@ def _fall_back(value: float | None, otherwise: float) -> float:
     return otherwise if value is None else value
 
 
-def _check_source(source: str | None, since: str | None, machine: str | None) -> None:
-    """Refuse what belongs to a report where there is none."""
+def _check_source(source: str | None, since: str | None, machine: str | None, plot_file: Path | None) -> None:
+    """Refuse what belongs to a report where there is none, and the plot where there is one."""
+    if source is not None and plot_file is not None:
+        raise OptionError("--plot draws the speedups of --alpha or of counts, and --from has none to draw. Leave it out")
     for flag, value in (("--since", since), ("--machine", machine)):
         if source is None and value is not None:
             raise OptionError(f"{flag} is {value!r}, and it belongs to --from. Add --from SOURCE, or leave it out")
