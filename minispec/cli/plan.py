@@ -250,7 +250,7 @@ def _fall_back(value: float | None, otherwise: float) -> float:
 def _check_source(source: str | None, since: str | None, machine: str | None, plot_file: Path | None) -> None:
     """Refuse what belongs to a report where there is none, and the plot where there is one."""
     if source is not None and plot_file is not None:
-        raise OptionError("--plot draws the speedups of --alpha or of counts, and --from has none to draw. Leave it out")
+        raise OptionError("--plot draws the speedups of --alpha or of counts, not of --from. Leave it out")
     for flag, value in (("--since", since), ("--machine", machine)):
         if source is None and value is not None:
             raise OptionError(f"{flag} is {value!r}, and it belongs to --from. Add --from SOURCE, or leave it out")
