@@ -24,6 +24,7 @@ from minispec.engine.drafters.base import allow_all
 from minispec.engine.drafters.heads import load_head
 from minispec.engine.drafters.heads.parallel import ParallelDrafter
 from minispec.engine.generation import Prefilled, generate, ready, stream
+from minispec.engine.generation.events import Verified
 from minispec.engine.laws import Enumerator
 from minispec.engine.loading.checkpoint import WEIGHTS
 from minispec.engine.model.asks import answer
@@ -32,7 +33,7 @@ from minispec.engine.model.paged import PagedCache
 from minispec.engine.model.pages import PagePool
 from minispec.engine.model.toy import TableModel
 from minispec.engine.model.tree_session import TreeSession
-from minispec.engine.noise import Coins
+from minispec.engine.noise import Coins, Noise
 from minispec.engine.noise.philox import PhiloxNoise
 from minispec.engine.sampling import Sampler, SamplingParams, distribution
 from minispec.engine.verifiers.tree import acceptance_probability
@@ -226,8 +227,11 @@ def test_acceptance_is_what_each_place_predicts(heads: dict[str, str], kind: str
     def measure(draft: str, gamma: int) -> float:
         options = {"target": target_of("numba"), "draft": draft, "verify": "tree", "gamma": gamma, **CUT}
         start = partial(stream, tokens, max_tokens=gamma + 2, **options)
-        law = Enumerator(lambda noise: start(noise=noise).run().steps[1].num_accepted).law()
-        return sum(kept * prob for kept, prob in law.items())
+
+        def kept(noise: Noise) -> int:  # and no further: what follows the first draft would be enumerated too
+            return next(e.num_accepted for e in start(noise=noise) if isinstance(e, Verified) and e.step == 1)
+
+        return sum(count * prob for count, prob in Enumerator(kept).law().items())
 
     firsts, _ = think(kind, heads[kind], tokens)
     assert np.count_nonzero(firsts) == 3
