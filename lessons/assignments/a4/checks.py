@@ -119,6 +119,7 @@ TEXTS = [
         ("aXbYc", ["Y", "X"]),
         ("ABc", ["b"]),
         ("a.*c", [".*"]),
+        ("xabc", ["abc", "bc"]),
     ]
 ]
 
@@ -135,7 +136,13 @@ def random_text(rng, size):
 
 
 def hidden_texts(rng):
-    return [{"text": random_text(rng, 9), "stops": [random_text(rng, int(n)) for n in (2, 3)]} for _ in range(4)]
+    """Texts with stops of two lengths in any order; in the last, one character completes both."""
+    told = [
+        {"text": random_text(rng, 9), "stops": [random_text(rng, int(n)) for n in rng.permutation([2, 3])]}
+        for _ in range(3)
+    ]
+    stop = "<" + random_text(rng, 2)
+    return [*told, {"text": "ab" + stop + "a", "stops": rng.permutation([stop, stop[1:]]).tolist()}]
 
 
 PIECES = [
@@ -250,8 +257,11 @@ DECODINGS = [
 
 
 def hidden_decodings(rng):
-    text = "".join(rng.choice(list("aé€😀"), 6)).encode()
-    return [{"pieces": [*cut_up(rng, text), b""]}]
+    """A text, and one with a byte in it that can be no character there."""
+    texts = ["".join(rng.choice(list("aé€😀"), 6)).encode() for _ in range(2)]
+    place, byte = int(rng.integers(1, 6)), bytes([int(rng.choice([0x80, 0xC3, 0xE2, 0xF0, 0xFF]))])
+    texts[1] = texts[1][:place] + byte + texts[1][place:]
+    return [{"pieces": [*cut_up(rng, text), b""]} for text in texts]
 
 
 def run_of(*steps):
