@@ -197,9 +197,14 @@ def _counts_idle_rounds(history, gamma, worth, window=8, probe=10):
     return 1 if len(idle) == probe - 1 and all(d == 0 for d, _ in idle) else 0
 
 
-def _all_for_none(history, gamma, worth, window=8, probe=10):
-    told = fallback(history, gamma, worth, window, probe)
-    return 0 if probe == 1 and told == 1 and any(d for d, _ in history) else told
+def _and_all_for_none(function):
+    """Also take ``history[-0:]`` for no step, where it is every step."""
+
+    def told(history, gamma, worth, window=8, probe=10):
+        probes = probe > 1 or not any(d for d, _ in history)
+        return function(history, gamma, worth, window, probe if probes else 10**6)
+
+    return told
 
 
 def _every_so_many(history, gamma, worth, window=8, probe=10):
@@ -208,6 +213,39 @@ def _every_so_many(history, gamma, worth, window=8, probe=10):
 
 
 BAD = [(4, 0), (4, 0)]
+
+FALLBACKS = [
+    Mistake("You never probe, so you never learn that the text has become easy.", _never_probes),
+    Mistake("One rate over all steps together, not the mean of the rates: a draft of one counts less.", _mean_of_rates),
+    Mistake("Divide by what these steps drafted: a probe drafts one token, not `gamma`.", _divided_by_gamma),
+    Mistake("Only the last `window` steps that drafted count: the text may have changed.", _all_history),
+    Mistake("A rate of exactly `worth` is good enough: >=.", _worth_exclusive),
+    Mistake(
+        "Probe after probe − 1 idle steps, one earlier.",
+        lambda h, g, worth, window=8, probe=10: fallback(h, g, worth, window, probe + 1),
+    ),
+    Mistake(
+        "You probe one step too early.",
+        lambda h, g, worth, window=8, probe=10: fallback(h, g, worth, window, probe - 1),
+    ),
+    Mistake(
+        "No step has drafted yet: draft `gamma`, or it never starts.",
+        lambda h, g, worth, window=8, probe=10: fallback(h, g, worth, window, probe) if h else 0,
+    ),
+    Mistake(
+        "A probe drafts a single token, not gamma.",
+        lambda h, g, worth, window=8, probe=10: fallback(h, g, worth, window, probe) and g,
+    ),
+    Mistake(
+        "`history[-(probe - 1):]` is the whole history at probe = 1, not nothing: begin at len(history) − (probe − 1).",
+        _and_all_for_none(fallback),
+    ),
+    Mistake(
+        "Count the idle steps at the end, not all steps: a probe comes probe − 1 idle steps after a draft.",
+        _every_so_many,
+    ),
+    Mistake("Steps that drafted nothing must not push the others out of the window.", _counts_idle_rounds),
+]
 
 STEPS = [
     Step(
@@ -335,27 +373,7 @@ STEPS = [
             (BAD, 4, 0.2, 8, 1),
         ],
         fallback,
-        [
-            Mistake("You never probe, so you never learn that the text has become easy.", _never_probes),
-            Mistake("One rate over all steps together, not the mean of the rates: a draft of one counts less.",
-                    _mean_of_rates),
-            Mistake("Divide by what these steps drafted: a probe drafts one token, not `gamma`.", _divided_by_gamma),
-            Mistake("Only the last `window` steps that drafted count: the text may have changed.", _all_history),
-            Mistake("A rate of exactly `worth` is good enough: >=.", _worth_exclusive),
-            Mistake("Probe after probe − 1 idle steps, one earlier.",
-                    lambda h, g, worth, window=8, probe=10: fallback(h, g, worth, window, probe + 1)),
-            Mistake("You probe one step too early.",
-                    lambda h, g, worth, window=8, probe=10: fallback(h, g, worth, window, probe - 1)),
-            Mistake("No step has drafted yet: draft `gamma`, or it never starts.",
-                    lambda h, g, worth, window=8, probe=10: fallback(h, g, worth, window, probe) if h else 0),
-            Mistake("A probe drafts a single token, not gamma.",
-                    lambda h, g, worth, window=8, probe=10: fallback(h, g, worth, window, probe) and g),
-            Mistake("`history[-(probe - 1):]` is the whole history at probe = 1, not nothing: begin at len(history) − (probe − 1).",
-                    _all_for_none),
-            Mistake("Count the idle steps at the end, not all steps: a probe comes probe − 1 idle steps after a draft.",
-                    _every_so_many),
-            Mistake("Steps that drafted nothing must not push the others out of the window.", _counts_idle_rounds),
-        ],
+        [*FALLBACKS, *(Mistake(one.message, _and_all_for_none(one.function)) for one in FALLBACKS)],
         ["First the steps that drafted; the last `window` of them.", "Then: does their common rate reach `worth`?",
          "If not: were the last probe − 1 steps all idle? Then 1, else 0."],
     ),

@@ -99,6 +99,11 @@ def _two_bytes_only(data: bytes) -> int:
     return len(data) - 1 if data and data[-1] >= 0xC0 else len(data)
 
 
+def _looks_back_two(data: bytes) -> int:
+    three_of_four = len(data) > 2 and data[-3] >= 0b1111_0000
+    return len(data) if three_of_four else complete(data)
+
+
 def held_back(text: str, stop: str) -> int:
     for length in range(min(len(text), len(stop) - 1), 0, -1):
         if text.endswith(stop[:length]):
@@ -125,6 +130,11 @@ def _first_letter(text: str, stop: str) -> int:
 def _first_letter_near(text: str, stop: str) -> int:
     end = text[max(0, len(text) - len(stop) + 1) :]
     return len(end) - end.find(stop[0]) if stop[0] in end else 0
+
+
+def _last_letter_near(text: str, stop: str) -> int:
+    far = _first_letter(text, stop)
+    return far if far < len(stop) else 0
 
 
 def lockstep(accepted: list[list[int]]) -> int:
@@ -261,6 +271,7 @@ STEPS = [
             Mistake("A finished character need not be ASCII.", _to_last_ascii),
             Mistake("A last character that is finished may be shown.", _drops_last_character),
             Mistake("Characters have up to four bytes.", _two_bytes_only),
+            Mistake("Characters have up to four bytes: look up to three bytes back.", _looks_back_two),
             Mistake("An unfinished character must wait.", len),
             Mistake("Count bytes, not characters.", lambda data: len(data.decode(errors="ignore"))),
             Mistake("That is what must wait; return what can be shown.", lambda data: len(data) - complete(data)),
@@ -306,7 +317,10 @@ STEPS = [
                     lambda text, stop: text[len(text) - held_back(text, stop):]),
             Mistake("A letter of the stop somewhere in the text is not yet a beginning of it: it must reach the end.",
                     _first_letter),
-            Mistake("All of the end must begin the stop, not only its first character.", _first_letter_near),
+            *(
+                Mistake("All of the end must begin the stop, not only its first character.", function)
+                for function in (_first_letter_near, _last_letter_near)
+            ),
             Mistake("The beginning of the stop must stand at the *end* of the text; you find it anywhere.",
                     lambda text, stop: max(n for n in range(len(stop)) if stop[:n] in text)),
         ],
@@ -448,7 +462,7 @@ STEPS = [
             Mistake("Plain decoding also gets slower beyond the ridge: compare with a plain step of this batch.",
                     lambda a, g, c, b, r: batch_speedup(a, g, c, b, r) / max(1.0, b / r)),
             Mistake("At α = 1 the closed form of τ is 0/0. Use the sum.",
-                    lambda a, g, c, b, r: np.nan if a == 1 else batch_speedup(a, g, c, b, r)),
+                    lambda a, g, c, b, r: float("nan") if a == 1 else batch_speedup(a, g, c, b, r)),
             Mistake("A pass takes m / ridge beyond the ridge, not whole multiples of it.", _whole_ridges),
         ],
         ["Time per token of plain decoding over that of speculation.",

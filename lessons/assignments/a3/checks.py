@@ -343,6 +343,7 @@ def explain_tau(cases, observed, expected):
 def explain_break_even(cases, observed, expected):
     """Name what is too coarse everywhere, and what is missing at alpha = 1 only."""
     pairs = list(zip(observed, expected, strict=True))
+    pairs = [(one, right) for one, right in pairs if one is not None or right is not None]
     wrong = [(one, right) for one, right in pairs if one is None or right is None or abs(one - right) > 1e-6]
     if all(one is None and right is not None and right > 1.0 - 1e-6 for one, right in wrong):
         return "break_even_not_at_one", "Where it is no slower at alpha = 1 alone you return None; return 1."
