@@ -210,7 +210,7 @@ STREAMS = streams(
 
 
 def cut_up(rng, text):
-    """A text as random pieces."""
+    """Random pieces of a text, or of what stands in a list."""
     places = sorted(rng.integers(0, len(text) + 1, 3).tolist())
     return [text[a:b] for a, b in pairwise([0, *places, len(text)])]
 
@@ -257,11 +257,14 @@ DECODINGS = [
 
 
 def hidden_decodings(rng):
-    """A text, and one with a byte in it that can be no character there."""
-    texts = ["".join(rng.choice(list("aé€😀"), 6)).encode() for _ in range(2)]
-    place, byte = int(rng.integers(1, 6)), bytes([int(rng.choice([0x80, 0xC3, 0xE2, 0xF0, 0xFF]))])
-    texts[1] = texts[1][:place] + byte + texts[1][place:]
-    return [{"pieces": [*cut_up(rng, text), b""]} for text in texts]
+    """A text cut anywhere, and one cut between characters, one of them a byte that can be no character."""
+    text = "".join(rng.choice(list("aé€😀"), 6)).encode()
+    characters = [character.encode() for character in rng.choice(list("aé€😀"), 6)]
+    characters[int(rng.integers(1, 5))] = bytes([int(rng.choice([0x80, 0xFF]))])
+    return [
+        {"pieces": [*cut_up(rng, text), b""]},
+        {"pieces": [*(b"".join(some) for some in cut_up(rng, characters)), b""]},
+    ]
 
 
 def run_of(*steps):
