@@ -80,6 +80,20 @@ def _never_shorter(operations: list) -> list[int]:
     return slots[:length]
 
 
+def _cuts_from_the_end(operations: list) -> list[int]:
+    kept: list[int] = []
+    for name, argument in operations:
+        kept = kept + list(argument) if name == "store" else kept[:-argument]
+    return kept
+
+
+def _from_zero(operations: list) -> list[int]:
+    kept: list[int] = []
+    for name, argument in operations:
+        kept = list(argument) if name == "store" else kept[:argument]
+    return kept
+
+
 def cache_bytes(n_layer: int, n_embd: int, num_tokens: int, bytes_per_number: int = 4) -> int:
     return 2 * n_layer * n_embd * num_tokens * bytes_per_number
 
@@ -117,6 +131,8 @@ STEPS = [
                     lambda n, s: _columns(n, s) <= np.arange(n)[:, None]),
             Mistake("Only old tokens are seen; new ones attend to earlier new ones, and to themselves.",
                     lambda n, s: _columns(n, s) < s - n),
+            Mistake("The old tokens are seen, too: every new token sees all that came before it.",
+                    lambda n, s: (_columns(n, s) >= s - n) & visible(n, s)),
         ],
         ["Where does new token i stand? At slot S − m + i.", "Compare a row of slots with a column of own places."],
     ),
@@ -142,6 +158,11 @@ STEPS = [
                     lambda ops: after([(n, a + 1 if n == "rollback" else a) for n, a in ops])),
             Mistake("A rollback beyond the length must change nothing: what lies there was never written.",
                     _never_shorter),
+            Mistake("rollback(0) keeps nothing: you test the number for truth.",
+                    lambda ops: after([(n, a) for n, a in ops if a])),
+            Mistake("rollback(n) keeps the first n: `[:n]`, not `[:-n]`, which drops the last n (and all for n = 0).",
+                    _cuts_from_the_end),
+            Mistake("Store writes at the next free slots, behind what counts; you begin at slot 0 again.", _from_zero),
         ],
         [
             "`slots[length : length + k] = tokens` writes at the next free slots.",

@@ -64,6 +64,14 @@ def _wrong_way(rate: float, gamma: int) -> float:
     return (low + high) / 2
 
 
+def _by_tau(rate: float, gamma: int) -> float:
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if tau(middle, gamma) / gamma < rate else (low, middle)
+    return low
+
+
 def speedup(alpha: float, gamma: int, c: float, v: float = 1.0) -> float:
     return tau(alpha, gamma) / (gamma * c + v)
 
@@ -141,7 +149,12 @@ STEPS = [
             Mistake("That is (γ + 1) α: a later draft token counts only if all before it passed.", lambda a, g: (g + 1) * a),
             Mistake("At α = 1 the closed form is 0/0. Use the sum.", _closed),
             Mistake("At α = 1 every draft passes: γ + 1 tokens, not 1.", lambda a, g: 1.0 if a == 1 else tau(a, g)),
-            Mistake("You take α for 1 where it is only close.", lambda a, g: g + 1 if abs(1 - a) < 0.02 else tau(a, g)),
+            Mistake("At α = 1 every draft passes: γ + 1 tokens, not γ.", lambda a, g: g if a == 1 else tau(a, g)),
+            *(
+                Mistake("You take α for 1 where it is only close.",
+                        lambda a, g, near=near: g + 1 if abs(1 - a) < near else tau(a, g))
+                for near in (0.02, 5e-3, 5e-4)
+            ),
         ],
         ["A sum over k = 0 … γ.", "`sum(alpha**k for k in range(gamma + 1))`"],
     ),
@@ -171,6 +184,10 @@ STEPS = [
             Mistake("You gave the rate back; it is smaller than α.", lambda r, g: r),
             Mistake("The rate is a mean over the positions of a draft, not α to the power of γ.", lambda r, g: r ** (1 / g)),
             Mistake("The interval is halved the wrong way: too small a rate means that α must be larger.", _wrong_way),
+            Mistake("The interval is halved the wrong way: too small a rate means that α must be larger.",
+                    lambda r, g: float(acceptance_rate(0.5, g) > r)),
+            Mistake("Compare with `acceptance_rate`, in which the target's own token does not count: not with τ / γ.",
+                    _by_tau),
             Mistake("That is the rate at this α, not the α at this rate.", acceptance_rate),
         ],
         [
@@ -236,6 +253,8 @@ STEPS = [
             Mistake("That is the chance of *at least* so many: k accepted, then one rejected, is α^k (1 − α).",
                     lambda a, g: np.array([a**k for k in range(g + 1)])),
             Mistake("Do not normalise: the last entry takes all that is left, α^γ.", _renormalised),
+            Mistake("All γ accepted is α^γ, not α^(γ + 1).",
+                    lambda a, g: np.array([*tokens_law(a, g)[:-1], a ** (g + 1)])),
             Mistake("Upside down: that is the distribution if α were the probability of *rejection*.",
                     lambda a, g: tokens_law(1 - a, g)),
         ],

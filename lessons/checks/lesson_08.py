@@ -93,6 +93,14 @@ def _bounded_at_the_end(history, start=5, largest=20):
     return max(1, min(gamma, largest))
 
 
+def _bounded(history, start, least, largest):
+    gamma = start
+    for drafted, accepted in history:
+        if drafted:
+            gamma = min(gamma + 2, largest) if accepted == drafted else max(gamma - 1, least)
+    return gamma
+
+
 def _no_ceiling(history, start=5, largest=20):
     return heuristic(history, start, 10**9)
 
@@ -112,7 +120,9 @@ def _any_accepted(history, start=5, largest=20):
     return gamma
 
 
-def _simulate(controller, run, c, row, *, room=1, bonus=1, verify=1.0, rows=True, asked=False):
+def _simulate(
+    controller, run, c, row, *, room=1, bonus=1, verify=1.0, rows=True, asked=False, clipped=True, per_step=False
+):
     place, cost, history = 0, 0.0, []
     while place < len(run):
         gamma = wanted = controller(history)
@@ -120,9 +130,9 @@ def _simulate(controller, run, c, row, *, room=1, bonus=1, verify=1.0, rows=True
             gamma = max(0, min(gamma, len(run) - place - room))
         accepted = min(run[place], gamma)
         cost += gamma * c + verify + (row * gamma if rows else 0)
-        history.append((wanted if asked else gamma, accepted))
+        history.append((wanted if asked else gamma, accepted if clipped else run[place]))
         place += max(accepted + bonus, 1)
-    return len(run) / cost
+    return (len(history) if per_step else len(run)) / cost
 
 
 def simulate(controller, run, c, row):
@@ -187,7 +197,55 @@ def _counts_idle_rounds(history, gamma, worth, window=8, probe=10):
     return 1 if len(idle) == probe - 1 and all(d == 0 for d, _ in idle) else 0
 
 
+def _and_all_for_none(function):
+    """Also take ``history[-0:]`` for no step, where it is every step."""
+
+    def told(history, gamma, worth, window=8, probe=10):
+        probes = probe > 1 or not any(d for d, _ in history)
+        return function(history, gamma, worth, window, probe if probes else 10**6)
+
+    return told
+
+
+def _every_so_many(history, gamma, worth, window=8, probe=10):
+    told = fallback(history, gamma, worth, window, 10**6)
+    return told if told else int(len(history) % probe == 0)
+
+
 BAD = [(4, 0), (4, 0)]
+
+FALLBACKS = [
+    Mistake("You never probe, so you never learn that the text has become easy.", _never_probes),
+    Mistake("One rate over all steps together, not the mean of the rates: a draft of one counts less.", _mean_of_rates),
+    Mistake("Divide by what these steps drafted: a probe drafts one token, not `gamma`.", _divided_by_gamma),
+    Mistake("Only the last `window` steps that drafted count: the text may have changed.", _all_history),
+    Mistake("A rate of exactly `worth` is good enough: >=.", _worth_exclusive),
+    Mistake(
+        "Probe after probe − 1 idle steps, one earlier.",
+        lambda h, g, worth, window=8, probe=10: fallback(h, g, worth, window, probe + 1),
+    ),
+    Mistake(
+        "You probe one step too early.",
+        lambda h, g, worth, window=8, probe=10: fallback(h, g, worth, window, probe - 1),
+    ),
+    Mistake(
+        "No step has drafted yet: draft `gamma`, or it never starts.",
+        lambda h, g, worth, window=8, probe=10: fallback(h, g, worth, window, probe) if h else 0,
+    ),
+    Mistake(
+        "A probe drafts a single token, not gamma.",
+        lambda h, g, worth, window=8, probe=10: fallback(h, g, worth, window, probe) and g,
+    ),
+    Mistake(
+        "`history[-(probe - 1):]` is the whole history at probe = 1, not nothing: begin at len(history) − (probe − 1).",
+        _and_all_for_none(fallback),
+    ),
+    Mistake(
+        "Count the idle steps at the end, not all steps: a probe comes probe − 1 idle steps after a draft.",
+        _every_so_many,
+    ),
+    Mistake("Steps that drafted nothing must not push the others out of the window.", _counts_idle_rounds),
+]
 
 STEPS = [
     Step(
@@ -215,6 +273,8 @@ STEPS = [
                                                for i in range(len(f)))),
             Mistake("If the first token does not pay, draft none.",
                     lambda f, c, row, eta: max(1, draft_length(f, c, row, eta)) if f else 0),
+            Mistake("The row's time makes tokens elsewhere, too: (c + row) · η, not c · η + row.",
+                    lambda f, c, row, eta: draft_length(f, c + row / eta, 0.0, eta)),
             Mistake("The row costs, too: c + row.", lambda f, c, row, eta: draft_length(f, c, 0.0, eta)),
             Mistake("Compare with (c + row) · η, not with c + row.",
                     lambda f, c, row, eta: draft_length(f, c, row, 1.0)),
@@ -243,7 +303,10 @@ STEPS = [
                     lambda h, start=5, largest=20: heuristic([(d, a) for d, a in h if a], start, largest)),
             Mistake("Go through the whole history: each step changes γ a little.", _last_only),
             Mistake("At least 1.", _no_floor),
+            Mistake("At least 1.", lambda h, start=5, largest=20: _bounded(h, start, 0, largest)),
             Mistake("At most `largest`.", _no_ceiling),
+            Mistake("Keep γ between 1 and `largest` after *every* step, not only at the end.",
+                    lambda h, start=5, largest=20: min(_no_ceiling(h, start), largest)),
             Mistake("A step that drafted nothing says nothing: 0 of 0 is no success.", _empty_counts),
             Mistake("Two more only if *all* were accepted.", _any_accepted),
         ],
@@ -257,6 +320,7 @@ STEPS = [
             (always_three, [3, 2, 1, 0, 5, 4, 3, 2, 1, 0], 0.1, 0.0),
             (always_three, [3, 2, 1, 0, 5, 4, 3, 2, 1, 0], 0.1, 0.05),
             (shy, [0, 0, 0, 0, 0], 0.1, 0.0),
+            (heuristic, [*range(12, -1, -1)], 0.1, 0.02),  # it asks for fewer than would have been accepted
             (alternating, [1, 0, 0, 6, 5, 4, 3, 2, 1, 0, 0, 2, 1, 0], 0.2, 0.02),
         ],
         simulate,
@@ -268,6 +332,16 @@ STEPS = [
             Mistake("More rows cost more: + row · γ.", lambda f, r, c, w: _simulate(f, r, c, w, rows=False)),
             Mistake("The history holds what was *drafted*: at the end of the text that is less than the controller asked for.",
                     lambda f, r, c, w: _simulate(f, r, c, w, asked=True)),
+            Mistake("The history holds what was *accepted* of this draft: γ at most, not all that the text would have taken.",
+                    lambda f, r, c, w: _simulate(f, r, c, w, clipped=False)),
+            Mistake("Hand the controller the steps so far: it sees nothing of them.",
+                    lambda f, r, c, w: _simulate(lambda history: f([]), r, c, w)),
+            Mistake("The step adds one token of its own: at position i at most len(run) − i − 1 draft tokens.",
+                    lambda f, r, c, w: _simulate(f, r, c, w, room=0)),
+            Mistake("The first row is in the 1 already: row · γ, not row · (γ + 1).",
+                    lambda f, r, c, w: _simulate(f, r, c, w, verify=1.0 + w)),
+            Mistake("Plain decoding pays for len(run) tokens, not for each of your steps.",
+                    lambda f, r, c, w: _simulate(f, r, c, w, per_step=True)),
             Mistake("Upside down: that is the cost per token.", lambda f, r, c, w: 1 / simulate(f, r, c, w)),
         ],
         [
@@ -299,23 +373,7 @@ STEPS = [
             (BAD, 4, 0.2, 8, 1),
         ],
         fallback,
-        [
-            Mistake("You never probe, so you never learn that the text has become easy.", _never_probes),
-            Mistake("One rate over all steps together, not the mean of the rates: a draft of one counts less.",
-                    _mean_of_rates),
-            Mistake("Divide by what these steps drafted: a probe drafts one token, not `gamma`.", _divided_by_gamma),
-            Mistake("Only the last `window` steps that drafted count: the text may have changed.", _all_history),
-            Mistake("A rate of exactly `worth` is good enough: >=.", _worth_exclusive),
-            Mistake("Probe after probe − 1 idle steps, one earlier.",
-                    lambda h, g, worth, window=8, probe=10: fallback(h, g, worth, window, probe + 1)),
-            Mistake("You probe one step too early.",
-                    lambda h, g, worth, window=8, probe=10: fallback(h, g, worth, window, probe - 1)),
-            Mistake("No step has drafted yet: draft `gamma`, or it never starts.",
-                    lambda h, g, worth, window=8, probe=10: fallback(h, g, worth, window, probe) if h else 0),
-            Mistake("A probe drafts a single token, not gamma.",
-                    lambda h, g, worth, window=8, probe=10: fallback(h, g, worth, window, probe) and g),
-            Mistake("Steps that drafted nothing must not push the others out of the window.", _counts_idle_rounds),
-        ],
+        [*FALLBACKS, *(Mistake(one.message, _and_all_for_none(one.function)) for one in FALLBACKS)],
         ["First the steps that drafted; the last `window` of them.", "Then: does their common rate reach `worth`?",
          "If not: were the last probe − 1 steps all idle? Then 1, else 0."],
     ),

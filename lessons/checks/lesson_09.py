@@ -153,6 +153,7 @@ def _races() -> list[tuple[np.ndarray, np.ndarray]]:
         (np.array([1e-4, 1 - 1e-4]), np.array([1e-5, 1.0])),  # an unlikely token wins now and then,
         (np.array([1e-4, 1 - 1e-4]), np.array([5e-4, 1.0])),  # and only as often as it should
         (np.array([0.5, 0.5]), np.array([1.0001, 1.0])),
+        (np.array([0.7, 0.3, 0.0]), np.array([1.0, 0.9, 1e-12])),  # a millionth under the line lets the last one win
         *some,
     ]
 
@@ -168,6 +169,12 @@ RATIOS = [
     ([0.1, 0.2, 0.3], [0.3, 0.35, 0.299], False),
 ]
 
+
+def _lenient_residual(p, q, lenience):
+    kept, rest = np.minimum(q, p / lenience), np.maximum(p - lenience * q, 0)
+    return kept + (1 - kept.sum()) * (rest / rest.sum() if rest.sum() > 0 else p)
+
+
 STEPS = [
     Step(
         "match_rate",
@@ -179,6 +186,8 @@ STEPS = [
             Mistake("A sum, not a mean: each token adds its own chance.", lambda p, q: float((p * q).mean())),
             Mistake("Not only the likeliest token: all on which they can agree.",
                     lambda p, q: float(p.max() * q.max())),
+            Mistake("They are drawn: compare all tokens that may come, not the two likeliest ones.",
+                    lambda p, q: float(p.argmax() == q.argmax())),
             Mistake("Both must draw the *same* token: multiply, then add.", lambda p, q: float(p.sum() * q.sum())),
             Mistake("That takes only the likeliest token into account.", lambda p, q: float((p * q).max())),
         ],
@@ -192,6 +201,8 @@ STEPS = [
             Mistake("The *first* to arrive wins: the smallest time.", _race_last),
             Mistake("A likelier token arrives earlier: divide by the probability, do not multiply.",
                     lambda p, e: int(np.argmin(np.where(p > 0, e * p, np.inf)))),
+            Mistake("A likelier token arrives earlier: divide by the probability, do not multiply.",
+                    lambda p, e: int(np.argmin(e * p))),
             Mistake("That is the wrong way from above: divide by the probability, and take the smallest.",
                     lambda p, e: int(np.argmax(e * p))),
             Mistake("A token of probability 0 must never win.", _race_zero),
@@ -199,6 +210,10 @@ STEPS = [
                     lambda p, e: float(np.where(p > 0, e / np.where(p > 0, p, 1.0), np.inf).min())),
             Mistake("That ignores the probabilities: the smallest noise always wins.",
                     lambda p, e: int(np.argmin(np.where(p > 0, e, np.inf)))),
+            Mistake("Keep every token's number: an index into those that are left is another one.",
+                    lambda p, e: int(np.argmin(e[p > 0] / p[p > 0]))),
+            Mistake("No small number under the line: it changes the times, and lets a token of probability 0 arrive.",
+                    lambda p, e: int(np.argmin(e / (p + 1e-9)))),
             Mistake("That ignores the noise: the likeliest token always wins.", lambda p, e: int(np.argmax(p))),
         ],
         ["`np.argmin` of exponentials / probs, with infinity where the probability is 0."],
@@ -217,6 +232,11 @@ STEPS = [
             Mistake("The two rules are swapped.", lambda p, q, block: survivals(p, q, not block)),
             Mistake("A probability is at most 1: clip.",
                     lambda p, q, block: [float(x) for x in np.cumprod(np.array(p) / np.array(q))]),
+            Mistake("Rejection clips the factors, min(1, p/q) each; you clip the product there, too late.",
+                    lambda p, q, block: survivals(p, q, True) if block
+                    else [float(x) for x in np.minimum(1, np.cumprod(np.array(p) / np.array(q)))]),
+            Mistake("With rejection sampling, too, a token is accepted only if those before it are: multiply.",
+                    lambda p, q, block: survivals(p, q, True) if block else _not_multiplied(p, q, False)),
             Mistake("Divide p by q, target over draft.",
                     lambda p, q, block: survivals([max(x, 1e-300) for x in q], [max(x, 1e-300) for x in p], block)),
         ],
@@ -235,6 +255,10 @@ STEPS = [
             Mistake("The second guess counts only if the first failed.", _always_second),
             Mistake("Normalise the residual.", _not_normalised),
             Mistake("A probability above 1?", _sum_twice),
+            Mistake("If p equals q nothing is left, and you divide 0 by 0: then the first guess is always accepted.",
+                    lambda p, q: two_guesses(p, q) if (p > q).any() else np.nan),
+            Mistake("You take p and q for equal where they are only close.",
+                    lambda p, q: 1.0 if np.allclose(p, q, atol=0.02) else two_guesses(p, q)),
         ],
         ["first + (1 − first) · second", "If nothing is left over, p equals q: the first guess is always accepted."],
     ),
@@ -254,6 +278,10 @@ STEPS = [
             Mistake("That is the chance that a token is kept, given that it was drafted; times q.",
                     lambda p, q, lenience: np.minimum(1.0, p / (lenience * q))),
             Mistake("Rejected tokens come back from the residual; do not just normalise.", _renormalised),
+            Mistake("If p equals q nothing is left, and you divide 0 by 0; then nothing is rejected either.",
+                    lambda p, q, lenience: lenient_law(p, q, lenience) if (p > q).any() else p * np.nan),
+            Mistake("The residual is that of the lossless rule, max(p − q, 0), without the lenience.",
+                    lambda p, q, lenience: _lenient_residual(p, q, lenience)),
             Mistake("That is p: the rule is not lossless.", lambda p, q, lenience: p),
         ],
         ["Accepted: q(x) · min(1, p(x)/(l q(x))) = min(q(x), p(x)/l).", "The rest as in lesson 5."],

@@ -99,6 +99,11 @@ def _two_bytes_only(data: bytes) -> int:
     return len(data) - 1 if data and data[-1] >= 0xC0 else len(data)
 
 
+def _looks_back_two(data: bytes) -> int:
+    three_of_four = len(data) > 2 and data[-3] >= 0b1111_0000
+    return len(data) if three_of_four else complete(data)
+
+
 def held_back(text: str, stop: str) -> int:
     for length in range(min(len(text), len(stop) - 1), 0, -1):
         if text.endswith(stop[:length]):
@@ -120,6 +125,16 @@ def _always_all(text: str, stop: str) -> int:
 def _first_letter(text: str, stop: str) -> int:
     at = text.rfind(stop[0])
     return len(text) - at if at >= 0 else 0
+
+
+def _first_letter_near(text: str, stop: str) -> int:
+    end = text[max(0, len(text) - len(stop) + 1) :]
+    return len(end) - end.find(stop[0]) if stop[0] in end else 0
+
+
+def _last_letter_near(text: str, stop: str) -> int:
+    far = _first_letter(text, stop)
+    return far if far < len(stop) else 0
 
 
 def lockstep(accepted: list[list[int]]) -> int:
@@ -188,6 +203,15 @@ def _plain_is_one(alpha, gamma, c, batch, ridge):
     return tau / (gamma * c + max(1.0, batch * (gamma + 1) / ridge))
 
 
+def _draft_of_one(alpha, gamma, c, batch, ridge):
+    return batch_speedup(alpha, gamma, c / max(1.0, batch / ridge), batch, ridge)
+
+
+def _whole_ridges(alpha, gamma, c, batch, ridge):
+    plain, verify = (max(1.0, -(-rows // ridge)) for rows in (batch, batch * (gamma + 1)))
+    return sum(alpha**k for k in range(gamma + 1)) * plain / (gamma * c * plain + verify)
+
+
 def _rows_without_gamma(alpha, gamma, c, batch, ridge):
     tau = sum(alpha**k for k in range(gamma + 1))
     plain = max(1.0, batch / ridge)
@@ -247,6 +271,7 @@ STEPS = [
             Mistake("A finished character need not be ASCII.", _to_last_ascii),
             Mistake("A last character that is finished may be shown.", _drops_last_character),
             Mistake("Characters have up to four bytes.", _two_bytes_only),
+            Mistake("Characters have up to four bytes: look up to three bytes back.", _looks_back_two),
             Mistake("An unfinished character must wait.", len),
             Mistake("Count bytes, not characters.", lambda data: len(data.decode(errors="ignore"))),
             Mistake("That is what must wait; return what can be shown.", lambda data: len(data) - complete(data)),
@@ -264,7 +289,7 @@ STEPS = [
     ),
     Step(
         "held_back",
-        [("", "END"), ("THE E", "END"), ("THE EN", "END"), ("EN", "END"), ("THE N", "END"), ("a b", "bc"), ("abcab", "abd"), ("aaa", "aab"), ("xyz", "END"), ("n", "E"), ("ananan", "anana!"),
+        [("", "END"), ("THE E", "END"), ("THE EN", "END"), ("EN", "END"), ("THE N", "END"), ("THE EX", "END"), ("abcax", "abd"), ("a b", "bc"), ("abcab", "abd"), ("aaa", "aab"), ("xyz", "END"), ("n", "E"), ("ananan", "anana!"),
          ("nb a x", "ab")],
         held_back,
         [
@@ -292,6 +317,12 @@ STEPS = [
                     lambda text, stop: text[len(text) - held_back(text, stop):]),
             Mistake("A letter of the stop somewhere in the text is not yet a beginning of it: it must reach the end.",
                     _first_letter),
+            *(
+                Mistake("All of the end must begin the stop, not only its first character.", function)
+                for function in (_first_letter_near, _last_letter_near)
+            ),
+            Mistake("The beginning of the stop must stand at the *end* of the text; you find it anywhere.",
+                    lambda text, stop: max(n for n in range(len(stop)) if stop[:n] in text)),
         ],
         ["Try the lengths from long to short: does the text end with `stop[:length]`?",
          "At most len(stop) − 1 characters: the whole stop does not occur."],
@@ -353,6 +384,10 @@ STEPS = [
             Mistake("Take the place that is free *first*.", _busiest_place),
             Mistake("One entry for each request, in the order of arrival, not sorted.",
                     lambda steps, places: sorted(ends(steps, places))),
+            Mistake("In the order of the list: you sort the requests.",
+                    lambda steps, places: ends(sorted(steps), places)),
+            Mistake("A place is free at once: the next request takes its first step in the very next step.",
+                    lambda steps, places: [end - 1 for end in ends([count + 1 for count in steps], places)]),
             Mistake("Say it for each request, not only for the last.",
                     lambda steps, places: max(ends(steps, places), default=0)),
             Mistake("Each one by one step late: a place that is given back after step 3 is taken in step 4, "
@@ -413,6 +448,7 @@ STEPS = [
             (0.8, 4, 0.05, 12, 8.0),
             (0.5, 2, 0.1, 4, 10.0),
             (0.9, 8, 0.02, 16, 100.0),
+            (1.0, 3, 0.1, 4, 8.0),
         ],
         batch_speedup,
         [
@@ -421,6 +457,13 @@ STEPS = [
             Mistake("Each text has γ + 1 rows to verify.", _rows_without_gamma),
             Mistake("γ + 1 rows, not γ: the pending token is one of them.", _gamma_rows),
             Mistake("Both sides decode the same batch; its size cancels.", _tau_per_batch),
+            Mistake("A draft pass takes c of a *plain step of this batch*, which is slower beyond the ridge: γ c · plain.",
+                    _draft_of_one),
+            Mistake("Plain decoding also gets slower beyond the ridge: compare with a plain step of this batch.",
+                    lambda a, g, c, b, r: batch_speedup(a, g, c, b, r) / max(1.0, b / r)),
+            Mistake("At α = 1 the closed form of τ is 0/0. Use the sum.",
+                    lambda a, g, c, b, r: float("nan") if a == 1 else batch_speedup(a, g, c, b, r)),
+            Mistake("A pass takes m / ridge beyond the ridge, not whole multiples of it.", _whole_ridges),
         ],
         ["Time per token of plain decoding over that of speculation.",
          "plain = max(1, B/ridge); a step = γ c · plain + max(1, B(γ+1)/ridge); it yields τ tokens per text."],

@@ -290,7 +290,10 @@ def hidden_block(rng):
 
 
 def large_cases():
-    return [attention_case(np.random.default_rng(4), 3, 3, 1, 2, scale=30)]
+    """Rows that lie far apart, and one alone, whose largest score is also the largest of all."""
+    alone = {"queries": np.full((1, 1, 2), 60.0), "keys": np.array([[[60.0, 60.0]], [[60.0, 60.01]], [[1.0, 0.0]]])}
+    alone["values"] = np.arange(6.0).reshape(3, 1, 2)
+    return [attention_case(np.random.default_rng(4), 3, 3, 1, 2, scale=30), alone]
 
 
 def hidden_large(rng):

@@ -216,6 +216,17 @@ def causal_attention(queries, keys, values):
     return np.stack(heads, axis=1)
 
 
+# %% attention_underflows fails a1.q3.large
+# You subtract the largest of all scores; of a row that lies far below it nothing is left, and you divide 0 by 0. Subtract each row's own.
+def causal_attention(queries, keys, values):
+    scores = np.einsum("thd,shd->hts", queries, keys) / np.sqrt(queries.shape[-1])
+    visible = np.tri(len(queries), len(keys), len(keys) - len(queries), dtype=bool)
+    with np.errstate(all="ignore"):
+        weights = np.where(visible, np.exp(scores - scores.max()), 0.0)
+        weights = weights / weights.sum(axis=-1, keepdims=True)
+    return np.einsum("hts,shd->thd", weights, values)
+
+
 # %% attention_upper_triangle fails a1.q3.attention
 # Your mask is upside down: tokens see themselves and what follows, not what came before.
 def causal_attention(queries, keys, values):
@@ -239,40 +250,48 @@ def causal_attention(queries, keys, values):
 # - return 2 * n_layer * n_embd * num_tokens * bytes_per_number
 # + return n_layer * 2 * num_tokens * n_embd * bytes_per_number * 8
 
+
 # %% bytes_keys_only fails a1.q8.bytes in cache_bytes
 # The factor 2 is missing: the cache holds keys and values.
 # - return 2 * n_layer * n_embd * num_tokens * bytes_per_number
 # + return n_layer * n_embd * num_tokens * bytes_per_number
+
 
 # %% bytes_of_numbers fails a1.q8.bytes in cache_bytes
 # You count numbers; each takes `bytes_per_number` bytes.
 # - return 2 * n_layer * n_embd * num_tokens * bytes_per_number
 # + return 2 * n_layer * n_embd * num_tokens
 
+
 # %% bytes_of_one_channel fails a1.q8.bytes in cache_bytes
 # You count one number for a token's key; it has `n_embd` of them, over all heads.
 # - return 2 * n_layer * n_embd * num_tokens * bytes_per_number
 # + return 2 * n_layer * num_tokens * bytes_per_number
+
 
 # %% bytes_of_one_token fails a1.q8.bytes in cache_bytes
 # You count one token; the cache holds `num_tokens` of them.
 # - return 2 * n_layer * n_embd * num_tokens * bytes_per_number
 # + return 2 * n_layer * n_embd * bytes_per_number
 
+
 # %% bytes_one_layer fails a1.q8.bytes in cache_bytes
 # Every layer has keys and values of its own; you count one layer.
 # - return 2 * n_layer * n_embd * num_tokens * bytes_per_number
 # + return 2 * n_embd * num_tokens * bytes_per_number
+
 
 # %% bytes_squared fails a1.q8.bytes in cache_bytes
 # A cache grows with the number of tokens, not with its square: it holds keys and values, no scores.
 # - return 2 * n_layer * n_embd * num_tokens * bytes_per_number
 # + return 2 * n_layer * n_embd * num_tokens**2 * bytes_per_number
 
+
 # %% bytes_with_queries fails a1.q8.bytes in cache_bytes
 # You count queries too; nobody needs an old query again: keys and values, a factor of 2.
 # - return 2 * n_layer * n_embd * num_tokens * bytes_per_number
 # + return 3 * n_layer * n_embd * num_tokens * bytes_per_number
+
 
 # %% cache_block_sees_itself_whole fails a1.q5.chunks
 # Within a feed of several tokens the early ones see the later ones: the new block needs its causal mask too.
@@ -375,6 +394,7 @@ def forward_cached(params, n_head, tokens, cache):
 # - cache["length"] = start + len(tokens)
 # + cache["length"] = start + 1
 
+
 # %% cache_masked_top_left fails a1.q5.chunks in attention_block
 # With a filled cache your mask still begins at the first key: query t of T is token S - T + t.
 # - heads = causal_attention(queries, keys, values).reshape(x.shape)
@@ -382,6 +402,7 @@ def forward_cached(params, n_head, tokens, cache):
 # + scores = np.where(np.tri(*scores.shape[1:], dtype=bool), scores, -np.inf)
 # + weights = np.exp(scores - scores.max(-1, keepdims=True))
 # + heads = np.einsum("hts,shd->thd", weights / weights.sum(-1, keepdims=True), values).reshape(x.shape)
+
 
 # %% cache_new_in_front fails a1.q5.chunks in store
 # You put the new keys and values in front of the old ones; they go behind them.
@@ -395,6 +416,16 @@ def forward_cached(params, n_head, tokens, cache):
 # Your attention sees only the tokens of the present feed, not the keys and values in the cache.
 def store(cache, layer, keys, values):
     return keys, values
+
+
+# %% cache_one_for_all fails a1.q5.chunks
+# There is one cache for all: a new one empties those that there are. `new_cache` must return an object of its own.
+an_empty_cache, the_cache = new_cache, {}
+
+
+def new_cache(params, n_head, capacity):
+    the_cache.update(an_empty_cache(params, n_head, capacity))
+    return the_cache
 
 
 # %% cache_one_layer fails a1.q5.chunks
@@ -502,6 +533,7 @@ def new_cache(params, n_head, capacity, right=new_cache):
 # + cache["keys"][layer, start:end] = keys
 # + cache["values"][layer, :start] = 0.0
 
+
 # %% forward_activation_last fails a1.q4.logits in mlp_block
 # Your gelu comes after the MLP's second matrix; it stands between the two.
 # - hidden = gelu(normed @ params[f"h.{layer}.mlp.c_fc.weight"] + params[f"h.{layer}.mlp.c_fc.bias"])
@@ -509,30 +541,36 @@ def new_cache(params, n_head, capacity, right=new_cache):
 # + hidden = normed @ params[f"h.{layer}.mlp.c_fc.weight"] + params[f"h.{layer}.mlp.c_fc.bias"]
 # + return gelu(hidden @ params[f"h.{layer}.mlp.c_proj.weight"] + params[f"h.{layer}.mlp.c_proj.bias"])
 
+
 # %% forward_batch_axis fails a1.q4.logits in forward
 # Your logits have a batch axis in front; the shape is (T, V).
 # - return forward_cached(params, n_head, tokens, new_cache(params, n_head, len(tokens)))
 # + return forward_cached(params, n_head, tokens, new_cache(params, n_head, len(tokens)))[None]
+
 
 # %% forward_first_layer_only fails a1.q4.logits in count_layers
 # You run the first layer only; the next one reads what it made.
 # - return sum(name.endswith(".ln_1.weight") for name in params)
 # + return 1
 
+
 # %% forward_heads_interleaved fails a1.q4.logits in attention_block
 # You put the heads together channel by channel; head h's D channels stay side by side, from h D on.
 # - heads = causal_attention(queries, keys, values).reshape(x.shape)
 # + heads = causal_attention(queries, keys, values).swapaxes(1, 2).reshape(x.shape)
+
 
 # %% forward_heads_not_turned_back fails a1.q4.logits in attention_block
 # You reshape the heads' outputs from (H, T, D) to (T, C); turn them to (T, H, D) first.
 # - heads = causal_attention(queries, keys, values).reshape(x.shape)
 # + heads = causal_attention(queries, keys, values).transpose(1, 0, 2).reshape(x.shape)
 
+
 # %% forward_heads_split_first fails a1.q4.logits in attention_block
 # You split c_attn's output by heads before splitting it into q, k and v; the three come first, C columns each.
 # - queries, keys, values = (part.reshape(len(x), n_head, -1) for part in np.split(qkv, 3, axis=-1))
 # + queries, keys, values = np.moveaxis(qkv.reshape(len(x), n_head, 3, -1), 2, 0)
+
 
 # %% forward_heads_strided fails a1.q4.logits in attention_block
 # Your heads take every H-th channel; head h owns the D channels from h D on.
@@ -543,15 +581,18 @@ def new_cache(params, n_head, capacity, right=new_cache):
 # + keys, values = store(cache, layer, keys, values)
 # + heads = causal_attention(queries, keys, values).transpose(0, 2, 1).reshape(x.shape)
 
+
 # %% forward_keys_and_values_swapped fails a1.q4.logits in attention_block
 # Keys and values are swapped: the columns of c_attn are q, then k, then v.
 # - queries, keys, values = (part.reshape(len(x), n_head, -1) for part in np.split(qkv, 3, axis=-1))
 # + queries, values, keys = (part.reshape(len(x), n_head, -1) for part in np.split(qkv, 3, axis=-1))
 
+
 # %% forward_keys_first fails a1.q4.logits in attention_block
 # You split c_attn's output into keys, queries, values; the columns are q, then k, then v.
 # - queries, keys, values = (part.reshape(len(x), n_head, -1) for part in np.split(qkv, 3, axis=-1))
 # + keys, queries, values = (part.reshape(len(x), n_head, -1) for part in np.split(qkv, 3, axis=-1))
+
 
 # %% forward_last_row_only fails a1.q4.logits in unembed
 # You return only the logits after the last token; all T rows are wanted.
@@ -574,21 +615,25 @@ def forward(params, n_head, tokens):
 # - hidden = gelu(normed @ params[f"h.{layer}.mlp.c_fc.weight"] + params[f"h.{layer}.mlp.c_fc.bias"])
 # + hidden = normed @ params[f"h.{layer}.mlp.c_fc.weight"] + params[f"h.{layer}.mlp.c_fc.bias"]
 
+
 # %% forward_no_attention_norm fails a1.q4.logits in attention_block
 # The attention reads x itself; it must read ln_1(x).
 # - normed = layer_norm(x, params[f"h.{layer}.ln_1.weight"], params[f"h.{layer}.ln_1.bias"])
 # - qkv = normed @ params[f"h.{layer}.attn.c_attn.weight"] + params[f"h.{layer}.attn.c_attn.bias"]
 # + qkv = x @ params[f"h.{layer}.attn.c_attn.weight"] + params[f"h.{layer}.attn.c_attn.bias"]
 
+
 # %% forward_no_attention_residual fails a1.q4.logits in forward_cached
 # The residual connection around the attention is missing: x + attention(norm(x)).
 # -     x = x + attention_block(params, layer, x, n_head, cache)
 # +     x = attention_block(params, layer, x, n_head, cache)
 
+
 # %% forward_no_last_norm fails a1.q4.logits in unembed
 # The last layer norm, ln_f, is missing before the logits.
 # - return layer_norm(x, params["ln_f.weight"], params["ln_f.bias"]) @ params["wte"].T
 # + return x @ params["wte"].T
+
 
 # %% forward_no_mlp_norm fails a1.q4.logits in mlp_block
 # The MLP reads x itself; it must read ln_2(x).
@@ -596,16 +641,19 @@ def forward(params, n_head, tokens):
 # - hidden = gelu(normed @ params[f"h.{layer}.mlp.c_fc.weight"] + params[f"h.{layer}.mlp.c_fc.bias"])
 # + hidden = gelu(x @ params[f"h.{layer}.mlp.c_fc.weight"] + params[f"h.{layer}.mlp.c_fc.bias"])
 
+
 # %% forward_no_mlp_residual fails a1.q4.logits in forward_cached
 # The residual connection around the MLP is missing: x + mlp(norm(x)).
 # -     x = x + mlp_block(params, layer, x)
 # +     x = mlp_block(params, layer, x)
+
 
 # %% forward_no_output_projection fails a1.q4.logits in attention_block
 # The attention's output projection c_proj is missing.
 # - heads = causal_attention(queries, keys, values).reshape(x.shape)
 # - return heads @ params[f"h.{layer}.attn.c_proj.weight"] + params[f"h.{layer}.attn.c_proj.bias"]
 # + return causal_attention(queries, keys, values).reshape(x.shape)
+
 
 # %% forward_no_positions fails a1.q4.logits in embed
 # The position embeddings wpe are missing.
@@ -654,6 +702,7 @@ def forward_cached(params, n_head, tokens, cache):
 # - return params["wte"][np.asarray(tokens)] + params["wpe"][start : start + len(tokens)]
 # + return params["wte"][np.asarray(tokens)] + params["wpe"][start]
 
+
 # %% forward_one_row fails a1.q4.logits
 # You return one row of logits, that of the last token; there is a row for each of the T tokens.
 every_row = forward
@@ -668,6 +717,7 @@ def forward(params, n_head, tokens):
 # -     x = x + attention_block(params, layer, x, n_head, cache)
 # -     x = x + mlp_block(params, layer, x)
 # +     x = x + attention_block(params, layer, x, n_head, cache) + mlp_block(params, layer, x)
+
 
 # %% forward_positions_from_one fails a1.q4.logits in embed
 # Your positions start at 1; the first token stands at position 0.
@@ -729,6 +779,7 @@ def unembed(params, x):
 # + scale = np.sqrt(params["wte"].shape[1])
 # + return scale * params["wte"][np.asarray(tokens)] + params["wpe"][start : start + len(tokens)]
 
+
 # %% forward_without_attention_bias fails a1.q4.logits in attention_block
 # The bias of c_attn is missing.
 # - qkv = normed @ params[f"h.{layer}.attn.c_attn.weight"] + params[f"h.{layer}.attn.c_attn.bias"]
@@ -736,15 +787,18 @@ def unembed(params, x):
 # + queries, keys, values = np.split(normed @ params[f"h.{layer}.attn.c_attn.weight"], 3, axis=1)
 # + queries, keys, values = (a.reshape(len(x), n_head, -1) for a in (queries, keys, values))
 
+
 # %% forward_without_first_mlp_bias fails a1.q4.logits in mlp_block
 # The bias of the MLP's first matrix is missing.
 # - hidden = gelu(normed @ params[f"h.{layer}.mlp.c_fc.weight"] + params[f"h.{layer}.mlp.c_fc.bias"])
 # + hidden = gelu(normed @ params[f"h.{layer}.mlp.c_fc.weight"])
 
+
 # %% forward_without_last_layer fails a1.q4.logits in count_layers
 # Your last layer is never run: with layers 0 to n - 1 there are n of them.
 # - return sum(name.endswith(".ln_1.weight") for name in params)
 # + return sum(name.endswith(".ln_1.weight") for name in params) - 1
+
 
 # %% forward_without_mlp_bias fails a1.q4.logits in mlp_block
 # The bias of the MLP's second matrix is missing.
@@ -763,20 +817,24 @@ def attention_block(params, layer, x, n_head, cache, right=attention_block):
 # - normed = layer_norm(x, params[f"h.{layer}.ln_2.weight"], params[f"h.{layer}.ln_2.bias"])
 # + normed = layer_norm(x, params[f"h.{layer}.ln_1.weight"], params[f"h.{layer}.ln_1.bias"])
 
+
 # %% forward_wrong_reshape fails a1.q4.logits in attention_block
 # You reshape (T, C) to (H, T, D), which mixes tokens; reshape to (T, H, D) and transpose if you need heads first.
 # - queries, keys, values = (part.reshape(len(x), n_head, -1) for part in np.split(qkv, 3, axis=-1))
 # + queries, keys, values = (part.reshape(n_head, len(x), -1).transpose(1, 0, 2) for part in np.split(qkv, 3, axis=-1))
+
 
 # %% gelu_brackets fails a1.q2.gelu in gelu
 # A pair of brackets is missing: x/2 multiplies the whole sum 1 + tanh(...).
 # - return 0.5 * x * (1.0 + np.tanh(np.sqrt(2.0 / np.pi) * (x + 0.044715 * x**3)))
 # + return 0.5 * x * 1.0 + np.tanh(np.sqrt(2.0 / np.pi) * (x + 0.044715 * x**3))
 
+
 # %% gelu_cube_outside fails a1.q2.gelu in gelu
 # The factor sqrt(2 / pi) multiplies x only; it multiplies x + 0.044715 x**3 as a whole.
 # - return 0.5 * x * (1.0 + np.tanh(np.sqrt(2.0 / np.pi) * (x + 0.044715 * x**3)))
 # + return 0.5 * x * (1.0 + np.tanh(np.sqrt(2.0 / np.pi) * x + 0.044715 * x**3))
+
 
 # %% gelu_exact fails a1.q2.gelu
 # You use the exact form with erf; GPT-2 was trained with the tanh form, which differs in the fourth digit.
@@ -792,50 +850,60 @@ def gelu(x):
 # - return 0.5 * x * (1.0 + np.tanh(np.sqrt(2.0 / np.pi) * (x + 0.044715 * x**3)))
 # + return 1.0 + 0.5 * x * np.tanh(np.sqrt(2.0 / np.pi) * (x + 0.044715 * x**3))
 
+
 # %% gelu_is_relu fails a1.q2.gelu in gelu
 # This is relu, not gelu: it is exactly 0 for negative numbers.
 # - return 0.5 * x * (1.0 + np.tanh(np.sqrt(2.0 / np.pi) * (x + 0.044715 * x**3)))
 # + return np.maximum(x, 0.0)
+
 
 # %% gelu_no_cube fails a1.q2.gelu in gelu
 # The term 0.044715 x**3 is missing.
 # - return 0.5 * x * (1.0 + np.tanh(np.sqrt(2.0 / np.pi) * (x + 0.044715 * x**3)))
 # + return 0.5 * x * (1.0 + np.tanh(np.sqrt(2.0 / np.pi) * x))
 
+
 # %% gelu_sigmoid fails a1.q2.gelu in gelu
 # You use the approximation x * sigmoid(1.702 x); GPT-2 uses the tanh form.
 # - return 0.5 * x * (1.0 + np.tanh(np.sqrt(2.0 / np.pi) * (x + 0.044715 * x**3)))
 # + return x / (1.0 + np.exp(-1.702 * x))
+
 
 # %% gelu_silu fails a1.q2.gelu in gelu
 # This is x * sigmoid(x), the activation of other models; GPT-2 uses the tanh form of gelu.
 # - return 0.5 * x * (1.0 + np.tanh(np.sqrt(2.0 / np.pi) * (x + 0.044715 * x**3)))
 # + return x / (1.0 + np.exp(-np.clip(x, -500, 500)))
 
+
 # %% gelu_squared fails a1.q2.gelu in gelu
 # The polynomial holds x**2; it is x + 0.044715 x**3, with a cube.
 # - return 0.5 * x * (1.0 + np.tanh(np.sqrt(2.0 / np.pi) * (x + 0.044715 * x**3)))
 # + return 0.5 * x * (1.0 + np.tanh(np.sqrt(2.0 / np.pi) * (x + 0.044715 * x**2)))
+
 
 # %% gelu_times_three fails a1.q2.gelu in gelu
 # You multiply by 3 where x is raised to the third power.
 # - return 0.5 * x * (1.0 + np.tanh(np.sqrt(2.0 / np.pi) * (x + 0.044715 * x**3)))
 # + return 0.5 * x * (1.0 + np.tanh(np.sqrt(2.0 / np.pi) * (x + 0.044715 * 3 * x)))
 
+
 # %% gelu_without_the_root fails a1.q2.gelu in gelu
 # Your factor is 2 / pi; it is its square root.
 # - return 0.5 * x * (1.0 + np.tanh(np.sqrt(2.0 / np.pi) * (x + 0.044715 * x**3)))
 # + return 0.5 * x * (1.0 + np.tanh(2.0 / np.pi * (x + 0.044715 * x**3)))
+
 
 # %% gelu_wrong_constant fails a1.q2.gelu in gelu
 # Your constant is 0.44715; it is 0.044715.
 # - return 0.5 * x * (1.0 + np.tanh(np.sqrt(2.0 / np.pi) * (x + 0.044715 * x**3)))
 # + return x * 0.5 * (1 + np.tanh(0.7978845608 * (x + 0.44715 * np.power(x, 3))))
 
+
 # %% generate_argmax_of_all_rows fails a1.q7.greedy in generate
 # You take the largest of all logits; only the last row says what comes next.
 # -     pending = [int(np.argmax(logits[-1]))]
 # +     pending = [int(np.argmax(logits) % logits.shape[1])]
+
 
 # %% generate_at_least_one fails a1.q7.greedy
 # With max_tokens = 0 you still return a token.
@@ -871,11 +939,13 @@ def generate(params, n_head, prompt, max_tokens):
 # -     pending = [int(np.argmax(logits[-1]))]
 # +     pending = [int(np.argmax(logits[0]))]
 
+
 # %% generate_least_likely fails a1.q7.greedy in generate
 # You take the smallest logit; the likeliest token has the largest.
 # -     logits = forward_cached(params, n_head, pending, cache)
 # -     pending = [int(np.argmax(logits[-1]))]
 # +     pending = [int(np.argmin(forward_cached(params, n_head, pending, cache)[-1]))]
+
 
 # %% generate_one_too_few fails a1.q7.greedy
 # You return one token too few: the prompt's own last row already gives the first one.
@@ -913,6 +983,7 @@ def generate(params, n_head, prompt, max_tokens):
 # +     row = forward_cached(params, n_head, pending, cache)[-1]
 # +     pending = [len(row) - 1 - int(np.argmax(row[::-1]))]
 
+
 # %% generate_with_the_prompt fails a1.q7.greedy
 # You return the prompt too; only the new tokens are wanted.
 right_generate = generate
@@ -946,16 +1017,19 @@ def layer_norm(x, weight, bias):
 # + deviation = np.sqrt(((x - mean) ** 2).mean(axis=-1, keepdims=True))
 # + return (x - mean) / (deviation + EPSILON) * weight + bias
 
+
 # %% layer_norm_epsilon_too_small fails a1.q1.small in layer_norm
 # Your epsilon is smaller than 1e-5; rows of little variance show it.
 # - variance = ((x - mean) ** 2).mean(axis=-1, keepdims=True)
 # - return (x - mean) / np.sqrt(variance + EPSILON) * weight + bias
 # + return (x - mean) / np.sqrt(x.var(axis=-1, keepdims=True) + 1e-6) * weight + bias
 
+
 # %% layer_norm_no_bias fails a1.q1.rows in layer_norm
 # The bias is missing from your result.
 # - return (x - mean) / np.sqrt(variance + EPSILON) * weight + bias
 # + return (x - mean) / np.sqrt(variance + EPSILON) * weight
+
 
 # %% layer_norm_no_epsilon fails a1.q1.small in layer_norm
 # You divide without epsilon: a row of equal numbers has variance 0.
@@ -1049,10 +1123,12 @@ def layer_norm(x, weight, bias):
 # - cache["length"] = min(cache["length"], length)
 # + pass
 
+
 # %% rollback_drops_that_many fails a1.q6.rollback in rollback
 # Your rollback drops `length` tokens; it must keep the first `length`.
 # - cache["length"] = min(cache["length"], length)
 # + cache["length"] = max(0, cache["length"] - length)
+
 
 # %% rollback_empties fails a1.q6.rollback in rollback
 # Your rollback empties the cache: right only if you then fed everything again.
@@ -1100,6 +1176,13 @@ def forward_cached(params, n_head, tokens, cache):
     return unembed(params, x)
 
 
+# %% rollback_ignores_zero fails a1.q6.rollback
+# Going back to length 0 does nothing: you test the length for truth. Afterwards the cache is empty.
+def rollback(cache, length):
+    if length:
+        cache["length"] = min(cache["length"], length)
+
+
 # %% rollback_keys_only fails a1.q6.rollback
 # Your keys go back and your values do not: they no longer belong to the same tokens.
 def new_cache(params, n_head, capacity):
@@ -1124,10 +1207,19 @@ def rollback(cache, length):
 # - cache["length"] = min(cache["length"], length)
 # + cache["length"] = length
 
+
 # %% rollback_one_too_few fails a1.q6.rollback in rollback
 # Your rollback keeps one token too few.
 # - cache["length"] = min(cache["length"], length)
 # + cache["length"] = max(0, min(cache["length"], length - 1))
+
+
+# %% rollback_one_too_few_if_shorter fails a1.q6.rollback
+# Where there is something to drop, your rollback keeps one token too few.
+def rollback(cache, length):
+    if length < cache["length"]:
+        cache["length"] = max(length - 1, 0)
+
 
 # %% rollback_one_too_many fails a1.q6.rollback in rollback
 # Your rollback keeps one token too many.

@@ -140,8 +140,20 @@ def clear_bests(rng):
             yield alpha, c, costs
 
 
+def close_bests(rng):
+    """Draw machines on which the best gamma wins by a hair against a smaller one: no rounding, and no tolerance, finds it."""
+    while True:
+        alpha, c = round(rng.uniform(0.4, 0.95), 4), round(rng.uniform(0.01, 0.2), 4)
+        costs = [1.0, *(1.0 + 0.05 * np.arange(1, 8)).tolist()]
+        gains = [sum(alpha**k for k in range(g + 1)) / (g * c + costs[g]) for g in range(8)]
+        second, best = np.argsort(gains)[-2:]
+        if second < best and 1e-5 < gains[best] - gains[second] < 2e-3:
+            yield alpha, c, costs
+
+
 def hidden_bests(rng):
-    return bests(*(row for row, _ in zip(clear_bests(rng), range(4), strict=False)))
+    clear, close = clear_bests(rng), close_bests(rng)
+    return bests(*(next(clear) for _ in range(4)), next(close))
 
 
 def breaks(*rows):
@@ -273,6 +285,76 @@ def search_responses():
     )
 
 
+def explain_overlap(cases, observed, expected):
+    """Name what is weighed wrongly, wherever q is positive, and a tolerance."""
+    told = [(case["p"], case["q"], one, right) for case, one, right in zip(cases, observed, expected, strict=True)]
+    wrong = [(p, q, one) for p, q, one, right in told if abs(one - right) > 1e-6]
+    if all(abs(one - 1.0) < 1e-9 and np.abs(p - q).max() < 0.05 for p, q, one in wrong):
+        return "overlap_close_is_equal", "You take p and q for equal where they are only close."
+    whole = [(p, q, one, right) for p, q, one, right in told if q.min() > 0]
+    for name, words, formula in WEIGHTS:
+        if sum(abs(formula(p, q) - right) > 1e-3 for p, q, _, right in whole) >= 3 and all(
+            abs(one - formula(p, q)) < 1e-6 for p, q, one, _ in whole
+        ):
+            return name, words
+    return None
+
+
+WEIGHTS = [
+    (
+        "overlap_mean_ratio",
+        "You average min(1, p/q) over all tokens alike; tokens come with probability q, so weigh by q.",
+        lambda p, q: np.minimum(1.0, p / q).mean(),
+    ),
+    (
+        "overlap_weighted_by_p",
+        "You weigh min(1, p/q) by p; the token is drawn from q.",
+        lambda p, q: np.sum(p * np.minimum(1.0, p / q)),
+    ),
+    (
+        "overlap_half_of_the_missing",
+        "You halve the sum of max(p - q, 0); half of the sum of |p - q| is the whole of it.",
+        lambda p, q: 1.0 - np.maximum(p - q, 0.0).sum() / 2,
+    ),
+    ("overlap_without_the_last", "You leave out the last token.", lambda p, q: np.minimum(p, q)[:-1].sum()),
+]
+
+
+def explain_tau(cases, observed, expected):
+    """Name what is wrong at alpha = 1 only, or just below it only."""
+    pairs = zip(cases, observed, expected, strict=True)
+    wrong = [(case["alpha"], case["gamma"], one) for case, one, right in pairs if abs(one - right) > 1e-6 * right]
+    if all(alpha == 1.0 for alpha, _, _ in wrong):
+        return "tau_at_one", "At alpha = 1 every draft is accepted: gamma + 1 tokens."
+    if all(0.9 < alpha <= 1.0 and abs(one - gamma - 1) < 1e-9 for alpha, gamma, one in wrong):
+        return "tau_close_is_one", "You take alpha for 1 where it is only close to it; a sum needs no special case."
+    if all(0.0 < alpha < 1.0 for alpha, _, _ in wrong) and all(
+        abs(one - min(1.0 / (1.0 - case["alpha"]), case["gamma"] + 1.0)) < 1e-6
+        for case, one in zip(cases, observed, strict=True)
+        if case["alpha"] < 1.0
+    ):
+        return (
+            "tau_limit_capped",
+            "You use 1 / (1 - alpha), the limit of infinitely long drafts, and cap it; add up the powers.",
+        )
+    return None
+
+
+def explain_break_even(cases, observed, expected):
+    """Name what is too coarse everywhere, and what is missing at alpha = 1 only."""
+    pairs = list(zip(observed, expected, strict=True))
+    pairs = [(one, right) for one, right in pairs if one is not None or right is not None]
+    wrong = [(one, right) for one, right in pairs if one is None or right is None or abs(one - right) > 1e-6]
+    if all(one is None and right is not None and right > 1.0 - 1e-6 for one, right in wrong):
+        return "break_even_not_at_one", "Where it is no slower at alpha = 1 alone you return None; return 1."
+    if all(one is not None and right is not None and abs(one - right) < 0.02 for one, right in wrong):
+        return (
+            "break_even_coarse",
+            "Your answer is too coarse: it must be exact to 1e-6. Halve the interval until it is that short.",
+        )
+    return None
+
+
 CHECKS = [
     check(
         "a3.q1.overlap",
@@ -286,13 +368,20 @@ CHECKS = [
             pair([0.3, 0.7], [0.3001, 0.6999]),
         ],
         hidden=hidden_pairs,
+        explain=explain_overlap,
     ),
-    check("a3.q2.tau", "tau", TAUS, hidden=hidden_alphas, search=search_alphas),
+    check("a3.q2.tau", "tau", TAUS, hidden=hidden_alphas, search=search_alphas, explain=explain_tau),
     check("a3.q2.law", "tokens_law", TAUS, hidden=hidden_alphas, search=search_alphas),
     check("a3.q3.estimate", "estimate", with_drawn(RUNS, hidden_runs), hidden=hidden_runs, search=search_runs),
     check("a3.q4.speedup", "speedup", with_drawn(SPEEDUPS, hidden_speedups), hidden=hidden_speedups),
     check("a3.q4.best", "best_gamma", with_drawn(BESTS, hidden_bests), hidden=hidden_bests),
-    check("a3.q4.break_even", "break_even_alpha", with_drawn(BREAKS, hidden_breaks), hidden=hidden_breaks),
+    check(
+        "a3.q4.break_even",
+        "break_even_alpha",
+        with_drawn(BREAKS, hidden_breaks),
+        hidden=hidden_breaks,
+        explain=explain_break_even,
+    ),
     check("a3.q5.weights", "count_weights", SHAPES, hidden=hidden_shapes),
     check("a3.q5.costs", "forward_costs", FORWARDS, hidden=hidden_forwards),
     check("a3.q6.time", "roofline_time", MACHINES, hidden=hidden_machines),

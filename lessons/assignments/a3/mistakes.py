@@ -37,6 +37,20 @@ def roofline_verify_cost(batch, max_rows, ridge):
     return (1.0 + batch * np.arange(1, max_rows + 1) / ridge) / (1.0 + batch / ridge)
 
 
+# %% batch_whole_ridge fails a3.q6.batch
+# You cut the ridge to a whole number; it need not be one.
+def roofline_verify_cost(batch, max_rows, ridge):
+    times = np.maximum(1.0, batch * np.arange(1, max_rows + 1) / max(1, int(ridge)))
+    return times / times[0]
+
+
+# %% batch_whole_ridges fails a3.q6.batch
+# You round the time up to whole multiples of the ridge; beyond it every row takes its share.
+def roofline_verify_cost(batch, max_rows, ridge):
+    times = np.maximum(1.0, np.ceil(batch * np.arange(1, max_rows + 1) / ridge))
+    return times / times[0]
+
+
 # %% best_gamma_climbs fails a3.q4.best
 # You stop where the next gamma is no better; verification may have steps, behind which it pays again. Compare all
 # of them.
@@ -65,25 +79,36 @@ def best_gamma(alpha, c, verify_cost):
 # + speedups = [speedup(alpha, gamma, c, verify_cost) for gamma in range(len(verify_cost))]
 # + return len(speedups) - 1 - int(np.argmax(speedups[::-1]))
 
+
 # %% best_gamma_misses_the_last fails a3.q4.best in best_gamma
 # You never try the largest gamma, len(verify_cost) - 1.
 # - return int(np.argmax([speedup(alpha, gamma, c, verify_cost) for gamma in range(len(verify_cost))]))
 # + return int(np.argmax([speedup(alpha, gamma, c, verify_cost) for gamma in range(max(1, len(verify_cost) - 1))]))
+
 
 # %% best_gamma_most_tokens fails a3.q4.best in best_gamma
 # You maximise tokens per step; longer drafts always win that. Maximise the speedup.
 # - return int(np.argmax([speedup(alpha, gamma, c, verify_cost) for gamma in range(len(verify_cost))]))
 # + return int(np.argmax([tau(alpha, gamma) for gamma in range(len(verify_cost))]))
 
+
 # %% best_gamma_never_zero fails a3.q4.best in best_gamma
 # You start from gamma = 1; where drafts do not pay, 0 is best.
 # - return int(np.argmax([speedup(alpha, gamma, c, verify_cost) for gamma in range(len(verify_cost))]))
 # + return 1 + int(np.argmax([speedup(alpha, gamma, c, verify_cost) for gamma in range(1, len(verify_cost))]))
 
+
 # %% best_gamma_returns_the_speedup fails a3.q4.best in best_gamma
 # You return the best speedup; the gamma that reaches it is wanted.
 # - return int(np.argmax([speedup(alpha, gamma, c, verify_cost) for gamma in range(len(verify_cost))]))
 # + return max(speedup(alpha, gamma, c, verify_cost) for gamma in range(len(verify_cost)))
+
+
+# %% best_gamma_rounds fails a3.q4.best
+# You round the speedups before you compare them; a little faster is faster.
+def best_gamma(alpha, c, verify_cost):
+    speedups = [round(speedup(alpha, gamma, c, verify_cost), 2) for gamma in range(len(verify_cost))]
+    return speedups.index(max(speedups))
 
 
 # %% break_even_coarse fails a3.q4.break_even
@@ -156,6 +181,7 @@ def forward_costs(n_layer, n_embd, vocab_size, rows, context, bytes_per_number):
 # - return operations, numbers * bytes_per_number
 # + return operations, (weights + 2 * n_layer * n_embd * (context + rows)) * bytes_per_number
 
+
 # %% costs_keys_only fails a3.q5.costs in forward_costs
 # You read the cached keys but not the values.
 # - numbers = weights + 2 * n_layer * n_embd * context
@@ -191,6 +217,15 @@ def forward_costs(n_layer, n_embd, vocab_size, rows, context, bytes_per_number):
     weights = count_weights(n_layer, n_embd, vocab_size)
     operations = 2 * weights + 4 * n_layer * n_embd * context
     return operations, (weights + 2 * n_layer * n_embd * context) * bytes_per_number
+
+
+# %% costs_output_of_one_row fails a3.q5.costs
+# You multiply one row with the output matrix; each of the rows is multiplied with all weights.
+def forward_costs(n_layer, n_embd, vocab_size, rows, context, bytes_per_number):
+    output = n_embd * vocab_size
+    weights = count_weights(n_layer, n_embd, vocab_size)
+    operations = 2 * (weights - output) * rows + 2 * output + 4 * rows * context * n_layer * n_embd
+    return operations, bytes_per_number * (weights + 2 * n_layer * context * n_embd)
 
 
 # %% costs_read_per_row fails a3.q5.costs in forward_costs
@@ -329,6 +364,12 @@ def tokens_law(alpha, gamma):
 # + law[gamma] = 1.0 - law[:gamma].sum()
 
 
+# %% law_with_no_token fails a3.q2.law
+# Your law begins with no token at all; every step yields at least one, so there are gamma + 1 entries.
+def tokens_law(alpha, gamma):
+    return np.array([alpha**k * (1.0 - alpha) for k in range(gamma + 1)] + [alpha ** (gamma + 1)])
+
+
 # %% law_without_the_cap fails a3.q2.law
 # Your law is geometric to the end; all that would go beyond gamma + 1 tokens belongs to the last entry, alpha**gamma.
 def tokens_law(alpha, gamma):
@@ -340,25 +381,30 @@ def tokens_law(alpha, gamma):
 # - return float(np.minimum(p, q).sum())
 # + return float(min(1.0, p[np.argmax(q)] / np.max(q)))
 
+
 # %% overlap_distance fails a3.q1.overlap in acceptance_probability
 # This is the distance of p and q, the probability of a rejection; acceptance is 1 minus it.
 # - return float(np.minimum(p, q).sum())
 # + return float(0.5 * np.abs(p - q).sum())
+
 
 # %% overlap_dot_product fails a3.q1.overlap in acceptance_probability
 # You sum p q: that is how often two independent draws agree. Rejection sampling accepts more: the sum of min(p, q).
 # - return float(np.minimum(p, q).sum())
 # + return float((p * q).sum())
 
+
 # %% overlap_full_l1 fails a3.q1.overlap in acceptance_probability
 # You subtract the whole L1 distance; the total variation is half of it.
 # - return float(np.minimum(p, q).sum())
 # + return float(1.0 - np.abs(p - q).sum())
 
+
 # %% overlap_max fails a3.q1.overlap in acceptance_probability
 # You take the larger of p and q for each token; the overlap is the smaller.
 # - return float(np.minimum(p, q).sum())
 # + return float(np.maximum(p, q).sum())
+
 
 # %% overlap_mean_ratio fails a3.q1.overlap in acceptance_probability
 # You average min(1, p/q) over all tokens alike; tokens come with probability q, so weigh by q.
@@ -366,11 +412,13 @@ def tokens_law(alpha, gamma):
 # + with np.errstate(all="ignore"):
 # +     return float(np.minimum(1.0, np.where(q > 0.0, p / q, 0.0)).mean())
 
+
 # %% overlap_ratio_of_likeliest fails a3.q1.overlap in acceptance_probability
 # You look at the target's likeliest token only; any token may be drafted.
 # - return float(np.minimum(p, q).sum())
 # + best = int(np.argmax(p))
 # + return float(min(1.0, q[best] / p[best]))
+
 
 # %% overlap_ratio_over_all fails a3.q1.overlap in acceptance_probability
 # You average min(1, p/q) over the tokens; they are drafted with probability q, so weigh by q.
@@ -378,16 +426,25 @@ def tokens_law(alpha, gamma):
 # + with np.errstate(all="ignore"):
 # +     return float(np.mean(np.minimum(1.0, p / q)))
 
+
 # %% overlap_weighted_by_p fails a3.q1.overlap in acceptance_probability
 # You weigh min(1, p/q) by p; the token is drawn from q.
 # - return float(np.minimum(p, q).sum())
 # + with np.errstate(all="ignore"):
 # +     return float((p * np.minimum(1.0, p / q)).sum())
 
+
 # %% overlap_where_p_is_larger fails a3.q1.overlap in acceptance_probability
 # You add q where p is at least as large; where q is larger, a draft is still accepted with probability p/q, which adds p.
 # - return float(np.minimum(p, q).sum())
 # + return float(q[p >= q].sum())
+
+
+# %% overlap_zero_over_zero fails a3.q1.overlap
+# Where neither p nor q has a token you divide 0 by 0; there nothing is to be added.
+def acceptance_probability(p, q):
+    with np.errstate(all="ignore"):
+        return float(np.sum(q * np.minimum(1.0, p / q)))
 
 
 # %% pooled_harmonic_unweighted fails a3.q7.pooled
@@ -419,70 +476,95 @@ def pooled_tau(taus, tokens):
 # - return float(1.0 + np.cumprod(acceptances).sum())
 # + return tau(acceptances[0] if len(acceptances) else 0.0, len(acceptances))
 
+
 # %% position_mean fails a3.q7.position in tau_by_position
 # You put the mean acceptance into the formula for equal ones; that is not the same.
 # - return float(1.0 + np.cumprod(acceptances).sum())
 # + return tau(float(np.mean(acceptances)) if len(acceptances) else 0.0, len(acceptances))
+
 
 # %% position_product fails a3.q7.position in tau_by_position
 # You add only the probability that all are accepted; each accepted beginning yields tokens too.
 # - return float(1.0 + np.cumprod(acceptances).sum())
 # + return float(1.0 + len(acceptances) * np.prod(acceptances))
 
+
 # %% position_sum fails a3.q7.position in tau_by_position
 # You add the acceptances; a draft counts only if all before it were accepted: multiply along the draft, then add.
 # - return float(1.0 + np.cumprod(acceptances).sum())
 # + return float(1.0 + sum(acceptances))
+
 
 # %% position_without_one fails a3.q7.position in tau_by_position
 # You forget the token that every step yields besides its drafts.
 # - return float(1.0 + np.cumprod(acceptances).sum())
 # + return float(np.cumprod(acceptances).sum())
 
+
 # %% ridge_intensity fails a3.q6.ridge in ridge_rows
 # You return operations per byte; a row costs 2 operations per weight of so many bytes.
 # - return peak / bandwidth * bytes_per_number / 2
 # + return peak / bandwidth
+
 
 # %% ridge_inverted fails a3.q6.ridge in ridge_rows
 # You divide by the bytes of a weight; more bytes mean more time to read, so more rows are free.
 # - return peak / bandwidth * bytes_per_number / 2
 # + return peak / bandwidth / bytes_per_number / 2
 
+
+# %% ridge_of_float32 fails a3.q6.ridge
+# You take four bytes for every number; use bytes_per_number.
+def ridge_rows(peak, bandwidth, bytes_per_number):
+    return 4 * peak / (2 * bandwidth)
+
+
 # %% ridge_per_number fails a3.q6.ridge in ridge_rows
 # You forget that a weight has several bytes.
 # - return peak / bandwidth * bytes_per_number / 2
 # + return peak / bandwidth / 2
+
 
 # %% ridge_reciprocal fails a3.q6.ridge in ridge_rows
 # This is the reciprocal: the share of the ridge that one row has. Turn it over.
 # - return peak / bandwidth * bytes_per_number / 2
 # + return 2 * bandwidth / (peak * bytes_per_number)
 
+
 # %% ridge_times_two fails a3.q6.ridge in ridge_rows
 # You multiply by the two operations of a weight; more operations per row mean fewer rows: divide.
 # - return peak / bandwidth * bytes_per_number / 2
 # + return 2 * bytes_per_number * peak / bandwidth
+
 
 # %% ridge_upside_down fails a3.q6.ridge in ridge_rows
 # Your quotient is upside down: bandwidth over peak.
 # - return peak / bandwidth * bytes_per_number / 2
 # + return bandwidth / peak * bytes_per_number / 2
 
+
 # %% ridge_without_two fails a3.q6.ridge in ridge_rows
 # A row costs two operations per weight: divide by 2.
 # - return peak / bandwidth * bytes_per_number / 2
 # + return peak / bandwidth * bytes_per_number
+
 
 # %% speedup_draft_of_gamma_plus_one fails a3.q4.speedup in speedup
 # You pay gamma + 1 draft forwards; gamma drafts take gamma.
 # - return tau(alpha, gamma) / (gamma * c + verify_cost[gamma])
 # + return tau(alpha, gamma) / ((gamma + 1) * c + verify_cost[gamma])
 
+
 # %% speedup_inverted fails a3.q4.speedup in speedup
 # Your quotient is upside down: this is the time relative to plain decoding.
 # - return tau(alpha, gamma) / (gamma * c + verify_cost[gamma])
 # + return (gamma * c + verify_cost[gamma]) / tau(alpha, gamma)
+
+
+# %% speedup_last_verify_cost fails a3.q4.speedup
+# You take the last entry of verify_cost; a step of gamma drafts pays verify_cost[gamma].
+def speedup(alpha, gamma, c, verify_cost):
+    return tau(alpha, gamma) / (gamma * c + verify_cost[-1])
 
 
 # %% speedup_less_one fails a3.q4.speedup
@@ -500,35 +582,42 @@ def best_gamma(alpha, c, verify_cost):
 # - return tau(alpha, gamma) / (gamma * c + verify_cost[gamma])
 # + return tau(alpha, gamma) / ((c if gamma else 0.0) + verify_cost[gamma])
 
+
 # %% speedup_parallel_draft fails a3.q4.speedup in speedup
 # You take the longer of drafting and verifying; they follow each other, so add them.
 # - return tau(alpha, gamma) / (gamma * c + verify_cost[gamma])
 # + return tau(alpha, gamma) / max(gamma * c, verify_cost[gamma])
+
 
 # %% speedup_verification_is_free fails a3.q4.speedup in speedup
 # You take a verifying forward for as cheap as one of a single row; use verify_cost.
 # - return tau(alpha, gamma) / (gamma * c + verify_cost[gamma])
 # + return tau(alpha, gamma) / (gamma * c + 1.0)
 
+
 # %% speedup_verify_each fails a3.q4.speedup in speedup
 # You pay one target forward per draft; all drafts are verified in one.
 # - return tau(alpha, gamma) / (gamma * c + verify_cost[gamma])
 # + return tau(alpha, gamma) / (gamma * c + gamma + 1.0)
+
 
 # %% speedup_verify_gamma_rows fails a3.q4.speedup in speedup
 # You verify gamma rows; the pending token is fed too: gamma + 1 rows, verify_cost[gamma].
 # - return tau(alpha, gamma) / (gamma * c + verify_cost[gamma])
 # + return tau(alpha, gamma) / (gamma * c + verify_cost[max(0, gamma - 1)])
 
+
 # %% speedup_verify_times_rows fails a3.q4.speedup in speedup
 # You pay v(gamma + 1) once for each row; it is what the forward over all these rows costs.
 # - return tau(alpha, gamma) / (gamma * c + verify_cost[gamma])
 # + return tau(alpha, gamma) / (gamma * c + (gamma + 1) * verify_cost[gamma])
 
+
 # %% speedup_without_drafts_cost fails a3.q4.speedup in speedup
 # Your drafts cost nothing: add gamma c to the cost of a step.
 # - return tau(alpha, gamma) / (gamma * c + verify_cost[gamma])
 # + return tau(alpha, gamma) / verify_cost[gamma]
+
 
 # %% steps_at_least_one fails a3.q8.steps
 # No tokens take no step: E[0] = 0.
@@ -544,6 +633,7 @@ def expected_steps(num_tokens, alpha, gamma):
 # -     steps.append(1.0 + sum(law[i] * steps[max(0, n - i - 1)] for i in range(gamma + 1)))
 # +     steps.append(1.0 + sum(law[i] * steps[n - i - 1] for i in range(min(gamma + 1, n))) / law[:n].sum())
 
+
 # %% steps_one_token_for_nothing fails a3.q8.steps in expected_steps
 # The last token takes a step, too: E[0] = 0, but E[1] = 1.
 # - steps = [0.0]
@@ -551,12 +641,24 @@ def expected_steps(num_tokens, alpha, gamma):
 # + steps = [0.0, 0.0]
 # + for n in range(2, num_tokens + 1):
 
+
 # %% steps_overshoot_half fails a3.q8.steps in expected_steps
 # A step that overshoots finishes the text; nothing is to be added for it.
 # -     steps.append(1.0 + sum(law[i] * steps[max(0, n - i - 1)] for i in range(gamma + 1)))
 # - return float(steps[num_tokens])
 # +     steps.append(1.0 + sum(law[i] * steps[n - i - 1] for i in range(min(gamma + 1, n))) + 0.5 * law[n:].sum())
 # + return steps[num_tokens]
+
+
+# %% steps_overshoot_not_counted fails a3.q8.steps
+# A step that overshoots is not counted by you; it is cut, and it is a step.
+def expected_steps(num_tokens, alpha, gamma):
+    law = tokens_law(alpha, gamma)
+    steps = [0.0]
+    for n in range(1, num_tokens + 1):
+        steps.append(sum(law[k - 1] * (1.0 + steps[n - k]) for k in range(1, min(n, gamma + 1) + 1)))
+    return float(steps[num_tokens])
+
 
 # %% steps_per_draft fails a3.q8.steps in expected_steps
 # You take entry i of the law for i tokens; it is i + 1 tokens.
@@ -593,15 +695,18 @@ def expected_steps(num_tokens, alpha, gamma):
 # - return float(sum(alpha**k for k in range(gamma + 1)))
 # + return (1 - alpha ** (gamma + 1)) / (1 - alpha)
 
+
 # %% tau_last_power_only fails a3.q2.tau in tau
 # You weigh full acceptance only; a draft accepted in part yields tokens too.
 # - return float(sum(alpha**k for k in range(gamma + 1)))
 # + return 1.0 + gamma * alpha**gamma
 
+
 # %% tau_linear fails a3.q2.tau in tau
 # You take alpha gamma + 1: a draft counts only if all before it were accepted.
 # - return float(sum(alpha**k for k in range(gamma + 1)))
 # + return 1.0 + alpha * gamma
+
 
 # %% tau_nan_at_one fails a3.q2.tau in tau
 # At alpha = 1 your closed form is 0 / 0; then every step yields gamma + 1 tokens.
@@ -609,75 +714,90 @@ def expected_steps(num_tokens, alpha, gamma):
 # + with np.errstate(all="ignore"):
 # +     return float(np.divide(1.0 - alpha ** (gamma + 1), 1.0 - alpha))
 
+
 # %% tau_one_power_long fails a3.q2.tau in tau
 # Your sum has one power too many: gamma drafts and one more token make gamma + 1 at most.
 # - return float(sum(alpha**k for k in range(gamma + 1)))
 # + return float(sum(alpha**k for k in range(gamma + 2)))
+
 
 # %% tau_one_power_short fails a3.q2.tau in tau
 # Your sum stops one short: after full acceptance there is a bonus token, so powers go up to alpha**gamma.
 # - return float(sum(alpha**k for k in range(gamma + 1)))
 # + return float(sum(alpha**k for k in range(gamma))) if gamma else 1.0
 
+
 # %% tau_unlimited fails a3.q2.tau in tau
 # You use 1 / (1 - alpha), the limit of infinitely long drafts; this one ends after gamma tokens.
 # - return float(sum(alpha**k for k in range(gamma + 1)))
 # + return 1.0 / (1.0 - alpha) if alpha < 1.0 else gamma + 1.0
+
 
 # %% tau_without_bonus fails a3.q2.tau in tau
 # You count accepted drafts only; every step yields one token more, from the residual or as the bonus.
 # - return float(sum(alpha**k for k in range(gamma + 1)))
 # + return float(sum(alpha**k for k in range(1, gamma + 1)))
 
+
 # %% time_arithmetic_only fails a3.q6.time in roofline_time
 # You look at the arithmetic only; a forward over one row waits for memory.
 # - return max(operations / peak, num_bytes / bandwidth)
 # + return operations / peak
+
 
 # %% time_memory_only fails a3.q6.time in roofline_time
 # You look at memory only; a large batch waits for arithmetic.
 # - return max(operations / peak, num_bytes / bandwidth)
 # + return num_bytes / bandwidth
 
+
 # %% time_min fails a3.q6.time in roofline_time
 # You take the shorter of the two times; the longer one decides.
 # - return max(operations / peak, num_bytes / bandwidth)
 # + return min(operations / peak, num_bytes / bandwidth)
+
 
 # %% time_rates_swapped fails a3.q6.time in roofline_time
 # You divide operations by the bandwidth and bytes by the peak; it is the other way round.
 # - return max(operations / peak, num_bytes / bandwidth)
 # + return max(operations / bandwidth, num_bytes / peak)
 
+
 # %% time_sum fails a3.q6.time in roofline_time
 # You add the two times; they overlap, so the longer one decides.
 # - return max(operations / peak, num_bytes / bandwidth)
 # + return operations / peak + num_bytes / bandwidth
+
 
 # %% weights_half_mlp fails a3.q5.weights in count_weights
 # You count one of the two matrices of the MLP.
 # - return 12 * n_layer * n_embd**2 + vocab_size * n_embd
 # + return 8 * n_layer * n_embd**2 + vocab_size * n_embd
 
+
 # %% weights_no_projection fails a3.q5.weights in count_weights
 # The attention's output projection, C x C, is missing.
 # - return 12 * n_layer * n_embd**2 + vocab_size * n_embd
 # + return 11 * n_layer * n_embd**2 + vocab_size * n_embd
+
 
 # %% weights_output_per_layer fails a3.q5.weights in count_weights
 # You count the output matrix once per layer; there is one.
 # - return 12 * n_layer * n_embd**2 + vocab_size * n_embd
 # + return n_layer * (12 * n_embd**2 + vocab_size * n_embd)
 
+
 # %% weights_with_biases fails a3.q5.weights in count_weights
 # You count the biases; only the matrices are asked for.
 # - return 12 * n_layer * n_embd**2 + vocab_size * n_embd
 # + return n_layer * (12 * n_embd**2 + 9 * n_embd) + vocab_size * n_embd
 
+
 # %% weights_with_embeddings fails a3.q5.weights in count_weights
 # You count the embedding table besides the output matrix; looking up a row is no multiplication.
 # - return 12 * n_layer * n_embd**2 + vocab_size * n_embd
 # + return 12 * n_layer * n_embd**2 + 2 * vocab_size * n_embd
+
 
 # %% weights_without_output fails a3.q5.weights in count_weights
 # The output matrix, C x V, is missing: it is read in every forward.

@@ -119,6 +119,7 @@ TEXTS = [
         ("aXbYc", ["Y", "X"]),
         ("ABc", ["b"]),
         ("a.*c", [".*"]),
+        ("xabc", ["abc", "bc"]),
     ]
 ]
 
@@ -135,7 +136,13 @@ def random_text(rng, size):
 
 
 def hidden_texts(rng):
-    return [{"text": random_text(rng, 9), "stops": [random_text(rng, int(n)) for n in (2, 3)]} for _ in range(4)]
+    """Texts with stops of two lengths in any order; in the last, one character completes both."""
+    told = [
+        {"text": random_text(rng, 9), "stops": [random_text(rng, int(n)) for n in rng.permutation([2, 3])]}
+        for _ in range(3)
+    ]
+    stop = "<" + random_text(rng, 2)
+    return [*told, {"text": "ab" + stop + "a", "stops": rng.permutation([stop, stop[1:]]).tolist()}]
 
 
 PIECES = [
@@ -203,7 +210,7 @@ STREAMS = streams(
 
 
 def cut_up(rng, text):
-    """A text as random pieces."""
+    """Random pieces of a text, or of what stands in a list."""
     places = sorted(rng.integers(0, len(text) + 1, 3).tolist())
     return [text[a:b] for a, b in pairwise([0, *places, len(text)])]
 
@@ -250,8 +257,14 @@ DECODINGS = [
 
 
 def hidden_decodings(rng):
+    """A text cut anywhere, and one cut between characters, one of them a byte that can be no character."""
     text = "".join(rng.choice(list("aé€😀"), 6)).encode()
-    return [{"pieces": [*cut_up(rng, text), b""]}]
+    characters = [character.encode() for character in rng.choice(list("aé€😀"), 6)]
+    characters[int(rng.integers(1, 5))] = bytes([int(rng.choice([0x80, 0xFF]))])
+    return [
+        {"pieces": [*cut_up(rng, text), b""]},
+        {"pieces": [*(b"".join(some) for some in cut_up(rng, characters)), b""]},
+    ]
 
 
 def run_of(*steps):

@@ -8,6 +8,7 @@
 # - return block, None
 # + return block, "length" if num_generated + 1 == max_tokens else None
 
+
 # %% block_drops_eos fails a4.q2.block in commit
 # You drop the end token itself; it is kept.
 # -         return block[: i + 1], "eos"
@@ -106,6 +107,16 @@ def commit(block, num_generated, max_tokens, eos):
     return block, None
 
 
+# %% block_not_at_the_front fails a4.q2.block
+# An end token in front of the block goes unnoticed: its place is 0, and you test the place for truth.
+def commit(block, num_generated, max_tokens, eos):
+    kept = block[: max_tokens - num_generated]
+    place = next((i for i, token in enumerate(kept) if token in eos), None)
+    if place:
+        return kept[: place + 1], "eos"
+    return kept, "length" if num_generated + len(kept) >= max_tokens else None
+
+
 # %% block_one_eos_after_another fails a4.q2.block
 # You look for one end token after another; the first place in the block at which any of them stands counts.
 def commit(block, num_generated, max_tokens, eos):
@@ -121,10 +132,18 @@ def commit(block, num_generated, max_tokens, eos):
 # -         return block[: i + 1], "eos"
 # +         return block[: i + 1], "stop"
 
+
 # %% block_token_zero fails a4.q2.block in commit
 # Token 0 is never taken for an end token: you test the token for truth.
 # -     if token in eos:
 # +     if token and token in eos:
+
+
+# %% compare_all_pairs fails a4.q8.compare
+# You compare every plain run with every other; pair run i with run i, which met the same machine.
+def compare(plain, speculative):
+    ratios = [(a / n) / (b / m) for a, n in plain for b, m in speculative]
+    return median(ratios), min(ratios), max(ratios)
 
 
 # %% compare_best_of_each fails a4.q8.compare
@@ -139,6 +158,7 @@ def compare(plain, speculative):
 # - ratios = [(s / n) / (t / m) for (s, n), (t, m) in zip(plain, speculative, strict=True)]
 # + ratios = [(s / n) / (t / m) for (s, n), (t, m) in zip(plain, speculative)]
 # + ratios = ratios[1:] or ratios
+
 
 # %% compare_inverted fails a4.q8.compare
 # Your ratio is upside down: plain time over speculative time, so that more is faster.
@@ -194,6 +214,7 @@ def compare(plain, speculative):
 # You compare whole runs; they produced different numbers of tokens. Compare times per token.
 # - ratios = [(s / n) / (t / m) for (s, n), (t, m) in zip(plain, speculative, strict=True)]
 # + ratios = [s / t for (s, _), (t, _) in zip(plain, speculative)]
+
 
 # %% counts_accepted_evaluated fails a4.q6.counts
 # You leave the rejected draft out of the evaluated ones; it was judged too.
@@ -350,16 +371,38 @@ def cut(text, stops):
     return text, None
 
 
+# %% cut_first_listed_of_completed fails a4.q3.cut
+# Of two stops completed by the same character you take the one that is first in the list; the longest counts.
+def cut(text, stops):
+    for end in range(1, len(text) + 1):
+        for stop in stops:
+            if text[:end].endswith(stop):
+                return text[: end - len(stop)], stop
+    return text, None
+
+
 # %% cut_ignores_case fails a4.q3.cut in cut
 # You ignore upper and lower case.
 # -     complete = [stop for stop in stops if text[:end].endswith(stop)]
 # +     complete = [stop for stop in stops if text[:end].lower().endswith(stop.lower())]
+
 
 # %% cut_keeps_the_stop fails a4.q3.cut in cut
 # You keep the stop in the text; the text ends before it.
 # -         stop = max(complete, key=len)
 # -         return text[: end - len(stop)], stop
 # +         return text[:end], max(complete, key=len)
+
+
+# %% cut_last_listed_of_completed fails a4.q3.cut
+# Of two stops completed by the same character you take the one that is last in the list; the longest counts.
+def cut(text, stops):
+    for end in range(1, len(text) + 1):
+        for stop in reversed(stops):
+            if text[:end].endswith(stop):
+                return text[: end - len(stop)], stop
+    return text, None
+
 
 # %% cut_last_occurrence fails a4.q3.cut in cut
 # You cut at the last occurrence of a stop; the first one ends the text.
@@ -394,6 +437,7 @@ def cut(text, stops):
 # Of two stops completed by the same character you take the shorter; the longest counts.
 # -         stop = max(complete, key=len)
 # +         stop = min(complete, key=len)
+
 
 # %% cut_strips fails a4.q3.cut
 # You strip white space from the text; it belongs to it.
@@ -443,6 +487,15 @@ def decode(held, piece, final):
     return (held + piece).decode("latin-1"), b""
 
 
+# %% decode_loses_the_held_at_the_end fails a4.q5.characters
+# With the last piece you lose what was held back; it belongs in front of it.
+def decode(held, piece, final):
+    if final:
+        return piece.decode("utf-8", "replace"), b""
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    return decoder.decode(held + piece), decoder.getstate()[0]
+
+
 # %% decode_never_flushes fails a4.q5.characters in decode
 # At the end you still hold bytes back; an unfinished character becomes U+FFFD then.
 # - text = decoder.decode(held + piece, final)
@@ -461,6 +514,20 @@ def decode(held, piece, final):
 def decode(held, piece, final):
     decoder = codecs.getincrementaldecoder("utf-8")("strict")
     return decoder.decode(held + piece, final), decoder.getstate()[0]
+
+
+# %% decode_trims_until_it_fits fails a4.q5.characters
+# You take bytes off the end until the rest is valid; a byte that can be no character, anywhere before them, then holds everything back.
+def decode(held, piece, final):
+    data = held + piece
+    if final:
+        return data.decode("utf-8", "replace"), b""
+    for size in range(min(4, len(data) + 1)):
+        try:
+            return data[: len(data) - size].decode(), data[len(data) - size :]
+        except UnicodeDecodeError:
+            pass
+    return "", data
 
 
 # %% decode_trusts_the_first_byte fails a4.q5.characters
@@ -537,6 +604,15 @@ def latency(start, arrivals):
     if not arrivals:
         return 0.0, 0.0
     later = sum(count for _, count in arrivals[1:])
+    return arrivals[0][0] - start, (arrivals[-1][0] - arrivals[0][0]) / later if later else 0.0
+
+
+# %% latency_zero_for_one_arrival fails a4.q7.latency
+# After a single arrival there is no time per token to measure, and you say 0; say None.
+def latency(start, arrivals):
+    if not arrivals:
+        return None, None
+    later = sum(tokens for _, tokens in arrivals[1:])
     return arrivals[0][0] - start, (arrivals[-1][0] - arrivals[0][0]) / later if later else 0.0
 
 
@@ -663,6 +739,17 @@ def metrics(steps):
 # +     return "", text, None
 
 
+# %% release_cuts_at_minus_zero fails a4.q4.piece
+# Where nothing is to be held back you show nothing: text[:-0] is empty, and text[-0:] all of it.
+def release(held, piece, stops):
+    text = held + piece
+    shown, stop = cut(text, stops)
+    if stop is not None:
+        return shown, "", stop
+    size = max((k for stop in stops for k in range(1, len(stop)) if text.endswith(stop[:k])), default=0)
+    return text[:-size], text[-size:], None
+
+
 # %% release_everything fails a4.q4.piece
 # You show everything at once: the beginning of a stop is on the screen before you know that it is one.
 def release(held, piece, stops):
@@ -674,6 +761,21 @@ def release(held, piece, stops):
 # You hold back for the first stop of the list only.
 # -     if any(stop.startswith(text[start:]) for stop in stops):
 # +     if stops and stops[0].startswith(text[start:]):
+
+
+# %% release_first_that_fits fails a4.q4.piece
+# You hold back for the first stop of the list that may begin; of all stops the longest end counts.
+def release(held, piece, stops):
+    text = held + piece
+    shown, stop = cut(text, stops)
+    if stop is not None:
+        return shown, "", stop
+    for stop in stops:
+        for size in range(min(len(stop) - 1, len(text)), 0, -1):
+            if text.endswith(stop[:size]):
+                return text[:-size], text[-size:], None
+    return text, "", None
+
 
 # %% release_forgets_the_held fails a4.q4.stream in release
 # What was held back and turns out to be harmless is never shown.
@@ -726,6 +828,7 @@ def release(held, piece, stops):
 # + for start in reversed(range(len(text))):
 # +     if any(one.startswith(text[start:]) for one in stops):
 
+
 # %% release_holds_whole_piece fails a4.q4.piece in release
 # You hold the whole piece back where its end may begin a stop; what comes before that end is safe.
 # - for start in range(len(text)):
@@ -733,6 +836,7 @@ def release(held, piece, stops):
 # -         return text[:start], text[start:], None
 # + if any(one.startswith(text[start:]) for one in stops for start in range(len(text))):
 # +     return "", text, None
+
 
 # %% release_keeps_holding_after_the_stop fails a4.q4.piece in release
 # After a stop you still hold text back; nothing follows it any more.
@@ -743,6 +847,20 @@ def release(held, piece, stops):
 # + for start in range(len(text)):
 # +     if any(one.startswith(text[start:]) for one in stops):
 
+
+# %% release_looks_at_the_piece_only fails a4.q4.piece
+# You look for the beginning of a stop in the new piece only; it may have begun in what was held back.
+def release(held, piece, stops):
+    text = held + piece
+    shown, stop = cut(text, stops)
+    if stop is not None:
+        return shown, "", stop
+    for i in range(len(piece)):
+        if any(stop.startswith(piece[i:]) for stop in stops):
+            return held + piece[:i], piece[i:], None
+    return text, "", None
+
+
 # %% release_loses_what_came_before fails a4.q4.piece
 # Where a stop is found you show nothing; the text before it has to be shown.
 right_release = release
@@ -751,6 +869,33 @@ right_release = release
 def release(held, piece, stops):
     shown, rest, stop = right_release(held, piece, stops)
     return ("" if stop else shown), rest, stop
+
+
+# %% release_nothing_for_nothing fails a4.q4.piece
+# For an empty piece you forget what was held back; it is still held.
+def release(held, piece, stops):
+    if not piece:
+        return "", "", None
+    text = held + piece
+    shown, stop = cut(text, stops)
+    if stop is not None:
+        return shown, "", stop
+    for i in range(len(text)):
+        if any(stop.startswith(text[i:]) for stop in stops):
+            return text[:i], text[i:], None
+    return text, "", None
+
+
+# %% release_one_character_at_most fails a4.q4.piece
+# You hold back one character at most; the beginning of a stop may be longer.
+def release(held, piece, stops):
+    text = held + piece
+    shown, stop = cut(text, stops)
+    if stop is not None:
+        return shown, "", stop
+    if text and any(stop.startswith(text[-1]) for stop in stops):
+        return text[:-1], text[-1], None
+    return text, "", None
 
 
 # %% release_piece_by_piece fails a4.q4.piece
@@ -787,6 +932,7 @@ def release(held, piece, stops):
 # + for start in range(len(text)):
 # +     if any(one.startswith(text[start:]) for one in stops):
 
+
 # %% retracted_against_the_last fails a4.q9.retracted in retracted
 # You compare every screen with the last one; compare each with the next.
 # - for before, after in pairwise(screens):
@@ -795,6 +941,7 @@ def release(held, piece, stops):
 # + for before in screens[:-1]:
 # +     shared = 0
 # +     while shared < min(len(before), len(screens[-1])) and before[shared] == screens[-1][shared]:
+
 
 # %% retracted_counts_new_text fails a4.q9.retracted
 # You count the characters that appear, not those that disappear.

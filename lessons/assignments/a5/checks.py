@@ -152,6 +152,22 @@ def ranking(observed):
     return {"cost per token": observed["cost per token"]} if "broken" not in observed else {}
 
 
+def explain(cases, observed, expected):
+    """Name a plan that looks at nothing: the same gamma, and the same confidence to stop at, in every step."""
+    paid = [one.get("cost per token") for one in observed]
+    for gamma, stop_below in [*((g, 0.0) for g in range(1, LONGEST + 1)), *((LONGEST, n / 10) for n in range(1, 10))]:
+        always = {"gamma": gamma, "stop_below": stop_below}
+        if all(
+            one == round(cost(case, lambda *_, always=always: always), 6) for case, one in zip(cases, paid, strict=True)
+        ):
+            if stop_below:
+                words = f"You stop at a confidence of {stop_below} on every machine"
+                return "one_confidence_for_all", f"{words}; which chance pays depends on c and on row."
+            words = f"You draft {gamma} in every step" if gamma > 1 else "You draft one token in every step"
+            return "one_gamma_for_all", f"{words}, whatever a draft costs and however the last ones went."
+    return None
+
+
 def check(check_id, bar, cases, **rest):
     """Return a check that holds the fixed cases, and the same ones on texts nobody has seen, to a bar."""
 
@@ -159,7 +175,15 @@ def check(check_id, bar, cases, **rest):
         return [told | unseen(rng) for told in cases]
 
     return Check(
-        check_id, observing(bar), cases=cases, hidden=hidden, same=at_most_the_bar, show=show, secret=True, **rest
+        check_id,
+        observing(bar),
+        cases=cases,
+        hidden=hidden,
+        same=at_most_the_bar,
+        show=show,
+        explain=explain,
+        secret=True,
+        **rest,
     )
 
 

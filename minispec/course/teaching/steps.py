@@ -200,6 +200,8 @@ class Step:
             found, wrong, right = (_result(each, case) for each in (attempt, mistake.function, self.reference))
             if self._difference(found, wrong) is None:
                 told.append(self._difference(wrong, right) is not None)
+            elif partly and _has_divided_by_zero(found) and _has_divided_by_zero(wrong):
+                told.append(True)  # Python raises where NumPy gives nan
             elif not partly or not (_is_broken(found) or _is_broken(wrong)):
                 return False
         return any(told) and 2 * len(told) > len(cases)
@@ -223,6 +225,10 @@ def _is_broken(result: Any) -> bool:
     is_number = isinstance(result, (float, np.inexact))
     is_number = is_number or (isinstance(result, np.ndarray) and np.issubdtype(result.dtype, np.inexact))
     return is_number and not np.isfinite(result).all()
+
+
+def _has_divided_by_zero(result: Any) -> bool:
+    return result == "ZeroDivisionError" if isinstance(result, _Raised) else _is_broken(result)
 
 
 def _changes(function: Callable[..., Any], case: tuple[Any, ...]) -> bool:

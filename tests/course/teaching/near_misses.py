@@ -107,6 +107,16 @@ def attention(q, k, v):
         "lambda n, s: np.concatenate([np.tril(np.ones((n, n), bool)), np.ones((n, s - n), bool)], axis=1)",
     ],
     "02.after": [
+        """
+def after(operations):
+    kept = []
+    for name, argument in operations:
+        if name == "store":
+            kept += argument
+        elif argument:
+            kept = kept[:argument]
+    return kept
+""",
         "lambda operations: [t for t in ours(operations) if t > 0]",
         "lambda operations: ours(operations[:-1])",
         "lambda operations: ours(operations)[::-1]",
@@ -771,6 +781,16 @@ def heuristic(history, start=5, largest=20):
     "08.simulate": [
         """
 def simulate(controller, run, c, row):
+    i, cost, history = 0, 0.0, []
+    while i < len(run):
+        gamma = min(controller(history), len(run) - i - 1)
+        cost += gamma * (c + row) + 1
+        history.append((gamma, run[i]))
+        i += min(run[i], gamma) + 1
+    return len(run) / cost
+""",
+        """
+def simulate(controller, run, c, row):
     asked, i, cost = [], 0, 0.0
     while i < len(run):
         wanted = controller(asked)
@@ -914,6 +934,7 @@ def fallback(history, gamma, worth, window=8, probe=10):
         "lambda p, q: float((p * q).max())",
     ],
     "09.race": [
+        "lambda probs, exponentials: int(np.argmin(exponentials / (probs + 1e-12)))",
         "lambda probs, exponentials: int(np.argmin(exponentials / (probs + 1e-3)))",
         "lambda probs, exponentials: int(np.argmin(np.where(probs > 0.01, exponentials / np.maximum(probs, 1e-9), np.inf)))",
         "lambda probs, exponentials: int(np.argmin((exponentials / np.maximum(probs, 1e-9)).astype(np.float16)))",
@@ -1139,6 +1160,11 @@ def complete(data):
 """,
     ],
     "11.held_back": [
+        """
+def held_back(text, stop):
+    end = text[len(text) - len(stop) + 1 :] if len(text) >= len(stop) else text
+    return len(end) - end.index(stop[0]) if stop[0] in end else 0
+""",
         "lambda text, stop: len(stop) - 1",
         "lambda text, stop: 0",
         "lambda text, stop: len(text) - ours(text, stop)",
@@ -1230,6 +1256,11 @@ def ends(steps, places):
         "lambda lengths, shared, size: -(-shared // size) + sum(-(-length // size) - -(-shared // size) for length in lengths)",
     ],
     "11.batch_speedup": [
+        """
+def batch_speedup(alpha, gamma, c, batch, ridge):
+    plain, verify = (max(1, rows / ridge) for rows in (batch, batch * (gamma + 1)))
+    return (1 - alpha ** (gamma + 1)) / (1 - alpha) * plain / (gamma * c * plain + verify)
+""",
         "lambda alpha, gamma, c, batch, ridge: sum(alpha**k for k in range(gamma + 1)) / (gamma * c + 1)",
         "lambda alpha, gamma, c, batch, ridge: ours(alpha, gamma, c, 1, ridge)",
         "lambda alpha, gamma, c, batch, ridge: ours(alpha, gamma, c, batch + 1, ridge)",

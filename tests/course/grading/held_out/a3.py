@@ -131,7 +131,7 @@ def break_even_alpha(gamma, c, verify_cost):
     return None
 
 
-# %% f_be_none_at_one fails a3.q4.speedup is nothing
+# %% f_be_none_at_one fails a3.q4.speedup is break_even_not_at_one
 # None where alpha is exactly 1.
 def break_even_alpha(gamma, c, verify_cost):
     cost = gamma * c + verify_cost[gamma]

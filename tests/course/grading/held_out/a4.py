@@ -250,7 +250,7 @@ def commit(block, num_generated, max_tokens, eos):
     return out, None
 
 
-# %% f_cut_first_in_list_of_completed fails a4.q3.cut is nothing
+# %% f_cut_first_in_list_of_completed fails a4.q3.cut is cut_first_listed_of_completed
 # Of those completed together the list's first.
 def cut(text, stops):
     for end in range(1, len(text) + 1):
@@ -312,7 +312,7 @@ def decode(held, piece, final):
     return data.decode("utf-8", "replace"), b""
 
 
-# %% f_dec_up_to_error fails a4.q5.characters is nothing
+# %% f_dec_up_to_error fails a4.q5.characters is decode_trims_until_it_fits
 # Holds back from the first error on.
 def decode(held, piece, final):
     data = held + piece
@@ -725,7 +725,7 @@ def release(held, piece, stops):
     return text, "", None
 
 
-# %% release_one_character fails a4.q4.piece is nothing
+# %% release_one_character fails a4.q4.piece is release_one_character_at_most
 # Holds back one character at most.
 def release(held, piece, stops):
     text = held + piece
@@ -779,7 +779,7 @@ def retracted(screens):
     return lost
 
 
-# %% retracted_whole_screen fails a4.q9.retracted is nothing
+# %% retracted_whole_screen fails a4.q9.retracted is retracted_whole_screens
 # Any change takes the whole screen back.
 def retracted(screens):
     return sum(len(old) for old, new in zip(screens, screens[1:]) if not new.startswith(old))

@@ -231,7 +231,7 @@ def commit(block, num_generated, max_tokens, eos):
     return kept, None
 
 
-# %% k_compare_pairs_all fails a4.q8.compare
+# %% k_compare_pairs_all fails a4.q8.compare is compare_all_pairs
 # Compares each run with every run of the other kind.
 def compare(plain, speculative):
     ratios = sorted((a / m) / (b / n) for a, m in plain for b, n in speculative)
@@ -262,7 +262,7 @@ def cut(text, stops):
     return text, found
 
 
-# %% k_decode_retry_shorter fails a4.q5.characters
+# %% k_decode_retry_shorter fails a4.q5.characters is decode_trims_until_it_fits
 # Tries shorter and shorter beginnings, and holds the rest back, however long it is.
 def decode(held, piece, final):
     data = held + piece
