@@ -12,7 +12,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "Does it pay?": ("plan", "measure", "bench", "why", "roofline"),
     "Inspect": ("diff", "doctor", "models"),
     "Course": ("lessons", "assignment", "grade", "grade-class"),
-    "More": ("completion", "experiment", "export", "warmup"),
+    "More": ("completion", "experiment", "export", "train-draft", "warmup"),
 }
 """The commands, in the order of ``minispec --help``."""
 
@@ -124,6 +124,7 @@ SUMMARIES: Mapping[str, str] = {
     "replay": "Show a recorded run at reading speed.",
     "roofline": "Show how far memory limits the speed.",
     "serve": "Serve OpenAI's completions over HTTP.",
+    "train-draft": "Train a draft model for your own target.",
     "warmup": "Compile the kernels ahead of the first run.",
     "why": "Explain where the speedup is lost, cause by cause.",
 }
