@@ -23,7 +23,8 @@ _SECTIONS: Mapping[str, str] = {
     "Sampling": "temperature top-k top-p min-p repetition-penalty presence-penalty frequency-penalty seed",
     "Text": "max-tokens min-tokens stop regex json-schema",
     "Prompts": "prompts preset prompt-key domain per-domain limit",
-    "Measurement": "against compare measured audit repeats no-timing jobs on journal quick context rows batch memory",
+    "Measurement": "against validate compare measured audit repeats no-timing jobs on journal quick context rows batch "
+    "memory",
     "Batching": "concurrency kv-memory page-size max-requests max-waiting max-seconds max-body keep-going",
     "Network": "host port api-key-file allow-origin drain-seconds open",
     "Rollout": "canary baseline canary-log shadow",
