@@ -8,16 +8,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from minispec.engine.loading import load_model
 from minispec.engine.loading.bundled import DEFAULT_TARGET
-from minispec.engine.loading.kept import recall_model
 from minispec.lab.measure.mistakes import find_mistakes, surprise
 from minispec.lab.measure.sweep import Sweep
 from minispec.lab.prompts import Prompt, bundled_prompts
 
 SOUND = Sweep(bundled_prompts())
-TOLD = (
-    "The fox ran to the river, and the old king spoke of a castle that nobody had seen since the winter came down. He"
-)
+TOLD = "The fox ran to the river, and the old king spoke of a castle that nobody had seen since the winter came. He"
 
 
 def records(num_tokens=64, text=TOLD):
@@ -58,7 +56,7 @@ def test_each_is_named_alone(sweep, made, surprises, name) -> None:
 
 
 def test_random_tokens_surprise_the_target_and_prompts_do_not() -> None:
-    model = recall_model(DEFAULT_TARGET)
+    model = load_model(DEFAULT_TARGET)
     drawn = np.random.default_rng(0).integers(10, model.vocab_size, size=(4, 40)).tolist()
     made = [Prompt(model.tokenizer.decode(tokens), f"drawn {i}") for i, tokens in enumerate(drawn)]
     found = surprise(DEFAULT_TARGET, [*made, *SOUND.prompts])
