@@ -276,7 +276,7 @@ class LoadGamma:
         """S(1), S(2), ...: how likely it is that all drafts up to a place are accepted, shape (LARGEST,)."""
         known = self._acceptance.learn(_FADE**self._num_idle, ())
         rates = [known.at(min(place, self._num_places - 1)) for place in range(LARGEST)]
-        return np.cumprod(np.asarray(rates, np.float64))
+        return np.cumprod(rates, dtype=np.float64)
 
     def gamma(self) -> int:
         """Return how far this request's tokens pay for their rows, within the γ that is best for all.

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from minispec.engine.loading import load_model
+from minispec.engine.loading import load_model, load_tokenizer
 from minispec.engine.model.session import Session
 from minispec.lab.measure.record import Record
 from minispec.lab.measure.report import count_of
@@ -30,9 +30,9 @@ def surprise(target: str, prompts: Sequence[Prompt]) -> dict[str, float]:
 
     1 is that of a model that guesses; the target has it, or more, for tokens drawn at random.
     """
-    model, found = load_model(target), {}
+    model, tokenizer, found = load_model(target), load_tokenizer(target), {}
     for prompt in prompts:
-        tokens = model.tokenizer.encode(prompt.text)[: min(_READ, model.n_positions)]
+        tokens = tokenizer.encode(prompt.text)[: min(_READ, model.n_positions)]
         if len(tokens) < 8:
             continue
         logits = np.asarray(Session(model).score(tokens), np.float64)[:-1]

@@ -103,7 +103,10 @@ def test_the_guide_runs_on_a_tiny_pair(
     monkeypatch.chdir(tmp_path)
     page = (Path(__file__).parents[3] / "docs" / "your-own-gpt2.md").read_text(encoding="utf-8")
     block = re.findall(r"```bash\n(.*?)```", page.partition("## Train a draft")[2], re.DOTALL)[0]
-    small = {"train-draft": "--steps 8 --write 300 --size 1x32", "measure": "--max-tokens 4 --repeats 1 --limit 1"}
+    small = {
+        "train-draft": "--steps 8 --write 300 --size 1x32",
+        "measure": "--max-tokens 4 --repeats 1 --limit 1 --backend numpy",
+    }
     for line in block.splitlines():
         program, name, *rest = shlex.split(line)
         named = [{"my-gpt2": str(target), "my-text.txt": str(text)}.get(word, word) for word in rest]
