@@ -149,6 +149,10 @@ def _last_token_only(tokens, gamma, size=2):
     return propose(tokens, gamma, 1)
 
 
+def seems_broken(qs: list[float], num_accepted: int) -> bool:
+    return len(qs) >= 100 and num_accepted < 0.3 * sum(qs)
+
+
 P = np.array([0.6, 0.2, 0.1, 0.1])
 
 STEPS = [
@@ -250,5 +254,33 @@ STEPS = [
         ],
         ["Walk backwards over the starts; the last start that may count is len(tokens) − size − 1.",
          "What follows is `tokens[start + size : start + size + gamma]`."],
+    ),
+    Step(
+        "seems_broken",
+        [
+            ([0.6] * 100, 10),
+            ([0.6] * 100, 40),
+            ([0.6] * 99, 0),
+            ([0.2] * 100, 10),
+            ([0.5] * 100, 14),
+            ([0.5] * 100, 15),
+            ([1.0] * 50 + [0.125] * 60, 17),
+            ([0.75] * 400, 60),
+            ([], 0),
+        ],
+        seems_broken,
+        [
+            Mistake("The draft promises the sum of its q, not a token for each.",
+                    lambda qs, n: len(qs) >= 100 and n < 0.3 * len(qs)),
+            Mistake("Fewer than 100 judged tokens say nothing.", lambda qs, n: n < 0.3 * sum(qs)),
+            Mistake("100 judged tokens are enough: fewer than 100 say nothing.",
+                    lambda qs, n: len(qs) > 100 and n < 0.3 * sum(qs)),
+            Mistake("*Fewer* than 0.3 of the promise: as many are not.",
+                    lambda qs, n: len(qs) >= 100 and n <= 0.3 * sum(qs)),
+            Mistake("0.3 of what is promised, not all of it.", lambda qs, n: len(qs) >= 100 and n < sum(qs)),
+            Mistake("Too *few* are accepted, not too many.",
+                    lambda qs, n: len(qs) >= 100 and n > 0.3 * sum(qs)),
+        ],
+        ["`sum(qs)` is how many it promises.", "`len(qs) >= 100 and num_accepted < 0.3 * sum(qs)`"],
     ),
 ]  # fmt: skip

@@ -6,7 +6,7 @@
 # Both answers are wrong in general. What counts is accepted tokens **per unit of time**. In this lesson you compare the drafts that
 # come with minispec, build a draft of any quality and price, and find where each wins.
 #
-# About 37 minutes. You need lesson 6.
+# About 40 minutes. You need lesson 6.
 #
 # **If you only have ten minutes:** do 7.3 and play with the picture in 7.4: the best draft is not the most accurate one.
 
@@ -452,7 +452,7 @@ explore(
 # %% [markdown]
 # ## 7.6 · Where drafting fails
 #
-# *5 minutes · ●○○*
+# *8 minutes · ●○○*
 #
 # **Why.** Must a draft that costs nothing help? The smallest draft of all is a table: count which token follows which. Ours is counted
 # from stories that the target writes here, the minispec way: `TokenTable` counts, `TableDrafter` proposes. Its time is not counted.
@@ -506,12 +506,39 @@ assert gains["code"] < 1
 assert gains["code"] < gains["stories"]
 
 # %% [markdown]
+# A draft can also be *broken*: a head of another model, another tokenizer, another chat format. The text stays right, so nobody notices;
+# only nothing is accepted. The draft itself gives it away. q of the token that it drew says how sure it was, and one that knows its
+# target is accepted about as often as it is sure.
+
+
+# %%
+def seems_broken(qs: list[float], num_accepted: int) -> bool:
+    """Say whether fewer tokens were accepted than 0.3 of what the draft promises.
+
+    `qs` has the q of each judged draft token; their sum is the number it promises.
+    Fewer than 100 judged tokens say nothing: then it does not seem broken.
+
+    Example: seems_broken([0.6] * 100, 10) is True, as it promises 60
+    """
+    # BEGIN SOLUTION
+    return len(qs) >= 100 and num_accepted < 0.3 * sum(qs)
+    # END SOLUTION
+
+
+# %%
+lesson.check("seems_broken", seems_broken)
+
+# %% [markdown]
+# The reverse does not hold. A rule that accepts everything has the best acceptance of all, and the wrong distribution: no acceptance
+# figure shows a broken *rule*. The laws of lesson 5 do, and `minispec generate --audit`.
+
+# %% [markdown]
 # ## What you can do now
 #
 # - Check that two models may work together at all.
 # - Rank drafts by speedup instead of accuracy or size.
 # - Build a draft of a given acceptance rate, and say when a draft without a model is enough.
-# - Say why a draft should be measured on your own text.
+# - Say why a draft should be measured on your own text, and recognise one that is broken.
 #
 # In the code base: `minispec/engine/drafters/` has one file per kind of draft, `docs/options.md` a runnable line for each.
 

@@ -423,6 +423,11 @@ def _print_goodput(out: Console, found: BatchBenchmark, plan: BatchPlan) -> None
         f"tokens per second of all texts together, {plan.num_tokens} tokens each, prefill left out,\nuntil the first "
         f"text ends; costs: measured passes and overhead; α = {found.alpha:.2f}\n"
     )
+    users = table("batch", "plain/s each", "spec./s each")
+    for each in found.goodput:
+        users.add_row(str(each.batch), f"{each.plain / each.batch:.1f}", f"{each.speculative / each.batch:.1f}")
+    out.print(users)
+    out.print("tokens per second of each text: what a user sees\n")
     overheads = table("batch", "τ", "α", "overhead, plain", "share", "speculative", "share", "same texts")
     for each in found.goodput:
         plain, speculative = each.plain_overhead_s, each.speculative_overhead_s

@@ -27,8 +27,8 @@ _INTERRUPTED = 130
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 _COMMANDS = tuple(sorted(SUMMARIES))
-_FUNCTIONS = {"grade-class": "classroom"}
-"""Each command is the function of its name, in the module of its name; but a class is a word of Python's."""
+_FUNCTIONS = {"grade-class": "classroom", "train-draft": "train_draft"}
+"""Each command is the function of its name, in the module of its name; these have another in Python."""
 
 
 class _Commands(Mapping[str, click.Command]):

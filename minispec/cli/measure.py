@@ -24,6 +24,7 @@ from minispec.engine.generation.options import Options
 from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.errors import OptionError
 from minispec.lab.measure import against as earlier
+from minispec.lab.measure.mistakes import find_mistakes, surprise
 from minispec.lab.measure.record import Record
 from minispec.lab.measure.report import (
     INTERVALS,
@@ -101,6 +102,7 @@ def _output(flag: str, what: str) -> Callable[[_Command], _Command]:
     metavar="OLD.json",
     help="Compare with an earlier --json: what changed by more than noise. Exit code 1 if acceptance or speed fell.",
 )
+@click.option("--validate", is_flag=True, help="Name the common mistakes of such a benchmark where they are seen.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with every run, and nothing else.")
 @_output("--csv", "a row for each prompt and setting")
 @_output("--markdown", "the tables")
@@ -120,6 +122,7 @@ def measure(
     address: str | None,
     journal: Path | None,
     against: Path | None,
+    validate: bool,
     as_json: bool,
     csv_file: Path | None,
     markdown_file: Path | None,
@@ -165,8 +168,11 @@ def measure(
     everything, by_domain = summarise(records), summarise(records, by_domain=True)
     shown = by_domain if domains else everything
     comparison = None if old is None else earlier.compare(old[0], records, old[1], sweep.settings())
+    mistakes = find_mistakes(sweep, records, surprise(sweep.targets[0], sweep.prompts)) if validate else []
     if as_json:
         report = to_dict(sweep, records, by_domain, machine)
+        if validate:
+            report["mistakes"] = mistakes
         if comparison is not None:
             report["against"] = earlier.to_dict(comparison)
         click.echo(json.dumps(report))
@@ -174,6 +180,9 @@ def measure(
         _show(sweep, shown, tables(shown) if details else {}, prompt_table(records) if by_prompt else None)
         if comparison is not None:
             _show_comparison(comparison)
+        if validate:
+            for line in mistakes or ["none of the common mistakes is seen"]:
+                click.echo(line)
     if csv_file is not None:
         write_text(csv_file, to_csv(records))
     if markdown_file is not None:

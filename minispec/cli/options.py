@@ -188,8 +188,9 @@ gamma_together_option = option(
     type=Gamma(),
     default=None,
     show_default="load, where no text depends on it; else 3",
-    help="Tokens to draft per step, or a policy: load (drafts while the batch gains by them), heuristic, "
-    "confidence[:threshold=0.4], auto, replay:trace=FILE.",
+    help="Tokens to draft per step, or a policy: load (drafts while the batch gains by them), budget "
+    "(rows of one budget, to the drafts likeliest to survive), heuristic, confidence[:threshold=0.4], auto, "
+    "replay:trace=FILE.",
 )
 verify_together_option = option(
     "--verify",

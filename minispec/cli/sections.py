@@ -12,7 +12,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "Does it pay?": ("plan", "measure", "bench", "why", "roofline"),
     "Inspect": ("diff", "doctor", "models"),
     "Course": ("lessons", "assignment", "grade", "grade-class"),
-    "More": ("completion", "experiment", "export", "warmup"),
+    "More": ("completion", "experiment", "export", "train-draft", "warmup"),
 }
 """The commands, in the order of ``minispec --help``."""
 
@@ -23,7 +23,8 @@ _SECTIONS: Mapping[str, str] = {
     "Sampling": "temperature top-k top-p min-p repetition-penalty presence-penalty frequency-penalty seed",
     "Text": "max-tokens min-tokens stop regex json-schema",
     "Prompts": "prompts preset prompt-key domain per-domain limit",
-    "Measurement": "against compare measured audit repeats no-timing jobs on journal quick context rows batch memory",
+    "Measurement": "against validate compare measured audit repeats no-timing jobs on journal quick context rows batch "
+    "memory",
     "Batching": "concurrency kv-memory page-size max-requests max-waiting max-seconds max-body keep-going",
     "Network": "host port api-key-file allow-origin drain-seconds open",
     "Rollout": "canary baseline canary-log shadow",
@@ -124,6 +125,7 @@ SUMMARIES: Mapping[str, str] = {
     "replay": "Show a recorded run at reading speed.",
     "roofline": "Show how far memory limits the speed.",
     "serve": "Serve OpenAI's completions over HTTP.",
+    "train-draft": "Train a draft model for your own target.",
     "warmup": "Compile the kernels ahead of the first run.",
     "why": "Explain where the speedup is lost, cause by cause.",
 }

@@ -10,8 +10,8 @@ from fastapi import FastAPI
 
 from minispec.engine.backends.formats import AUTO
 from minispec.engine.batching import Engine
+from minispec.engine.batching.defaults import FOLLOWING
 from minispec.engine.control import DEFAULT_GAMMA
-from minispec.engine.control.load import LoadGamma
 from minispec.engine.model import GPT2
 from minispec.engine.verifiers import get_verifier
 from minispec.errors import OptionError
@@ -92,7 +92,7 @@ def _try_draft(engine: Engine, name: str, settings: Settings) -> None:
     """Make a few tokens, so that models are loaded, code is compiled, and what does not go together is said now."""
     rule, count = settings.rule_for(name), min(4, settings.context - 1)
     gamma = settings.gamma_for(name, rule)
-    fixed = DEFAULT_GAMMA if gamma == LoadGamma.name else gamma  # it is to draft
+    fixed = DEFAULT_GAMMA if gamma in FOLLOWING else gamma  # it is to draft
     number = engine.add([0], draft=settings.drafts[name], gamma=fixed, verify=rule, max_tokens=count)
     while not engine.is_idle:
         engine.step()

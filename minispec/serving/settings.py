@@ -18,7 +18,7 @@ from minispec.errors import OptionError, quote
 PLAIN = "none"
 """How a request or a flag asks for plain decoding."""
 
-POLICIES = ("heuristic", "confidence", "auto", "load")
+POLICIES = ("heuristic", "confidence", "auto", "load", "budget")
 """Policies that a request may name; what reads a file is the command line's alone."""
 
 

@@ -1,7 +1,8 @@
-"""A batch at its default, ``gamma=load``, beside plain decoding: ``python -m tests.benchmarks.load``.
+"""A batch whose drafts follow the load, beside plain decoding: ``python -m tests.benchmarks.load``.
 
-The same requests are decoded with the default draft and without one, in turns, at several sizes of the batch. A line
-per size: tokens per second of both (medians), the ratio of each round, and the tokens that were drafted. Where none is
+The same requests are decoded with the default draft, by ``gamma=load`` and by ``gamma=budget``, and without one, in
+turns, at several sizes of the batch. A line per size and policy: tokens per second of it and of plain decoding
+(medians), the ratio of each round, and the tokens that were drafted. Where none is
 drafted, what the ratio lacks of 1 is the cost of deciding so; processor seconds tell that from what else runs.
 """
 
@@ -30,11 +31,14 @@ class Run(NamedTuple):
     num_drafted: int
 
 
-def decode(target: GPT2, draft: GPT2 | None, size: int, num_tokens: int) -> Run:
+def decode(target: GPT2, draft: GPT2 | None, size: int, num_tokens: int, gamma: str = "load") -> Run:
     """Decode ``size`` requests together with a new engine, which knows no costs yet."""
     engine, prompts = Engine(target, max_running=size), [prompt.text for prompt in bundled_prompts()]
     for seed in range(size):
-        engine.add(prompts[seed % len(prompts)], draft=draft, seed=seed, max_tokens=num_tokens, min_tokens=num_tokens)
+        engine.add(
+            prompts[seed % len(prompts)], draft=draft, gamma=gamma, verify="gumbel", seed=seed, max_tokens=num_tokens,
+            min_tokens=num_tokens,
+        )  # fmt: skip
     began, began_cpu = time.perf_counter(), time.process_time()
     made = engine.run()
     seconds, cpu_s = time.perf_counter() - began, time.process_time() - began_cpu
@@ -54,19 +58,16 @@ def main() -> None:
         set_num_threads(asked.threads)
     target, draft = load_model(DEFAULT_TARGET), load_model(DEFAULT_DRAFT)
     decode(target, draft, 1, 8), decode(target, None, 1, 8)  # compiles
-    print("requests | load, tokens/s | plain, tokens/s | load / plain, by round | in processor seconds | drafted")
+    print("requests | policy | tokens/s | plain, tokens/s | ratio, by round | in processor seconds | drafted")
     for size in map(int, asked.sizes.split(",")):
-        runs = interleave(
-            {
-                "load": partial(decode, target, draft, size, asked.tokens),
-                "plain": partial(decode, target, None, size, asked.tokens),
-            },
-            asked.rounds,
-        )
-        load, plain = (list(zip(*runs[name], strict=True)) for name in ("load", "plain"))
-        cells = [f"{size}", *(f"{statistics.median(each[0]):.0f}" for each in (load, plain))]
-        cells += [" ".join(f"{each:.2f}" for each in ratios(load[i], plain[i])) for i in (0, 1)]
-        print(" | ".join([*cells, " ".join(map(str, load[2]))]), flush=True)
+        ways = {name: partial(decode, target, draft, size, asked.tokens, name) for name in ("load", "budget")}
+        runs = interleave(ways | {"plain": partial(decode, target, None, size, asked.tokens)}, asked.rounds)
+        plain = list(zip(*runs["plain"], strict=True))
+        for name in ways:
+            found = list(zip(*runs[name], strict=True))
+            cells = [f"{size}", name, *(f"{statistics.median(each[0]):.0f}" for each in (found, plain))]
+            cells += [" ".join(f"{each:.2f}" for each in ratios(found[i], plain[i])) for i in (0, 1)]
+            print(" | ".join([*cells, " ".join(map(str, found[2]))]), flush=True)
 
 
 if __name__ == "__main__":

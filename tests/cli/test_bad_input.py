@@ -55,6 +55,7 @@ def test_who_times_models_refuses_other_drafts_without_asking_the_hub(run_here: 
         (["--gamma", "aut"], ("--gamma is 'aut'", "number >= 0", "Did you mean 'auto'?")),
         (["--verify", "tre"], ("--verify is 'tre'", "Did you mean 'tree'?")),
         (["--gamma", "load"], ("gamma is 'load'", "minispec batch", "Try --gamma auto")),
+        (["--gamma", "budget"], ("gamma is 'budget'", "minispec batch", "Try --gamma auto")),
         (["--temperature", "-0.5"], ("temperature is -0.5", ">= 0")),
         (["--temperature", "nan"], ("temperature is nan",)),
         (["--temperature", "inf"], ("temperature is inf",)),

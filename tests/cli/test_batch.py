@@ -94,14 +94,14 @@ def test_each_line_is_what_generate_makes_of_it(
 
 
 def test_a_result_has_what_its_line_asked_for(run_here: Run, tmp_path: Path, pair: tuple[str, ...]) -> None:
-    asked = [{"logprobs": True}, {}, {"gamma": "load"}]
+    asked = [{"logprobs": True}, {}, {"gamma": "load"}, {"gamma": "budget"}]
     text = "\n".join(json.dumps({"prompt": "the", "max_tokens": 4, **options}) for options in asked)
     (tmp_path / "r.jsonl").write_text(text, encoding="utf-8")
     assert run_here("batch", "r.jsonl", "-o", "out.jsonl", *pair).returncode == 0
     found = read(tmp_path / "out.jsonl")
     report = json.loads(run_here("generate", "the", "--max-tokens", "4", "--verify", "gumbel", *pair, "--json").stdout)
-    assert [line.get("token_details") for line in found] == [report["token_details"], None, None]
-    assert [line["reproducible"] for line in found] == [True, True, False]
+    assert [line.get("token_details") for line in found] == [report["token_details"], None, None, None]
+    assert [line["reproducible"] for line in found] == [True, True, False, False]
 
 
 def test_the_file_is_the_same_in_any_company(

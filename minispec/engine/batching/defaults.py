@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from minispec.engine.control.budget import BudgetGamma
 from minispec.engine.control.load import Load, LoadGamma
 from minispec.engine.drafters import parse_draft
 from minispec.engine.generation.options import Options
@@ -19,6 +20,8 @@ from minispec.engine.verifiers import get_verifier
 
 COUPLED = "gumbel"
 """The rule of a draft that can be drawn with the target's own noise."""
+FOLLOWING = {policy.name: policy for policy in (LoadGamma, BudgetGamma)}
+"""Policies of requests that are decoded together, by what ``gamma`` calls them."""
 
 
 def rule_for(draft: object) -> str:
@@ -59,8 +62,8 @@ def settle(given: Mapping[str, Any], draft: object, load: Load, *, batch_invaria
         If a value breaks its rule.
     """
     named = dict(given)
-    if named.get("gamma") == LoadGamma.name:
-        named["gamma"] = LoadGamma(load)
+    if isinstance(gamma := named.get("gamma"), str) and gamma in FOLLOWING:
+        named["gamma"] = FOLLOWING[gamma](load)
     elif "gamma" not in named and "verify" not in named:
         named["verify"] = rule_for(draft)
     settings = Options.read(named)

@@ -12,7 +12,8 @@ batch, since a draft forward is shared by all. Then each request drafts only as 
 rows: its k-th one iff α_i^k > η* (T(m + 1) - T(m)), η* being the best rate. So speculation fades out as a batch grows,
 first where drafts are bad, and returns as it shrinks. What a draft model has not read of the texts is a cost of
 drafting, spread over some steps. Costs are known only so well: nobody drafts before a plain step was measured, nor
-where drafts promise only a little more than plain decoding.
+where drafts promise only a little more than plain decoding. :mod:`minispec.engine.control.budget` gives rows of one
+budget to single places instead.
 
 It depends on measured time and on the company. So a text can be reproduced from its seed only under a rule by which it
 does not depend on what was drafted (``match``, ``gumbel``, any rule at temperature 0); its law is the same under all,
@@ -24,7 +25,7 @@ from __future__ import annotations
 import bisect
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +36,8 @@ from minispec.engine.control.gamma import UNLIMITED
 from minispec.engine.records import Step
 
 _CHECK = 32  # steps with drafts, after which one is plain
-_LARGEST = 8  # the most to draft
+LARGEST = 8
+"""The most to draft."""
 _ROW_COST = 0.05  # of one more row, in forwards of one, until more rows are measured: little, so that drafts are tried
 _ENTER, _STAY = 1.1, 1.03  # times plain decoding's rate that drafts must promise, to begin and to go on
 _COST_RATIO = 0.1  # of the draft's forward to the target's, before it was measured
@@ -135,9 +137,11 @@ class Load:
         self._policies: Sequence[LoadGamma] = ()
         self._num_plain = 0
         self._count_unread: Callable[[], int] = lambda: 0
+        self._is_budget = False
         self._drafts = False
         self._num_drafting = 0  # steps with drafts since the last without
         self._plan: tuple[int, float] | None = None
+        self._lengths: Mapping[LoadGamma, int] | None = None  # likewise, where rows are a budget
         self._rest = 0  # steps for which the plan stands
         self._gain = Gain()
         self._spent_s = 0.0
@@ -162,6 +166,8 @@ class Load:
         can draft. Requests for which drafts do not pay cost little here: the same ones are not asked again at once.
         """
         is_same = self._num_plain == num_plain and self._policies == policies
+        if not is_same:
+            self._is_budget = any(policy.shares_budget for policy in policies)
         self._policies = policies
         self._num_plain = num_plain
         self._count_unread = count_unread
@@ -169,33 +175,61 @@ class Load:
         if self._rest and is_same:
             self._rest -= 1
         else:
-            self._plan, self._rest = None, 0
+            self._plan, self._lengths, self._rest = None, None, 0
 
     def plan(self) -> tuple[int, float]:
         """Return the γ that is best for all, and what a token must expect to yield to pay for its row."""
         if self._plan is None:
             acceptances = np.array([policy.acceptance for policy in self._policies])
-            survivors = [float(np.sum(acceptances**k)) for k in range(_LARGEST + 1)]  # who keeps k drafts, on average
+            survivors = [float(np.sum(acceptances**k)) for k in range(LARGEST + 1)]  # who keeps k drafts, on average
             num_unread = self._count_unread()
             reading_s = self._draft_s(num_unread) / _MEMORY if num_unread else 0.0
             best, rate, plain, tokens = 0, 0.0, 0.0, float(self._num_plain)
-            for gamma in range(_LARGEST + 1):
+            for gamma in range(LARGEST + 1):
                 tokens += survivors[gamma]  # Σ τ_i(γ)
                 seconds = self.target.at(self._rows(gamma)) + self._drafting_s(gamma, survivors[gamma], reading_s)
                 plain = plain or tokens / seconds
                 if tokens / seconds > rate:
                     best, rate = gamma, tokens / seconds
-            if not self.target.has_seen(self._rows(0)):
+            if not self._pays(best, rate, plain):
                 best, rate = 0, plain
-            elif rate < plain * (_STAY if self._drafts else _ENTER):
-                best, rate, self._rest = 0, plain, _REST
-            if self._num_drafting >= _CHECK:  # what a plain step takes now is to be known while none is taken
-                best, rate = 0, plain
-            self._drafts = best > 0
-            self._num_drafting = self._num_drafting + 1 if self._drafts else 0
             rows = self._rows(best)
             self._plan = best, rate * (self.target.at(rows + 1) - self.target.at(rows))
         return self._plan
+
+    def allot(self) -> Mapping[LoadGamma, int] | None:
+        """Return each request's places in the one budget of rows; None where no request asks for a budget."""
+        if self._is_budget and self._lengths is None:
+            self._lengths = self._share_rows()
+        return self._lengths
+
+    def _share_rows(self) -> Mapping[LoadGamma, int]:
+        from minispec.engine.control.budget import share_rows  # few batches have one
+
+        together = len(self._policies)
+        num_unread = self._count_unread()
+        shared = share_rows(
+            np.array([policy.survivals for policy in self._policies]),
+            self._num_plain,
+            np.array([self.target.at(self._rows(0) + rows) for rows in range(together * LARGEST + 1)]),
+            np.array([self._draft_s(rows) for rows in range(2 * together + 1)]),
+            self._draft_s(num_unread) / _MEMORY if num_unread else 0.0,
+        )
+        pays = self._pays(shared.num_rows, shared.rate, shared.plain)
+        return dict(zip(self._policies, shared.lengths, strict=True)) if pays else {}
+
+    def _pays(self, best: int, rate: float, plain: float) -> bool:
+        """Return whether the next step is to draft, where the best plan promises ``rate`` and no draft ``plain``."""
+        pays = best > 0
+        if not self.target.has_seen(self._rows(0)):
+            pays = False
+        elif rate < plain * (_STAY if self._drafts else _ENTER):
+            pays, self._rest = False, _REST
+        if self._num_drafting >= _CHECK:  # what a plain step takes now is to be known while none is taken
+            pays = False
+        self._drafts = pays
+        self._num_drafting = self._num_drafting + 1 if pays else 0
+        return pays
 
     def _rows(self, gamma: int) -> int:
         return max(1, self._num_plain + len(self._policies) * (gamma + 1))
@@ -220,12 +254,14 @@ class LoadGamma:
     """
 
     name = "load"
-    largest = _LARGEST
+    largest = LARGEST
     timed = True
+    shares_budget = False
+    _num_places = 1  # in a draft, whose acceptance is told apart
 
     def __init__(self, load: Load) -> None:
         self._load = load
-        self._acceptance = Acceptance(1)
+        self._acceptance = Acceptance(self._num_places)
         self._num_idle = 0  # steps since, which drafted nothing
         self._gamma = 0  # as it was said last
         self._is_drafting = False
@@ -235,12 +271,22 @@ class LoadGamma:
         """α of this request, as far as it is known; it fades towards an optimistic guess, so that drafts are tried."""
         return self._acceptance.learn(_FADE**self._num_idle, ()).at(0)
 
+    @property
+    def survivals(self) -> NDArray[np.float64]:
+        """S(1), S(2), ...: how likely it is that all drafts up to a place are accepted, shape (LARGEST,)."""
+        known = self._acceptance.learn(_FADE**self._num_idle, ())
+        rates = [known.at(min(place, self._num_places - 1)) for place in range(LARGEST)]
+        return np.cumprod(rates, dtype=np.float64)
+
     def gamma(self) -> int:
         """Return how far this request's tokens pay for their rows, within the γ that is best for all.
 
         It stands from the first drafted token until the step is finished, whatever the others do meanwhile.
         """
         if self._is_drafting:
+            return self._gamma
+        if (lengths := self._load.allot()) is not None:
+            self._gamma = lengths.get(self, 0)
             return self._gamma
         best, price = self._load.plan()
         gamma = 0
@@ -264,6 +310,6 @@ class LoadGamma:
         if step.draft_tokens:
             num_accepted = step.verdict.num_accepted
             tested = range(min(num_accepted + 1, len(step.draft_tokens)))
-            seen = [(0, place < num_accepted) for place in tested]
+            seen = [(min(place, self._num_places - 1), place < num_accepted) for place in tested]
             self._acceptance = self._acceptance.learn(_FADE**self._num_idle, seen)
             self._num_idle = 0

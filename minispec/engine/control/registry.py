@@ -57,7 +57,7 @@ def get_policy(gamma: int | str | GammaPolicy) -> GammaPolicy:
         return gamma
     text = gamma
     kind, rest = split_spec(text)
-    if kind == "load":
+    if kind in ("load", "budget"):
         raise OptionError(
             f"gamma is {quote(text)}, which weighs requests that are decoded together: in `minispec batch`, `minispec "
             "serve` and an Engine. Try --gamma auto"

@@ -256,7 +256,7 @@ def load_target(folder: Path) -> GPT2:
     for key in (*switches, "tie_word_embeddings"):
         if getattr(config, key) != getattr(usual, key):
             raise OptionError(
-                f"{folder}: {key} is {getattr(config, key)!r}; heads are trained for {getattr(usual, key)!r} alone. "
+                f"{folder}: {key} is {getattr(config, key)!r}; training is for {getattr(usual, key)!r} alone. "
                 "Give another target"
             )
     shape = (config.n_layer, config.n_embd, config.n_head, config.n_inner, config.n_positions, config.vocab_size)

@@ -101,7 +101,7 @@ def read_texts(tokenizer: Tokenizer, end: int, paths: Sequence[Path], row_length
         tokens = _read_tokens(tokenizer, end, path)
         if len(tokens) * HELD_OUT <= row_length + 1:
             least = int((row_length + 1) / HELD_OUT) + 1
-            raise CorpusError(f"{path} has {len(tokens)} tokens; a head needs {least} or more. Give more text")
+            raise CorpusError(f"{path} has {len(tokens)} tokens; training needs {least} or more. Give more text")
         name = path.stem if path.stem not in train else str(path)
         held_out = int(len(tokens) * (1.0 - HELD_OUT))
         train[name], valid[name] = tokens[:held_out], tokens[held_out:]
@@ -116,7 +116,7 @@ def _read_tokens(tokenizer: Tokenizer, end: int, path: Path) -> np.ndarray:
         raise CorpusError(f"{path} cannot be read as UTF-8 text ({explain(error)}). Give text files") from None
     documents = [part.strip() for part in text.split("<|endoftext|>") if part.strip()]
     if not documents:
-        raise CorpusError(f"the text {path} is empty; a head is trained along text. Give some with --text")
+        raise CorpusError(f"the text {path} is empty; training needs some. Give it with --text")
     return np.array([token for document in documents for token in (*tokenizer.encode(document), end)], np.int64)
 
 

@@ -32,7 +32,7 @@ from torch.optim import AdamW, Muon, Optimizer
 
 from minispec.errors import CheckpointError
 from minispec.lab.training import checkpoint
-from minispec.lab.training.data import Batches, validation_rows
+from minispec.lab.training.data import END_ID, Batches, validation_rows
 from minispec.lab.training.model import GPT2, Shape
 from minispec.lab.training.recipe import Plan
 
@@ -173,6 +173,8 @@ class Stage:
         Model of the same shape that each one starts from, instead of fresh weights.
     inputs : mapping of str to str
         SHA-256 of the tokenizer, of each text, and of given weights: a run goes on only with those it began with.
+    end_id : int
+        The token that ends a document of the texts.
     stop_requested : bool
         Set it (from a signal handler, say) to save and stop after the current step.
     """
@@ -187,6 +189,7 @@ class Stage:
     teacher: GPT2 | None = None
     start_from: Mapping[str, GPT2] = field(default_factory=dict)
     inputs: Mapping[str, str] = field(default_factory=dict)
+    end_id: int = END_ID
 
     models: dict[str, GPT2] = field(init=False, default_factory=dict)
     optimizers: dict[str, list[Optimizer]] = field(init=False, default_factory=dict)
@@ -306,7 +309,7 @@ class Stage:
         report_every : int
             Steps between ticks.
         """
-        plan, mix = self.plan, Batches(self.packed, self.plan.mix, self.context, self.plan.seed)
+        plan, mix = self.plan, Batches(self.packed, self.plan.mix, self.context, self.plan.seed, self.end_id)
         compute: Callable[..., Tensor] = torch.compile(loss_of, dynamic=False) if self.compiled else loss_of
         saved_at, moments = time.time(), deque[float](maxlen=60)
         losses: dict[str, list[float]] = {name: [] for name in self.models}

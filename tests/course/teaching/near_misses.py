@@ -644,6 +644,17 @@ def with_acceptance(p, alpha):
     return w * p + (1 - w) * r
 """,
     ],
+    "07.seems_broken": [
+        "lambda qs, num_accepted: num_accepted < 0.3 * sum(qs)",
+        "lambda qs, num_accepted: len(qs) >= 100 and num_accepted < 0.3 * len(qs)",
+        "lambda qs, num_accepted: len(qs) >= 100 and num_accepted <= 0.3 * sum(qs)",
+        "lambda qs, num_accepted: len(qs) > 100 and num_accepted < 0.3 * sum(qs)",
+        "lambda qs, num_accepted: sum(qs) >= 100 and num_accepted < 0.3 * sum(qs)",
+        "lambda qs, num_accepted: len(qs) >= 100 and num_accepted / len(qs) < 0.1",
+        "lambda qs, num_accepted: len(qs) >= 100 and 0.3 * num_accepted < sum(qs)",
+        "lambda qs, num_accepted: len(qs) < 100 or num_accepted < 0.3 * sum(qs)",
+        "lambda qs, num_accepted: not ours(qs, num_accepted)",
+    ],
     "07.propose": [
         "lambda t, g, size=2: ours(t, g, min(size, 2))",
         "lambda t, g, size=2: [x for x in ours(t, g, size) if x]",
@@ -1715,6 +1726,11 @@ def rank(drafts, v_per_row=0.04, largest=12):
     ],
     "07.with_acceptance": [
         "lambda p, a: p + (1 - a) / max(np.maximum(p - 1 / len(p), 0).sum(), 1e-300) * (1 / len(p) - p)"
+    ],
+    "07.seems_broken": [
+        "lambda qs, num_accepted: False if len(qs) < 100 else sum(qs) * 0.3 > num_accepted",
+        "lambda qs, num_accepted: bool(len(qs) > 99 and num_accepted - 0.3 * np.sum(qs) < 0)",
+        "lambda qs, num_accepted: len(qs) >= 100 and num_accepted / sum(qs) < 0.3",
     ],
     "07.propose": [
         "lambda t, g, size=2: next((t[i : i + g] for i in range(len(t) - 1, size - 1, -1) if t[i - size : i] == t[-size:]), [])"

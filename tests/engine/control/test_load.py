@@ -18,15 +18,7 @@ from minispec.engine.records import Step, Verdict
 from minispec.errors import OptionError
 from minispec.theory import best_gamma, tau
 
-RIDGE = 24  # rows up to which a forward of the toy machine takes no longer
-
-
-def target_s(rows):
-    return 1.0 + 0.01 * rows + max(0.0, rows - RIDGE) / RIDGE
-
-
-def draft_s(rows):
-    return 0.1 * target_s(rows)
+from .machine import decode_on, draft_s, target_s
 
 
 def verify_cost(gamma):
@@ -132,24 +124,12 @@ def test_drafts_that_promise_little_are_left_out_and_do_not_come_and_go():
 def test_an_engine_speculates_while_it_pays():
     """On a simulated machine whose forwards cost what their rows cost: few requests speculate, a crowd does not."""
     target, draft = TableModel(8, 64, seed=1, concentration=0.05), TableModel(8, 64, seed=1, concentration=0.05)
-    now = [0.0]
 
     def run(size):
-        engine = Engine(target, max_running=size, clock=lambda: now[0])
-
-        def answer(asks):
-            rows = sum(ask.num_tokens for ask in asks)
-            drafting = asks[0].session.model is not engine.target
-            now[0] += draft_s(rows) if drafting else target_s(rows)
-            return right(asks)
-
-        with mock.patch.object(batch_module, "answer_together", answer):
-            for seed in range(size):
-                engine.add([0], draft=draft, gamma="load", max_tokens=40, seed=seed)
-            figures = [each.metrics for each in engine.run()]
+        options = {"draft": draft, "gamma": "load", "max_tokens": 40}
+        figures = [each.metrics for each in decode_on(target, [([0], options | {"seed": i}) for i in range(size)])[1]]
         return [each.num_draft_tokens / each.num_steps for each in figures]
 
-    right = batch_module.answer_together
     assert np.mean(run(2)) > 2.0
     assert np.mean(run(96)) < 0.5
 

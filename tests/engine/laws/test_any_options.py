@@ -48,7 +48,18 @@ NOT_FINE += [10**5000, -(10**5000), 1e308, -1e308, math.nan, math.inf, Fraction(
 NOT_FINE += [np.float16(0.1), np.float64(0.5), np.int64(2), np.True_]
 WRONG = st.sampled_from(NOT_FINE)
 TRACE = f"replay:trace={HERE / 'trace.jsonl'}"
-POLICIES = ["2", "heuristic", "heuristic:gamma=0,largest=2", "auto:largest=2", TRACE, "auto", "load", "replay", "4000"]
+POLICIES = [
+    "2",
+    "heuristic",
+    "heuristic:gamma=0,largest=2",
+    "auto:largest=2",
+    TRACE,
+    "auto",
+    "load",
+    "budget",
+    "replay",
+    "4000",
+]
 POLICIES += ["confidence:threshold=0.6,gamma=3", "confidence:threshold=2"]
 STOPS = st.sampled_from(["a", "b", "ab", "bba", "", "c", "\0"])
 FINE = {

@@ -80,6 +80,15 @@ def by_load(engine):
     return "load", "load"
 
 
+def by_budget(engine):
+    """Policies of one budget, where a second row pays for two untried drafts, and not behind one that was accepted."""
+    load = engine._batch.load
+    for rows in range(1, 12):
+        load.target.add(rows, (1.0, 1.0, 1.0, 1.2525, 10.0)[min(rows, 5) - 1])
+        load.draft.add(rows, 1e-6)
+    return "budget", "budget"
+
+
 def by_followers(policy):
     return lambda engine: (1, policy(engine))
 
@@ -108,7 +117,7 @@ def distance(*args, **options):
     return total_variation(tokens, dict(enumerate(wanted))), {length for _, length in both}
 
 
-POLICIES = {"load": by_load, "one that follows": by_followers(Follows)}
+POLICIES = {"load": by_load, "budget": by_budget, "one that follows": by_followers(Follows)}
 
 
 @pytest.mark.parametrize("verify", ["rejection", "block"])

@@ -302,7 +302,11 @@ def test_the_figure_marks_where_speculation_breaks_even() -> None:
         return [line.get_xdata()[0] for axes in figure.axes for line in axes.lines if list(line.get_ydata()) == [0, 1]]
 
     assert marks(batches_figure(found(2.0, 1.5, 0.5), "t", "m")) == pytest.approx([2**1.5, 2**1.5])
-    assert marks(batches_figure(found(2.0, 1.5, 1.2), "t", "m")) == []
+    figure = batches_figure(found(2.0, 1.5, 1.2), "t", "m")
+    assert marks(figure) == []
+    plain, speculative = (list(zip(*line.get_data(), strict=True)) for line in figure.axes[2].lines)
+    assert plain == [(1.0, 1.0), (0.5, 1.0), (0.25, 1.0)], "of each text, and of all"
+    assert speculative == [(2.0, 2.0), (0.75, 1.5), (0.3, 1.2)]
 
 
 def test_slots_held_and_used_after_every_step() -> None:

@@ -126,8 +126,8 @@ def _draw_speedups(axes: Axes, benchmark: Benchmark) -> None:
 
 @style.apply
 def batches_figure(found: BatchBenchmark, title: str, machine: str) -> Figure:
-    """Two panels over the batch: goodput plain and speculative, and the speedup, measured and predicted."""
-    figure, (left, right) = style.new_grid(1, 2, width=10.4, height=4.4)
+    """Goodput and speedup over the batch, and tokens per second of a user against those of all."""
+    figure, (left, right, users) = style.new_grid(1, 3, width=15.0, height=4.4)
     batches = found.batches
     left.plot(batches, [each.plain for each in found.goodput], "o-", color=style.COLOURS["blue"], label="plain")
     left.plot(
@@ -179,6 +179,23 @@ def batches_figure(found: BatchBenchmark, title: str, machine: str) -> Figure:
     right.set_title("Speedup of speculation over the batch")
     left.legend(loc="upper left")
     right.legend(loc="lower left")
+    _draw_users(users, found)
     side = "" if break_even.side == "inside" else f" Break-even: {break_even}."
     style.note(left, f"{machine}. Medians; lines: smallest to largest ratio; γ: the best of those searched.{side}")
     return figure
+
+
+def _draw_users(axes: Axes, found: BatchBenchmark) -> None:
+    """Draw a point per batch: further right each user reads faster, further up the machine is used better."""
+    for name, colour in (("plain", "blue"), ("speculative", "orange")):
+        totals = [getattr(each, name) for each in found.goodput]
+        users = [total / batch for total, batch in zip(totals, found.batches, strict=True)]
+        axes.plot(users, totals, "o-", color=style.COLOURS[colour], label=name)
+        for batch, user, total in zip(found.batches, users, totals, strict=True):
+            axes.annotate(f"{batch}", (user, total), xytext=(4, 4), textcoords="offset points", fontsize=8)
+    axes.set_xlim(left=0)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("tokens per second, each text")
+    axes.set_ylabel("tokens per second, all texts")
+    axes.set_title("A user's speed against all; numbers: the batch")
+    axes.legend(loc="upper right")
