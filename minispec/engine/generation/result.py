@@ -13,11 +13,12 @@ from minispec.engine.verifiers import Verifier
 Guarantee = Literal["bit-exact", "same-seed", "same-distribution", "lossy"]
 
 MEANING: dict[Guarantee, str] = {
-    "bit-exact": "the tokens are those of plain greedy decoding, always",
-    "same-seed": "the tokens are those of plain sampling with this seed",
-    "same-distribution": "the tokens are distributed as in plain sampling, up to rounding",
-    "lossy": "the tokens do not follow the target's distribution, on purpose",
+    "bit-exact": "the tokens of plain greedy decoding",
+    "same-seed": "plain sampling's tokens for this seed",
+    "same-distribution": "as plain sampling, up to rounding",
+    "lossy": "not the target's distribution",
 }
+"""What each guarantee says of the text, in words that fit the line of an 80-column terminal."""
 
 
 def find_guarantee(verifier: Verifier | None, *, temperature: float, batch_invariant: bool) -> Guarantee:
