@@ -390,7 +390,7 @@ def brief(found: Facts) -> Facts:
     kept += [rows["reproducible"]] if "reproducible" in rows else []
     if Path("minispec", "lab").is_dir() and Path(GLOSSARY).is_file():
         return [*kept, ("read on", GLOSSARY, "defines these; --details prints all")]
-    return [*kept, ("read on", "--details", "prints all figures, with a remark each")]
+    return [*kept, ("read on", "--details", "prints all figures, each explained")]
 
 
 def _sameness(generation: Generation, comparison: Comparison) -> str:
