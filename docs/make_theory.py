@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,6 @@ from pathlib import Path
 from minispec.theory import alpha_for_speedup, roofline_verify_cost, speedup, tau
 
 PICTURE = Path(__file__).resolve().parent / "_static" / "theory.svg"
-COLOURS = ("#0969da", "#1a7f37", "#bc4c00", "#bf3989")
 WIDTH, HEIGHT = 270, 150
 """Of a plot's area, in pixels."""
 ROWS = [1 + k / 4 for k in range(33)]
@@ -26,7 +26,12 @@ verify cost by rows, break-even acceptance by cost ratio.</desc>
   .bold { font-weight: 600; }
   .mid { text-anchor: middle; }
   .line { stroke: #818b98; fill: none; stroke-width: 1.5; }
-  @media (prefers-color-scheme: dark) { text { fill: #e6edf3; } .small { fill: #9198a1; } }
+  .curve { fill: none; stroke-width: 2; }
+  .c0 { stroke: #0969da; } .c1 { stroke: #1a7f37; } .c2 { stroke: #bc4c00; } .c3 { stroke: #bf3989; }
+  @media (prefers-color-scheme: dark) {
+    text { fill: #e6edf3; } .small { fill: #9198a1; }
+    .c0 { stroke: #58a6ff; } .c1 { stroke: #3fb950; } .c2 { stroke: #f0883e; } .c3 { stroke: #f778ba; }
+  }
 </style>"""
 
 Curves = dict[str, tuple[Sequence[float], Sequence[float]]]
@@ -64,15 +69,25 @@ class Plot:
         ]
         if self.level is not None:
             drawn.append(f'<path class="line" stroke-dasharray="3 4" d="M{left} {y(self.level):.0f} H{left + WIDTH}"/>')
-        for colour, (label, (xs, ys)) in zip(COLOURS, self.curves.items(), strict=False):
+        labels = _apart([y(ys[-1]) + 5 for _, ys in self.curves.values()])
+        for k, ((label, (xs, ys)), at) in enumerate(zip(self.curves.items(), labels, strict=True)):
             points = [f"{x(a):.1f} {y(b):.1f}" for a, b in zip(xs, ys, strict=True)]
-            drawn.append(f'<path fill="none" style="stroke:{colour};stroke-width:2" d="M{" L".join(points)}"/>')
-            drawn.append(f'<text x="{left + WIDTH + 5}" y="{y(ys[-1]) + 5:.0f}" class="small">{label}</text>')
+            drawn.append(f'<path class="curve c{k}" d="M{" L".join(points)}"/>')
+            drawn.append(f'<text x="{left + WIDTH + 5}" y="{at:.0f}" class="small">{label}</text>')
         return drawn
 
 
 def _scale(ticks: Sequence[float], begin: float, end: float) -> Callable[[float], float]:
     return lambda value: begin + (value - ticks[0]) / (ticks[-1] - ticks[0]) * (end - begin)
+
+
+def _apart(heights: Sequence[float], least: float = 16) -> list[float]:
+    """Return heights of labels, each at least so many pixels above the one below it."""
+    order = sorted(range(len(heights)), key=lambda k: -heights[k])
+    placed = list(heights)
+    for below, above in itertools.pairwise(order):
+        placed[above] = min(placed[above], placed[below] - least)
+    return placed
 
 
 def plots() -> list[Plot]:
