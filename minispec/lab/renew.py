@@ -120,7 +120,7 @@ STEPS = (
     Step("README-picture", ("docs/_static/live.svg",), ("python docs/make_pictures.py",),
          TEXTS | _own("docs/make_pictures.py:picture"), 1),
     Step("theory-picture", ("docs/_static/theory.svg",), ("python docs/make_theory.py",),
-         _own("docs/make_theory.py", "minispec/theory/*.py"), 1),
+         _own("docs/make_theory.py", "minispec/theory/[abw]*.py"), 1),  # acceptance, batch, breakeven, walltime
     Step("README-race", ("docs/_static/page.webp", "minispec/serving/page/colours.css"),
          ("python -m tests.serving.make_page",),
          TEXTS | _own("tests/serving/make_page.py", "minispec/engine/colours.py"), 3, ("playwright", "PIL")),
