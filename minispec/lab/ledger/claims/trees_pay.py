@@ -95,9 +95,7 @@ def conclude(figures: Figures) -> Conclusion:
         "are free, never where each costs nearly as much as a pass of its own.",
         f"Chain and tree of the bundled {HEAD} head, of the sizes that were fastest on other prompts; v is what a step "
         "costs beside drafting, in plain steps, and the last two columns compare the tree with the chain:"
-        + table(
-            ("temperature", "draft", "tokens per pass", "v", "speedup", "tokens per pass more", "faster"), rows
-        )
+        + table(("temperature", "draft", "tokens per pass", "v", "speedup", "tokens per pass more", "faster"), rows)
         + "\n\nTarget passes by themselves, t(m)/t(1), context 64:"
         + table([f"m = {rows}" for rows in figures["rows"]], [figures["curve"]]),
         Finding(

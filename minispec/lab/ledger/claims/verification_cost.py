@@ -17,8 +17,7 @@ SHAPE = "gpt2"  # 124M parameters: too large for the caches of this machine
 
 ABOUT = About(
     title="Verifying several tokens costs as much as one",
-    claim="The verifying pass costs about as much as processing a single token, as the time goes into loading "
-    "weights.",
+    claim="The verifying pass costs about as much as processing a single token, as the time goes into loading weights.",
     sources=("pan-practice", "kumkar"),
     kind="timed",
     instrument="Forwards over 1 to 16 rows taking turns: the bundled target with a short and a long context, and "
