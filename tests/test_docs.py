@@ -28,8 +28,14 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 
 def command_lines(page: str) -> list[str]:
-    blocks = re.findall(r"```bash\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL)
-    return [line for block in blocks for line in block.splitlines() if line.startswith("minispec ")]
+    """Return the lines of a page's shell blocks, after those that its tables show as options of ``generate``."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    shown = [options.replace("\\|", "|") for options in re.findall(r"^\| `(--[^`]+)`", text, re.MULTILINE)]
+    lines = [line for block in re.findall(r"```bash\n(.*?)```", text, re.DOTALL) for line in block.splitlines()]
+    return [
+        *(f'minispec generate "Once upon a time" {options}' for options in shown),
+        *(line for line in lines if line.startswith("minispec ")),
+    ]
 
 
 @pytest.fixture(scope="module")

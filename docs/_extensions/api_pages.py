@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from _extensions.pages import write_pages
 
 ROOT = Path(__file__).resolve().parents[2]
 TOP = ROOT / "minispec"
+_PROOF = re.compile(r"`minispec/engine/verifiers/(\w+)\.py`\n")
 
 
 def packages() -> list[Path]:
@@ -38,6 +40,13 @@ def write(app: Any) -> None:
     write_pages(Path(app.srcdir) / "_generated" / "api", pages)
 
 
+def proofs(_app: Any, name: str, content: list[str]) -> None:
+    """Print, on the page of proofs, the opening of each rule's module below its name."""
+    if name == "proofs":
+        block = "```{{eval-rst}}\n.. automodule:: minispec.engine.verifiers.{}\n   :no-members:\n   :no-index:\n```\n"
+        content[0] = _PROOF.sub(lambda found: f"{found[0]}\n{block.format(found[1])}", content[0])
+
+
 def formulas(_app: Any, what: str, _name: str, _object: Any, _options: Any, lines: list[str]) -> None:
     """Keep the lines of formulas and tables that stand indented in a module's docstring, instead of running them on."""
     if what != "module":
@@ -52,5 +61,6 @@ def formulas(_app: Any, what: str, _name: str, _object: Any, _options: Any, line
 def setup(app: Any) -> dict[str, bool]:
     """Write the pages before Sphinx looks for them."""
     app.connect("builder-inited", write)
+    app.connect("source-read", proofs)
     app.connect("autodoc-process-docstring", formulas)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -186,9 +186,10 @@ attention = lesson.working("attention", attention)
 #
 # *5 minutes · ●●○*
 #
-# One layer adds two things to its input. First comes attention over the normed input. Then comes a small network (`c_fc`, GELU,
+# One layer adds two things to its input. First comes attention over the normed input. One matrix, `c_attn`, makes the queries, keys
+# and values of all heads; each head attends on its own; `c_proj` mixes their results. Then comes a small network (`c_fc`, GELU,
 # `c_proj`) over the normed result. *Adds*: the input itself passes through, so a layer only has to learn a correction. We wrote
-# this part for you; two small helpers first.
+# this part for you; small helpers first.
 
 
 # %%
@@ -264,7 +265,7 @@ assert np.isnan(textbook).any()
 
 # %% [markdown]
 # `exp(1000)` is infinite, and infinity divided by infinity is not a number. Subtracting the largest score from all of them
-# changes nothing in the result, because it divides above and below by the same number. And nothing can overflow.
+# changes nothing in the result, because it divides the numerator and the denominator by the same number. And nothing can overflow.
 
 
 # %%
@@ -368,8 +369,8 @@ def write(prompt: str, num_tokens: int, temperature: float, seed: int = 0) -> st
 print(write("Once upon a time there was a little fox", 40, temperature=0.7))
 
 # %% [markdown]
-# Slow, is it not? For every token it reads the whole text again. Lesson 2 is about that. And a test that is stricter than any
-# look at the numbers: at temperature 0 it must write what minispec wrote at the top.
+# This is slow, because it reads the whole text again for every token. Lesson 2 mends that. Now the strictest test of your
+# function: at temperature 0 it must write what minispec wrote at the top.
 
 # %%
 greedy = write(prompt, 24, temperature=0)

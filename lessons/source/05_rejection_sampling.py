@@ -174,7 +174,8 @@ judge = lesson.working("judge", judge)
 #
 # 1. drafted **and** accepted: $q(x)\,\min(1, p(x)/q(x)) = \min(p(x), q(x))$;
 # 2. something was rejected, probability $1 - \sum_y \min(p(y), q(y))$, **and** the residual gave $x$. The normaliser of the
-#    residual is $\sum_y \max(p(y) - q(y), 0)$, which is that same probability. What remains is $\max(p(x) - q(x), 0)$.
+#    residual is $\sum_y \max(p(y) - q(y), 0)$. That is the same probability, because $\max(p - q, 0) = p - \min(p, q)$ and $p$
+#    sums to 1. The two cancel, and $\max(p(x) - q(x), 0)$ remains.
 #
 # $$\min(p, q) + \max(p - q, 0) = p \qquad\blacksquare$$
 #

@@ -286,9 +286,9 @@ assert adaptive < 1.05 * fixed
 # **Why.** Here is a clever idea. "Draft two tokens. If the second one is rejected, say that we had drafted only one. Then the target's row
 # after the first token is a bonus row, and we draw from it." Nothing is lost, and the row is there anyway.
 #
-# **Wrong first.** Is the text still the target's? Do not argue; enumerate. Take two positions and a vocabulary of two tokens. `Noise`
-# hands out the random draws. The `Enumerator` runs a function once for every possible outcome of its draws, and adds up
-# the probabilities.
+# **Wrong first.** Is the text still the target's? Do not argue; enumerate. Take two positions and a vocabulary of two tokens. To keep
+# it small, the second position does not depend on the first token. `Noise` hands out the random draws. The `Enumerator` runs a function
+# once for every possible outcome of its draws, and adds up the probabilities.
 
 # %%
 from minispec.engine.laws import Enumerator

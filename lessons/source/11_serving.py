@@ -202,6 +202,9 @@ lesson.check("held_back", held_back)
 # **Why.** Plain decoding drips: one token per step. Speculative decoding comes in bursts. The mean time per token may fall while the time
 # between two *bursts* grows. A person who reads along feels the gaps.
 #
+# You will measure it. `interleave` lets the settings take turns, three times, so that other programs disturb all of them alike.
+# `Times` then says whether a difference is larger than the noise.
+#
 # **Predict.** γ grows from 2 to 8. The longest gap between two pieces of text: `"grows"`, `"falls"` or `"stays"`?
 
 # %%
@@ -531,7 +534,8 @@ lesson.predict("rows", 40)
 
 # %% [markdown]
 # Measure it: the same texts without and with drafts, in turns, in batches of 1 to 16, greedily. *Goodput* is emitted tokens per
-# second, of all texts together. Rejected draft tokens do not count. `decode_together` decodes some texts in one batch.
+# second, of all texts together. Rejected draft tokens do not count. `make_prompts` makes prompts of 64 tokens each, and
+# `decode_together` decodes some of them in one batch.
 
 # %%
 from minispec.lab.bench.batches import make_prompts
@@ -622,8 +626,9 @@ def batch_speedup(
 lesson.check("batch_speedup", batch_speedup)
 
 # %% [markdown]
-# Put in the numbers of this machine. The ridge comes from plain decoding of one text and of sixteen, α and c from the speculative runs of
-# one text. The formula has not seen the batches between.
+# Put in the numbers of this machine. Beyond the ridge a pass over sixteen rows takes 16 / ridge times as long as a pass over one. So the
+# ridge comes from plain decoding of one text and of sixteen. α and c come from the speculative runs of one text. The formula has not seen
+# the batches between.
 
 # %%
 batch_speedup = lesson.working("batch_speedup", batch_speedup)

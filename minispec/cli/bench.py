@@ -242,7 +242,7 @@ def _print(
     out.print(forwards)
     first = benchmark.forwards[0].floor
     out.print(
-        f"behind {plan.context} cached tokens; floor: {size(first.footprint_bytes)} at the "
+        f"after {plan.context} cached tokens; floor: {size(first.footprint_bytes)} at the "
         f"{first.bandwidth_bytes_per_s / 1e9:.1f} GB/s probed in the same rounds, or the arithmetic at the peak\n"
     )
     costs = table("cost", "median", "from", "to", "floor", "share of floor")

@@ -33,7 +33,7 @@ jobs_option = click.option(
 secret_option = click.option(
     "--secret-file",
     type=click.Path(path_type=Path),
-    help="Draw the hidden cases from the bytes of this file [default: the file 'secret' beside the assignment].",
+    help="Draw the hidden cases from the bytes of this file [default: the file 'secret' next to the assignment].",
 )
 times_option = click.option(
     "--times",

@@ -336,8 +336,8 @@ def _alpha(
     assert gamma is not None
     estimate = alpha_from_drafts(accepted, drafted, gamma)
     return Figure(*estimate), (
-        f"from {accepted} of {drafted} drafted tokens accepted ({100 * accepted / drafted:.1f} %, which is not α: what "
-        f"lies behind a rejection had no chance), {gamma} at a time"
+        f"from {accepted} of {drafted} drafted tokens accepted ({100 * accepted / drafted:.1f} %, which is not α: "
+        f"tokens after a rejection were not tested), {gamma} at a time"
     )
 
 
@@ -359,7 +359,7 @@ def _verify(points: tuple[tuple[int | None, float], ...], found: Measured | None
             )
     flat = [cost for rows, cost in points if rows is None]
     if flat and len(points) > 1:
-        raise OptionError("a verify cost for all drafts and others beside it; give one number, or ROWS=V points")
+        raise OptionError("one verify cost for all drafts and others as well; give one number, or ROWS=V points")
     return flat[0] if flat else VerifyCurve({rows: cost for rows, cost in points if rows is not None})
 
 

@@ -31,7 +31,7 @@ from minispec.lab.viz.terminal import RaceView, TextView, facts, ground, legend,
     "plain_run",
     type=FileName(),
     metavar="PLAIN",
-    help="Show this recording of plain decoding (--draft none) beside RUN, on the same clock.",
+    help="Show this recording of plain decoding (--draft none) next to RUN, on the same clock.",
 )
 @click.option("--html", "html_file", type=FileName(), help="Write an HTML page that plays the run instead.")
 @click.option("--svg", "svg_file", type=FileName(), help="Write a picture of the finished run instead.")

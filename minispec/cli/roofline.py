@@ -59,7 +59,7 @@ TOLERANCE = 0.2
     default=None,
     show_default="measure this one",
     help="Compute for a known machine from its public figures instead: a100, h100, rtx4090, m2-max, …; there keys and "
-    "values take two bytes beside any weights but float32, unless --kv-dtype says otherwise.",
+    "values take two bytes unless the weights are float32, or --kv-dtype says otherwise.",
 )
 @option(
     "--dtype",

@@ -197,7 +197,7 @@ def serve(
         bound.listen(1024)
         address = address_of(bound)
         if not service.settings.hosts and key is None:
-            notes.print(f"whoever reaches {address} may ask; --api-key-file keeps others out", markup=False)
+            notes.print(f"{address} answers anyone who reaches it; --api-key-file keeps others out", markup=False)
         click.echo(f"minispec serves {service.settings.model} at {address}")
         if opening:
             # Beside: a browser in the terminal returns only when its reader leaves it.

@@ -122,7 +122,7 @@ def _show(found: Attribution, possible: list[Change], warning: str | None) -> No
     for cause in CAUSES:
         lost = found.losses[cause]
         if cause == "verify" and impossible:
-            table.add_row(cause, "–", "–", "withheld: no machine gives this figure; see below")
+            table.add_row(cause, "–", "–", "withheld: impossible, see below")
             continue
         table.add_row(
             cause, f"{'+' if lost >= 0 else ''}{milliseconds(lost)}", f"{found.stairs[cause]:.2f}x", _MEANING[cause]

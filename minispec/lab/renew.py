@@ -119,6 +119,8 @@ STEPS = (
          TEXTS | _own("docs/make_first_run.py:section"), 2),
     Step("README-picture", ("docs/_static/live.svg",), ("python docs/make_pictures.py",),
          TEXTS | _own("docs/make_pictures.py:picture"), 1),
+    Step("theory-picture", ("docs/_static/theory.svg",), ("python docs/make_theory.py",),
+         _own("docs/make_theory.py", "minispec/theory/[abw]*.py"), 1),  # acceptance, batch, breakeven, walltime
     Step("README-race", ("docs/_static/page.webp", "minispec/serving/page/colours.css"),
          ("python -m tests.serving.make_page",),
          TEXTS | _own("tests/serving/make_page.py", "minispec/engine/colours.py"), 3, ("playwright", "PIL")),
@@ -231,7 +233,7 @@ class Repository:
     def describe_page(self, page: str) -> str:
         """Return the line that a page owes its reader where it is stale, and else nothing."""
         found = [(step, self.find_stale(step)) for step in self.steps if page in step.writes]
-        told = [f"{step.name}: {describe_stale(step, stale)}." for step, stale in found if stale]
+        told = [f"{step.name}: {describe_stale(step, stale, most=2)}." for step, stale in found if stale]
         return f"> **Stale.** {' '.join(told)} See `python -m minispec.lab.renew --check`." if told else ""
 
     def remake(self, steps: Sequence[Step], named: bool) -> list[str]:
@@ -288,18 +290,21 @@ class Repository:
         return None
 
 
-def describe_stale(step: Step, stale: Mapping[str, Sequence[str]]) -> str:
-    """Say which products of a step are stale, and why.
+def describe_stale(step: Step, stale: Mapping[str, Sequence[str]], most: int | None = None) -> str:
+    """Say which products of a step are stale, and why; with ``most``, name no more of them than that.
 
     Examples
     --------
     >>> step = Step("tables", ("page.md",), (), {}, 3, parts={"a": {}, "b": {}})
     >>> describe_stale(step, {"tables/a": ["kernels", "own"]})
     'changed since: kernels, own in 1 of 2 (a)'
+    >>> describe_stale(step, {"tables/a": ["own"], "tables/b": ["own"]}, most=1)
+    'changed since: own in 2 of 2 (a, …)'
     """
     parts = [part for name in stale if (part := name.partition("/")[2])]
     kinds = ", ".join(dict.fromkeys(kind for kinds in stale.values() for kind in kinds))
-    which = f" in {len(parts)} of {len(step.parts)} ({', '.join(parts)})" if parts else ""
+    named = [*parts[:most], *(["…"] if most is not None and len(parts) > most else [])]
+    which = f" in {len(parts)} of {len(step.parts)} ({', '.join(named)})" if parts else ""
     return f"changed since: {kinds}{which}"
 
 

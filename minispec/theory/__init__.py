@@ -2,13 +2,13 @@
 
 Letters follow Leviathan, Kalman and Matias, "Fast Inference from Transformers via Speculative Decoding" (ICML 2023):
 p is the target's distribution, q the draft's, beta the acceptance probability at one prefix, alpha its expectation.
-Costs are in plain steps, the time plain decoding takes per token: c of a drafted token, v(m) of a target forward over m
+Costs are in plain steps, the time plain decoding takes per token: c of a drafted token, v(m) of a target pass over m
 rows in place of one, o of whatever else a step takes more than a plain one. ``docs/theory.md`` has the proofs and says
 where the formulas fail.
 
 =============== ===================================================================================
 acceptance      beta, tau; accepted / drafted and back to alpha
-tokens          the law of the tokens per step; acceptances by position; pools of unlike steps
+tokens          the distribution of the tokens per step; acceptances by position; pools of unlike steps
 walltime        the cost of a step, speedup, drafting ahead, operations
 draft_length    the best gamma; when to stop a draft
 breakeven       what alpha, what acceptance rate, what draft cost a speedup needs

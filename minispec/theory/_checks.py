@@ -1,4 +1,4 @@
-"""What every formula asks of its arguments: one line that names the value, the rule and the way out."""
+"""Checks of the formulas' arguments. A refusal is one line: the value, the rule and the way out."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def acceptance_probability(target_probs: NDArray[np.float64], draft_probs: NDArr
 
 
 def tau(alpha: float, gamma: int) -> float:
-    """Return the expected tokens per target forward, tau = sum_{k=0..gamma} alpha**k.
+    """Return the expected tokens per target pass, tau = sum_{k=0..gamma} alpha**k.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def tau(alpha: float, gamma: int) -> float:
     Returns
     -------
     float
-        Tokens per target forward, from 1 to gamma + 1.
+        Tokens per target pass, from 1 to gamma + 1.
 
     Notes
     -----

@@ -1,7 +1,7 @@
 """Batches: how far verification is free, and where speculation stops paying. The roofline, with two ceilings.
 
-A forward over t rows of weights takes the time to read the weights, or that of its arithmetic, whichever is longer;
-they are equal at t = B0, the ridge. A verifying forward for B sequences has t = B (gamma + 1) rows. Left out, but for
+A pass over t rows of weights takes the time to read the weights, or that of its arithmetic, whichever is longer;
+they are equal at t = B0, the ridge. A verifying pass for B sequences has t = B (gamma + 1) rows. Not counted, except in
 :func:`read_cost_ratio`: the attention over the cached context (its intensity does not grow with B), and kernels that
 reach neither ceiling. Measure v first.
 """
@@ -17,7 +17,7 @@ _ROWS = "it counts rows of one forward"
 
 
 def ridge_tokens(peak_flops_per_s: float, bandwidth_bytes_per_s: float, bytes_per_weight: float) -> float:
-    """Return B0, the rows at which a forward's arithmetic takes as long as reading its weights.
+    """Return B0, the rows at which a pass's arithmetic takes as long as reading its weights.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def roofline_verify_cost(batch: float, ridge: float) -> Callable[[float], float]
 
     Notes
     -----
-    In units of a forward over one row for each of the B sequences, v(m) = max(1, B m / B0) / max(1, B / B0). The cost
+    In units of a pass over one row for each of the B sequences, v(m) = max(1, B m / B0) / max(1, B / B0). The cost
     ratio c of the draft must be that of the same batch. From B = B0 on, v(m) = m: then the speedup is below 1 for every
     alpha < 1, as tau < gamma + 1.
 
@@ -103,7 +103,7 @@ def read_cost_ratio(
     batch : float
         B, sequences that are decoded together.
     draft_reads, target_reads : tuple of float
-        Bytes of the model's weights, read once per forward, and bytes of its cache per token of the context.
+        Bytes of the model's weights, read once per pass, and bytes of its cache per token of the context.
 
     Notes
     -----

@@ -105,7 +105,7 @@ def one_more_pays(reach_probability: float, best_speedup: float, cost_ratio: flo
     cost_ratio : float
         c.
     row_cost : float
-        v(m + 1) - v(m): what one more row adds to the verifying forward.
+        v(m + 1) - v(m): what one more row adds to the verifying pass.
 
     Notes
     -----

@@ -1,7 +1,7 @@
 """Alpha from a run: two estimators of one quantity, each with an interval.
 
 Both estimate the acceptance probability *per evaluated position*. An evaluated position is one whose draft was
-accepted, or was the first of its step to be rejected; what was drafted after a rejection says nothing.
+accepted, or was the first of its step to be rejected; drafts after a rejection carry no information.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def alpha_from_drafts(num_accepted: int, num_drafted: int, gamma: int, *, confid
 
         abs(r - r(alpha)) <= z sqrt(Var[N; alpha] / S) / gamma
 
-    with N the tokens of a step. Drafted tokens are *not* so many independent trials: those behind a rejection are lost
+    with N the tokens of a step. Drafted tokens are *not* so many independent trials: those after a rejection are lost
     together. It assumes equal, independent acceptances. With accepted and evaluated tokens at hand use
     :func:`alpha_from_counts`.
 

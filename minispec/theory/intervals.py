@@ -1,9 +1,9 @@
 """The one place for intervals: ratios over texts, shares, paired ratios, medians of rounds, several at once.
 
-What is independent are *texts* (or whatever the caller passes one number for); the tokens and steps of one text are
-not, and neither are rounds that time the same text again. Functions take one entry per text and give an interval of
-Student's t, with as many degrees of freedom as texts less one. ``tests/lab/figures/test_intervals.py`` simulates how
-often they cover: 94 to 96 times of 100, from 8 texts on.
+The independent units are *texts* (or whatever the caller passes one number for). The tokens and steps of one text are
+not independent, and neither are rounds that time the same text again. Functions take one entry per text and give an
+interval of Student's t, with as many degrees of freedom as texts less one. ``tests/lab/figures/test_intervals.py``
+simulates how often they cover: 94 to 96 times of 100, from 8 texts on.
 """
 
 from __future__ import annotations
@@ -289,7 +289,7 @@ def share(successes: int, trials: int, confidence: float = CONFIDENCE) -> Figure
 def median(values: Sequence[float], confidence: float = CONFIDENCE) -> Figure:
     """Return the median of repetitions with its distribution-free interval; of few, their whole range.
 
-    For repetitions of one thing (rounds of a forward): it says how well *this* was timed, nothing of other texts.
+    For repetitions of one thing (rounds of a pass): it says how well *this* was timed, nothing of other texts.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Candidates side by side: the expected tokens of a tree, and of chains whose fates are independent.
+"""The expected tokens of a tree of candidates, and of chains that are accepted independently of each other.
 
 A tree's speedup is :func:`~.walltime.speedup` with gamma = its levels and v = v(its rows).
 """
@@ -39,7 +39,7 @@ def tree_reach(parents: Sequence[int], chances: Sequence[float]) -> list[float]:
 
 
 def tree_tokens(parents: Sequence[int], chances: Sequence[float]) -> float:
-    """Return the expected tokens per target forward of a tree, F = 1 + sum over nodes of the path's product.
+    """Return the expected tokens per target pass of a tree, F = 1 + sum over nodes of the path's product.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def tree_tokens(parents: Sequence[int], chances: Sequence[float]) -> float:
 
     Examples
     --------
-    Two candidates, and one behind the first:
+    Two candidates, and one after the first:
 
     >>> tree_tokens([-1, -1, 0], [0.6, 0.15, 0.6])
     2.11
@@ -64,7 +64,7 @@ def tree_tokens(parents: Sequence[int], chances: Sequence[float]) -> float:
 
 
 def chains_tokens(alpha: float, gamma: int, num_chains: int) -> float:
-    """Return the expected tokens per target forward of the best of several chains, were their fates independent.
+    """Return the expected tokens per target pass of the best of several chains, were their fates independent.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Wall time: what a step costs and what speculation gains; and what it costs in arithmetic.
 
 The cost of a step, in plain steps, is gamma c + v(gamma + 1) + o. A *plain step* is what plain decoding takes per
-token, u = t(1) + o_1: a one-row target forward and what is done around it (sampling). In that unit the speedup is
-exact. Where only forwards are known (data sheets, rooflines), o_1 is taken for 0: a plain step is a one-row forward.
+token, u = t(1) + o_1: a one-row target pass and what is done around it (sampling). In that unit the speedup is
+exact. Where only passes are known (data sheets, rooflines), o_1 is taken for 0: a plain step is a one-row pass.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from minispec.theory import _checks
 from minispec.theory.acceptance import tau
 
 VerifyCost = float | Callable[[float], float]
-"""v: the cost of the verifying forward in place of the one-row one; or the function m -> v(m) of its rows."""
+"""v: the cost of the verifying pass in place of the one-row one; or the function m -> v(m) of its rows."""
 
 
 def step_cost(gamma: float, cost_ratio: float, verify_cost: VerifyCost = 1.0, overhead: float = 0.0) -> float:
@@ -26,7 +26,7 @@ def step_cost(gamma: float, cost_ratio: float, verify_cost: VerifyCost = 1.0, ov
     cost_ratio : float
         c = time of drafting one token / u.
     verify_cost : float or callable
-        v(m) = 1 + (t(m) - t(1)) / u for a target forward over m = gamma + 1 rows; a callable is asked for v(gamma + 1).
+        v(m) = 1 + (t(m) - t(1)) / u for a target pass over m = gamma + 1 rows; a callable is asked for v(gamma + 1).
     overhead : float
         o = (everything else in a step - o_1) / u.
 
@@ -54,7 +54,7 @@ def speedup(
     Parameters
     ----------
     tokens_per_step : float
-        Tokens emitted per target forward, expected (``tau``) or measured.
+        Tokens emitted per target pass, expected (``tau``) or measured.
     gamma : float
         Drafted tokens per step (a mean, when it varies). Of a tree: its levels, and ``verify_cost`` that of its rows.
     cost_ratio, verify_cost, overhead
@@ -97,7 +97,7 @@ def ahead_speedup(gamma: int, cost_ratio: float, verify_cost: VerifyCost, usable
 
     Notes
     -----
-    Ahead means gamma + 1 forwards: one more, to guess the token that the target adds. If they are of use, the next
+    Ahead means gamma + 1 passes: one more, to guess the token that the target adds. If they are of use, the next
     verification starts when both are done, after max(v, (gamma + 1) c). If not, they are given up when the verdict is
     there, and the draft is made: v + gamma c, what it takes without overlap. So this is never below 1 while
     (gamma + 1) c <= gamma c + v, and at most (gamma c + v) / max(v, (gamma + 1) c).

@@ -88,7 +88,7 @@ def test_a_journal_is_gone_on_with_and_refuses_what_is_not_alike(
         (
             '{"prompt": "x"}\n{"prompt": "the end"}\n',
             ("--max-tokens", "100000"),
-            "max-tokens is 100000; behind prompt '2'",
+            "max-tokens is 100000; after prompt '2'",
         ),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,11 @@ def test_the_examples_run(page: str, capsys: pytest.CaptureFixture[str]) -> None
 def test_every_page_is_in_the_table_of_contents() -> None:
     listed = re.findall(r"^([\w-]+)$", (DOCS / "index.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert {path.stem for path in DOCS.glob("*.md")} - {"index"} == set(listed)
+
+
+def test_the_plots_of_the_theory_are_those_of_its_formulas() -> None:
+    drawn = runpy.run_path(str(DOCS / "make_theory.py"))["picture"]()
+    assert drawn == (DOCS / "_static" / "theory.svg").read_text(encoding="utf-8")
 
 
 def relative_links(page: Path) -> list[str]:

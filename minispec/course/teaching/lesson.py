@@ -19,11 +19,11 @@ _SIGNS = {"todo": "▢", "wrong": "✗", "right": "✓"}
 _CODE = re.compile(r"`([^`\n]+)`")
 _USAGE = """\
 lesson.predict("name", ...)      put your answer in place of the dots, then run the cell
-lesson.check("name", name)       tests the function that you wrote, and says what is wrong with it
+lesson.check("name", name)       tests your function, and says what is wrong with it
 lesson.hint("name")              prints one hint; run it again for the next one
 lesson.solution("name")          shows our function, after you have checked one of yours
 name = lesson.working("name", name)
-                                 keeps your function if it is right, else takes ours, so that all cells run"""
+                                 takes your function if it is right, else ours"""
 
 
 @dataclass(frozen=True)

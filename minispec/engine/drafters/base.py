@@ -1,7 +1,8 @@
-"""Stop 3 of 13: what a drafter owes the loop, and the drafting loop that most of them share.
+"""Stop 3 of 13: the interface that a drafter must implement, and the drafting loop that most drafters share.
 
-A drafter proposes a few tokens, says what each was drawn from, and goes back when it is told to. Most propose a chain
-and differ in one thing alone, the distribution of the next token: :class:`ChainDrafter` is the rest.
+A drafter proposes a few tokens, returns the distribution that each was drawn from, and goes back when it is told to.
+Most drafters propose a chain and differ only in the distribution of the next token. :class:`ChainDrafter` does the
+rest.
 
 Next: `drafters/model.py`, the drafter of a default run.
 """
@@ -22,7 +23,7 @@ from minispec.engine.sampling.sampler import Params, make_sampler
 
 MoreTokens = Callable[[Probs], int]
 """Asked with the distribution of the next draft token *before* it is drawn: how many tokens may still be drafted, this
-one included. 0 ends the draft here; 1 saves the forward that would come next.
+one included. 0 ends the draft here; 1 saves the pass that would come next.
 
 That order is what keeps it lossless: a rule that looked at the drawn token and dropped it would change the distribution
 of the tokens that are left.
@@ -36,12 +37,12 @@ class Drafter(Protocol):
     an empty draft and decoding goes on plainly.
 
     A drafter whose cost is simulated has an attribute ``simulated_cost`` as well: seconds per drafted token, in units
-    of a one-row forward of the target. One that may fill more slots than the text has tokens, in the target's cache or
+    of a one-row pass of the target. One that may fill more slots than the text has tokens, in the target's cache or
     in that of its own ``session``, has a method ``count_slots``: see :class:`Slots`.
     """
 
     def prefill(self, tokens: Sequence[int]) -> Asks[None] | None:
-        """Take in committed tokens, before the first draft is asked for; with forwards, as a generator of asks."""
+        """Take in committed tokens, before the first draft is asked for; with passes, as a generator of asks."""
         ...
 
     def propose(self, tokens: Sequence[int], gamma: int, coins: Coins, more: MoreTokens) -> Draft | Asks[Draft]:
@@ -93,7 +94,7 @@ def allow_all(probs: Probs) -> int:
 
 
 class ChainDrafter:
-    """Draws token after token, each from a distribution that its subclass knows.
+    """Draws token after token, each from a distribution that its subclass computes.
 
     Parameters
     ----------
@@ -141,7 +142,7 @@ def draft_nothing(vocab_size: int = 0) -> Draft:
 
 
 class NoDrafter:
-    """Proposes nothing: each target forward then emits one token, a plain draw from the target."""
+    """Proposes nothing: each target pass then emits one token, a plain draw from the target."""
 
     def prefill(self, tokens: Sequence[int]) -> None:
         """Nothing to do."""

@@ -1,4 +1,4 @@
-"""Builds the drafter that a user asks for; the one place that knows every kind, and imports only that one."""
+"""Builds the drafter that a user asks for: the only module that lists every kind, and it imports only that one."""
 
 from __future__ import annotations
 

@@ -1,13 +1,14 @@
 """A draft for the draft: a cheap drafter proposes to the draft model, which verifies as the target does.
 
-Source: the vertical cascade of Cascade Speculative Drafting (Chen et al. 2023). A forward of the draft model then
+Source: the vertical cascade of Cascade Speculative Drafting (Chen et al. 2023). A pass of the draft model then
 yields several of its tokens. Because the inner verification is lossless, each drafted token is distributed *exactly* as
 the draft model's own given the tokens before it, so the rows handed to the target are the draft model's, and nothing
 outside can tell the difference: for the target this is a ``ModelDrafter`` that costs less.
 
-The inner coins have addresses of their own (``level=1``). The draft's length is settled before any of them falls, or by
-``more`` from a row that depends on the tokens before it alone. Ending it *after* the token that corrects the
-inner drafter would be sound as well; dropping that token would not, for then the length tells about the tokens.
+The inner random draws have addresses of their own (``level=1``). The draft's length is fixed before any of them is
+made, or by ``more`` from a row that depends only on the tokens before it. Ending the draft *after* the token that
+corrects the inner drafter would be sound as well. Dropping that token would not: the length would then depend on the
+tokens.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class CascadeDrafter:
             yield from ask_for(self.inner.prefill(tokens))
 
     def propose(self, tokens: Sequence[int], gamma: int, coins: Coins, more: MoreTokens) -> Asks[Draft]:
-        """Draft up to ``gamma`` tokens of the draft model in as few of its forwards as the inner drafter manages."""
+        """Draft up to ``gamma`` tokens of the draft model in as few of its passes as the inner drafter manages."""
         text = list(tokens)
         rows: list[Probs] = []
         window = self.session.model.n_positions

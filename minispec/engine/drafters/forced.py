@@ -1,11 +1,11 @@
-"""What a constraint leaves no choice about is drafted for nothing; elsewhere another drafter proposes.
+"""Drafts the tokens that a constraint leaves no choice about, without a pass; elsewhere another drafter proposes.
 
-A JSON schema dictates names, quotes and brackets. The constraint library knows the tokens that must come next, and its
-masks leave the target no other choice: so they are accepted, whatever the target thinks of them. Engines append them
+A JSON schema dictates names, quotes and brackets. The constraint library lists the tokens that must come next, and its
+masks leave the target no other choice. So these tokens are always accepted. Engines append them
 without asking (the jump-forward decoding of SGLang, Zheng et al. 2024). Here they are a draft like any other, and the
 loop has no second way to lengthen a text.
 
-Deterministic where it speaks itself: rows are one-hot.
+The drafter's own tokens are deterministic: their rows are one-hot.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class ForcedDrafter:
         yield from ask_for(self.inner.prefill(tokens))
 
     def propose(self, tokens: Sequence[int], gamma: int, coins: Coins, more: MoreTokens) -> Asks[Draft]:
-        """Draft what is forced, and nothing behind it; or what the inner drafter drafts."""
+        """Draft what is forced, and nothing after it; or what the inner drafter drafts."""
         constraint = self._sampler.constraint
         if constraint is not None:
             forced = constraint.find_forced(tokens[self._sampler.num_prompt_tokens :])

@@ -6,9 +6,9 @@ trained for it exits badly, and the acceptance rate says so; the text is the tar
 
 **Sharing the cache.** Keys and values of the first k layers depend on the tokens alone, so where the target's cache
 holds the text, the draft's is there already: drafting feeds the pending token and the drafts to k layers, whose
-lengths run ahead of the other layers'. The target's verifying forward sets them back and writes all layers again. It
+lengths run ahead of the other layers'. The target's verifying pass sets them back and writes all layers again. It
 could keep them (on a batch-invariant backend they are the same bits) and start at layer k + 1; that would save k/L of
-a forward over the drafted rows and needs the hidden states of layer k kept too. Writing them again is always sound, on
+a pass over the drafted rows and needs the hidden states of layer k kept too. Writing them again is always sound, on
 any backend, and never lets the draft touch what the target reads.
 """
 
@@ -90,11 +90,11 @@ class AskLayers(Ask):
     k: int
 
     def answer(self) -> Array:
-        """Run a forward for this ask alone."""
+        """Run a pass for this ask alone."""
         return self.session.model.run(self.feed(), self.session.cache)
 
     def feed(self) -> Feed:
-        """Return what that forward would be fed."""
+        """Return what that pass would be fed."""
         return self.session.cache.feed(self.tokens, num_layers=self.k, num_logits=self.num_logits)
 
     def note(self, logits: Array) -> None:

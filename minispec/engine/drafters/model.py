@@ -1,8 +1,8 @@
 """Stop 4 of 13: a small model drafts.
 
-It knows the distribution of the next token, and :class:`ChainDrafter` does the rest.
+It computes the distribution of the next token, and :class:`ChainDrafter` does the rest.
 
-Next: `generation/transcript.py`, which receives what the rule has kept.
+Next: `generation/transcript.py`, which receives the tokens that the rule has accepted.
 """
 
 from __future__ import annotations

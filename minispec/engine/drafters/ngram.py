@@ -1,7 +1,7 @@
 """Prompt lookup: the last few tokens occurred before, so propose what followed them then.
 
 Source: Saxena, "Prompt Lookup Decoding" (2023); also `ngram` of vLLM and of Hugging Face transformers. It costs next to
-nothing and shines where the text repeats its input: summaries, edits, code, question answering on a document.
+nothing and is best if the text repeats its input: summaries, edits, code, question answering on a document.
 
 Deterministic: rows are one-hot. The index is incremental: a token adds itself to at most n lists and takes itself out
 of them on a rollback, so a step costs O(n) per new token whatever the length of the text.

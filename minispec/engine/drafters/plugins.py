@@ -36,7 +36,7 @@ class Factory(Protocol):
         sampler : Sampler
             Turns logits into what a draft is drawn from, as it does for the target.
         options : mapping of str to str
-            What was written behind the colon, as it was written.
+            What was written after the colon, as it was written.
         coupled : bool
             Draw with ``coins.sample`` (see :class:`minispec.engine.drafters.base.ChainDrafter`). A drafter that draws
             nothing need not care; one that cannot raises an OptionError.

@@ -5,7 +5,7 @@ substring of the text in O(length) states and is built online. Its states are cl
 same places; the link of the class of the whole text is the longest suffix that ends somewhere else too: the match, for
 free. Used for drafting in SAM Decoding (Hu et al. 2024) and, as a suffix tree, in SuffixDecoding (Oliaro et al. 2024).
 
-A second automaton, of a text that is given and does not grow, may be searched beside it (``corpus``): answers of a kind
+A second automaton, of a text that is given and does not grow, may be searched as well (``corpus``): answers of a kind
 repeat each other more than themselves. SuffixDecoding adds every output of the server to its tree. Here nothing is
 added, or what a request drafts, and so which of its tokens were accepted, would depend on what others had asked before.
 
@@ -97,7 +97,7 @@ class SuffixAutomaton:
         Returns
         -------
         tuple of int
-            The same for the other text with the token behind it.
+            The same for the other text with the token after it.
         """
         while state and token not in self._next[state]:
             state = self._link[state]
@@ -107,7 +107,7 @@ class SuffixAutomaton:
         return self._next[state][token], length + 1
 
     def read_on(self, state: int, count: int) -> list[int]:
-        """Return the ``count`` tokens behind the most recent occurrence of a state's substrings, fewer at the end."""
+        """Return the ``count`` tokens after the most recent occurrence of a state's substrings, fewer at the end."""
         begin = self._recent[state] + 1
         return self.tokens[begin : begin + count]
 
@@ -167,7 +167,7 @@ class SuffixDrafter:
     min_length : int
         Shortest suffix that counts as a match.
     corpus : SuffixAutomaton, optional
-        Of a text to be searched beside the request's own, which comes first where both match equally well.
+        Of a text to be searched in addition to the request's own, which comes first if both match equally well.
 
     Raises
     ------

@@ -5,12 +5,12 @@ It takes the target's own distribution p, from a second session, and mixes noise
     acceptance = sum_x min(p, q) = 1 - TV(p, q) = 1 - w TV(p, r),
 
 because q - p = w (r - p). So w = (1 - alpha) / TV(p, r) makes the acceptance *exactly* alpha at every prefix: drafts
-are accepted independently with one probability, which is the assumption behind Leviathan's formulas, made true.
+are accepted independently with one probability, which is the assumption of Leviathan's formulas, made true.
 
-r is uniform where that is far enough from p, else all on p's least likely token: no distribution is farther away. Where
-even that falls short (alpha < min p; so always for a vocabulary of 1), q is r and the acceptance min p, the least
-possible. At temperature 0 p is one-hot and nothing changes: q keeps alpha on the right token, which the draft then
-proposes with probability alpha; it is a random draft of a deterministic target.
+r is uniform if that is far enough from p. Otherwise r is all on p's least likely token: no distribution is farther
+away. If even that falls short (alpha < min p; so always for a vocabulary of 1), q is r and the acceptance min p, the
+least possible. At temperature 0 p is one-hot and nothing changes: q keeps alpha on the right token, which the draft
+then proposes with probability alpha; it is a random draft of a deterministic target.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class SyntheticDrafter(ModelDrafter):
     alpha : float
         Wanted acceptance probability.
     cost : float or None
-        Time of a drafted token in units of a one-row target forward, to report instead of the real one.
+        Time of a drafted token in units of a one-row target pass, to report instead of the real one.
     coupled : bool
         Draw with the noise of plain sampling; acceptance under a coupled rule is that rule's, not alpha.
 

@@ -3,12 +3,12 @@
 The committed tokens become text, the draft model continues the text in its own tokens, and its continuation is encoded
 again with the target's tokenizer (as in Timor et al. 2025, "string-level exact match"). The result is proposed with
 **one-hot rows**. That is lossless under every lossless rule: given the committed text, the proposal is a function of
-the draft's own noise, which no coin of the verification shares; for each value of that noise the drafter is a
+the draft's own noise, which no random draw of the verification shares; for each value of that noise the drafter is a
 deterministic one, for which the rule is exact; and an average of exact distributions is exact.
 
 What it costs: an acceptance of sum p q instead of sum min(p, q), because the probability with which a string of target
-tokens was drawn is a sum over all its spellings in draft tokens, which nobody computes; and a proposal may end early,
-at a character that is not complete, or differ from the target's own spelling of the same text.
+tokens was drawn is a sum over all its spellings in draft tokens, which would be expensive. A proposal may also end
+early, at an incomplete character, or differ from the target's own spelling of the same text.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""An engine that checks itself: every forward again without a cache, and the invariants after every step.
+"""An engine that checks itself: every pass again without a cache, and the invariants after every step.
 
 Slow on purpose: an audited forward costs a whole prefill. Any difference stops the run and says where.
 """
@@ -36,7 +36,7 @@ class AuditedSession(TreeSession):
         self.role = role
 
     def note(self, tokens: Sequence[int], logits: Array) -> None:
-        """Count tokens in, and compare each row of logits with an uncached forward of its prefix.
+        """Count tokens in, and compare each row of logits with an uncached pass of its prefix.
 
         Raises
         ------
@@ -49,7 +49,7 @@ class AuditedSession(TreeSession):
         self._compare(logits, fresh, [len(text) - len(logits) + i for i in range(len(logits))])
 
     def note_tree(self, chain: Sequence[int], nodes: Sequence[int], parents: Sequence[int], logits: Array) -> None:
-        """Count a tree in, and compare each of its rows with an uncached forward of the node's own path.
+        """Count a tree in, and compare each of its rows with an uncached pass of the node's own path.
 
         Raises
         ------
@@ -86,7 +86,7 @@ def audit_step(transcript: Transcript, target: TreeSession, other_forwards: int)
     transcript : Transcript
     target : TreeSession
     other_forwards : int
-        The target's forwards that belong to no committed step.
+        The target's passes that belong to no committed step.
 
     Raises
     ------

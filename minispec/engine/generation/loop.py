@@ -4,8 +4,8 @@ Algorithm 1 of Leviathan, Kalman and Matias 2023 ("Fast Inference from Transform
 drafter and any rule; with a drafter that proposes nothing it is plain decoding.
 
 Between steps **the target's cache holds all committed tokens but the last**, so one token is always pending (first: all
-that is left of the prompt). A fully accepted draft is no special case: the next forward feeds what its cache lacks.
-The loop runs no forward: it yields an ``Ask`` and is sent the logits, so that one forward can answer several loops.
+that is left of the prompt). A fully accepted draft is no special case: the next pass feeds what its cache lacks.
+The loop runs no pass: it yields an ``Ask`` and is sent the logits, so that one pass can answer several loops.
 
 Next: `verifiers/rejection.py`, the rule of its third step.
 """
@@ -43,7 +43,7 @@ def decode(
     transcript : Transcript
         Receives the steps.
     target : TreeSession
-        Exactly one forward per step, over the pending token and the draft.
+        Exactly one pass per step, over the pending token and the draft.
     drafter : Drafter
     sampler : Sampler
         Turns logits into what tokens are drawn from, for target and draft alike.

@@ -1,4 +1,4 @@
-"""Every option of a generation, with its default and its meaning: the one list behind command, API and JSON."""
+"""Every option of a generation, with its default and its meaning: the one list for command, API and JSON."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Options(SamplingParams):
     seed : int
         The same seed and options give the same text.
     logprobs, audit : bool
-        Record details per token; check every forward and every step.
+        Record details per token; check every pass and every step.
 
     Raises
     ------

@@ -13,11 +13,12 @@ from minispec.engine.verifiers import Verifier
 Guarantee = Literal["bit-exact", "same-seed", "same-distribution", "lossy"]
 
 MEANING: dict[Guarantee, str] = {
-    "bit-exact": "the tokens are those of plain greedy decoding, always",
-    "same-seed": "the tokens are those of plain sampling with this seed",
-    "same-distribution": "the tokens are distributed as in plain sampling, up to rounding",
-    "lossy": "the tokens do not follow the target's distribution, on purpose",
+    "bit-exact": "the tokens of plain greedy decoding",
+    "same-seed": "plain sampling's tokens for this seed",
+    "same-distribution": "as plain sampling, up to rounding",
+    "lossy": "not the target's distribution",
 }
+"""What each guarantee says of the text, in words that fit the line of an 80-column terminal."""
 
 
 def find_guarantee(verifier: Verifier | None, *, temperature: float, batch_invariant: bool) -> Guarantee:
@@ -59,9 +60,9 @@ class Metrics:
     Attributes
     ----------
     num_prompt_tokens, num_tokens, num_decode_tokens : int
-        Tokens of the prompt; tokens emitted; those of them behind the first, which steps emitted.
+        Tokens of the prompt; tokens emitted; those of them after the first, which steps emitted.
     num_steps : int
-        Target forwards after the prefill, whose last row gives the first token.
+        Target passes after the prefill, whose last row gives the first token.
     num_drafts : int
         Steps that drafted at least one token.
     num_draft_tokens, num_accepted_tokens, num_evaluated_tokens : int
@@ -70,16 +71,16 @@ class Metrics:
     num_accepted_tokens_per_pos : tuple of int
         Entry i counts the drafts whose token i was accepted and emitted.
     mean_acceptance_length : float or None
-        Tokens emitted per target forward behind the first token, the measured tau.
+        Tokens emitted per target pass after the first token, the measured tau.
     draft_acceptance_rate : float or None
         accepted / drafted. Not alpha: after a rejection the rest of a draft counts as drafted and never had a chance.
     alpha : float or None
         accepted / evaluated: the maximum-likelihood estimate of the acceptance probability per evaluated position.
     prefill_s, draft_s, target_s, decode_s : float
         Seconds until the first token is there, and in which the drafter reads the prompt; in drafting; in the target's
-        forwards; in all steps together. The consumer's own time between two events is in none of them.
+        passes; in all steps together. The consumer's own time between two events is in none of them.
     ttft_s : float or None
-        Time to first token; the drafter reads the prompt behind it.
+        Time to first token; the drafter reads the prompt after it.
     tpot_s : float or None
         Time per output token after the first, in which the drafter reads the prompt.
     """
@@ -107,7 +108,7 @@ class Metrics:
     def from_steps(
         cls, steps: Sequence[Step], num_prompt_tokens: int, prefill_s: float, late_prefill_s: float = 0.0
     ) -> Metrics:
-        """Compute the figures of one generation, whose first record is the first token; a late prefill is behind it."""
+        """Compute the figures of one generation, whose first record is the first token; a late prefill is after it."""
         first, steps = steps[:1], steps[1:]
         ttft_s = prefill_s + sum(step.step_s for step in first)
         num_decoded = sum(len(step.tokens) for step in steps)
@@ -166,7 +167,7 @@ class Generation:
     options : mapping
         Every option in force.
     steps : tuple of Step
-        One record per target forward, the first of them of the forward that ends the prompt.
+        One record per target pass, the first of them of the pass that ends the prompt.
     timed : bool
         Whether draft lengths followed measured time, so that counts of steps and drafts are those of this run alone.
     """

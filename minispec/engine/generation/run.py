@@ -89,7 +89,7 @@ class Stream:
     logprobs : bool
         Record log probabilities, p, q and acceptance per token.
     audit : bool
-        Check lengths and counters after every step; the forwards are checked by handing in an ``AuditedSession``.
+        Check lengths and counters after every step; the passes are checked by handing in an ``AuditedSession``.
     prompt : str
     options : mapping
         Recorded in the result.
@@ -197,7 +197,7 @@ class Stream:
     def advance(self, logits: Array | None = None) -> Ask | Event:
         """Go on to the next event, or to the next logits that the run needs.
 
-        Whoever calls this instead of iterating answers the asks: with a forward for each, or with one for many runs.
+        Whoever calls this instead of iterating answers the asks: with a pass for each, or with one for many runs.
 
         Parameters
         ----------
@@ -313,7 +313,7 @@ class Stream:
         yield from self._feed_drafter()
 
     def _report_prefilled(self, elapsed_s: float) -> Iterator[Event]:
-        """Say that the prompt is read; to read it again behind an interruption is no event."""
+        """Say that the prompt is read; to read it again after an interruption is no event."""
         if self._prefill_s is None:
             self._prefill_s = elapsed_s
             yield Prefilled(len(self._prompt_tokens), elapsed_s)

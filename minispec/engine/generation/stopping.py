@@ -160,7 +160,7 @@ class HeldText:
         self.released = ""
 
     def add(self, piece: Piece) -> None:
-        """Hold a piece, behind the others."""
+        """Hold a piece, after the others."""
         self._held.append(piece)
 
     def find_stop(self, text: str) -> tuple[str, int] | None:

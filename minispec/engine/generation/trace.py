@@ -27,7 +27,7 @@ def to_line(event: Event, decode: Callable[[tuple[int, ...]], str]) -> str:
 
 
 def to_record(event: Event, decode: Callable[[tuple[int, ...]], str]) -> dict[str, Any]:
-    """Return an event as JSON-able data; tokens have their texts beside them, so that a reader needs no model.
+    """Return an event as JSON-able data; tokens have their texts next to them, so that a reader needs no model.
 
     Parameters
     ----------

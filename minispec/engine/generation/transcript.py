@@ -20,7 +20,7 @@ from minispec.engine.sampling.draw import find_likeliest
 
 
 class Stopwatch:
-    """Times one step after the other: its drafting, its last forward (which is the target's), and all of it.
+    """Times one step after the other: its drafting, its last pass (which is the target's), and all of it.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Stopwatch:
         self.draft_s = self._clock() - self._since
 
     def note_forward(self) -> None:
-        """Note that a forward has finished."""
+        """Note that a pass has finished."""
         self.target_s = self._clock() - self._since
 
     def stop(self) -> None:

@@ -18,7 +18,7 @@ Probs = NDArray[np.float64]
 
 
 def distribution(logits: NDArray[np.floating], params: SamplingParams) -> Probs:
-    """Return what :func:`minispec.engine.sampling.draw.distribution` returns, but for rounding."""
+    """Return what :func:`minispec.engine.sampling.draw.distribution` returns, except for rounding."""
     probs = np.empty(logits.shape, np.float64)
     for i in range(len(logits)):
         probs[i] = process_row(logits[i], params)

@@ -1,13 +1,13 @@
-"""Sample from the target, and keep the drafts for as long as they are what was sampled.
+"""Sample from the target, and accept draft tokens as long as they equal the sampled ones.
 
 The rule of several production systems. It is lossless for the simplest of reasons: every emitted token *is* a draw
 from the target's row, and the draft only decides how many rows the target could prepare at once. Because the draws
 use the ``sample`` noise, addressed by position alone, they are the very draws of plain sampling: same seed, same text,
 whatever the draft, its quality or gamma. The price is acceptance: a token must be drawn twice, independently, so
-sum p q <= sum min(p, q), and a perfect draft is still rejected where the text is open.
+sum p q <= sum min(p, q), and a perfect draft is still rejected if the text is open.
 
-q is never read. A deterministic draft x has acceptance p(x) under this rule as under rejection sampling: there the
-two are the same algorithm, since the residual of p - onehot(x) is p without x.
+The rule never reads q. A deterministic draft x has acceptance p(x) under this rule as under rejection sampling: there
+the two are the same algorithm, since the residual of p - onehot(x) is p without x.
 
 A tree works the same way: go down to the child that was sampled, if there is one.
 """

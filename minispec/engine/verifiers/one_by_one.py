@@ -1,7 +1,7 @@
-"""Any rule that judges a chain token by token: how likely to keep, and what to draw from otherwise.
+"""Any rule that tests a chain token by token, given two functions: the acceptance probability and the replacement.
 
-:mod:`verifiers.rejection` spells this loop out for the one choice that is lossless for every draft. The rules that are
-lossy on purpose make another choice of the two functions, and :func:`output_distribution` says what comes of it.
+:mod:`verifiers.rejection` spells this loop out for the one choice that is lossless for every draft. The lossy rules
+choose other functions, and :func:`output_distribution` returns the distribution that results.
 """
 
 from __future__ import annotations

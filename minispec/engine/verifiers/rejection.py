@@ -1,4 +1,4 @@
-"""Stop 2 of 13: rejection sampling, the rule that decides which drafts stay.
+"""Stop 2 of 13: rejection sampling, the rule that decides which draft tokens are accepted.
 
 Algorithm 1 of Leviathan, Kalman and Matias 2023 (p is the target's distribution, q the draft's). Why the output is
 exactly p: a token x leaves this rule either accepted, with probability q(x) min(1, p(x)/q(x)) = min(p(x), q(x)), or

@@ -5,7 +5,7 @@ verification is to a chain, and on a chain the same: ratios along a path are mul
 node that fails is dropped alone, its parent and its siblings still in play.
 
 Each node has a *rate* r, the probability, given the tokens up to it, that the text is to run through it, and a row p,
-the target's distribution behind it. The root has rate 1. Its children are tried in turn, each with all that hangs on
+the target's distribution after it. The root has rate 1. Its children are tried in turn, each with all that hangs on
 it. A child x that was drawn from q has the rate
 
     min(1, r p(x) / q(x)).

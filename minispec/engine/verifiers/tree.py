@@ -11,10 +11,10 @@ and if all are rejected the token is drawn from that. Why it is lossless: one ro
 round of rejection sampling for one. By induction on the rounds the token has distribution p; by induction on the depth
 the whole text has the target's law.
 
-What q a candidate was really drawn from is all the rule needs to know. Independent candidates share a row; without
+The rule needs only the q that each candidate was really drawn from. Independent candidates share a row; without
 replacement each row is what was left when its turn came; a deterministic candidate has a one-hot row, is accepted
-with probability wanted(x), and a rejection takes x out: a set S of them is accepted with probability p(S). The rounds
-count, not the tokens: a candidate drawn twice was judged twice, and to leave out the repetition would be a bias.
+with probability wanted(x), and a rejection takes x out: a set S of them is accepted with probability p(S). A candidate
+that was drawn twice is tested twice: omitting the repetition would bias the text.
 """
 
 from __future__ import annotations

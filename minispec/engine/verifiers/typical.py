@@ -1,11 +1,11 @@
-"""LOSSY on purpose: typical acceptance, which keeps a draft that is likely enough for the target.
+"""LOSSY on purpose: typical acceptance, which accepts a draft token that is likely enough for the target.
 
 Cai et al., "Medusa: Simple LLM Inference Acceleration Framework with Multiple Decoding Heads" (2024): a drafted x stays
 iff
 
     p(x) > min(epsilon, delta exp(-H(p))),     H the entropy of p in nats,
 
-with no coin and without a look at q. With S the tokens above the threshold, a judged token has the distribution
+without a random draw and without reading q. With S the tokens above the threshold, a judged token has the distribution
 q(x) [x in S] + (1 - q(S)) p(x): in S the *draft's* and a share of the target's. A rejected token is replaced by a draw
 from p.
 

@@ -58,11 +58,11 @@ def step_costs(plain: Metrics | Totals, speculative: Metrics | Totals) -> StepCo
     Raises
     ------
     OptionError
-        If either emitted nothing behind its first token, or nothing was drafted.
+        If either emitted nothing after its first token, or nothing was drafted.
     """
     if not plain.num_decode_tokens or not speculative.num_decode_tokens or not speculative.num_draft_tokens:
         raise OptionError(
-            f"behind the first token plain decoding emitted {plain.num_decode_tokens}, speculation "
+            f"after the first token plain decoding emitted {plain.num_decode_tokens}, speculation "
             f"{speculative.num_decode_tokens}, and it drafted {speculative.num_draft_tokens}; costs need some of each. "
             "Try --max-tokens 64 --gamma 5"
         )

@@ -17,7 +17,7 @@ GAMMAS = (2, 3, 5)
 """What the length of a chain is chosen from; the bundled heads were trained for five tokens."""
 
 PLAIN = "plain"
-COLUMNS = ("temperature", "draft", "c", "tokens per forward", "speedup")
+COLUMNS = ("temperature", "draft", "c", "tokens per pass", "speedup")
 """What :func:`tell` says of a contender; an entry's own columns follow."""
 
 Ways = Mapping[str, Mapping[str, Any]]

@@ -243,8 +243,8 @@ OVERVIEW_NOTE = (
     "plain decoding."
 )
 NOTES = {
-    "Acceptance": "τ: tokens per target pass, both after the prefill. α: accepted / judged; what lies behind a "
-    "rejection was not judged.",
+    "Acceptance": "τ: tokens per target pass, both after the prefill. α: accepted / judged; tokens after a "
+    "rejection are not judged.",
     "Acceptance by place": "Accepted / judged at the first place, the second, and so on.",
     "Time": "Of the steps, plain / this; with prefill: of the whole run.",
     "Latency": "Milliseconds, P50 / P90 / P99 over the timed runs; between bursts: over their steps.",

@@ -320,7 +320,7 @@ def check_units(sweep: Sweep, load: Load | None = None) -> None:
     least_room, fullest = min((_find_room(unit, load), unit.prompt.id) for unit in units)
     if sweep.max_tokens > least_room:
         raise OptionError(
-            f"max-tokens is {sweep.max_tokens}; behind prompt {quote(fullest)} the context has room for {least_room}, "
+            f"max-tokens is {sweep.max_tokens}; after prompt {quote(fullest)} the context has room for {least_room}, "
             f"and all runs have one length. Try --max-tokens {least_room}"
         )
     for unit in units:

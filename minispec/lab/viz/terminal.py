@@ -11,6 +11,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Literal
 
 from rich.cells import cell_len, chop_cells
@@ -299,12 +300,12 @@ def ground() -> Ground:
 
 
 GLOSSARY = "docs/glossary.md"
-"""Where the figures are explained, in a clone."""
+"""Where the figures are explained, if the working folder is a clone; a wheel has no pages."""
 _WIDE = 72
 """Columns from which on the table has room for notes."""
 
 
-_WITHHELD = "withheld: no machine gives this figure; see below"
+_WITHHELD = "withheld: impossible, see below"
 
 
 Facts = list[tuple[str, str, str]]
@@ -362,7 +363,7 @@ def facts(generation: Generation, costs: StepCosts | None = None, comparison: Co
         row("predicted speedup", f"{predicted:.2f}x" if possible else "–", formula if possible else _WITHHELD)
     if comparison is not None:
         low, high = comparison.speedup_range
-        note = f"median of {comparison.repeats} alternations, {low:.2f}x to {high:.2f}x"
+        note = f"median of {comparison.repeats} runs, {low:.2f}x to {high:.2f}x"
         possible = tau is None or comparison.speedup <= tau * (1.0 + ROUNDING)
         row("measured speedup", f"{comparison.speedup:.2f}x" if possible else "–", note if possible else _WITHHELD)
         row("same tokens as plain", "yes" if comparison.same_tokens else "no", _sameness(generation, comparison))
@@ -381,13 +382,15 @@ def brief(found: Facts) -> Facts:
         What :func:`facts` returned.
     """
     rows = {row[0]: row for row in found}
-    speedup = rows.get("measured speedup", ("speedup", "–", "nothing was drafted; drafts are on without --draft none"))
+    speedup = rows.get("measured speedup", ("speedup", "–", "nothing was drafted"))
     if "predicted speedup" in rows and "measured speedup" not in rows:
         name, value, note = rows["predicted speedup"]
         speedup = (name, value, note if note == _WITHHELD else "from this run; --compare measures it")
     kept = [rows.get("mean acceptance length", rows["time per output token"]), speedup, rows["guarantee"]]
     kept += [rows["reproducible"]] if "reproducible" in rows else []
-    return [*kept, ("read on", GLOSSARY, "what these lines mean; --details prints all figures")]
+    if Path("minispec", "lab").is_dir() and Path(GLOSSARY).is_file():
+        return [*kept, ("read on", GLOSSARY, "defines these; --details prints all")]
+    return [*kept, ("read on", "--details", "prints all figures, each explained")]
 
 
 def _sameness(generation: Generation, comparison: Comparison) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import itertools
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,9 +14,14 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
+from minispec.engine.generation import generate
+from minispec.engine.generation.result import MEANING, Guarantee
+from minispec.engine.model.toy import TableModel
+from minispec.lab.explain.compare import Comparison
+from minispec.lab.explain.step_costs import StepCosts
 from minispec.lab.viz.film import Film, Scene, Shot
 from minispec.lab.viz.page import to_html, to_svg
-from minispec.lab.viz.terminal import RaceView, TextView, breaks, legend, styled_text, summary
+from minispec.lab.viz.terminal import RaceView, TextView, breaks, brief, facts, legend, styled_text, summary
 
 STORY = "Once upon a time there was an incomprehensibly long word, and a fox who did not mind it at all. "
 
@@ -219,6 +226,26 @@ def test_the_legend_explains_every_mark_it_shows() -> None:
 def test_a_narrow_summary_has_no_remarks() -> None:
     facts = [("tokens", "12", "finished: length")]
     assert [len(summary(facts, width).columns) for width in (60, 80)] == [2, 3]
+
+
+@pytest.mark.parametrize("guarantee", MEANING)
+@pytest.mark.parametrize("clone", [False, True])
+def test_the_lines_for_a_first_reader_fit_80_columns(
+    guarantee: Guarantee, clone: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Four lines, and where to read on is a page only if the reader has it."""
+    monkeypatch.chdir(Path(__file__).parents[3] if clone else tmp_path)
+    model = TableModel(8, 64, seed=1)
+    run = generate([1], target=model, draft=TableModel(8, 64, seed=2), max_tokens=30, gamma=3)
+    run = dataclasses.replace(run, guarantee=guarantee)
+    costs = StepCosts(unit_s=1.0, gamma=3.0, cost_ratio=0.01, verify_cost=1.2, overhead=0.0)
+    measured = Comparison(1.25, (1.05, 10.25), 1.1, 1.0, (1.0, 1.2), (0.9, 1.1), 10, False, costs, 2.0)
+    for found in (facts(run), facts(run, costs), facts(run, costs, measured)):
+        console = Console(file=io.StringIO(), width=80)
+        console.print(summary(brief(found), 80))
+        lines = console.file.getvalue().splitlines()
+        assert len(lines) == 4
+        assert ("docs/glossary.md" in lines[-1]) == clone
 
 
 def test_a_page_and_a_picture_say_all_and_load_nothing() -> None:

@@ -1,8 +1,8 @@
 """Drafts that look inside the target: small heads on its hidden states, trained for it and of use with no other.
 
-``medusa`` guesses each of the next places by itself, ``eagle`` one token after the other from its own states, ``block``
-all places in one pass. Each is a file; ``folder`` reads what training has written, and ``session`` lets heads be asked
-as draft models are.
+``medusa`` guesses each of the next positions by itself, ``eagle`` one token after the other from its own states, and
+``block`` all positions in one pass. Each is a file. ``folder`` reads the files that training writes. ``session`` lets
+the engine run heads and draft models in the same way.
 """
 
 from minispec.engine.drafters.heads.block import BlockDrafter

@@ -1,16 +1,16 @@
-"""A block: all tokens of a draft in one pass, each place seeing the target's hidden states and the other places.
+"""A block: all tokens of a draft in one pass, each position seeing the target's hidden states and the other positions.
 
 Source: DFlash (2026, arXiv 2602.06036). The hidden states of the text are the keys and values that the draft's layers
-attend to. There is one row for each place behind the text, and the rows see one another in both directions, because
+attend to. There is one row for each position after the text, and the rows see one another in both directions, because
 none of them is a drawn token yet:
 
     c_j = fuse(norm(features of token j))      for each token that the target has fed: keys and values of every layer
     x_k = token(e of the pending token) + state(norm(c of the token before it)) + place_k,    k = 0, 1, ...
-    q_k = softmax(lm_head(norm(layers(x)_k)))         of the k-th place behind the pending token
+    q_k = softmax(lm_head(norm(layers(x)_k)))         of the k-th position after the pending token
 
 A row of the draft knows the committed text and nothing that was drawn, so each token's row is what it was drawn from.
 
-DFlash gives the first row the pending token, and the others nothing but their places. Here every row begins as the
+DFlash gives the first row the pending token, and the others nothing but their positions. Here every row begins as the
 first row of an ``eagle`` does, because a head that is trained for minutes hardly learns to gather that by attention.
 """
 
@@ -37,7 +37,7 @@ class BlockHead(Head):
     kind = "block"
 
     def compute(self, cache: Cache, feed: HeadFeed) -> Array:
-        """See :meth:`Head.compute`: first what the target has fed, then the places, which look at it."""
+        """See :meth:`Head.compute`: first what the target has fed, then the positions, which look at it."""
         states = self.backend.linear(feed.features, self.matrix("fuse"), norm=self.norm("norm"))  # (T, d)
         known, places = np.flatnonzero(feed.origins == FROM_TARGET), np.flatnonzero(feed.origins != FROM_TARGET)
         if len(known):
@@ -50,7 +50,7 @@ class BlockHead(Head):
             self.backend.project(states, block.attn.c_attn, block.ln_1, cache, i, feed)
 
     def _guess(self, states: Array, cache: Cache, feed: HeadFeed) -> Array:
-        """Return the logits of the places that are wanted, the last of each text's."""
+        """Return the logits of the positions that are wanted, the last of each text's."""
         x = self.array("place.weight")[feed.origins]  # (T, d)
         x = self.backend.linear(self.embed(feed.tokens), self.matrix("token"), residual=x)
         x = self.backend.linear(states, self.matrix("state"), norm=self.norm("norm_state"), residual=x)
@@ -59,12 +59,12 @@ class BlockHead(Head):
 
 
 class BlockSession(HeadSession):
-    """Rows for what the target has fed, and behind them rows for the places of a draft, which do not stay."""
+    """Rows for what the target has fed, and after them rows for the positions of a draft, which do not stay."""
 
     def feed(self, tokens: Sequence[int], num_logits: int | None = None) -> HeadFeed:
-        """See :meth:`Session.feed`: if logits are wanted, the last tokens are places, and the first of those wanted.
+        """See :meth:`Session.feed`: if logits are wanted, the last tokens are positions, and the first of those wanted.
 
-        All places are fed even where fewer are wanted, because each sees the others.
+        All positions are fed even where fewer are wanted, because each sees the others.
         """
         feed = super().feed(tokens, num_logits)
         first, last = feed.span
@@ -78,7 +78,7 @@ class BlockSession(HeadSession):
         return feed.take(np.concatenate([known, num_known + np.roll(places, -feed.num_logits)]))  # the wanted last
 
     def note(self, tokens: Sequence[int], logits: Array) -> None:
-        """Count what the target has fed, and not the places."""
+        """Count what the target has fed, and not the positions."""
         super().note(tokens[: len(tokens) - self._count_places(len(logits))], logits)
 
     def _count_places(self, num_logits: int) -> int:
@@ -86,7 +86,7 @@ class BlockSession(HeadSession):
 
 
 class BlockDrafter(ParallelDrafter):
-    """Guesses all places in one forward.
+    """Guesses all positions in one pass.
 
     Parameters
     ----------
@@ -106,6 +106,6 @@ class BlockDrafter(ParallelDrafter):
         yield from ask_prefill(self.session, tokens)
 
     def ask_places(self, tokens: Sequence[int], num_places: int) -> Ask:
-        """See :meth:`ParallelDrafter.ask_places`: every place is fed the pending token."""
+        """See :meth:`ParallelDrafter.ask_places`: every position is fed the pending token."""
         pending = [tokens[-1]] * (self.length - 1)
         return Ask(self.session, [*tokens[self.session.length :], *pending], num_logits=num_places)

@@ -1,4 +1,4 @@
-"""What a head is: the fields of its ``config.json``, and the tensors that follow from them."""
+"""The fields of a head's ``config.json``, and the tensors that follow from them."""
 
 from __future__ import annotations
 

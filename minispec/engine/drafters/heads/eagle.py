@@ -1,12 +1,12 @@
 """EAGLE: one small layer goes on where the target's hidden states end, token after token.
 
-Sources: EAGLE (Li et al. 2024) drafts in the target's feature space and feeds the sampled token beside the feature;
-EAGLE-3 (Li et al. 2025) reads a low, a middle and a top layer, and trains the head on its own states as well
-("training-time test"). Row j of the head sees the state of token j and the token after it, and says what comes behind
+Sources: EAGLE (Li et al. 2024) drafts in the target's feature space and feeds the sampled token together with the
+feature; EAGLE-3 (Li et al. 2025) reads a low, a middle and a top layer, and trains the head on its own states as well
+("training-time test"). Row j of the head sees the state of token j and the token after it, and says what comes after
 both:
 
     g_j = fuse(norm(features of token j))         where the target has fed token j
-    g_j = the head's own output of row j - 1      behind that, in a draft
+    g_j = the head's own output of row j - 1      after that, in a draft
     x_j = token(e of token j + 1) + state(norm(g_j))
     output_j = layer(x_0 ... x_j),    q = softmax(lm_head(norm(output_j)))
 
@@ -84,11 +84,11 @@ class EagleSession(HeadSession):
         self.rollback(max(length - 1, 0))
 
     def ask_next(self, tokens: Sequence[int]) -> Asks[Array]:
-        """Ask for what comes behind ``tokens``: feed the rows that are lacking."""
+        """Ask for what comes after ``tokens``: feed the rows that are lacking."""
         return (yield Ask(self, tokens[self.length + 1 :], num_logits=1))
 
     def feed(self, tokens: Sequence[int], num_logits: int | None = None) -> HeadFeed:
-        """See :meth:`Session.feed`: rows over what the target has fed, or behind that one over the row before it."""
+        """See :meth:`Session.feed`: rows over what the target has fed, or after that one over the row before it."""
         feed = super().feed(tokens, num_logits)
         first, last = feed.span
         if last <= self.target.length:

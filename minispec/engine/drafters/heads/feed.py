@@ -1,4 +1,4 @@
-"""What a forward of a head is fed beside its tokens."""
+"""What a head's pass is fed in addition to its tokens."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FROM_TARGET = -1
 
 @record(frozen=True, slots=True, kw_only=True)
 class HeadFeed(Feed):
-    """What one forward of a head is fed.
+    """What one pass of a head is fed.
 
     Parameters
     ----------
@@ -34,6 +34,6 @@ class HeadFeed(Feed):
 
     @classmethod
     def extend(cls, feed: Feed, features: Array, origins: Sequence[int] | Index) -> Self:
-        """Return a feed with these fields beside its own."""
+        """Return a feed with these fields added."""
         own = {name: getattr(feed, name) for name in _FEED}
         return cls(**own, features=features, origins=np.asarray(origins, np.int64))

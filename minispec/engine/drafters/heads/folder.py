@@ -1,4 +1,4 @@
-"""A head, as its folder has it: ``config.json`` says what it is and for whom, ``model.safetensors`` has its weights."""
+"""A head's folder: ``config.json`` has its kind and its target, ``model.safetensors`` its weights."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ EPSILON = 1e-5
 
 
 class Head:
-    """A head that was read for a target, once for all drafters of that target; its subclass knows the formula.
+    """A head that was read for a target, once for all drafters of that target; its subclass has the formula.
 
     Parameters
     ----------
@@ -84,20 +84,20 @@ class Head:
         self._pool = None if target.pool is None else self._open_pool(target.pool, target.n_positions)
 
     def new_cache(self) -> KVCache:
-        """Return an empty cache for rows of a text and, behind them, those of a draft."""
+        """Return an empty cache for rows of a text and, after them, those of a draft."""
         if self._pool is not None:
             return PagedCache(self._pool, self._num_slots)
         return KVCache(*self._sizes, self._num_slots, backend=self.backend, kv_dtype=self.kv_dtype)
 
     def run(self, feed: Feed, cache: FedCache) -> Array:
-        """Run the forward of a feed, and count it in; logits of shape (num_logits, V)."""
+        """Run the pass of a feed, and count it in; logits of shape (num_logits, V)."""
         logits = self.backend.run(cast("Callable[[Cache, Feed], Array]", self.compute), cache, feed)
         cache.extend(feed)
         return logits
 
     @abstractmethod
     def compute(self, cache: Cache, feed: HeadFeed) -> Array:
-        """Return the logits of a forward, (num_logits, V)."""
+        """Return the logits of a pass, (num_logits, V)."""
 
     def embed(self, tokens: Index) -> Array:
         """Return the target's embeddings of tokens, (T, C)."""
@@ -120,7 +120,7 @@ class Head:
         return max(config.num_layers, 1), config.num_heads, config.width // config.num_heads
 
     def _open_pool(self, pages: PagePool, num_positions: int) -> PagePool:
-        """Return a pool beside the target's, with more pages for the rows of a draft behind as many whole texts."""
+        """Return a pool next to the target's, with more pages for the rows of a draft after as many whole texts."""
         num_texts = -(-pages.num_pages * pages.page_size // num_positions)
         return pages.open_beside(*self._sizes, num_more=num_texts * -(-self.config.length // pages.page_size))
 

@@ -1,4 +1,4 @@
-"""Heads by their folders, or those that lie in the target's own; each is read once for a target."""
+"""Loads heads from their own folders or from the target's; each is read once for a target."""
 
 from __future__ import annotations
 

@@ -1,15 +1,15 @@
-"""Medusa: one guess for each of the next places, all from one hidden state.
+"""Medusa: one guess for each of the next positions, all from one hidden state.
 
 Source: Cai et al. 2024 ("Medusa: Simple LLM Inference Acceleration Framework with Multiple Decoding Heads"). With h the
-target's last hidden state, behind its final norm, guess k is the target's own output matrix applied to
+target's last hidden state, after its final norm, guess k is the target's own output matrix applied to
 
     h + gelu(h W_k + b_k)
 
 The paper gives each guess an output matrix of its own, which begins as the target's. Here all share the target's, so
-that a head is small and its forward reads that matrix once.
+that a head is small and its pass reads that matrix once.
 
-The state is that of the last token which the target has *fed*. It has yielded the pending token already, and no guess
-knows which that was: guess k speaks of the k-th place behind it.
+The state is that of the last token which the target has *fed*. It has yielded the pending token already, but no guess
+sees which token that is: guess k is for the k-th position after it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from minispec.engine.sampling.sampler import Params
 
 
 class MedusaHead(Head):
-    """The formula above, for places of any texts together."""
+    """The formula above, for positions of any texts together."""
 
     kind = "medusa"
 
@@ -45,15 +45,15 @@ class MedusaHead(Head):
 
 
 class MedusaSession(HeadSession):
-    """Rows for the places of a draft, of which none stays."""
+    """Rows for the positions of a draft, of which none stays."""
 
     def feed(self, tokens: Sequence[int], num_logits: int | None = None) -> HeadFeed:
-        """See :meth:`Session.feed`: a row for each place, the tokens unread."""
+        """See :meth:`Session.feed`: a row for each position, the tokens unread."""
         state = self.read_features(self.target.length - 1, self.target.length)  # (1, C)
         return HeadFeed.extend(super().feed(tokens, num_logits), state.repeat(len(tokens), axis=0), range(len(tokens)))
 
     def note(self, tokens: Sequence[int], logits: Array) -> None:
-        """Count the forward and no tokens."""
+        """Count the pass and no tokens."""
         super().note((), logits)
 
 
@@ -74,7 +74,7 @@ class MedusaDrafter(ParallelDrafter):
         super().__init__(MedusaSession(target, head), params, coupled=coupled)
 
     def prefill(self, tokens: Sequence[int]) -> None:
-        """Nothing to do: the target's forwards leave what is needed."""
+        """Nothing to do: the target's passes leave what is needed."""
 
     def ask_places(self, tokens: Sequence[int], num_places: int) -> Ask:
         """See :meth:`ParallelDrafter.ask_places`; no token is read."""

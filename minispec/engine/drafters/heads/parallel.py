@@ -1,4 +1,4 @@
-"""Drafts whose places are all guessed in one forward, before any token is drawn."""
+"""Drafts whose positions are all guessed in one pass, before any token is drawn."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from minispec.engine.sampling.sampler import Params
 
 
 class ParallelDrafter(ChainDrafter):
-    """Knows the logits of all places of a draft from the committed text alone, and draws along them.
+    """Computes the logits of all positions of a draft from the committed text alone, and draws a token at each.
 
     Each token is drawn from the row of its place, which saw none of the tokens before it in the draft. That costs
     acceptance, not correctness: the row is what the token was drawn from.
@@ -47,15 +47,15 @@ class ParallelDrafter(ChainDrafter):
         """Take in the prompt."""
 
     def count_slots(self, tokens: Sequence[int], length: int, gamma: int) -> Slots:
-        """Return the slots of the text, and behind them those of all places."""
+        """Return the slots of the text, and after them those of all positions."""
         return Slots(length, length + self.length)
 
     @abstractmethod
     def ask_places(self, tokens: Sequence[int], num_places: int) -> Ask:
-        """Return the request for the logits of the next places after the committed ``tokens``, (num_places, V)."""
+        """Return the request for the logits of the next positions after the committed ``tokens``, (num_places, V)."""
 
     def guess(self, tokens: Sequence[int], num_places: int) -> Asks[Array]:
-        """Return the logits of the next places, (num_places, V); none before the target has fed a token."""
+        """Return the logits of the next positions, (num_places, V); none before the target has fed a token."""
         if not self.session.target.length:
             return self.no_logits
         return (yield self.ask_places(tokens, num_places))
@@ -65,14 +65,14 @@ class ParallelDrafter(ChainDrafter):
         self.session.rollback(length)
 
     def propose(self, tokens: Sequence[int], gamma: int, coins: Coins, more: MoreTokens) -> Asks[Draft]:
-        """Draft up to ``gamma`` tokens, and no more than there are places."""
+        """Draft up to ``gamma`` tokens, and no more than there are positions."""
         gamma = min(gamma, self.length)
         self._first = len(tokens)
         self._logits = (yield from self.guess(tokens, gamma)) if gamma > 0 else self.no_logits
         return (yield from super().propose(tokens, min(gamma, len(self._logits)), coins, more))
 
     def next_probs(self, prefix: list[int]) -> Asks[Probs]:
-        """Return the row of the place after ``prefix``; it asks for nothing."""
+        """Return the row of the position after ``prefix``; it asks for nothing."""
         yield from ()
         place = len(prefix) - self._first
         probs: Probs = self.sampler(self._logits[place : place + 1], prefix)[0]
@@ -82,7 +82,7 @@ class ParallelDrafter(ChainDrafter):
 class ParallelSource:
     """Tells a tree what is guessed for its levels: the nodes of a level share a row, whatever leads to them.
 
-    Sources: Medusa's trees (Cai et al. 2024, section 2.3.3), which combine the likeliest guesses for each place. See
+    Sources: Medusa's trees (Cai et al. 2024, section 2.3.3), which combine the likeliest guesses for each position. See
     :class:`minispec.engine.drafters.trees.TreeSource`.
 
     Parameters

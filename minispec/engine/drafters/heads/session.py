@@ -1,7 +1,7 @@
-"""A head as the engine sees it: rows in a cache of its own, whose logits are asked for as a draft model's are.
+"""A head as the engine sees it: rows in a cache of its own. The engine asks for their logits as for a draft model's.
 
-So requests of a batch that draft with one head share its forwards. A session says what each row is fed; what becomes of
-it is the head's formula (:meth:`Head.compute`).
+So requests of a batch that draft with one head share its passes. A session says what each row is fed; the head's
+formula (:meth:`Head.compute`) does the rest.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Trees of candidates: several guesses at each place, verified in one target forward.
+"""Trees of candidates: several guesses at each position, verified in one target pass.
 
 ``base`` says how siblings are chosen, and what a tree is drawn from; ``fixed`` fills a shape that is known before any
 token (``shapes``), ``dynamic`` grows where the draft is confident; ``model`` asks a draft model what comes next. Heads

@@ -1,4 +1,4 @@
-"""What all trees share: how siblings are chosen, and what says what comes next at a node.
+"""What all trees share: how siblings are chosen, and the interface that returns the distribution after a node.
 
 Sources: SpecInfer (Miao et al. 2023) and SpecTr (Sun et al. 2023) draw siblings independently, *with* replacement;
 Sequoia (Chen et al. 2024) draws them *without*, so that a sibling never repeats a token that was just rejected; EAGLE
@@ -32,11 +32,11 @@ class TreeSource(Protocol):
     """Knows what may come next, at the end of the text and at each node of a tree that hangs on it."""
 
     def prefill(self, tokens: Sequence[int]) -> Asks[None] | None:
-        """Take in committed tokens, before the first tree; with forwards, as a generator of asks."""
+        """Take in committed tokens, before the first tree; with passes, as a generator of asks."""
         ...
 
     def find_room(self, length: int) -> tuple[int, int]:
-        """Return how many levels, and how many nodes, it can draft behind a text of ``length`` tokens."""
+        """Return how many levels, and how many nodes, it can draft after a text of ``length`` tokens."""
         ...
 
     def count_slots(self, length: int, num_fed: int) -> int:
@@ -102,7 +102,7 @@ class TreeDrafter:
         How the children of a node are chosen. The likeliest are those of the draft's own distribution: at temperature 0
         the sampled one has a single token, and nothing is lost by guessing at more.
     num_slots : int
-        Slots of the *target's* cache: near the end of its context a tree is cut to what fits beside the text.
+        Slots of the *target's* cache: near the end of its context a tree is cut to what fits next to the text.
     """
 
     def __init__(
@@ -141,7 +141,7 @@ class TreeDrafter:
         """Return the most nodes that the source is given for a draft of ``gamma`` levels: each that gets children."""
 
     def count_slots(self, tokens: Sequence[int], length: int, gamma: int) -> Slots:
-        """Return the slots of the text, and beside it those of the candidates, or of the nodes that are fed."""
+        """Return the slots of the text and of the candidates, or of the nodes that are fed."""
         num_nodes = self.num_nodes if gamma else 0
         return Slots(length + num_nodes, self.source.count_slots(length, self.count_fed(gamma)))
 
@@ -193,7 +193,7 @@ class TreeDrafter:
 
 
 def collect(nodes: Sequence[Node]) -> Draft:
-    """Return the draft of nodes of which each comes behind its parent."""
+    """Return the draft of nodes of which each comes after its parent."""
     places = {id(node): i for i, node in enumerate(nodes)}
     parents = tuple(places.get(id(node.parent), -1) for node in nodes)
     rows = np.asarray([node.probs for node in nodes]) if nodes else np.zeros((0, 0))

@@ -2,7 +2,7 @@
 
 Source: EAGLE-2 (Li et al. 2024). How likely the draft holds a path, the product of its tokens' probabilities, tells how
 likely the target is to accept it. So the tree is to have the N paths that the draft holds likeliest: each level is
-grown behind the nodes that are among the N best so far, and what better ones push out is dropped. A child's value is at
+grown after the nodes that are among the N best so far, and what better ones push out is dropped. A child's value is at
 most its parent's, hence what is kept is a tree, and a node that has been pushed out never comes back.
 
 What is lossless about it? A tree may depend on anything but on how its own tokens were drawn. With the likeliest

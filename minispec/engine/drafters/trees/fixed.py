@@ -1,4 +1,4 @@
-"""A tree whose shape is known before any token: several guesses at each place, level by level."""
+"""A tree whose shape is known before any token: several guesses at each position, level by level."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a draft model says at the nodes of a tree: one forward a level, over all nodes that get children.
+"""What a draft model says at the nodes of a tree: one pass a level, over all nodes that get children.
 
 Leaves are never fed. What the target keeps is found again among the fed nodes, so that the next step feeds only what
 is new.

@@ -5,7 +5,7 @@ among its siblings, the order in which they are tried.
 
 Which shape is best: Sequoia (Chen et al. 2024, section 3). If a child of rank b is accepted with probability P[b]
 whatever its place, a tree yields F = sum over its nodes, root included, of the product of P along the path: the
-expected tokens per target forward. Sequoia finds the best tree of n nodes by a dynamic programme,
+expected tokens per target pass. Sequoia finds the best tree of n nodes by a dynamic programme,
 
     T[n, b] = max over m of T[n - m, b - 1] + P[b] * max over j of T[m, j].
 
@@ -28,7 +28,7 @@ from minispec.errors import OptionError
 from minispec.theory import tree_tokens
 
 MAX_NODES = 1024
-"""More candidates than a forward of any GPT-2 can pay for."""
+"""More candidates than a pass of any GPT-2 can pay for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,7 @@ def conclude(figures: Figures) -> Conclusion:
         "At temperature 0 each row is certain, and says nothing of a.",
         f"Draft {DRAFT}, each text with a policy that knows nothing of the texts before; the fixed length is the one "
         f"of {', '.join(map(str, LENGTHS))} that was fastest on other prompts:"
-        + table(("temperature", "draft length", "tokens per forward", "speedup", "faster than the fixed one"), rows),
+        + table(("temperature", "draft length", "tokens per pass", "speedup", "faster than the fixed one"), rows),
         Finding(
             tally(list(answers.values())),
             f"Faster than the fixed length? {spell(answers)}. The time it takes to find the fixed length by trial is "

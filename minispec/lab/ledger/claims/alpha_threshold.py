@@ -14,7 +14,7 @@ from minispec.theory import alpha_for_speedup, tau
 
 ALPHAS = (0.1, 0.3, 0.5, 0.65, 0.8)
 COSTS = ((0.02, 1.0), (0.05, 1.0), (0.1, 1.0), (0.25, 1.0), (0.1, 1.5), (0.2, 1.5))
-"""(c, v): what a draft token costs, and a verifying forward, in plain steps."""
+"""(c, v): what a draft token costs, and a verifying pass, in plain steps."""
 GAMMA, CLAIMED = 5, (0.55, 0.60)
 ENDS = (0.5, 0.65)
 """What is read of the engine: the claimed range, and 0.05 to either side."""
@@ -100,7 +100,7 @@ def conclude(figures: Figures) -> Conclusion:
         ),
         Finding(
             tally(inside),
-            "Break-even is where acceptance pays for the draft and the wider forward, so it moves with c and v. 0.55 "
+            "Break-even is where acceptance pays for the draft and the wider pass, so it moves with c and v. 0.55 "
             f"to 0.60 is right for c ≈ 0.25 with free verification, for c = 0.1 where verification costs "
             f"{needed[0]:.2f} to {needed[1]:.2f}, or as the point from which a gain of about 1.5x is worth the "
             "trouble.",

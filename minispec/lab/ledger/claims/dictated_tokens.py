@@ -15,7 +15,7 @@ from minispec.lab.viz.plots.claims import Chart, bars
 
 GAMMA = 8
 TEMPERATURES = (0.0, 1.0)
-COST = 0.1  # of a draft's forward, in plain steps
+COST = 0.1  # of a draft's pass, in plain steps
 
 FORMS = {
     "dates": ("The days:\n", "regex", r"([0-9]{4}-(0[1-9]|1[0-2])-[0-3][0-9]\n){4}"),
@@ -48,7 +48,7 @@ ABOUT = About(
     sources=("day-05",),
     kind="counted",
     instrument="The bundled pair under two regular expressions and two JSON schemas; the draft model counts its "
-    "forwards, and the constraint says of each step what it dictated.",
+    "passes, and the constraint says of each step what it dictated.",
     literature="SGLang (Zheng et al. 2024) appends what a regular expression dictates without asking the model "
     "(jump-forward decoding).",
     thresholds={
@@ -101,7 +101,7 @@ def _start(name: str, draft: str, temperature: float, seed: int, tokens: int) ->
 
 
 def count_runs(runs: Iterable[Stream], constraint: Constraint) -> dict[str, int]:
-    """Count the tokens and forwards of runs, and what became of the drafts where the form dictates what comes next."""
+    """Count the tokens and passes of runs, and what became of the drafts where the form dictates what comes next."""
     names = ("tokens", "steps", "draft_forwards", "dictated", "kept", "spent")
     total = dict.fromkeys(names, 0)
     for run in runs:
@@ -127,7 +127,7 @@ def count_runs(runs: Iterable[Stream], constraint: Constraint) -> dict[str, int]
 
 
 def conclude(figures: Figures) -> Conclusion:
-    """Each form and temperature: no dictated draft was rejected and none took a draft forward; tally: the verdict."""
+    """Each form and temperature: no dictated draft was rejected and none took a draft pass; tally: the verdict."""
     answers = {
         _name(f): f["forced"]["kept"] == f["forced"]["dictated"] and f["forced"]["spent"] == 0 for f in figures["cases"]
     }
@@ -152,19 +152,19 @@ def conclude(figures: Figures) -> Conclusion:
         "whatever the model and the temperature. A form that dictates a share f of the tokens leaves 1 − f to be "
         "drafted by a model.",
         f"The bundled pair under four forms, γ = {GAMMA}, with the draft model alone (*model*), and with what the form "
-        "dictates drafted by itself (*forced*). Draft forwards per token, tokens per forward of the target, and what "
-        f"that makes of the speedup if a draft's forward takes {COST:g} plain steps and verification one:"
+        "dictates drafted by itself (*forced*). Draft passes per token, tokens per pass of the target, and what "
+        f"that makes of the speedup if a draft's pass takes {COST:g} plain steps and verification one:"
         + table(
             (
-                "form", "temperature", "drafted as dictated", "kept", "draft forwards for it", "forwards/token, model",
+                "form", "temperature", "drafted as dictated", "kept", "draft passes for it", "passes/token, model",
                 "forced", "tokens/step, model", "forced", "speedup, model", "forced",
             ),
             rows,
         ),
         Finding(
             tally(list(answers.values())),
-            f"Kept, and without a forward? {spell(answers)}. What is dictated costs the constraint "
-            "library's look-up and a row of the target; a draft model reads it later, with the forward of its next own "
+            f"Kept, and without a pass? {spell(answers)}. What is dictated costs the constraint "
+            "library's look-up and a row of the target; a draft model reads it later, with the pass of its next own "
             f"draft. That is not yet a gain. More than with the draft model alone? {spell(sooner)}. A form's two or "
             "three tokens are a draft of their own here, and its step ends behind them, where the draft model would "
             "have gone on.",

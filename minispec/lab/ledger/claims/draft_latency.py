@@ -33,7 +33,7 @@ ABOUT = About(
     "that is three times as fast wins.",
     sources=("pan-practice",),
     kind="timed",
-    instrument="Three bundled drafts; one of them made slower by running its forward several times, or worse by "
+    instrument="Three bundled drafts; one of them made slower by running its pass several times, or worse by "
     "noise on its logits; all timed in turns.",
     literature="Yan, Agarwal and Venkataraman 2024 (NAACL 2025), over 350 experiments: speed depends heavily on the "
     "draft's latency and does not correlate strongly with its quality as a language model; a draft "

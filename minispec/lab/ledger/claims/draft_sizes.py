@@ -33,7 +33,7 @@ ABOUT = About(
 
 
 def measure(setting: Setting) -> Figures:
-    """Train five sizes with three seeds; count what each gains where a forward costs what its parameters weigh."""
+    """Train five sizes with three seeds; count what each gains where a pass costs what its parameters weigh."""
     place = workshop(setting)
     drafts = [
         [place.load(Recipe("mix", STEPS, seed, layers=layers, width=width)) for seed in SEEDS]
@@ -108,7 +108,7 @@ def conclude(figures: Figures) -> Conclusion:
         "At c = size and v = 1, η = τ / (1 + γ c): a draft of half the size pays if α falls by less than c gives back. "
         "How fast α grows with size no formula says.",
         f"Five shapes, each trained on {figures['tokens'] / 1e6:.1f}M tokens of the target's mix with {len(SEEDS)} "
-        "seeds. A forward costs its parameters, verification nothing; the chain's length is the one that was best on "
+        "seeds. A pass costs its parameters, verification nothing; the chain's length is the one that was best on "
         "other prompts:"
         + table(
             (

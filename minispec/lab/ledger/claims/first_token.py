@@ -56,8 +56,8 @@ def conclude(figures: Figures) -> Conclusion:
     return Conclusion(
         "The last row of the prefill is the law of the first token. The engine draws from it, with speculation or "
         "without, and the draft model reads the prompt behind it; no lossless speculation makes it come sooner. An "
-        "engine that drafts before its first token adds the draft's prefill, γ draft forwards and a wider target "
-        "forward.",
+        "engine that drafts before its first token adds the draft's prefill, γ draft passes and a wider target "
+        "pass.",
         "Time to first token, plain over speculative (above 1: speculation is sooner):"
         + table(("prompt tokens", f"γ = {GAMMA}"), [(f["prompt"], f["sooner"]) for f in figures["lengths"]]),
         Finding(

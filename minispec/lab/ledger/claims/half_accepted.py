@@ -15,11 +15,11 @@ COSTS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2)
 ABOUT = About(
     title="Even 50 % acceptance gives about 1.8x",
     claim="Even if only half of the tokens are accepted, throughput rises by about 1.8, as partly accepted "
-    "drafts already spread the cost of the large forward.",
+    "drafts already spread the cost of the large pass.",
     sources=("nikolatesla",),
     kind="counted",
     instrument="The engine with synthetic drafts for both readings of “50 %”, charged with a range of draft costs.",
-    literature="Leviathan et al. 2023, equation 1: below 2 tokens per forward at α = 0.5, whatever the length of "
+    literature="Leviathan et al. 2023, equation 1: below 2 tokens per pass at α = 0.5, whatever the length of "
     "drafts. The lowest α of their table 2, 0.53, comes with 2.3x, more than equation 1 makes of it (2.08); the "
     "authors name acceptances that are not independent and a baseline that is optimised otherwise.",
     thresholds={"claimed": CLAIMED, "costs": COSTS, "gamma": GAMMA},

@@ -21,7 +21,7 @@ from minispec.lab.ledger.verdicts import Finding, above, spell, tally
 from minispec.lab.viz.plots.claims import PLAIN, Chart, bars
 
 HEAD, DRAFTS = "eagle", (DRAFT, SMALL_DRAFT)
-GAMMA = 3  # of all, where tokens per forward and costs are compared
+GAMMA = 3  # of all, where tokens per pass and costs are compared
 ALIKE = 1.1  # a tenth more is granted as "the same cost"
 
 ABOUT = About(
@@ -83,7 +83,7 @@ def conclude(figures: Figures) -> Conclusion:
         draft, at = _nearest(case), f"at T = {case['temperature']:g}"
         answers |= {
             f"as cheap {at}": above(draft["cheaper"], 1 / ALIKE),
-            f"more tokens per forward {at}": above(draft["longer"], 0.0),
+            f"more tokens per pass {at}": above(draft["longer"], 0.0),
             f"faster {at}": above(draft["faster"], 1.0),
         }
     rows = [
@@ -97,9 +97,9 @@ def conclude(figures: Figures) -> Conclusion:
         "v. A separate draft reads tokens alone. A head reads what the target made of them, computes the less itself, "
         "and is of no use to any other target.",
         "Draft lengths are those that were fastest for each draft on other prompts. The last three columns compare "
-        f"the head with each separate draft: c and tokens per target forward with γ = {GAMMA}, seconds per token "
+        f"the head with each separate draft: c and tokens per target pass with γ = {GAMMA}, seconds per token "
         "with the length in this table:"
-        + table((*COLUMNS, "head's token cheaper", "head's tokens per forward more", "head faster"), rows),
+        + table((*COLUMNS, "head's token cheaper", "head's tokens per pass more", "head faster"), rows),
         Finding(
             tally(list(answers.values())),
             f"{spell(answers)}. Nearest in cost are "

@@ -58,7 +58,7 @@ def conclude(figures: Figures) -> Conclusion:
     ]
     return Conclusion(
         "None for acceptance. The cost side is known: reading the caches grows with the context for draft and target "
-        "alike, and the target's verifying forward reads its cache once for all rows.",
+        "alike, and the target's verifying pass reads its cache once for all rows.",
         "Σ min(p, q) along text the target sampled:" + table(("tokens", DRAFT, SMALL_DRAFT), rows),
         Finding(
             {True: "holds here", False: "false", None: "undecided"}[clear],  # type: ignore[arg-type]

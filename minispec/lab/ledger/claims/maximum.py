@@ -66,11 +66,11 @@ def conclude(figures: Figures) -> Conclusion:
         "τ = γ + 1 exactly if every draft is accepted. The speedup is τ / (γc + v), so it reaches γ + 1 only with "
         "free drafts and free verification; for a given α it stays below 1/(1 − α), which is 5 at α = 0.8 however "
         "long the draft, and even with α = 1 below 1/c.",
-        "Tokens per target forward:"
+        "Tokens per target pass:"
         + table(("γ", "γ + 1", "target drafts for itself", "its speedup at c = 1", "α = 0.95", "α = 0.8"), rows),
         Finding(
             "holds" if bound and reached else "false",
-            "As a bound on tokens per forward: no step emitted more, and a draft that is always right emits exactly "
+            "As a bound on tokens per pass: no step emitted more, and a draft that is always right emits exactly "
             "that. As a speedup it is out of reach: the draft that is always right gained nothing, as it cost what it "
             "saved.",
         ),
@@ -78,10 +78,10 @@ def conclude(figures: Figures) -> Conclusion:
 
 
 def chart(figures: Figures) -> Chart:
-    """Draw tokens per forward over gamma."""
+    """Draw tokens per pass over gamma."""
     found, gammas = figures["by_gamma"], list(GAMMAS)
     return Chart(
-        "Tokens per target forward",
+        "Tokens per target pass",
         "γ",
         "τ",
         (

@@ -73,7 +73,7 @@ def conclude(figures: Figures) -> Conclusion:
         "The rule reads the target's laws and the draft's; it touches neither model. A draft may be any law at all: "
         "copied text, the target's own first layers, the target rounded.",
         "Greedy, a target of random weights, drafts without a second model, nothing trained:"
-        + table(("draft", "plain decoding's text", "target as before", "tokens in forwards"), rows),
+        + table(("draft", "plain decoding's text", "target as before", "tokens in passes"), rows),
         Finding(
             tally([not (f["same_text"] and f["same_weights"]) for f in figures["cases"]]),
             "The target is not modified, and a separate, aligned draft model is one kind of draft among several. That "
@@ -84,11 +84,11 @@ def conclude(figures: Figures) -> Conclusion:
 
 
 def chart(figures: Figures) -> Chart:
-    """Draw tokens per forward."""
+    """Draw tokens per pass."""
     return bars(
         "Drafts without a second model (random weights)",
         "draft",
-        "tokens per target forward",
+        "tokens per target pass",
         [f["draft"] for f in figures["cases"]],
         {"greedy": [f["tokens"] / f["forwards"] for f in figures["cases"]]},
         lines=PLAIN,

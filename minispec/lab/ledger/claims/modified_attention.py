@@ -23,7 +23,7 @@ ABOUT = About(
     claim="The target processes the drafted block with a modified attention mechanism.",
     sources=("kumkar",),
     kind="counted",
-    instrument="A model of random weights; its forward is the one that prompts are read with.",
+    instrument="A model of random weights; its pass is the one that prompts are read with.",
     literature="Leviathan et al. 2023 run the target as it is. SpecInfer (Miao et al. 2023) changes the mask, for "
     "trees.",
     thresholds={"near": NEAR, "rows": ROWS},
@@ -31,7 +31,7 @@ ABOUT = About(
 
 
 def measure(setting: Setting) -> Figures:
-    """Compare six rows verified at once, by the ordinary forward, with the same six decoded one by one."""
+    """Compare six rows verified at once, by the ordinary pass, with the same six decoded one by one."""
     tokens = [int(token) for token in np.random.default_rng(0).integers(0, CONFIG.vocab_size, PREFIX + ROWS)]
     found = []
     for name in BACKENDS:
@@ -53,16 +53,16 @@ def measure(setting: Setting) -> Figures:
 
 
 def conclude(figures: Figures) -> Conclusion:
-    """Each backend says whether the ordinary forward misses the rows' values by more than rounding; tallied."""
+    """Each backend says whether the ordinary pass misses the rows' values by more than rounding; tallied."""
     rows = [
         (f["backend"], f"{f['difference']:.1e}", f"{f['spread']:.2f}", f"{f['same_argmax']} of {ROWS}")
         for f in figures["cases"]
     ]
     return Conclusion(
         "A causal mask lets row i see the text and the rows before it: exactly what the i-th draft may see. A chain of "
-        "drafts is verified by the forward that a prompt is read with. Only a tree, whose branches must not see each "
+        "drafts is verified by the pass that a prompt is read with. Only a tree, whose branches must not see each "
         "other, needs another mask.",
-        f"{ROWS} rows at once against one by one, a model of random weights and one unchanged forward:"
+        f"{ROWS} rows at once against one by one, a model of random weights and one unchanged pass:"
         + table(("backend", "largest difference of logits", "their spread", "same argmax"), rows),
         Finding(
             tally([f["difference"] > NEAR * max(1.0, f["spread"]) for f in figures["cases"]]),

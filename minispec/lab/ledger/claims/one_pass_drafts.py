@@ -17,7 +17,7 @@ from minispec.lab.ledger.verdicts import Finding, Interval, above, spell, tally
 from minispec.lab.viz.plots.claims import PLAIN, Chart, bars
 
 SERIAL, PARALLEL = "eagle", "block"
-GAMMA = 5  # of both, where tokens per forward and costs are compared
+GAMMA = 5  # of both, where tokens per pass and costs are compared
 
 ABOUT = About(
     title="Drafting all tokens in one pass beats one after another",
@@ -68,22 +68,22 @@ def conclude(figures: Figures) -> Conclusion:
         for f in figures["cases"]
     ]
     return Conclusion(
-        "η = τ / (γc + v). In one pass a draft costs one forward of the head, c′, whatever γ is; but no place sees the "
+        "η = τ / (γc + v). In one pass a draft costs one pass of the head, c′, whatever γ is; but no place sees the "
         "tokens drawn before it, and τ′ is smaller where the text is open. One pass wins if τ′/τ > (c′ + v)/(γc + v): "
         "where drafting is a small part of a step, it may hardly lose a token.",
         "Two heads of one size, each with the draft length that was fastest for it on other prompts:"
         + table(COLUMNS, rows)
         + f"\n\n`{PARALLEL}` beside `{SERIAL}`, the first two columns with γ = {GAMMA} for both:"
-        + table(("temperature", "drafted token cheaper", "tokens per forward more", "faster"), compared),
+        + table(("temperature", "drafted token cheaper", "tokens per pass more", "faster"), compared),
         Finding(
             tally(list(answers.values())),
             f"Faster? {spell(answers)}. With γ = {GAMMA}, "
             + ", ".join(
-                f"at T = {f['temperature']:g} one pass costs {1 / f['cheaper'][0]:.2f} times what {GAMMA} forwards do, "
+                f"at T = {f['temperature']:g} one pass costs {1 / f['cheaper'][0]:.2f} times what {GAMMA} passes do, "
                 f"and a step makes {abs(f['longer'][0]):.2f} tokens {'more' if f['longer'][0] > 0 else 'fewer'}"
                 for f in figures["cases"]
             )
-            + ". One pass saves forwards of the head, and those are only a part of a step.",
+            + ". One pass saves passes of the head, and those are only a part of a step.",
         ),
     )
 

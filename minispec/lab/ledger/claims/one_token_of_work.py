@@ -15,7 +15,7 @@ SIMILAR = 1.5
 
 ABOUT = About(
     title="Verifying a draft is computationally similar to one token",
-    claim="The verifying forward is computationally similar to processing a single token.",
+    claim="The verifying pass is computationally similar to processing a single token.",
     sources=("kumkar",),
     kind="computed",
     instrument="Operations and bytes counted from the shapes; a backend that counts its calls agrees with the "
@@ -26,7 +26,7 @@ ABOUT = About(
 
 
 def measure(setting: Setting) -> Figures:
-    """Count operations and bytes of verifying forwards, and of whole steps per token."""
+    """Count operations and bytes of verifying passes, and of whole steps per token."""
     shape = get_shape(SHAPE)
 
     def count(rows: int) -> tuple[int, int]:
@@ -49,14 +49,14 @@ def measure(setting: Setting) -> Figures:
 
 
 def conclude(figures: Figures) -> Conclusion:
-    """Each draft length says whether a verifying forward computes at most half more than one token; tallied."""
+    """Each draft length says whether a verifying pass computes at most half more than one token; tallied."""
     rows = [
         (f["gamma"], f"{f['operations']:.2f}", f"{f['bytes']:.2f}", f"{f['per_token']:.2f}") for f in figures["cases"]
     ]
     return Conclusion(
         "γ + 1 rows are γ + 1 times the operations, and the weights are read once: it is the bytes that are similar. "
         "Per emitted token speculation always computes more, (γĉ + γ + 1)/τ ≥ 1.",
-        f"A forward over γ + 1 rows over one of one row, {SHAPE}, {CONTEXT} tokens in the cache; and the operations "
+        f"A pass over γ + 1 rows over one of one row, {SHAPE}, {CONTEXT} tokens in the cache; and the operations "
         "per emitted token over plain decoding's at α = 0.8, ĉ = 0.02:"
         + table(("γ", "operations", "bytes read", "operations per token"), rows),
         Finding(
@@ -70,7 +70,7 @@ def conclude(figures: Figures) -> Conclusion:
 def chart(figures: Figures) -> Chart:
     """Draw both ratios."""
     return Chart(
-        "A verifying forward over one of one row",
+        "A verifying pass over one of one row",
         "γ",
         "ratio",
         (

@@ -19,14 +19,14 @@ ABOUT = About(
     "handful.",
     sources=("pan-streaming", "pan-practice"),
     kind="computed",
-    instrument="Data sheets, and a count of the forward from its shape.",
+    instrument="Data sheets, and a count of the pass from its shape.",
     literature="Williams, Waterman and Patterson 2009 for the ridge; the makers' data sheets for its numbers.",
     thresholds={"hundreds": HUNDREDS, "handful": HANDFUL, "cards": CARDS},
 )
 
 
 def measure(setting: Setting) -> Figures:
-    """Divide the two ceilings of each card; count a decoding forward of 70B in 16 bits."""
+    """Divide the two ceilings of each card; count a decoding pass of 70B in 16 bits."""
     parts = count_forward(get_shape(SHAPE), 1, 512, storage=Storage("float16"), kv_bytes=2)
     done = sum(p.flops for p in parts) / sum(p.weight_bytes + p.cache_bytes for p in parts)
     return {

@@ -34,7 +34,7 @@ ABOUT = About(
     sources=("kumkar",),
     kind="timed",
     instrument="Steps of the bundled pair show how often a draft made ahead would have been of use. Its gain is "
-    "computed for stated costs, and timed: verification in one thread, the forwards of a draft in another, and both "
+    "computed for stated costs, and timed: verification in one thread, the passes of a draft in another, and both "
     "one after the other, taking turns.",
     literature="PEARL (Liu et al. 2025) verifies the first draft while drafting and drafts on while verifying, and "
     "reports up to 1.5 times the speed of speculation that waits. Speculative speculative decoding (Kumar, Dao and May "
@@ -172,7 +172,7 @@ def conclude(figures: Figures) -> Conclusion:
         for f in figures["cases"]
     ]
     return Conclusion(
-        "Without overlap a step takes γc + v. A draft made during verification takes γ + 1 forwards, one to guess the "
+        "Without overlap a step takes γc + v. A draft made during verification takes γ + 1 passes, one to guess the "
         "target's own token. If it is of use the step takes max(v, (γ + 1)c); if not it is given up when the verdict "
         "is there, and the step takes γc + v as ever. Made for one outcome, that all is accepted and the guess "
         "right, it is of use with probability of about α^(γ+1); drafts for several outcomes (speculative speculative "

@@ -16,10 +16,10 @@ COSTS = ((0.02, 1.0), (0.1, 1.0), (0.2, 1.5))
 ABOUT = About(
     title="Drafts are made in parallel, and K tokens cost one pass",
     claim="The small (autoregressive) model produces its candidates in parallel, and if they are accepted one gets K "
-    "tokens for the price of one forward of the large model.",
+    "tokens for the price of one pass of the large model.",
     sources=("nikolatesla",),
     kind="counted",
-    instrument="Both models of the bundled pair count their forwards.",
+    instrument="Both models of the bundled pair count their passes.",
     literature="Leviathan et al. 2023: γ serial draft runs and one parallel target run. Medusa (Cai et al. 2024) and "
     "other heads draft in parallel.",
     thresholds={"gammas": GAMMAS},
@@ -27,7 +27,7 @@ ABOUT = About(
 
 
 def measure(setting: Setting) -> Figures:
-    """Count the forwards of both models, prefill left out."""
+    """Count the passes of both models, prefill left out."""
     found = []
     for gamma in GAMMAS:
         run = stream(
@@ -57,7 +57,7 @@ def measure(setting: Setting) -> Figures:
 
 
 def conclude(figures: Figures) -> Conclusion:
-    """Judge: false if drafted tokens take a forward each, or more; holds if some draft takes fewer."""
+    """Judge: false if drafted tokens take a pass each, or more; holds if some draft takes fewer."""
     sequential = all(f["draft_forwards"] >= f["drafted"] for f in figures["cases"])
     rows = [
         (f["gamma"], f["drafted"], f["draft_forwards"], f["target_forwards"], f["tokens"]) for f in figures["cases"]
@@ -67,12 +67,12 @@ def conclude(figures: Figures) -> Conclusion:
         for (c, v), costs in zip(figures["costs"], figures["full_step"], strict=True)
     ]
     return Conclusion(
-        "Draft token i + 1 is drawn given token i, so γ drafts of a model are γ forwards one after the other; only "
-        "the *check* is one forward. A step of γ accepted drafts costs γc + v(γ + 1), not 1, and yields γ + 1 tokens, "
+        "Draft token i + 1 is drawn given token i, so γ drafts of a model are γ passes one after the other; only "
+        "the *check* is one pass. A step of γ accepted drafts costs γc + v(γ + 1), not 1, and yields γ + 1 tokens, "
         "not γ. "
         "At γ = 5 with everything accepted:" + table(("c", "v(6)", "cost of the step", "speedup"), five),
         "Forwards counted in the bundled pair:"
-        + table(("γ", "drafted", "draft forwards", "target forwards", "tokens"), rows),
+        + table(("γ", "drafted", "draft passes", "target passes", "tokens"), rows),
         Finding(
             "false" if sequential else "holds",
             "An autoregressive model's drafts are made one by one (heads and masked drafts, which are not, make "

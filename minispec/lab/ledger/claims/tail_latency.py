@@ -14,7 +14,7 @@ from minispec.theory import steps_law, tokens_law
 GAMMAS = (1, 5)
 TAIL = 0.01
 """Of a hundred responses one is the slowest: a larger share above plain decoding is a P99 above it."""
-C, ROW = 0.1, 0.05  # a draft token; each further row of a verifying forward
+C, ROW = 0.1, 0.05  # a draft token; each further row of a verifying pass
 LENGTH = 64
 DRAFTS = {"bundled draft": "draft-1.6m", "poor draft (α = 0.2)": "synthetic:alpha=0.2"}
 

@@ -1,4 +1,4 @@
-"""Tokens per target forward at alpha 0.8 and gamma 5."""
+"""Tokens per target pass at alpha 0.8 and gamma 5."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TOLERANCE = 0.25  # "roughly 4.5" is granted anything that rounds to it in halve
 ABOUT = About(
     title="α = 0.8 and five drafts give about 4.5 tokens a round",
     claim="With an acceptance rate of 0.8 and five drafted tokens a round accepts about 4.5 tokens on average, and "
-    "expensive forwards become 4.5 times fewer.",
+    "expensive passes become 4.5 times fewer.",
     sources=("pan-practice",),
     kind="computed",
     instrument="A million simulated rounds of coin flips; and the engine itself with a synthetic draft whose "
@@ -67,10 +67,10 @@ def conclude(figures: Figures) -> Conclusion:
 
 
 def chart(figures: Figures) -> Chart:
-    """Draw tokens per forward over gamma."""
+    """Draw tokens per pass over gamma."""
     gammas = list(range(13))
     return Chart(
-        "Tokens per target forward at α = 0.8",
+        "Tokens per target pass at α = 0.8",
         "γ, drafted tokens per step",
         "τ",
         (

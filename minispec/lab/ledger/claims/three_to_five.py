@@ -13,7 +13,7 @@ GAMMA = 5
 
 ABOUT = About(
     title="A pass often accepts three to five tokens",
-    claim="Each forward of the target accepts a varying number of drafts, often three to five.",
+    claim="Each pass of the target accepts a varying number of drafts, often three to five.",
     sources=("kumkar",),
     kind="counted",
     instrument="The bundled pair with five drafts a step, on held-out prompts.",

@@ -128,7 +128,7 @@ def conclude(figures: Figures) -> Conclusion:
         + table(("shape", "temperature", "kept from the root", "more from the leaves"), rows),
         Finding(
             tally(list(answers.values())),
-            f"Two hundredths of a token a step? {spell(answers)}. It costs no forward and asks nothing of the draft.",
+            f"Two hundredths of a token a step? {spell(answers)}. It costs no pass and asks nothing of the draft.",
         ),
     )
 

@@ -45,7 +45,7 @@ def _offer_trees(temperature: float) -> Ways:
 
 
 def measure(setting: Setting) -> Figures:
-    """Time the head's chain and its tree in turns, each of the size that is best for it; and forwards by rows."""
+    """Time the head's chain and its tree in turns, each of the size that is best for it; and passes by rows."""
     warm_up([HEAD])
     scale, comparisons = setting.scale, len(TEMPERATURES)
     found = []
@@ -92,13 +92,11 @@ def conclude(figures: Figures) -> Conclusion:
     return Conclusion(
         "A step makes τ tokens and costs its drafting and v(m), m its rows. A tree spends rows on second choices, for "
         "where a chain would end. It pays where τ grows by a larger factor than the step's cost: easily where rows "
-        "are free, never where each costs nearly as much as a forward of its own.",
+        "are free, never where each costs nearly as much as a pass of its own.",
         f"Chain and tree of the bundled {HEAD} head, of the sizes that were fastest on other prompts; v is what a step "
         "costs beside drafting, in plain steps, and the last two columns compare the tree with the chain:"
-        + table(
-            ("temperature", "draft", "tokens per forward", "v", "speedup", "tokens per forward more", "faster"), rows
-        )
-        + "\n\nTarget forwards by themselves, t(m)/t(1), context 64:"
+        + table(("temperature", "draft", "tokens per pass", "v", "speedup", "tokens per pass more", "faster"), rows)
+        + "\n\nTarget passes by themselves, t(m)/t(1), context 64:"
         + table([f"m = {rows}" for rows in figures["rows"]], [figures["curve"]]),
         Finding(
             tally(list(answers.values())),

@@ -10,7 +10,7 @@ from minispec.lab.viz.plots.claims import PLAIN, Chart, bars
 
 DRAFTS = (DRAFT, SMALL_DRAFT)
 WORDS = (2048, 3072, 4096)
-GAMMA = 3  # of all, where tokens per forward and costs are compared
+GAMMA = 3  # of all, where tokens per pass and costs are compared
 
 ABOUT = About(
     title="A draft is faster without its rare words",
@@ -76,9 +76,9 @@ def conclude(figures: Figures) -> Conclusion:
         "η = τ / (γc + v). A head for K of V words reads K/V of its bytes, so c falls by 1 − K/V of its share; α "
         "falls by at most what the target gives to the other words.",
         "Draft lengths and numbers of words are those that were fastest on other prompts. The last three columns "
-        f"compare the trimmed head with the whole one: c and tokens per target forward with γ = {GAMMA} and "
+        f"compare the trimmed head with the whole one: c and tokens per target pass with γ = {GAMMA} and "
         f"{WORDS[1]:,} words, seconds per token with what is in this table:"
-        + table((*COLUMNS, "trimmed: token cheaper", "tokens per forward more", "faster"), rows),
+        + table((*COLUMNS, "trimmed: token cheaper", "tokens per pass more", "faster"), rows),
         Finding(
             tally(list(answers.values())),
             f"Faster with a trimmed head? {spell(answers)}. In these drafts the head is most of what a token reads.",

@@ -17,8 +17,7 @@ SHAPE = "gpt2"  # 124M parameters: too large for the caches of this machine
 
 ABOUT = About(
     title="Verifying several tokens costs as much as one",
-    claim="The verifying forward costs about as much as processing a single token, as the time goes into loading "
-    "weights.",
+    claim="The verifying pass costs about as much as processing a single token, as the time goes into loading weights.",
     sources=("pan-practice", "kumkar"),
     kind="timed",
     instrument="Forwards over 1 to 16 rows taking turns: the bundled target with a short and a long context, and "
@@ -30,7 +29,7 @@ ABOUT = About(
 
 
 def measure(setting: Setting) -> Figures:
-    """Time forwards over several rows, in turns, on two models and at two lengths of the context."""
+    """Time passes over several rows, in turns, on two models and at two lengths of the context."""
     scale = setting.scale
     config = to_config(get_shape(SHAPE)) if scale.repeats > 2 else model(SMALL_DRAFT).config
     large = random_model(config, model(TARGET).backend)
@@ -58,7 +57,7 @@ def conclude(figures: Figures) -> Conclusion:
         "In arithmetic six rows are six times one. In time they are as one while reading the weights takes longer "
         f"than the arithmetic: up to about {figures['ridge_h100']:.0f} rows on an H100 by its data sheet, fewer on a "
         "CPU, and only if the kernel reads each weight once for all rows.",
-        "t(m)/t(1), the time of a forward over m rows over that of one row (v(m), where a plain step is little else):"
+        "t(m)/t(1), the time of a pass over m rows over that of one row (v(m), where a plain step is little else):"
         + table(("model", *(f"m = {m}" for m in figures["rows"])), rows),
         Finding(
             tally(answers),
@@ -74,7 +73,7 @@ def chart(figures: Figures) -> Chart:
     """Draw v(m)."""
     return Chart(
         "Cost of verifying m rows",
-        "m, rows of the forward",
+        "m, rows of the pass",
         "v(m), times one row",
         (
             *(Curve(name, figures["rows"], curve) for name, curve in figures["curves"].items()),
