@@ -207,7 +207,7 @@ class KVCache:
         InvariantError
             If there is no such layer.
         """
-        self._features = add_layers(self._features, layers, self.keys)
+        self._features = add_layers(self._features, layers, self.keys, self._backend)
 
     def read_features(self, layers: Sequence[int], first: int, last: int) -> Array:
         """Return what was kept after some layers, side by side, for slots ``first`` to before ``last``.
@@ -227,7 +227,8 @@ class KVCache:
         slots, size = np.arange(first, last), self.keys.shape[2]
         pages = self.pages[slots // size]
         return np.concatenate(
-            [kept.states[i, pages, slots % size] for i in np.searchsorted(kept.layers, layers)], axis=1
+            [self._backend.gather(kept.states[i], pages, slots % size) for i in np.searchsorted(kept.layers, layers)],
+            axis=1,
         )
 
     def arrays(self) -> list[Kept]:
@@ -245,7 +246,7 @@ class KVCache:
         return self.pages
 
 
-def add_layers(features: Features, layers: Sequence[int], keys: Kept) -> Features:
+def add_layers(features: Features, layers: Sequence[int], keys: Kept, backend: Backend) -> Features:
     """Return features with room for more layers beside the keys of a cache, (L, B, S, H, D); what is there stays.
 
     Raises
@@ -257,7 +258,7 @@ def add_layers(features: Features, layers: Sequence[int], keys: Kept) -> Feature
     wanted = sorted({*features.layers.tolist(), *layers})
     if wanted and not (wanted[0] >= 1 and wanted[-1] <= depth):
         raise InvariantError(f"cannot keep the output of layers {list(layers)} of {depth}")
-    states = np.zeros((len(wanted), num_pages, size, num_heads * head_size), np.float32)
+    states = backend.place(np.zeros((len(wanted), num_pages, size, num_heads * head_size), np.float32))
     for layer, kept in zip(features.layers, features.states, strict=True):
         states[wanted.index(layer)] = kept
     return Features(np.asarray(wanted, np.int64), states)

@@ -108,6 +108,25 @@ class Stream:
 Stream.null = Stream(null=True)
 
 
+class _Chunk:
+    """Memory of the pool: handed out again as soon as no array is in it, and never given back."""
+
+    def __init__(self, freed: dict[int, list[np.ndarray]], size: int) -> None:
+        self._freed, rounded = freed.setdefault(-(-size // 512), []), -(-size // 512) * 512
+        self._memory = self._freed.pop() if self._freed else _aligned(rounded)
+        self.__array_interface__ = {"shape": (size,), "typestr": "|u1", "data": (self._memory.ctypes.data, False), "version": 3}
+
+    def __del__(self) -> None:
+        self._freed.append(self._memory)
+
+
+def _aligned(size: int) -> np.ndarray:
+    """Return bytes that begin at a multiple of 512, as CuPy's do."""
+    memory = np.empty(size + 512, np.uint8)
+    begin = -memory.ctypes.data % 512
+    return memory[begin : begin + size]
+
+
 class FakeCupy:
     """The module.
 
@@ -129,6 +148,7 @@ class FakeCupy:
         limit: int = 101376,
     ) -> None:  # fmt: skip
         self.blocks, self.limit = blocks, limit
+        self.freed: dict[int, list[np.ndarray]] = {}
         self.build, self.seed, self.memory, self.used, self.num_launches = build, seed, memory, 0, 0
         pool = types.SimpleNamespace(malloc=object(), free_bytes=lambda: 0)
         self.get_default_memory_pool = lambda: pool
@@ -161,7 +181,7 @@ class FakeCupy:
         return self._allocated(np.zeros(shape, dtype))
 
     def empty(self, shape: Any, dtype: Any = np.float64) -> ndarray:
-        array = np.empty(shape, dtype)
+        array = np.asarray(_Chunk(self.freed, int(np.prod(shape)) * np.dtype(dtype).itemsize)).view(dtype).reshape(shape)
         array.reshape(-1).view(np.uint8)[:] = 0xFF  # NaN, or -1: whoever reads it will know
         return ndarray(array)  # of the pool of temporaries, and not counted
 

@@ -78,7 +78,7 @@ class FeedBuffer:
         )
 
 
-def feed_record(size: int, pages: Any = None, **arrays: Any) -> np.ndarray[Any, np.dtype[np.uint8]]:
+def feed_record(size: int = 1, pages: Any = None, **arrays: Any) -> np.ndarray[Any, np.dtype[np.uint8]]:
     """Return ``struct Feed`` for arrays on the card; those that a step does not read are left out."""
     record = np.zeros(1, FEED)
     for name, array in {"pages": pages, **arrays}.items():

@@ -21,6 +21,7 @@ from minispec.engine.backends.cuda.program import (
     ADDRESSES,
     ATTENTION,
     EMBED,
+    KEEP,
     LINEAR,
     MAX_HEAD_SIZE,
     NORM,
@@ -31,7 +32,7 @@ from minispec.engine.backends.cuda.program import (
 )
 from minispec.engine.backends.cuda.source import options, source
 from minispec.engine.backends.formats import KV_DTYPES, encode
-from minispec.engine.backends.types import Tensor
+from minispec.engine.backends.types import Features, Tensor
 from minispec.errors import OptionError, explain
 
 MAX_KEPT_ROWS = 16
@@ -121,15 +122,17 @@ class CupyBackend(DeviceBackend):
         return np.ascontiguousarray(values, np.float32)
 
     def columns(self, matrix: Linear, indices: Index) -> Any:
-        """See :meth:`Backend.columns`. It goes by way of the host: the forward itself embeds with a step."""
-        return self.place(self.unpack(matrix)[:, indices].T)
+        """See :meth:`Backend.columns`: embeddings without positions."""
+        num_inputs = matrix.num_inputs if isinstance(matrix, Tiles) else 0
+        nowhere = self.place(np.zeros((1, num_inputs), np.float32))
+        return self.embed(matrix, nowhere, indices, np.zeros(len(indices), np.int64))
 
     def embed(self, wte: Linear, wpe: Any, tokens: Any, positions: Any) -> Any:
         """See :meth:`Backend.embed`."""
         y = self._empty(len(tokens), wpe.shape[1])
-        arrays = {"tokens": self._indices(tokens), "positions": self._indices(positions)}
+        feed = {"tokens": self._indices(tokens), "positions": self._indices(positions)}
         self._step(
-            EMBED, 0, feed_record(1, **arrays), str(wte.weight.dtype), num_rows=len(y), num_outputs=y.shape[1],
+            EMBED, 0, feed, str(wte.weight.dtype), num_rows=len(y), num_outputs=y.shape[1],
             weight=wte.weight, bias=wpe, y=y,
         )  # fmt: skip
         return y
@@ -156,8 +159,8 @@ class CupyBackend(DeviceBackend):
         """See :meth:`Backend.project`; keys and values go from the product straight into the cache."""
         _, _, size, num_heads, head_size = cache.keys.shape
         queries = self._empty(len(x), num_heads, head_size)
-        record = feed_record(size, self._indices(feed.pages), slots=self._indices(feed.slots))
-        self._multiply(x, matrix, norm, queries, record, keys=cache.keys[layer], values=cache.values[layer])
+        read = {"size": size, "pages": self._indices(feed.pages), "slots": self._indices(feed.slots)}
+        self._multiply(x, matrix, norm, queries, read, keys=cache.keys[layer], values=cache.values[layer])
         return queries
 
     def attention(self, queries: Any, keys: Any, values: Any, pages: Any, ends: Any, visible: Any, scale: float) -> Any:
@@ -167,13 +170,21 @@ class CupyBackend(DeviceBackend):
             raise OptionError(f"a head has {head_size} numbers; backend cupy takes {MAX_HEAD_SIZE}. Try cupy-blas")
         keys, values = (self._upload(kept) if isinstance(kept, np.ndarray) else kept for kept in (keys, values))
         y = self._empty(*queries.shape)
-        arrays = {"ends": self._indices(ends), "visible": self._mask(visible, pages.shape[1] * keys.shape[1])}
+        size = keys.shape[1]
+        feed = {"size": size, "pages": self._indices(pages), "ends": self._indices(ends),
+                "visible": self._mask(visible, pages.shape[1] * size)}  # fmt: skip
         self._step(
-            ATTENTION, num_tokens * num_heads, feed_record(keys.shape[1], self._indices(pages), **arrays),
-            kv_dtype=str(keys.dtype), num_rows=num_tokens, num_inputs=head_size, num_outputs=num_heads, number=scale,
+            ATTENTION, num_tokens * num_heads, feed, kv_dtype=str(keys.dtype), num_rows=num_tokens, num_inputs=head_size, num_outputs=num_heads, number=scale,
             x=queries, y=y, keys=keys, values=values,
         )  # fmt: skip
         return y
+
+    def keep(self, features: Features, layer: int, feed: Feed, x: Any) -> None:
+        """See :meth:`Backend.keep`."""
+        for i in np.flatnonzero(features.layers == layer):
+            states = features.states[int(i)]
+            read = {"size": states.shape[1], "pages": self._indices(feed.pages), "slots": self._indices(feed.slots)}
+            self._step(KEEP, 0, read, num_rows=len(x), num_outputs=x.shape[1], x=x, y=states)
 
     def layer_norm(self, x: Any, norm: Norm) -> Any:
         """See :meth:`Backend.layer_norm`."""
@@ -194,7 +205,9 @@ class CupyBackend(DeviceBackend):
 
     def _run(self, compute: Callable[[Cache, Feed], Any], cache: Cache, feed: Feed) -> Array:
         """Make the table of a shape that is new, and launch it; few rows keep theirs."""
-        shape = (*feed.pages.shape, feed.num_layers, feed.num_logits, feed.visible is None)
+        features = cache.features
+        kept = (*features.layers.tolist(), features.states.data.ptr) if len(features.layers) else ()
+        shape = (*feed.pages.shape, feed.num_layers, feed.num_logits, feed.visible is None, kept)
         recording = cache.recordings.get(shape)
         if recording is None:
             recording = self._record(compute, cache, feed)
@@ -222,22 +235,22 @@ class CupyBackend(DeviceBackend):
             self._making = None
         return Recording(buffer, self._prepare(making, buffer.record), logits)
 
-    def _multiply(self, x: Any, matrix: Linear, norm: Norm | None, y: Any, record: Any, **fields: Any) -> None:
-        """Add the step of a product; ``record`` and ``fields`` are about the cache, or what follows the product."""
+    def _multiply(self, x: Any, matrix: Linear, norm: Norm | None, y: Any, feed: Any, **fields: Any) -> None:
+        """Add the step of a product; ``feed`` and ``fields`` are about the cache, or what follows the product."""
         if norm is not None:
             fields |= {"norm_weight": norm.weight, "norm_bias": norm.bias, "number": norm.epsilon}
         keys, num_items = fields.get("keys"), -(-len(x) // ROWS) * -(-matrix.num_outputs // TILE)
         self._step(
-            LINEAR, num_items, record, str(matrix.weight.dtype), None if keys is None else str(keys.dtype),
+            LINEAR, num_items, feed, str(matrix.weight.dtype), None if keys is None else str(keys.dtype),
             num_rows=len(x), num_inputs=x.shape[1], num_outputs=matrix.num_outputs, weight=matrix.weight,
             bias=matrix.bias, x=x, y=y, **fields,
         )  # fmt: skip
 
     def _step(
-        self, kind: int, num_items: int, record: Any, dtype: str | None = None, kv_dtype: str | None = None,
+        self, kind: int, num_items: int, feed: dict[str, Any] | None, dtype: str | None = None, kv_dtype: str | None = None,
         **fields: Any,
     ) -> None:  # fmt: skip
-        """Append a step to the table that is being made, or run it now; a step of no rows is nothing."""
+        """Append a step to the table that is being made, or run it now on a feed of its own; no rows are no step."""
         if 0 in (fields["num_rows"], fields["num_outputs"]):
             return
         making = self._making or Making(Program(self.blocks))
@@ -247,7 +260,7 @@ class CupyBackend(DeviceBackend):
         making.program.add(kind, num_items, **values)
         if self._making is None:
             with self.stream:
-                self._prepare(making, feed_record(1) if record is None else record)()
+                self._prepare(making, feed_record(**(feed or {})))()
             self.stream.synchronize()  # what the step reads may be gone before it runs otherwise
 
     def _prepare(self, making: Making, record: Any) -> Callable[[], None]:
