@@ -285,7 +285,7 @@ class CupyBackend(DeviceBackend):
             ring = self._ring or Ring.fit(dtype, self._limit)
             try:
                 # CuPy's own option for cooperative groups links a library that wheels lack; only the launch needs them.
-                module = self._cupy.RawModule(code=source(), options=options(dtype, kv_dtype, ring.slots, ring.piece))
+                module = self._cupy.RawModule(code=source(), options=options(dtype, kv_dtype, ring))
                 function = module.get_function("run")
                 function.max_dynamic_shared_size_bytes = self._limit
             except Exception as error:  # many classes: no compiler library, no headers, too old a driver

@@ -49,11 +49,13 @@ FEED = np.dtype(
 class Ring:
     """How many weights a warp has on their way: ``slots`` pieces of at most ``piece`` tiles.
 
-    Sums depend on ``piece``, so that bits are the same on one card and may differ between cards.
+    Sums depend on ``piece``, so that bits are the same on one card and may differ between cards. ``bulk`` lets the copy
+    engine bring them, where there is one.
     """
 
     slots: int
     piece: int
+    bulk: bool = True
 
     def shared_bytes(self, dtype: str, num_steps: int) -> int:
         """Return a block's shared memory, for a program of some steps."""
