@@ -28,6 +28,7 @@ from minispec.engine.model.forward import forward
 from minispec.engine.model.quantize import round_model
 from minispec.engine.model.together import answer_together
 from minispec.errors import InvariantError, OptionError
+from tests.benchmarks import gpu
 from tests.engine.backends import emulator, fake_cupy
 from tests.engine.backends.fake_cupy import FakeCupy
 from tests.models import bits, random_gpt2
@@ -351,20 +352,34 @@ def test_wrong_kernels_are_told_apart(mistake, tmp_path):
         check(build)
 
 
-def off_test_the_benchmark_runs_to_its_table(build, capsys, tmp_path):
-    """On the stand-in, with a probe that measures nothing: a script that first runs on a lent card must not stumble."""
-    card = FakeCupy(build)
+@pytest.fixture
+def timed(build):
+    """A stand-in whose clock says a millisecond, whatever it is asked."""
+    card = FakeCupy(build, limit=232448)
     card.cuda.Event = lambda: types.SimpleNamespace(record=lambda stream: None, synchronize=lambda: None)
     card.cuda.get_elapsed_time = lambda begin, end: 1.0
-    arguments = f"--shape tiny --context 8 --rounds 1 --repeats 1 --no-transformers --json {tmp_path / 'figures.json'}"
-    gpu.main(arguments.split(), cupy=card, probe=lambda cupy, num_bytes, repeats: lambda: 1e-3)
-    printed = capsys.readouterr().out
-    assert "| cupy, 5 rows, graph alone | 1.000 | 1.00 | 1.00 |" in printed
-    assert "| launch of down | 1000.0 | 0.0 | 0.26 |" in printed  # 4 x 32 x 32 of 12 x 32 x 32 + 97 x 32 + 2 x 8 x 32
-    assert {"read", "cupy-blas, 1 rows"} <= set(json.loads((tmp_path / "figures.json").read_text())["seconds"])
+    return card
 
 
-def off_test_bytes_at_the_shape_of_gpt2_xl():
+@pytest.mark.slow
+@pytest.mark.parametrize("lease", [False, True])
+def test_the_benchmark_runs_to_its_end(timed, lease, capsys, tmp_path):
+    """With a probe that measures nothing: a script that first runs on a lent card must not stumble."""
+    file = tmp_path / "figures.json"
+    arguments = f"--shape tiny --context 8 --rounds 1 --repeats 1 --no-transformers --json {file}".split()
+    arguments += ["--lease"] if lease else []
+    gpu.main(arguments, cupy=timed, probe=lambda cupy, num_bytes, repeats: lambda: 1e-3)
+    printed, figures = capsys.readouterr().out, json.loads(file.read_text())
+    if lease:
+        assert figures["float16: same bits in any chunks"]
+        assert figures["barrier alone, us"] == 5.0
+        assert "tiny, 8 rows" in (tmp_path / "figures.md").read_text()
+    else:
+        assert "| cupy, 5 rows, on the card | 1.000 | 1.00 | 1.00 |" in printed
+        assert {"read", "cupy-blas, 1 rows"} <= set(figures["seconds"])
+
+
+def test_bytes_of_a_token_at_the_shape_of_gpt2_xl():
     """By hand: 48 layers of 12 x 1600^2, a head of 50257 x 1600, halves; and 512 keys and values of 48 layers."""
     config = GPT2Config.from_dict(gpu.SHAPES["xl"])
     weights = 48 * 12 * 1600**2 + 50257 * 1600
