@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 
 from minispec.engine.backends.cuda import CupyBackend, CupyBlasBackend, describe_gpu
-from minispec.engine.backends.cuda.program import ATTENTION, LINEAR, NOTHING, Program, Ring
-from minispec.engine.backends.cuda.fused import Making
 from minispec.engine.backends.cuda.feeding import feed_record
+from minispec.engine.backends.cuda.fused import Making
+from minispec.engine.backends.cuda.program import ATTENTION, LINEAR, NOTHING, Program, Ring
 from minispec.engine.model import GPT2, GPT2Config
 from tests.benchmarks import gpu
 from tests.models import random_gpt2
@@ -97,7 +97,7 @@ def spend(cupy: Any, asked: Any, probe: Callable[..., Callable[[], float]]) -> N
             seconds = gpu.steps(reference, asked.context, 1, max(1, asked.repeats // 10))[1]
             page.note(f"{name}, cupy-blas, 1 rows, end to end us", seconds() * 1e6)
     if "tiny" not in shapes:
-        done = subprocess.run([sys.executable, "-m", "pytest", "-m", "gpu", "-q"], capture_output=True, text=True)  # noqa: S603
+        done = subprocess.run([sys.executable, "-m", "pytest", "-m", "gpu", "-q"], capture_output=True, text=True)
         page.note("pytest -m gpu", done.stdout[-1500:])
 
 
@@ -127,7 +127,10 @@ def costs(cupy: Any, asked: Any, page: Page, many: int = 200) -> None:
     y = backend.place(np.zeros((1, width), np.float32))
     tile = backend.pack(np.zeros((width, 16), np.float32), None, "float16")
     kept = backend.zeros((2, 1, 1024, width // 64, 64), "float16")
-    index = backend.stream and cupy.asarray(np.array([[0]], np.int32)), cupy.asarray(np.array([asked.context], np.int32))
+    index = (
+        backend.stream and cupy.asarray(np.array([[0]], np.int32)),
+        cupy.asarray(np.array([asked.context], np.int32)),
+    )
     product = {"num_rows": 1, "num_inputs": width, "num_outputs": 16, "weight": tile.weight.data.ptr,
                "bias": tile.bias.data.ptr, "x": ones.data.ptr, "y": y.data.ptr}  # fmt: skip
     norm = {"norm_weight": ones.data.ptr, "norm_bias": ones.data.ptr, "number": 1e-5}

@@ -18,6 +18,7 @@ import numpy as np
 
 from tests.engine.backends import emulator
 
+
 def _host(value: Any) -> Any:
     if isinstance(value, np.ndarray) and value.ndim:
         raise TypeError("Unsupported type <class 'numpy.ndarray'>")
@@ -73,7 +74,7 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # CuPy's name
 
     def _computed(name: str) -> Callable[..., ndarray]:
         def method(self: ndarray, *positional: Any, **named: Any) -> ndarray:
-                return ndarray(np.asarray(getattr(self.memory, name)(*positional, **named)))
+            return ndarray(np.asarray(getattr(self.memory, name)(*positional, **named)))
 
         return method
 
@@ -114,7 +115,12 @@ class _Chunk:
     def __init__(self, freed: dict[int, list[np.ndarray]], size: int) -> None:
         self._freed, rounded = freed.setdefault(-(-size // 512), []), -(-size // 512) * 512
         self._memory = self._freed.pop() if self._freed else _aligned(rounded)
-        self.__array_interface__ = {"shape": (size,), "typestr": "|u1", "data": (self._memory.ctypes.data, False), "version": 3}
+        self.__array_interface__ = {
+            "shape": (size,),
+            "typestr": "|u1",
+            "data": (self._memory.ctypes.data, False),
+            "version": 3,
+        }
 
     def __del__(self) -> None:
         self._freed.append(self._memory)
@@ -181,7 +187,9 @@ class FakeCupy:
         return self._allocated(np.zeros(shape, dtype))
 
     def empty(self, shape: Any, dtype: Any = np.float64) -> ndarray:
-        array = np.asarray(_Chunk(self.freed, int(np.prod(shape)) * np.dtype(dtype).itemsize)).view(dtype).reshape(shape)
+        array = (
+            np.asarray(_Chunk(self.freed, int(np.prod(shape)) * np.dtype(dtype).itemsize)).view(dtype).reshape(shape)
+        )
         array.reshape(-1).view(np.uint8)[:] = 0xFF  # NaN, or -1: whoever reads it will know
         return ndarray(array)  # of the pool of temporaries, and not counted
 
@@ -202,7 +210,9 @@ class FakeCupy:
         assert feeds.size == library.size_of(1)
         assert library.size_of(3) + 24 * num_steps <= shared <= self.limit
         assert not arrived.memory.any()
-        if library.emulate(grid[0], shared, self.seed, _address(table), int(num_steps), _address(feeds), _address(arrived)):
+        if library.emulate(
+            grid[0], shared, self.seed, _address(table), int(num_steps), _address(feeds), _address(arrived)
+        ):
             raise RuntimeError("the threads wait for one another")
         assert not arrived.memory.any()
 

@@ -27,7 +27,9 @@ def test_the_kernel_compiles_without_a_warning(dtype, architecture, limit):
 def test_what_does_not_compile_is_reported():
     """Negative control: the test above would notice."""
     with pytest.raises(ValueError, match="undefined"):
-        compile_cubin(source().replace("const int WARP = 32;", ""), (*options("float32", "float32", Ring(2, 3)), "-arch=sm_80"))
+        compile_cubin(
+            source().replace("const int WARP = 32;", ""), (*options("float32", "float32", Ring(2, 3)), "-arch=sm_80")
+        )
 
 
 def test_older_cards_lack_what_the_kernel_asks_for():
