@@ -5,7 +5,7 @@ In this order, and every figure is in the file and on the page beside it (``FILE
 1. numbers against NumPy, and bits over sizes of chunks; nothing else is measured if they are wrong;
 2. the read bandwidth;
 3. what a step costs without its bytes: a barrier, a product of one tile with and without a norm, attention;
-4. the launch of a forward of one row, XL and 124M, over the weights on their way; the best ones without the copy engine;
+4. the launch of a forward of one row, XL and 124M, over the weights on their way; the best without the copy engine;
 5. 1, 2, 5 and 8 rows with the best, on the card and end to end, beside ``cupy-blas``;
 6. ``pytest -m gpu``.
 """

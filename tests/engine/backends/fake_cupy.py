@@ -1,7 +1,8 @@
 """What stands in for CuPy where there is no GPU: strict about everything that the real one would be strict about.
 
 Its arrays keep apart from NumPy's: no operation takes both, and nothing converts one into the other but ``asarray``,
-``get`` and ``set``. The kernel runs on the emulated card (``emulator``), sizes of tables and of shared memory checked against the source.
+``get`` and ``set``. The kernel runs on the emulated card (``emulator``), sizes
+of tables and of shared memory checked against the source.
 """
 
 from __future__ import annotations

@@ -329,7 +329,7 @@ WRONG = {
 
 
 def check(build):
-    """Hold a kernel to everything that a wrong one could break, under several orders; a short form of the tests above."""
+    """Hold a kernel to everything that a wrong one could break, under several orders of threads."""
     for seed in (7, 1, 2):
         check_reference(CupyBackend(FakeCupy(build, seed, blocks=3)), 11)
         fields = {"n_layer": 1, "n_positions": 160}

@@ -1,4 +1,4 @@
-"""Heads beside a target on the emulated card: its hidden states stay there, and what they draft is what NumPy drafts."""
+"""Heads beside a target on the emulated card: they draft what they draft in NumPy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What changes from forward to forward, at addresses that do not: token ids, positions, slots, ends, pages, a tree's mask.
+"""What changes from forward to forward, at addresses that do not: ids, positions, slots, ends, pages, a mask.
 
 All of it is one piece of pinned memory and one of the card's, and one copy brings it there.
 """

@@ -174,7 +174,8 @@ class CupyBackend(DeviceBackend):
         feed = {"size": size, "pages": self._indices(pages), "ends": self._indices(ends),
                 "visible": self._mask(visible, pages.shape[1] * size)}  # fmt: skip
         self._step(
-            ATTENTION, num_tokens * num_heads, feed, kv_dtype=str(keys.dtype), num_rows=num_tokens, num_inputs=head_size, num_outputs=num_heads, number=scale,
+            ATTENTION, num_tokens * num_heads, feed, kv_dtype=str(keys.dtype), num_rows=num_tokens,
+            num_inputs=head_size, num_outputs=num_heads, number=scale,
             x=queries, y=y, keys=keys, values=values,
         )  # fmt: skip
         return y
@@ -247,8 +248,8 @@ class CupyBackend(DeviceBackend):
         )  # fmt: skip
 
     def _step(
-        self, kind: int, num_items: int, feed: dict[str, Any] | None, dtype: str | None = None, kv_dtype: str | None = None,
-        **fields: Any,
+        self, kind: int, num_items: int, feed: dict[str, Any] | None, dtype: str | None = None,
+        kv_dtype: str | None = None, **fields: Any,
     ) -> None:  # fmt: skip
         """Append a step to the table that is being made, or run it now on a feed of its own; no rows are no step."""
         if 0 in (fields["num_rows"], fields["num_outputs"]):
@@ -274,7 +275,7 @@ class CupyBackend(DeviceBackend):
         arguments = (self._upload(making.program.table()), np.int32(num_steps), self._upload(record), self._arrived)
 
         def launch() -> None:
-            # Blocks wait for one another, so all must be on the card at once: that is what a cooperative launch asserts.
+            # Blocks wait for one another, so all must be on the card at once: a cooperative launch sees to it.
             kernel((self.blocks,), (THREADS,), arguments, shared_mem=shared, enable_cooperative_groups=True)
 
         return launch

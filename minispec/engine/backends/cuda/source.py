@@ -7,7 +7,7 @@ from pathlib import Path
 from minispec.engine.backends.cuda.program import Ring
 
 FILES = ("common.cu", "stream.cu", "linear.cu", "attention.cu", "elements.cu", "run.cu")
-"""The kernel, in the order in which it is joined: what all share, weights on their way, products, attention, the rest."""
+"""The kernel, in the order in which it is joined: what all share, weights under way, products, attention, the rest."""
 
 
 def source(primitives: str | None = None) -> str:
