@@ -26,8 +26,5 @@ def test_a_head_drafts_on_the_card_what_it_drafts_in_numpy(kind, tmp_path, monke
         target = random_gpt2(backend, n_layer=2)
         options = {"target": target, "max_tokens": 8, "temperature": 0.0}
         done = stream([1, 2, 3], draft=f"{kind}:head={head}", gamma=2, **options).run()
-        found[backend.name] = (
-            done.token_ids,
-            [step.num_drafted for step in done.steps] if hasattr(done, "steps") else None,
-        )
+        found[backend.name] = (done.token_ids, [step.draft_tokens for step in done.steps])
     assert found["cupy"] == found["numpy"]
