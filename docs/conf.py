@@ -33,6 +33,7 @@ extensions = [
     "_extensions.lesson_pages",
     "_extensions.repository_links",
     "_extensions.stale_pages",
+    "_extensions.try_page",
 ]
 exclude_patterns = ["_build", "_extensions", "_static", "_generated/executed"]
 source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb", ".rst": "restructuredtext"}

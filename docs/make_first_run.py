@@ -1,7 +1,8 @@
 """Run README's first command; write its output into README and docs/first-run.md: ``python docs/make_first_run.py``.
 
 The command is read from README, so that readers see the output of the command they are told to type. It runs four
-times. ``docs/first-run.md`` shows the first run in full, README its three lines to look at first, both all speedups.
+times. ``docs/first-run.md`` shows the first run in full, README the lines after its text, both all speedups. One
+more run, with ``--details``, gives the page its table.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ README = Path(__file__).resolve().parent.parent / "README.md"
 TUTORIAL = Path(__file__).resolve().parent / "first-run.md"
 COMMAND = re.compile(r"^minispec (generate .+ --compare)$", re.MULTILINE)
 SHOWN = re.compile(r"<!-- first-run -->\n.*?\n<!-- end first-run -->", re.DOTALL)
+DETAILS = re.compile(r"<!-- details -->\n.*?\n<!-- end details -->", re.DOTALL)
 SPEEDUP = re.compile(r"^measured speedup +(\d+\.\d\dx)", re.MULTILINE)
-FIRST = ("mean acceptance length", "measured speedup", "guarantee")
+FIRST = ("mean acceptance length", "measured speedup", "guarantee", "read on")
 RUNS = 4
 
 
@@ -43,6 +45,11 @@ def section(shown: str, printed: list[str]) -> str:
     return "\n".join(["<!-- first-run -->", "```text", shown, "```", told, "<!-- end first-run -->"])
 
 
+def details(table: str) -> str:
+    """Return the text between the other markers: a run's whole table."""
+    return "\n".join(["<!-- details -->", f"```text{table}", "```", "<!-- end details -->"])
+
+
 def main() -> None:
     """Run, and write."""
     command = COMMAND.search(README.read_text(encoding="utf-8"))
@@ -50,11 +57,13 @@ def main() -> None:
         raise SystemExit(f"{README} has no first command")
     printed = [run(command[1]) for _ in range(RUNS)]
     lines = "\n".join(line for line in printed[0].splitlines() if line.startswith(FIRST))
+    table = "\ntokens " + run(f"{command[1]} --details").partition("\ntokens ")[2]
     for page, shown in ((README, lines), (TUTORIAL, printed[0])):
         before, *after = SHOWN.split(page.read_text(encoding="utf-8"))
         if len(after) != 1:
             raise SystemExit(f"{page} has not one place for what the first command prints")
-        page.write_text(before + section(shown, printed) + after[0], encoding="utf-8")
+        text = before + section(shown, printed) + after[0]
+        page.write_text(DETAILS.sub(lambda _: details(table), text), encoding="utf-8")
     print(printed[0])
 
 

@@ -24,7 +24,9 @@ A message names **the value, the rule and the way out**, in one line::
 
 from __future__ import annotations
 
+import difflib
 import reprlib
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 
@@ -95,10 +97,31 @@ class OutputError(InputError):
     """A file cannot be written."""
 
 
-_SHORT = reprlib.Repr()
+class _Repr(reprlib.Repr):
+    """Python writes no integer of thousands of digits."""
+
+    def repr_int(self, x: int, level: int) -> str:
+        return super().repr_int(x, level) if x.bit_length() < 10_000 else f"a number of {x.bit_length()} bits"
+
+
+_SHORT = _Repr()
 _SHORT.maxstring = _SHORT.maxother = 60
 _SHORT.maxlong = 30
 _SHORT.maxlevel = 3
+
+
+def suggest(value: str, choices: Iterable[str], otherwise: str, closeness: float = 0.6) -> str:
+    """Return a way out of a misspelt name: the nearest that exists, or ``otherwise`` if none is near.
+
+    Examples
+    --------
+    >>> suggest("tre", ("rejection", "tree"), "Try --verify block")
+    "Did you mean 'tree'?"
+    >>> suggest("x", ("rejection", "tree"), "Try --verify block")
+    'Try --verify block'
+    """
+    close = difflib.get_close_matches(value, list(choices), n=1, cutoff=closeness)
+    return f"Did you mean {close[0]!r}?" if close else otherwise
 
 
 def quote(value: Any) -> str:

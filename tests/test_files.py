@@ -87,7 +87,7 @@ def test_a_file_that_its_holder_has_just_removed_is_made_anew(tmp_path: Path, mo
         ("serve", "--port", "0", "--canary", "0.5", "--canary-log", "held"),
         ("experiment", "run", "tau", "--results", "held folder"),
         ("experiment", "judge", "--results", "held folder"),
-        ("class", "work", "--assignment", "a1", "--output", "held folder"),
+        ("grade-class", "work", "--assignment", "a1", "--output", "held folder"),
         ("assignment", "build", "a1", "--for", "student", "--output", "."),
     ],
 )
@@ -156,8 +156,8 @@ def test_one_file_under_two_names_is_found(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (("measure", "p.txt", "--json", "p.txt"), "'p.txt' is both PROMPTS and --json"),
-        (("measure", "p.txt", "--journal", "j", "--json", "j"), "'j' is both --journal and --json"),
+        (("measure", "p.txt", "--csv", "p.txt"), "'p.txt' is both PROMPTS and --csv"),
+        (("measure", "p.txt", "--journal", "j", "--csv", "j"), "'j' is both --journal and --csv"),
         (("measure", "p.txt", "--csv", "x.csv", "--markdown", "x.csv"), "'x.csv' is both --csv and --markdown"),
         (("replay", "p.txt", "--html", "p.txt"), "'p.txt' is both RUN and --html"),
         (("replay", "r.txt", "--race", "p.txt", "--svg", "p.txt"), "'p.txt' is both --race and --svg"),

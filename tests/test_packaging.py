@@ -70,7 +70,7 @@ def test_the_first_command_is_the_same_everywhere_and_what_it_printed_is_shown()
     assert len(re.findall(r"\d\.\d\dx[,.]", lines[2])) == int(lines[3])
     command, _, *picture = picture_lines()
     assert command == f'minispec generate "{prompt}" {options} --show-drafts'
-    assert "".join(output[1].partition("\ntokens  ")[0].split()) in "".join("".join(picture).split())
+    assert "".join(output[1].partition("\nmean acceptance length  ")[0].split()) in "".join("".join(picture).split())
 
 
 def picture_lines() -> list[str]:

@@ -8,6 +8,16 @@ from minispec.course.teaching import Mistake, Prediction, Reply, Step
 
 PREDICTIONS = [
     Prediction(
+        "tables",
+        0.75,
+        "V · C + n_positions · C = 8192 · 128 + 1024 · 128: about 1.2 of 1.6 million. A small model is mostly its vocabulary.",
+        [
+            Reply(lambda a: a > 1, "A share is at most 1."),
+            Reply(lambda a: a < 0.5, "More than half: a row of 128 numbers for each of 8192 tokens adds up."),
+        ],
+        tolerance=0.1,
+    ),
+    Prediction(
         "shape",
         (10, 128),
         "One row per token, one column per channel: [T, C].",
@@ -263,6 +273,9 @@ STEPS = [
             (np.array([1000.0, 999.0, 0.0]), 0.5),
             (np.array([-1000.0, -1000.0]), 0.5),
             (np.array([1000.0, 0.0, 0.0, 0.0]), 0.5),
+            (np.array([0.25, -7.5, 2.625, 1.75, -3.125]), 0.3),
+            (np.array([0.25, -7.5, 2.625, 1.75, -3.125]), 1.3),
+            (np.array([0.25, -7.5, 2.625, 1.75, -3.125]), 3.0),
         ],
         softmax,
         [
@@ -271,6 +284,13 @@ STEPS = [
             Mistake("Divide by the temperature *after* subtracting the largest logit, or divide both.",
                     _softmax_half_divided),
             Mistake("You ignore the temperature.", lambda logits, temperature=1.0: softmax(logits)),
+            Mistake("Do not round the scores: they are no whole numbers.",
+                    lambda logits, temperature=1.0: softmax(np.round(logits), temperature)),
+            Mistake("You cut the digits of the scores off: they are no whole numbers.",
+                    lambda logits, temperature=1.0: softmax(np.trunc(logits), temperature)),
+            Mistake("A small probability is not 0: leave it as it is.",
+                    lambda logits, temperature=1.0: np.where(softmax(logits, temperature) < 1e-3, 0.0,
+                                                             softmax(logits, temperature))),
             Mistake("The probabilities do not sum to 1.",
                     lambda logits, temperature=1.0: np.exp((logits - logits.max()) / temperature)),
         ],

@@ -46,7 +46,7 @@ def ridge_rows(bytes_per_weight: float, bandwidth: float, peak: float) -> float:
 STEPS = [
     Step(
         "intensity",
-        [(1, 4), (1, 1), (6, 4), (8, 2), (3, 0.5), (1, 16)],
+        [(1, 4), (1, 1), (6, 4), (8, 2), (3, 0.5), (1, 16), (512, 2)],
         intensity,
         [
             Mistake("A multiplication and an addition: 2 operations per weight and row.", lambda m, b: m / b),
@@ -79,7 +79,8 @@ STEPS = [
     ),
     Step(
         "floor_seconds",
-        [(1000, 1, 4, 100.0, 1e6), (1000, 1, 4, 3000.0, 1e6), (1000, 1, 4, 1e9, 100.0), (1000, 8, 4, 1000.0, 5000.0), (10**6, 6, 1, 1e9, 2e9)],
+        [(1000, 1, 4, 100.0, 1e6), (1000, 1, 4, 3000.0, 1e6), (1000, 1, 4, 1e9, 100.0), (1000, 8, 4, 1000.0, 5000.0), (10**6, 6, 1, 1e9, 2e9),
+         (1000, 1, 4, 1e11, 1e13)],
         floor_seconds,
         [
             Mistake("They overlap: the larger of the two, not the sum.",
@@ -106,7 +107,7 @@ STEPS = [
     ),
     Step(
         "ridge_rows",
-        [(4, 100.0, 1000.0), (1, 100.0, 1000.0), (2, 3.35e12, 9.9e14)],
+        [(4, 100.0, 1000.0), (1, 100.0, 1000.0), (2, 3.35e12, 9.9e14), (1, 1000.0, 100.0)],
         ridge_rows,
         [
             Mistake("2 operations per weight and row.", lambda b, w, p: b * p / w),

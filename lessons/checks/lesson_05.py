@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+import operator
+
 import numpy as np
 
 from minispec.course.teaching import Mistake, Prediction, Reply, Step
+from minispec.engine.laws import Enumerator
+from minispec.engine.noise import Address
 
 P = np.array([0.5, 0.3, 0.2])
 Q = np.array([0.2, 0.3, 0.5])
@@ -13,7 +19,7 @@ PREDICTIONS = [
     Prediction(
         "acceptance",
         0.7,
-        "What both laws have is accepted: min(0.5, 0.2) + min(0.3, 0.3) + min(0.2, 0.5) = 0.7.",
+        "What both distributions have is accepted: min(0.5, 0.2) + min(0.3, 0.3) + min(0.2, 0.5) = 0.7.",
         [
             Reply(lambda a: a > 1, "A probability is at most 1."),
             Reply(0.29, "That is Σ p·q, the chance that two independent draws agree; the rule accepts far more often."),
@@ -85,6 +91,58 @@ def _ways(second):
     return ways
 
 
+_POSITIONAL = inspect.Parameter.POSITIONAL_OR_KEYWORD
+DRAFT, ACCEPT, RESIDUAL = Address("draft", 0), Address("accept", 0), Address("residual", 0)
+
+
+def _one_token(noise, p, q, *, chance=lambda p, q: min(1.0, p / q), instead=residual, first=lambda p, q: q) -> int:
+    token = noise.categorical(first(p, q), DRAFT)
+    if noise.bernoulli(chance(p[token], q[token]), ACCEPT):
+        return token
+    return noise.categorical(instead(p, q), RESIDUAL)
+
+
+def one_token(noise, p: np.ndarray, q: np.ndarray) -> int:
+    return _one_token(noise, p, q)
+
+
+class _Draft:
+    """Passes every question on, and remembers what was drafted."""
+
+    def __init__(self, noise) -> None:
+        self.noise, self.token = noise, None
+
+    def bernoulli(self, prob, at):
+        return self.noise.bernoulli(prob, at)
+
+    def categorical(self, probs, at):
+        token = self.noise.categorical(probs, at)
+        if at == DRAFT:
+            self.token = token
+        return token
+
+
+def enumerate_program(program):
+    """Return a function of p and q: what a program returns, and how often that is its draft, over every branch."""
+
+    @functools.wraps(program)
+    def observe(p: np.ndarray, q: np.ndarray) -> dict:
+        def run(noise):
+            draft = _Draft(noise)
+            token = program(draft, p, q)
+            if token is None:
+                raise ValueError("on some branch it returns None: is a return missing?")
+            return operator.index(token), draft.token == token
+
+        law = Enumerator(run).law()
+        token_law = [sum(share for (x, _), share in law.items() if x == token) for token in range(len(p))]
+        kept = sum(share for (_, is_draft), share in law.items() if is_draft)
+        return {"distribution of the token": np.array(token_law), "probability that it is the draft's": kept}
+
+    observe.__signature__ = inspect.Signature([inspect.Parameter(name, _POSITIONAL) for name in "pq"])
+    return observe
+
+
 def _pairs() -> list[tuple[np.ndarray, np.ndarray]]:
     rng = np.random.default_rng(5)
     some = [tuple(rng.multinomial(10, [0.2] * 5, 2) / 10) for _ in range(8)]
@@ -98,6 +156,8 @@ def _pairs() -> list[tuple[np.ndarray, np.ndarray]]:
         (np.array([0.125, 0.5, 0.375]), np.array([0.5, 0.25, 0.25])),
         (np.array([0.5, 0.3, 0.2]), np.array([0.52, 0.29, 0.19])),
         (np.array([0.5, 0.25, 0.25]), np.array([0.5 + 2**-14, 0.25 - 2**-14, 0.25])),  # all but equal
+        (np.array([0.5, 0.25, 0.25]), np.array([0.5 + 2**-20, 0.25 - 2**-20, 0.25])),  # and for `allclose`
+        (np.array([0.5, 0.3 - 3**-10, 0.2 + 3**-10]), np.array([0.6, 0.2, 0.2])),  # a rare token of the residual
         (np.array([0.5, 0.25, 0.25]), np.array([0.75, 0.0, 0.25])),  # what only p has
     ]
 
@@ -110,9 +170,21 @@ def _judgements() -> list[tuple[np.ndarray, np.ndarray, int, float, float]]:
         (np.array([0.7, 0.2, 0.1]), np.array([0.1, 0.5, 0.4])),  # two tokens may be rejected
         (np.array([0.4, 0.6, 0.0]), np.array([0.5, 0.0, 0.5])),  # what only one of them has
     )
+    first, last = 0.0, 1.0 - 2**-53
+    rounded = (  # residuals that sum to less than 1 in float64, or in float32, and end with a 0
+        (np.array([0.1, 0.25, 0.3, 0.3, 0.05]), np.array([0.25, 0.2, 0.1, 0.2, 0.25])),
+        (np.array([0.28, 0.26, 0.28, 0.18]), np.array([0.16, 0.16, 0.26, 0.42])),
+    )
+    edges = [
+        (p, q, token, ua, un)
+        for p, q in (*pairs, *rounded)
+        for token in np.flatnonzero(q).tolist()
+        for ua in (first, last)
+        for un in (first, last)
+    ]
     return [
         (p, q, token, ua, un) for p, q in pairs for token in np.flatnonzero(q).tolist() for ua in grid for un in grid
-    ]
+    ] + edges
 
 
 STEPS = [
@@ -124,7 +196,7 @@ STEPS = [
             for u in (0.0, 0.2, 0.39, 0.41, 0.7, 0.999)
         ] + [
             (p, q, p / q * near) for p, q in ((0.3, 0.7), (1e-7, 3e-7)) for near in (1 - 1e-6, 1 + 1e-6)
-        ],
+        ] + [(0.5, 0.5 + 2**-20, 1 - 2**-22), (1e-9, 1e-3, 1e-7), (0.3333, 0.9999, 0.3333)],
         accept,
         [
             Mistake("You divide the wrong way round: it is p/q, target over draft.", lambda p, q, u: u * p < q),
@@ -164,6 +236,8 @@ STEPS = [
                     lambda p, q: p if np.allclose(p, q, atol=0.05) else residual(p, q)),
             Mistake("You take p and q for equal where they are only close: return p only where nothing is left.",
                     lambda p, q: p if np.allclose(p, q, atol=1e-3) else residual(p, q)),
+            Mistake("You take p and q for equal where they are only close: return p only where nothing is left.",
+                    lambda p, q: p if np.allclose(p, q) else residual(p, q)),
             Mistake("You leave out what q lacks: a token that only p has is drafted too rarely as well.",
                     lambda p, q: np.where(q > 0, _positive(p, q), 0) / np.where(q > 0, _positive(p, q), 0).sum()
                     if np.where(q > 0, _positive(p, q), 0).any() else p),
@@ -183,7 +257,7 @@ STEPS = [
         judge,
         [
             Mistake("After a rejection you draw from p. Draw from the residual.", _judge_from_p),
-            Mistake("You ignore the drafted token and sample from p: the right law, and not one draft accepted.",
+            Mistake("You ignore the drafted token and sample from p: the right distribution, and not one draft accepted.",
                     _judge_match),
             Mistake("p and q are swapped when the draft is judged: `accept(target_probs[token], draft_probs[token], u)`.",
                     lambda p, q, token, ua, un:
@@ -213,6 +287,35 @@ STEPS = [
             Mistake("You keep the rejected token.", lambda p, q, token, ua, un: token),
         ],
         ["Two cases: accepted, then it is the token itself; rejected, then `draw(residual(...), u_next)`."],
+    ),
+    Step(
+        "one_token",
+        _pairs,
+        one_token,
+        [
+            Mistake("After a rejection you draw from p, as `from_p` does. Draw from the residual.",
+                    lambda noise, p, q: _one_token(noise, p, q, instead=lambda p, q: p)),
+            Mistake("After a rejection you draw from q again. Draw from the residual.",
+                    lambda noise, p, q: _one_token(noise, p, q, instead=lambda p, q: q)),
+            Mistake("The residual is of p over q: `residual(p, q)`.",
+                    lambda noise, p, q: _one_token(noise, p, q, instead=lambda p, q: residual(q, p))),
+            Mistake("You accept everything: what comes out has the draft's distribution.",
+                    lambda noise, p, q: noise.categorical(q, DRAFT)),
+            Mistake("You never ask the draft. The distribution is right, and nothing is gained.",
+                    lambda noise, p, q: noise.categorical(p, RESIDUAL)),
+            Mistake("You draft from p. The draft draws from q.",
+                    lambda noise, p, q: _one_token(noise, p, q, first=lambda p, q: p,
+                                                   chance=lambda p, q: min(1.0, p / q) if q else 1.0)),
+            Mistake("You accept with probability p(x). Given that the draft proposed x, p(x)/q(x) is enough.",
+                    lambda noise, p, q: _one_token(noise, p, q, chance=lambda p, q: p)),
+            Mistake("The ratio is upside down: accept with min(1, p(x)/q(x)).",
+                    lambda noise, p, q: _one_token(noise, p, q, chance=lambda p, q: min(1.0, q / p) if p else 1.0)),
+        ],
+        [
+            "`token = noise.categorical(q, Address(\"draft\", 0))` draws the guess.",
+            "`from_p` is nearly right: from what does it draw after a rejection?",
+        ],
+        observe=enumerate_program,
     ),
     Step(
         "two_ways",

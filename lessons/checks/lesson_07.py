@@ -10,18 +10,18 @@ PREDICTIONS = [
     Prediction(
         "domain",
         "less",
-        "Code was the last thing it was taught, and it forgot some of how stories go.",
+        "It was trained on code last, and forgot some of how stories go.",
         choices=("more", "less", "same"),
         replies=[
-            Reply("same", "The size is the same; what it was taught last is not."),
-            Reply("more", "On code, perhaps."),
+            Reply("same", "The size is the same; what it was trained on last is not."),
+            Reply("more", "On code, yes."),
         ],
     ),
     Prediction(
         "which",
         "B",
-        "A: at most 4.10/2.76 = 1.48 (γ = 4). B: 2.77/1.36 = 2.04 (γ = 4). Two fifths of a target step for each draft is too much.",
-        [Reply("A", "More accurate, yes. But each drafted token costs 0.4 of a target step.")],
+        "A: at most 4.10/2.76 = 1.48 (γ = 4). B: 2.77/1.36 = 2.04 (γ = 4). 0.4 of a plain step for each draft token is too much.",
+        [Reply("A", "More accurate, yes. But each draft token costs 0.4 of a plain step.")],
         choices=("A", "B"),
     ),
 ]
@@ -162,10 +162,11 @@ STEPS = [
             ({"a": 0, "b": 1}, {"a": 0}),
             ({"z": 0, "a": 1, "m": 2}, {"a": 0, "z": 1, "m": 2}),
             ({"z": 0, "a": 1}, {"a": 1, "z": 0}),
+            ({" The": 1, "The": 0}, {" The": 1, "the": 0}),
         ],
         same_vocabulary,
         [
-            Mistake("Equal sizes are not enough: the texts behind the ids may differ.", _only_sizes),
+            Mistake("Equal sizes are not enough: the texts of the ids may differ.", _only_sizes),
             Mistake("The same texts with other ids are another vocabulary.", _only_texts),
             Mistake("The first by *id*, not by the alphabet.", _alphabetical),
             Mistake("The first by *id*, not in the order in which the dict lists them.", _as_listed),
@@ -187,6 +188,8 @@ STEPS = [
             ({"x": (0.95, 0.2), "y": (0.7, 0.02)}, 0.04, 2),
             ({"x": (0.95, 0.2), "y": (0.7, 0.02)}, 0.04, 3),
             ({"high": (1.0, 0.1), "low": (0.6, 0.02)}, 0.3, 2),
+            ({"slower": (0.85, 0.38), "faster": (0.75, 0.28), "just": (0.3401, 0.3), "not": (0.32, 0.3)},),  # all but equal
+            ({"few": (0.93, 0.001), "many": (0.99, 0.037)}, 0.0, 30),
             ({"x": (0.6, 0.05), "y": (0.75, 0.2), "z": (0.85, 0.3), "w": (0.2, 0.5)}, 0.1, 6),
         ],
         rank,
@@ -204,7 +207,9 @@ STEPS = [
     ),
     Step(
         "with_acceptance",
-        [(P, 0.8), (P, 1.0), (P, 0.7), (np.array([0.9, 0.1]), 0.75), (np.array([0.25, 0.25, 0.25, 0.25]), 1.0)],
+        [(P, 0.8), (P, 1.0), (P, 0.7), (np.array([0.9, 0.1]), 0.75), (np.array([0.25, 0.25, 0.25, 0.25]), 1.0),
+         (np.array([0.5, 0.5, 0.0, 0.0]), 0.75), (np.array([0.25 + 1e-4, 0.25 - 1e-4, 0.25, 0.25]), 1 - 5e-5),
+         (np.array([1.0, 0.0, 0.0, 0.0, 0.0]), 0.3)],
         with_acceptance,
         [
             Mistake("w is not 1 − α: the uniform distribution shares something with p already.",
@@ -230,15 +235,17 @@ STEPS = [
             ([4, 1, 2, 6, 6, 2, 1, 2], 3),
             ([3, 1, 3], 2, 1),
             ([1], 2),
+            ([9, 2, 3, 7, 1, 2, 3, 4, 9, 2, 3], 2, 3),
+            ([0, 5, 0, 8, 0, 5, 0], 2),  # a token's id may be 0
         ],
         propose,
         [
-            Mistake("The *latest* earlier place: what was said last is likelier to come again.", _earliest),
+            Mistake("The *latest* earlier place: recent words are more likely to come again.", _earliest),
             Mistake("You found the end of the text itself; nothing follows it.", _finds_itself),
             Mistake("Return what *followed* the place, not the place itself.", _repeats_the_key),
             Mistake("Compare the last `size` tokens, not only the last one.", _last_token_only),
             Mistake("At most `gamma` tokens.", lambda t, g, size=2: propose(t, 999, size)),
-            Mistake("What follows begins right behind the place: one token further left.",
+            Mistake("What follows begins right after the place: one token further left.",
                     lambda t, g, size=2: propose(t, g + 1, size)[1:]),
         ],
         ["Walk backwards over the starts; the last start that may count is len(tokens) − size − 1.",

@@ -112,15 +112,15 @@ def _any_accepted(history, start=5, largest=20):
     return gamma
 
 
-def _simulate(controller, run, c, row, *, room=1, bonus=1, verify=1.0, rows=True):
+def _simulate(controller, run, c, row, *, room=1, bonus=1, verify=1.0, rows=True, asked=False):
     place, cost, history = 0, 0.0, []
     while place < len(run):
-        gamma = controller(history)
+        gamma = wanted = controller(history)
         if room is not None:
             gamma = max(0, min(gamma, len(run) - place - room))
         accepted = min(run[place], gamma)
         cost += gamma * c + verify + (row * gamma if rows else 0)
-        history.append((gamma, accepted))
+        history.append((wanted if asked else gamma, accepted))
         place += max(accepted + bonus, 1)
     return len(run) / cost
 
@@ -135,6 +135,11 @@ def always_three(history):
 
 def never(history):
     return 0
+
+
+def shy(history):
+    """Looks at what was drafted, not at what it asked for."""
+    return 6 if not history else 1 if history[-1][0] > 4 else 3
 
 
 def alternating(history):
@@ -208,6 +213,8 @@ STEPS = [
             Mistake("Stop at the *first* token that does not pay: what comes after it is reached through it.",
                     lambda f, c, row, eta: sum(_product(f[: i + 1]) > (c + row) * eta or f[i] > (c + row) * eta
                                                for i in range(len(f)))),
+            Mistake("If the first token does not pay, draft none.",
+                    lambda f, c, row, eta: max(1, draft_length(f, c, row, eta)) if f else 0),
             Mistake("The row costs, too: c + row.", lambda f, c, row, eta: draft_length(f, c, 0.0, eta)),
             Mistake("Compare with (c + row) · η, not with c + row.",
                     lambda f, c, row, eta: draft_length(f, c, row, 1.0)),
@@ -230,17 +237,17 @@ STEPS = [
         ],
         heuristic,
         [
-            Mistake("Keep γ between 1 and `largest` after *every* round, not only at the end.", _bounded_at_the_end),
+            Mistake("Keep γ between 1 and `largest` after *every* step, not only at the end.", _bounded_at_the_end),
             Mistake("Two more after a success, one fewer after a failure.", _one_more),
-            Mistake("A round in which nothing was accepted counts, too: one fewer.",
+            Mistake("A step in which nothing was accepted counts, too: one fewer.",
                     lambda h, start=5, largest=20: heuristic([(d, a) for d, a in h if a], start, largest)),
-            Mistake("Go through the whole history: each round changes γ a little.", _last_only),
+            Mistake("Go through the whole history: each step changes γ a little.", _last_only),
             Mistake("At least 1.", _no_floor),
             Mistake("At most `largest`.", _no_ceiling),
-            Mistake("A round that drafted nothing says nothing: 0 of 0 is no success.", _empty_counts),
+            Mistake("A step that drafted nothing says nothing: 0 of 0 is no success.", _empty_counts),
             Mistake("Two more only if *all* were accepted.", _any_accepted),
         ],
-        ["Start with `start`, and go through the rounds one by one."],
+        ["Start with `start`, and go through the steps one by one."],
     ),
     Step(
         "simulate",
@@ -249,20 +256,23 @@ STEPS = [
             (always_three, [0], 0.1, 0.0),
             (always_three, [3, 2, 1, 0, 5, 4, 3, 2, 1, 0], 0.1, 0.0),
             (always_three, [3, 2, 1, 0, 5, 4, 3, 2, 1, 0], 0.1, 0.05),
+            (shy, [0, 0, 0, 0, 0], 0.1, 0.0),
             (alternating, [1, 0, 0, 6, 5, 4, 3, 2, 1, 0, 0, 2, 1, 0], 0.2, 0.02),
         ],
         simulate,
         [
             Mistake("You draft beyond the end of the text.", lambda f, r, c, w: _simulate(f, r, c, w, room=None)),
-            Mistake("Each round also yields one token of the target's own.",
+            Mistake("Each step also yields one token of the target's own.",
                     lambda f, r, c, w: _simulate(f, r, c, w, bonus=0)),
-            Mistake("The round's own forward costs 1.", lambda f, r, c, w: _simulate(f, r, c, w, verify=1e-12)),
+            Mistake("The target's pass costs 1.", lambda f, r, c, w: _simulate(f, r, c, w, verify=1e-12)),
             Mistake("More rows cost more: + row · γ.", lambda f, r, c, w: _simulate(f, r, c, w, rows=False)),
+            Mistake("The history holds what was *drafted*: at the end of the text that is less than the controller asked for.",
+                    lambda f, r, c, w: _simulate(f, r, c, w, asked=True)),
             Mistake("Upside down: that is the cost per token.", lambda f, r, c, w: 1 / simulate(f, r, c, w)),
         ],
         [
-            "While there are places left: ask the controller, cut its γ at the end, count the cost, move on.",
-            "The room at place i: len(run) − i − 1 drafts, because the round adds one token of its own.",
+            "While there are positions left: ask the controller, cut its γ at the end, count the cost, move on.",
+            "The room at position i: len(run) − i − 1 draft tokens, because the step adds one token of its own.",
         ],
     ),
     Step(
@@ -291,22 +301,22 @@ STEPS = [
         fallback,
         [
             Mistake("You never probe, so you never learn that the text has become easy.", _never_probes),
-            Mistake("One rate over all rounds together, not the mean of the rates: a draft of one counts less.",
+            Mistake("One rate over all steps together, not the mean of the rates: a draft of one counts less.",
                     _mean_of_rates),
-            Mistake("Divide by what these rounds drafted: a probe drafts one token, not `gamma`.", _divided_by_gamma),
-            Mistake("Only the last `window` rounds that drafted count: the text may have changed.", _all_history),
+            Mistake("Divide by what these steps drafted: a probe drafts one token, not `gamma`.", _divided_by_gamma),
+            Mistake("Only the last `window` steps that drafted count: the text may have changed.", _all_history),
             Mistake("A rate of exactly `worth` is good enough: >=.", _worth_exclusive),
-            Mistake("Probe after probe − 1 idle rounds, one earlier.",
+            Mistake("Probe after probe − 1 idle steps, one earlier.",
                     lambda h, g, worth, window=8, probe=10: fallback(h, g, worth, window, probe + 1)),
-            Mistake("You probe one round too early.",
+            Mistake("You probe one step too early.",
                     lambda h, g, worth, window=8, probe=10: fallback(h, g, worth, window, probe - 1)),
-            Mistake("No round has drafted yet: draft `gamma`, or it never starts.",
+            Mistake("No step has drafted yet: draft `gamma`, or it never starts.",
                     lambda h, g, worth, window=8, probe=10: fallback(h, g, worth, window, probe) if h else 0),
             Mistake("A probe drafts a single token, not gamma.",
                     lambda h, g, worth, window=8, probe=10: fallback(h, g, worth, window, probe) and g),
-            Mistake("Rounds that drafted nothing must not push the others out of the window.", _counts_idle_rounds),
+            Mistake("Steps that drafted nothing must not push the others out of the window.", _counts_idle_rounds),
         ],
-        ["First the rounds that drafted; the last `window` of them.", "Then: does their common rate reach `worth`?",
-         "If not: were the last probe − 1 rounds all idle? Then 1, else 0."],
+        ["First the steps that drafted; the last `window` of them.", "Then: does their common rate reach `worth`?",
+         "If not: were the last probe − 1 steps all idle? Then 1, else 0."],
     ),
 ]  # fmt: skip

@@ -20,14 +20,14 @@ PREDICTIONS = [
     Prediction(
         "tree",
         "unsure",
-        "Where the draft is sure, its second guess is nearly never right.",
+        "If the draft is sure, its second guess is hardly ever right.",
         [Reply("sure", "There the first guess is accepted already.")],
         choices=("sure", "unsure"),
     ),
     Prediction(
         "bits",
         "yes",
-        "Where the two best tokens are nearly equal, the last digits decide; and from there on the texts differ for good.",
+        "Where the two best tokens are nearly equal, the last digits decide; and from there on the texts differ.",
         [Reply("no", "Think of two tokens with nearly the same logit.")],
         choices=("yes", "no"),
     ),
@@ -130,6 +130,12 @@ def _pairs() -> list[tuple[np.ndarray, np.ndarray]]:
         (np.array([1.0, 0.0]), np.array([0.5, 0.5])),
         (np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.3, 0.5])),
         (np.array([0.5, 0.5]), np.array([0.5, 0.5])),
+        (
+            np.array([0.5, 0.3, 0.2, 0.0]),
+            np.array([0.0, 0.2, 0.3, 0.5]),
+        ),  # only one of both can draw the first, the last
+        (np.array([0.2, 0.8]), np.array([1.0, 0.0])),
+        (np.array([0.5, 0.3, 0.2]), np.array([0.499, 0.3, 0.201])),  # nearly equal is not equal
         *((a, b) for a, b in (rng.multinomial(10, [0.2] * 5, 2) / 10 for _ in range(4))),
         *((a, b) for a, b in (rng.dirichlet([0.6] * 5, 2) for _ in range(2))),
     ]
@@ -143,6 +149,10 @@ def _races() -> list[tuple[np.ndarray, np.ndarray]]:
         (np.array([0.5, 0.5]), np.array([0.4, 0.3])),
         (np.array([0.9, 0.1]), np.array([1.0, 0.2])),
         (np.array([0.0, 1.0]), np.array([0.01, 3.0])),
+        (np.array([0.6, 0.4, 0.0]), np.array([1.0, 0.9, 0.001])),
+        (np.array([1e-4, 1 - 1e-4]), np.array([1e-5, 1.0])),  # an unlikely token wins now and then,
+        (np.array([1e-4, 1 - 1e-4]), np.array([5e-4, 1.0])),  # and only as often as it should
+        (np.array([0.5, 0.5]), np.array([1.0001, 1.0])),
         *some,
     ]
 
@@ -154,6 +164,8 @@ RATIOS = [
     ([0.6, 0.1, 0.5], [0.3, 0.2, 0.4], True),
     ([0.6, 0.1, 0.5], [0.3, 0.2, 0.4], False),
     ([0.0, 0.5], [0.5, 0.1], True),
+    ([0.1, 0.2, 0.3], [0.3, 0.35, 0.299], True),
+    ([0.1, 0.2, 0.3], [0.3, 0.35, 0.299], False),
 ]
 
 STEPS = [
@@ -196,9 +208,9 @@ STEPS = [
         RATIOS,
         survivals,
         [
-            Mistake("Clip the running product at *every* step: what is above 1 is lost for later drafts.",
+            Mistake("Clip the running product at *every* step: what is above 1 is lost for later draft tokens.",
                     _clipped_at_the_end),
-            Mistake("A draft survives only if those before it do: multiply.", _not_multiplied),
+            Mistake("A draft token is accepted only if those before it are: multiply.", _not_multiplied),
             Mistake("Block and rejection differ: for block, clip the product, not the factors.",
                     lambda p, q, block: survivals(p, q, False)),
             Mistake("That is block verification in both cases.", lambda p, q, block: survivals(p, q, True)),
@@ -215,7 +227,7 @@ STEPS = [
         _pairs,
         two_guesses,
         [
-            Mistake("After a rejection the target's law is the residual, not p again: the two are not independent.",
+            Mistake("After a rejection the target's distribution is the residual, not p again: the two are not independent.",
                     _independent),
             Mistake("That is the first guess alone.", lambda p, q: float(np.minimum(p, q).sum())),
             Mistake("The second guess is judged against what is left of p, not drawn together with the first.",

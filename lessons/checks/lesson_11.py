@@ -10,7 +10,7 @@ PREDICTIONS = [
         2,
         '"EN" may become "END"; the "E" of "THE" is followed by something else already.',
         [
-            Reply(0, "And if a D comes next? The reader would have seen the beginning of the stop."),
+            Reply(0, "And if a D comes next? The user would have seen the beginning of the stop."),
             Reply(3, "The text ends with two letters of it."),
             Reply(6, "Everything? Only what may still become the stop."),
         ],
@@ -21,8 +21,8 @@ PREDICTIONS = [
         "More drafting and more rows between two bursts.",
         choices=("grows", "falls", "stays"),
         replies=[
-            Reply("falls", "The *mean time per token* may fall. The gap is one round, and a round gets longer."),
-            Reply("stays", "A round has more drafts and more rows to verify."),
+            Reply("falls", "The *mean time per token* may fall. The gap is one step, and a step gets longer."),
+            Reply("stays", "A step has more draft tokens and more rows to verify."),
         ],
     ),
     Prediction(
@@ -229,12 +229,12 @@ STEPS = [
                     lambda steps: sum(len(x) for t, a in steps for x in t[a + 1 :])),
             Mistake("Tokens have texts of several characters: add up their lengths.",
                     lambda steps: sum(len(t) for t, a in steps)),
-            Mistake("One total over all rounds.",
+            Mistake("One total over all steps.",
                     lambda steps: [sum(len(x) for x in t[a:]) for t, a in steps]),
             Mistake("Spaces are characters, too.",
                     lambda steps: sum(len(x.strip()) for t, a in steps for x in t[a:])),
             Mistake("The accepted ones stay.", lambda steps: sum(len(x) for t, _ in steps for x in t)),
-            Mistake("Everything behind a rejection goes, too, not only the rejected token.",
+            Mistake("Everything after a rejection goes, too, not only the rejected token.",
                     lambda steps: sum(len(x) for t, a in steps for x in t[a : a + 1])),
         ],
         ["`texts[accepted:]` is what has to go."],
@@ -269,7 +269,7 @@ STEPS = [
         held_back,
         [
             Mistake("The *longest* end that fits: \"aaa\" before \"aab\" holds back two.", _shortest),
-            Mistake("Hold back only what may become the stop; a reader is waiting.", _always_all),
+            Mistake("Hold back only what may become the stop; a user is waiting.", _always_all),
             Mistake("A single character at the end may be the beginning, too.",
                     lambda text, stop: held_back(text, stop) if held_back(text, stop) > 1 else 0),
             Mistake("The end of the text must be the *beginning* of the stop, not any part of it.",
@@ -325,7 +325,7 @@ STEPS = [
             Mistake("Whether all drafts are kept is not the question; count how many all can keep.",
                     lambda accepted: sum(1 if 0 in step else 2 for step in accepted)),
         ],
-        ["In one step everyone keeps `min(step)` drafts.",
+        ["In one step each text keeps `min(step)` draft tokens.",
          "And one token of the target's own: `min(step) + 1`, summed over the steps."],
     ),
     Step(
@@ -391,13 +391,13 @@ STEPS = [
             Mistake("Each text begins a page of its own: round up for each, not for all together.",
                     lambda lengths, shared, size: shared // size
                     + _up(sum(length - shared // size * size for length in lengths), size)),
-            Mistake("What is behind the *whole* shared pages is the text's own, the rest of the common beginning too.",
+            Mistake("What comes after the *whole* shared pages is the text's own, the rest of the common beginning too.",
                     lambda lengths, shared, size: shared // size
                     + sum(_up(length - shared, size) for length in lengths)),
             Mistake("Pages, not slots.", lambda lengths, shared, size: size * pages_held(lengths, shared, size)),
             Mistake("Count all texts, not only the longest.",
                     lambda lengths, shared, size: _up(max(lengths), size)),
-            Mistake("A full last page needs no empty one behind it.",
+            Mistake("A full last page needs no empty one after it.",
                     lambda lengths, shared, size: shared // size
                     + sum(length // size + 1 - shared // size for length in lengths)),
         ],
@@ -416,13 +416,13 @@ STEPS = [
         ],
         batch_speedup,
         [
-            Mistake("Plain decoding also gets slower beyond the ridge: compare with a forward of this batch.",
+            Mistake("Plain decoding also gets slower beyond the ridge: compare with a plain step of this batch.",
                     _plain_is_one),
             Mistake("Each text has γ + 1 rows to verify.", _rows_without_gamma),
             Mistake("γ + 1 rows, not γ: the pending token is one of them.", _gamma_rows),
             Mistake("Both sides decode the same batch; its size cancels.", _tau_per_batch),
         ],
         ["Time per token of plain decoding over that of speculation.",
-         "plain = max(1, B/ridge); a round = γ c · plain + max(1, B(γ+1)/ridge); it yields τ tokens per text."],
+         "plain = max(1, B/ridge); a step = γ c · plain + max(1, B(γ+1)/ridge); it yields τ tokens per text."],
     ),
 ]  # fmt: skip

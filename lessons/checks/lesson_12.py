@@ -125,7 +125,7 @@ def _runs() -> list[tuple[list[float], list[float], np.ndarray]]:
         (counting, [1.0] * 21, np.arange(21)[:, None]),
         ([4.0, 6.0, 9.0], [2.0, 2.0, 3.0], np.array([[0, 1, 2], [0, 0, 1], [2, 2, 1], [1, 1, 1]])),
     ]
-    for count in (5, 9):
+    for count in (5, 9, 4):
         plain, fast = 2 + rng.random(count), 1 + rng.random(count)
         plain[0] *= 20
         cases.append((plain.tolist(), fast.tolist(), rng.integers(0, count, (60, count))))
@@ -146,6 +146,10 @@ STEPS = [
             ((2, 3), (1.5, 2.0)),
             ((2, 3), (3.0, 3.5)),
             ((2, 3), (2.5, 2.5)),
+            ((2, 3), (1.96, 2.5)),
+            ((2, 3), (1.9999, 3.0001)),
+            ((1.0, 1.2), (1.05, 1.1)),
+            ((4.275, 4.725), (3.69, 3.69)),
         ],
         verdict,
         [
@@ -197,10 +201,12 @@ STEPS = [
     ),
     Step(
         "decode_bound",
-        [(7, 16, 80, 2000), (70, 16, 80, 2039), (70, 4, 80, 2039), (0.124, 32, 8, 50), (40, 16, 80, 1000)],
+        [(7, 16, 80, 2000), (70, 16, 80, 2039), (70, 4, 80, 2039), (0.124, 32, 8, 50), (40, 16, 80, 1000), (7, 8, 7.5, 100)],
         decode_bound,
         [
             Mistake("Does it fit? 140 GB do not go into 80.", _fits_always),
+            Mistake("Weights that fill the memory exactly fit: <=, not <.",
+                    lambda n, bits, m, speed: decode_bound(n, bits, m, speed) if n * bits / 8 < m else 0.0),
             Mistake("Bits, not bytes: divide by 8.", _bits_are_bytes),
             Mistake("Every token reads all weights once: divide the *bandwidth* by their size.", _memory_over_size),
         ],
@@ -209,7 +215,7 @@ STEPS = [
     Step(
         "same_pair",
         [(0.8, 1, 0.538, 5), (0.6, 2, 0.6, 6), (0.5, 1, 0.25, 2), (0.7, 3, 0.7, 3), (0.72, 4, 0.873, 1), (0.95, 1, 0.95, 8), (0.6, 2, 0.3, 4),
-         (0.8, 1, 0.807, 1), (0.815, 1, 0.8, 1)],
+         (0.8, 1, 0.807, 1), (0.815, 1, 0.8, 1), (0.3, 1, 0.0917, 5), (0.5, 1, 0.508, 1), (0.97, 1, 0.985, 1), (0.992, 1, 0.999, 1)],
         same_pair,
         [
             Mistake("To within 0.01, *whichever* of the two is larger: abs(...).",
@@ -217,8 +223,8 @@ STEPS = [
             Mistake("Within 0.01, not 0.1.", lambda a, g, b, h: abs(_alpha(a, g) - _alpha(b, h)) <= 0.1),
             Mistake("Within 0.01, not 0.001.", lambda a, g, b, h: abs(_alpha(a, g) - _alpha(b, h)) <= 0.001),
             Mistake("The same rate at another γ is another α.", _same_rate),
-            Mistake("Accepted tokens per round grow with γ, too.", _same_accepted),
-            Mistake("α^γ is the chance that *all* are accepted; the rate is the mean over the places.", _root),
+            Mistake("Accepted tokens per step grow with γ, too.", _same_accepted),
+            Mistake("α^γ is the chance that *all* are accepted; the rate is the mean over the positions.", _root),
         ],
         ["`alpha_of(rate, gamma)` is from lesson 6.", "Then compare the two α."],
     ),

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
-import math
-
 import numpy as np
 
 from minispec.course.teaching import Mistake, Prediction, Reply, Step
+from minispec.course.teaching.heads import gelu, gelu_slope, gradient, guess_logits, layer_norm, softmax
 
 PREDICTIONS = [
     Prediction(
         "states",
         19,
-        "The last token was drawn from the state of the 19th and waits: it is *pending*. The next round feeds it, together "
+        "The last token was drawn from the state of the 19th and waits: it is *pending*. The next step feeds it, together "
         "with the drafts.",
         [
             Reply(20, "That would be so if each token were fed as soon as it is drawn."),
@@ -24,13 +22,13 @@ PREDICTIONS = [
     Prediction(
         "start",
         "pending",
-        "gelu(0) is 0, so the guess is h itself under the target's own output matrix: the law of the token that has been "
-        "drawn already.",
+        "gelu(0) is 0, so the guess is h itself under the target's own output matrix: the distribution of the token "
+        "that has been drawn already.",
         [
             Reply("uniform", "That would need logits that are all alike."),
-            Reply("place 1", "Then there would be nothing to learn."),
+            Reply("position 1", "Then there would be nothing to learn."),
         ],
-        choices=("uniform", "pending", "place 1"),
+        choices=("uniform", "pending", "position 1"),
     ),
     Prediction(
         "worth",
@@ -42,33 +40,7 @@ PREDICTIONS = [
         ],
         choices=("state", "embedding", "same"),
     ),
-    Prediction(
-        "pruned",
-        "wrong",
-        "What is left after the choice was not drawn from q any more; likelier tokens come through more often.",
-        [Reply("right", "Ask what law the guess has that you judge: is it still q?")],
-        choices=("right", "wrong"),
-    ),
 ]
-
-
-def layer_norm(x, weight, bias, epsilon=1e-5):
-    x = x - x.mean(axis=-1, keepdims=True)
-    return x / np.sqrt((x**2).mean(axis=-1, keepdims=True) + epsilon) * weight + bias
-
-
-def softmax(logits):
-    weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return weights / weights.sum(axis=-1, keepdims=True)
-
-
-def gelu(x):
-    return 0.5 * x * (1 + np.tanh(0.7978845608 * (x + 0.044715 * x**3)))
-
-
-def gelu_slope(x):
-    t = np.tanh(0.7978845608 * (x + 0.044715 * x**3))
-    return 0.5 * (1 + t) + 0.3989422804 * x * (1 - t * t) * (1 + 0.134145 * x**2)
 
 
 def read_state(slots: np.ndarray, length: int, weight: np.ndarray, bias: np.ndarray) -> np.ndarray:
@@ -79,52 +51,14 @@ def acceptance(p: np.ndarray, q: np.ndarray) -> float:
     return float(np.minimum(p, q).sum(axis=1).mean())
 
 
-def guess_logits(state, seen, W, b, output):
-    return (state + gelu(seen @ W + b)) @ output.T
-
-
-def gradient(state, seen, W, b, output, p):
-    a = seen @ W + b
-    q = softmax((state + gelu(a)) @ output.T)
-    da = (q - p) @ output * gelu_slope(a) / len(p)
-    return seen.T @ da, da.sum(axis=0)
-
-
 def _slope(q_less_p, a, seen, output, share):
-    """The gradient, from the difference of the two laws on."""
+    """The gradient, from the difference of the two distributions on."""
     da = q_less_p @ output * gelu_slope(a) * share
     return seen.T @ da, da.sum(axis=0)
 
 
 def _q(state, seen, W, b, output):
     return softmax(guess_logits(state, seen, W, b, output))
-
-
-def keep_best(rows: np.ndarray, num_nodes: int) -> list[tuple[int, ...]]:
-    best, level = [], [((), 1.0)]
-    for row in rows:
-        likeliest = np.argsort(-row, kind="stable")[:num_nodes]
-        level = [((*path, int(x)), value * row[x]) for path, value in level for x in likeliest]
-        best = sorted(best + level, key=lambda node: -node[1])[:num_nodes]
-        level = [node for node in level if node in best]
-    return [path for path, _ in best]
-
-
-def _paths(rows):
-    """All paths with their values, level by level."""
-    places = [np.argsort(-row, kind="stable").tolist() for row in rows]
-    for depth in range(1, len(rows) + 1):
-        for path in itertools.product(*places[:depth]):
-            yield path, math.prod(float(row[x]) for row, x in zip(rows, path, strict=False))
-
-
-def _best_by(rows, num_nodes, key):
-    """The largest of all paths by another value."""
-    return [path for path, _ in sorted(_paths(rows), key=lambda node: -key(*node))[:num_nodes]]
-
-
-def _chain(rows, num_nodes):
-    return [tuple(int(row.argmax()) for row in rows[:depth]) for depth in range(1, len(rows) + 1)][:num_nodes]
 
 
 def _slots() -> list[tuple[np.ndarray, int, np.ndarray, np.ndarray]]:
@@ -145,6 +79,8 @@ def _laws() -> list[tuple[np.ndarray, np.ndarray]]:
     return [
         (np.array([[0.5, 0.3, 0.2]]), np.array([[0.2, 0.3, 0.5]])),
         (np.array([[0.5, 0.5], [1.0, 0.0]]), np.array([[0.5, 0.5], [0.25, 0.75]])),
+        (np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([[0.0, 1.0], [0.0, 1.0]])),
+        (np.array([[0.5, 0.3, 0.2]]), np.array([[0.501, 0.3, 0.199]])),
         (rng.dirichlet([0.5] * 4, 3), rng.dirichlet([0.5] * 4, 3)),
         (rng.dirichlet([0.5] * 3, 5), rng.dirichlet([0.5] * 3, 5)),
     ]
@@ -169,20 +105,6 @@ def _trainings() -> list[tuple[np.ndarray, ...]]:
     return [(*case, rng.dirichlet([0.7] * 4, len(case[0]))) for case in _heads()]
 
 
-def _rows() -> list[tuple[np.ndarray, int]]:
-    rng = np.random.default_rng(18)
-    two = np.array([[0.6, 0.25, 0.15], [0.72, 0.2, 0.08]])
-    return [
-        (two, 3),
-        (two, 1),
-        (two, 6),
-        (np.array([[0.1, 0.2, 0.7]]), 2),
-        (np.array([[0.3, 0.7], [0.8, 0.2]]), 10),
-        (np.array([[0.05, 0.9, 0.05], [0.2, 0.35, 0.45], [0.6, 0.1, 0.3]]), 4),
-        *((rng.dirichlet([0.4] * 6, 3), size) for size in (5, 9)),
-    ]
-
-
 STEPS = [
     Step(
         "read_state",
@@ -205,8 +127,8 @@ STEPS = [
                     lambda s, n, w, b: layer_norm(s[n - 1 : n], w, b)),
             Mistake("One state, not the mean of all: the layers have mixed them already.",
                     lambda s, n, w, b: layer_norm(s[:n].mean(axis=0), w, b)),
-            Mistake("Weight and bias come behind the norm; the norm itself is missing.", lambda s, n, w, b: s[n - 1] * w + b),
-            Mistake("Weight and bias come *behind* the norm.", lambda s, n, w, b: layer_norm(s[n - 1] * w + b, 1.0, 0.0)),
+            Mistake("Weight and bias come after the norm; the norm itself is missing.", lambda s, n, w, b: s[n - 1] * w + b),
+            Mistake("Weight and bias come *after* the norm.", lambda s, n, w, b: layer_norm(s[n - 1] * w + b, 1.0, 0.0)),
             Mistake("One state, not the sum of all: the layers have mixed them already.",
                     lambda s, n, w, b: layer_norm(s[:n].sum(axis=0), w, b)),
         ],
@@ -299,7 +221,7 @@ STEPS = [
                     lambda h, x, W, b, o, p: _slope(_q(h, x, W, b, o) - p, x @ W, x, o, 1 / len(p))),
             Mistake("q is the softmax of the logits *with* the state in them.",
                     lambda h, x, W, b, o, p: _slope(softmax(gelu(x @ W + b) @ o.T) - p, x @ W + b, x, o, 1 / len(p))),
-            Mistake("The logits are not a law: q is their softmax.",
+            Mistake("The logits are not a distribution: q is their softmax.",
                     lambda h, x, W, b, o, p: _slope(guess_logits(h, x, W, b, o) - p, x @ W + b, x, o, 1 / len(p))),
             Mistake("That is the slope of −log q alone: p is missing.",
                     lambda h, x, W, b, o, p: _slope(_q(h, x, W, b, o), x @ W + b, x, o, 1 / len(p))),
@@ -341,60 +263,4 @@ STEPS = [
         rtol=1e-5,
         atol=1e-8,
     ),
-    Step(
-        "keep_best",
-        _rows,
-        keep_best,
-        [
-            Mistake("That is a chain: a tree may have several guesses at a place.", _chain),
-            Mistake("A node is worth the *product* along its path: its own probability says nothing of its parents.",
-                    lambda rows, n: _best_by(rows, n, lambda path, _: rows[len(path) - 1][path[-1]])),
-            Mistake("The product along the path, not the sum.",
-                    lambda rows, n: _best_by(rows, n, lambda path, _: sum(rows[i][x] for i, x in enumerate(path)))),
-            Mistake("The mean along the path makes deep nodes too cheap: the product.",
-                    lambda rows, n: _best_by(rows, n, lambda path, _: np.mean([rows[i][x] for i, x in enumerate(path)]))),
-            Mistake("Level by level fills up the first place with guesses that nobody needs: take the best of all levels.",
-                    lambda rows, n: _best_by(rows, n, lambda path, value: value - 2 * len(path))),
-            Mistake("Those are the *least* likely paths.", lambda rows, n: _best_by(rows, n, lambda _, value: -value)),
-            Mistake("That is the first place alone: a tree goes on.", lambda rows, n: keep_best(rows[:1], n)),
-            Mistake("The tokens of a path stand in the order of their places.",
-                    lambda rows, n: [path[::-1] for path in keep_best(rows, n)]),
-            Mistake("The last place comes first: rows[0] is the place right behind the text.",
-                    lambda rows, n: keep_best(rows[::-1], n)),
-            Mistake("The *product* along the path, not its smallest factor.",
-                    lambda rows, n: _best_by(rows, n, lambda path, _: min(rows[i][x] for i, x in enumerate(path)))),
-            Mistake("The root of the product makes deep nodes too cheap: the product itself.",
-                    lambda rows, n: _best_by(rows, n, lambda path, value: value ** (1 / len(path)))),
-            Mistake("The nodes between count too, not the leaves alone.",
-                    lambda rows, n: [path for path in keep_best(rows, n)
-                                     if not any(path == other[:-1] for other in keep_best(rows, n))]),
-            Mistake("Only the likeliest node of each place grows: the children of the others may be worth more.",
-                    lambda rows, n: [path for path in keep_best(rows, 9999)
-                                     if all(x == rows[i].argmax() for i, x in enumerate(path[:-1]))][:n]),
-            Mistake("Only whole paths: a node of any level counts.",
-                    lambda rows, n: [p for p in _best_by(rows, 9999, lambda _, value: value) if len(p) == len(rows)][:n]),
-            Mistake("All of them: cut to `num_nodes`.", lambda rows, n: keep_best(rows, 9999)),
-            Mistake("One too few.", lambda rows, n: keep_best(rows, n)[:-1] if len(keep_best(rows, n)) == n else keep_best(rows, n)),
-            Mistake("One too many.", lambda rows, n: keep_best(rows, n + 1)),
-            Mistake("The root is the committed text: it is none of the candidates.", lambda rows, n: [(), *keep_best(rows, n)]),
-            Mistake("The largest value first.", lambda rows, n: sorted(keep_best(rows, n))),
-            Mistake("By level and then by value? The largest value first.",
-                    lambda rows, n: sorted(keep_best(rows, n), key=len)),
-            Mistake("Paths alone, without their values.", lambda rows, n: _valued(rows, n)),
-            Mistake("A path holds all tokens from the root on, not the last alone.",
-                    lambda rows, n: [path[-1:] for path in keep_best(rows, n)]),
-            Mistake("That many nodes in all, not at every level.",
-                    lambda rows, n: [path for depth in range(1, len(rows) + 1)
-                                     for path in [p for p in keep_best(rows, 9999) if len(p) == depth][:n]]),
-        ],
-        [
-            "The value of a path is the product of its tokens' probabilities.",
-            "Go place by place: grow what is among the best so far, then keep the best of all.",
-        ],
-    ),
 ]  # fmt: skip
-
-
-def _valued(rows, num_nodes):
-    found = dict(_paths(rows))
-    return [(path, found[path]) for path in keep_best(rows, num_nodes)]

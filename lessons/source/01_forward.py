@@ -1,44 +1,75 @@
 # %% [markdown]
 # # 1 · The transformer forward, in NumPy
 #
-# A language model is a function: token ids in, one score for every possible next token out. In this lesson you write that
-# function for a real model, the small draft that comes with minispec, and compare it with minispec's own.
+# **What does a language model compute when it writes the next word?**
 #
-# About 35 minutes. You need Python, NumPy, and the idea of a matrix product.
-
-# %% [markdown]
-# **If you only have ten minutes:** read 1.1, do 1.3 (attention, the heart of it), and let your forward write in 1.7.
+# It is one function: token ids in, one score for every possible next token out. In this lesson you write that function for a
+# real model, the small draft model that comes with minispec, and compare it with minispec's own.
+#
+# About 38 minutes. You need Python, NumPy, and the idea of a matrix product.
+#
+# **If you only have ten minutes:** run the first two cells, do 1.3 (attention, the heart of it), and let your forward pass
+# write in 1.7.
 
 # %%
 import numpy as np
-from safetensors.numpy import load_file
 
 import minispec
-from minispec.course.teaching import begin, explore
-from minispec.engine.loading.bundled import bundled_folders
+from minispec.course.teaching import begin, explore, load_weights
 from minispec.lab.viz.plots.runs import attention_figure
 from minispec.lab.viz.plots.theory import laws_figure
 
 lesson = begin("01")
+model = minispec.load_model("draft-1.6m", backend="numpy")
+weights = load_weights("draft-1.6m")  # name -> array
 lesson
 
+# %%
+prompt = "One day a little fox went to the"
+written = minispec.generate(
+    prompt, target=model, draft=None, temperature=0.0, max_tokens=24
+)
+print(prompt + written.text)
+
+scores = model.logits(model.tokenizer.encode(prompt))[-1]
+best = np.argsort(-scores)[:8]
+probs = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
+laws_figure(
+    {"probability of the next token": probs[best]},
+    [repr(model.tokenizer.decode([int(token)])) for token in best],
+)
+
 # %% [markdown]
+# **Look.** The model has written a few words. Before each of them it gave every token of its vocabulary a probability; the bars
+# are its eight favourites for the first one. At the end of this lesson *your* function writes the same text.
+#
 # ## 1.1 · From text to vectors
 #
-# *4 minutes · ●○○*
+# *7 minutes · ●○○*
 #
 # **Why.** A model has a fixed vocabulary of `V` tokens: pieces of words, each with a number. A text becomes a list of `T`
 # numbers. Two tables turn the numbers into vectors of width `C`: `wte`, shape `[V, C]`, says *what* a token is, and `wpe`,
 # shape `[n_positions, C]`, says *where* it stands. Their sum is what the layers work on.
+#
+# **Predict.** All the arrays of this model together hold 1.6 million numbers. The layers do the thinking. What share of the
+# numbers is in the two tables? Type a share between 0 and 1; a guess to within a tenth of it will do.
 
 # %%
-model = minispec.load_model("draft-1.6m", backend="numpy")
-weights = {
-    name.removeprefix("transformer."): np.asarray(array, np.float32)
-    for name, array in load_file(
-        bundled_folders()["draft-1.6m"] / "model.safetensors"
-    ).items()
-}
+lesson.predict("tables", 0.75)
+
+# %%
+sizes = {"two tables": weights["wte.weight"].size + weights["wpe.weight"].size}
+for i in range(model.config.n_layer):
+    prefix = f"h.{i}."
+    sizes[f"layer {i}"] = sum(
+        a.size for name, a in weights.items() if name.startswith(prefix)
+    )
+laws_figure({"numbers": np.array(list(sizes.values()))}, list(sizes), "numbers")
+
+# %% [markdown]
+# Now a text. Here are its tokens, and the shapes of the two tables and of two matrices of the first layer:
+
+# %%
 tokens = model.tokenizer.encode("One day a little fox went to the river.")
 print(tokens, [model.tokenizer.decode([token]) for token in tokens])
 for name in (
@@ -148,9 +179,6 @@ def attention(queries: np.ndarray, keys: np.ndarray, values: np.ndarray) -> np.n
 lesson.check("attention", attention)
 
 # %%
-lesson.hint("attention")
-
-# %%
 attention = lesson.working("attention", attention)
 
 # %% [markdown]
@@ -158,9 +186,9 @@ attention = lesson.working("attention", attention)
 #
 # *5 minutes · ●●○*
 #
-# One layer adds two things to its input: attention over the normed input, then a small network (`c_fc`, GELU, `c_proj`) over
-# the normed result. *Adds*: the input itself passes through, so a layer only has to learn a correction. The rest is
-# bookkeeping, and we wrote it for you. Read it from top to bottom: it is the whole model.
+# One layer adds two things to its input. First comes attention over the normed input. Then comes a small network (`c_fc`, GELU,
+# `c_proj`) over the normed result. *Adds*: the input itself passes through, so a layer only has to learn a correction. We wrote
+# this part for you; two small helpers first.
 
 
 # %%
@@ -169,27 +197,32 @@ def gelu(x: np.ndarray) -> np.ndarray:
     return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
 
 
+def norm(name: str, x: np.ndarray) -> np.ndarray:
+    """Your layer_norm, with the scale and shift of that name."""
+    return layer_norm(x, weights[f"{name}.weight"], weights[f"{name}.bias"])
+
+
+def linear(name: str, x: np.ndarray) -> np.ndarray:
+    """A product with the matrix of that name, plus its bias."""
+    return x @ weights[f"{name}.weight"] + weights[f"{name}.bias"]
+
+
+# %% [markdown]
+# Read the next cell from top to bottom: it is the whole model.
+
+
+# %%
 def layer(x: np.ndarray, i: int) -> np.ndarray:
     """Run layer i on x, shape [T, C]."""
-
-    def norm(name, x):
-        return layer_norm(
-            x, weights[f"h.{i}.{name}.weight"], weights[f"h.{i}.{name}.bias"]
-        )
-
-    def linear(name, x):
-        return x @ weights[f"h.{i}.{name}.weight"] + weights[f"h.{i}.{name}.bias"]
-
-    qkv = linear("attn.c_attn", norm("ln_1", x))  # [T, 3C]
+    qkv = linear(f"h.{i}.attn.c_attn", norm(f"h.{i}.ln_1", x))  # [T, 3C]
     queries, keys, values = (
         np.split(part, model.config.n_head, axis=-1)
         for part in np.split(qkv, 3, axis=-1)
-    )
-    heads = [
-        attention(q, k, v) for q, k, v in zip(queries, keys, values, strict=True)
-    ]  # n_head arrays [T, D]
-    x = x + linear("attn.c_proj", np.concatenate(heads, axis=-1))
-    return x + linear("mlp.c_proj", gelu(linear("mlp.c_fc", norm("ln_2", x))))
+    )  # each is a list of n_head arrays [T, D]
+    heads = [attention(*head) for head in zip(queries, keys, values, strict=True)]
+    x = x + linear(f"h.{i}.attn.c_proj", np.concatenate(heads, axis=-1))
+    inner = gelu(linear(f"h.{i}.mlp.c_fc", norm(f"h.{i}.ln_2", x)))
+    return x + linear(f"h.{i}.mlp.c_proj", inner)
 
 
 def forward(tokens: list[int]) -> np.ndarray:
@@ -197,17 +230,17 @@ def forward(tokens: list[int]) -> np.ndarray:
     x = embed(weights["wte.weight"], weights["wpe.weight"], tokens)
     for i in range(model.config.n_layer):
         x = layer(x, i)
-    x = layer_norm(x, weights["ln_f.weight"], weights["ln_f.bias"])
-    return x @ weights["wte.weight"].T  # the head is the token table again
+    return norm("ln_f", x) @ weights["wte.weight"].T  # the token table once more
 
 
+# %%
 logits = forward(tokens)
 theirs = model.logits(tokens)
 print(
-    f"shape {logits.shape}; largest difference from minispec's forward: "
+    f"shape {logits.shape}; largest difference from minispec's scores: "
     f"{abs(logits - theirs).max():.1e}"
 )
-print(f"largest logit: {abs(theirs).max():.1f}")
+print(f"largest score: {abs(theirs).max():.1f}")
 
 # %% [markdown]
 # Two programs, one model: the difference is the rounding of float32, because the two add up in different orders. Remember
@@ -220,7 +253,7 @@ print(f"largest logit: {abs(theirs).max():.1f}")
 # **Why.** The scores become probabilities: `exp` makes them positive, dividing by the sum makes them add up to 1. A
 # *temperature* divides the scores first: below 1 the likeliest token gets more, above 1 the others do.
 #
-# **Wrong first.** The formula as it stands in a textbook, on three scores that a model could well produce:
+# **Wrong first.** The formula as it stands in a textbook. The model's scores are small, as you have seen; here are larger ones:
 
 # %%
 scores = np.array([1000.0, 999.0, 0.0])
@@ -231,7 +264,7 @@ assert np.isnan(textbook).any()
 
 # %% [markdown]
 # `exp(1000)` is infinite, and infinity divided by infinity is not a number. Subtracting the largest score from all of them
-# changes nothing in the result, since it divides above and below by the same number, and nothing can overflow.
+# changes nothing in the result, because it divides above and below by the same number. And nothing can overflow.
 
 
 # %%
@@ -278,8 +311,8 @@ lesson.predict("order", "nothing")
 #
 # *4 minutes · ●○○*
 #
-# Which earlier token does each token look at? One row per token, one column per token it may look at. The empty upper
-# triangle is the future. Each layer has several heads, and each of them looks for something else.
+# Which earlier token does each token look at? The picture has a row for each token and a column for each token that it may look
+# at. The empty upper triangle is the future. Each layer has several heads, and each of them looks for something else.
 
 
 # %%
@@ -288,12 +321,7 @@ def pattern(at_layer: int, head: int):
     x = embed(weights["wte.weight"], weights["wpe.weight"], tokens)
     for i in range(at_layer):
         x = layer(x, i)
-    block = f"h.{at_layer}"
-    normed = layer_norm(
-        x, weights[f"{block}.ln_1.weight"], weights[f"{block}.ln_1.bias"]
-    )
-    qkv = normed @ weights[f"{block}.attn.c_attn.weight"]
-    qkv = qkv + weights[f"{block}.attn.c_attn.bias"]
+    qkv = linear(f"h.{at_layer}.attn.c_attn", norm(f"h.{at_layer}.ln_1", x))
     queries, keys = (
         np.split(part, model.config.n_head, -1)[head]
         for part in np.split(qkv, 3, axis=-1)[:2]
@@ -319,13 +347,13 @@ explore(
 #
 # *4 minutes · ●○○*
 #
-# That is all a language model does: scores for the next token. To write, take a token, append it, and ask again. Every line
-# of the forward below is yours (or ours, where yours is not there yet). Change the prompt, the temperature, the seed.
+# That is all a language model does: scores for the next token. To write, take a token, append it, and ask again. Change the
+# prompt, the temperature, the seed.
 
 
 # %%
 def write(prompt: str, num_tokens: int, temperature: float, seed: int = 0) -> str:
-    """Let the forward above write: sampled, or greedily at temperature 0."""
+    """Let your forward write: drawn at random, or greedily at temperature 0."""
     rng = np.random.default_rng(seed)
     text = model.tokenizer.encode(prompt)
     for _ in range(num_tokens):
@@ -340,24 +368,23 @@ def write(prompt: str, num_tokens: int, temperature: float, seed: int = 0) -> st
 print(write("Once upon a time there was a little fox", 40, temperature=0.7))
 
 # %% [markdown]
-# Slow, is it not? For every token it reads the whole text again. That is what lesson 2 is about. And a test that is stricter
-# than any look at the numbers: at temperature 0 it must write what minispec writes.
+# Slow, is it not? For every token it reads the whole text again. Lesson 2 is about that. And a test that is stricter than any
+# look at the numbers: at temperature 0 it must write what minispec wrote at the top.
 
 # %%
-greedy = write("Once upon a time there was a little fox", 12, temperature=0)
-theirs = minispec.generate(
-    "Once upon a time there was a little fox",
-    target=model,
-    draft=None,
-    temperature=0.0,
-    max_tokens=12,
-)
+greedy = write(prompt, 24, temperature=0)
 print(greedy)
-print("the same text as minispec's:", greedy.endswith(theirs.text))
-assert greedy.endswith(theirs.text)
+print("the same text as at the top:", greedy == prompt + written.text)
+assert greedy == prompt + written.text
 
 # %% [markdown]
-# In the code base: `minispec/engine/model/forward.py` is `forward` above, with a cache; `minispec/engine/backends/base.py` has the
+# ## What you can do now
+#
+# - Write a GPT-2 forward pass in NumPy, and say what each of its parts is for.
+# - Write a softmax that cannot overflow, and say what temperature does.
+# - Say why a small model is mostly its tables.
+#
+# In the code base: `minispec/engine/model/forward.py` is your `forward`, with a cache; `minispec/engine/backends/base.py` has the
 # operations in NumPy. Both are stops of the reading path, `docs/reading.md`.
 
 # %% [markdown]

@@ -1,41 +1,55 @@
 # %% [markdown]
 # # 2 · The KV cache, and going back
 #
-# Each new token attends to all earlier ones. Without a memory, a model would read the whole text again for every token. The
-# memory is called the *KV cache*. Speculative decoding asks one more thing of it: it must be able to **go back**, because
-# drafted tokens that are rejected have already been written into it.
+# **Each new token looks at all earlier ones. Must the model read the whole text again for every token?**
+#
+# No. It keeps what it needs in a memory, the *KV cache*. Speculative decoding asks one more thing of that memory: it must be able to
+# **go back**, because draft tokens that are rejected have already been written into it.
 #
 # About 35 minutes. You need lesson 1.
-
-# %% [markdown]
+#
 # **If you only have ten minutes:** do 2.2 (who sees whom) and run the cells of 2.4: going back is what speculation asks of a cache.
 
 # %%
 from itertools import pairwise
 
 import numpy as np
-from safetensors.numpy import load_file
 
 import minispec
-from minispec.course.teaching import begin, explore, record, time_all
-from minispec.engine.loading.bundled import bundled_folders
+from minispec.course.teaching import begin, explore, load_weights, record, time_all
 from minispec.lab.viz.plots.runs import attention_figure, slots_figure
 from minispec.lab.viz.plots.theory import curves_figure
 
 lesson = begin("02")
 lesson
 
+# %%
+slots_figure(
+    [
+        ("the text so far", ["Once", "upon", "a"], 3),
+        ("a draft of 3", ["Once", "upon", "a", "hill", "in", "May"], 6),
+        ("only hill is accepted", ["Once", "upon", "a", "hill", "in", "May"], 4),
+    ]
+)
+
 # %% [markdown]
+# **Look.** Each row is the memory at one moment, a slot per token. Blue counts; grey is still there and no longer counts; the red
+# line is the length. How can going back be so cheap? You will write it in 2.4.
+#
 # ## 2.1 · Why
 #
 # *3 minutes · ●○○*
 #
-# Generating `n` tokens one by one without a memory means a forward over 1 token, then over 2, then over 3, …
+# Without a memory, generating `n` tokens means a forward pass over 1 token, then over 2, then over 3, …
 #
 # **Predict.** How many tokens go through the model in all for `n = 100`?
 
 # %%
 lesson.predict("without", 5050)
+
+# %% [markdown]
+# Let us time both ways. `model.forward(tokens, cache, num_logits=1)` reads tokens, adds their keys and values to the cache, and
+# returns one row of scores: for the token after the last one. `model.new_cache()` is an empty memory.
 
 # %%
 model = minispec.load_model("draft-1.6m")
@@ -58,6 +72,7 @@ def with_cache(n: int) -> np.ndarray:
     return row
 
 
+# %%
 lengths = [1, 8, 16, 32, 48, 64]
 ways = {"without a cache": without_cache, "with one": with_cache}
 times = time_all(
@@ -88,15 +103,15 @@ times.conclude(
 
 # %% [markdown]
 # **Look.** One curve is straight, the other bends: the work without a cache grows with the square of the length. The rows of
-# logits are the same: the cell above has compared them.
+# scores are the same: the cell that timed them has compared them.
 #
 # ## 2.2 · Attention with a memory
 #
 # *6 minutes · ●●○*
 #
 # **Why.** The keys and values of earlier tokens never change: token `s` was computed from tokens `0..s` only. So they are kept,
-# and a forward over `m` new tokens computes queries, keys and values for these only. With `S` entries in the memory, the new
-# ones included, new token `i` (0, …, m − 1) stands at place `S − m + i` and sees the places `0 … S − m + i`.
+# and a forward pass over `m` new tokens computes queries, keys and values for these only. Say that the memory has `S` slots in use,
+# the new ones included. Then new token `i` (0, …, m − 1) stands in slot `S − m + i` and sees the slots `0 … S − m + i`.
 
 
 # %%
@@ -136,15 +151,11 @@ explore(picture, num_new=[1, 2, 4, 6])
 #
 # *9 minutes · ●●○*
 #
-# **Why.** Here is attention with a memory, with your mask in it: `remember` writes the new keys and values behind the old
-# ones, `attend` lets only the new tokens ask. Eight tokens in blocks of 5, 1 and 2 must give the rows that all eight at once
-# give: the memory saves work and changes nothing.
+# **Why.** Here is attention with a memory, with your mask in it: `remember` writes the new keys and values after the old
+# ones, `attend` lets only the new tokens ask.
+
 
 # %%
-rng = np.random.default_rng(0)
-queries, keys, values = rng.standard_normal((3, 8, 4))
-
-
 class Memory:
     """Keys and values of one head, and how many of them count."""
 
@@ -167,6 +178,12 @@ class Memory:
         return weights @ self.values[: self.length]
 
 
+# %% [markdown]
+# The memory must save work and change nothing: eight tokens in blocks of 5, 1 and 2 give the rows that all eight at once give.
+
+# %%
+rng = np.random.default_rng(0)
+queries, keys, values = rng.standard_normal((3, 8, 4))
 memory, whole = Memory(16, 4), Memory(16, 4)
 rows = []
 for block in (slice(0, 5), slice(5, 6), slice(6, 8)):
@@ -178,16 +195,10 @@ print("in blocks of 5, 1 and 2 the same rows as all at once:", same)
 assert same
 
 # %% [markdown]
-# And now the forward of lesson 1, with such a memory for each head of each layer. Two lines are new: positions begin where the
-# memory ends, and instead of `attention` it says `remember` and `attend`.
+# And now the forward pass of lesson 1, with such a memory for each head of each layer. Its helpers are those of lesson 1:
 
 # %%
-weights = {
-    name.removeprefix("transformer."): np.asarray(array, np.float32)
-    for name, array in load_file(
-        bundled_folders()["draft-1.6m"] / "model.safetensors"
-    ).items()
-}
+weights = load_weights("draft-1.6m")
 
 
 def gelu(x: np.ndarray) -> np.ndarray:
@@ -207,6 +218,11 @@ def linear(name: str, x: np.ndarray) -> np.ndarray:
     return x @ weights[f"{name}.weight"] + weights[f"{name}.bias"]
 
 
+# %% [markdown]
+# Two things are new: positions begin where the memory ends, and `remember` and `attend` take the place of `attention`.
+
+
+# %%
 def forward(new: list[int], memories: list[list[Memory]]) -> np.ndarray:
     """Feed new tokens only; return the scores, [V], after the last of them."""
     start = memories[0][0].length
@@ -227,8 +243,8 @@ def forward(new: list[int], memories: list[list[Memory]]) -> np.ndarray:
 
 
 # %% [markdown]
-# It writes. The prompt is fed once; from then on each forward gets *one* token, the one that was written last. Drawn is what the
-# memories hold after each forward; the red line is their length.
+# It writes. The prompt is fed once; from then on each pass gets *one* token, the one that was written last. The picture shows what
+# the memories hold after each pass.
 
 # %%
 prompt, num_tokens = "Once upon a time there was", 6
@@ -259,8 +275,8 @@ assert written == list(theirs.token_ids)
 assert {memory.length for heads in memories for memory in heads} == {len(fed)}
 
 # %% [markdown]
-# **Look.** Each forward after the first writes one slot. The token that was written last is in no memory yet: it is what the next
-# forward is fed.
+# **Look.** Each pass after the first writes one slot. The last token of the text is in no memory yet: the next pass will be fed with
+# it.
 
 # %%
 assert [length for _, _, length in moments] == list(range(num_prompt, len(fed) + 1))
@@ -273,7 +289,7 @@ assert len(fed) == num_prompt + len(written) - 1
 #
 # **Why.** The memory is allocated once, with room for the whole context, and a *length* says how much of it counts. To forget
 # the last tokens, set the length back. Nothing is erased: what lies beyond the length is never read, and the next tokens write
-# over it. `rollback(n)` means "keep the first n", not "drop n": said twice, it does the same.
+# over it. `rollback(n)` means "keep the first n", not "drop n": if you call it twice, nothing more happens.
 #
 # **Write** what such a memory holds after some operations. `slots` stands in for keys and values: it stores token ids.
 
@@ -284,7 +300,7 @@ def after(operations: list[tuple[str, object]]) -> list[int]:
 
     operations: ("store", [token, ...]) writes at the next free slots; ("rollback", n)
         keeps at most the first n
-    Use a fixed array and a length; going back must not erase.
+    64 slots are enough. The array and the length that you need are there already.
 
     Example: after([("store", [5, 6, 7]), ("rollback", 1), ("store", [8])]) is [5, 8]
     """
@@ -303,25 +319,9 @@ def after(operations: list[tuple[str, object]]) -> list[int]:
 # %%
 lesson.check("after", after)
 
-# %%
-lesson.hint("after")
-
 # %% [markdown]
-# Drawn: blue counts, grey is still there and never read, and the red line is the length.
-
-# %%
-slots_figure(
-    [
-        ("store Once upon a", ["Once", "upon", "a"], 3),
-        ("store a draft of 3", ["Once", "upon", "a", "hill", "in", "May"], 6),
-        ("rollback(4)", ["Once", "upon", "a", "hill", "in", "May"], 4),
-        ("store there", ["Once", "upon", "a", "hill", "there", "May"], 5),
-    ]
-)
-
-# %% [markdown]
-# **Wrong first.** The real thing: a *session* is a model, a cache and the tokens that are in it. What if nobody goes back
-# after a rejected draft?
+# **Wrong first.** The real thing: a *session* is a model, its cache and the tokens in it. `session.score(tokens)` feeds tokens and
+# returns their rows of scores. What if you do not go back after a rejected draft?
 
 # %%
 session = model.session()
@@ -335,7 +335,7 @@ print("the same logits:", np.array_equal(right, wrong))
 assert not np.array_equal(right, wrong)
 
 # %% [markdown]
-# The model goes on from a text that nobody has written. Mended:
+# The model continues a text that nobody has written. Now with the rollback:
 
 # %%
 session.rollback(3)
@@ -349,8 +349,8 @@ assert np.array_equal(right, again)
 #
 # *4 minutes · ●○○*
 #
-# **Why.** Per token the cache holds a key and a value of width `C` for each of the `L` layers. That is memory, and every
-# forward reads all of it.
+# **Why.** Per token the cache holds a key and a value of width `C` for each of the `L` layers. That takes memory, and every
+# pass reads all of it.
 #
 # **Predict.** The bundled target has 8 layers of width 384 and stores float32 (4 bytes). How many bytes does *one* token take?
 
@@ -392,8 +392,8 @@ for kv_dtype, bytes_per_number in (("float16", 2), ("float32", 4)):
 # *7 minutes · ●●○*
 #
 # In speculative decoding both models have a cache. The draft runs ahead; then the target decides; then both go back to what was
-# decided. One rule keeps them in step without special cases: **feeding is giving the cache what it lacks**. If the draft's cache
-# lacks two tokens, it is fed two.
+# decided. One rule keeps them together without special cases: **feed the cache what it lacks**. If the draft's cache lacks two
+# tokens, feed it two.
 #
 # **Write** what to feed.
 
@@ -420,11 +420,13 @@ def lacking(tokens: list[int], in_cache: list[int]) -> tuple[int, list[int]]:
 lesson.check("lacking", lacking)
 
 # %% [markdown]
-# **Step through it.** The real engine on a prompt of yours: the buttons, or the arrow keys after a click on the picture, go back and
-# forth. Watch the slots; what the bars mean is the matter of lessons 4 and 5. The last token of the text is in neither cache: it
-# waits to be fed. (The first one comes from the last row of the prompt, without a draft; the draft reads the prompt behind it.)
-# The draft runs ahead in its own cache, the target's single forward writes all drafts at once, and at the end of the round both
-# go back. What is struck through is still there; the next round writes over it.
+# **Step through it.** The real engine on a prompt of yours. Use the buttons, or click on the picture and use the arrow keys. Watch
+# the slots; lessons 4 and 5 explain the bars.
+#
+# - The draft runs ahead in its own cache. The target's single pass writes all draft tokens at once.
+# - At the end of the step both go back. What is struck through is still there; the next step writes over it.
+# - The last token of the text is in neither cache: it waits to be fed.
+# - The first token comes from the last row of the prompt, without a draft. The draft model reads the prompt after that.
 
 
 # %%
@@ -450,11 +452,19 @@ for before, over in pairwise(frames):
         )
         assert target_lacks == 1
         assert draft_lacks == (2 if whole else 1)
-assert seen == {True, False}  # this run has both kinds of rounds
+assert seen == {True, False}  # this run has both kinds of steps
 
 # %% [markdown]
-# Where a draft is accepted whole, the draft's cache lacks *two* tokens: its own last draft was drawn, never fed. That is why
-# feeding is "giving the cache what it lacks", not "feeding the last token".
+# If all draft tokens are accepted, the draft's cache lacks *two* tokens: it drew its own last token, but was never fed with it. That
+# is why the rule says "feed the cache what it lacks", not "feed the last token".
+
+# %% [markdown]
+# ## What you can do now
+#
+# - Say who sees whom when new tokens join a cache, and write the mask.
+# - Go back in a cache by setting a length, and say why nothing needs to be erased.
+# - Compute how many bytes a cache takes.
+# - Keep two caches together with one rule.
 #
 # In the code base: `minispec/engine/model/cache.py` and `minispec/engine/model/session.py`.
 

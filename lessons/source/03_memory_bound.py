@@ -1,14 +1,14 @@
 # %% [markdown]
 # # 3 · Why decoding is memory-bound
 #
-# Why should checking six tokens cost about as much as making one? Because a processor making one token spends nearly all of its
-# time *waiting for the weights*. In this lesson you count bytes and operations, measure what this machine can do, and put your
-# own point under its roof.
+# **Why does checking six tokens cost about as much as making one?**
 #
-# About 30 minutes. You need lessons 1 and 2. The times are those of the machine you sit at: close other programs.
-
-# %% [markdown]
-# **If you only have ten minutes:** do 3.1, run 3.3 and answer the question of 3.4: it is the fact on which all the rest rests.
+# Because a processor that makes one token spends nearly all of its time *waiting for the weights*. In this lesson you count
+# bytes and operations, measure what this machine can do, and put your own point under its roof.
+#
+# About 30 minutes. You need lessons 1 and 2. Close other programs: you will measure this machine.
+#
+# **If you only have ten minutes:** do 3.1, run 3.3 and answer the question of 3.4. All the rest follows from it.
 
 # %%
 import time
@@ -28,13 +28,30 @@ target = minispec.load_model("target-17m")
 target.backend.warm_up()
 lesson
 
+
+# %%
+tokens_in_one_pass = [1, 2, 3, 4, 5, 6]
+curves_figure(
+    tokens_in_one_pass,
+    {
+        "arithmetic": tokens_in_one_pass,
+        "weights to read": [1] * 6,
+    },
+    "tokens in one pass",
+    "compared with one token",
+)
+
+# %% [markdown]
+# **Look.** Six tokens need six times the arithmetic, but the model's weights are read once for all of them. Which of the two
+# decides how long a pass takes?
+
 # %% [markdown]
 # ## 3.1 · Count
 #
 # *7 minutes · ●○○*
 #
-# **Why.** A matrix product of `m` rows with a weight matrix of `K × N` numbers takes one multiplication and one addition for each
-# row and each weight: `2 m K N` operations. And it has to read the `K N` weights, once, whatever `m` is.
+# **Why.** A pass over `m` tokens has `m` *rows*. Multiplying them with a weight matrix of `K × N` numbers takes one multiplication
+# and one addition for each row and each weight: `2 m K N` operations. And it has to read the `K N` weights, once, whatever `m` is.
 #
 # **Predict.** One row, float32 weights of 4 bytes: how many operations per byte of weights?
 
@@ -44,7 +61,7 @@ lesson.predict("one_row", 0.5)
 
 # %%
 def intensity(rows: int, bytes_per_weight: float) -> float:
-    """Return operations per byte of weights, for a forward over that many rows.
+    """Return operations per byte of weights, for a pass over that many rows.
 
     Leave out everything that is small: activations, norms, the cache.
 
@@ -68,7 +85,7 @@ intensity = lesson.working("intensity", intensity)
 
 # %%
 def weights_read(n_layer: int, n_embd: int, n_inner: int, vocab_size: int) -> int:
-    """Return how many weights the matrices of one forward hold (no biases, norms or
+    """Return how many weights the matrices of one pass hold (no biases, norms or
     positions).
     """
     # BEGIN SOLUTION
@@ -96,8 +113,11 @@ print(
 #
 # *8 minutes · ●●○*
 #
-# Two ceilings: how many bytes per second can be read, and how many operations per second can be done. The read speed depends on
-# how much is read: a small block fits into a cache. So we probe with a block as large as the model.
+# The machine has two limits: how many bytes it can read per second, and how many operations it can do per second. The read speed
+# depends on how much you read, because a small block fits into the processor's cache. So we read a block as large as the model.
+#
+# `ReadProbe(n)` is a block of `n` bytes; calling it reads the block and returns the seconds. `interleave` calls several such
+# functions in turns, 15 times here, so that each gets its share of a bad moment. Then we compare medians.
 
 # %%
 probe = ReadProbe(4 * num_weights)
@@ -123,7 +143,7 @@ print(
 def floor_seconds(
     num_weights: int, rows: int, bytes_per_weight: float, bandwidth: float, peak: float
 ) -> float:
-    """Return the least time of a forward: reading and computing overlap, so the slower
+    """Return the least time of a pass: reading and computing overlap, so the slower
     of the two decides.
 
     bandwidth: bytes per second; peak: operations per second
@@ -162,14 +182,15 @@ limits.conclude(
 )
 
 # %% [markdown]
-# **Look.** Up to the ridge, further rows are nearly free: the weights have to be read anyway. Smaller weights move the ridge to
-# the left. So quantisation and speculation compete for the same slack.
+# **Look.** Up to this number, the *ridge*, further rows are nearly free: the weights have to be read anyway. Smaller weights have
+# their ridge at fewer rows. So quantisation and speculation compete for the same spare time.
 #
 # ## 3.3 · Your point under the roof
 #
 # *5 minutes · ●○○*
 #
-# **Wrong first.** Time each number of rows once, one after the other, and start at once: what a first try looks like.
+# **Wrong first.** A first try: time each number of rows once, one after the other. The session holds 128 tokens; each timing adds
+# some and goes back.
 
 # %%
 session = target.session()
@@ -189,9 +210,8 @@ for rows in row_counts[:4]:
     print(f"{rows} rows: {1e3 * forward_seconds(rows):.2f} ms")
 
 # %% [markdown]
-# Run that cell twice and compare: single times jump about, because of other programs, a processor that changes its clock, a
-# block of memory that is met for the first time. So every candidate is run several times, in turns, so that each gets its
-# share of a bad moment, and the medians are compared. The probe that only reads runs among them.
+# Run that cell twice and compare. Single times vary a lot: other programs run, the processor changes its clock, memory is touched
+# for the first time. So we time all candidates in turns again, several times, and compare medians. The probe that only reads is one of them.
 
 # %%
 runs = {str(rows): (lambda rows=rows: forward_seconds(rows)) for rows in row_counts} | {
@@ -218,14 +238,14 @@ def roof():
 roof()
 
 # %% [markdown]
-# **Look.** Each point is a forward; the number says how many rows. Along the slope the machine waits for memory, under the flat
-# part it computes. Decoding, one row, stands at the far left.
+# **Look.** Each point is a pass; the number says how many rows. Under the slope the machine waits for memory; under the flat
+# part it computes. Plain decoding, one row, is at the far left.
 #
 # ## 3.4 · v(m): what verifying costs
 #
 # *6 minutes · ●●○*
 #
-# **Predict.** A forward over 4 rows: will it take closer to 1 times or closer to 4 times as long as one row? Type 1 or 4.
+# **Predict.** A pass over 4 rows: will it take closer to 1 times or closer to 4 times as long as one row? Type 1 or 4.
 
 # %%
 lesson.predict("four_rows", 1)
@@ -240,10 +260,10 @@ curves_figure(
     {
         "measured": [seconds[rows] / seconds[1] for rows in row_counts],
         "the floor": [floors[rows] / seconds[1] for rows in row_counts],
-        "if every row were paid in full": [float(rows) for rows in row_counts],
+        "if each row cost as much as the first": [float(rows) for rows in row_counts],
     },
-    "rows in one forward",
-    "time, in units of one measured row",
+    "rows in one pass",
+    "time / time of one row",
 )
 
 # %% [markdown]
@@ -263,15 +283,12 @@ times.conclude(
 #
 # *4 minutes · ●○○*
 #
-# The same formula for other machines. 3,350 GB/s and 990,000 billion operations per second are about what a large server GPU
-# offers for 16-bit numbers; a laptop reads perhaps 100 GB/s.
+# The same formula for other machines. A laptop reads perhaps 100 GB/s, a large server GPU 3,350 GB/s.
 
 
 # %%
 def tokens_per_second(billions: float):
-    """Draw the most tokens per second a model of that size can decode, over the
-    bandwidth, for three number formats.
-    """
+    """Draw how many tokens per second a model of that size can decode at most."""
     speeds = [50, 100, 200, 400, 800, 1600, 3350]
     return curves_figure(
         speeds,
@@ -287,6 +304,12 @@ def tokens_per_second(billions: float):
 explore(tokens_per_second, billions=[0.124, 1.5, 7, 70])
 
 # %% [markdown]
+# ## What you can do now
+#
+# - Count the bytes and operations of a pass, and say which of the two limits its speed.
+# - Measure this machine's read speed without being fooled by one bad moment.
+# - Say why verifying several tokens costs little more than one, and when that ends.
+#
 # In the code base: `minispec/lab/roofline/counts.py` counts every part exactly, and `minispec roofline` is this lesson as a command.
 
 # %% [markdown]

@@ -1,13 +1,14 @@
 # %% [markdown]
 # # 4 · Draft and verify, by hand
 #
-# A small model proposes a few tokens. The large model reads all of them **in one pass** and keeps those it would have
-# chosen itself. In this lesson everything is greedy: each model has one favourite, and there is no randomness yet. You write
-# the decision and the loop, and see that the text is the large model's own, letter by letter.
+# **Can a small model make a large one faster without changing a letter of its text?**
+#
+# The small model guesses a few tokens. The large one reads all of them **in one pass** and keeps those that it would have chosen
+# itself. In this lesson everything is greedy: each model has one favourite, and there is no randomness yet. You write the
+# decision and the loop, and see that the text is the large model's own, letter by letter.
 #
 # About 35 minutes. You need lessons 1 and 2.
-
-# %% [markdown]
+#
 # **If you only have ten minutes:** run 4.1, write `decide` in 4.2, and read 4.6.
 
 # %%
@@ -25,12 +26,28 @@ draft = minispec.load_model("draft-1.6m")
 target.backend.warm_up()
 lesson
 
+# %%
+made = minispec.generate(
+    "Once upon a time there was a little girl who",
+    target=target,
+    draft=draft,
+    gamma=4,
+    temperature=0.0,
+    max_tokens=40,
+)
+Fates(made.steps, target.tokenizer.decode)
+
 # %% [markdown]
-# ## 4.1 · One round, token by token
+# **Look.** Each line is one pass of the large model. Blue tokens are guesses of the small one that were accepted. What is struck
+# through was rejected; grey tokens after a rejection were never tested. The last token of each line is the large model's own. How
+# many tokens does a pass yield here? Without guesses it would be one. (The first line is the pass over the prompt.)
+#
+# ## 4.1 · One step, token by token
 #
 # *5 minutes · ●○○*
 #
-# The draft runs a few steps on its own. That is cheap: it is ten times smaller.
+# The large model is called the *target*, the small one the *draft model*. First the draft model runs a few times on its own. That is
+# cheap: it is ten times smaller.
 
 # %%
 prompt = target.tokenizer.encode("Once upon a time there was a little girl who")
@@ -42,10 +59,10 @@ for _ in range(gamma):
 print("drafted:", [target.tokenizer.decode([token]) for token in drafted])
 
 # %% [markdown]
-# Now the target reads prompt **and** draft in one pass. A forward returns a row of scores after *every* position, so the one
-# pass answers several questions: what comes after the prompt? after the prompt and one draft? and so on.
+# Now the target reads prompt **and** draft in one pass. A pass returns a row of scores after *every* position, so it answers
+# several questions at once: what comes after the prompt? After the prompt and one draft token? And so on.
 #
-# **Predict.** Four drafted tokens: how many of the target's rows are of use?
+# **Predict.** Four draft tokens: how many of the target's rows are of use?
 
 # %%
 lesson.predict("rows", 5)
@@ -61,7 +78,7 @@ for i, token in enumerate(choices):
         else "(nothing drafted)"
     )
     print(
-        f"after …{before!r:34} the target says "
+        f"after …{before!r:34} the target wants "
         f"{target.tokenizer.decode([token])!r:10} draft: {theirs}"
     )
 
@@ -70,14 +87,13 @@ for i, token in enumerate(choices):
 #
 # *8 minutes · ●●○*
 #
-# **Why.** Row 0 says what the target wants instead of `drafted[0]`; if they agree, row 1 may speak about `drafted[1]`; and so
-# on. At the first disagreement the target's own token is taken, and the rest of the draft is worthless: it continues a text
+# **Why.** Row 0 holds the target's favourite for the position of `drafted[0]`. If the two agree, row 1 decides about `drafted[1]`,
+# and so on. At the first disagreement you take the target's own token. The rest of the draft is worthless: it continues a text
 # that does not exist. If all agree, one row is left over, and its token comes for free: the **bonus**.
 #
-# So a round always yields at least one token, and at most `gamma + 1`.
+# So a step always yields at least one token, and at most `gamma + 1`.
 #
-# **Wrong first.** "Keep every draft that agrees with its row." It looks like the rule above, and it is what the first
-# version of many a program does:
+# **Wrong first.** "Keep every draft token that agrees with its row." It looks like the rule above, and many first versions do it:
 
 # %%
 wrong_drafts, wrong_choices = [5, 6, 7], [5, 9, 7, 1]
@@ -87,15 +103,15 @@ assert kept == [5, 7]
 
 # %% [markdown]
 # The 7 was drafted after 5 and 6, and the target's third row has read 5 and 6. But 6 is not in the text: the target wanted 9
-# there. What that row says about a text with 6 in it is of no use any more. Stop at the first disagreement.
+# there. A row that has read the 6 is of no use any more. Stop at the first disagreement.
 
 
 # %%
 def decide(drafted: list[int], choices: list[int]) -> tuple[int, int]:
-    """Return how many drafts are accepted, and the target's token that follows them.
+    """Return how many draft tokens are accepted, and the target's token after them.
 
     drafted: G tokens; choices: G + 1 tokens, choices[i] is the target's favourite after
-        i drafts
+        i draft tokens
 
     Example: decide([5, 6, 7], [5, 9, 7, 1]) is (1, 9)
     """
@@ -111,9 +127,6 @@ def decide(drafted: list[int], choices: list[int]) -> tuple[int, int]:
 lesson.check("decide", decide)
 
 # %%
-lesson.hint("decide")
-
-# %%
 decide = lesson.working("decide", decide)
 accepted, following = decide(drafted, choices)
 print(f"{accepted} accepted, then {target.tokenizer.decode([following])!r}")
@@ -123,10 +136,10 @@ print(f"{accepted} accepted, then {target.tokenizer.decode([following])!r}")
 #
 # *9 minutes · ●●●*
 #
-# **Why.** Round after round until there is enough text. Mind the end: a round may yield more tokens than are still wanted.
-# Drafting fewer tokens in the last round is the clean way: a round of `g` drafts yields at most `g + 1`.
+# **Why.** One step after another, until there is enough text. Mind the end: a step may yield more tokens than are still wanted.
+# Drafting fewer tokens in the last step is the clean way: a step of `g` draft tokens yields at most `g + 1`.
 #
-# **Predict.** 10 tokens are wanted in all, 8 are there. What is the largest useful draft in this round?
+# **Predict.** 10 tokens are wanted in all, 8 are there. What is the largest useful draft in this step?
 
 # %%
 lesson.predict("last_round", 1)
@@ -142,15 +155,15 @@ def speculate(
     choose(tokens, drafted): the target's len(drafted) + 1 favourites, in one pass
     """
     new: list[int] = []
-    rounds = 0
+    passes = 0
     # BEGIN SOLUTION
     while len(new) < num_tokens:
         tokens = [*prompt, *new]
         drafted = propose(tokens, min(gamma, num_tokens - len(new) - 1))
         accepted, following = decide(drafted, choose(tokens, drafted))
         new += [*drafted[:accepted], following]
-        rounds += 1
-    return new, rounds
+        passes += 1
+    return new, passes
     # END SOLUTION
 
 
@@ -177,17 +190,16 @@ def choose(tokens: list[int], drafted: list[int]) -> list[int]:
 
 
 plain, _ = speculate(lambda tokens, g: [], choose, prompt, 0, 24)
-fast, rounds = speculate(propose, choose, prompt, 4, 24)
+fast, passes = speculate(propose, choose, prompt, 4, 24)
 print(target.tokenizer.decode(fast))
-print(f"{len(fast)} tokens in {rounds} target passes")
+print(f"{len(fast)} tokens in {passes} target passes")
 print("the same tokens as without a draft:", fast == plain)
 assert fast == plain
 
 # %% [markdown]
-# **Step through it.** The same in the real engine, moment by moment, on a prompt of yours: the buttons, or the arrow keys after a
-# click on the picture, go back and forth. The bars are each model's probabilities after softmax; the highest one is its
-# favourite. Below are the slots of both caches (lesson 2). One thing differs from your loop: the pass that reads the prompt gives
-# the first token, and the rounds begin behind it.
+# **Step through it.** The same in the real engine, moment by moment, on a prompt of yours. Use the buttons, or click on the picture
+# and use the arrow keys. The bars are each model's probabilities after softmax; the highest one is its favourite. Below are the slots
+# of both caches (lesson 2). One thing differs from your loop: the pass over the prompt gives the first token, before the first step.
 
 
 # %%
@@ -211,25 +223,11 @@ assert same
 #
 # *4 minutes · ●○○*
 #
-# minispec does the same with caches, and keeps a record of every round. One line per target pass: blue was drafted and
-# accepted; what is struck through was rejected, and in grey, behind a rejection, was never looked at; the last token of each
-# line is the target's own. The first line is the pass over the prompt: its last row gives a token before anything is drafted.
-
-# %%
-made = minispec.generate(
-    "Once upon a time there was a little girl who",
-    target=target,
-    draft=draft,
-    gamma=4,
-    temperature=0.0,
-    max_tokens=40,
-)
-Fates(made.steps, target.tokenizer.decode)
-
-# %% [markdown]
-# **Look.** Where is the draft right, and where does it fail? Often the ends of words and the small words between them are
-# easy, and the choice of a noun is hard: is it so in this text? The same in time: orange is the draft, blue the target, the
-# numbers count tokens.
+# The picture at the top came from the real engine. It does the same as your loop, with caches, and keeps a record of every step.
+#
+# **Look** at it again. Where is the draft right, and where does it fail? Often the ends of words and the small words between them
+# are easy, and the choice of a noun is hard: is it so in this text? Now the same run on a time axis: orange is the draft model, blue the
+# target, the numbers count tokens. Above it is plain decoding: the target without a draft.
 
 # %%
 alone, together = (
@@ -241,10 +239,7 @@ alone, together = (
         temperature=0.0,
         max_tokens=40,
     )
-    for d in (
-        None,
-        draft,
-    )  # the draft once more: its very first run is slower than all others
+    for d in (None, draft)  # once more, because a first run is slower than all others
 )
 assert alone.token_ids == together.token_ids == made.token_ids
 timeline_figure(alone.steps, together.steps)
@@ -280,7 +275,7 @@ curves_figure(
         ],
         "the most there could be, γ + 1": [g + 1.0 for g in gammas],
     },
-    "γ, drafted tokens per round",
+    "γ, draft tokens per step",
     "tokens",
 )
 
@@ -292,10 +287,10 @@ assert all(runs[g].token_ids == runs[1].token_ids for g in gammas)  # the same t
 
 # %%
 def per_pass(num_tokens: int, num_accepted: int) -> float:
-    """Return tokens per target pass, given all emitted tokens and how many of them were
-    accepted drafts.
+    """Return tokens per target pass, given the number of all tokens and how many of
+    them were accepted draft tokens.
 
-    Every pass emits exactly one token of its own (nothing was cut). The prompt's pass
+    Every pass adds exactly one token of its own (nothing was cut). The prompt's pass
     counts here; the curves above leave it out, and the first token with it.
     """
     # BEGIN SOLUTION
@@ -311,8 +306,8 @@ lesson.check("per_pass", per_pass)
 #
 # *5 minutes · ●●○*
 #
-# Everything above in one function, without caches, without randomness, without options. Read it once from top to bottom: it
-# is what the rest of minispec makes fast, exact at any temperature, and measurable.
+# Here is everything above in one function, without caches, randomness or options. Read it once from top to bottom. The rest of
+# minispec makes it fast, exact at any temperature, and measurable.
 
 
 # %%
@@ -341,6 +336,12 @@ print("the same tokens as without a draft:", same)
 assert same
 
 # %% [markdown]
+# ## What you can do now
+#
+# - Write one step of greedy speculative decoding, and the loop around it.
+# - Say why the text is the target's own, and why a step yields between 1 and γ + 1 tokens.
+# - Say why longer drafts help less and less.
+#
 # In the code base: `minispec/tiny.py` is this function with the randomness of lesson 5, in one file that runs
 # (`python -m minispec.tiny "Once upon a time"`); `minispec/engine/generation/loop.py` is the loop with caches and everything else.
 

@@ -1,61 +1,69 @@
 # %% [markdown]
 # # 5 · Rejection sampling: the proof, the picture, the enumeration
 #
-# A draft model proposes a token. The target would have drawn it from another distribution. Keep it or not? One rule keeps
-# the target's distribution **exactly**, however bad the draft is; a bad draft only costs time. In this lesson you write
-# the rule, prove it, and then check it over *every* branch of its randomness instead of sampling.
+# **A small model guesses a token. The target would have drawn it from another distribution. May you keep the guess?**
 #
-# About 44 minutes. You need lesson 4.
-
-# %% [markdown]
-# **If you only have ten minutes:** look at the picture in 5.1, answer the question of 5.2, and read the proof in 5.4.
+# If you always keep it, you get the small model's text. If you never keep it, you gain nothing. One rule in between keeps the
+# target's distribution **exactly**, however bad the draft is; a bad draft only costs time. In this lesson you write the rule,
+# prove it, and check it over *every* branch of its randomness instead of sampling.
+#
+# About 46 minutes. You need lesson 4.
+#
+# **If you only have ten minutes:** look at the two pictures at the top, answer the question of 5.2, and read the proof in 5.4.
 
 # %%
 import numpy as np
 
 from minispec.course.teaching import begin, explore, record
-from minispec.lab.viz.plots.theory import laws_figure, overlap_figure
+from minispec.lab.viz.plots.theory import branches_figure, laws_figure, overlap_figure
 
 lesson = begin("05")
 lesson
 
+# %%
+names = ["cat", "dog", "fox"]
+p = np.array([0.5, 0.3, 0.2])  # the target's probabilities of the next token
+q = np.array([0.2, 0.3, 0.5])  # the draft's
+accept_everything = q  # every guess is drawn from q, and every guess is kept
+laws_figure(
+    {"target p: wanted": p, "accept everything: you get": accept_everything}, names
+)
+
 # %% [markdown]
+# **Wrong first.** Two bars of a token should be equally high, and they are not. If you accept everything, "fox" comes out far
+# too often and "cat" too rarely: the text is the draft's.
+#
 # ## 5.1 · Accept or reject
 #
 # *6 minutes · ●○○*
 #
 # **Why.** Let $p$ be the target's distribution of the next token and $q$ the draft's, both of shape `[V]`. The draft has
-# drawn $x$ from $q$. If $p(x) \ge q(x)$, the draft proposes $x$ too rarely: never turn it away. If $p(x) < q(x)$, it proposes
-# $x$ too often: keep only the share $p(x)/q(x)$.
+# drawn $x$ from $q$.
+#
+# - If $p(x) \ge q(x)$, the draft guesses $x$ too rarely. Never reject it.
+# - If $p(x) < q(x)$, the draft guesses $x$ too often. Accept only the share $p(x)/q(x)$.
 #
 # $$P(\text{accept } x) = \min\left(1, \frac{p(x)}{q(x)}\right)$$
-
-# %%
-p = np.array([0.5, 0.3, 0.2])
-q = np.array([0.2, 0.3, 0.5])
-
-# %% [markdown]
-# **Predict.** With these two, how likely is it that a drafted token is accepted? (The token is drawn from `q`, then
-# accepted or not.)
+#
+# **Predict.** Take the two distributions above. How likely is it that a draft token is accepted? (The token is drawn from
+# `q`, then accepted or not.)
 
 # %%
 lesson.predict("acceptance", 0.7)
 
+# %%
+overlap_figure(p, q, names)
+
 # %% [markdown]
 # **Look.** Blue is what the two distributions share: that is accepted. Hatched is where the draft has more than the target:
 # that is rejected. Orange is where the target has more than the draft: something else has to supply it.
-
-# %%
-overlap_figure(p, q, ["cat", "dog", "fox"])
-
-
-# %% [markdown]
+#
 # **Write** the decision. `u` is uniform on [0, 1): randomness comes in as an argument, so that the function is exact to test.
 
 
 # %%
 def accept(target_prob: float, draft_prob: float, u: float) -> bool:
-    """Return whether a drafted token is kept.
+    """Return whether a draft token is accepted.
 
     target_prob, draft_prob: p(x) and q(x); q(x) > 0, or x could not have been drawn
     u: uniform on [0, 1)
@@ -69,9 +77,6 @@ def accept(target_prob: float, draft_prob: float, u: float) -> bool:
 
 # %%
 lesson.check("accept", accept)
-
-# %%
-lesson.hint("accept")
 
 # %% [markdown]
 # ## 5.2 · What comes instead
@@ -108,8 +113,7 @@ def residual(target_probs: np.ndarray, draft_probs: np.ndarray) -> np.ndarray:
 lesson.check("residual", residual)
 
 # %% [markdown]
-# Stuck? `lesson.hint("residual")` gives one hint at a time, and after an attempt `lesson.solution("residual")` shows ours. The
-# rest of the lesson runs with ours while yours is not there yet:
+# The next cell takes your two functions if they are right, and ours if they are not. Either way the lesson goes on.
 
 # %%
 accept = lesson.working("accept", accept)
@@ -120,7 +124,8 @@ residual = lesson.working("residual", residual)
 #
 # *5 minutes · ●●○*
 #
-# `draw` turns a uniform number into a token by the cumulative distribution. Write the rule with it.
+# `draw` turns a uniform number into a token: it walks along the sums of the probabilities until they exceed the number.
+# **Write** the rule with `accept`, `residual` and `draw`.
 
 
 # %%
@@ -144,7 +149,8 @@ def judge(
 ) -> int:
     """Return the token that comes out when the draft has proposed `token`.
 
-    u_accept decides whether it is kept; u_next, if needed, draws what comes instead.
+    u_accept decides whether it is accepted; u_next, if needed, draws what comes
+        instead.
     """
     # BEGIN SOLUTION
     if accept(target_probs[token], draft_probs[token], u_accept):
@@ -198,26 +204,53 @@ ways = two_ways(p, q)
 assert np.allclose(ways.sum(axis=0), p)
 laws_figure(
     {"target p": p, "accepted": ways[0], "from the residual": ways[1]},
-    ["cat", "dog", "fox"],
+    names,
 )
 
 # %% [markdown]
 # ## 5.5 · Do not sample: enumerate
 #
-# *5 minutes · ●●○*
+# *7 minutes · ●●○*
 #
-# **Why.** To test a sampler one could draw a million tokens and compare frequencies. That test is slow, it sometimes fails
-# by bad luck, and small errors hide in the noise. But a rule that asks only "yes or no, with this probability?" and "which
-# token, from this distribution?" is a *finite tree*. Walk all of it, multiply the probabilities along each path, and you
-# have the exact distribution. minispec does that with the real engine, not with a copy: something stands in for the noise
-# and replays the program over every branch. First the plausible mistake, as a program that asks questions.
+# **Why.** To test a sampler you could draw a million tokens and compare frequencies. That test is slow, it sometimes fails by
+# bad luck, and small errors hide in the noise. But the rule asks only two kinds of questions: "yes or no, with this
+# probability?" and "which token, from this distribution?" All its answers together are a *finite tree*. Here it is, for
+# the rule with our three tokens. The probability of a leaf is the product along its path.
+
+# %%
+tree = {}
+for x, name in enumerate(names):
+    chance = min(1.0, p[x] / q[x])
+    instead = {
+        f"instead {names[y]}": (share, {})
+        for y, share in enumerate(residual(p, q))
+        if share > 0
+    }
+    tree[f"draft {name}"] = (
+        q[x],
+        {"accept": (chance, {}), "reject": (1 - chance, instead)},
+    )
+branches_figure(tree)
+
+# %% [markdown]
+# **Look.** "Cat" comes out at two leaves: drafted and accepted, 0.2, or in place of a rejected "fox", 0.3. Together 0.5, which
+# is p. Check "fox" yourself.
+#
+# A program can walk such a tree for us, if it may answer the questions. So we write the rule as a function that gets the
+# source of randomness, `noise`, as an argument:
+#
+# - `noise.categorical(probs, address)` returns a token, drawn from `probs`;
+# - `noise.bernoulli(chance, address)` returns True with that chance.
+#
+# The address is a name for the question. Here we need three: `Address("draft", 0)`, `Address("accept", 0)` and
+# `Address("residual", 0)`. (The 0 is the position in the text.) First the mistake of 5.2:
 
 # %%
 from minispec.engine.laws import Enumerator
 from minispec.engine.noise import Address, Noise
 
 
-def from_p(noise: Noise) -> int:
+def from_p(noise: Noise, p: np.ndarray, q: np.ndarray) -> int:
     """Draft, accept or reject; a rejected token is replaced from p."""
     token = noise.categorical(q, Address("draft", 0))
     if noise.bernoulli(min(1.0, p[token] / q[token]), Address("accept", 0)):
@@ -226,55 +259,67 @@ def from_p(noise: Noise) -> int:
 
 
 def law_of(program) -> np.ndarray:
-    """Walk every branch of a program; return the law of what it returns."""
-    law = Enumerator(program).law()
-    return np.array([law.get(token, 0.0) for token in range(3)])
+    """Run a program over every branch; return the probability of each token."""
+    law = Enumerator(lambda noise: program(noise, p, q)).law()
+    return np.array([law.get(token, 0.0) for token in range(len(p))])
 
 
 wrong = law_of(from_p)
 print("replaced from p:", wrong, " p itself:", p)
 assert wrong[0] < p[0]
 assert wrong[2] > p[2]
-laws_figure({"target p": p, "replaced from p": wrong}, ["cat", "dog", "fox"])
+laws_figure({"target p": p, "replaced from p": wrong}, names)
 
 # %% [markdown]
-# **Look.** That is the mistake of 5.2, **wrong first**: "cat" comes out too rarely and "fox" too often. The draft's favourite
-# gets a second chance it should not have. A reader of the text would never notice. An evaluation would. Mended, with your
-# residual:
+# **Look.** "Cat" comes out too rarely and "fox" too often: the draft's favourite gets a second chance. A reader of the text
+# would never notice. An evaluation would. **Write** the right program:
 
 
 # %%
-def one_token(noise: Noise) -> int:
-    """The rule as a program that asks questions."""
+def one_token(noise: Noise, p: np.ndarray, q: np.ndarray) -> int:
+    """Return the next token: the rule as a program that asks `noise`.
+
+    Use each of the addresses above at most once.
+    """
+    # BEGIN SOLUTION
     token = noise.categorical(q, Address("draft", 0))
     if noise.bernoulli(min(1.0, p[token] / q[token]), Address("accept", 0)):
         return token
     return noise.categorical(residual(p, q), Address("residual", 0))
+    # END SOLUTION
 
 
+# %%
+lesson.check("one_token", one_token)
+
+# %%
+one_token = lesson.working("one_token", one_token)
 exact = law_of(one_token)
-print(f"total variation from p: mended {abs(exact - p).sum() / 2:.1e}")
-print(f"                 wrong first {abs(wrong - p).sum() / 2:.3f}")
+for name, law in (("yours", exact), ("replaced from p", wrong), ("accept all", q)):
+    print(f"{name:16} total variation from p: {abs(law - p).sum() / 2:.1e}")
 assert np.allclose(exact, p, rtol=0, atol=1e-15)
 
 # %% [markdown]
+# The total variation is half the sum of the differences: 0 if two distributions are equal, 1 if they share nothing. minispec's tests
+# walk the tree of the real engine in the same way.
+#
 # ## 5.6 · From one token to a whole text
 #
 # *8 minutes · ●●●*
 #
-# **Why.** So far the rule makes *one* token right. A round drafts several, and a text takes many rounds. Why is the whole text
-# right? By induction, along the text:
+# **Why.** So far the rule makes *one* token right. A step drafts several tokens, and a text takes many steps. Why is the whole
+# text right? By induction, along the text:
 #
-# 1. Say that everything up to some place has the target's law. The next token there is made by the rule, with $p$ and $q$ *for
-#    exactly that prefix*: row $i$ of the target's pass has read the prompt and the first $i$ drafts. By 5.4 it has the law $p$,
-#    given the prefix. So everything up to the next place has the target's law.
-# 2. After a rejection the rest of the draft is thrown away: it would continue another prefix. Row $i$ is used only if the drafts
-#    before $i$ are really in the text.
-# 3. If all $\gamma$ drafts are accepted, row $\gamma$ is left. It has read the whole draft, so drawing from it is plain sampling:
-#    the **bonus** token. There is no $q$ for it, and so nothing to reject.
+# 1. Say that the text up to some position has the target's distribution. The rule makes the next token, with $p$ and $q$
+#    *for exactly that prefix*: row $i$ of the target's pass has read the prompt and the first $i$ draft tokens. By 5.4 the
+#    token has the distribution $p$, given the prefix. So the text up to the next position has the target's distribution.
+# 2. After a rejection the rest of the draft is thrown away: it would continue another prefix. Row $i$ is used only if the
+#    draft tokens before $i$ are really in the text.
+# 3. If all $\gamma$ draft tokens are accepted, row $\gamma$ is left. It has read the whole draft, so drawing from it is plain
+#    sampling: the **bonus** token. There is no $q$ for it, and so nothing to reject.
 #
-# That a round ends where it does depends on coins that are already spent. It must not depend on coins to come; lesson 8 shows
-# what happens otherwise. Let us enumerate a text of three tokens, in rounds of two drafts.
+# Where a step ends depends on random draws of the past. It must not depend on draws to come; lesson 8 shows what happens
+# otherwise. Let us enumerate a text of three letters, in steps of two draft tokens. First two tiny models:
 
 
 # %%
@@ -288,48 +333,56 @@ def draft_row(text: tuple[int, ...]) -> np.ndarray:
     return np.array([0.6, 0.4]) if text and text[-1] else np.array([0.5, 0.5])
 
 
+# %% [markdown]
+# Now the loop. `bonus_row` says which of the target's rows gives the bonus token: 2 is right, 1 is the usual mistake.
+
+
+# %%
 def three_letters(noise: Noise, *, bonus_row: int) -> tuple[int, ...]:
-    """Make rounds of two drafts until three letters are there."""
+    """Make steps of two draft tokens until three letters are there."""
     text: tuple[int, ...] = ()
     while len(text) < 3:
-        start, accepted = text, 0
-        for _ in range(2):
-            p, q = target_row(text), draft_row(text)
-            place = len(text)
-            token = noise.categorical(q, Address("draft", place))
+        start, accepted = len(text), 0
+        while accepted < 2:
+            p, q, at = target_row(text), draft_row(text), len(text)
+            token = noise.categorical(q, Address("draft", at))
             if not noise.bernoulli(
-                min(1.0, p[token] / q[token]), Address("accept", place)
+                min(1.0, p[token] / q[token]), Address("accept", at)
             ):
-                token = noise.categorical(residual(p, q), Address("residual", place))
+                token = noise.categorical(residual(p, q), Address("residual", at))
                 text = (*text, token)
                 break
             text, accepted = (*text, token), accepted + 1
-        if accepted == 2:  # which row gives the bonus?
-            row = target_row((*start, *text[len(start) :][:bonus_row]))
+        if accepted == 2:
+            row = target_row(text[: start + bonus_row])
             text = (*text, noise.categorical(row, Address("bonus", len(text))))
     return text[:3]
 
 
 texts = [(a, b, c) for a in (0, 1) for b in (0, 1) for c in (0, 1)]
 plain = np.array([np.prod([target_row(t[:i])[t[i]] for i in range(3)]) for t in texts])
+
+# %%
+found = {}
 for name, row in (("row γ", 2), ("row γ − 1", 1)):
     law = Enumerator(lambda noise, r=row: three_letters(noise, bonus_row=r)).law()
-    found = np.array([law.get(t, 0.0) for t in texts])
-    distance = abs(found - plain).sum() / 2
+    found[f"bonus from {name}"] = np.array([law.get(text, 0.0) for text in texts])
+    distance = abs(found[f"bonus from {name}"] - plain).sum() / 2
     print(f"bonus from {name:9} total variation from the target {distance:.4f}")
     assert (distance < 1e-12) == (row == 2)
+laws_figure({"target": plain, **found}, ["".join(map(str, text)) for text in texts])
 
 # %% [markdown]
-# **Look.** With the bonus from row γ the eight texts have exactly the target's probabilities. With the row before it, the
-# commonest mistake in this loop, the text is another one: that row has not read the last draft.
+# **Look.** With the bonus from row γ the eight texts have exactly the target's probabilities. With the row before it, the most
+# common mistake in this loop, the text is another one: that row has not read the last draft token.
 #
 # ## 5.7 · Step through a run
 #
 # *4 minutes · ●○○*
 #
-# The pair that comes with minispec, in the real engine, on a prompt of yours. The buttons, or the arrow keys after a click on the
-# picture, go back and forth: the draft draws from q; the target judges one draft after the other; what is rejected is replaced
-# from the residual; the round is added to the text. The scale of the bars is the same throughout. Another seed throws other coins.
+# The pair that comes with minispec, in the real engine, on a prompt of yours. Use the buttons, or click on the picture and use
+# the arrow keys. The draft draws from q; the target accepts or rejects one draft token after the other; the residual replaces
+# a rejected token; the step's tokens join the text. Every picture has the same scale. Another seed gives other random draws.
 
 # %%
 import minispec
@@ -357,8 +410,8 @@ explore(run, prompt="Once upon a time there was a little", seed=list(range(10)))
 #
 # *4 minutes · ●○○*
 #
-# How does the picture change as the draft gets worse? At `sharpness` 0 the draft has it the wrong way round; at 1 it is the
-# target.
+# How does the picture change when the draft gets worse? At `sharpness` 1 the draft is the target. At 0 it is the target's
+# reverse.
 
 
 # %%
@@ -372,10 +425,18 @@ def drafts(sharpness: float):
 explore(drafts, sharpness=[0.0, 0.25, 0.5, 0.75, 1.0])
 
 # %% [markdown]
-# The output law is `p` in every one of these pictures. Only the acceptance changes, and with it the speed: that is lesson 6.
+# The output distribution is `p` in every one of these pictures. Only the acceptance changes, and with it the speed: that is
+# lesson 6.
+
+# %% [markdown]
+# ## What you can do now
 #
-# In the code base: `minispec/engine/verifiers/rejection.py` is this lesson in 30 lines, and `minispec/engine/laws/enumerator.py` is
-# 5.5.
+# - Write the accept-or-reject rule and its residual, and say why neither "accept everything" nor "draw again from p" works.
+# - Prove in two lines that the rule keeps p, and say why a whole text follows.
+# - Test a random program exactly, by walking all its branches.
+#
+# In the code base: `minispec/engine/verifiers/rejection.py` is this lesson in 30 lines, and
+# `minispec/engine/laws/enumerator.py` is 5.5. Next: when does it pay? Lesson 6.
 
 # %% [markdown]
 # ## References

@@ -1,13 +1,14 @@
 # %% [markdown]
 # # 6 · α, τ, and when it pays
 #
-# How many tokens does a round yield, and when is that worth the price of the draft? Three numbers decide: how often a draft is
-# accepted (**α**), what a drafted token costs (**c**), and what it costs to verify several rows instead of one (**v**). In this
-# lesson you write the formulas, find a trap in a worksheet, and hold the formulas against a real run.
+# **How much faster is it, and when is it slower?**
+#
+# Three numbers decide: how often a draft token is accepted (**α**), what a draft token costs (**c**), and what it costs to verify
+# several rows instead of one (**v**). In this lesson you write the formulas, find a trap in a worksheet, and hold the formulas
+# against a real run.
 #
 # About 32 minutes. You need lessons 4 and 5.
-
-# %% [markdown]
+#
 # **If you only have ten minutes:** do 6.2 (the trap) and play with the picture in 6.3.
 
 # %%
@@ -18,23 +19,40 @@ import numpy as np
 import minispec
 from minispec.course.teaching import Times, begin, explore, record
 from minispec.lab.timer import interleave
+from minispec.lab.viz.plots.runs import timeline_figure
 from minispec.lab.viz.plots.theory import curves_figure, laws_figure, surface_figure
 
 lesson = begin("06")
+target, draft = minispec.load_model("target-17m"), minispec.load_model("draft-1.6m")
+target.backend.warm_up()
 lesson
 
+# %%
+prompt = "Once upon a time there was a little girl who"
+plain, drafted = (
+    minispec.generate(
+        prompt, target=target, draft=d, gamma=3, temperature=0.0, max_tokens=32
+    )
+    for d in (None, draft)
+)
+timeline_figure(plain.steps, drafted.steps)
+
 # %% [markdown]
-# ## 6.1 · Tokens per round
+# **Look.** The same text twice on one time axis: above without a draft, below with one. A step with a draft takes longer (orange
+# is the draft model), and it yields more tokens (the numbers). Which of the two wins?
+
+# %% [markdown]
+# ## 6.1 · Tokens per step
 #
 # *4 minutes · ●○○*
 #
-# **Why.** Say that each drafted token, once it is looked at, is accepted with probability α, independently. A round always
-# yields one token of the target's own. The first draft adds one with probability α, the second with α², because both must
-# pass, and so on:
+# **Why.** Say that each draft token, once it is tested, is accepted with probability α, independently. A step always yields one
+# token of the target's own. The first draft token adds one with probability α, the second with α², because both must pass, and
+# so on. The mean is called τ:
 #
 # $$\tau = 1 + \alpha + \alpha^2 + \dots + \alpha^\gamma$$
 #
-# **Predict.** α = 0.8 and γ = 5: how many tokens per round? A guess to within 5 % will do.
+# **Predict.** α = 0.8 and γ = 5: how many tokens per step? A guess to within 5 % will do.
 
 # %%
 lesson.predict("per_round", 3.69)
@@ -42,7 +60,7 @@ lesson.predict("per_round", 3.69)
 
 # %%
 def tau(alpha: float, gamma: int) -> float:
-    """Return the expected number of tokens per round.
+    """Return the expected number of tokens per step.
 
     It must also work at alpha = 1, where the closed form divides by zero.
 
@@ -65,12 +83,12 @@ curves_figure(
         f"α = {alpha}": [tau(alpha, g) for g in gammas]
         for alpha in (0.5, 0.7, 0.8, 0.9, 1.0)
     },
-    "γ, drafted tokens per round",
-    "τ, tokens per round",
+    "γ, draft tokens per step",
+    "τ, tokens per step",
 )
 
 # %% [markdown]
-# **Look.** Only at α = 1 does drafting more go on to help. At α = 0.5 the curve is nearly flat from γ = 4 on: the limit is
+# **Look.** Only at α = 1 do longer drafts always help. At α = 0.5 the curve is nearly flat from γ = 4 on: its limit is
 # 1/(1 − α) = 2.
 
 # %%
@@ -83,11 +101,11 @@ assert tau(1.0, 12) == 13
 #
 # *8 minutes · ●●○*
 #
-# **Wrong first.** A worksheet says: *"1000 tokens were drafted in rounds of γ = 4, and 720 of them were accepted. So the acceptance rate α is
-# 0.72, and with τ = 1 + 0.72 + … we expect 2.9 tokens per round."*
+# **Wrong first.** A worksheet says: *"1000 tokens were drafted in steps of γ = 4, and 720 of them were accepted. So the acceptance
+# rate α is 0.72, and with τ = 1 + 0.72 + … we expect 2.9 tokens per step."*
 #
-# But after a rejection the rest of a draft is never looked at. It counts as drafted, and never had a chance. Per round,
-# τ − 1 drafts are accepted on average, of γ.
+# But after a rejection the rest of a draft is never tested. It counts as drafted, and never had a chance. A step accepts τ − 1 draft
+# tokens on average, of γ. The share accepted / drafted is called the *draft acceptance rate*. It is not α.
 #
 # **Predict.** Is the true α larger or smaller than 0.72? Answer `"larger"` or `"smaller"`.
 
@@ -97,8 +115,8 @@ lesson.predict("larger", "larger")
 
 # %%
 def acceptance_rate(alpha: float, gamma: int) -> float:
-    """Return the expected accepted / drafted at this alpha, with gamma drafts in every
-    round (gamma >= 1).
+    """Return the expected accepted / drafted at this alpha, with gamma draft tokens
+    in every step (gamma >= 1).
 
     Example: acceptance_rate(0.5, 2) is 0.375
     """
@@ -151,8 +169,8 @@ print(
 #
 # *8 minutes · ●●○*
 #
-# **Why.** Measure time in units of one ordinary forward of the target. A round costs γ drafts, c each, and one forward of the
-# target over γ + 1 rows, v. It yields τ tokens, for which plain decoding would pay τ:
+# **Why.** Measure time in units of one plain step: one pass of the target over one row. A step with a draft costs γ draft tokens, c
+# each, and one pass of the target over γ + 1 rows, v. It yields τ tokens, for which plain decoding pays τ:
 #
 # $$\text{speedup} = \frac{\tau}{\gamma c + v}$$
 
@@ -185,14 +203,14 @@ def surface(gamma: int):
         alphas,
         costs,
         values,
-        ("α", "c, cost of a drafted token", f"speedup at γ = {gamma}"),
+        ("α", "c, cost of a draft token", f"speedup at γ = {gamma}"),
     )
 
 
 explore(surface, gamma=[1, 2, 3, 5, 8])
 
 # %% [markdown]
-# **Look.** Along the bold line it neither wins nor loses. Red is slower than plain decoding: a draft that is too expensive, or
+# **Look.** On the bold line drafting neither wins nor loses. Red is slower than plain decoding: a draft that is too expensive, or
 # too often wrong, costs time. It never costs correctness.
 #
 # **Predict.** With γ = 1 and v = 1: a draft costs c = 0.4. From which α on does it pay?
@@ -244,18 +262,16 @@ assert best_gamma(0.4, 0.3, 0.04) <= 1
 #
 # *8 minutes · ●●○*
 #
-# The bundled pair, with the times as they are on this machine, now. `alpha` in the metrics is accepted / *evaluated*: drafts
-# that were never looked at are left out.
+# Now the bundled pair on this machine. `minispec.generate` returns its counts and times as `.metrics`: `alpha` is accepted /
+# *evaluated*, without the draft tokens that were never tested, and `mean_acceptance_length` is τ. We time plain decoding and five
+# draft lengths in turns.
+
 
 # %%
-target, draft = minispec.load_model("target-17m"), minispec.load_model("draft-1.6m")
-target.backend.warm_up()
-
-
 def run(gamma: int | None):
     """Generate 96 tokens; None is plain decoding."""
     return minispec.generate(
-        "Once upon a time there was a little girl who",
+        prompt,
         target=target,
         temperature=0.0,
         draft=None if gamma is None else draft,
@@ -272,14 +288,20 @@ made = interleave(
     3,
 )
 times = Times({name: [m.decode_s for m in runs] for name, runs in made.items()})
-row_s = statistics.median(m.decode_s / m.num_steps for m in made["plain"])
+
+# %% [markdown]
+# From these runs: c, the time per draft token; v, the time of a target pass; both divided by the time of a plain step. Then the
+# speedup that the formula predicts, next to the measured one.
+
+# %%
+plain_s = statistics.median(m.decode_s / m.num_steps for m in made["plain"])
 print(" γ      α      τ  formula  accepted/drafted      c      v  predicted  measured")
 rates, costs = {}, {}
 for g in gammas_run:
     runs = made[f"γ = {g}"]
     m = runs[0]
-    c = statistics.median(r.draft_s / r.num_draft_tokens for r in runs) / row_s
-    v = statistics.median(r.target_s / r.num_steps for r in runs) / row_s
+    c = statistics.median(r.draft_s / r.num_draft_tokens for r in runs) / plain_s
+    v = statistics.median(r.target_s / r.num_steps for r in runs) / plain_s
     predicted = m.mean_acceptance_length / (g * c + v)
     measured = times.median("plain") / times.median(f"γ = {g}")
     rates[g], costs[g] = m.draft_acceptance_rate, v
@@ -297,10 +319,12 @@ times.conclude(
 )
 
 # %% [markdown]
-# Three things to see. At *one* α the formula makes accepted/drafted fall as γ grows: it is a property of the round, α of the
-# pair. A single text need not follow, because another γ puts the rounds at other places of it. The formula's τ is near the
-# measured one but not equal: acceptances are not independent, easy places come in runs. And predicted and measured speedup
-# differ by what the formula leaves out: sampling, bookkeeping, and the noise of a clock.
+# Three things to see.
+#
+# - At *one* α the formula makes accepted / drafted fall as γ grows: it is a property of the step, α of the pair of models. A single
+#   text need not follow, because another γ lets the steps begin at other positions of it.
+# - The formula's τ is near the measured one but not equal. Acceptances are not independent: easy positions come in runs.
+# - Predicted and measured speedup differ by what the formula leaves out: sampling, bookkeeping, and the noise of a clock.
 
 # %%
 at_one_alpha = [acceptance_rate(0.7, g) for g in gammas_run]
@@ -312,8 +336,8 @@ rising = [
 print("this text rises at γ =", rising or "no γ")
 
 # %% [markdown]
-# **Step through it,** on a text of yours. The worksheet counts every draft in the denominator. Where a round ends with a
-# rejection, how many drafts behind it were never looked at?
+# **Step through it,** on a text of yours. The worksheet counts every draft token in the denominator. If a step ends with a
+# rejection, how many draft tokens after it were never tested?
 
 
 # %%
@@ -329,22 +353,21 @@ def steps(prompt: str, gamma: int):
     )
 
 
-explore(steps, prompt="Once upon a time there was a little girl who", gamma=[2, 5, 8])
+explore(steps, prompt=prompt, gamma=[2, 5, 8])
 
 # %%
-prompt = "Once upon a time there was a little girl who"
 ends = [frame for frame in steps(prompt, 5).frames if frame.stage == "replace"]
 unseen = sum(fate == "unseen" for frame in ends for _, fate in frame.text)
 m = minispec.generate(
     prompt, target=target, draft=draft, gamma=5, temperature=0.0, max_tokens=24
 ).metrics
-print(f"drafted {m.num_draft_tokens}, looked at {m.num_evaluated_tokens}")
-print(f"never looked at: {unseen}")
+print(f"drafted {m.num_draft_tokens}, tested {m.num_evaluated_tokens}")
+print(f"never tested: {unseen}")
 assert unseen == m.num_draft_tokens - m.num_evaluated_tokens
 
 # %% [markdown]
-# Where in the round are drafts accepted? Position k counts only if all before it passed: with independent acceptances α to the
-# power of k.
+# Where in the draft are tokens accepted? Position k counts only if all before it passed. If acceptances were independent, its share
+# would be α to the power of k.
 
 # %%
 m = run(8)
@@ -357,20 +380,20 @@ curves_figure(
         f"α to the power of k, α = {m.alpha:.2f}": [m.alpha**k for k in positions],
     },
     "k, position in the draft",
-    "share of rounds that accept it",
+    "share of steps that accept it",
 )
 
 # %% [markdown]
-# ## 6.5 · How much a round varies
+# ## 6.5 · How much a step varies
 #
 # *4 minutes · ●○○*
 #
-# τ is a mean. Single rounds yield between 1 and γ + 1 tokens: a geometric law, capped.
+# τ is a mean. Single steps yield between 1 and γ + 1 tokens. The distribution is geometric, up to its last entry.
 
 
 # %%
 def tokens_law(alpha: float, gamma: int) -> np.ndarray:
-    """Return the probability that a round yields 1, 2, ..., gamma + 1 tokens, shape
+    """Return the probability that a step yields 1, 2, ..., gamma + 1 tokens, shape
     [gamma + 1].
 
     Yielding k + 1 means: k accepted and then a rejection; or all gamma accepted.
@@ -393,6 +416,12 @@ labels = [str(k) for k in range(1, 7)]
 laws_figure({f"α = {a}": tokens_law(a, 5) for a in (0.5, 0.8, 0.95)}, labels)
 
 # %% [markdown]
+# ## What you can do now
+#
+# - Compute τ and the speedup from α, γ, c and v, and the best γ.
+# - Tell α from accepted / drafted, and say why the second falls as γ grows.
+# - Say from which α on a draft pays.
+#
 # In the code base: `minispec/theory/` has these formulas with their sources, and `minispec plan` is this lesson as a command.
 
 # %% [markdown]

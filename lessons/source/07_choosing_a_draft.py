@@ -1,13 +1,13 @@
 # %% [markdown]
 # # 7 · Choosing a draft: latency, size, domain
 #
-# Which small model should draft for a given large one? The tempting answers are "the most accurate" and "the smallest". Both
-# are wrong in general: what counts is accepted tokens **per unit of time**. In this lesson you compare the drafts that come
-# with minispec, build a draft of any quality and price, and find where each wins.
+# **Which small model should draft for a given large one: the most accurate, or the smallest?**
+#
+# Both answers are wrong in general. What counts is accepted tokens **per unit of time**. In this lesson you compare the drafts that
+# come with minispec, build a draft of any quality and price, and find where each wins.
 #
 # About 37 minutes. You need lesson 6.
-
-# %% [markdown]
+#
 # **If you only have ten minutes:** do 7.3 and play with the picture in 7.4: the best draft is not the most accurate one.
 
 # %%
@@ -23,25 +23,29 @@ from minispec.lab.viz.plots.theory import curves_figure, laws_figure
 
 lesson = begin("07")
 target = minispec.load_model("target-17m")
-drafts = {
-    name: minispec.load_model(name)
-    for name in ("draft-0.6m", "draft-1.6m", "draft-1.6m-code")
-}
+names = ("draft-0.6m", "draft-1.6m", "draft-1.6m-code")
+drafts = {name: minispec.load_model(name) for name in names}
 target.backend.warm_up()
-for name, model in {"target-17m": target, **drafts}.items():
-    print(
-        f"{name:16} {model.num_parameters / 1e6:5.2f}M parameters, "
-        f"{target.num_parameters / model.num_parameters:5.1f} times smaller"
-    )
+lesson
+
+# %%
+sizes = {name: model.num_parameters / 1e6 for name, model in drafts.items()}
+laws_figure(
+    {"parameters": np.array([*sizes.values(), target.num_parameters / 1e6])},
+    [*sizes, "target-17m"],
+    "millions",
+)
+
+# %% [markdown]
+# **Look.** Three drafts for one target. Two of them have the same size. Which would you take for stories, which for code?
 
 # %% [markdown]
 # ## 7.1 · What must agree
 #
 # *5 minutes · ●○○*
 #
-# **Why.** The verdict compares two distributions token by token. That only means something if both models have the *same*
-# vocabulary: token 317 must be the same piece of text for both. It is the first thing to check, and it is not enough to compare
-# the sizes.
+# **Why.** The rule of lesson 5 compares two distributions token by token. That only means something if both models have the *same*
+# vocabulary: token 317 must be the same piece of text for both. Check this first. Comparing the sizes is not enough.
 
 
 # %%
@@ -71,7 +75,7 @@ lesson.check("same_vocabulary", same_vocabulary)
 #
 # *4 minutes · ●○○*
 #
-# `draft-1.6m-code` is `draft-1.6m`, taught a little more: on code, and nothing else.
+# `draft-1.6m-code` is `draft-1.6m`, trained a little more: on code, and nothing else.
 #
 # **Predict.** On *stories*: will the code draft be accepted more often, less often, or exactly as often as `draft-1.6m`, which has
 # the same size? Answer `"more"`, `"less"` or `"same"`.
@@ -87,7 +91,7 @@ prompts = {
 
 
 def measure(draft, domain: str, temperature: float = 0.0, max_tokens: int = 64):
-    """Return alpha over the domain's prompts: accepted / looked at."""
+    """Return alpha over the domain's prompts: accepted / evaluated."""
     made = [
         minispec.generate(
             prompt,
@@ -104,6 +108,7 @@ def measure(draft, domain: str, temperature: float = 0.0, max_tokens: int = 64):
     )
 
 
+# %%
 alphas = {
     name: [measure(draft, domain) for domain in prompts]
     for name, draft in drafts.items()
@@ -113,8 +118,8 @@ laws_figure(
 )
 
 # %% [markdown]
-# **Look.** Two drafts of one size differ by what they were taught last. Where is each of the two the better one? Eight texts per
-# domain are few, so let a difference of less than 0.01 count as none. The cards in `weights/` have figures over more text.
+# **Look.** Two drafts of one size differ by what they were trained on last. Where is each of the two the better one? Eight texts per
+# domain are few, so we count a difference of less than 0.01 as none. The cards in `weights/` have figures over more text.
 
 # %%
 for domain, general, special in zip(
@@ -125,42 +130,36 @@ for domain, general, special in zip(
     print(f"{domain:10} draft-1.6m {general:.3f}, code draft {special:.3f}: {verdict}")
 
 # %% [markdown]
-# These texts are greedy, and greedy text repeats itself: what comes again is easy to draft, whoever drafts it. So your prediction is
-# judged on sampled text, and without luck: the target writes, and at each place of its text Σ min(p, q) says how probably a token
-# of q would be accepted (lesson 5). No coin is thrown, and both drafts are asked at the same places.
+# These texts are greedy, and greedy text repeats itself: any draft guesses a repetition easily. So we judge your prediction on sampled
+# text, and without luck. The target writes; then we compute Σ min(p, q) at each position of its text. That is the probability
+# that a token drawn from q would be accepted there (lesson 5). No random draw is needed, and both drafts get the same positions.
+
 
 # %%
-pair = ("draft-1.6m", "draft-1.6m-code")
-
-
 def softmax(logits: np.ndarray) -> np.ndarray:
-    """Return the laws of rows of logits."""
+    """Return the distributions of rows of logits."""
     weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
     return weights / weights.sum(axis=-1, keepdims=True)
 
 
 def overlaps(domain: str) -> dict[str, list[float]]:
     """Return the mean of Σ min(p, q) over each text that the target writes."""
-    found = {name: [] for name in pair}
-    written = minispec.generate_many(
-        prompts[domain],
-        target=target,
-        draft=None,
-        temperature=1.0,
-        max_tokens=128,
-        seed=7,
-    )
-    for prompt, text in zip(prompts[domain], written, strict=True):
+    found = {name: [] for name in ("draft-1.6m", "draft-1.6m-code")}
+    for prompt in prompts[domain]:
+        text = minispec.generate(
+            prompt, target=target, draft=None, temperature=1.0, max_tokens=128, seed=7
+        )
         before = target.tokenizer.encode(prompt)
         tokens = [*before, *text.token_ids]
         rows = slice(len(before) - 1, len(tokens) - 1)  # what follows each of them
         p = softmax(target.logits(tokens)[rows])
-        for name in pair:
+        for name, means in found.items():
             q = softmax(drafts[name].logits(tokens)[rows])
-            found[name].append(float(np.minimum(p, q).sum(axis=1).mean()))
+            means.append(float(np.minimum(p, q).sum(axis=1).mean()))
     return found
 
 
+# %%
 gain = {}
 for domain in ("stories", "code"):
     general, special = overlaps(domain).values()
@@ -172,8 +171,8 @@ for domain in ("stories", "code"):
     )
 
 # %% [markdown]
-# **Look.** At home, on code, the code draft is the better one; on stories it is the worse one. It has only so many parameters, and what
-# it gained in one place it paid for in another.
+# **Look.** On code the code draft is the better one; on stories it is the worse one. It has only so many parameters. It gained on code
+# and paid on stories.
 
 # %%
 assert gain["code"].mean() > 0 > gain["stories"].mean()
@@ -192,7 +191,7 @@ candidates = {"accurate": (0.9, 0.5), "quick": (0.7, 0.02)}
 
 
 def best_speedup(alpha: float, c: float) -> float:
-    """At the best of 12 values of γ, with 4 % per verified row."""
+    """Return the speedup at the best of 12 values of γ; a verified row costs 4 %."""
     return max(
         sum(alpha**k for k in range(g + 1)) / (g * c + 1 + 0.04 * g)
         for g in range(1, 13)
@@ -238,14 +237,15 @@ def rank(
 lesson.check("rank", rank)
 
 # %%
-lesson.hint("rank")
-
-# %%
 rank = lesson.working("rank", rank)
 
+# %% [markdown]
+# Now the real drafts. We time plain decoding and the three drafts in turns: seconds per draft token, and per plain step.
 
+
+# %%
 def one_run(draft):
-    """Write 48 tokens of the first story, plainly or with a draft."""
+    """Write 48 tokens of the first story; without a draft if it is None."""
     return minispec.generate(
         prompts["stories"][0],
         target=target,
@@ -256,7 +256,6 @@ def one_run(draft):
     ).metrics
 
 
-# In turns: seconds per drafted token, and per plain token of the target.
 made = interleave(
     {"plain": lambda: one_run(None)}
     | {name: (lambda model=model: one_run(model)) for name, model in drafts.items()},
@@ -273,6 +272,8 @@ times = Times(
         for name, runs in made.items()
     }
 )
+
+# %%
 costs = {name: times.median(name) / times.median("plain") for name in drafts}
 for i, domain in enumerate(prompts):
     table = {name: (alphas[name][i], costs[name]) for name in drafts}
@@ -294,10 +295,10 @@ times.conclude(
 # *7 minutes · ●●●*
 #
 # Real drafts come in a few sizes. For an experiment we want to turn one knob at a time. minispec has a *synthetic* draft: it
-# peeks at the target's own distribution $p$ and mixes noise into it, so that Σ min(p, q) is exactly the wanted α at every place.
+# reads the target's own distribution $p$ and mixes noise into it. Then Σ min(p, q) is exactly the wanted α at every position.
 #
-# **Write** the mixing for one distribution. With noise $r$ that is uniform over `V` tokens and weight $w$,
-# $q = (1 - w)\,p + w\,r$, and Σ min(p, q) = 1 − w · TV(p, r), where TV(p, r) = ½ Σ |p − r|.
+# **Write** the mixing for one distribution. Let the noise $r$ be uniform over `V` tokens, and $w$ its weight:
+# $q = (1 - w)\,p + w\,r$. Then Σ min(p, q) = 1 − w · TV(p, r), where TV(p, r) = ½ Σ |p − r| is the total variation of lesson 5.
 
 
 # %%
@@ -339,7 +340,7 @@ def duel(c: float):
     return curves_figure(
         alphas,
         curves,
-        f"α, at a price of c = {c} per drafted token",
+        f"α, at a price of c = {c} per draft token",
         "speedup",
         level=1.0,
     )
@@ -363,7 +364,7 @@ assert f"{a:.2f}" == "1.48"
 assert f"{b:.2f}" == "2.04"
 
 # %% [markdown]
-# The synthetic draft in the real engine, at two qualities. Its own time is not counted here; that is what makes it an instrument.
+# The synthetic draft in the real engine, at two qualities. Look at the counts only: its own time means nothing.
 
 # %%
 for alpha in (0.5, 0.9):
@@ -378,7 +379,7 @@ for alpha in (0.5, 0.9):
     )
     print(
         f"α = {alpha}: measured {made.metrics.alpha:.2f}, "
-        f"{made.metrics.mean_acceptance_length:.2f} tokens per round, "
+        f"{made.metrics.mean_acceptance_length:.2f} tokens per step, "
         f"formula {sum(alpha**k for k in range(5)):.2f}"
     )
 
@@ -387,8 +388,8 @@ for alpha in (0.5, 0.9):
 #
 # *8 minutes · ●●○*
 #
-# The cheapest draft of all looks for the last few tokens earlier in the text and proposes what came after them there. No
-# parameters, nearly no time. When is that any good?
+# The cheapest draft of all is an *n-gram*: it looks for the last few tokens earlier in the text and proposes the tokens that followed
+# them there. It has no parameters and takes nearly no time. When is that any good?
 #
 # **Predict.** For which of the three domains will it be accepted most often at temperature 0: `"stories"`, `"code"` or
 # `"questions"`? There is no trick; think of which text repeats itself. Here every answer counts, and the picture decides.
@@ -425,8 +426,8 @@ def propose(tokens: list[int], gamma: int, size: int = 2) -> list[int]:
 lesson.check("propose", propose)
 
 # %% [markdown]
-# **Step through it.** Four drafts on one text, which may be yours; the slider changes the draft. The draft without a model has no cache
-# and no forward, and often nothing to say. When it speaks, it puts all of q on one token.
+# **Step through it.** Four drafts on one text, which may be yours; the slider changes the draft. The n-gram has no cache and no pass,
+# and often proposes nothing. If it proposes, it puts all of q on one token.
 
 
 # %%
@@ -453,9 +454,9 @@ explore(
 #
 # *5 minutes · ●○○*
 #
-# **Why.** A draft that costs nothing must help, or so it seems. The smallest one that can be made is a table: count which token
-# follows which. Ours is counted from stories that the target writes here. Nobody waits for it; only its drafts must be
-# verified, at 4 % per row as above.
+# **Why.** Must a draft that costs nothing help? The smallest draft of all is a table: count which token follows which. Ours is counted
+# from stories that the target writes here, the minispec way: `TokenTable` counts, `TableDrafter` proposes. Its time is not counted.
+# Only verifying its tokens costs something, 4 % per row as above.
 
 # %%
 told = [
@@ -468,39 +469,50 @@ counted = [token for story in told for token in story.token_ids]
 table = TableDrafter(
     TokenTable(counted, target.vocab_size, order=2), SamplingParams(temperature=0.0)
 )
-gains = {}
-for domain, texts in prompts.items():
+
+
+# %%
+def count(domain: str) -> tuple[int, int, int]:
+    """Return tokens, steps and draft tokens over the domain's prompts."""
     runs = [
         minispec.generate(
-            prompt,
-            target=target,
-            draft=table,
-            gamma=4,
-            temperature=0.0,
-            max_tokens=64,
+            prompt, target=target, draft=table, gamma=4, temperature=0.0, max_tokens=64
         ).metrics
-        for prompt in texts
+        for prompt in prompts[domain]
     ]
-    num_tokens, steps, drafted = (
-        sum(getattr(m, what) for m in runs)
-        for what in ("num_decode_tokens", "num_steps", "num_draft_tokens")
+    return (
+        sum(m.num_decode_tokens for m in runs),
+        sum(m.num_steps for m in runs),
+        sum(m.num_draft_tokens for m in runs),
     )
+
+
+gains = {}
+for domain in prompts:
+    num_tokens, steps, drafted = count(domain)
     gains[domain] = num_tokens / (steps + 0.04 * drafted)
     print(
-        f"{domain:10} {num_tokens / steps:.2f} tokens per round, "
-        f"{gains[domain]:.2f} times as fast as without drafts"
+        f"{domain:10} {num_tokens / steps:.2f} tokens per step, "
+        f"speedup {gains[domain]:.2f}x"
     )
 
 # %% [markdown]
-# **Look.** On code this draft fails: the figure is below 1, so plain decoding is faster. Free drafts still cost, because the target
-# checks them, and next to none of a story-teller's guesses are right there. The same table is of more use on stories. Whether a draft pays
-# is a property of the draft *and of your text*; `minispec measure` tells for yours.
+# **Look.** On code this draft fails: the speedup is below 1, so plain decoding is faster. Free draft tokens still cost, because the
+# target checks them, and a story-teller's guesses are almost never right there. On stories the same table is of more use. Whether a
+# draft pays is a property of the draft *and of your text*. `minispec measure` tells you for yours.
 
 # %%
 assert gains["code"] < 1
 assert gains["code"] < gains["stories"]
 
 # %% [markdown]
+# ## What you can do now
+#
+# - Check that two models may work together at all.
+# - Rank drafts by speedup instead of accuracy or size.
+# - Build a draft of a given acceptance rate, and say when a draft without a model is enough.
+# - Say why a draft should be measured on your own text.
+#
 # In the code base: `minispec/engine/drafters/` has one file per kind of draft, `docs/options.md` a runnable line for each.
 
 # %% [markdown]

@@ -1,14 +1,13 @@
 # %% [markdown]
 # # 8 · How many tokens to draft, and when to stop
 #
-# A fixed γ is a bet on an average text. Real text changes: a quotation repeats itself, a name comes out of nowhere. In this
-# lesson you write controllers that choose γ as they go, and judge them by a **simulated** clock, so that the verdict is the same
-# on every machine. And you meet the one thing a controller must not look at.
+# **Question.** The draft model can write one token or twenty before the target looks. How many should it write *here*?
+#
+# A fixed γ is a bet on an average text, and real text changes: a quotation repeats itself, a name comes out of nowhere. In this
+# lesson you write controllers that choose γ while they decode. A **simulated** clock judges them, so the verdict is the same on every
+# machine. Then comes the turn: a controller that looks clever and cheats (8.5).
 #
 # About 37 minutes. You need lesson 6.
-
-# %% [markdown]
-# **If you only have ten minutes:** do 8.2, and look at 8.5: the one thing a controller must not see.
 
 # %%
 import numpy as np
@@ -19,27 +18,40 @@ from minispec.lab.prompts import bundled_prompts
 from minispec.lab.viz.plots.theory import curves_figure, laws_figure
 
 lesson = begin("08")
+target, draft = minispec.load_model("target-17m"), minispec.load_model("draft-1.6m")
+target.backend.warm_up()
 lesson
+
+# %%
+options = {"target": target, "draft": draft, "gamma": 8, "temperature": 0.0}
+made = minispec.generate("Once upon a time there was a", max_tokens=96, **options)
+full = [step for step in made.steps if len(step.draft_tokens) == 8]
+laws_figure(
+    {"accepted": np.array([step.num_accepted for step in full])},
+    [str(i + 1) for i in range(len(full))],
+    "of 8 draft tokens, step by step",
+)
+
+# %% [markdown]
+# **Look.** Each bar is a step that drafted 8 tokens. High bars: the draft should have gone on. Low bars: most of its work was thrown away.
+#
+# **If you only have ten minutes:** do 8.2, and look at 8.5: the one thing a controller must not see.
 
 # %% [markdown]
 # ## 8.1 · Acceptance is not one number
 #
 # *6 minutes · ●○○*
 #
-# The formulas of lesson 6 say "each draft is accepted with probability α, independently". If that were so, the number of
-# accepted drafts in a round would follow a law that α alone decides, as with a coin that is thrown until it fails. Look at
-# real rounds, from all the texts that come with minispec: one text has too few rounds to tell.
+# The formulas of lesson 6 say "each draft token is accepted with probability α, independently of the others". Then α alone would decide
+# how often a step accepts 0, 1, 2, … tokens, as if you threw a biased coin until it fails. One text has too few steps to tell. So look at
+# the steps of all texts that come with minispec.
 
 # %%
-target, draft = minispec.load_model("target-17m"), minispec.load_model("draft-1.6m")
-target.backend.warm_up()
 accepted, evaluated, drafts_kept = [], 0, 0
 for prompt in bundled_prompts():
-    made = minispec.generate(
-        prompt.text, target=target, draft=draft, gamma=8, temperature=0.0, max_tokens=64
-    )
-    rounds = [step for step in made.steps if len(step.draft_tokens) == 8]
-    accepted += [step.num_accepted for step in rounds]
+    made = minispec.generate(prompt.text, max_tokens=64, **options)
+    full = [step for step in made.steps if len(step.draft_tokens) == 8]
+    accepted += [step.num_accepted for step in full]
     evaluated += made.metrics.num_evaluated_tokens
     drafts_kept += made.metrics.num_accepted_tokens
 alpha = drafts_kept / evaluated
@@ -48,7 +60,7 @@ coins = np.array([alpha**k * (1 - alpha) for k in range(8)] + [alpha**8])
 laws_figure(
     {"measured": counts, f"coins with α = {alpha:.2f}": coins},
     [str(k) for k in range(9)],
-    f"share of {len(accepted)} rounds",
+    f"share of {len(accepted)} steps",
 )
 
 # %%
@@ -59,11 +71,11 @@ for what, k in (("none of the 8 accepted", 0), ("all 8 accepted", 8)):
     print(f"{what}: measured {counts[k]:.3f}, coins {coins[k]:.3f}: {word}")
 
 # %% [markdown]
-# **Look.** Where both ends say "more", easy and hard places come in runs: the draft is right for a while, then wrong for a while.
-# If it knew in advance which kind of place it is at, it could draft 8 tokens here and none there.
+# **Look.** If both ends say "more", easy and hard positions come in runs: the draft is right for a while, then wrong for a while.
+# If it knew in advance which kind of position comes next, it could draft 8 tokens here and none there.
 #
-# **Step through it,** on a text of yours. At each place, how many tokens would you have drafted? Count the slots that a round writes
-# and the next one writes over: that was work for nothing.
+# **Step through it,** on a text of yours. At each position, how many tokens would you have drafted? Count the slots that one step writes
+# and the next one overwrites: that was work for nothing.
 
 
 # %%
@@ -86,10 +98,28 @@ explore(run, prompt="Once upon a time there was a little", gamma=[1, 2, 4, 8])
 #
 # *7 minutes · ●●○*
 #
-# **Why.** Say that the draft reaches the next position with probability `reach` (all before it accepted, and this one too). One
-# more drafted token then adds `reach` tokens to the round. It costs c for the draft and a little for one more row. Elsewhere
-# that time would yield η tokens per unit, where η is the speedup we reach anyway. So it pays if
-# `reach > (c + row) · η`.
+# **Why.** One more draft token brings a gain and a cost. The gain is the chance that it is accepted: all tokens before it must be, too. The
+# cost is time. Before any formula, look at both, for α = 0.6, c = 0.1 and a speedup of 1.67:
+
+# %%
+number = list(range(1, 9))
+curves_figure(
+    number,
+    {
+        "gain: tokens that it adds": [0.6**k for k in number],
+        "cost: tokens that its time would give elsewhere": [0.1 * 1.67 for k in number],
+    },
+    "the k-th draft token of a step",
+    "tokens",
+)
+
+# %% [markdown]
+# **Look.** The gain falls with each token, the cost stays. Draft while the gain is above the cost: three tokens here.
+#
+# Now in symbols. Token k is accepted with probability `reach`: all tokens before it are accepted, and this one too. So it adds `reach` tokens
+# to the step. It costs the time c for the draft, and `row` for one more row in the target's pass (the unit is a plain step). Without it,
+# decoding goes on at η tokens per unit of time, where η is the speedup. In the time c + row that makes (c + row) · η tokens. So draft
+# the token if `reach > (c + row) · η`.
 #
 # **Predict.** α = 0.8, c = 0.05, rows are free, and η = 3.09. How many tokens should be drafted? (The reach of token k is α^k.)
 
@@ -121,9 +151,6 @@ def draft_length(confidences: list[float], c: float, row: float, eta: float) -> 
 lesson.check("draft_length", draft_length)
 
 # %%
-lesson.hint("draft_length")
-
-# %%
 draft_length = lesson.working("draft_length", draft_length)
 
 
@@ -149,15 +176,15 @@ explore(lengths, c=[0.01, 0.05, 0.1, 0.3])
 #
 # *5 minutes · ●○○*
 #
-# **Why.** The simplest adaptive rule is the one that Hugging Face transformers began with: if the whole draft was accepted, draft
-# two more next time; else one fewer, but at least one.
+# **Why.** Hugging Face transformers began with the simplest adaptive rule. If the whole draft was accepted, it drafts two
+# more next time. Otherwise it drafts one fewer, but at least one. γ never grows above `largest`.
 
 
 # %%
 def heuristic(history: list[tuple[int, int]], start: int = 5, largest: int = 20) -> int:
-    """Return the gamma for the next round.
+    """Return the gamma for the next step.
 
-    history: (drafted, accepted) of each round so far; a round that drafted nothing
+    history: (drafted, accepted) of each step so far; a step that drafted nothing
         changes nothing
 
     Example: heuristic([(5, 5), (7, 2)]) is 6
@@ -183,28 +210,29 @@ heuristic = lesson.working("heuristic", heuristic)
 #
 # *7 minutes · ●●●*
 #
-# **Why.** To compare controllers on a real clock one would need hours, and a neighbour's program would decide who wins. So we
-# *simulate*: a text is given as the number of drafts that would be accepted at each place, and time is counted in units.
+# **Why.** On a real clock the comparison takes hours, and other programs on the machine disturb it. So *simulate*. A text is given as
+# the number of draft tokens that would be accepted at each position. Time is counted in plain steps.
 #
-# **Write** the judge. The text has `len(run)` places; `run[i]` says how many drafted tokens would be accepted if a round began at
-# place i. A round with γ drafts yields `min(run[i], γ) + 1` tokens and costs `γ c + 1 + row γ`.
+# **Write** the judge. The text has `len(run)` positions. `run[i]` says how many draft tokens would be accepted if a step began at
+# position i. A step with γ draft tokens yields `min(run[i], γ) + 1` tokens and costs `γ c + 1 + row γ`.
 
 
 # %%
 def simulate(controller, run: list[int], c: float, row: float) -> float:
     """Return the speedup over plain decoding (1 unit per token): len(run) / total cost.
 
-    controller(history) -> gamma; never draft beyond the end: at place i at most
-    len(run) - i - 1 tokens
+    controller(history) -> gamma, where history is the list of (drafted, accepted) of
+        the steps so far. Never draft beyond the end: at position i at most
+        len(run) - i - 1 tokens
     """
     # BEGIN SOLUTION
-    place, cost, history = 0, 0.0, []
-    while place < len(run):
-        gamma = min(controller(history), len(run) - place - 1)
-        accepted = min(run[place], gamma)
+    i, cost, history = 0, 0.0, []
+    while i < len(run):
+        gamma = min(controller(history), len(run) - i - 1)
+        accepted = min(run[i], gamma)
         cost += gamma * c + 1 + row * gamma
         history.append((gamma, accepted))
-        place += accepted + 1
+        i += accepted + 1
     return len(run) / cost
     # END SOLUTION
 
@@ -217,8 +245,8 @@ simulate = lesson.working("simulate", simulate)
 
 
 def text_of(alphas: list[float], length: int = 300, seed: int = 0) -> list[int]:
-    """Make a text of parts with different α; at each place, how many drafts in a row
-    would be accepted.
+    """Make a text of parts with different α; at each position, how many draft tokens in
+    a row would be accepted.
     """
     rng = np.random.default_rng(seed)
     good = np.concatenate([rng.random(length) < a for a in alphas])
@@ -251,31 +279,27 @@ print(f"steady: the best fixed γ {fixed:.2f}x, heuristic {adaptive:.2f}x")
 assert adaptive < 1.05 * fixed
 
 # %% [markdown]
-# ## 8.5 · What a controller must not see
+# ## 8.5 · The turn: a controller that cheats
 #
 # *6 minutes · ●●○*
 #
-# **Why.** A controller may look at everything that is over, and at what the draft is about to draw *from*. It must not look at
-# the drawn tokens, or at the coins, of the round in progress, and then decide which of them count. An example: "draft two tokens;
-# if the second is rejected, pretend we had drafted only one, and take the bonus row instead".
+# **Why.** Here is a clever idea. "Draft two tokens. If the second one is rejected, say that we had drafted only one. Then the target's row
+# after the first token is a bonus row, and we draw from it." Nothing is lost, and the row is there anyway.
 #
-# **Wrong first.** It sounds harmless: the row is there, computed anyway. We enumerate the honest rule and the one that peeks,
-# over two positions of a vocabulary of two tokens.
+# **Wrong first.** Is the text still the target's? Do not argue; enumerate. Take two positions and a vocabulary of two tokens. `Noise`
+# hands out the random draws. The `Enumerator` runs a function once for every possible outcome of its draws, and adds up
+# the probabilities.
 
 # %%
 from minispec.engine.laws import Enumerator
 from minispec.engine.noise import Address, Noise
 
-P = np.array(
-    [[0.7, 0.3], [0.4, 0.6]]
-)  # the target after the start, and after one more token (whichever)
-Q = np.array([[0.4, 0.6], [0.8, 0.2]])
+P = np.array([[0.7, 0.3], [0.4, 0.6]])  # the target at positions 1 and 2
+Q = np.array([[0.4, 0.6], [0.8, 0.2]])  # the draft
 
 
 def two_tokens(noise: Noise, *, peek: bool) -> tuple[int, int]:
-    """Two drafts; with peek, a rejection of the second one is forgotten and the row of
-    the target used afresh.
-    """
+    """Two draft tokens; with peek, a rejected second one was never drafted."""
     out: list[int] = []
     for i in range(2):
         token = noise.categorical(Q[i], Address("draft", i))
@@ -283,8 +307,8 @@ def two_tokens(noise: Noise, *, peek: bool) -> tuple[int, int]:
             min(1.0, P[i, token] / Q[i, token]), Address("accept", i)
         ):
             rest = np.maximum(P[i] - Q[i], 0)
-            law = P[i] if peek and i == 1 else rest / rest.sum()
-            out.append(noise.categorical(law, Address("residual", i)))
+            row = P[i] if peek and i == 1 else rest / rest.sum()
+            out.append(noise.categorical(row, Address("residual", i)))
             break
         out.append(token)
     while len(out) < 2:
@@ -292,6 +316,7 @@ def two_tokens(noise: Noise, *, peek: bool) -> tuple[int, int]:
     return out[0], out[1]
 
 
+# %%
 pairs = [(a, b) for a in (0, 1) for b in (0, 1)]
 wanted = np.array([P[0, a] * P[1, b] for a, b in pairs])
 laws = {
@@ -317,7 +342,11 @@ assert Q[1].argmax() == 0
 assert second["peeks"] > P[1, 0]
 
 # %% [markdown]
-# The second token is too often the draft's favourite. minispec's interface simply does not hand such things to a controller.
+# The second token is too often the draft's favourite. The rule looked at what was drawn and then decided whether the draw counts.
+#
+# So the border runs here. A controller may look at every step that is over, and at the distribution from which the draft is about to
+# draw. It must not look at the drawn tokens of the step in progress, nor at the random numbers that judge them. minispec's
+# interface does not show them to a controller.
 #
 # ## 8.6 · When not to draft at all
 #
@@ -325,7 +354,7 @@ assert second["peeks"] > P[1, 0]
 #
 # If even γ = 1 loses, the best draft is none. But a controller that never drafts never learns that the text has become easy.
 #
-# **Write** the rule: draft as long as recent rounds paid; while off, try a single draft every `probe` rounds.
+# **Write** the rule: draft as long as recent steps paid. While it is off, try a single draft token every `probe` steps.
 
 
 # %%
@@ -336,12 +365,12 @@ def fallback(
     window: int = 8,
     probe: int = 10,
 ) -> int:
-    """Return the gamma of the next round: `gamma`, 1 (a probe) or 0.
+    """Return the gamma of the next step: `gamma`, 1 (a probe) or 0.
 
-    Look at the last `window` rounds that drafted. Their rate is accepted / drafted,
+    Look at the last `window` steps that drafted. Their rate is accepted / drafted,
     over all of them together.
-    No such rounds yet, or rate >= worth: gamma. Otherwise: 1 if the last probe - 1
-    rounds all drafted nothing, else 0.
+    No such steps yet, or rate >= worth: gamma. Otherwise: 1 if the last probe - 1
+    steps all drafted nothing, else 0.
 
     Example: fallback([(4, 0), (4, 0)], 4, 0.2) is 0
     """
@@ -370,8 +399,13 @@ saved = simulate(lambda h: fallback(h, 4, 0.25), hopeless, 0.15, 0.03)
 assert saved > simulate(lambda h: 4, hopeless, 0.15, 0.03)
 
 # %% [markdown]
-# In the code base: `minispec/engine/control/` has the policies (`--gamma auto`, `--fallback request`), `docs/draft-length.md` how they are
-# judged, and assignment A5 is a competition in this.
+# ## What you can do now
+#
+# You can say for every draft token whether it pays. You have written three controllers and a judge that needs
+# no clock. And you can tell an honest controller from one that cheats: ask what it looked at before it decided.
+#
+# In the code base: `minispec/engine/control/` has the policies (`--gamma auto`, `--fallback request`). `docs/draft-length.md` says how they are
+# judged. Assignment A5 is a competition in this.
 
 # %% [markdown]
 # ## References

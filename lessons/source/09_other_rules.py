@@ -1,14 +1,14 @@
 # %% [markdown]
 # # 9 · Other rules, and what "lossless" really promises
 #
-# Rejection sampling is one rule of several. Some accept less and promise more; some accept more by looking at the draft as a
-# whole, or at several drafts at once; some accept more by giving up the promise. In this lesson you write the heart of four of
-# them, and learn to read what a system promises.
+# **Question.** Rejection sampling accepts Σ min(p, q) of the draft tokens. Can another rule accept more? And if it does, what
+# does it give up?
+#
+# Some rules accept less and promise more. Some accept more, because they look at the draft as a whole or at several drafts at
+# once. Some accept more and give up the promise. In this lesson you write the heart of five rules, and you learn to read what a
+# system promises.
 #
 # About 40 minutes. You need lessons 5 and 6.
-
-# %% [markdown]
-# **If you only have ten minutes:** read the derivation in 9.2, look at the picture in 9.3, and learn the table of 9.6.
 
 # %%
 import numpy as np
@@ -16,20 +16,30 @@ import numpy as np
 import minispec
 from minispec.course.teaching import begin, explore
 from minispec.lab.viz.plots.runs import attention_figure
-from minispec.lab.viz.plots.theory import curves_figure, laws_figure
+from minispec.lab.viz.plots.theory import curves_figure, laws_figure, overlap_figure
 
 lesson = begin("09")
 lesson
+
+# %%
+p, q = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.3, 0.5])
+overlap_figure(p, q, ["cat", "dog", "fox"])
+
+# %% [markdown]
+# **Look.** The target p and the draft q of lesson 5. Rejection sampling accepts the light blue part, 0.7. Each rule of this lesson starts from
+# this picture.
+#
+# **If you only have ten minutes:** read the derivation in 9.2, look at the picture in 9.3, and learn the table of 9.6.
 
 # %% [markdown]
 # ## 9.1 · Match: the same text as without a draft
 #
 # *4 minutes · ●○○*
 #
-# **Why.** Let the target sample its own token, exactly as it would without a draft. If the drafted token happens to be that one,
-# it is accepted. Nothing is more obviously right: with the same seed the text *is* the text of plain sampling.
+# **Why.** Let the target sample its own token, exactly as it would without a draft. If the draft token happens to be that one,
+# accept it. Nothing is more obviously right: with the same seed the text *is* the text of plain sampling.
 #
-# **Predict.** p = (0.5, 0.3, 0.2), q = (0.2, 0.3, 0.5), drawn independently. How often do the two agree?
+# **Predict.** A token is drawn from p = (0.5, 0.3, 0.2), and another, independently, from q = (0.2, 0.3, 0.5). How often do the two agree?
 
 # %%
 lesson.predict("match", 0.29)
@@ -50,14 +60,14 @@ lesson.check("match_rate", match_rate)
 match_rate = lesson.working("match_rate", match_rate)
 
 # %% [markdown]
-# Rejection sampling accepts 0.7 of these (lesson 5). The price of the stronger promise is high where texts are uncertain.
+# Rejection sampling accepts 0.7 of these. The stronger promise has a high price if p and q spread over many tokens.
 #
 # ## 9.2 · The race: share the noise
 #
 # *8 minutes · ●●○*
 #
 # **Why.** Draw by a *race*: token x arrives at time $E_x / p_x$, with $E_x$ exponential; the first one wins. That has exactly the
-# law p, and here is why. $E_x/p_x > t$ means $E_x > p_x t$, which has probability $e^{-p_x t}$; so token x arrives at rate $p_x$.
+# distribution p, and here is why. $E_x/p_x > t$ means $E_x > p_x t$, which has probability $e^{-p_x t}$; so token x arrives at rate $p_x$.
 # Token x wins at time t if it arrives then, density $p_x e^{-p_x t}$, and no other has arrived before, $e^{-p_y t}$ each:
 #
 # $$P(x \text{ wins}) = \int_0^\infty p_x e^{-p_x t} \prod_{y \ne x} e^{-p_y t}\,dt
@@ -70,15 +80,14 @@ match_rate = lesson.working("match_rate", match_rate)
 
 # %%
 rng = np.random.default_rng(0)
-p, q = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.3, 0.5])
 noise = rng.exponential(size=(20000, 3))
 wrong = np.bincount((noise * p).argmax(axis=1), minlength=3) / len(noise)
-print(f"largest E p: law {wrong} instead of {p}")
+print(f"largest E p: distribution {wrong} instead of {p}")
 assert 0.03 < wrong[0] - p[0] < 0.05  # ten times the noise of 20000 draws
 
 # %% [markdown]
-# Close, and wrong. (With two tokens it happens to be right: a test with two tokens would have passed.) Mended by the derivation
-# above: divide, and take the smallest.
+# Close, and wrong. (With two tokens it happens to be right: a test with two tokens would have passed.) The derivation above
+# mends it: divide, and take the smallest.
 
 
 # %%
@@ -98,7 +107,9 @@ lesson.check("race", race)
 # %%
 race = lesson.working("race", race)
 winners = np.array([(race(p, e), race(q, e)) for e in noise])
-print(f"law of the winner {np.bincount(winners[:, 0]) / len(noise)} for p = {p}")
+print(
+    f"distribution of the winner {np.bincount(winners[:, 0]) / len(noise)} for p = {p}"
+)
 print(
     f"agree with shared noise {np.mean(winners[:, 0] == winners[:, 1]):.3f}; "
     f"independent {match_rate(p, q):.3f}; "
@@ -115,19 +126,19 @@ assert match_rate(p, q) < shared < np.minimum(p, q).sum()
 #
 # *10 minutes · ●●●*
 #
-# **Why.** Rejection sampling stops at the first failed coin. A later token that the target likes *much* more than the draft does
-# cannot make up for an earlier one it likes a little less. Block verification multiplies the ratios first, and clips only at 1:
-# $s_i = \min(1,\; s_{i-1}\, p(x_i)/q(x_i))$ with $s_0 = 1$: the chance that the first i drafts stay.
+# **Why.** Rejection sampling stops at the first rejection. Suppose that the target likes the first draft token a little less than the draft
+# does, and the second one *much* more. The second cannot make up for the first. Block verification multiplies the ratios first, and clips the
+# product at 1: $s_i = \min(1,\; s_{i-1}\, p(x_i)/q(x_i))$ with $s_0 = 1$. This is the chance that the first i draft tokens are accepted.
 
 
 # %%
 def survivals(
     p_of_drafts: list[float], q_of_drafts: list[float], block: bool
 ) -> list[float]:
-    """Return the chance that each draft survives, given the drafts: with rejection
-    sampling, or with block verification.
+    """Return the chance that each draft token is accepted, given all of them: with
+    rejection sampling, or with block verification.
 
-    p_of_drafts[i], q_of_drafts[i]: what target and draft gave the i-th drafted token.
+    p_of_drafts[i], q_of_drafts[i]: what target and draft gave the i-th draft token.
     Rejection: the product of min(1, p/q) up to i. Block: clip the running product, not
         the factors.
 
@@ -155,17 +166,17 @@ def compare(second: float):
     return curves_figure(
         [1, 2, 3],
         {"rejection": survivals(ps, qs, False), "block": survivals(ps, qs, True)},
-        f"draft (the target likes the second one {second:g} times as much)",
-        "chance to stay",
+        f"draft token (the target likes the second one {second:g} times as much)",
+        "chance to be accepted",
     )
 
 
 explore(compare, second=[0.5, 1.0, 1.5, 2.5])
 
 # %% [markdown]
-# **Look.** Where only one line is seen the two agree. With 1.5 and 2.5 the chance of the second draft is *above* that of the first:
-# each point knows the drafts up to it and no further, and a second draft that the target likes makes up for the first.
-#
+# **Look.** If you see only one line, the two rules agree. With 1.5 and 2.5 the chance of the second token is *above* that of the first.
+# Each point counts the draft tokens up to it only, and a second token that the target likes makes up for the first.
+
 # %%
 for second in (0.5, 1.0, 1.5, 2.5):
     ps, qs = [0.3, 0.2 * second, 0.25], [0.5, 0.2, 0.5]
@@ -174,22 +185,23 @@ for second in (0.5, 1.0, 1.5, 2.5):
     assert (block[1] > block[0]) == (second > 1)
 
 # %% [markdown]
-# Block verification is never worse: on every path its survival is at least that of rejection sampling. It is also exact.
+# Block verification is never worse: on every path its chance is at least that of rejection sampling. It is also exact.
 #
-# **The proof.** After i kept drafts, the target still wants $\max(s_i p - q, 0)$ of the next token, $p$ and $q$ given those i
-# drafts. Call its mass $Z_i$. Block verification throws a coin for every prefix and keeps the longest whose coin says yes:
-# yes for i with probability $h_i = Z_i / (Z_i + 1 - s_i)$, and for the whole draft with $s_\gamma$. Call K the number of kept
-# drafts.
+# **The proof.** After i accepted tokens, the target still wants $\max(s_i p - q, 0)$ of the next token; $p$ and $q$ are those after these i
+# tokens. Call its sum $Z_i$. Block verification draws a yes or a no for every prefix, and accepts the longest prefix with a yes.
+# Prefix i gets a yes with probability $h_i = Z_i / (Z_i + 1 - s_i)$, the whole draft with probability $s_\gamma$. Call K the number of
+# accepted tokens.
 #
-# *Claim:* $P(K \ge i \mid x_1 \dots x_i) = s_i$. For $i = \gamma$ that is the last coin. From i + 1 back to i: the next draft makes
-# $K \ge i + 1$ with probability $\sum_x q(x) \min(1, s_i p(x)/q(x)) = \sum_x \min(s_i p(x), q(x)) = s_i - Z_i$; otherwise the coin
-# decides, and $(s_i - Z_i) + (1 - s_i + Z_i)\, h_i = (s_i - Z_i) + Z_i = s_i$.
+# *Claim:* $P(K \ge i \mid x_1 \dots x_i) = s_i$. For $i = \gamma$ that is the last yes. From i + 1 back to i: the next draft token makes
+# $K \ge i + 1$ with probability $\sum_x q(x) \min(1, s_i p(x)/q(x)) = \sum_x \min(s_i p(x), q(x)) = s_i - Z_i$. Otherwise prefix i has its own
+# draw, and $(s_i - Z_i) + (1 - s_i + Z_i)\, h_i = (s_i - Z_i) + Z_i = s_i$.
 #
-# *So the law is right:* given i drafts, x comes next either as a kept draft, $\min(s_i p(x), q(x))$, or, with K = i and probability
-# $Z_i$, from the residual, $\max(s_i p(x) - q(x), 0)$. Together that is $s_i\, p(x)$: given that the prefix is kept, probability
-# $s_i$, the next token has the law p. $\blacksquare$
+# *So the distribution is right.* After i draft tokens, x comes next in one of two ways. It is an accepted draft token: $\min(s_i p(x), q(x))$.
+# Or K = i, with probability $Z_i$, and it is drawn from the residual: $\max(s_i p(x) - q(x), 0)$. Together that is $s_i\, p(x)$. The prefix is
+# accepted with probability $s_i$, so given the prefix the next token has the distribution p. $\blacksquare$
 #
-# And since a proof may have a hole, every branch of two drafts, with your `survivals`:
+# A proof may have a hole. So enumerate every branch of two draft tokens, with your `survivals`. The `Enumerator` runs a function once
+# for every possible outcome of its random draws, and adds up the probabilities.
 
 # %%
 from minispec.engine.laws import Enumerator
@@ -200,7 +212,7 @@ Q = np.array([[0.4, 0.6], [0.8, 0.2]])
 
 
 def block_round(noise: Noise) -> tuple[int, ...]:
-    """Two drafts judged as a block, then what is missing up to three tokens."""
+    """Judge two draft tokens as a block, then fill up to three tokens."""
     x = [noise.categorical(Q[i], Address("draft", i)) for i in range(2)]
     ps, qs = [[float(T[i, x[i]]) for i in range(2)] for T in (P, Q)]
     s = [1.0, *survivals(ps, qs, True)]
@@ -213,14 +225,15 @@ def block_round(noise: Noise) -> tuple[int, ...]:
             yes = mass / (mass + 1 - s[kept]) if kept else 1.0
         if noise.bernoulli(min(1.0, yes), Address("coin", kept)):
             break
-    law = P[2] if kept == 2 else wanted / mass
-    text = [*x[:kept], noise.categorical(law, Address("next", kept))]
+    row = P[2] if kept == 2 else wanted / mass
+    text = [*x[:kept], noise.categorical(row, Address("next", kept))]
     while len(text) < 3:
-        place = len(text)
-        text.append(noise.categorical(P[place], Address("plain", place)))
+        i = len(text)
+        text.append(noise.categorical(P[i], Address("plain", i)))
     return tuple(text)
 
 
+# %%
 law = Enumerator(block_round).law()
 texts = [(a, b, c) for a in (0, 1) for b in (0, 1) for c in (0, 1)]
 plain = np.array([P[0, a] * P[1, b] * P[2, c] for a, b, c in texts])
@@ -229,12 +242,12 @@ print(f"total variation from the target: {distance:.1e}")
 assert distance < 1e-12
 
 # %% [markdown]
-# ## 9.4 · A tree: several guesses for one place
+# ## 9.4 · A tree: several guesses for one position
 #
 # *7 minutes · ●●○*
 #
-# **Why.** If the draft is unsure, it can propose two tokens for the same place. If the first is rejected, the second is judged
-# against the *residual*: what the target still wants. Two places with two guesses each make a tree:
+# **Why.** If the draft is unsure, it can propose two tokens for the same position. If the first is rejected, the second is judged
+# against the *residual*: what the target still wants. Two positions with two guesses each make a tree:
 #
 # ```text
 #                        ┌── "slept"      accepted with Σ min(p, q); else
@@ -246,7 +259,7 @@ assert distance < 1e-12
 #                        └── "ran"        at most two drafts come out of it
 # ```
 #
-# One pass reads all seven tokens. Each of them sees the prompt and its own ancestors, no cousins: a mask as in lesson 2, with
+# One pass reads all seven tokens. Each of them sees the prompt and its own ancestors, and no other branch: a mask as in lesson 2, with
 # branches.
 
 # %%
@@ -261,8 +274,8 @@ assert sees.sum(axis=1).tolist() == depths
 attention_figure(sees, words)
 
 # %% [markdown]
-# **Look.** Each row is a path from the beginning to a token. "sat" sees "cat" and "the"; it does not see "slept", although that one
-# stands before it in the pass.
+# **Look.** Each row is a path from the beginning to a token. "sat" sees "cat" and "the". It does not see "slept", although "slept"
+# comes earlier in the pass.
 
 
 # %%
@@ -270,9 +283,9 @@ def two_guesses(p: np.ndarray, q: np.ndarray) -> float:
     """Return the chance that one of two guesses is accepted; both are drawn
     independently from q.
 
-    First guess: sum(min(p, q)). If it fails, the target's law becomes the residual r =
-        normalise(max(p - q, 0)), and the
-    second guess is accepted with sum(min(r, q)).
+    First guess: sum(min(p, q)). If it fails, the target's distribution becomes the
+        residual r = normalise(max(p - q, 0)), and the second guess is accepted with
+        sum(min(r, q)). If p equals q, the first guess is always accepted.
 
     Example: p = (1, 0), q = (0.5, 0.5): 0.5 + 0.5 * 0.5 = 0.75
     """
@@ -308,13 +321,13 @@ lesson.predict("tree", "unsure")
 # *5 minutes · ●●○*
 #
 # "Accept with probability min(1, p / (l q))", with a *lenience* l below 1: more is accepted, and the text is no longer the target's.
-# How far off it is can be computed, so there is no excuse for not saying it.
+# You can compute how far off it is. So a system that does this should say so, with the number.
 
 
 # %%
 def lenient_law(p: np.ndarray, q: np.ndarray, lenience: float) -> np.ndarray:
-    """Return the law of the token that comes out: accepted with min(1, p/(lenience q)),
-    else drawn from the residual.
+    """Return the distribution of the token that comes out: accepted with
+    min(1, p/(lenience q)), else drawn from the residual.
 
     The residual is normalise(max(p - q, 0)), as for the lossless rule.
 
@@ -352,8 +365,8 @@ laws_figure(
 # | same-distribution | distributed as in plain sampling | rejection, block, tree |
 # | lossy | something else | lenient |
 #
-# And there is a condition that is easily overlooked. "The same tokens" needs the same *logits*, and sums of floating-point numbers
-# depend on their order. Many libraries add up in another order when there are six rows instead of one.
+# There is a condition that is easily overlooked. "The same tokens" needs the same *logits*, and sums of floating-point numbers
+# depend on their order. Many libraries add up in another order if there are six rows instead of one.
 
 # %%
 prompt = list(range(200, 232))
@@ -376,13 +389,13 @@ for backend in ("numpy", "numba"):
     print(f"{backend:6}", rows_agree(backend))
 
 # %% [markdown]
-# **Predict.** A difference that small, a hundred-thousandth at most: can it ever change the *text*? `"yes"` or `"no"`
+# **Predict.** Can so small a difference, a hundred-thousandth at most, ever change the *text*? `"yes"` or `"no"`
 
 # %%
 lesson.predict("bits", "yes")
 
 # %% [markdown]
-# minispec prints the promise of every run, and computes it from what the run does. Its name for the race of 9.2 is `gumbel`:
+# minispec computes the promise of every run from its settings, and prints it. Its name for the race of 9.2 is `gumbel`:
 
 # %%
 for options in (
@@ -394,11 +407,16 @@ for options in (
     made = minispec.generate("Once upon a time", max_tokens=24, seed=1, **options)
     print(
         f"{options!s:36} {made.guarantee:18} "
-        f"{made.metrics.mean_acceptance_length:.2f} tokens per round"
+        f"{made.metrics.mean_acceptance_length:.2f} tokens per step"
     )
 
 # %% [markdown]
-# In the code base: `minispec/engine/verifiers/` has one file per rule, each beginning with its proof; `minispec/engine/generation/result.py` is
+# ## What you can do now
+#
+# You can say what each rule accepts, and what it promises in return. If a system calls itself "lossless", you can ask
+# which of the four promises it means, and whether its logits depend on the number of rows.
+#
+# In the code base: `minispec/engine/verifiers/` has one file per rule, each beginning with its proof. `minispec/engine/generation/result.py` is
 # the table above.
 
 # %% [markdown]

@@ -1,14 +1,13 @@
 # %% [markdown]
 # # 10 · Kernels: from a naive loop to the memory wall
 #
-# Lesson 3 found the floor: the time to read the weights. How does a program get there? By reading memory in the order in which
-# it lies there, by using every weight for all rows while it is at hand, and by adding up in **one** order, so that the bits do not
-# depend on how many rows there are. You climb that ladder step by step, with Numba.
+# **Question.** A product of a row with a matrix must read every weight once. How close to that floor does NumPy get, and how
+# would you get closer?
+#
+# You climb a ladder, with Numba. You read memory in the order in which it lies there. You use every weight for all rows while it is at hand.
+# And you add up in **one** order, so the bits do not depend on how many rows there are.
 #
 # About 45 minutes. You need lesson 3. The first run of a compiled function takes seconds: it is being compiled.
-
-# %% [markdown]
-# **If you only have ten minutes:** read 10.0 if Numba is new to you, then predict and run 10.1, and look at the picture of 10.4.
 
 # %%
 import time
@@ -29,16 +28,35 @@ weight = rng.standard_normal((K, N), np.float32)
 x = rng.standard_normal((8, K), np.float32)
 lesson
 
+# %%
+probe = ReadProbe(weight.nbytes)  # only reads as many bytes, as fast as it can
+rows = (1, 2, 4, 8)
+runs = {str(m): (lambda m=m: x[:m] @ weight) for m in rows}
+times = time_all(runs | {"read": probe}, 7)
+reading = 1e3 * times.median("read")
+laws_figure(
+    {
+        "x @ weight in NumPy": np.array([1e3 * times.median(str(m)) for m in rows]),
+        "only reading the weights": np.full(4, reading),
+    },
+    [f"{m} row" + "s" * (m > 1) for m in rows],
+    "milliseconds",
+)
 
 # %% [markdown]
+# **Look.** The second bar is the floor, measured on your machine: 17 MB of weights, read and thrown away. The rest of the first bar is what a
+# better program could save.
+#
+# **If you only have ten minutes:** read 10.0 if Numba is new to you, then predict and run 10.1, and look at the picture of 10.4.
+#
 # ## 10.0 · Numba in five minutes
 #
 # *5 minutes · ●○○*
 #
 # **Why.** A Python loop spends nearly all of its time on being Python: every `+` looks up what it adds, every number is an object.
-# *Numba* compiles a function to machine code. `@njit` before a function means: at the first call, look at the types of the
-# arguments, compile a version for them, keep it; from then on run that. Inside there are loops, numbers, arrays and much
-# of NumPy, but no classes of yours and hardly any other library. Loops are no longer slow, and you say exactly in which order
+# *Numba* compiles a function to machine code. With `@njit` before a function, the first call looks at the types of the
+# arguments and compiles a version for them. From then on that version runs. Inside you may use loops, numbers, arrays and much
+# of NumPy, but no classes of yours and hardly any other library. Loops are no longer slow, and you decide in which order
 # things happen.
 
 
@@ -68,8 +86,8 @@ print(f"first call {1e3 * first:.1f} ms, second call {1e3 * second:.3f} ms")
 assert first > second
 
 # %% [markdown]
-# The first call includes the compiler. Many a "Numba is slow" is that mistake. So the first call of everything below is left
-# out, and candidates take turns.
+# The first call includes the compiler. People who say "Numba is slow" have often timed it. So `time_all` leaves the first call
+# out, and lets the candidates take turns.
 
 # %%
 times = time_all(
@@ -77,9 +95,8 @@ times = time_all(
 )
 assert np.isclose(sum_of_squares(values), compiled(values))
 times.conclude(
-    f"the same loop, compiled: {times.median('Python') / times.median('Numba'):.0f} "
-    f"times "
-    "as fast",
+    "the same loop, compiled: "
+    f"{times.median('Python') / times.median('Numba'):.0f} times as fast",
     possible=times.median("Numba") < times.median("Python"),
 )
 
@@ -118,7 +135,7 @@ def k_outside(x, weight):
     return y
 
 
-probe = ReadProbe(weight.nbytes)
+# %%
 times = time_all(
     {
         "n outside": lambda: n_outside(x[0], weight),
@@ -136,16 +153,24 @@ slower = times.median("n outside") / times.median("k outside")
 times.conclude(f"n outside takes {slower:.1f} times as long", possible=slower > 1)
 
 # %% [markdown]
-# **Look.** Walking down a column jumps 16 kB at each step: of each cache line of 64 bytes that is fetched, 4 are used. The same
-# bits come out of both, since both add over k = 0, 1, 2, …
+# **Look.** A walk down a column jumps 16 kB at each step. The memory delivers cache lines of 64 bytes, and the loop uses 4 of them. Both
+# loops give the same bits, because both add over k = 0, 1, 2, …
 #
 # ## 10.2 · Panels
 #
 # *12 minutes · ●●●*
 #
-# **Why.** With `k` outside, `y` is loaded and stored again for every k. Better: cut the columns into *panels* of, say, 32; keep the 32
-# running sums in registers and walk down the panel once. To be read in order, a panel must lie in one piece: the matrix is repacked
-# when the model is loaded.
+# **Why.** With `k` outside, the loop loads and stores all of `y` again for every k. Better: cut the columns into *panels* of, say, 32. Keep
+# the 32 running sums in registers, and walk down the panel once. The walk is in order only if the panel lies in one piece. So minispec
+# repacks the matrix when it loads the model.
+#
+# ```text
+#   weight [K, N], row by row         panels of width 2
+#     a b │ c d │ e                     a b     c d     e 0
+#     f g │ h i │ j          ──►        f g     h i     j 0
+#     k l │ m n │ o                     k l     m n     o 0
+#   in memory: a b c d e f g …        in memory: a b f g k l │ c d h i m n │ …
+# ```
 
 
 # %%
@@ -195,17 +220,14 @@ def panel_product(x: np.ndarray, panels: np.ndarray, num_outputs: int) -> np.nda
 # %%
 lesson.check("panel_product", panel_product)
 
-# %%
-lesson.hint("panel_product")
-
 # %% [markdown]
 # ## 10.3 · One order, whatever the number of rows
 #
 # *7 minutes · ●●○*
 #
 # **Why.** Sums of floating-point numbers depend on their order: $(a + b) + c$ is not $a + (b + c)$. A library picks the order that is
-# fastest for the shape at hand: one for a single row, another for six. Then the verified row and the decoded row differ in the last
-# bits, and once in a while the greedy *token* differs. If rows are only ever an outer loop, that cannot happen.
+# fastest for the shape at hand: one for a single row, another for six. Then the row that verifies a token and the row that decodes it differ
+# in the last bits. Once in a while the greedy *token* differs. This cannot happen if each row is added up in the same order.
 #
 # **Predict.** In float64, is `(0.1 + 0.2) + 0.3 == 0.1 + (0.2 + 0.3)`? `True` or `False`
 
@@ -216,9 +238,9 @@ lesson.predict("associative", False)
 # %%
 def batch_invariant(product, x: np.ndarray) -> bool:
     """Return whether each row of product(x), shape [M, N], has the bits of product(that
-    row alone).
+    row alone), where a row alone has shape [1, K].
 
-    Example: np.array_equal compares bits well enough here (there are no NaNs).
+    np.array_equal compares bits well enough here (there are no NaNs).
     """
     # BEGIN SOLUTION
     together = product(x)
@@ -246,8 +268,8 @@ for name, backend in backends.items():
 #
 # *4 minutes · ●○○*
 #
-# Three rungs in minispec's code: NumPy (the reference), plain Numba loops, and panels whose inner loop is written in the language of
-# the compiler below Numba, so that the sums really stay in registers. For 1 to 8 rows, in turns:
+# minispec's code has three rungs: NumPy (the reference), plain Numba loops, and panels. The panels' inner loop is written in the language of
+# the compiler below Numba (LLVM), and keeps the sums in registers. For 1 to 8 rows, in turns:
 
 # %%
 rows = [1, 2, 4, 6, 8]
@@ -284,8 +306,8 @@ times.conclude(
 #
 # *8 minutes · ●●○*
 #
-# **Why.** If reading is what takes the time, read less: store weights in 16 or 8 bits, and multiply in float32 all the same. In int8
-# every column gets a scale of its own, so that its largest weight becomes 127.
+# **Why.** If reading takes the time, read less: store weights in 16 or 8 bits, and still multiply in float32. In int8
+# every column gets a scale of its own. With this scale its largest weight becomes 127.
 
 
 # %%
@@ -311,8 +333,8 @@ quantise = lesson.working("quantise", quantise)
 values, scale = quantise(weight)
 error = np.abs(values * scale - weight)
 print(
-    f"{weight.nbytes / 1e6:.1f} MB become {(values.nbytes + scale.nbytes) / 1e6:.1f} "
-    f"MB; "
+    f"{weight.nbytes / 1e6:.1f} MB become "
+    f"{(values.nbytes + scale.nbytes) / 1e6:.1f} MB; "
     f"largest error {error.max():.4f}, half a step is {scale.max() / 2:.4f}"
 )
 
@@ -337,7 +359,7 @@ laws_figure(
 )
 
 # %% [markdown]
-# **Look.** For one row, fewer bytes are less time, where reading is what takes the time. With more rows the gain shrinks: then
+# **Look.** For one row, fewer bytes take less time if reading takes most of it. With more rows the gain shrinks, because
 # the arithmetic takes the time. That is the ridge of lesson 3, moved to the left.
 
 # %%
@@ -368,6 +390,7 @@ def product(x, panels):
     return y
 
 
+# %%
 widths = [8, 16, 32, 64, 128, 256]
 times = time_all(
     {str(w): partial(product, x[0], pack(weight, w)) for w in widths} | {"read": probe},
@@ -382,7 +405,12 @@ curves_figure(
 )
 
 # %% [markdown]
-# In the code base: `minispec/engine/backends/base.py`, `_kernels.py` and `panel/tile.py` are the three rungs, each tested against the one
+# ## What you can do now
+#
+# You can say why one loop order is faster than the other, pack a matrix for it, and test whether a product depends on
+# the number of rows. And you know the number to compare with: the time of reading alone.
+#
+# In the code base: `minispec/engine/backends/base.py`, `_kernels.py` and `panel/tile.py` are the three rungs. Each is tested against the one
 # before.
 
 # %% [markdown]

@@ -1,15 +1,13 @@
 # %% [markdown]
 # # 11 · Batches, serving and streaming
 #
-# So far one reader waited for one text. A server has many readers, sends each of them text as it is made, and is judged by how long
-# they wait. In this lesson: why only verified tokens may leave, what is held back and why, and how bursts feel to a reader. Then
-# many texts at once, measured in a batch of your own: each goes on at its own pace, they wait for each other, they share memory,
-# and speculation pays less and less as their number grows.
+# **Question.** One user waited for one text so far. Now hundreds ask at once. Who waits for whom, and is there still time to draft?
+#
+# A server decodes many requests together, sends each its text as soon as it is certain, and is judged by how long
+# people wait. First you learn what may leave the server, and when. Then you decode many texts at once: each goes on at its own pace,
+# and they share memory. In the end you measure how much speculation still gains as their number grows.
 #
 # About 54 minutes. You need lessons 3 and 6.
-
-# %% [markdown]
-# **If you only have ten minutes:** do 11.6 (who waits for whom) and look at the pictures in 11.5 and 11.8.
 
 # %%
 import time
@@ -18,17 +16,9 @@ import numpy as np
 
 import minispec
 from minispec.course.teaching import Times, begin, explore
-from minispec.engine.generation.events import Drafted, Emitted, Prefilled, Verified
-from minispec.lab.bench.batches import make_prompts
-from minispec.lab.bench.together import decode_together
 from minispec.lab.prompts import bundled_prompts
 from minispec.lab.timer import interleave
-from minispec.lab.viz.plots.runs import (
-    Bar,
-    gantt_figure,
-    pages_figure,
-    ragged_figure,
-)
+from minispec.lab.viz.plots.runs import Bar, gantt_figure, pages_figure, ragged_figure
 from minispec.lab.viz.plots.theory import curves_figure
 
 lesson = begin("11")
@@ -36,16 +26,37 @@ target, draft = minispec.load_model("target-17m"), minispec.load_model("draft-1.
 target.backend.warm_up()
 lesson
 
+# %%
+bars = []
+for name, begins, ends_at in (
+    ("25 steps", 0, 25),
+    ("3 steps", 0, 3),
+    ("6 steps", 0, 6),
+    ("4 steps", 25, 29),
+    ("5 steps", 25, 30),
+):
+    if begins:
+        bars.append(Bar(name, 0, begins / 1000, "waits"))
+    bars.append(Bar(name, begins / 1000, ends_at / 1000, "decodes"))
+gantt_figure({"batches of three": bars})
+
 # %% [markdown]
+# **Look.** Five requests, and a server that decodes three at a time. (One step takes a millisecond here.) Two requests wait for 25 steps, although most
+# of the server is idle after step 6. You will write a better plan in 11.6.
+#
+# **If you only have ten minutes:** do 11.6 (who waits for whom) and look at the pictures in 11.5 and 11.8.
+#
 # ## 11.1 · Only verified tokens leave
 #
 # *6 minutes · ●○○*
 #
-# **Why.** A drafted token is a guess. A server that shows guesses at once must take some of them back: the reader sees words vanish.
-# minispec's stream has an event for each stage; only `Emitted` is text. The first token has no draft: the last row of the prompt
-# gives it.
+# **Why.** A draft token is a guess. A server that shows guesses at once must take some of them back, and the user sees words vanish.
+# minispec's stream has an event for each stage: `Drafted`, `Verified`, `Emitted`. Only `Emitted` is text. The first token has no draft, because
+# the last row of the prompt gives it.
 
 # %%
+from minispec.engine.generation.events import Drafted, Emitted, Verified
+
 counts = {"drafted": 0, "emitted": 0}
 for event in minispec.stream(
     "Once upon a time there was a little",
@@ -68,10 +79,10 @@ print(counts)
 
 # %%
 def retracted(steps: list[tuple[list[str], int]]) -> int:
-    """Return how many characters an eager server takes back: it shows every drafted
-    token at once.
+    """Return how many characters an eager server takes back: it shows every draft token
+    at once.
 
-    steps: (texts of the drafted tokens, how many of them were accepted), one per round
+    steps: (texts of the draft tokens, how many of them were accepted), one per step
 
     Example: retracted([(["the ", "cat"], 1)]) is 3
     """
@@ -93,16 +104,16 @@ made = minispec.generate(
     max_tokens=96,
     seed=2,
 )
-rounds = [
+shown = [
     (
         [target.tokenizer.decode([token]) for token in step.draft_tokens],
         step.num_accepted,
     )
-    for step in made.steps[1:]  # behind the first token, which the prompt gives
+    for step in made.steps[1:]  # after the first token, which the prompt gives
 ]
 print(
     f"{len(made.text)} characters of text; an eager server would have shown and "
-    f"taken back {retracted(rounds)}"
+    f"taken back {retracted(shown)}"
 )
 
 # %% [markdown]
@@ -110,7 +121,7 @@ print(
 #
 # *7 minutes · ●●●*
 #
-# **Why.** A token is a piece of *bytes*, and a character such as "é" or "🙂" has several. If a round ends inside a character, its
+# **Why.** A token is a piece of *bytes*, and a character such as "é" or "🙂" has several. If a step ends inside a character, its
 # first bytes must wait.
 #
 # **Wrong first.** Decode what has come so far, and send it:
@@ -122,16 +133,16 @@ print("byte by byte:", sent, " all at once:", word.decode())
 assert sent != word.decode()
 
 # %% [markdown]
-# The reader sees signs for what could not be decoded, and they stay. So look at the bytes first. UTF-8 tells by the first byte
-# how long a character is: `0xxxxxxx` 1, `110xxxxx` 2, `1110xxxx` 3, `11110xxx` 4; bytes `10xxxxxx` continue.
+# The user sees signs for the bytes that could not be decoded, and they stay. So look at the bytes first. In UTF-8 the first byte
+# says how long a character is: `0xxxxxxx` 1, `110xxxxx` 2, `1110xxxx` 3, `11110xxx` 4; bytes `10xxxxxx` continue.
 
 
 # %%
 def complete(data: bytes) -> int:
-    """Return how many of the bytes can be shown: all up to the last character if that
-    is not finished.
+    """Return how many of the bytes can be shown: all of them, or all before the last
+    character if that one is not finished.
 
-    Suppose that data is the beginning of valid UTF-8.
+    data is the beginning of valid UTF-8.
 
     Example: complete("né".encode()[:2]) is 1
     """
@@ -149,16 +160,13 @@ def complete(data: bytes) -> int:
 # %%
 lesson.check("complete", complete)
 
-# %%
-lesson.hint("complete")
-
 # %% [markdown]
 # ## 11.3 · Stop strings
 #
 # *6 minutes · ●●○*
 #
-# **Why.** "Stop at `\n\nQ:`" means that the reader must never see the beginning of it. So the end of the text that *could* become a
-# stop string has to wait: the longest end of the text that is a beginning of the stop.
+# **Why.** "Stop at `\n\nQ:`" means that the user never sees any part of `\n\nQ:`. If the text ends with something that *could* become the stop
+# string, this end has to wait. How much of it? The longest end of the text with which the stop begins.
 #
 # **Predict.** The stop is `"END"`, the text so far `"THE EN"`. How many characters must wait?
 
@@ -171,7 +179,7 @@ def held_back(text: str, stop: str) -> int:
     """Return how many characters at the end of text must wait, because they may be the
     beginning of stop.
 
-    Suppose that stop itself does not occur in text.
+    stop itself does not occur in text.
 
     Example: held_back("abcab", "abd") is 2
     """
@@ -191,8 +199,8 @@ lesson.check("held_back", held_back)
 #
 # *4 minutes · ●○○*
 #
-# **Why.** Plain decoding drips: one token per step. Speculative decoding comes in bursts. The mean time per token falls; the time
-# between two *bursts* grows. A reader feels the gaps.
+# **Why.** Plain decoding drips: one token per step. Speculative decoding comes in bursts. The mean time per token may fall while the time
+# between two *bursts* grows. A person who reads along feels the gaps.
 #
 # **Predict.** γ grows from 2 to 8. The longest gap between two pieces of text: `"grows"`, `"falls"` or `"stays"`?
 
@@ -242,11 +250,11 @@ gap.conclude(
 #
 # *6 minutes · ●●○*
 #
-# **Why.** A server decodes many texts with one forward per step, so that the weights are read once for all. Some drafts are
-# better than others: in the same step one text gets five tokens and its neighbour one. The batch is *ragged*.
+# **Why.** A server decodes many texts with one pass per step, so it reads the weights once for all. Some drafts are
+# better than others: in the same step one text gets five tokens and another one. The batch is *ragged*.
 #
-# **Predict.** The obvious way out is to keep all texts in step: everyone keeps as many drafts as the unluckiest. Eight texts draft
-# one token each, and each draft is accepted with probability 0.8. How probable is it that the batch keeps its drafts?
+# **Predict.** The obvious way out is to keep all texts in step: each keeps as many draft tokens as the unluckiest one. Eight texts draft
+# one token each, and each is accepted with probability 0.8. How probable is it that the batch keeps its draft tokens?
 
 # %%
 lesson.predict("in_step", 0.17)
@@ -268,17 +276,17 @@ made = engine.run()
 ragged_figure({name: text.steps for name, text in zip(names, made, strict=True)}, 10)
 
 # %% [markdown]
-# **Look.** A column is one forward, with γ + 1 rows for each text. Blue is a draft that was kept, red is the token that the target
-# adds itself, and an empty cell is a row that was computed for nothing. Nobody waits for the unluckiest: each text simply has
-# another length behind the step.
+# **Look.** A column is one pass, with γ + 1 rows for each text. Blue is an accepted draft token, vermilion (dark orange) is the token that the
+# target adds itself, and an empty cell is a row that was computed for nothing. No text waits for the unluckiest. After the step each
+# text has another length.
 
 
 # %%
 def lockstep(accepted: list[list[int]]) -> int:
     """Return how many tokens each text gets if all must stay in step.
 
-    accepted: per step, how many drafts of each text the target accepts. All keep as
-        many as the unluckiest, and then one token of the target's own.
+    accepted: per step, how many draft tokens of each text the target accepts. All keep
+        as many as the unluckiest, and then one token of the target's own.
 
     Example: lockstep([[4, 0], [3, 2]]) is 4
     """
@@ -302,36 +310,32 @@ in_step = lockstep(accepted) / shared_steps
 print(
     f"tokens per text and step: {own_pace:.2f} at its own pace, {in_step:.2f} in step"
 )
-alone = [
-    minispec.generate(
-        opening,
-        target=target,
-        draft=draft,
-        gamma=4,
-        seed=i,
-        max_tokens=64,
-        min_tokens=64,
-        top_p=1.0,
-    )
-    for i, opening in enumerate(openings)
-]
-assert [text.token_ids for text in alone] == [text.token_ids for text in made]
 assert in_step < own_pace
 
 # %% [markdown]
-# The last lines also compared: each text is, token for token, what it is when it is decoded alone. A row of a forward does not
-# see the others, and minispec's random numbers belong to a request and a position, not to a batch.
+# Does a text change because others are decoded with it? Decode each one alone, with the same seed:
+
+# %%
+options = {"target": target, "draft": draft, "gamma": 4, "top_p": 1.0}
+for i, (opening, text) in enumerate(zip(openings, made, strict=True)):
+    alone = minispec.generate(opening, seed=i, max_tokens=64, min_tokens=64, **options)
+    assert alone.token_ids == text.token_ids
+print("each text is, token for token, what it is when it is decoded alone")
+
+# %% [markdown]
+# There are two reasons. A row of a pass does not see the other rows. And minispec's random numbers belong to a request and a position, not
+# to a batch.
 
 # %% [markdown]
 # ## 11.6 · Who waits for whom
 #
 # *8 minutes · ●●○*
 #
-# **Why.** Answers have different lengths. If a batch begins together and the next one begins when all have ended, three short
-# answers wait for one long one, and their places stay empty. *Continuous batching* lets requests join and leave between any two
+# **Why.** Answers have different lengths. In the first picture, a batch begins together, and the next one begins when all have ended. So short
+# answers wait for a long one, and their places stay empty. *Continuous batching* lets requests join and leave between any two
 # steps.
 #
-# **Predict.** There are three places. Five requests need 25, 3, 6, 4 and 5 steps, in the order of their arrival, and join as soon
+# **Predict.** There are three places. The same five requests need 25, 3, 6, 4 and 5 steps, in the order of their arrival, and join as soon
 # as a place is free. After how many steps does the *fourth* begin?
 
 # %%
@@ -342,8 +346,8 @@ lesson.predict("begins", 3)
 def ends(steps: list[int], places: int) -> list[int]:
     """Return after which step each request has ended.
 
-    All are there from the beginning. Whoever came first takes the place that is free
-    first, and keeps it for as many steps as it needs.
+    All are there from the beginning. In the order of the list, each request takes the
+    place that is free first, and keeps it for as many steps as it needs.
 
     Example: ends([25, 3, 6, 4, 5], 3) is [25, 3, 6, 7, 11]
     """
@@ -361,50 +365,52 @@ def ends(steps: list[int], places: int) -> list[int]:
 # %%
 lesson.check("ends", ends)
 
-# %%
-lesson.hint("ends")
-
 # %% [markdown]
-# Now for real: the same requests in both ways. A request of *n* tokens needs *n* steps: the one that reads its prompt gives the first.
+# Now for real: eight requests in both ways. A request of *n* tokens needs *n* steps: the one that reads its prompt gives the first. `step()`
+# of minispec's engine is one pass for all that run. It returns what happened to each request. A `Prefilled` event says that a prompt was read.
 
 # %%
+from minispec.engine.generation.events import Prefilled
+
 ends = lesson.working("ends", ends)
 lengths, places = [25, 3, 6, 4, 5, 13, 3, 7], 3
 
 
+def take_step(engine, unseen: list[int]) -> dict[int, str]:
+    """Take one step, and say what each request did that is not finished."""
+    alive = {*engine.running, *engine.waiting}
+    told = engine.step()
+    reading = {i for i, event in told if isinstance(event, Prefilled)}
+    decoding = {i for i, event in told if isinstance(event, Emitted)} - reading
+    states = dict.fromkeys([*alive, *unseen], "prompt")
+    states |= dict.fromkeys(decoding, "decodes")
+    return states | dict.fromkeys([*engine.waiting, *unseen], "waits")
+
+
+# %%
 def serve(waves: list[list[int]]):
     """Decode waves of requests, each wave as soon as the last one has ended."""
     engine = minispec.Engine(target, max_running=places)
     bars, ended, step, begun = [], {}, 0, time.perf_counter()
-    unseen = [i for wave in waves for i in wave]
-    for wave in waves:
-        for i in wave:
-            number = engine.add(
-                openings[i % 4],
-                draft=None,
-                seed=i,
-                min_tokens=lengths[i],
-                max_tokens=lengths[i],
-            )
-            assert number == i  # requests are numbered as they come
-        unseen = [i for i in unseen if i not in wave]
+    for number, wave in enumerate(waves):
+        unseen = [i for later in waves[number + 1 :] for i in later]
+        for i in wave:  # requests are numbered as they come
+            count = lengths[i]
+            options = {"seed": i, "min_tokens": count, "max_tokens": count}
+            engine.add(openings[i % 4], draft=None, **options)
         while not engine.is_idle:
-            start = time.perf_counter() - begun
-            alive = {*engine.running, *engine.waiting}
-            told = engine.step()
-            reading = {i for i, e in told if isinstance(e, Prefilled)}
-            decoding = {i for i, e in told if isinstance(e, Emitted)} - reading
-            end, step = time.perf_counter() - begun, step + 1
-            for i in [*alive, *unseen]:
-                waits = i in unseen or i in engine.waiting
-                state = "waits" if waits else "decodes" if i in decoding else "prompt"
+            start, step = time.perf_counter() - begun, step + 1
+            states = take_step(engine, unseen)
+            end = time.perf_counter() - begun
+            for i, state in sorted(states.items()):
                 bars.append(Bar(f"{i}: {lengths[i]} tokens", start, end, state))
-            now = {*engine.running, *engine.waiting}
-            ended |= dict.fromkeys(alive - now, step)
+            gone = states.keys() - {*engine.running, *engine.waiting, *unseen}
+            ended |= dict.fromkeys(gone, step)
     bars.sort(key=lambda bar: int(bar.request.split(":")[0]))
     return bars, [ended[i] for i in sorted(ended)], engine.run()
 
 
+# %%
 everyone = list(range(len(lengths)))
 waves = [everyone[i : i + places] for i in range(0, len(everyone), places)]
 serve(waves)  # the very first run is slower than all others
@@ -414,7 +420,7 @@ gantt_figure({"fixed batches of three": fixed, "continuous, three places": joine
 
 # %% [markdown]
 # **Look.** Above, requests 1 and 2 are done early, and their places stay empty until request 0 is done. Below, the next one takes
-# a place in the very next step. The first three gain nothing; everyone behind them does. And your `ends` knew each of these steps:
+# a place in the very next step. The first three gain nothing; all others do. And your `ends` computed each of these steps:
 
 # %%
 assert joined_ends == ends(lengths, places)
@@ -427,26 +433,25 @@ print("ended after step, continuous:   ", joined_ends)
 print(f"mean {np.mean(fixed_ends):.1f} and {np.mean(joined_ends):.1f} steps")
 
 # %% [markdown]
-# A long prompt is another way to make others wait: its forward has hundreds of rows. So prompts are fed in chunks of 64 tokens
-# beside the tokens that others decode (Agrawal et al. 2023 call it *chunked prefill*).
+# A long prompt also makes others wait: its pass has hundreds of rows. So minispec feeds prompts in chunks of 64 tokens, in the same
+# pass as the tokens that others decode (Agrawal et al. 2023 call it *chunked prefill*).
 
 # %% [markdown]
 # ## 11.7 · Pages
 #
 # *7 minutes · ●●○*
 #
-# **Why.** Every text needs memory for its keys and values, and nobody knows how long it will get. Setting aside a whole context
-# for each is simple, and mostly empty. So the memory is cut into *pages* of 16 slots, and a text takes one when it needs it.
+# **Why.** Every text needs memory for its keys and values, and nobody knows how long it will get. It is simple to reserve a whole context
+# for each, but most of it stays empty. So the memory is cut into *pages* of 16 slots, and a text takes one when it needs it.
 #
-# **Predict.** The context is 1024 slots, and texts get 64 tokens long. Which share of the memory would stay empty without pages?
+# **Predict.** The context is 1024 slots, and texts get 64 tokens long. What share of the memory would stay empty without pages?
 
 # %%
 lesson.predict("empty", 0.94)
 
-
 # %% [markdown]
-# Texts that begin alike, with the same instructions for instance, need these pages only once. Only *whole* pages can be shared:
-# behind the common beginning each text writes something else.
+# Texts that begin alike, with the same instructions for instance, need the pages of this beginning only once. Only *whole* pages can be
+# shared: after the common beginning each text writes something else.
 
 
 # %%
@@ -473,20 +478,19 @@ instructions = (
     "This is a story for little children. It is short, it is kind, and it ends well. "
     "There is a fox in it, and a friend of the fox. This is how it begins. "
 )
-engine = minispec.Engine(target, max_running=4)
 stories = [
     instructions + opening
     for opening in ("Once", "One day", "The fox was", "In a small house by the sea")
 ]
-for i, story in enumerate(stories):
-    engine.add(
-        story, draft=None, seed=i, max_tokens=200 // (i + 1), min_tokens=200 // (i + 1)
-    )
-    engine.step()
-    engine.step()
-    engine.step()  # its prompt is in, and published, before the next one comes
+engine = minispec.Engine(target, max_running=4)
+for i, (story, count) in enumerate(zip(stories, (200, 100, 66, 50), strict=True)):
+    engine.add(story, draft=None, seed=i, max_tokens=count, min_tokens=count)
+    for _ in range(3):  # then its prompt is in the pages, before the next text comes
+        engine.step()
 for _ in range(20):
     engine.step()
+
+# %%
 slots = {
     i: len(target.tokenizer.encode(stories[i]))
     + len(engine.generation(i).token_ids)
@@ -508,8 +512,8 @@ assert common > 0
 assert held == pages_held(list(slots.values()), common, 16)
 
 # %% [markdown]
-# **Look.** The pages of a text need not lie side by side: it has a table of them, and attention goes through the table. At most
-# the last page of each text is partly empty. Only *verified* tokens may be shared: a drafted token that is rejected later would
+# **Look.** The pages of a text need not lie next to each other: a table lists them, and attention follows the table. At most
+# the last page of each text is partly empty. Only *accepted* tokens may be shared: a draft token that is rejected later would
 # be a false beginning for others. And before a text writes into a page that others hold, it copies the page.
 
 # %% [markdown]
@@ -517,19 +521,22 @@ assert held == pages_held(list(slots.values()), common, 16)
 #
 # *10 minutes · ●●●*
 #
-# **Why.** One forward over B texts reads the weights once for all. Up to the ridge (lesson 3) its rows are free. But the free rows
-# are just what speculation lives on!
+# **Why.** One pass over B texts reads the weights once for all. Up to the ridge (lesson 3) its rows are free. But speculation needs exactly
+# these free rows!
 #
-# **Predict.** Eight texts draft γ = 4 tokens each. How many rows has the forward that verifies them?
+# **Predict.** Eight texts draft γ = 4 tokens each. How many rows has the pass that verifies them?
 
 # %%
 lesson.predict("rows", 40)
 
 # %% [markdown]
-# Measure it: the same texts plainly and with drafts, in turns, in batches of 1 to 16, greedily. *Goodput* is emitted tokens per
-# second, of all texts together; rejected drafts do not count.
+# Measure it: the same texts without and with drafts, in turns, in batches of 1 to 16, greedily. *Goodput* is emitted tokens per
+# second, of all texts together. Rejected draft tokens do not count. `decode_together` decodes some texts in one batch.
 
 # %%
+from minispec.lab.bench.batches import make_prompts
+from minispec.lab.bench.together import decode_together
+
 sizes, gammas = [1, 2, 4, 8, 16], {"plain": 0, "γ = 2": 2, "γ = 4": 4}
 texts = make_prompts(target, bundled_prompts(), max(sizes), 64)
 decoded = {(size, name): [] for size in sizes for name in gammas}
@@ -545,6 +552,8 @@ def goodput(size: int, name: str) -> float:
 for name in gammas:
     goodput(1, name)  # the very first runs are slower than all others
     decoded[1, name].clear()
+
+# %%
 measured = interleave(
     {
         f"{size} {name}": (lambda s=size, n=name: goodput(s, n))
@@ -573,7 +582,7 @@ speedups = {
 }
 for size, two, four in zip(sizes, *speedups.values(), strict=True):
     print(f"{size:2} texts: γ = 2 {two:.2f}x, γ = 4 {four:.2f}x plain decoding")
-for size in sizes:  # what was drafted, and in which company, changes no text
+for size in sizes:  # neither the drafts nor the other requests change a text
     runs = [run for name in gammas for run in decoded[size, name]]
     assert len({tuple(t.token_ids for t in run.generations) for run in runs}) == 1
 times.conclude(
@@ -583,8 +592,8 @@ times.conclude(
 )
 
 # %% [markdown]
-# Can you tell beforehand where it stops to pay? In units of one reading of the weights, a forward over m rows takes
-# `max(1, m / ridge)`, and with B texts a verifying forward has B (γ + 1) rows.
+# Can you predict at which batch it stops paying? The unit is the time of reading the weights once. A pass over m rows takes
+# `max(1, m / ridge)`. With B texts, a verifying pass has B (γ + 1) rows.
 
 
 # %%
@@ -594,9 +603,10 @@ def batch_speedup(
     """Return the speedup of speculation for a whole batch, over plain decoding of the
     same batch.
 
-    A round of plain decoding: one token per text, a forward over `batch` rows.
-    A speculative round: tau tokens per text; gamma drafts of c times a *plain forward
-    of this batch* each, and a forward over batch * (gamma + 1) rows.
+    A plain step: one token per text, a pass over `batch` rows.
+    A speculative step: tau tokens per text. It has gamma draft passes, each of c times
+    a *plain step of this batch*, and a pass over batch * (gamma + 1) rows.
+    A pass over m rows takes max(1, m / ridge).
 
     Example: batch_speedup(0.8, 4, 0.0, 1, 1e9) is tau = 3.3616
     """
@@ -612,8 +622,8 @@ def batch_speedup(
 lesson.check("batch_speedup", batch_speedup)
 
 # %% [markdown]
-# Put in what this machine has: the ridge from plain decoding of one text and of sixteen, α and c from the speculative runs of
-# one text. The batches between have not been looked at.
+# Put in the numbers of this machine. The ridge comes from plain decoding of one text and of sixteen, α and c from the speculative runs of
+# one text. The formula has not seen the batches between.
 
 # %%
 batch_speedup = lesson.working("batch_speedup", batch_speedup)
@@ -640,8 +650,8 @@ curves_figure(
 )
 
 # %% [markdown]
-# Two straight lines for a forward are a coarse picture of a machine, and the engine's own work for each token is not in it. On a
-# quiet machine they have the shape of what was measured, and cross 1 at about the same batch. And they can be drawn for machines
+# `max(1, m / ridge)` is a coarse picture of a machine, and it leaves out the engine's own work for each token. On a
+# quiet machine the curves have the shape of the measured ones, and cross 1 at about the same batch. And you can draw them for machines
 # that you do not have:
 
 # %%
@@ -665,9 +675,9 @@ def over_batches(ridge: int):
 explore(over_batches, ridge=[8, 64, 300])
 
 # %% [markdown]
-# **Look.** Long drafts are best for one reader, and the first to lose as the batch grows. Beyond the ridge every row is paid for,
-# and a rejected draft is work thrown away. Servers that speculate turn it off under load; in minispec `gamma="load"` measures what
-# forwards cost in the batch of the moment, and chooses.
+# **Look.** Long drafts are best for one request, and the first to lose as the batch grows. Beyond the ridge every row costs time,
+# and a rejected draft token is work thrown away. Servers that speculate turn it off under load. In minispec, `gamma="load"` measures what
+# passes cost in the current batch, and chooses.
 
 # %%
 for ridge in (64, 300):
@@ -682,8 +692,13 @@ for ridge in (64, 300):
     assert max(many.values()) < 1
 
 # %% [markdown]
-# In the code base: `minispec/engine/generation/stopping.py` holds text back, exact to the token; `minispec/engine/batching/engine.py` decodes
-# together, `minispec/engine/batching/scheduler.py` says who runs, `minispec/engine/model/pages.py` has the pages, and `minispec/theory/batch.py`
+# ## What you can do now
+#
+# You can say which characters a server may send and which must wait. You can compute when each request of a queue
+# ends, and how many pages a batch holds. And you can say at which batch size drafts stop paying, on your machine and on others.
+#
+# In the code base: `minispec/engine/generation/stopping.py` holds text back, exact to the token. `minispec/engine/batching/engine.py` decodes
+# together, and `minispec/engine/batching/scheduler.py` decides which requests run. `minispec/engine/model/pages.py` has the pages, `minispec/theory/batch.py`
 # the formula. `minispec bench --batch 1,2,4,8` measures 11.8 with care. In assignment A6 you write the scheduler.
 
 # %% [markdown]

@@ -1,43 +1,52 @@
 # %% [markdown]
 # # 12 · The claims of the field, tested
 #
-# "Two to three times faster, with identical output." "An acceptance of 0.6 is enough." "It is free." You will meet such sentences
-# wherever you read about speculative decoding. In this lesson you put six of them to the test, and learn to say *undecided* when
-# a measurement does not decide. Each is in the ledger, `docs/claims.md`, with the sources that make it and the papers that know
-# better; `cite` prints what stands there.
+# **Question.** "Speculative decoding makes it two to three times faster." Is that true, here, on your machine?
+#
+# You will meet such sentences wherever you read about speculative decoding. "Verifying is free." "It does not help for short answers." In this
+# lesson you put six of them to the test. And you learn to say *undecided* when a measurement does not decide.
 #
 # About 35 minutes. You need lessons 3, 6 and 9.
-
-# %% [markdown]
-# **If you only have ten minutes:** do 12.1, then 12.5: a claim that needs no machine to be tested.
 
 # %%
 import numpy as np
 
 import minispec
 from minispec.course.teaching import Times, begin, explore
-from minispec.lab.ledger.framework import SOURCES, get_experiment
 from minispec.lab.prompts import bundled_prompts
 from minispec.lab.timer import interleave
-from minispec.lab.viz.plots.theory import curves_figure
+from minispec.lab.viz.plots.theory import curves_figure, laws_figure
 
 lesson = begin("12")
 target, draft = minispec.load_model("target-17m"), minispec.load_model("draft-1.6m")
 target.backend.warm_up()
-
-
-def cite(name: str) -> None:
-    """Print a claim as the ledger puts it, where it is made, and what is in print."""
-    entry = get_experiment(name).about
-    print(f"{entry.title}\n  claimed: {entry.claim}")
-    for source in entry.sources:
-        print(f"  by {SOURCES[source]}")
-    print(f"  in print: {entry.literature}")
-
-
+prompts = {
+    domain: next(p.text for p in bundled_prompts() if p.domain == domain)
+    for domain in ("stories", "code", "questions")
+}
 lesson
 
+
+# %%
+def seconds(prompt: str, gamma: int | None, temperature=0.0, max_tokens=24) -> float:
+    """Decode, and return the seconds for each token."""
+    options = {"seed": 1, "temperature": temperature, "max_tokens": max_tokens}
+    drafts = {"draft": None} if gamma is None else {"draft": draft, "gamma": gamma}
+    made = minispec.generate(prompt, target=target, **drafts, **options)
+    return made.metrics.decode_s / made.metrics.num_decode_tokens
+
+
+single = {
+    f"run {i}": np.array([seconds(p, None) / seconds(p, 3) for p in prompts.values()])
+    for i in (1, 2, 3)
+}
+laws_figure(single, list(prompts), "speedup, one run each")
+
 # %% [markdown]
+# **Look.** The same question, asked three times on three texts. Is the answer 2 to 3?
+#
+# **If you only have ten minutes:** do 12.1, then 12.5: a claim that needs no machine to be tested.
+#
 # ## 12.1 · A verdict needs a rule
 #
 # *8 minutes · ●●○*
@@ -45,21 +54,14 @@ lesson
 # **Why.** A claim names a range; a measurement gives an interval. Three things can happen: the interval lies in the range, it lies
 # outside, or it overlaps the border. Only the first two decide anything.
 #
-# **Wrong first.** One run of each, divided, and a verdict:
+# **Wrong first.** Take one run of each, divide, and give a verdict. That is what the first picture did, three times:
 
 # %%
-text = "Once upon a time"
-for attempt in (1, 2, 3):
-    plain_s, fast_s = (
-        minispec.generate(
-            text, target=target, draft=d, gamma=3, temperature=0.0, max_tokens=24
-        ).metrics.decode_s
-        for d in (None, draft)
-    )
-    print(f"run {attempt}: {plain_s / fast_s:.2f}x")
+for name, ratios in single.items():
+    print(name, " ".join(f"{ratio:.2f}x" for ratio in ratios))
 
 # %% [markdown]
-# Three runs, three figures. Whichever you had taken, it would have looked exact to two decimals.
+# If you had taken only one of these runs, it would have looked exact to two decimals.
 
 
 # %%
@@ -86,8 +88,9 @@ lesson.check("verdict", verdict)
 verdict = lesson.working("verdict", verdict)
 
 # %% [markdown]
-# And the interval? Times have outliers: a neighbour, a page fault. So take ratios within a round, then the median, and ask how well
-# the median is known: draw rounds again and again with replacement (the *bootstrap*), and look where its medians fall.
+# And the interval? Times have outliers: another program runs, a page of memory is missing. So measure plain and fast in turns, in *rounds*.
+# Take the ratio within each round, then the median of the ratios. How well do you know this median? Draw rounds again and again, with
+# replacement (the *bootstrap*), and see how far their medians spread.
 
 
 # %%
@@ -114,19 +117,36 @@ lesson.check("interval", interval)
 interval = lesson.working("interval", interval)
 
 # %% [markdown]
-# ## 12.2 · "α = 0.8 and five drafts give about 4.5 tokens per round"
+# ## 12.2 · "α = 0.8 and five drafts give about 4.5 tokens per step"
 #
 # *4 minutes · ●○○*
 #
-# A rule of thumb. Equation 1 of Leviathan et al. (2023) gives the expectation.
+# This is a rule of thumb. Equation 1 of Leviathan et al. (2023) gives the expectation.
 #
 # **Predict.** Holds or false? `"holds"` or `"false"` (say "about" means within 5 %)
 
 # %%
 lesson.predict("tau", "false")
 
+# %% [markdown]
+# minispec keeps a ledger of such claims, `docs/claims.md`: who makes them, and what the papers found. `cite` prints an entry of it.
+
 # %%
+from minispec.lab.ledger.framework import SOURCES, get_experiment
+
+
+def cite(name: str) -> None:
+    """Print a claim as the ledger puts it, where it is made, and what is in print."""
+    entry = get_experiment(name).about
+    print(f"{entry.title}\n  claimed: {entry.claim}")
+    for source in entry.sources:
+        print(f"  by {SOURCES[source]}")
+    print(f"  in print: {entry.literature}")
+
+
 cite("tau")
+
+# %%
 tau = sum(0.8**k for k in range(6))
 made = minispec.generate(
     "Once upon a time",
@@ -137,7 +157,7 @@ made = minispec.generate(
     seed=1,
 )
 print(
-    f"formula {tau:.2f}; a run with a synthetic draft of α = 0.8: "
+    f"formula {tau:.2f}; a run with a draft that has α = 0.8 by construction: "
     f"{made.metrics.mean_acceptance_length:.2f}; "
     f"verdict: {verdict((4.5 * 0.95, 4.5 * 1.05), (tau, tau))}"
 )
@@ -155,57 +175,43 @@ print(
 cite("two-to-three-times")
 
 # %% [markdown]
-# Measured here, now: plain and speculative in turns, on three kinds of text, greedy and sampled. First check that the comparison is
-# like for like: at temperature 0 both must give the same tokens.
+# First check that you compare like with like: at temperature 0 both must give the same tokens.
 
 # %%
-prompts = {
-    domain: next(p.text for p in bundled_prompts() if p.domain == domain)
-    for domain in ("stories", "code", "questions")
-}
+options = {"target": target, "temperature": 0.0, "max_tokens": 32}
+for prompt in prompts.values():
+    plain = minispec.generate(prompt, draft=None, **options)
+    fast = minispec.generate(prompt, draft=draft, gamma=3, **options)
+    assert plain.token_ids == fast.token_ids
+print("the same tokens, with and without a draft")
 
+# %% [markdown]
+# Now measure: plain and speculative in turns, seven rounds each, on three kinds of text, greedy and sampled.
 
-def run(prompt: str, temperature: float, gamma: int | None):
-    return minispec.generate(
-        prompt,
-        target=target,
-        draft=None if gamma is None else draft,
-        gamma=gamma or 1,
-        seed=1,
-        temperature=temperature,
-        max_tokens=32,
-    )
-
-
+# %%
 picks = np.random.default_rng(0).integers(0, 7, (500, 7))
 for temperature in (0.0, 1.0):
     for domain, prompt in prompts.items():
-        if temperature == 0.0:
-            assert run(prompt, 0.0, None).token_ids == run(prompt, 0.0, 3).token_ids
-        seconds_per_token = {
-            name: (
-                lambda p=prompt, t=temperature, g=gamma: (
-                    lambda m: m.decode_s / m.num_decode_tokens
-                )(run(p, t, g).metrics)
-            )
-            for name, gamma in (("plain", None), ("fast", 3))
+        runs = {
+            "plain": lambda p=prompt, t=temperature: seconds(p, None, t, 32),
+            "fast": lambda p=prompt, t=temperature: seconds(p, 3, t, 32),
         }
-        times = interleave(seconds_per_token, 7)
+        times = interleave(runs, 7)
         low, high = interval(times["plain"], times["fast"], picks)
         case = f"{domain:10} T = {temperature:g}: {low:.2f}x to {high:.2f}x"
         print(Times(times).conclude(f"{case}  →  {verdict((2.0, 3.0), (low, high))}"))
 
 # %% [markdown]
-# **Look.** One sentence, six cases, each with an interval of its own. What decides is the text, the temperature, and the machine.
-# A single number without these says little.
+# **Look.** One sentence, six cases, each with an interval of its own. The text, the temperature and the machine decide. A single number
+# without these says little.
 #
 # ## 12.4 · "Verifying is free"
 #
 # *3 minutes · ●○○*
 #
 # "Verifying five tokens costs as much as making one." The papers assume it for a machine with arithmetic to spare (Leviathan et
-# al. 2023, section 3.3), and say so; the sentence without the condition is what travels. You know v(m) from lesson 3. What does it take for the sentence to be
-# harmless? If v is 1.3 and not 1, the speedup falls by that factor, whatever the draft.
+# al. 2023, section 3.3), and say so. People repeat the sentence without the condition. You know v(m) from lesson 3. If v is 1.3 and not 1, a step
+# takes up to 1.3 times as long, whatever the draft.
 
 # %%
 cite("verification-cost")
@@ -246,7 +252,7 @@ def decode_bound(
     billions: float, bits: float, memory_gb: float, gb_per_s: float
 ) -> float:
     """Return the most tokens per second of plain decoding, one sequence; 0.0 if the
-    weights do not fit.
+    weights are larger than the memory.
 
     Example: decode_bound(7, 16, 80, 2000) is 2000 / 14
     """
@@ -279,8 +285,8 @@ lesson.predict("bits", 4)
 #
 # *3 minutes · ●○○*
 #
-# A round in flight at the end is cut: with n tokens wanted, the last round may yield more than there is room for. How much does that
-# cost? minispec's theory has the exact expectation. (The first token is not among the n: the prompt gives it, without a round.)
+# The last step may yield more tokens than you asked for, and the rest is cut. How much does that cost? minispec's theory has the exact
+# expectation for n tokens. (The first token is not among the n: the prompt gives it, without a step.)
 
 # %%
 from minispec.theory import response_speedup
@@ -300,8 +306,8 @@ curves_figure(
 )
 
 # %% [markdown]
-# **Look.** From some twenty tokens on, nearly the full gain is there. What really hurts short answers is not in this picture: the
-# draft model has to read the prompt, too, before the first round.
+# **Look.** From about twenty tokens on, you get nearly the full gain. The picture leaves out the real cost of short answers: the
+# draft model has to read the prompt, too, before the first step.
 
 # %%
 for a in (0.5, 0.7, 0.9):
@@ -323,10 +329,10 @@ cite("worksheet")
 # %%
 def same_pair(rate_one: float, gamma_one: int, rate_two: float, gamma_two: int) -> bool:
     """Return whether two rates (accepted / drafted) may come from one and the same
-    alpha, to within 0.01 of alpha.
+    alpha: whether the alpha of one is within 0.01 of the alpha of the other.
 
     Invert rate = (alpha + ... + alpha^gamma) / gamma for both, by halving intervals,
-    and compare.
+    and compare. The rates are between 0 and 1.
 
     Example: same_pair(0.8, 1, 0.538, 5) is True
     """
@@ -350,8 +356,13 @@ def same_pair(rate_one: float, gamma_one: int, rate_two: float, gamma_two: int) 
 lesson.check("same_pair", same_pair)
 
 # %% [markdown]
-# In the code base: `minispec experiment list` has more than forty claims, each with a file that states it, a measurement, a plot and a
-# verdict by rule; `docs/claims.md` is the ledger of what came out.
+# ## What you can do now
+#
+# You can turn a claim into a range and a measurement into an interval, and give a verdict by rule. You can tell which claims
+# need a machine, and which need only arithmetic. And you know when the honest answer is *undecided*.
+#
+# In the code base: `minispec experiment list` has more than forty claims. Each has a file that states it, a measurement, a plot and a
+# verdict by rule. `docs/claims.md` has the results.
 
 # %% [markdown]
 # ## References

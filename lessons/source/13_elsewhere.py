@@ -1,14 +1,13 @@
 # %% [markdown]
 # # 13 · Optional: the same pair elsewhere, and the GPU
 #
-# You know speculative decoding from the inside now. In this lesson you translate: what are the same knobs called in Hugging Face
-# transformers, vLLM and llama.cpp, which of their figures mean what, and what changes on a GPU. Nothing here needs those packages;
-# cells that could use them say so and go on without.
+# **Question.** A log of another engine says "Avg Draft acceptance rate: 47.5%". Is that good?
+#
+# You know speculative decoding from the inside now. In this lesson you translate. What do Hugging Face transformers, vLLM and
+# llama.cpp call the same options? What do their figures mean? And what changes on a GPU? Nothing here needs those packages: cells that
+# could use them say so and go on without.
 #
 # About 20 minutes. You need lessons 6 and 9.
-
-# %% [markdown]
-# **If you only have ten minutes:** do 13.2: what the figures in a log of another engine mean.
 
 # %%
 import importlib.util
@@ -17,21 +16,33 @@ import numpy as np
 
 import minispec
 from minispec.course.teaching import begin, explore
-from minispec.engine.loading.bundled import bundled_folders
-from minispec.lab.roofline.counts import Storage
-from minispec.lab.roofline.machine import get_profile
-from minispec.lab.roofline.predict import predict_forward
-from minispec.lab.roofline.shapes import get_shape
 from minispec.lab.viz.plots.theory import curves_figure
 
 lesson = begin("13")
 for package in ("transformers", "vllm", "llama_cpp", "cupy"):
-    print(
-        f"{package:12} "
-        f"{'installed' if importlib.util.find_spec(package) else 'not installed'}"
-    )
+    found = importlib.util.find_spec(package) is not None
+    print(f"{package:12} {'installed' if found else 'not installed'}")
+lesson
+
+# %%
+gammas = [1, 2, 3, 4, 6, 8, 12, 16]
+curves_figure(
+    gammas,
+    {
+        f"α = {a}": [sum(a**k for k in range(1, g + 1)) / g for g in gammas]
+        for a in (0.9, 0.7, 0.5)
+    },
+    "γ, draft tokens per step",
+    "accepted / drafted",
+    level=0.475,
+)
 
 # %% [markdown]
+# **Look.** The dashed line is the log's 47.5 %. A poor draft (α = 0.5) has about this rate with γ = 1, a good one (α = 0.9) with γ = 15. So the rate
+# alone does not answer the question. In 13.2 you read the whole log.
+#
+# **If you only have ten minutes:** do 13.2: what the figures in a log of another engine mean.
+#
 # ## 13.1 · Transformers: `assistant_model`
 #
 # *4 minutes · ●○○*
@@ -44,7 +55,7 @@ for package in ("transformers", "vllm", "llama_cpp", "cupy"):
 # target.generate(ids, assistant_model=draft, num_assistant_tokens=5, num_assistant_tokens_schedule="constant", do_sample=False)
 # ```
 #
-# The names as of 2025; all three projects rename now and then, so look them up before you rely on one.
+# These are the names of 2025. All three projects rename options now and then, so look them up before you rely on one.
 #
 # | here | transformers | vLLM | llama.cpp |
 # |---|---|---|---|
@@ -56,6 +67,8 @@ for package in ("transformers", "vllm", "llama_cpp", "cupy"):
 # If both torch and transformers are installed, the next cell compares greedy texts.
 
 # %%
+from minispec.engine.loading.bundled import bundled_folders
+
 prompt = "Once upon a time there was a little girl who"
 ours = minispec.generate(prompt, temperature=0.0, max_tokens=24)
 if importlib.util.find_spec("transformers") and importlib.util.find_spec("torch"):
@@ -81,8 +94,8 @@ print(ours.text)
 #
 # *5 minutes · ●●○*
 #
-# **Why.** A log line of vLLM, shortened: *"Mean acceptance length: 2.90, … Accepted: 190 tokens, Drafted: 400 tokens, … Avg Draft
-# acceptance rate: 47.5%"*. Which of our symbols is which?
+# **Why.** Here is the whole line of vLLM's log, shortened: *"Mean acceptance length: 2.90, … Accepted: 190 tokens, Drafted: 400 tokens, … Avg
+# Draft acceptance rate: 47.5%"*. Which of our symbols is which?
 #
 # **Wrong first.** "The acceptance rate is α, so τ = 1 + 0.475 + 0.475² + …":
 
@@ -96,25 +109,25 @@ assert abs(1 + gamma * rate - 2.9) < 1e-9
 # %% [markdown]
 # It is the trap of lesson 6. The log's own figures fit together in another way. The mean acceptance length counts the target's own token: it is τ.
 #
-# **Predict.** From these counts: how many rounds were there? (Each round emits its accepted drafts and one token more.)
+# **Predict.** From these counts: how many steps were there? (Each step emits its accepted draft tokens and one token more.)
 
 # %%
-lesson.predict("rounds", 100)
+lesson.predict("steps", 100)
 
 
 # %%
 def read_log(
     accepted: int, drafted: int, mean_acceptance_length: float
 ) -> tuple[float, float]:
-    """Return (rounds, gamma) behind such a line, as real numbers.
+    """Return (steps, gamma) for such a line, as real numbers.
 
-    tau = 1 + accepted / rounds; every round drafted gamma tokens.
+    tau = 1 + accepted / steps; every step drafted gamma tokens.
 
     Example: read_log(190, 400, 2.9) is (100, 4)
     """
     # BEGIN SOLUTION
-    rounds = accepted / (mean_acceptance_length - 1)
-    return rounds, drafted / rounds
+    steps = accepted / (mean_acceptance_length - 1)
+    return steps, drafted / steps
     # END SOLUTION
 
 
@@ -126,14 +139,14 @@ lesson.check("read_log", read_log)
 #
 # *4 minutes · ●○○*
 #
-# "Lossless" there is usually *same-distribution, up to the hardware*: on a GPU the logits of one row and of six rows differ in the last
-# bits, and so greedy texts with and without a draft can part (lesson 9). Before you compare two systems, ask which promise each makes.
+# Their "lossless" is usually *same-distribution, up to the hardware*. On a GPU the logits of one row and of six rows differ in the last
+# bits, so greedy texts with and without a draft can part (lesson 9). Before you compare two systems, ask which promise each makes.
 
 
 # %%
 def first_difference(one: list[int], other: list[int]) -> int | None:
-    """Return the place where two token lists first differ, or None; a list that merely
-    ends earlier differs at its end.
+    """Return the position (from 0) where two token lists first differ, or None; a list
+    that merely ends earlier differs at its end.
 
     Example: first_difference([1, 2, 3], [1, 2]) is 2
     """
@@ -154,12 +167,17 @@ lesson.check("first_difference", first_difference)
 # *7 minutes · ●●○*
 #
 # **Why.** A large card reads tens of times faster than a laptop, and computes hundreds of times faster. So its ridge lies far to
-# the right, and more rows are free. But a small draft starves it: launching a kernel takes microseconds, whatever little it does.
+# the right, and more rows are free. But a small draft model cannot keep it busy: starting a kernel takes microseconds, however little it does.
 #
 # The prediction below counts bytes and operations of a 7-billion-parameter model in 16 bits, and takes public figures of the cards. It
-# leaves out launches and everything else that real systems lose.
+# leaves out kernel starts and everything else that real systems lose.
 
 # %%
+from minispec.lab.roofline.counts import Storage
+from minispec.lab.roofline.machine import get_profile
+from minispec.lab.roofline.predict import predict_forward
+from minispec.lab.roofline.shapes import get_shape
+
 shape, storage = get_shape("7b"), Storage("float16")
 cards = {name: get_profile(name) for name in ("a100", "h100", "rtx4090")}
 rows = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
@@ -176,13 +194,13 @@ def cost(card, m: int) -> float:
 curves_figure(
     [float(np.log2(m)) for m in rows],
     {name: [cost(card, m) for m in rows] for name, card in cards.items()},
-    "log₂ of the rows in one forward",
+    "log₂ of the rows in one pass",
     "v(m), predicted",
     level=1.0,
 )
 
 # %% [markdown]
-# **Look.** Up to which number of rows is verifying nearly free on each card? A chain of five drafts for one reader uses six of them.
+# **Look.** Up to which number of rows is verifying nearly free on each card? A chain of five draft tokens for one request uses six of them.
 
 # %%
 for name, card in cards.items():
@@ -191,7 +209,7 @@ for name, card in cards.items():
     assert free >= 8
 
 # %% [markdown]
-# **Predict.** So what would use the free rows better, for a *single* reader: `"a tree of drafts"` or `"a longer prompt"`?
+# **Predict.** So what would use the free rows better, for a *single* request: `"a tree of drafts"` or `"a longer prompt"`?
 
 # %%
 lesson.predict("rows", "a tree of drafts")
@@ -220,7 +238,7 @@ def launch_bound(
 lesson.check("launch_bound", launch_bound)
 
 # %% [markdown]
-# That is why GPU engines record a forward once and replay it as a whole (a *CUDA graph*), or run it in one launch. minispec does
+# That is why GPU engines record a forward pass once and replay it as a whole (a *CUDA graph*), or run it in one launch. minispec does
 # the latter in `minispec/engine/backends/cuda/`; `docs/gpu.md` says what was tested, and where.
 
 
@@ -235,8 +253,7 @@ def at_size(billions: float):
             name: [speed / (billions * b / 8) for b in bits]
             for name, speed in speeds.items()
         },
-        f"bits per weight, {billions:g} billion weights (whether they fit is another "
-        f"question)",
+        f"bits per weight, {billions:g} billion weights (they may not fit)",
         "tokens per second, at most",
     )
 
@@ -244,8 +261,13 @@ def at_size(billions: float):
 explore(at_size, billions=[1.5, 7, 13, 70])
 
 # %% [markdown]
-# A pair of your own? `minispec plan` and `minispec measure` answer whether speculation pays for it, on your machine. Lesson 14 comes
-# back to this one: its drafts look inside the target.
+# ## What you can do now
+#
+# You can read another engine's log: which figure is τ, which is not α, and how many steps there were. You can say on
+# which cards more rows are free.
+#
+# A pair of your own? `minispec plan` and `minispec measure` answer whether speculation pays for it, on your machine. Lesson 14 goes on with
+# drafts that look inside the target.
 
 # %% [markdown]
 # ## References

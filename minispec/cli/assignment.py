@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from minispec.cli.grade import assignments_option
+from minispec.cli.sections import Group
 from minispec.course.grading import jail
 from minispec.course.grading.build import TARGETS, build_assignment
 from minispec.course.grading.classroom import Job
@@ -36,12 +37,12 @@ unlike_option = click.option(
 )
 
 
-@click.group()
+@click.group(cls=Group)
 def assignment() -> None:
     """Build an assignment's files for students and graders, and check that it grades as it should."""
 
 
-@assignment.command()
+@assignment.command(short_help="Build the files for students and graders.")
 @click.argument("name")
 @click.option("--output", "-o", type=click.Path(path_type=Path), required=True, help="Folder to write to.")
 @click.option("--for", "targets", type=click.Choice(TARGETS), multiple=True, help="[default: all of them]")
@@ -66,7 +67,7 @@ def build(
 
     A variant has other names for its functions, other constants and its questions in another order, as far as the
     assignment lets them vary; the same name always makes the same variant. What is handed in is graded with the folder
-    grader: minispec class DIR -a NAME --assignments OUTPUT/NAME/grader.
+    grader: minispec grade-class DIR -a NAME --assignments OUTPUT/NAME/grader.
     """
     secret = secrets.token_hex(32).encode() if secret_file is None else read_secret(secret_file)
     with _find_folder(name, variant, unlike, assignments) as folder:
@@ -76,7 +77,7 @@ def build(
             click.echo(str(path))
 
 
-@assignment.command()
+@assignment.command(short_help="Check that it grades as it should.")
 @click.argument("name")
 @click.option("--jobs", "-j", type=click.IntRange(1), help="Submissions graded at once [default: one per core].")
 @click.option(

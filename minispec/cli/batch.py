@@ -9,6 +9,7 @@ from typing import Any
 import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Column
 
 from minispec.cli.cluster import on_cluster, on_option
 from minispec.cli.options import (
@@ -19,6 +20,7 @@ from minispec.cli.options import (
     option,
     verify_together_option,
 )
+from minispec.cli.sections import Command
 from minispec.engine.batching import Engine
 from minispec.engine.batching.lines import BadLine, Request, add_requests, read_requests
 from minispec.engine.batching.results import Results, error_line, run_requests
@@ -34,7 +36,7 @@ _ROUNDS = 4
 """How many times as many requests as run together a worker of a cluster is given at once."""
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("requests", type=FileName())
 @click.option("-o", "--output", required=True, type=FileName(), help="Write the results to this file, one per line.")
 @option("--concurrency", type=click.IntRange(min=1), default=16, help="Requests to decode at the same time.")
@@ -101,8 +103,11 @@ def batch(
         if line.line not in done:
             results.add(line.line, error_line(line))
     left = {number: request for number, request in added.items() if request.line not in done}
-    counts = (MofNCompleteColumn(), TextColumn("{task.fields[figures]}"))
-    columns = (TextColumn("decoding"), BarColumn(), *counts, TimeRemainingColumn())
+    room = notes.width - 2 * len(str(len(checked))) - 24  # for all but n/N, the time left and what is between
+    figures = TextColumn(
+        "{task.fields[figures]}", table_column=Column(no_wrap=True, overflow="ellipsis", max_width=room)
+    )
+    columns = (MofNCompleteColumn(), TimeRemainingColumn(), BarColumn(min(20, max(4, room - 40))), figures)
     try:
         with Progress(*columns, console=notes, transient=True) as bar:
             task = bar.add_task("", total=len(checked), completed=len(done), figures="")
@@ -170,7 +175,7 @@ class Meter:
         speed = self._num_tokens / seconds if seconds else 0.0
         accepted = f", {self._num_accepted / self._num_drafted:.0%} of drafts accepted" if self._num_drafted else ""
         forwards = self._engine.num_forwards
-        rows = f", {self._engine.num_rows / forwards:.1f} rows per forward" if forwards else ""
+        rows = f", {self._engine.num_rows / forwards:.1f} rows per pass" if forwards else ""
         waited = f", {self._engine.num_preemptions} preemptions" if self._engine.num_preemptions else ""
         return f"{speed:.0f} tokens/s{accepted}{rows}{waited}"
 

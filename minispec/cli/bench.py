@@ -26,6 +26,7 @@ from minispec.cli.machine_report import (
     time,
 )
 from minispec.cli.options import FileName, ModelName, kv_dtype_option, option, threads_option
+from minispec.cli.sections import Command
 from minispec.engine.backends import BACKENDS, DTYPES
 from minispec.engine.backends.formats import AUTO
 from minispec.engine.drafters.build import match_vocabulary
@@ -43,7 +44,7 @@ from minispec.lab.viz.plots import style
 _FULL = Plan()
 
 
-@click.command()
+@click.command(cls=Command)
 @option("--target", type=ModelName(), default=DEFAULT_TARGET, help="The model whose text you want.")
 @option("--draft", type=ModelName(), default=DEFAULT_DRAFT, help="The draft model.")
 @option("--backend", type=click.Choice(BACKENDS), default=BACKENDS[0], help="What computes the forward pass.")
@@ -74,7 +75,7 @@ _FULL = Plan()
     help="Measure texts decoded together instead, for these batch sizes (1,2,4,8,16,32,64): goodput with and without "
     "speculation, the batch where it breaks even, the engine's overhead, pages.",
 )
-@option("--context", type=click.IntRange(min=0), default=_FULL.context, help="Cached tokens of the timed forwards.")
+@option("--context", type=click.IntRange(min=0), default=_FULL.context, help="Cached tokens of the timed passes.")
 @option(
     "--rows",
     type=Several(click.IntRange(min=1)),
@@ -226,7 +227,7 @@ def _print(
     out = stdout()
     print_machine(out, facts, machine, "float32")
     out.print(f"{describe_pair(pair)};\n{plan.repeats} rounds, medians, spread from smallest to largest\n")
-    forwards = table("forward", "median", "from", "to", "floor", "share of floor", "v(m)")
+    forwards = table("pass", "median", "from", "to", "floor", "share of floor", "v(m)")
     for m in benchmark.forwards:
         name = "decode, 1 row" if m.rows == 1 else f"verify, {m.rows} rows"
         forwards.add_row(
@@ -251,7 +252,7 @@ def _print(
         costs.add_row(name, time(cost.seconds), time(cost.spread[0]), time(cost.spread[1]), floor, share)
     out.print(costs)
     drafted = next(cost for cost in benchmark.costs if cost.name == "drafted token")
-    out.print(f"cost ratio c: {drafted.seconds / benchmark.forwards[0].seconds:.3f} (drafted token / decode forward)\n")
+    out.print(f"cost ratio c: {drafted.seconds / benchmark.forwards[0].seconds:.3f} (drafted token / one-row pass)\n")
     _print_speculation(out, benchmark.speculation)
     found = _doubts(benchmark)
     if found:
@@ -405,7 +406,7 @@ def _print_batch_forwards(out: Console, found: BatchBenchmark, plan: BatchPlan) 
         rows.add_row(str(batch), time(one.seconds), *(f"{cells[batch, r].cost:.2f}" for r in counts), paged)
     out.print(rows)
     out.print(
-        f"one forward over B texts with r rows each behind {plan.context} cached tokens,\nas multiples of B = 1, "
+        f"one pass over B texts with r rows each after {plan.context} cached tokens,\nas multiples of B = 1, "
         "r = 1; paged / contiguous: with r = 1\n"
     )
 
@@ -420,7 +421,7 @@ def _print_goodput(out: Console, found: BatchBenchmark, plan: BatchPlan) -> None
     out.print(rows)
     out.print(
         f"tokens per second of all texts together, {plan.num_tokens} tokens each, prefill left out,\nuntil the first "
-        f"text ends; costs: measured forwards and overhead; α = {found.alpha:.2f}\n"
+        f"text ends; costs: measured passes and overhead; α = {found.alpha:.2f}\n"
     )
     overheads = table("batch", "τ", "α", "overhead, plain", "share", "speculative", "share", "same texts")
     for each in found.goodput:
@@ -431,7 +432,7 @@ def _print_goodput(out: Console, found: BatchBenchmark, plan: BatchPlan) -> None
             "NO" if each.differing else "yes",
         )  # fmt: skip
     out.print(overheads)
-    out.print("overhead: per emitted token, everything but forwards, and its share of the time\n")
+    out.print("overhead: per emitted token, everything but passes, and its share of the time\n")
     at = found.break_even
     out.print(
         f"break-even batch   measured {at['measured']}\n"

@@ -1,4 +1,4 @@
-"""``minispec canary``: the arms of a rollout side by side."""
+"""``minispec serve canary``: the arms of a rollout side by side."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from rich.console import Console
 from rich.table import Table
 
 from minispec.cli.options import FileName
+from minispec.cli.sections import Command
 from minispec.errors import InputError
 from minispec.serving.rollout import ARMS, Comparison, compare, judge, read_log
 from minispec.theory.intervals import Figure
 
 
-@click.command()
+@click.command(cls=Command, short_help="Compare the arms of a rollout.")
 @click.argument("log", type=FileName())
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout.")
 def canary(log: Path, as_json: bool) -> None:
@@ -56,7 +57,7 @@ def _table(found: Comparison) -> Table:
         times = [getattr(arm, name) for arm in arms]
         told = ("-" if each is None else f"P50 {1e3 * each['p50']:.1f}, P99 {1e3 * each['p99']:.1f}" for each in times)
         table.add_row(label, *told, _figure(against, " x"))
-    table.add_row("tokens per forward", *(_figure(arm.tokens_per_forward) for arm in arms), "")
+    table.add_row("tokens per pass", *(_figure(arm.tokens_per_forward) for arm in arms), "")
     table.add_row("drafts accepted", *(_figure(arm.acceptance) for arm in arms), "")
     table.add_row("ended by themselves", *(_figure(arm.ended_by_eos) for arm in arms), "")
     table.add_row("mean log probability", "", "", _figure(found.logprob_difference))

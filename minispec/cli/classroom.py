@@ -1,4 +1,4 @@
-"""``minispec class``: a folder of submissions in; marks, statistics, similar code and gradebooks out."""
+"""``minispec grade-class``: a folder of submissions in; marks, statistics, similar code and gradebooks out."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from minispec.cli.grade import (
     times_option,
     without_option,
 )
+from minispec.cli.sections import Command
 from minispec.course.grading.classroom import Job, read_reports, submissions_in
 from minispec.course.grading.cohort.gradebook import to_canvas, to_moodle
 from minispec.course.grading.cohort.overview import describe_class
@@ -36,7 +37,7 @@ _MAX_PAIRS = 20
 """Listed on the terminal; the page has more."""
 
 
-@click.command("class")
+@click.command("grade-class", cls=Command)
 @click.argument("folder", type=click.Path(path_type=Path))
 @assignment_option
 @click.option(

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from minispec.cli.generate import generate, read_prompt
 from minispec.cli.pair import Pair
+from minispec.cli.sections import Command
 from minispec.engine.backends import GPU_BACKENDS
 from minispec.engine.backends.formats import KV_DTYPES
 from minispec.engine.loading import load_model
@@ -24,7 +25,7 @@ _ENDS = ("max_tokens", "stop")
 _COMPARED = {"target", "backend", "dtype", "temperature", *_ENDS}
 
 
-@click.command(context_settings={"ignore_unknown_options": True})
+@click.command(cls=Command, context_settings={"ignore_unknown_options": True})
 @click.argument("a")
 @click.argument("b")
 @click.option("--prompt", help="The text to continue, if A and B are options.")
@@ -108,7 +109,7 @@ def _run(which: str, prompt: str | None) -> dict[str, Any]:
         with generate.make_context("generate", [*flags, read_prompt(prompt)]) as context:
             options = {**context.params}
         options.pop("prompt")
-        for name in ("comparing", "show_drafts", "slow", "racing", "as_json", "trace", "quiet"):
+        for name in ("comparing", "show_drafts", "slow", "racing", "as_json", "trace", "quiet", "details"):
             if options.pop(name):
                 flag = next(each.opts[0] for each in generate.params if each.name == name)
                 raise OptionError(

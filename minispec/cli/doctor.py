@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from minispec import __version__
+from minispec.cli.sections import Command
 from minispec.engine.loading.bundled import bundled_folders
 from minispec.lab.viz.terminal import QUIET
 
@@ -22,7 +23,7 @@ _ELSEWHERE = {"MINISPEC_ASSIGNMENTS", "MINISPEC_GRADE_SECRET", "MINISPEC_REPORT"
 """Variables of the grader and the lessons, which are no command's options."""
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 @click.pass_context
 def doctor(context: click.Context, as_json: bool) -> None:

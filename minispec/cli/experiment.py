@@ -13,6 +13,7 @@ from rich.table import Table
 
 from minispec.cli.cluster import on_cluster, on_option
 from minispec.cli.options import FileName
+from minispec.cli.sections import Group
 from minispec.engine.files import hold_folder, write_text
 from minispec.errors import OptionError, quote
 from minispec.lab.ledger.book import (
@@ -30,7 +31,7 @@ from minispec.lab.ledger.framework import FULL, NAMES, TINY, Experiment, Setting
 RESULTS = Path("docs/claims")
 
 
-@click.group()
+@click.group(cls=Group)
 def experiment() -> None:
     """Test claims about speculative decoding, each with an experiment."""
 
@@ -44,7 +45,7 @@ _results = click.option(
 )
 
 
-@experiment.command("list")
+@experiment.command("list", short_help="List the experiments and their verdicts.")
 @_results
 def list_(results: Path) -> None:
     """List the experiments: how each is measured, and its verdict if it has one."""
@@ -57,7 +58,7 @@ def list_(results: Path) -> None:
     Console().print(table)
 
 
-@experiment.command()
+@experiment.command(short_help="Run experiments, and keep their results.")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--all", "everything", is_flag=True, help="Run all of them; those that train need --packed.")
 @click.option(
@@ -144,7 +145,7 @@ def _describe_next(done: int, left: Sequence[Experiment], jobs: int) -> str:
     return f"{done + 1}/{len(left)} {left[done].name} …" if done < len(left) else ""
 
 
-@experiment.command()
+@experiment.command(short_help="Judge the kept figures again; measure nothing.")
 @_results
 def judge(results: Path) -> None:
     """Judge the existing figures again by today's rules and texts, and redraw the plots; measure nothing."""
@@ -156,7 +157,7 @@ def judge(results: Path) -> None:
             click.echo(f"{known['name']}: {known['verdict']} -> {again['verdict']}")
 
 
-@experiment.command("report")
+@experiment.command("report", short_help="Print the page of claims.")
 @click.option("--write", type=FileName(), help="Write the page here instead.")
 @click.option("--partial", is_flag=True, help="Take the results as they are, unchecked; for results of your own.")
 @_results

@@ -8,6 +8,7 @@ import click
 from rich.console import Console
 
 from minispec.cli.options import FileName, ModelName, option
+from minispec.cli.sections import Command
 from minispec.engine.control import DEFAULT_GAMMA
 from minispec.engine.drafters.spec import parse_draft
 from minispec.engine.export import FORMS, export_pair
@@ -15,7 +16,7 @@ from minispec.engine.loading.bundled import DEFAULT_DRAFT
 from minispec.errors import OptionError
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("target", type=ModelName())
 @option("--draft", type=ModelName("none"), default=DEFAULT_DRAFT, help="The draft model to export with it, or `none`.")
 @click.option(

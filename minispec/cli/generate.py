@@ -16,6 +16,7 @@ from rich.console import Console
 
 from minispec.cli.options import FileName, generation_options
 from minispec.cli.pair import Pair
+from minispec.cli.sections import Command
 from minispec.engine.generation import Generation, Stream
 from minispec.engine.generation.events import Event
 from minispec.errors import OptionError, PromptError
@@ -25,10 +26,10 @@ from minispec.lab.measure.record import acceptance_by_rank
 from minispec.lab.timer import target_row_seconds
 from minispec.lab.trust import least_cost_ratio, sentence
 from minispec.lab.viz.film import READING_SPEED, Scene, at_once, race, reading, scenes
-from minispec.lab.viz.terminal import RaceView, TextView, facts, ground, legend, summary
+from minispec.lab.viz.terminal import Facts, RaceView, TextView, brief, facts, ground, legend, summary
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("prompt")
 @generation_options
 @click.option(
@@ -42,6 +43,7 @@ from minispec.lab.viz.terminal import RaceView, TextView, facts, ground, legend,
 @click.option("--race", "racing", is_flag=True, help="Decode plainly too, and show both side by side in slow motion.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout.")
 @click.option("--trace", type=FileName(), help="Write every event to this file, a JSON object per line.")
+@click.option("--details", is_flag=True, help="Print all figures of the run after the text, not only four lines.")
 @click.option("--quiet", is_flag=True, help="Print the text and nothing else.")
 def generate(
     prompt: str,
@@ -51,6 +53,7 @@ def generate(
     racing: bool,
     as_json: bool,
     trace: Path | None,
+    details: bool,
     quiet: bool,
     **options: Any,
 ) -> None:
@@ -60,6 +63,11 @@ def generate(
     to stdout, everything else to stderr. On a terminal, the prompt is shown too, and tokens are coloured by source.
     """
     _check_looks(slow=slow, racing=racing, as_json=as_json, show_drafts=show_drafts)
+    if details and (quiet or as_json):
+        flag = "--quiet" if quiet else "--json"
+        raise OptionError(
+            f"--details prints figures after the text, and {flag} prints none there. Leave one of them out"
+        )
     if racing or comparing:
         _check_comparison("a race" if racing else "--compare", options, quiet=quiet and not as_json)
     text = read_prompt(prompt)
@@ -85,7 +93,7 @@ def generate(
                 _show(scenes(recorded, events.decode, pace), text, out, show_drafts=show_drafts or slow)
         except KeyboardInterrupt:
             if not as_json:
-                notes.print(summary(facts(events.generation), notes.width))
+                _show_facts(facts(events.generation), notes, details=details)
             raise
         generation = events.generation
         simulated = getattr(events.drafter, "simulated_cost", None)
@@ -102,11 +110,27 @@ def generate(
     elif not quiet:
         if show_drafts or slow:
             _show_tree(seen, events, notes)
-        notes.print(summary(facts(generation, run_costs, comparison), notes.width))
+        _show_facts(facts(generation, run_costs, comparison), notes, details=details)
         if doubts:
             notes.print(sentence(doubts), markup=False)
+        elif (warning := _find_broken(seen)) is not None:
+            notes.print(warning, markup=False, soft_wrap=True)
         elif (advice := advise(generation, run_costs, comparison)) is not None:
             notes.print(advice, markup=False)
+
+
+def _show_facts(found: Facts, notes: Console, *, details: bool) -> None:
+    """Print the figures of a run: all of them, or what a first reader needs."""
+    notes.print(summary(found if details else brief(found), notes.width))
+
+
+def _find_broken(seen: list[Event]) -> str | None:
+    """Return what is wrong with the draft of a run, if anything is."""
+    from minispec.engine.generation.broken import Watch
+
+    watch = Watch()
+    watch.read(seen)
+    return watch.warning
 
 
 def _check_looks(*, slow: bool, racing: bool, as_json: bool, show_drafts: bool) -> None:

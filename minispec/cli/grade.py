@@ -10,6 +10,7 @@ import click
 from rich.console import Console
 from rich.progress import Progress
 
+from minispec.cli.sections import Command
 from minispec.course.grading import jail
 from minispec.course.grading.classroom import Job, grade_all
 from minispec.course.grading.formats import FORMATS, points, render
@@ -47,7 +48,7 @@ without_option = click.option(
 )
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("submissions", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="SUBMISSION...")
 @assignment_option
 @click.option("--format", "form", type=click.Choice(FORMATS), default="terminal", show_default=True)
@@ -71,7 +72,7 @@ def grade(
     """Grade one or more submissions: a Python file, a notebook, a folder or a zip each.
 
     Each submission runs isolated in a process of its own; this process judges its answers. A wrong answer is not an
-    error: the exit code is 0 whenever there is a report. For a whole class see minispec class.
+    error: the exit code is 0 whenever there is a report. For a whole class see minispec grade-class.
     """
     for path in submissions:
         if not os.path.lexists(path):

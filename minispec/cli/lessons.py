@@ -16,15 +16,19 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from minispec.course.teaching.find import Files, find
+from minispec.cli.sections import Group
+from minispec.course.teaching.find import ROOTS, Files, find
 from minispec.course.teaching.find import lessons as all_lessons
-from minispec.errors import OutputError, explain, missing, quote
+from minispec.course.teaching.quiz import CANVAS, write_quiz
+from minispec.course.teaching.slides import make_slides
+from minispec.engine.files import write_text
+from minispec.errors import OptionError, OutputError, explain, missing, quote
 from minispec.lab.viz.terminal import QUIET
 
 _FOLDER = "minispec-lessons"
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=Group, invoke_without_command=True)
 @click.pass_context
 def lessons(context: click.Context) -> None:
     """List the lessons; copy them to a folder; open them in JupyterLab."""
@@ -40,7 +44,7 @@ def lessons(context: click.Context) -> None:
     console.print(f"\n`minispec lessons open` copies them to ./{_FOLDER} and opens JupyterLab there.", style=QUIET)
 
 
-@lessons.command()
+@lessons.command(short_help="Copy lessons to a folder.")
 @click.argument("numbers", nargs=-1, metavar="[LESSON]...")
 @click.option(
     "--to",
@@ -56,7 +60,7 @@ def copy(numbers: tuple[str, ...], folder: Path) -> None:
         click.echo(f"{path}" if is_new else f"{path} (there already, left alone)")
 
 
-@lessons.command(name="open")
+@lessons.command(name="open", short_help="Copy them, and open JupyterLab.")
 @click.argument("number", required=False, metavar="[LESSON]")
 @click.option(
     "--to",
@@ -76,6 +80,40 @@ def open_lessons(number: str | None, folder: Path, browser: bool) -> None:
     copied = _copy((number,) if number else (), folder)
     what = copied[0][0] if number else folder
     raise SystemExit(run_until_told(jupyter_command(what, browser=browser)))
+
+
+@lessons.command(short_help="Make a deck of slides per lesson.")
+@click.argument("numbers", nargs=-1, metavar="[LESSON]...")
+@click.option("-o", "--output", "folder", type=click.Path(path_type=Path), required=True, help="Folder for the slides.")
+def slides(numbers: tuple[str, ...], folder: Path) -> None:
+    """Run the named lessons, or all of them, and make a deck of slides of each (for instructors, in a clone)."""
+    chosen = [find(number) for number in numbers] or all_lessons()
+    if not chosen[0].source.is_file():
+        raise OptionError("an installed minispec holds no solved lessons; work in a clone of its repository instead")
+    _make(folder)
+    for files in chosen:
+        path = folder / f"{files.source.stem}.slides.html"
+        write_text(path, make_slides(files.source))
+        click.echo(f"{path}")
+
+
+@lessons.command(short_help="Write a quiz for Moodle and Canvas.")
+@click.option("-o", "--output", "folder", type=click.Path(path_type=Path), required=True, help="Folder for the files.")
+def quiz(folder: Path) -> None:
+    """Write questions with answers for Moodle and Canvas (for instructors, in a clone)."""
+    _make(folder)
+    for path in write_quiz(ROOTS[0], folder):
+        click.echo(f"{path}")
+    click.echo(f"Moodle imports the first as GIFT. For Canvas: pip install text2qti && text2qti {folder / CANVAS}")
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(
+            f"{quote(str(folder))} cannot be made ({explain(error)}). Try -o with another folder"
+        ) from None
 
 
 def run_until_told(command: list[str]) -> int:

@@ -20,36 +20,15 @@ from typing import NoReturn
 import click
 
 from minispec import __version__
-from minispec.errors import MinispecError, OptionError, OutputError, explain, quote
+from minispec.cli.sections import SUMMARIES, Root
+from minispec.errors import MinispecError, OptionError, OutputError, explain, quote, suggest
 
 _INTERRUPTED = 130
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
-_COMMANDS = (
-    "assignment",
-    "batch",
-    "bench",
-    "canary",
-    "class",
-    "completion",
-    "diff",
-    "doctor",
-    "experiment",
-    "export",
-    "generate",
-    "grade",
-    "lessons",
-    "measure",
-    "models",
-    "plan",
-    "replay",
-    "roofline",
-    "serve",
-    "warmup",
-    "why",
-)
-_MODULES = {"class": "classroom"}
-"""Each command is the function of its name, in the module of its name; but ``class`` is a word of Python's."""
+_COMMANDS = tuple(sorted(SUMMARIES))
+_FUNCTIONS = {"grade-class": "classroom"}
+"""Each command is the function of its name, in the module of its name; but a class is a word of Python's."""
 
 
 class _Commands(Mapping[str, click.Command]):
@@ -58,7 +37,7 @@ class _Commands(Mapping[str, click.Command]):
     def __getitem__(self, name: str) -> click.Command:
         if name not in _COMMANDS:
             raise KeyError(name)
-        module = _MODULES.get(name, name)
+        module = _FUNCTIONS.get(name, name)
         command: click.Command = getattr(importlib.import_module(f"minispec.cli.{module}"), module)
         return command
 
@@ -69,7 +48,9 @@ class _Commands(Mapping[str, click.Command]):
         return len(_COMMANDS)
 
 
-@click.group(commands=_Commands(), context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=Root, commands=_Commands(), context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
 @click.version_option(__version__, prog_name="minispec")
 @click.option("-v", "--verbose", count=True, help="Log what happens to stderr; twice for details.")
 @click.pass_context
@@ -100,9 +81,9 @@ def main() -> NoReturn:
         code = _run()
         sys.stdout.flush()
     except MinispecError as error:
-        code = _complain(str(error), error.exit_code)
+        code = _complain(_as_typed(str(error)), error.exit_code)
     except click.UsageError as error:
-        message = error.format_message()
+        message = _describe(error)
         where = "minispec" if error.ctx is None else error.ctx.command_path
         code = _complain(f"{message}{'' if message.endswith(('.', '?')) else '.'} See `{where} --help`", 2)
     except click.ClickException as error:
@@ -118,6 +99,30 @@ def main() -> NoReturn:
         _drop_output()
         code = _complain(f"the output cannot be written ({explain(error)}). Send it elsewhere", OutputError.exit_code)
     sys.exit(code)
+
+
+def _as_typed(message: str) -> str:
+    """Name options at the beginning of a message as the user set them: by a flag, or by a variable."""
+    flags = {word.partition("=")[0] for word in sys.argv[1:]}
+
+    def find(match: re.Match[str]) -> str:
+        flag = "--" + match[0]
+        variable = "MINISPEC_" + match[0].replace("-", "_").upper()
+        return flag if flag in flags else variable if variable in os.environ else match[0]
+
+    told, semicolon, rest = message.partition(";")
+    return re.sub(r"(?:^|(?<= and ))[a-z][a-z-]*(?= )", find, told) + semicolon + rest
+
+
+def _describe(error: click.UsageError) -> str:
+    """Return click's message; of a value that is none of a list, in the form of ours."""
+    message = error.format_message()
+    found = re.match(r"Invalid value for '(.+?)'(?: \(.*?\))?: '(.*)' is not one of (.+)\.", message)
+    if found is None:
+        return message
+    choices = re.findall(r"'(.+?)'", found[3])
+    way_out = suggest(found[2], choices, f"Try {found[1]} {choices[0]}")
+    return f"{found[1]} is {quote(found[2])}; it must be one of {', '.join(choices)}. {way_out}"
 
 
 def _ready_streams() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,16 +18,20 @@ from rich.text import Text
 from minispec.cli.cluster import on_cluster, on_option
 from minispec.cli.lists import Several
 from minispec.cli.options import DRAFT_KINDS, FileName, Gamma, ModelName, generation_options_without, option
+from minispec.cli.sections import Command
 from minispec.engine.files import HeldFile, check_apart, check_writable, write_text
 from minispec.engine.generation.options import Options
 from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.errors import OptionError
+from minispec.lab.measure import against as earlier
 from minispec.lab.measure.record import Record
 from minispec.lab.measure.report import (
     INTERVALS,
     NOTES,
     OVERVIEW_NOTE,
     count_of,
+    format_figure,
+    label,
     likeness,
     overview,
     prompt_table,
@@ -58,7 +63,7 @@ def _output(flag: str, what: str) -> Callable[[_Command], _Command]:
     return click.option(flag, name, type=FileName(), help=f"Write {what} to this file.")
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("prompts", required=False, type=FileName())
 @click.option("--preset", type=click.Choice(tuple(PRESETS)), help="Read PROMPTS in this collection's published format.")
 @click.option("--prompt-key", metavar="KEY", help="Read PROMPTS as JSON lines with the prompt under this key.")
@@ -90,7 +95,13 @@ def _output(flag: str, what: str) -> Callable[[_Command], _Command]:
     show_default="measure-KEY.jsonl",
     help="Keep finished prompts in this file, so that the same command can carry on.",
 )
-@_output("--json", "all results, with every run,")
+@click.option(
+    "--against",
+    type=FileName(),
+    metavar="OLD.json",
+    help="Compare with an earlier --json: what changed by more than noise. Exit code 1 if acceptance or speed fell.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with every run, and nothing else.")
 @_output("--csv", "a row for each prompt and setting")
 @_output("--markdown", "the tables")
 @_output("--plot", "a plot (.png, .svg, .pdf)")
@@ -108,7 +119,8 @@ def measure(
     jobs: int,
     address: str | None,
     journal: Path | None,
-    json_file: Path | None,
+    against: Path | None,
+    as_json: bool,
     csv_file: Path | None,
     markdown_file: Path | None,
     plot_file: Path | None,
@@ -126,12 +138,13 @@ def measure(
         raise OptionError(
             f"repeats is {repeats}; they are timed rounds, and --no-timing has none. Leave one of them out"
         )
-    for path in (json_file, csv_file, markdown_file):
+    for path in (csv_file, markdown_file):
         check_writable(path)
     if plot_file is not None:
         style.check_output(plot_file)
-    outputs = {"--json": json_file, "--csv": csv_file, "--markdown": markdown_file, "--plot": plot_file}
-    check_apart({"PROMPTS": prompts, "--journal": journal, **outputs})
+    outputs = {"--csv": csv_file, "--markdown": markdown_file, "--plot": plot_file}
+    check_apart({"PROMPTS": prompts, "--journal": journal, "--against": against, **outputs})
+    old = None if against is None else earlier.read_report(against)
     notes = Console(stderr=True, highlight=False)
     varied = {name + "s": options.pop(name) for name in ("target", "draft", "gamma", "temperature")}
     sweep = Sweep(
@@ -151,10 +164,16 @@ def measure(
     machine = describe_cpu()
     everything, by_domain = summarise(records), summarise(records, by_domain=True)
     shown = by_domain if domains else everything
-    _show(sweep, shown, tables(shown) if details else {}, prompt_table(records) if by_prompt else None)
-    if json_file is not None:
+    comparison = None if old is None else earlier.compare(old[0], records, old[1], sweep.settings())
+    if as_json:
         report = to_dict(sweep, records, by_domain, machine)
-        write_text(json_file, json.dumps(report, indent=1, ensure_ascii=False) + "\n")
+        if comparison is not None:
+            report["against"] = earlier.to_dict(comparison)
+        click.echo(json.dumps(report))
+    else:
+        _show(sweep, shown, tables(shown) if details else {}, prompt_table(records) if by_prompt else None)
+        if comparison is not None:
+            _show_comparison(comparison)
     if csv_file is not None:
         write_text(csv_file, to_csv(records))
     if markdown_file is not None:
@@ -165,6 +184,8 @@ def measure(
         style.save(sweep_figure(everything, remark), plot_file)
     if journal is None:  # only now: what could not be written after all would have to be measured again
         kept.remove()
+    if comparison is not None and comparison.fell:
+        click.get_current_context().exit(1)
 
 
 def _read(prompts: Path | None, preset: str | None, prompt_key: str | None) -> tuple[Prompt, ...]:
@@ -229,15 +250,58 @@ def _show(sweep: Sweep, summaries: list[Summary], details: Mapping[str, Columns]
         out.print("--details prints acceptance, latency, tokens and quality, --by-prompt a row per prompt.")
 
 
+_NAMES = ("target", "draft", "text", "prompt")
+"""Columns whose values may take several lines."""
+
+
+def fold(name: str, width: int) -> str:
+    """Break a long name after its colons and commas, so that no line is wider than ``width`` if that can be.
+
+    Examples
+    --------
+    >>> fold("tree:draft=draft-1.6m,shape=3x1", 18).splitlines()
+    ['tree:', 'draft=draft-1.6m,', 'shape=3x1']
+    """
+    lines = [""]
+    for piece in re.split(r"(?<=[:,/])", name):
+        if lines[-1] and len(lines[-1]) + len(piece) > width:
+            lines.append("")
+        lines[-1] += piece
+    return "\n".join(lines)
+
+
+def _show_comparison(comparison: earlier.Comparison) -> None:
+    """Print what changed, or the overall figures where nothing did; the JSON has every figure."""
+    out = Console(highlight=False)
+    shown = [each for each in comparison.changes if each.verdict != "unchanged"] or [
+        each for each in comparison.changes if not each.domain and each.what in ("α", "speedup")
+    ]
+    rows: list[tuple[str, ...]] = [
+        (label(c.variant), str(c.variant.gamma), c.domain or "all", c.what, f"{c.old:.3f}", f"{c.new:.3f}",
+         format_figure(c.difference, "{:+.3f}"), c.verdict)
+        for c in shown
+    ]  # fmt: skip
+    _print(
+        out, (("draft", "γ", "text", "figure", "old", "new", "new - old", ""), rows), "", "Against the earlier report"
+    )
+    out.print(f"\n{comparison.sentence}", markup=False, soft_wrap=True)
+    if comparison.settings:
+        out.print(f"settings that differ: {', '.join(comparison.settings)}", markup=False, soft_wrap=True)
+
+
 def _print(out: Console, columns: Columns, note: str, title: str | None = None) -> None:
     """Print a table; where it is too wide, names are folded and figures are not."""
     heads, rows = columns
+    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+    spare = out.width - sum(widths) - 2 * (len(heads) - 1)
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     for head in heads:
-        name = head in ("target", "draft", "text", "prompt")
+        name = head in _NAMES
         table.add_column(head, no_wrap=not name, overflow="fold", justify="left")
+    longest = max((width for head, width in zip(heads, widths, strict=True) if head in _NAMES), default=0)
     for row in rows:
-        table.add_row(*map(Text, row))
+        cells = zip(heads, row, strict=True)
+        table.add_row(*(Text(fold(cell, longest + min(0, spare)) if head in _NAMES else cell) for head, cell in cells))
     out.print()
     out.print(table)
     if note:

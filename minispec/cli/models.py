@@ -10,6 +10,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from minispec.cli.sections import Command
 from minispec.engine.drafters.heads import HeadConfig, find_heads
 from minispec.engine.drafters.heads.config import expected_shapes
 from minispec.engine.loading import BundledModel, bundled_models
@@ -17,7 +18,7 @@ from minispec.engine.loading.bundled import read_front_matter
 from minispec.engine.loading.checkpoint import WEIGHTS, read_json
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON array and nothing else.")
 def models(as_json: bool) -> None:
     """List the bundled models, and under each the heads that draft for it."""
@@ -42,7 +43,7 @@ def models(as_json: bool) -> None:
     for model in bundled:
         for head in model["heads"]:
             cost = head["cost_per_token"]
-            told = "" if cost is None else f"; a drafted token costs {cost:.3f} of a one-row forward of the target"
+            told = "" if cost is None else f"; a drafted token costs {cost:.3f} of a one-row pass of the target"
             out.print(f"\n{head['kind']}: a head for {model['name']}, --draft {head['kind']}{told}", markup=False)
     for data, names in trained_on.items():
         out.print(f"\n{', '.join(names)}: trained on {data}", markup=False)

@@ -27,12 +27,11 @@ _UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "m
 
 
 class option:  # noqa: N801  # used as a decorator, like click.option
-    """``click.option`` with its default shown and its environment variable named after the flag."""
+    """``click.option`` with its default shown and an environment variable named after the flag."""
 
     def __init__(self, flag: str, **attributes: Any) -> None:
         self.flag = flag
         attributes.setdefault("show_default", True)
-        attributes.setdefault("show_envvar", True)
         attributes.setdefault("envvar", "MINISPEC_" + flag.removeprefix("--").replace("-", "_").upper())
         self._attributes = attributes
 

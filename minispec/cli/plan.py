@@ -13,15 +13,21 @@ from rich.console import Console
 from rich.table import Table
 
 from minispec.cli.options import DRAFT_KINDS, FileName, ModelName, option, threads_option
+from minispec.cli.sections import Command
 from minispec.engine.backends import BACKENDS, DTYPES, GPU_BACKENDS
 from minispec.engine.backends.formats import AUTO
+from minispec.engine.control import DEFAULT_GAMMA
 from minispec.engine.drafters.spec import parse_draft
 from minispec.engine.generation.options import Options
 from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.errors import OptionError
+from minispec.lab.explain import advice
+from minispec.lab.explain.engines import Acceptance, read_acceptance
 from minispec.lab.explain.plan import MAX_GAMMA, Measured, Plan, make_plan, measure_plan, rate_note
 from minispec.lab.explain.step_costs import VerifyCurve
+from minispec.lab.measure.report import format_figure
 from minispec.lab.prompts import bundled_prompts, read_prompts
+from minispec.lab.roofline.machine import get_profile
 from minispec.lab.viz.plots import style
 from minispec.lab.viz.plots.theory import plan_figure
 from minispec.theory import VerifyCost, alpha_from_drafts, can_pay
@@ -46,12 +52,27 @@ class VerifyPoint(click.ParamType):  # type: ignore[type-arg]  # generic only in
             self.fail(f"{value!r} is neither V nor ROWS=V. Try 1.3 or 6=1.3", param, ctx)
 
 
-@click.command()
+@click.command(cls=Command)
+@click.option(
+    "--from",
+    "source",
+    metavar="SOURCE",
+    help="What vLLM, SGLang or llama.cpp reports: a metrics page (an address, or saved) or answers (JSON).",
+)
+@click.option("--since", metavar="SOURCE", help="With --from: an earlier reading of the page, to be subtracted.")
+@click.option(
+    "--machine",
+    metavar="NAME",
+    help="With --from: the card it runs on, as in minispec roofline, for the batch at which drafts stop paying.",
+)
 @click.option("--alpha", type=float, help="The probability that a judged draft token is accepted, in [0, 1].")
 @click.option("--drafted", type=int, help="Tokens that a run drafted; give --accepted and --gamma too.")
 @click.option("--accepted", type=int, help="Tokens of that run that were accepted.")
 @click.option(
-    "--gamma", type=int, help="With --drafted, the tokens drafted per step; otherwise, a draft length to show."
+    "--gamma",
+    type=int,
+    help="With --drafted, the tokens drafted per step; with --measured, those to draft "
+    f"(default: {DEFAULT_GAMMA}); else a draft length to show.",
 )
 @click.option("--cost-ratio", type=float, help="c: the time to draft a token, in plain steps.")
 @click.option(
@@ -79,6 +100,9 @@ class VerifyPoint(click.ParamType):  # type: ignore[type-arg]  # generic only in
     "--plot", "plot_file", type=FileName(), help="Plot the speedup by draft length to this file (.png, .svg or .pdf)."
 )
 def plan(
+    source: str | None,
+    since: str | None,
+    machine: str | None,
     alpha: float | None,
     drafted: int | None,
     accepted: int | None,
@@ -97,18 +121,24 @@ def plan(
 
     \b
     minispec plan --alpha 0.8 --cost-ratio 0.1
-    minispec plan --drafted 1000 --accepted 720 --gamma 5 --cost-ratio 0.1 --verify-cost 6=1.3
+    minispec plan --drafted 1000 --accepted 720 --gamma 5 --cost-ratio 0.1
+    minispec plan --from http://127.0.0.1:8000 --cost-ratio 0.05
     minispec plan --measured
     """  # noqa: D301  # \b tells click to leave the lines alone
     if plot_file is not None:
         style.check_output(plot_file)
     measuring = measured or prompts is not None
-    _check(alpha, drafted, accepted, gamma, cost_ratio, measuring)
+    _check_source(source, since, machine, plot_file)
+    _check(source, alpha, drafted, accepted, gamma, cost_ratio, measuring)
     _check_lengths(gamma, max_gamma, counted=drafted is not None)
     if not measuring:
         _refuse_ignored(where)
+    if source is not None:
+        costs = cost_ratio, _verify(verify_cost, None), _fall_back(overhead, 0.0)
+        _advise(read_acceptance(source, gamma, since), costs, max_gamma, machine, as_json=as_json)
+        return
     found = _measure(prompts, gamma, where) if measuring else None
-    acceptance, source = _alpha(alpha, drafted, accepted, gamma, found)
+    acceptance, told = _alpha(alpha, drafted, accepted, gamma, found)
     made = make_plan(
         acceptance,
         _fall_back(cost_ratio, 0.0 if found is None else found.cost_ratio),
@@ -118,21 +148,118 @@ def plan(
     )
     if as_json:
         measured_data = None if found is None else found.to_dict()
-        report = {**_to_dict(made), "source": source, "measured": measured_data}
+        report = {**_to_dict(made), "source": told, "measured": measured_data}
         click.echo(json.dumps(report))
     else:
         assumed = found is None and not verify_cost
-        taken = [name for name, there in (("v = 1", assumed), ("o = 0", found is None and overhead is None)) if there]
-        _show(made, source, gamma, found, taken)
+        assumptions = {
+            "v = 1 (verifying costs no more than a plain step)": assumed,
+            "o = 0 (the rest of a step costs nothing)": found is None and overhead is None,
+        }
+        taken = [name for name, there in assumptions.items() if there]
+        _show(made, told, gamma, found, taken)
     if plot_file is not None:
         style.save(plan_figure(made), plot_file)
+
+
+def _advise(
+    found: Acceptance,
+    costs: tuple[float | None, VerifyCost, float],
+    max_gamma: int,
+    machine: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Say what an engine's report means and what follows; without c, what would follow from some."""
+    cost_ratio, verify_cost, overhead = costs
+    ridge = None if machine is None else get_profile(machine).ridge("float16", 1)
+    given = None
+    if cost_ratio is not None:
+        given = advice.advise(found, cost_ratio, verify_cost, overhead, max_gamma, ridge)
+    if as_json:
+        click.echo(json.dumps(advice.to_dict(found, given)))
+        return
+    out = Console(highlight=False)
+    _show_acceptance(out, found)
+    if given is not None:
+        _show_advice(out, found, given, machine)
+    else:
+        row = ", ".join(f"{c:g}: γ {b.gamma}, {b.speedup:.2f}x" for c, b in advice.best_by_cost(found).items())
+        out.print(f"\nbest γ by c (v = 1, o = 0): {row}", soft_wrap=True)
+        out.print(
+            "c is not given. With s(γ) the seconds of a step and u the seconds per token without drafts, c is at most "
+            f"(s(5) - s(1)) / 4u, and v + o at most s(1) / u - c; {advice.COSTS_OF[found.engine]}.",
+            soft_wrap=True,
+            markup=False,
+        )
+    for odd in advice.oddities(found):
+        out.print(f"odd: {odd}", soft_wrap=True, markup=False)
+
+
+def _show_acceptance(out: Console, found: Acceptance) -> None:
+    counts = "no counts"
+    if found.drafted is not None:
+        steps = "" if found.steps is None else f" in {found.steps} steps"
+        counts = f"{found.accepted} of {found.drafted} drafted tokens accepted{steps}"
+    length = "" if found.length is None else f"; {found.length:.2f} tokens per step with the target's own"
+    out.print(f"{found.engine}: {counts}{length}", soft_wrap=True, markup=False)
+    out.print(f"α = {format_figure(found.alpha, '{:.3f}')}, accepted / judged", markup=False)
+    if found.places:
+        table = Table(box=None, pad_edge=False)
+        for head in ("place", "accepted", "judged", "α there"):
+            table.add_column(head, justify="right")
+        for i, ((accepted, judged), figure) in enumerate(zip(found.places, found.by_place, strict=True), 1):
+            table.add_row(str(i), str(accepted), str(judged), format_figure(figure, "{:.3f}").replace("[", "\\["))
+        out.print(table)
+    out.print(f"({found.meaning}.)", soft_wrap=True, markup=False)
+
+
+def _show_advice(out: Console, found: Acceptance, given: advice.Advice, machine: str | None) -> None:
+    best, now = given.best, found.gamma
+    if best.gamma == 0:
+        out.print("\nno draft length pays: plain decoding is faster")
+    else:
+        out.print(f"\nbest γ {best.gamma}: speedup {best.speedup:.2f}x, τ {best.tokens_per_step:.2f}")
+    if now is not None and given.gain.value is not None:
+        length = given.lengths[now - 1]
+        change = (
+            "stay" if best.gamma == now else "plain decoding instead" if best.gamma == 0 else f"γ {best.gamma} instead"
+        )
+        out.print(
+            f"now γ {now}: speedup {format_figure(length.speedup, '{:.2f}x')}; {change}: "
+            f"{format_figure(given.gain, '{:.2f}x')} the present speed",
+            markup=False,
+            soft_wrap=True,
+        )
+    if given.most_verify is not None:
+        rows = (now or best.gamma) + 1
+        out.print(
+            f"it pays while a pass over {rows} rows each takes less than {given.most_verify:.2f} plain steps, "
+            "which batches raise",
+            soft_wrap=True,
+        )
+    if given.batch is not None:
+        said = f"batches of up to about {given.batch:.0f}" if given.batch >= 1 else "no batch"
+        out.print(f"on {machine} (data sheet, 16-bit weights, short contexts): {said}")
 
 
 def _fall_back(value: float | None, otherwise: float) -> float:
     return otherwise if value is None else value
 
 
+def _check_source(source: str | None, since: str | None, machine: str | None, plot_file: Path | None) -> None:
+    """Refuse what belongs to a report where there is none, and the plot where there is one."""
+    if source is not None and plot_file is not None:
+        raise OptionError("--plot draws the speedups of --alpha or of counts, not of --from. Leave it out")
+    for flag, value in (("--since", since), ("--machine", machine)):
+        if source is None and value is not None:
+            raise OptionError(f"{flag} is {value!r}, and it belongs to --from. Add --from SOURCE, or leave it out")
+    if machine is not None:
+        get_profile(machine)
+
+
 def _check(
+    source: str | None,
     alpha: float | None,
     drafted: int | None,
     accepted: int | None,
@@ -142,10 +269,11 @@ def _check(
 ) -> None:
     """Refuse flags that contradict each other, and too few of them."""
     counted = drafted is not None or accepted is not None
-    if (alpha is not None) + counted + measuring != 1:
+    if (source is not None) + (alpha is not None) + counted + measuring != 1:
         named = [
             name
             for name, there in (
+                ("--from", source is not None),
                 ("--alpha", alpha is not None),
                 ("--drafted/--accepted", counted),
                 ("--measured/--prompts", measuring),
@@ -154,14 +282,14 @@ def _check(
         ]
         raise OptionError(
             f"alpha comes from {' and '.join(named) or 'nowhere'}; give one of --alpha A, --drafted D --accepted K "
-            "--gamma G, or --measured"
+            "--gamma G, --from SOURCE, or --measured"
         )
     if counted and (drafted is None or accepted is None or gamma is None):
         raise OptionError(
             "drafted, accepted and gamma belong together: accepted / drafted is not alpha, and gamma leads from one to "
             "the other. Try --drafted 1000 --accepted 720 --gamma 5"
         )
-    if not measuring and cost_ratio is None:
+    if not measuring and source is None and cost_ratio is None:
         raise OptionError("the cost ratio c is missing. Give --cost-ratio 0.1, or let --measured find it")
 
 
@@ -192,7 +320,7 @@ def _measure(prompts: Path | None, gamma: int | None, where: dict[str, Any]) -> 
         raise OptionError(f"draft is {draft!r}; a plan is about chains of drafts. Try --draft ngram")
     chosen = (bundled_prompts() if prompts is None else read_prompts(prompts))[:limit]
     with Console(stderr=True).status(f"measuring on {len(chosen)} prompts …"):
-        return measure_plan(chosen, target, draft, 5 if gamma is None else gamma, **where)
+        return measure_plan(chosen, target, draft, DEFAULT_GAMMA if gamma is None else gamma, **where)
 
 
 def _alpha(
@@ -269,10 +397,12 @@ def _show(made: Plan, source: str, asked: int | None, found: Measured | None, ta
     else:
         ends = sorted((made.best_low.gamma, made.best_high.gamma))
         spread = "" if ends[0] == ends[1] else f" (γ {ends[0]} to {ends[1]} over α's interval)"
-        free = f" if what was not given is free ({', '.join(taken)})" if taken else ""
+        out.print(f"\nbest γ {best.gamma}{spread}: speedup {best.speedup:.2f}x, τ {best.tokens_per_step:.2f}")
+    if taken:
         out.print(
-            f"\nbest γ {best.gamma}{spread}: speedup {best.speedup:.2f}x, τ {best.tokens_per_step:.2f}{free}",
-            soft_wrap=True,
+            f"assumes {' and '.join(taken)}, which flatters drafts. To find yours: `minispec plan --measured`, or "
+            "`minispec generate PROMPT --compare --details`; pass them with --verify-cost and --overhead",
+            markup=False,
         )
     if best.gamma == 0 and can_pay(alpha.value, made.cost_ratio):
         out.print(

@@ -8,6 +8,7 @@ import click
 from rich.console import Console, RenderableType
 
 from minispec.cli.options import FileName, Speed
+from minispec.cli.sections import Command
 from minispec.engine.files import check_apart, check_writable, write_text
 from minispec.engine.generation.trace import Trace, read_trace
 from minispec.errors import OptionError
@@ -16,7 +17,7 @@ from minispec.lab.viz.page import WIDTH, to_html, to_svg
 from minispec.lab.viz.terminal import RaceView, TextView, facts, ground, legend, styled_text, summary
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("run", type=FileName())
 @click.option(
     "--speed",

@@ -24,8 +24,10 @@ from minispec.cli.machine_report import (
     time,
 )
 from minispec.cli.options import FileName, ModelName, kv_dtype_option, option, threads_option
+from minispec.cli.sections import Command
 from minispec.engine.backends import BACKENDS, DTYPES
 from minispec.engine.backends.formats import AUTO, ITEM_BYTES, KV_DTYPES
+from minispec.engine.control import DEFAULT_GAMMA
 from minispec.engine.loading import load_model
 from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.engine.loading.checkpoint import read_json
@@ -43,7 +45,7 @@ TOLERANCE = 0.2
 """How far a prediction may be from the measurement before the command says so."""
 
 
-@click.command()
+@click.command(cls=Command)
 @option("--target", type=ModelName(), default=DEFAULT_TARGET, help="The model to measure.")
 @option("--draft", type=ModelName(), default=DEFAULT_DRAFT, help="The draft, whose memory is counted too.")
 @option(
@@ -61,10 +63,10 @@ TOLERANCE = 0.2
 )
 @option(
     "--dtype",
-    type=click.Choice(DTYPES),
-    default=None,
-    show_default="the stored format where the bits are the same; float32 with --shape, float16 with --machine",
-    help="The format of the weights in memory.",
+    type=click.Choice((AUTO, *DTYPES)),
+    default=AUTO,
+    help="The format of the weights in memory; auto: the stored one, where the bits are the same; float32 with "
+    "--shape, float16 with --machine.",
 )
 @kv_dtype_option
 @option("--backend", type=click.Choice(BACKENDS), default=BACKENDS[0], help="What computes the forward pass.")
@@ -83,7 +85,7 @@ TOLERANCE = 0.2
 )
 @option("--draft-shape", default=None, show_default="none", help="With --machine: the draft, for the speedup.")
 @option("--alpha", type=float, default=0.7, help="With --draft-shape: the acceptance probability per judged token.")
-@option("--gamma", type=click.IntRange(min=1), default=4, help="With --machine: drafted tokens per step.")
+@option("--gamma", type=click.IntRange(min=1), default=DEFAULT_GAMMA, help="With --machine: drafted tokens per step.")
 @option("--repeats", type=click.IntRange(min=1), default=7, help="Rounds of the measurement.")
 @threads_option
 @click.option("--memory", is_flag=True, help="Measure the pair's resident memory too, in a process of its own.")
@@ -138,7 +140,7 @@ def _what_if(options: dict[str, Any]) -> None:
     machine = get_profile(options["machine"])
     shape = _target_shape(options["target"]) if options["shape"] is None else get_shape(options["shape"])
     _check_context(shape, options["context"], options["gamma"])
-    storage = Storage(options["dtype"] or "float16")
+    storage = Storage("float16" if options["dtype"] == AUTO else options["dtype"])
     draft = None if options["draft_shape"] is None else get_shape(options["draft_shape"])
     kv_dtype = options["kv_dtype"] if options["kv_dtype"] != AUTO else KV_DTYPES[storage.dtype != "float32"]
     kv_bytes = ITEM_BYTES[kv_dtype]
@@ -252,7 +254,7 @@ def _measure(options: dict[str, Any]) -> None:
         rows = [1, 2, 6] if source("rows") is ParameterSource.DEFAULT else rows
         repeats = 3 if source("repeats") is ParameterSource.DEFAULT else repeats
     notes = Console(stderr=True, highlight=False)
-    dtype = options["dtype"] or (AUTO if options["shape"] is None else "float32")
+    dtype = "float32" if options["dtype"] == AUTO and options["shape"] is not None else options["dtype"]
     kv_dtype = options["kv_dtype"]
     backend = get_backend(options["backend"])
     if options["shape"] is None:
@@ -265,7 +267,7 @@ def _measure(options: dict[str, Any]) -> None:
         model.backend.warm_up(model.dtype, model.kv_dtype)
     with notes.status("measuring this machine …"):
         machine = measure_machine(QUICK_LADDER if options["quick"] else LADDER_BYTES, repeats)
-    with notes.status("measuring forwards beside a read probe …"):
+    with notes.status("measuring passes beside a read probe …"):
         measured = measure_forwards(model, machine, rows, options["context"], repeats)
         where = {count: time_parts(model, count, options["context"]) for count in (1, rows[-1])}
         regions = {count: count_regions(model, count, options["context"]) for count in (1, rows[-1])}
@@ -345,7 +347,7 @@ def _print_parts(
         whole = m.floor.whole
         rows.add_row("calls, Python", "", "", "", "", "", time(m.prediction.overhead_s), time(times["other"]))
         rows.add_row(
-            "forward",
+            "pass",
             f"{whole.flops / 1e6:.2f}",
             f"{whole.total_bytes / 1e6:.2f}",
             f"{whole.intensity:.2f}",
@@ -383,7 +385,7 @@ def _print_measured(out: Console, measured: Sequence[Measured]) -> None:
     out.print(rows)
     first = measured[0].floor
     out.print(
-        f"\n{first.footprint_bytes / 1e6:.0f} MB per forward, probed in the same rounds at "
+        f"\n{first.footprint_bytes / 1e6:.0f} MB per pass, probed in the same rounds at "
         f"{first.bandwidth_bytes_per_s / 1e9:.1f} GB/s; ridge at {first.ridge:.1f} operations per byte."
     )
     found = doubts_of_forwards(measured)
@@ -393,10 +395,10 @@ def _print_measured(out: Console, measured: Sequence[Measured]) -> None:
     outside = [str(m.rows) for m in measured if abs(m.ratio - 1) > TOLERANCE]
     if outside:
         out.print(
-            f"whole forwards take more than {TOLERANCE:.0%} more or less than predicted at rows {', '.join(outside)}"
+            f"whole passes take more than {TOLERANCE:.0%} more or less than predicted at rows {', '.join(outside)}"
         )
     else:
-        out.print(f"whole forwards take what is predicted, within {TOLERANCE:.0%}, at all rows")
+        out.print(f"whole passes take what is predicted, within {TOLERANCE:.0%}, at all rows")
 
 
 def _print_memory(out: Console, pair: Any, resident: Any, context: int) -> None:

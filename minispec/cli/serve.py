@@ -14,6 +14,7 @@ import click
 from click.core import ParameterSource
 from rich.console import Console
 
+from minispec.cli.canary import canary as compare_arms
 from minispec.cli.options import (
     FileName,
     Memory,
@@ -24,6 +25,7 @@ from minispec.cli.options import (
     threads_option,
     verify_together_option,
 )
+from minispec.cli.sections import Group
 from minispec.engine.backends import BACKENDS, DTYPES
 from minispec.engine.backends.formats import AUTO
 from minispec.engine.drafters.spec import KINDS, MODEL, parse_draft
@@ -39,7 +41,7 @@ _DRAFTS = (DEFAULT_DRAFT, "ngram", "suffix", "tree")
 _MIN_KEY = 16
 
 
-@click.command()
+@click.group(cls=Group, invoke_without_command=True)
 @option("--host", default="127.0.0.1", help="Address to listen on; any but a loopback address lets other machines in.")
 @option("--port", type=click.IntRange(0, 65535), default=8000, help="Port to listen on; 0 takes a free one.")
 @option(
@@ -83,7 +85,7 @@ _MIN_KEY = 16
     type=click.FloatRange(0, 1),
     default=None,
     show_default="no rollout",
-    help="Try the first draft on this share of the requests that name none; see `minispec canary`.",
+    help="Try the first draft on this share of the requests that name none; see `minispec serve canary`.",
 )
 @option("--baseline", default="none", help="The draft of the other requests that name none, during the trial.")
 @option(
@@ -117,7 +119,9 @@ _MIN_KEY = 16
 @kv_dtype_option
 @threads_option
 @click.option("--open", "opening", is_flag=True, help="Open the page in a browser.")
+@click.pass_context
 def serve(
+    context: click.Context,
     host: str,
     port: int,
     target: str,
@@ -145,6 +149,8 @@ def serve(
 
     The address is printed once the server answers. SIGTERM and Ctrl-C let running requests finish first.
     """
+    if context.invoked_subcommand is not None:
+        return
     try:
         from minispec.serving.build import build_server
         from minispec.serving.server import address_of, allowed_hosts, bind
@@ -199,6 +205,9 @@ def serve(
         signals = run(app, service, [bound])
     if signal.SIGINT in signals:
         raise KeyboardInterrupt
+
+
+serve.add_command(compare_arms)
 
 
 def _refuse_trial_flags() -> None:

@@ -8,11 +8,12 @@ import click
 from rich.console import Console
 
 from minispec.cli.options import kv_dtype_option, option
+from minispec.cli.sections import Command
 from minispec.engine.backends import BACKENDS, DTYPES, get_backend, settle_kv_dtype
 from minispec.engine.generation.ready import compile_sampling_beside, find_compiled_folder, log_remarks
 
 
-@click.command()
+@click.command(cls=Command)
 @option("--backend", type=click.Choice(BACKENDS), default=BACKENDS[0], help="What computes the forward pass.")
 @option(
     "--dtype",

@@ -14,6 +14,7 @@ from rich.table import Table
 from minispec.cli.generate import read_prompt
 from minispec.cli.options import generation_options
 from minispec.cli.pair import Pair
+from minispec.cli.sections import Command
 from minispec.engine.drafters.spec import parse_draft
 from minispec.engine.generation import Generation
 from minispec.errors import OptionError
@@ -25,13 +26,13 @@ from minispec.lab.trust import doubts, sentence
 _MEANING = {
     "acceptance": "drafts that were rejected: steps that full acceptance would have saved",
     "draft": "the time to draft",
-    "verify": "the target's forward over more than one row",
+    "verify": "the target's pass over more than one row",
     "overhead": "the rest of a step: probabilities, the rule, records",
     "prefill": "the prompt, which drafts do not speed up",
 }
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("prompt")
 @generation_options
 @click.option(

@@ -10,8 +10,10 @@ import contextlib
 import errno
 import os
 import secrets
+import shutil
 import stat
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from io import FileIO
 from pathlib import Path
@@ -134,6 +136,32 @@ def replace_whole(path: Path) -> Iterator[Path]:
     finally:
         with contextlib.suppress(OSError):
             partial.unlink()
+
+
+@contextlib.contextmanager
+def new_folder(folder: Path) -> Iterator[Path]:
+    """Yield an empty folder that takes its place at the end: it is there as a whole or not at all.
+
+    Raises
+    ------
+    OutputError
+        If the folder exists already, or cannot be made.
+    """
+    parent = folder.absolute().parent
+    if folder.exists():
+        raise OutputError(f"{quote(str(folder))} exists already; it must be a new folder. Name another one")
+    if not parent.is_dir():
+        raise OutputError(f"folder {quote(str(parent))} does not exist; make it, or name another one")
+    try:
+        partial = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=parent))
+        try:
+            yield partial
+            partial.chmod(0o755)  # mkdtemp's folders are for their owner alone
+            os.replace(partial, folder)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+    except OSError as error:
+        raise OutputError(f"{folder} cannot be written ({explain(error)}). Choose another place") from None
 
 
 class HeldFile:

@@ -17,6 +17,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from minispec.errors import OptionError, explain, quote
+
 try:
     import numba
 except ModuleNotFoundError:
@@ -59,7 +61,15 @@ def jit(**options: Any) -> Callable[[_Function], _Function]:
         compiled = numba.njit(**options)(function)
         try:
             compiled._cache = KernelCache(function, _read_sources(file.parent)[0])
-        except RuntimeError as error:
+        except Exception as error:  # of a locator that the environment names: its import may raise anything
+            named = os.environ.get("NUMBA_CACHE_LOCATOR_CLASSES")
+            if named and "no locator available" not in str(error):
+                raise OptionError(
+                    f"NUMBA_CACHE_LOCATOR_CLASSES is {quote(named)}; it must name classes that find a folder for "
+                    f"machine code ({explain(error)}). Unset it"
+                ) from None
+            if not isinstance(error, RuntimeError):
+                raise
             _log.info("compiling %s in memory: %s. Set NUMBA_CACHE_DIR to a writable folder", function.__name__, error)
             _in_memory.append(function.__name__)
         return compiled  # type: ignore[no-any-return]

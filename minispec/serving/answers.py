@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from minispec.engine.generation.result import Generation
-from minispec.engine.records import TokenDetail
+from minispec.engine.records import Step, TokenDetail
 
 Decode = Callable[[Sequence[int]], str]
 
@@ -30,7 +30,12 @@ class Envelope:
         """Stamp an answer with the time."""
         return cls(id_, model, int(time.time()))
 
-    def wrap(self, choices: Sequence[Mapping[str, Any]], usage: Mapping[str, int] | None) -> dict[str, Any]:
+    def wrap(
+        self,
+        choices: Sequence[Mapping[str, Any]],
+        usage: Mapping[str, Any] | None,
+        metrics: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
         """Return a completion, or a chunk of one."""
         return {
             "id": self.id,
@@ -39,6 +44,7 @@ class Envelope:
             "model": self.model,
             "choices": list(choices),
             "usage": usage,
+            "metrics": metrics,
         }
 
 
@@ -72,12 +78,82 @@ def describe_end(generation: Generation, finish: str, draft: str | None, arm: st
     }
 
 
-def count_usage(generations: Sequence[Generation], num_prompts: int) -> dict[str, int]:
-    """Return OpenAI's usage: each prompt counts once, however many choices continue it."""
+def count_usage(generations: Sequence[Generation], num_prompts: int, cached: Mapping[int, int]) -> dict[str, Any]:
+    """Return OpenAI's usage: each prompt counts once, however many choices continue it.
+
+    Parameters
+    ----------
+    generations : sequence of Generation
+        By index.
+    num_prompts : int
+    cached : mapping of int to int
+        Of the choices whose prompt was read, tokens that others had left in the caches.
+    """
     per_prompt = max(1, len(generations) // num_prompts)
     prompt = sum(generation.metrics.num_prompt_tokens for generation in generations[::per_prompt])
     made = sum(len(generation.token_ids) for generation in generations)
-    return {"prompt_tokens": prompt, "completion_tokens": made, "total_tokens": prompt + made}
+    return {
+        "prompt_tokens": prompt,
+        "completion_tokens": made,
+        "total_tokens": prompt + made,
+        "prompt_tokens_details": {
+            "cached_tokens": sum(cached.get(i, 0) for i in range(0, len(generations), per_prompt))
+        },
+    }
+
+
+def describe_acceptance(
+    generations: Sequence[Generation], draft: str | None, level: str = "summary"
+) -> dict[str, Any] | None:
+    """Return vLLM's ``metrics``: what became of the drafts of a request.
+
+    Parameters
+    ----------
+    generations : sequence of Generation
+        Of the request; of several, as of plain decoding, there is nothing to tell.
+    draft : str or None
+    level : {"none", "summary", "detailed"}
+        "detailed" adds arrays with an entry for each step that drafted.
+
+    Notes
+    -----
+    The length of a tree is that of its longest path: the most tokens of it that can stand.
+    """
+    if level == "none" or draft is None or len(generations) != 1:
+        return None
+    steps = [step for step in generations[0].steps[1:] if step.draft_tokens]
+    drafted = [_measure_draft(step) for step in steps]
+    accepted = [step.num_accepted for step in steps]
+    gamma = generations[0].options["gamma"]
+    longest = max([*drafted, gamma if isinstance(gamma, int) and not any(s.draft_parents for s in steps) else 0])
+    rows = {length: [0] * (length + 1) for length in sorted(set(drafted))}
+    histogram = [0] * (longest + 1)
+    for length, stands in zip(drafted, accepted, strict=True):
+        rows[length][stands] += 1
+        histogram[stands] += 1
+    told: dict[str, Any] = {
+        "mean_acceptance_length": 1.0 + sum(accepted) / len(steps) if steps else 1.0,
+        "draft_acceptance_rate": sum(accepted) / sum(drafted) if steps else 0.0,
+        "acceptance_histogram": histogram,
+        "acceptance_histogram_by_draft_length": {str(length): row for length, row in rows.items()},
+        "num_spec_steps": len(steps),
+        "num_accepted_draft_tokens": sum(accepted),
+        "num_draft_tokens": sum(drafted),
+        "num_spec_tokens": longest,
+    }
+    if level == "detailed":
+        told |= {"per_step_accepted": accepted, "per_step_drafted": drafted}
+    return {"speculative_decoding": told}
+
+
+def _measure_draft(step: Step) -> int:
+    """Return the most tokens of a draft that can stand."""
+    if step.draft_parents is None:
+        return len(step.draft_tokens)
+    depths: list[int] = []
+    for parent in step.draft_parents:
+        depths.append(1 if parent < 0 else depths[parent] + 1)
+    return max(depths)
 
 
 class LogprobLog:

@@ -251,8 +251,9 @@ async def _collect(flight: InFlight, tokenizer: Tokenizer, prefixes: Sequence[Pr
         end = describe_end(generation, finish, flight.choices[index].draft_name, flight.arm)
         choices.append(to_choice(index, prefix.text + generation.text, logprobs, (finish, end)))
     generations = [ended[i][0] for i in range(len(ended))]
-    usage = count_usage(generations, len(list_prompts(flight.request)))
-    answer: dict[str, Any] = without_infinities(flight.envelope.wrap(choices, usage))
+    usage = count_usage(generations, len(list_prompts(flight.request)), flight.ticket.cached)
+    whole = flight.envelope.wrap(choices, usage, flight.describe_acceptance(generations))
+    answer: dict[str, Any] = without_infinities(whole)
     return answer
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -197,6 +198,58 @@ def _check_length(prompt: str | list[int], settings: Settings) -> None:
         )
 
 
+_META = frozenset("\\.+*?()|[]{}^$")
+
+
+def find_form(request: CompletionRequest) -> dict[str, str]:
+    r"""Return the form that a request wants its text to have, as the engine's option ``regex`` or ``json_schema``.
+
+    Raises
+    ------
+    Problem
+        If there are several, or a format lacks its schema.
+
+    Examples
+    --------
+    >>> find_form(CompletionRequest(model="m", prompt="x", guided_choice=["yes", "no."]))
+    {'regex': '(yes|no\\.)'}
+    """
+    asked = request.response_format
+    if asked is not None and (asked.type == "json_schema") != (asked.json_schema is not None):
+        refuse(
+            f"response_format has type {quote(asked.type)}, and json_schema belongs to the type json_schema alone. "
+            'Send {"type": "json_schema", "json_schema": {"schema": {...}}}',
+            "response_format",
+        )
+    outputs = request.structured_outputs
+    found: dict[str, dict[str, str]] = {}
+
+    def note(field: str, kind: str, value: Any) -> None:
+        if value is not None and value is not False:
+            found[field] = {kind: value if isinstance(value, str) else json.dumps(value)}
+
+    def either(field: str, choices: list[str] | None) -> None:
+        if choices is not None:
+            escaped = ("".join("\\" + c if c in _META else c for c in choice) for choice in choices)
+            note(field, "regex", f"({'|'.join(escaped)})")
+
+    if asked is not None:
+        schema = asked.json_schema.schema_ if asked.json_schema else {"type": "object"}
+        note("response_format", "json_schema", None if asked.type == "text" else schema)
+    if outputs is not None:
+        note("structured_outputs.json", "json_schema", outputs.json_)
+        note("structured_outputs.regex", "regex", outputs.regex)
+        note("structured_outputs.json_object", "json_schema", {"type": "object"} if outputs.json_object else None)
+        either("structured_outputs.choice", outputs.choice)
+    for field, kind in (("regex", "regex"), ("json_schema", "json_schema"), ("guided_regex", "regex"),
+                        ("guided_json", "json_schema")):  # fmt: skip
+        note(field, kind, getattr(request, field))
+    either("guided_choice", request.guided_choice)
+    if len(found) > 1:
+        refuse(f"{' and '.join(found)} each say what form the text has; it can have one. Leave one out", [*found][1])
+    return next(iter(found.values()), {})
+
+
 _PASSED_ON = ("presence_penalty", "frequency_penalty", "repetition_penalty", "top_k", "min_p", "min_tokens")
 """Fields of a request that are called so in :class:`Options` too."""
 
@@ -212,5 +265,6 @@ def _list_options(request: CompletionRequest, speculation: Speculation) -> dict[
         "logprobs": request.logprobs is not None or request.events,
         "gamma": speculation.gamma,
         "verify": speculation.verify,
+        **find_form(request),
         **{name: value for name, value in given.items() if value is not None},
     }

@@ -53,9 +53,21 @@ class Metrics:
         self._accepted_per_pos = counter(
             "spec_decode_num_accepted_tokens_per_pos", "Drafted tokens that stand, by place in the draft.", "position"
         )
-        self._steps = counter("target_forwards", "Target forwards after the prefill, of each choice.", "arm")
+        self._steps = counter("target_forwards", "Target passes after the prefill, of each choice.", "arm")
         self._first = histogram("time_to_first_token_seconds", "From the request's arrival to its first token.")
         self._per_token = histogram("time_per_output_token_seconds", "Mean per token after the first, of each choice.")
+        self._between = histogram(
+            "inter_token_latency_seconds",
+            "Between tokens after the first; the wait for a burst of tokens is shared out among them.",
+        )
+        self._queries = counter("prefix_cache_queries", "Prompt tokens of choices, looked up in the caches.")
+        self._hits = counter("prefix_cache_hits", "Those of them that another text had left there.")
+        self._broken = Gauge(
+            "minispec:draft_is_broken",
+            "1 where hardly anything of a draft is accepted, or much less than it is sure of; the log says why.",
+            ("model_name", "draft", "arm"),
+            registry=self.registry,
+        )
         self._whole = histogram("e2e_request_latency_seconds", "From the request's arrival to its end.")
         self._shadow = counter("shadow_checks", "Greedy texts decoded again plainly, by what came of it.", "result")
         self._gauge("num_requests_running", "Choices that are decoded now.", lambda: len(engine.running))
@@ -67,7 +79,7 @@ class Metrics:
         )
         self._gauge(
             "speculation_speedup",
-            "Times plain decoding that steps were, estimated from the engine's forwards; NaN before any.",
+            "Times plain decoding that steps were, estimated from the engine's passes; NaN before any.",
             lambda: math.nan if (speedup := engine.load.speedup) is None else speedup,
         )
         self._gauge("num_preemptions", "How often a request had to make room.", lambda: engine.num_preemptions)
@@ -100,6 +112,22 @@ class Metrics:
         """Count a first token."""
         self._first.labels(self._model, arm).observe(seconds)
 
+    def note_tokens(self, count: int, waited_s: float, arm: str) -> None:
+        """Count tokens after the first that came together, and the wait for them."""
+        between = self._between.labels(self._model, arm)
+        for _ in range(count):
+            between.observe(waited_s / count)
+
+    def note_cached(self, num_tokens: int, num_cached: int | None) -> None:
+        """Count a choice's prompt, and what of it was in the caches; nothing of one that was never read."""
+        if num_cached is not None:
+            self._queries.labels(self._model).inc(num_tokens)
+            self._hits.labels(self._model).inc(num_cached)
+
+    def note_draft(self, draft: str, arm: str, *, broken: bool) -> None:
+        """Show whether a draft is of use."""
+        self._broken.labels(self._model, draft, arm).set(broken)
+
     def note_refused(self, status: int) -> None:
         """Count an answer that is no success."""
         self._refused.labels(self._model, str(status)).inc()
@@ -112,15 +140,23 @@ class Metrics:
         """Count a prompt, however many choices continue it."""
         self._prompt_tokens.labels(self._model).inc(num_tokens)
 
-    def note_end(self, generation: Generation, finish: str, arm: str, first_s: float | None, whole_s: float) -> None:
+    def note_end(
+        self,
+        generation: Generation,
+        finish: str,
+        arm: str,
+        first_s: float | None,
+        last_s: float | None,
+        whole_s: float,
+    ) -> None:
         """Count a choice that has ended.
 
         Parameters
         ----------
         generation : Generation
         finish, arm : str
-        first_s, whole_s : float
-            Seconds from arrival to the first token (None without one) and to the end.
+        first_s, last_s, whole_s : float
+            Seconds from arrival to the first token and to the last (None without one), and to the end.
         """
         found, labels = generation.metrics, (self._model, arm)
         self._generation_tokens.labels(*labels).inc(found.num_tokens)
@@ -134,8 +170,8 @@ class Metrics:
         for place, count in enumerate(found.num_accepted_tokens_per_pos):
             self._accepted_per_pos.labels(self._model, str(place)).inc(count)
         self._whole.labels(*labels).observe(whole_s)
-        if first_s is not None and found.num_tokens > 1:
-            self._per_token.labels(*labels).observe((whole_s - first_s) / (found.num_tokens - 1))
+        if first_s is not None and last_s is not None and found.num_tokens > 1:
+            self._per_token.labels(*labels).observe((last_s - first_s) / (found.num_tokens - 1))
 
 
 def _read_bound(rollout: Rollout, bound: str) -> float:

@@ -10,7 +10,12 @@ from typing import Any, NoReturn
 from pydantic import ValidationError
 
 from minispec.errors import PromptError, quote
-from minispec.serving.schema import CompletionRequest, Speculative, StreamOptions
+from minispec.serving.schema import (
+    CompletionRequest,
+    ResponseFormat,
+    Speculative,
+    StreamOptions,
+)
 
 _TYPES = {401: "authentication_error", 429: "rate_limit_error"}
 
@@ -89,10 +94,12 @@ def _as_field(flag: re.Match[str]) -> str:
 
 
 _SPECULATIVE = tuple(Speculative.model_fields)
-_FIELDS = {
+_FIELDS: dict[str, Mapping[str, object]] = {
     "": CompletionRequest.model_fields,
     "speculative": Speculative.model_fields,
     "stream_options": StreamOptions.model_fields,
+    "response_format": ResponseFormat.model_fields,
+    "structured_outputs": {"json": None, "regex": None, "choice": None, "json_object": None},
 }
 
 _RULES = {

@@ -6,7 +6,7 @@ What depends on the models (which drafts there are, how long a prompt may be) is
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -16,6 +16,10 @@ MAX_STOPS = 4
 
 Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
 Penalty = Annotated[float, Field(ge=-2.0, le=2.0)]
+MAX_FORM = 20_000
+
+Form = Annotated[str, Field(min_length=1, max_length=MAX_FORM)]
+Choices = Annotated[list[Annotated[str, Field(min_length=1, max_length=1000)]], Field(min_length=1, max_length=100)]
 StopText = Annotated[str, Field(min_length=1, max_length=1000)]
 TokenIds = Annotated[list[Count], Field(min_length=1)]
 
@@ -43,6 +47,31 @@ class Speculative(_Strict):
         default=None, description="Tokens to draft per step, or a policy of /v1/options."
     )
     verify: Annotated[str, Field(max_length=200)] | None = Field(default=None, description="A rule of /v1/options.")
+
+
+class JsonSchema(_Strict):
+    """A schema with OpenAI's name for it, which changes nothing."""
+
+    name: Annotated[str, Field(max_length=200)] | None = None
+    description: Annotated[str, Field(max_length=MAX_FORM)] | None = None
+    schema_: dict[str, Any] = Field(alias="schema")
+    strict: bool | None = Field(default=None, description="A schema is always kept to.")
+
+
+class ResponseFormat(_Strict):
+    """The form that the text must have, as OpenAI says it."""
+
+    type: Literal["text", "json_object", "json_schema"]
+    json_schema: JsonSchema | None = None
+
+
+class StructuredOutputs(_Strict):
+    """The form that the text must have, as vLLM says it; one of these."""
+
+    json_: dict[str, Any] | Annotated[str, Field(max_length=MAX_FORM)] | None = Field(default=None, alias="json")
+    regex: Form | None = None
+    choice: Choices | None = None
+    json_object: bool | None = None
 
 
 class CompletionRequest(_Strict):
@@ -73,6 +102,16 @@ class CompletionRequest(_Strict):
     min_p: Annotated[float, Field(ge=0.0, le=1.0)] | None = None
     repetition_penalty: Annotated[float, Field(ge=1e-6, le=1e6)] | None = None
     min_tokens: Count | None = None
+    response_format: ResponseFormat | None = None
+    structured_outputs: StructuredOutputs | None = None
+    regex: Form | None = Field(default=None, description="The whole text must match it.")
+    json_schema: dict[str, Any] | Form | None = Field(default=None, description="A schema, or its JSON as a text.")
+    guided_regex: Form | None = None
+    guided_json: dict[str, Any] | Form | None = None
+    guided_choice: Choices | None = None
+    per_request_spec_decode_metrics: Literal["none", "summary", "detailed"] = Field(
+        default="summary", description="What metrics.speculative_decoding holds; detailed adds arrays per step."
+    )
     speculative: Speculative | bool | None = Field(default=None, description="false decodes plainly.")
     events: bool = Field(default=False, description="With stream: tell every event of every run.")
     provisional: bool = Field(default=False, description="With stream: show drafts before they are verified.")
@@ -94,12 +133,19 @@ class ErrorAnswer(BaseModel):
     error: ErrorBody
 
 
+class PromptTokensDetails(BaseModel):
+    """How the prompts were read."""
+
+    cached_tokens: int
+
+
 class Usage(BaseModel):
     """Tokens of all choices together."""
 
     prompt_tokens: int
     completion_tokens: int
     total_tokens: int
+    prompt_tokens_details: PromptTokensDetails
 
 
 class Logprobs(BaseModel):
@@ -130,3 +176,4 @@ class CompletionAnswer(BaseModel):
     model: str
     choices: list[ChoiceAnswer]
     usage: Usage | None = None
+    metrics: dict[str, Any] | None = None

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 import secrets
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from minispec.engine.generation.events import Emitted, Finished
+from minispec.engine.generation.broken import Watch
+from minispec.engine.generation.events import Drafted, Emitted, Finished
 from minispec.engine.generation.result import Generation
 from minispec.engine.model.language_model import LanguageModel
 from minispec.errors import InputError
-from minispec.serving.answers import Envelope
+from minispec.serving.answers import Envelope, describe_acceptance
 from minispec.serving.choices import (
     Choice,
     Speculation,
@@ -31,6 +34,8 @@ from minispec.serving.shadow import Outcome, Shadow
 from minispec.serving.worker import Cut, Failed, Gone, Ticket, Told, Worker
 
 NO_ARM = "none"
+
+_log = logging.getLogger(__name__)
 
 
 class Mailbox:
@@ -86,8 +91,15 @@ class InFlight:
     open: set[int] = field(default_factory=set)
     first_s: dict[int, float] = field(default_factory=dict)
     counted: set[int] = field(default_factory=set)
+    told_s: dict[int, float] = field(default_factory=dict)  # when the last tokens of each choice came, from arrival
+    drafted: dict[int, Drafted] = field(default_factory=dict)  # the draft of each choice that is not judged yet
     ticket: Ticket = field(init=False)
     deadline: asyncio.TimerHandle | None = None
+
+    def describe_acceptance(self, generations: Sequence[Generation]) -> dict[str, Any] | None:
+        """Return what an answer's ``metrics`` holds."""
+        level = self.request.per_request_spec_decode_metrics
+        return describe_acceptance(generations, self.choices[0].draft_name, level)
 
 
 class Service:
@@ -124,6 +136,8 @@ class Service:
         metrics.watch_faults(lambda: worker.num_faults)
         if rollout is not None:
             metrics.watch_rollout(rollout)
+        self._watches: dict[tuple[str, str], Watch] = {}  # by draft and arm
+        self._warned: set[tuple[str, str]] = set()
         self._shadow = Shadow(settings.shadow, worker, self._note_shadow)
 
     @property
@@ -217,13 +231,21 @@ class Service:
     def _note(self, flight: InFlight, told: Told) -> None:
         """Count what has happened."""
         arm, since_s = flight.arm or NO_ARM, told.moment_s - flight.arrived_s
-        if isinstance(told.what, Emitted) and told.index not in flight.first_s and told.what.token_ids:
-            flight.first_s[told.index] = since_s
-            self.metrics.note_first_token(since_s, arm)
+        if isinstance(told.what, Drafted):
+            flight.drafted[told.index] = told.what
+        if isinstance(told.what, Emitted) and told.what.token_ids:
+            if told.index not in flight.first_s:
+                flight.first_s[told.index] = since_s
+                self.metrics.note_first_token(since_s, arm)
+            else:
+                self.metrics.note_tokens(len(told.what.token_ids), since_s - flight.told_s[told.index], arm)
+            flight.told_s[told.index] = since_s
+            self._see(flight, told.index, told.what, arm)
         if not told.is_last or told.index not in flight.open:
             return
         flight.open.discard(told.index)
         self._seconds_per_choice += (since_s - self._seconds_per_choice) / 16
+        self._warn(flight.choices[told.index].draft_name, arm)
         if not isinstance(told.what, Failed):
             generation, finish = find_end(told.what)
             first_s = flight.first_s.get(told.index)
@@ -231,11 +253,30 @@ class Service:
             if prompt not in flight.counted:
                 flight.counted.add(prompt)
                 self.metrics.note_prompt(generation.metrics.num_prompt_tokens)
-            self.metrics.note_end(generation, finish, arm, first_s, since_s)
+            self.metrics.note_end(generation, finish, arm, first_s, flight.told_s.get(told.index), since_s)
+            self.metrics.note_cached(generation.metrics.num_prompt_tokens, flight.ticket.cached.get(told.index))
             if isinstance(told.what, Finished):
                 if flight.arm is not None and self.rollout is not None:
                     self.rollout.observe(observation(flight.arm, generation, first_s, since_s))
                 self._shadow.consider(flight.choices[told.index], generation, has_room=self._has_spare_room())
+
+    def _see(self, flight: InFlight, index: int, emitted: Emitted, arm: str) -> None:
+        """Learn from a step how its draft fared."""
+        drafted, name = flight.drafted.pop(index, None), flight.choices[index].draft_name
+        if drafted is not None and name is not None:
+            self._watches.setdefault((name, arm), Watch()).see(drafted, emitted)
+
+    def _warn(self, name: str | None, arm: str) -> None:
+        """Say once for each draft and arm that the draft is of no use, and show it as long as it is not."""
+        watch = None if name is None else self._watches.get((name, arm))
+        if name is None or watch is None:
+            return
+        watch.fade()
+        warning = watch.warning
+        if warning is not None and (name, arm) not in self._warned:
+            self._warned.add((name, arm))
+            _log.warning("draft %s, arm %s: %s", name, arm, warning)
+        self.metrics.note_draft(name, arm, broken=warning is not None)
 
 
 def observation(arm: Arm, generation: Generation, first_s: float | None, whole_s: float) -> Observation:

@@ -89,7 +89,8 @@ class Streamer:
         if options is not None and options.include_usage:
             generations = [self._ended[i] for i in range(len(self._shown))]
             num_prompts = len(generations) // (self._request.n or 1)
-            yield _data(self._flight.envelope.wrap([], count_usage(generations, num_prompts)))
+            usage = count_usage(generations, num_prompts, self._flight.ticket.cached)
+            yield _data(self._flight.envelope.wrap([], usage, self._flight.describe_acceptance(generations)))
         yield DONE
 
     def _write(self, told: Told) -> list[bytes]:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from minispec.engine.batching import Engine
-from minispec.engine.generation.events import Drafted, Event, Finished
+from minispec.engine.generation.events import Drafted, Event, Finished, Prefilled
 from minispec.engine.generation.result import Generation
 from minispec.serving.choices import Choice
 
@@ -70,11 +70,17 @@ class Ticket:
         Is called in the event loop with what has happened.
     early : bool
         Whether drafts are told before they are judged.
+
+    Attributes
+    ----------
+    cached : dict of int to int
+        Of each choice whose prompt was read, how many of its tokens another text had left in the caches.
     """
 
     choices: Sequence[Choice]
     receive: Callable[[Sequence[Told]], None]
     early: bool = False
+    cached: dict[int, int] = field(default_factory=dict)  # by the index: tokens of the prompt that were not read again
     numbers: dict[int, int] = field(default_factory=dict)  # the engine's number of each choice that runs, by its index
 
 
@@ -199,6 +205,8 @@ class Worker:
 
     def _note(self, number: int, event: Event) -> None:
         ticket, index = self._tickets[number]
+        if isinstance(event, Prefilled):
+            ticket.cached[index] = self.engine.num_cached(number)
         self._batch.setdefault(ticket, []).append(Told(index, time.perf_counter(), event))
         if isinstance(event, Drafted) and ticket.early:
             self._post_one(ticket)

@@ -25,7 +25,7 @@ from minispec.engine.batching.models import SharedModels
 from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.engine.loading.memory import needed_bytes
 from minispec.engine.model import GPT2Config
-from minispec.engine.model.pages import PAGE_SIZE
+from minispec.engine.model.cache import PAGE_SIZE
 from tests.tiny import byte_tokenizer, write_model
 
 SHAPES = {"target": {"n_embd": 768, "n_layer": 12}, "draft": {"n_embd": 768, "n_layer": 6}}

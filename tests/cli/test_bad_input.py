@@ -52,7 +52,8 @@ def test_who_times_models_refuses_other_drafts_without_asking_the_hub(run_here: 
     ("flags", "says"),
     [
         (["--gamma", "-1"], ("gamma is -1", ">= 0")),
-        (["--gamma", "two"], ("two", "number >= 0")),
+        (["--gamma", "aut"], ("--gamma is 'aut'", "number >= 0", "Did you mean 'auto'?")),
+        (["--verify", "tre"], ("--verify is 'tre'", "Did you mean 'tree'?")),
         (["--gamma", "load"], ("gamma is 'load'", "minispec batch", "Try --gamma auto")),
         (["--temperature", "-0.5"], ("temperature is -0.5", ">= 0")),
         (["--temperature", "nan"], ("temperature is nan",)),
@@ -70,9 +71,10 @@ def test_who_times_models_refuses_other_drafts_without_asking_the_hub(run_here: 
         (["--compare", "--draft", "none"], ("--compare needs a draft",)),
         (["--compare", "--max-tokens", "1"], ("--compare needs tokens after the first", "max-tokens is 1")),
         (["--race", "--max-tokens", "0"], ("a race needs tokens",)),
+        (["--details", "--quiet"], ("--details prints figures after the text, and --quiet",)),
         (["--race", "--quiet"], ("a race shows more than the text, and --quiet prints nothing else",)),
         (["--compare", "--quiet"], ("--compare shows more than the text",)),
-        (["--min-tokens", "100000", "--max-tokens", "3"], ("min-tokens is 100000 and max-tokens 3",)),
+        (["--min-tokens", "100000", "--max-tokens", "3"], ("--min-tokens is 100000 and --max-tokens 3",)),
         (["--json", "--show-drafts"], ("--show-drafts is for a text",)),
         (["--json-schema", "schema.json"], ("begins with {", "$(cat FILE)")),
         (["--draft", "tree", "--verify", "tree", "--gamma", "auto"], ("gamma 'auto' cannot change. Try --gamma 3",)),
@@ -82,7 +84,7 @@ def test_who_times_models_refuses_other_drafts_without_asking_the_hub(run_here: 
         (["--seed", str(2**64)], (f"seed is {2**64}",)),
         (["--stop", ""], ("stop string is empty",)),
         (["--backend", "abacus"], ("abacus", "numba")),
-        (["--dtype", "float8"], ("float8", "float32")),
+        (["--dtype", "float8"], ("--dtype is 'float8'; it must be one of auto,", "Did you mean 'float")),
         (["--kv-dtype", "int8"], ("int8", "float16")),
         (["--trace", "no/such/folder/t.jsonl"], ("no/such/folder'", "does not exist")),
         (["--gama", "3"], ("--gama", "--gamma")),
@@ -92,6 +94,12 @@ def test_nonsense_flags(
     run_here: Run, target: str, draft: str, tmp_path: Path, flags: list[str], says: tuple[str, ...]
 ) -> None:
     refused(run_here, tmp_path, "the", "--target", target, "--draft", draft, *flags, says=says)
+
+
+def test_a_variable_is_named_as_one(run_here: Run) -> None:
+    assert run_here("generate", "x", MINISPEC_GAMMA="-1").stderr.startswith(
+        "minispec: MINISPEC_GAMMA is -1; it must be"
+    )
 
 
 def test_a_closed_output_is_one_line(target: str, draft: str) -> None:
@@ -131,7 +139,11 @@ def test_options_are_utf_8_whatever_the_locale(run: Run, target: str) -> None:
 
 
 def test_threads_that_cannot_be_are_one_line_and_doctor_says_so(run: Run) -> None:
-    for setting in ({"NUMBA_NUM_THREADS": "0"}, {"NUMBA_THREADING_LAYER": "bogus"}):
+    for setting in (
+        {"NUMBA_NUM_THREADS": "0"},
+        {"NUMBA_THREADING_LAYER": "bogus"},
+        {"NUMBA_CACHE_LOCATOR_CLASSES": "bogus"},  # every process would compile
+    ):
         ((name, value),) = setting.items()
         refused, told = run("warmup", "--backend", "numba", **setting), run("doctor", **setting)
         assert (refused.returncode, len(refused.stderr.splitlines())) == (2, 1), refused.stderr
@@ -201,7 +213,7 @@ def test_an_unbalanced_quote_in_a_set_of_options(run_here: Run) -> None:
     [
         ("diff", "deep.json", "deep.json"),
         ("generate", "Once", "--gamma", "replay:trace=deep.json"),
-        ("canary", "deep.json"),
+        ("serve", "canary", "deep.json"),
         ("measure", "prompts.txt", "--journal", "deep.json", "--max-tokens", "4"),
         ("replay", "deep.json"),
     ],

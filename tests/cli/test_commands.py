@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
-import re
+from collections.abc import Iterator
 
+import click
 import pytest
+from click.testing import CliRunner
 
 import minispec
+from minispec.cli.main import cli
+from minispec.cli.sections import GROUPS, SUMMARIES
 from tests.cli.conftest import Run
 
 
@@ -15,10 +19,29 @@ def test_version_and_python_m(run: Run) -> None:
     assert run("--version").stdout == f"minispec, version {minispec.__version__}\n"
 
 
-def test_help_lists_every_command(run_here: Run) -> None:
-    shown = run_here("--help").stdout
-    for command in ("generate", "models", "doctor", "completion"):
-        assert re.search(rf"^  {command} ", shown, re.MULTILINE)
+def find_commands(
+    command: click.Command, path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    yield path, command
+    if isinstance(command, click.Group):
+        for name, inner in command.commands.items():
+            yield from find_commands(inner, (*path, name))
+
+
+def test_every_help_fits_a_screen_or_is_in_sections() -> None:
+    """80 columns by 50 lines, no summary cut; every command is in a group, and every option is told in full."""
+    assert sorted(sum(GROUPS.values(), ())) == sorted(cli.commands) == sorted(SUMMARIES)
+    for path, command in find_commands(cli):
+        for width in (80, 40):
+            shown = CliRunner().invoke(cli, [*path, "--help"], terminal_width=width, max_content_width=width).output
+            lines = shown.splitlines()
+            assert "..." not in shown.partition("Commands:")[2], path
+            for parameter in command.params:
+                assert not isinstance(parameter, click.Option) or max(parameter.opts, key=len) in shown, path
+            if width == 80:
+                assert max(map(len, lines)) <= 80, path
+                assert len(lines) <= 50 or ("\nModels:\n" in shown and "\nOutput:\n" in shown), path
+                assert "MINISPEC_" not in shown or not path, path
 
 
 def test_a_misspelt_command_is_recognised(run_here: Run) -> None:

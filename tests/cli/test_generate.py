@@ -58,7 +58,7 @@ def test_every_option_and_its_default_is_in_help_and_json(run_here: Run, target:
     for name, value in told["options"].items():
         assert f"--{name.replace('_', '-')}" in help_text
         if name in ("gamma", "temperature", "top_p", "seed"):
-            assert f"[env var: MINISPEC_{name.upper()}; default: {value}]" in help_text
+            assert re.search(rf"--{name.replace('_', '-')} [^\[]*(\[[^d][^\[]*)*\[default: {value}\]", help_text)
 
 
 def test_a_flag_wins_over_the_environment_which_wins_over_the_default(run_here: Run, target: str) -> None:
@@ -71,7 +71,7 @@ def test_a_flag_wins_over_the_environment_which_wins_over_the_default(run_here: 
 
 def test_a_pipe_gets_the_text_alone_and_stderr_the_table(run_here: Run, target: str, draft: str) -> None:
     arguments = ("the", "--target", target, "--draft", draft, "--max-tokens", "20")
-    done = run_here("generate", *arguments)
+    done = run_here("generate", *arguments, "--details")
     assert done.stdout == report(run_here, *arguments)["text"] + "\n"
     assert "\x1b" not in done.stdout + done.stderr
     for line in (
@@ -87,6 +87,15 @@ def test_a_pipe_gets_the_text_alone_and_stderr_the_table(run_here: Run, target: 
         assert line in done.stderr
     quiet = run_here("generate", *arguments, "--quiet")
     assert (quiet.stdout, quiet.stderr) == (done.stdout, "")
+    first = [re.split(r"  +", line)[0] for line in run_here("generate", *arguments).stderr.splitlines()]
+    assert first[:4] == ["mean acceptance length", "predicted speedup", "guarantee", "read on"]  # then advice, if any
+    plain = run_here("generate", "the", "--target", target, "--draft", "none", "--max-tokens", "4").stderr.splitlines()
+    assert [re.split(r"  +", line)[0] for line in plain][:4] == [
+        "time per output token",
+        "speedup",
+        "guarantee",
+        "read on",
+    ]
 
 
 def test_compare_measures_plain_decoding_and_finds_the_same_greedy_tokens(
@@ -109,7 +118,9 @@ def test_a_tree_says_how_often_each_sibling_was_kept(run_here: Run, target: str,
     assert len(shares) == 3
     assert all(0.0 <= after <= before <= 1.0 for before, after in zip([1.0, *shares], shares, strict=False))
     shown = "/".join(f"{share:.2f}" for share in shares)
-    assert re.search(rf"^acceptance by rank +{shown} ", run_here("generate", "the", *tree).stderr, re.MULTILINE)
+    assert re.search(
+        rf"^acceptance by rank +{shown} ", run_here("generate", "the", *tree, "--details").stderr, re.MULTILINE
+    )
     assert report(run_here, "the", "--target", target, "--draft", draft)["acceptance_by_rank"] == []
 
 
@@ -220,7 +231,19 @@ def on_a_terminal(
 
 @pytest.mark.parametrize("columns", [100, 44, 30])
 def test_a_terminal_shows_sources_by_colour_and_underline(target: str, draft: str, columns: int) -> None:
-    arguments = ["generate", "the", "--target", target, "--draft", draft, "--max-tokens", "40", "--seed", "2"]
+    arguments = [
+        "generate",
+        "the",
+        "--target",
+        target,
+        "--draft",
+        draft,
+        "--max-tokens",
+        "40",
+        "--seed",
+        "2",
+        "--details",
+    ]
     coloured = on_a_terminal(arguments, columns)
     for name in ("accepted", "recovered"):
         assert re.search(rf"\x1b\[[0-9;]+m{name}\x1b\[0m", coloured), f"no legend entry for {name}"
@@ -234,7 +257,7 @@ def test_a_terminal_shows_sources_by_colour_and_underline(target: str, draft: st
 
 
 def test_ctrl_c_prints_the_table_of_what_there_is(target: str, draft: str) -> None:
-    arguments = ["generate", "the", "--target", target, "--draft", draft, "--max-tokens", "60", "--slow"]
+    arguments = ["generate", "the", "--target", target, "--draft", draft, "--max-tokens", "60", "--slow", "--details"]
     shown = CONTROL.sub("", on_a_terminal(arguments, 90, interrupt_at=b"\x1b[3;", code=130))
     assert "finished: interrupted" in shown
     assert "mean acceptance length" in shown
@@ -276,6 +299,23 @@ def test_help_into_a_pipe_that_is_closed_is_quiet(command: str) -> None:
     line = f"{{ sleep 0.2; {sys.executable} -m minispec {command}; }} | true"
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=60, check=False)
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("module", ["minispec.cli.main", "click", "minispec.cli.generate", "minispec.engine"])
+def test_ctrl_c_while_importing_is_one_line(module: str) -> None:
+    program = f"""
+import sys
+from minispec.__main__ import main
+class Interrupting:
+    def find_spec(self, name, *where):
+        if name == {module!r}:
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupting())
+sys.argv = ["minispec", "generate", "x"]
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr.strip()) == (130, "", "minispec: interrupted")
 
 
 def test_ctrl_c_ends_with_130_and_leaves_nothing_behind(run: Run, target: str, draft: str, tmp_path: Path) -> None:

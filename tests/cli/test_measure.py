@@ -33,14 +33,15 @@ def prompts(tmp_path: Path) -> str:
 def test_everything_it_writes(run_here: Run, tmp_path: Path, prompts: str, pair: tuple[str, ...]) -> None:
     before = set(tmp_path.iterdir())
     done = run_here("measure", prompts, *pair, "--gamma", "1,3", "--temperature", "0,1", "--repeats", "1", "--domains",
-               "--details", "--by-prompt", "--json", "m.json", "--csv", "m.csv", "--markdown", "m.md", "--plot",
+               "--details", "--by-prompt", "--csv", "m.csv", "--markdown", "m.md", "--plot",
                "m.svg")  # fmt: skip
     assert done.returncode == 0, done.stderr
     for title in ("Acceptance", "Time", "Latency", "Tokens", "Quality"):
         assert title in done.stdout
     written = {path.name for path in set(tmp_path.iterdir()) - before}
-    assert written == {"m.json", "m.csv", "m.md", "m.svg"}  # and no journal is left
-    report = json.loads((tmp_path / "m.json").read_text(encoding="utf-8"))
+    assert written == {"m.csv", "m.md", "m.svg"}  # and no journal is left
+    asked = run_here("measure", prompts, *pair, "--gamma", "1,3", "--temperature", "0,1", "--repeats", "1", "--json")
+    report = json.loads(asked.stdout)
     ways = 2 * (1 + 2 * 2)
     assert len(report["records"]) == 2 * ways
     assert len(report["summaries"]) == 3 * ways
@@ -76,7 +77,7 @@ def test_a_journal_is_gone_on_with_and_refuses_what_is_not_alike(
         ('{"prompt": "x"}\n', ("--jobs", "2"), "cannot measure time"),
         ('{"prompt": "x"}\n', ("--domain", "poems"), "no prompt has the domain"),
         ('{"prompt": "x"}\n', ("--gamma", "3,3"), "names something twice"),
-        ('{"prompt": "x"}\n', ("--json", "nowhere/m.json"), "does not exist"),
+        ('{"prompt": "x"}\n', ("--csv", "nowhere/m.csv"), "does not exist"),
         ('{"prompt": "x"}\n', ("--plot", "m.txt"), "must end in"),
         ('{"prompt": "x"}\n', ("--no-timing", "--on", "slurm"), "dask:ADDRESS"),
         ('{"prompt": "x"}\n', ("--no-timing", "--repeats", "5"), "repeats is 5; they are timed rounds"),
@@ -170,3 +171,25 @@ def test_a_sweep_on_a_dask_cluster_prints_what_one_process_prints(
     assert spread.returncode == 0, spread.stderr
     assert spread.stdout == run(*sweep).stdout
     assert spread.stdout == run(*sweep, "--jobs", "2").stdout
+
+
+def test_against_an_earlier_report_it_says_what_changed_by_an_exit_code(
+    run_here: Run, tmp_path: Path, target: str, draft: str
+) -> None:
+    (tmp_path / "p.txt").write_text("".join(f"the end {i}\n" for i in range(12)), encoding="utf-8")
+    arguments = ("measure", "p.txt", "--target", target, "--draft", draft, "--max-tokens", "6", "--no-timing")
+    old = json.loads(run_here(*arguments, "--json").stdout)
+    (tmp_path / "old.json").write_text(json.dumps(old), encoding="utf-8")
+    again = run_here(*arguments, "--against", "old.json")
+    assert again.returncode == 0, again.stderr
+    assert "nothing changed by more than noise" in again.stdout
+    told = json.loads(run_here(*arguments, "--against", "old.json", "--json").stdout)
+    assert told["against"]["verdict"] == "not worse"
+    for record in old["records"]:
+        if record["draft"] is not None:  # as if every draft had been right before
+            record["evaluated_per_pos"] = record["accepted_per_pos"] = [1, 1, 1]
+            record["num_evaluated_tokens"] = record["num_accepted_tokens"] = 3
+    (tmp_path / "old.json").write_text(json.dumps(old), encoding="utf-8")
+    worse = run_here(*arguments, "--against", "old.json")
+    assert (worse.returncode, "fell: α" in worse.stdout) == (1, True), worse.stdout
+    assert run_here(*arguments, "--against", "p.txt").returncode == 2

@@ -33,9 +33,9 @@ def test_it_says_when_nothing_pays() -> None:
     assert "no draft length pays" in done.output
     done = CliRunner().invoke(cli, shlex.split("plan --alpha 0.4 --cost-ratio 0.3"))
     assert "best γ 1" in done.output
-    assert "if what was not given is free (v = 1, o = 0)" in done.output
+    assert "assumes v = 1 (verifying costs no more than a plain step) and o = 0" in " ".join(done.output.split())
     done = CliRunner().invoke(cli, shlex.split("plan --alpha 0.4 --cost-ratio 0.2 --verify-cost 6=1.1 --overhead 0"))
-    assert "is free" not in done.output
+    assert "assumes" not in done.output
 
 
 def test_what_it_says_does_not_contradict_itself() -> None:
@@ -100,6 +100,7 @@ def test_alpha_and_costs_are_measured_on_a_prompt_file(run: Run, tmp_path: Path,
         ("--alpha 0.8 --cost-ratio 0.01 --verify-cost 0.9", "verify cost is 0.9"),
         ("--alpha 0.5 --cost-ratio 0.1 --overhead -1", "overhead is -1.0"),
         ("--alpha 0.5 --cost-ratio 0.1 --max-gamma 0", "max-gamma is 0"),
+        ("--from page.prom --cost-ratio 0.1 --plot plan.png", "--plot draws the speedups of --alpha"),
         ("--alpha 0.5 --cost-ratio 0.1 --plot plan.gif", "must end in .png"),
         ("--alpha 0.5 --cost-ratio 0.1 --max-gamma 100000000", "max-gamma is 100000000; a draft has 1 to 4096 tokens"),
         ("--alpha 0.5 --cost-ratio 0.1 --gamma -3", "gamma is -3; a draft has at least 1"),

@@ -45,7 +45,7 @@ def test_a_race_needs_a_plain_run_of_the_same_prompt(
 ) -> None:
     done = run_here("replay", recorded[0], "--race", recorded[1], "--speed", "10000")
     assert done.returncode == 0, done.stderr
-    assert "20 tokens, 19 target forwards" in done.stdout
+    assert "20 tokens, 19 target passes" in done.stdout
     assert "speculative decoding" in done.stdout
     refused = run_here("replay", recorded[0], "--race", recorded[0])
     assert refused.returncode == 2
@@ -90,5 +90,5 @@ def test_bad_input_is_one_line(
 def test_a_race_of_two_live_runs(target: str, draft: str) -> None:
     arguments = ["generate", "the", "--target", target, "--draft", draft, "--max-tokens", "6", "--race"]
     shown = CONTROL.sub("", on_a_terminal(arguments, 90))
-    assert "6 tokens, 5 target forwards" in shown
+    assert "6 tokens, 5 target passes" in shown
     assert shown.count("✓") >= 2

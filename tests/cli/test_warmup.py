@@ -104,7 +104,7 @@ def test_warmup_refuses_a_format_that_does_not_exist(run_here: Run) -> None:
 def test_a_number_of_threads_that_cannot_be_is_refused_before_anything_is_loaded(run_here: Run, count: str) -> None:
     done = run_here("generate", "Hello", "--threads", count, "--target", "there/is/no/such/model")
     assert done.returncode == 2
-    assert done.stderr.startswith(f"minispec: threads is {count}; it must be from 1 to ")
+    assert done.stderr.startswith(f"minispec: --threads is {count}; it must be from 1 to ")
     assert len(done.stderr.splitlines()) == 1
 
 

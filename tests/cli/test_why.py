@@ -64,7 +64,7 @@ def test_an_unsteady_machine_is_said_to_be_one(target: str, draft: str, monkeypa
         (("--draft", "tree:shape=2x1", "--verify", "tree"), "chains of drafts"),
         (("--max-tokens", "0"), "costs need some of each"),
         (("--gamma", "0"), "costs need some of each"),
-        (("--min-tokens", "9", "--max-tokens", "3"), "min-tokens is 9 and max-tokens 3"),
+        (("--min-tokens", "9", "--max-tokens", "3"), "--min-tokens is 9 and --max-tokens 3"),
     ],
 )
 def test_what_cannot_be_explained_is_one_line(

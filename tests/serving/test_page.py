@@ -153,8 +153,8 @@ def test_the_text_and_the_figures_are_the_servers(kind: int, rule: str, open_tab
     assert tab.read() == answer["text"]
     made, counted = answer["minispec"]["metrics"], tab.counters()
     assert counted["tokens"] == str(made["num_tokens"])
-    assert counted["target forwards"] == str(made["num_steps"])
-    assert float(counted["τ, tokens per forward"]) == pytest.approx(made["mean_acceptance_length"], rel=5e-3)
+    assert counted["target passes"] == str(made["num_steps"])
+    assert float(counted["τ, tokens per pass"]) == pytest.approx(made["mean_acceptance_length"], rel=5e-3)
     kept, drafted = made["num_accepted_tokens"], made["num_draft_tokens"]
     assert counted["drafts kept"].startswith(f"{kept} of {drafted} ") or drafted == 0
     places = [row.inner_text() for row in tab.page.locator(".places tbody .number").all()]

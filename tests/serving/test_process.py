@@ -64,7 +64,8 @@ def finishes(told):
 def test_a_stream_may_end_after_sigterm_and_nobody_else_gets_in(target):
     with serving(target) as (process, url):
         told = []
-        reader = threading.Thread(target=read, args=(url, told), kwargs={"n": 8, "events": True})
+        fields = {"n": 8, "events": True, "speculative": False}  # a draft of no use would be told on stderr
+        reader = threading.Thread(target=read, args=(url, told), kwargs=fields)
         reader.start()
         while 'num_requests_running{model_name="tiny-target"} 8.0' not in httpx.get(f"{url}/metrics").text:
             time.sleep(0.01)

@@ -85,8 +85,8 @@ def test_time_per_token_is_that_of_the_tokens_after_the_first():
     made = SimpleNamespace(metrics=figures, steps=(), finish_reason="length")
     whole_s = 0.5 + 0.25 * figures.num_decode_tokens
     for finish in ("length", "time", "shutdown"):
-        metrics.note_end(made, finish, "none", 0.5, whole_s)
-    metrics.note_end(made, "time", "none", None, whole_s)  # cut before its first token
+        metrics.note_end(made, finish, "none", 0.5, whole_s, whole_s + 3.0)
+    metrics.note_end(made, "time", "none", None, None, whole_s)  # cut before its first token
     found = {
         name: metrics.registry.get_sample_value(f"minispec:{name}", {"model_name": "m", "arm": "none", **labels})
         for name, labels in {

@@ -115,14 +115,14 @@ def test_the_report(run_here, tmp_path):
     log = io.StringIO()
     feed(Rollout(0.5, log=log), np.random.default_rng(0), 40, factor=3.0)
     (tmp_path / "log").write_text(log.getvalue(), encoding="utf-8")
-    done = run_here("canary", "log")
+    done = run_here("serve", "canary", "log")
     assert done.returncode == 0, done.stderr
     for word in ("ms per token", "requests", "40", "the server went back to the baseline: slower"):
         assert word in done.stdout
-    told = json.loads(run_here("canary", "log", "--json").stdout)
+    told = json.loads(run_here("serve", "canary", "log", "--json").stdout)
     assert told["tpot_ratio"][0] == pytest.approx(3.0, rel=0.3)
     (tmp_path / "log").write_text("", encoding="utf-8")
-    assert run_here("canary", "log").returncode == 2
+    assert run_here("serve", "canary", "log").returncode == 2
 
 
 def test_a_server_assigns_counts_and_reports(target, draft):

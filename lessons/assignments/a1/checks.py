@@ -188,7 +188,8 @@ def explain_gelu(cases, observed, expected):
     if (np.abs(inside) < 1).all():
         terms = np.stack([x[middle], x[middle] ** 3], axis=1)
         (first, third), *_ = np.linalg.lstsq(terms, np.arctanh(inside), rcond=None)
-        if near(terms @ [first, third], np.arctanh(inside)):
+        is_right = near([first, third], [np.sqrt(2 / np.pi), 0.044715 * np.sqrt(2 / np.pi)])
+        if not is_right and near(terms @ [first, third], np.arctanh(inside)):
             words = f"Inside your tanh stands {first:.4f} x + {third:.4f} x**3; it is 0.7979 x + 0.0357 x**3."
             return "gelu_inside", words
     if near(ours[x > 0], right[x > 0]):

@@ -36,7 +36,9 @@ def hidden_pairs(rng):
     def law(size):
         return rng.multinomial(1000, rng.dirichlet(np.ones(size))) / 1000
 
-    return [pair(law(size), law(size)) for size in (3, 6)] + [pair([*law(3), 0.0], [*law(3), 0.0])]
+    near = rng.multinomial(900, np.ones(4) / 4) + 25.0  # no tolerance takes these two for equal
+    apart = [pair(law(size), law(size)) for size in (3, 6)] + [pair([*law(3), 0.0], [*law(3), 0.0])]
+    return [*apart, pair(near / 1000, (near + rng.permutation([1, 1, -1, -1])) / 1000)]
 
 
 def alphas(*pairs):
@@ -218,7 +220,9 @@ BATCHES = batches((1, 6, 100.0), (8, 4, 16.0), (1, 5, 2.5), (20, 4, 10.0), (10, 
 
 
 def hidden_batches(rng):
-    return batches((int(rng.integers(1, 40)), 6, float(rng.uniform(5, 60))))
+    some, more = (int(batch) for batch in rng.integers(2, 40, 2))
+    within = float(some * rng.uniform(1.5, 4.5))  # neither all rows are free nor none: the answer is in no table
+    return batches((some, 6, within), (more, 6, float(rng.uniform(5, 60))))
 
 
 POSITIONS = [{"acceptances": a} for a in ([], [0.5], [0.8, 0.5], [0.9, 0.72, 0.65, 0.6], [0.5, 0.0, 1.0], [1.0, 1.0])]
@@ -279,6 +283,7 @@ CHECKS = [
             pair([0.5, 0.5, 0.0], [0.0, 0.0, 1.0]),
             pair([0.3, 0.7], [0.3, 0.7]),
             pair([0.4, 0.6, 0.0], [0.1, 0.9, 0.0]),
+            pair([0.3, 0.7], [0.3001, 0.6999]),
         ],
         hidden=hidden_pairs,
     ),

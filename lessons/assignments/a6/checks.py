@@ -277,6 +277,7 @@ STATES = [
         state([], [decoding(0, 10, 7), request(1, 100, 0, 32), decoding(7, 10, 6, gamma=6)], 1, max_rows=20, chunk=32),
         state([], [decoding(0, 10, 3), request(1, 100, 0, 30), request(2, 100, 0, 32)], 0, max_rows=3),
         state([request(2, 20)], [request(0, 60, 0, 32), decoding(1, 10, 3, gamma=1)], 5, max_rows=20, chunk=16),
+        state([request(2, 20)], [decoding(1, 10, 3, gamma=4)], 9, max_rows=4),
     )
 ]
 
@@ -294,7 +295,7 @@ def hidden_states(rng):
             running.append(request(numbers[4], 60, 0, int(rng.integers(1, 40)), 2))
         waiting = drawn_requests(rng, numbers[5 : rng.integers(5, 9)], 2, 40)
         found.append(
-            {"state": state(waiting, running, int(rng.integers(0, 16)), int(rng.integers(2, 7)), int(rng.integers(8, 60)),
+            {"state": state(waiting, running, int(rng.integers(0, 16)), int(rng.integers(2, 7)), int(rng.integers(1, 60)),
                             int(rng.integers(8, 33)), size)}
         )  # fmt: skip
     return found

@@ -33,7 +33,9 @@ MAX_SECONDS = 60.0
 _SOFT = 0.75
 """Share of it after which a judge stops by itself."""
 _PATIENCE = 3.0
-"""How many times as long one may take that the clock has ended, and that is graded again alone."""
+"""How many times as long one may take that the clock has ended, and that is graded again alone, on an idle machine."""
+_BUSIEST = 20.0
+"""Programs per core from which on a busier machine gives no more time."""
 _MAX_LINE = 8 << 20
 _STAMPED = 4 << 20
 Progress = Callable[[int, int, Report], None]
@@ -303,12 +305,18 @@ def grade_all(
                     _tell(progress, len(done), len(paths), done[path])
     late = [path for path in left if done[path].clocked]
     if late:
-        with _court(job, assignment, 1, _PATIENCE * MAX_SECONDS) as hand_in:
+        with _court(job, assignment, 1, patience_s()) as hand_in:
             for path in late:
                 done[path] = hand_in(path).result()
                 if results is not None:
                     _write(results, path, edition, done[path])
     return [done[path] for path in paths]
+
+
+def patience_s() -> float:
+    """Return the wall clock for one that is graded again: as much longer as each core has programs to share it."""
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 1.0
+    return _PATIENCE * MAX_SECONDS * min(_BUSIEST, max(1.0, load / (os.cpu_count() or 1)))
 
 
 def _tell(progress: Progress | None, count: int, total: int, report: Report) -> None:
@@ -357,7 +365,7 @@ def read_reports(folder: Path) -> list[Report]:
     paths = sorted(folder.glob("*.json"))
     if not paths:
         raise InputError(
-            f"{folder} holds no reports; name the folder reports/ that an earlier run of minispec class wrote"
+            f"{folder} holds no reports; name the folder reports/ that an earlier run of minispec grade-class wrote"
         )
     return [_read_report(path) for path in paths]
 
@@ -366,7 +374,7 @@ def _read_report(path: Path) -> Report:
     try:
         return Report.from_dict(json.loads(path.read_text(encoding="utf-8"))["report"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{path} is no report of minispec class: {type(error).__name__}. Move it away") from None
+        raise InputError(f"{path} is no report of minispec grade-class: {type(error).__name__}. Move it away") from None
 
 
 def _earlier(results: Path, path: Path, edition: str) -> Report | None:

@@ -2,17 +2,22 @@
 
 A mistake is known by its *fingerprint*: what its code gives on the checks' fixed cases. A submission has it if it
 agrees where the mistake differs from the solution, and where the submission does. Most mistakes are ruled out by the
-first case on which the submission is wrong, so this is cheap.
+first case on which the submission is wrong, so this is cheap. What is left is told only if submission and mistake also
+agree on cases drawn anew: on those that everybody has, two mistakes may agree by chance.
 """
 
 from __future__ import annotations
 
+import copy
 import math
 import random
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
+
+import numpy as np
 
 from minispec.course.grading.check import Case, Check
 from minispec.course.grading.manifest import Assignment
@@ -28,6 +33,10 @@ _CHANGED_WORDS = (
     "Work on a copy, or make a new value."
 )
 """The one mistake that needs no catalogue: the worker has seen it happen."""
+_NOT_SURE = 0.99
+"""At most so far agrees a mistake of which something was not looked at: it is told as likely."""
+_ANEW = 12
+"""Cases drawn anew, at least, unless few are fixed: each costs a run of submission, mistake and solution."""
 _RIVAL = 1.0 - 2.0 * (1.0 - _ALIKE)
 """Below it a mistake is no rival of a likely one."""
 _MAX_ENTRIES = 12
@@ -114,8 +123,28 @@ class Reference:
             self._fingerprints[key] = observe(check, mistake.subject, check.cases[i])
         return self._fingerprints[key]
 
+    def afresh(self) -> Reference:
+        """Return the same code, with nothing computed yet: for checks that have other cases."""
+        other = copy.copy(self)
+        other._mistakes, other._expected, other._fingerprints = self.mistakes(), {}, {}
+        return other
 
-def diagnose(reference: Reference, seen: dict[str, list[Observation]], failing: Check) -> Diagnosis | None:
+
+Anew = tuple[list[Case], list[Observation]]
+"""Cases drawn anew, and what a submission gave on them."""
+
+
+def run_anew(check: Check, subject: Subject, rng: np.random.Generator) -> Anew:
+    """Draw some cases, and run a submission on them; none of what no student may see."""
+    cases: list[Case] = []
+    while check.hidden and not check.secret and len(cases) < min(_ANEW, (len(check.cases) + 1) // 2):
+        cases += check.hidden(rng)
+    return cases, observe_all(check, subject, cases)
+
+
+def diagnose(
+    reference: Reference, seen: dict[str, list[Observation]], failing: Check, anew: Callable[[], Anew]
+) -> Diagnosis | None:
     """Find the mistake that behaves like the submission.
 
     Parameters
@@ -126,6 +155,9 @@ def diagnose(reference: Reference, seen: dict[str, list[Observation]], failing: 
         have been run.
     failing : Check
         The check to explain; if no mistake explains the whole question, it is looked at alone.
+    anew : callable
+        Returns cases of this check that were drawn anew and what the submission gave on them, as :func:`run_anew` does.
+        A name that they contradict is not given; without cases every name is only likely.
 
     Returns
     -------
@@ -146,15 +178,45 @@ def diagnose(reference: Reference, seen: dict[str, list[Observation]], failing: 
         and _agreement(reference, mistake, seen, [failing]) >= _RIVAL
         and not _is_contradicted(reference, mistake, seen, failing)
     ]
+    again = _Again(reference, failing, anew)
     for considered in (checks, [failing]):
         agreements = {mistake: _agreement(reference, mistake, seen, considered) for mistake in alike}
         best = _choose(agreements, failing)
-        if best is not None:
-            return Diagnosis(best, agreements[best])
-    return _diagnose_by_entries(reference, seen[failing.id], failing) or _diagnose_by_laws(reference, seen, failing)
+        if best is None:
+            continue
+        if (share := again.weigh(best, agreements[best])) >= _ALIKE:
+            return Diagnosis(best, share)
+    by_entries = _diagnose_by_entries(reference, seen[failing.id], failing, again)
+    return by_entries or _diagnose_by_laws(reference, seen, failing, again)
 
 
-def _diagnose_by_laws(reference: Reference, seen: dict[str, list[Observation]], failing: Check) -> Diagnosis | None:
+class _Again:
+    """The check that fails, on cases drawn anew: what the submission gave on them, and what our code does."""
+
+    def __init__(self, reference: Reference, failing: Check, anew: Callable[[], Anew]) -> None:
+        self._reference, self._failing, self._anew = reference, failing, anew
+
+    @cached_property
+    def drawn(self) -> tuple[Reference, Check, list[Observation]]:
+        """The reference, the check with these cases, and what was seen."""
+        cases, seen = self._anew()
+        return self._reference.afresh(), replace(self._failing, cases=cases), seen
+
+    def weigh(self, mistake: Mistake, agreement: float, entries: Sequence[Any] | None = None) -> float:
+        """Return how far a mistake agrees that agrees so far on fixed cases: as a whole, or in some entries."""
+        known, check, seen = self.drawn
+        if not check.cases:
+            return min(agreement, _NOT_SURE)
+        if entries is None:
+            share = _share(_tell(known, mistake, {check.id: seen}, [check]))
+        else:
+            share = _agreement_of_entries(known, mistake, seen, check, entries)
+        return agreement if share is None else min(agreement, share)
+
+
+def _diagnose_by_laws(
+    reference: Reference, seen: dict[str, list[Observation]], failing: Check, again: _Again
+) -> Diagnosis | None:
     """Say what is true of the observations, where the check can tell; never of what may be wrong for another reason."""
     if failing.explain is None or any(isinstance(one, Failed) for one in seen[failing.id]):
         return None
@@ -163,11 +225,16 @@ def _diagnose_by_laws(reference: Reference, seen: dict[str, list[Observation]], 
         pairs = enumerate(reference.expect(check))
         if name not in seen or any(difference(check, _at(seen[name], i), right) for i, right in pairs):
             return None
+    known, drawn, anew = again.drawn
     try:
-        told = failing.explain(failing.cases, seen[failing.id], reference.expect(failing))
+        told = failing.explain(
+            [*failing.cases, *drawn.cases],
+            [*seen[failing.id], *anew],
+            [*reference.expect(failing), *(known.expect(drawn) if drawn.cases else [])],
+        )
     except Exception:  # it met something that it was not made for
         return None
-    return Diagnosis(Mistake(*told, failing.id, None), 1.0) if told else None
+    return Diagnosis(Mistake(*told, failing.id, None), 1.0 if drawn.cases else _NOT_SURE) if told else None
 
 
 def _choose(agreements: dict[Mistake, float], failing: Check) -> Mistake | None:
@@ -221,7 +288,9 @@ def _is_alike(check: Check, ours: Observation, theirs: Observation) -> bool | No
     return None if raised and ours.type_name == theirs.type_name else False
 
 
-def _diagnose_by_entries(reference: Reference, seen: list[Observation], failing: Check) -> Diagnosis | None:
+def _diagnose_by_entries(
+    reference: Reference, seen: list[Observation], failing: Check, again: _Again
+) -> Diagnosis | None:
     """Find the mistake that gives the same wrong entries of results that have several, if only one mistake does.
 
     It may have other entries wrong too, which the submission always has right: whoever averages ratios may do it in one
@@ -235,36 +304,33 @@ def _diagnose_by_entries(reference: Reference, seen: list[Observation], failing:
     entries = list(dict.fromkeys(key for one in wrong for key in one or ()))
     figures = [key for key in entries if all(isinstance(one[key], (int, float)) for one in wrong if one and key in one)]
     for some in (entries, *([key] for key in figures)):
-        ours = [{key: entry for key, entry in (one or {}).items() if key in some} for one in wrong]
         shares = {
             mistake: share
             for mistake in reference.mistakes()
             if mistake.fails == failing.id
-            and (share := _agreement_of_entries(reference, mistake, ours, failing, some)) >= _ALIKE
+            and (share := _agreement_of_entries(reference, mistake, seen, failing, some) or 0.0) >= _ALIKE
         }
         if len(shares) == 1:
             ((mistake, share),) = shares.items()
-            return Diagnosis(mistake, min(share, 0.99))
+            share = again.weigh(mistake, share, some)
+            return Diagnosis(mistake, min(share, _NOT_SURE)) if share >= _ALIKE else None
     return None
 
 
 def _agreement_of_entries(
-    reference: Reference, mistake: Mistake, ours: list[dict[Any, Any]], check: Check, entries: Sequence[Any]
-) -> float:
-    """Share of cases in which some entries are wrong alike, of those in which either has one of them wrong."""
-    telling = agreeing = 0
+    reference: Reference, mistake: Mistake, seen: list[Observation], check: Check, entries: Sequence[Any]
+) -> float | None:
+    """Share of cases in which some entries are wrong alike, of those in which either has one of them wrong, if any."""
+    told = []
     for i, right in enumerate(reference.expect(check)):
-        theirs = _wrong_entries(check, reference.fingerprint(mistake, check, i), right)
-        if theirs is None:
+        pair = [_wrong_entries(check, one, right) for one in (_at(seen, i), reference.fingerprint(mistake, check, i))]
+        if any(one is None for one in pair):
             return 0.0
-        theirs = {key: entry for key, entry in theirs.items() if key in entries}
-        telling += bool(ours[i] or theirs)
-        agreeing += (
-            bool(theirs)
-            and ours[i].keys() == theirs.keys()
-            and all(difference(check, entry, theirs[key]) is None for key, entry in ours[i].items())
-        )
-    return agreeing / telling if telling else 0.0
+        ours, theirs = ({key: entry for key, entry in (one or {}).items() if key in entries} for one in pair)
+        if ours or theirs:
+            same_keys = bool(theirs) and ours.keys() == theirs.keys()
+            told.append(same_keys and all(difference(check, ours[key], theirs[key]) is None for key in ours))
+    return _share(told)
 
 
 def _wrong_entries(check: Check, observed: Observation, right: Observation) -> dict[Any, Any] | None:
@@ -286,14 +352,25 @@ def _agreement(
     reference: Reference, mistake: Mistake, seen: dict[str, list[Observation]], checks: Sequence[Check]
 ) -> float:
     """Share of cases on which both are alike, of those on which either differs from the solution."""
-    told = [
+    return _share(_tell(reference, mistake, seen, checks)) or 0.0
+
+
+def _tell(
+    reference: Reference, mistake: Mistake, seen: dict[str, list[Observation]], checks: Sequence[Check]
+) -> list[bool | None]:
+    """Whether both are alike, of each case on which either differs from the solution."""
+    return [
         _is_alike(check, ours, theirs)
         for check in checks
         for i, right in enumerate(reference.expect(check))
         for ours, theirs in [(_at(seen[check.id], i), reference.fingerprint(mistake, check, i))]
         if difference(check, ours, right) or difference(check, theirs, right)
     ]
-    return told.count(True) / (len(told) - told.count(None)) if any(told) else 0.0
+
+
+def _share(told: Sequence[bool | None]) -> float | None:
+    """Return the share of those that are alike; None where nothing tells."""
+    return told.count(True) / told_at_all if (told_at_all := len(told) - told.count(None)) else None
 
 
 def _at(seen: list[Observation], i: int) -> Observation:

@@ -13,12 +13,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
 from minispec.course.grading import jail
 from minispec.course.grading.check import Case, Check
-from minispec.course.grading.diagnose import Reference, diagnose, smallest_example
+from minispec.course.grading.diagnose import Anew, Reference, diagnose, run_anew, smallest_example
 from minispec.course.grading.intake import Submission, SubmissionError, name_of, read_submission
 from minispec.course.grading.manifest import Assignment, CheckInfo, Question
 from minispec.course.grading.observe import FATAL, Failed, Observation, difference, observe_all
@@ -32,6 +33,7 @@ _MAX_TIMEOUTS = 3
 """Per question, and questions with one per submission: a loop without end in every check must not take minutes."""
 DEFAULT_SECRET = b"minispec"
 Emit = Callable[[Report], None]
+_Found = TypeVar("_Found")
 
 
 def _keep_still(_: Report) -> None:
@@ -313,9 +315,9 @@ class _Run:
             self._note_installed()
         return last
 
-    def _generator(self, check: Check) -> np.random.Generator:
+    def _generator(self, check: Check, kind: str = "") -> np.random.Generator:
         """Hidden cases depend on a secret and on the content, so they stay the same when it is graded again."""
-        message = f"{self._submission.digest} {check.id}".encode()
+        message = f"{self._submission.digest} {check.id}{kind}".encode()
         return np.random.default_rng(list(hmac.digest(self._grader.secret, message, sha256)))
 
     def _note_broken(self, failed: Failed) -> Failed:
@@ -384,7 +386,7 @@ class _Run:
             return
         parts = [*(other for other in self._judged if not other.ours), judged]
         seen = {name: one.fixed for part in parts for name, one in part.seen.items() if one.fixed}
-        found = diagnose(self._reference, seen, check)
+        found = diagnose(self._reference, seen, check, lambda: self._run_anew(judged, check))
         if found is not None:
             result.mistake, result.explanation = found.mistake.name, found.words
         smallest = self._search(judged, check)
@@ -398,20 +400,33 @@ class _Run:
         elif told:
             result.example = f"Example: {check.show(case)}"
 
+    def _run_anew(self, judged: _Judged, check: Check) -> Anew:
+        rng = self._generator(check, " anew")
+        found = (
+            self._run_again(judged, lambda subject: run_anew(check, subject, rng)) if self._reference.solution else None
+        )
+        return found or ([], [])
+
     def _search(self, judged: _Judged, check: Check) -> tuple[Case, Observation, str] | None:
-        if not self._grader.examples:
+        if not self._grader.examples or check.search is None:
             return None
-        try:
-            with self._worker(judged.question) as subject:
-                if judged.ours:
-                    subject.replace(judged.ours)
-                found = smallest_example(self._reference, check, subject, until=self._until)
-        except StudentError:
-            return None
+        found = self._run_again(
+            judged, lambda subject: smallest_example(self._reference, check, subject, until=self._until)
+        )
         if found is None:
             return None
         case, observed = found
         return case, observed, difference(check, observed, self._reference.expect_on(check, [case])[0]) or ""
+
+    def _run_again(self, judged: _Judged, use: Callable[[Subject], _Found]) -> _Found | None:
+        """Hand the submission over once more, in the form in which the question was graded; None if it does not run."""
+        try:
+            with self._worker(judged.question) as subject:
+                if judged.ours:
+                    subject.replace(judged.ours)
+                return use(subject)
+        except StudentError:
+            return None
 
 
 def _first_wrong(

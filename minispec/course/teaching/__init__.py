@@ -15,6 +15,7 @@ from minispec.course.teaching.explore import explore
 from minispec.course.teaching.lesson import Lesson, begin
 from minispec.course.teaching.recorder import record
 from minispec.course.teaching.steps import Mistake, Prediction, Reply, Step
+from minispec.course.teaching.weights import load_weights
 from minispec.lab.viz.stepper import Stepper
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "begin",
     "difference",
     "explore",
+    "load_weights",
     "record",
     "time_all",
 ]

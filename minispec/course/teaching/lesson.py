@@ -17,6 +17,13 @@ from minispec.errors import OptionError
 
 _SIGNS = {"todo": "▢", "wrong": "✗", "right": "✓"}
 _CODE = re.compile(r"`([^`\n]+)`")
+_USAGE = """\
+lesson.predict("name", ...)      put your answer in place of the dots, then run the cell
+lesson.check("name", name)       tests the function that you wrote, and says what is wrong with it
+lesson.hint("name")              prints one hint; run it again for the next one
+lesson.solution("name")          shows our function, after you have checked one of yours
+name = lesson.working("name", name)
+                                 keeps your function if it is right, else takes ours, so that all cells run"""
 
 
 @dataclass(frozen=True)
@@ -73,10 +80,10 @@ class Lesson:
         step = self._find(name, self.steps)
         if attempt is step.reference:  # lesson.working has put ours in place of theirs
             return Outcome(TODO, f"this is our `{name}`, from `lesson.working`; run the cell that defines yours first.")
-        outcome = self._record(name, *step.judge(attempt))
-        if outcome.kind != TODO:
+        kind, message = step.judge(attempt)
+        if kind != TODO:
             self._attempts[name] = self._attempts.get(name, 0) + 1
-        return outcome
+        return self._record(name, kind, message if kind == RIGHT else f"{message}\n{self._offer_help(step)}")
 
     def working(self, name: str, attempt: Callable[..., Any]) -> Callable[..., Any]:
         """Return the attempt if it passes its check, else ours, so that the rest of the lesson runs either way."""
@@ -107,6 +114,12 @@ class Lesson:
             return Outcome(RIGHT, f"all {len(names)} done. That was lesson {self.files.number}.")
         return Outcome(TODO, f"{len(names) - len(left)} of {len(names)} done; left: {', '.join(left)}")
 
+    def _offer_help(self, step: Step) -> str:
+        """Say what to run when stuck: the next hint, or the solution after the last one."""
+        if self._hints.get(step.name, 0) < len(step.hints):
+            return f"Stuck? `lesson.hint({step.name!r})` prints a hint."
+        return f"Stuck? `lesson.solution({step.name!r})` shows our version."
+
     def _record(self, name: str, kind: str, message: str) -> Outcome:
         if kind == RIGHT:
             self._solved.add(name)
@@ -119,7 +132,9 @@ class Lesson:
 
     def __repr__(self) -> str:
         return (
-            f"lesson {self.files.number}: {len(self.predictions)} predictions, {len(self.steps)} functions to write; "
+            f"Lesson {self.files.number}\n"
+            f"questions: {', '.join(self.predictions)}\n"
+            f"functions to write: {', '.join(self.steps)}\n\n{_USAGE}\n\n"
             f"minispec {minispec.__version__}, Python {platform.python_version()}"
         )
 

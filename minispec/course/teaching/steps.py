@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import contextlib
 import copy
+import inspect
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +126,9 @@ class Step:
         Tolerance for numbers; another valid order of operations must pass.
     same_dtype : bool
         Arrays must hold the reference's type of number.
+    observe : callable, optional
+        Turns a function, the learner's or ours, into the one that is called with the arguments and compared: for a
+        program whose distribution counts, not one run of it.
     """
 
     name: str
@@ -135,11 +139,16 @@ class Step:
     rtol: float = 1e-6
     atol: float = 1e-9
     same_dtype: bool = False
+    observe: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None
 
     def judge(self, attempt: Any) -> tuple[str, str]:
         """Return ``todo``, ``wrong`` or ``right``, and what to say. Never raises what the attempt raises."""
         if not callable(attempt):
             return WRONG, f"{show(attempt)} is no function; hand in `{self.name}` itself, without brackets."
+        if self.observe is not None:
+            mistakes = [Mistake(one.message, self.observe(one.function)) for one in self.mistakes]
+            seen = replace(self, reference=self.observe(self.reference), mistakes=mistakes, observe=None)
+            return seen.judge(self.observe(attempt))
         cases = self.cases() if callable(self.cases) else self.cases
         for case in cases:
             verdict = self._run(attempt, case)
@@ -231,7 +240,7 @@ def _quietly(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
 
 def _place(error: Exception, attempt: Callable[..., Any]) -> str:
     """Say in which of the learner's lines an error arose, even if NumPy raised it further down."""
-    code = getattr(attempt, "__code__", None)
+    code = getattr(inspect.unwrap(attempt), "__code__", None)
     if code is None:
         return ""
     folder = Path(code.co_filename).parent  # the cells of a notebook are files of one folder

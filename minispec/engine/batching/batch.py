@@ -139,7 +139,8 @@ class Batch:
         asking = [self.members[number] for number in self._scheduler.running if self.members[number].ask is not None]
         deciding = [member for member in asking if member.decides]
         policies = [policy for member in deciding if isinstance(policy := member.stream.policy, LoadGamma)]
-        self.load.begin_step(policies, len(deciding) - len(policies), sum(member.num_unread for member in deciding))
+        num_plain = len(deciding) - len(policies)
+        self.load.begin_step(policies, num_plain, lambda: sum(member.num_unread for member in deciding))
         before, decodes = len(self.told), not any(member.prefills for member in asking)
         active = self._choose_active(asking)
         while drafting := [member for member in active if member.ask is not None and not member.verifies]:
@@ -159,6 +160,8 @@ class Batch:
         Whoever's draft model has read it all drafts in the same step, and has the target verify that.
         """
         read = {member: len(member.ask.tokens) for member in asking if member.ask is not None and member.prefills}
+        if not read:
+            return asking
         active = [member for member in asking if member not in read]
         for verifies in (False, True):
             chunks = [(member.number, count) for member, count in read.items() if member.verifies is verifies]

@@ -24,8 +24,8 @@ from minispec.engine.generation.options import RequestOptions, with_options
 from minispec.engine.generation.prepare import Named, read_draft
 from minispec.engine.generation.result import Generation
 from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
+from minispec.engine.model.cache import PAGE_SIZE
 from minispec.engine.model.language_model import LanguageModel
-from minispec.engine.model.pages import PAGE_SIZE
 from minispec.engine.noise import Noise
 from minispec.errors import OptionError
 
@@ -193,6 +193,10 @@ class Engine:
     def pages(self, number: int) -> tuple[int, ...]:
         """Return the target's pages that hold a request's text, in the order of the text."""
         return self._batch.find(number).pages
+
+    def num_cached(self, number: int) -> int:
+        """Return how many tokens of a request's prompt the target did not read, as another text begins like it."""
+        return self._batch.find(number).stream.target.num_adopted
 
     @property
     def num_preemptions(self) -> int:

@@ -13,7 +13,7 @@ from minispec.engine.drafters.heads.folder import compute_fingerprint
 from minispec.engine.generation.options import Options, require_whole
 from minispec.engine.generation.prepare import Named, check_together, find_setting, read_draft, read_name
 from minispec.engine.generation.run import Stream
-from minispec.engine.loading import load_model
+from minispec.engine.loading.kept import recall_model as load_model
 from minispec.engine.model.gpt2 import GPT2
 from minispec.engine.model.language_model import LanguageModel
 from minispec.engine.model.paged import PagedCache, PagedModel
@@ -127,9 +127,12 @@ class SharedModels:
         if not hasattr(model, "with_pages"):
             raise OptionError(f"{model.name} has no pages; give a GPT-2 or a table")
         if model not in self._shared:
-            num_pages = self.num_pages if self._is_limited else max(self.num_pages, self.count_pages(model.n_positions))
-            self._shared[model] = cast("PagedModel", model).with_pages(num_pages, self.page_size)
+            self._shared[model] = self._give_pages(model)
         return self._shared[model]
+
+    def _give_pages(self, model: LanguageModel) -> PagedModel:
+        num_pages = self.num_pages if self._is_limited else max(self.num_pages, self.count_pages(model.n_positions))
+        return cast("PagedModel", model).with_pages(num_pages, self.page_size)
 
     def find_draft(
         self, draft: Named | LanguageModel | Drafter | None, settings: Options
@@ -142,9 +145,9 @@ class SharedModels:
         return self.share(cast("LanguageModel", found)) if hasattr(found, "with_pages") else found
 
     def load(self, name: str) -> PagedModel:
-        """Load a draft model, once for all requests."""
+        """Load a draft model, once for all requests, with pages of its own even if it is the target."""
         if name not in self._shared:
-            self._shared[name] = self.share(load_model(name, *self._load_settings))
+            self._shared[name] = self._give_pages(load_model(name, *self._load_settings))
         return self._shared[name]
 
     @property

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minispec.engine.records import Step
-from minispec.errors import OptionError
+from minispec.errors import OptionError, quote
 
 DEFAULT_GAMMA = 3
 """For drafts that are accepted with α = 0.6 to 0.7 and cost a tenth of a plain step, two to four tokens gain most; see
@@ -86,8 +86,8 @@ class FixedGamma:
     timed = False
 
     def __init__(self, gamma: int) -> None:
-        if gamma < 0:
-            raise OptionError(f"gamma is {gamma}; it must be >= 0 (0 drafts nothing). Try --gamma 3")
+        if not 0 <= gamma < 2**63:
+            raise OptionError(f"gamma is {quote(gamma)}; it must be >= 0 (0 drafts nothing). Try --gamma 3")
         self._gamma = gamma
 
     @property

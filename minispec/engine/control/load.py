@@ -24,7 +24,7 @@ from __future__ import annotations
 import bisect
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +41,9 @@ _ENTER, _STAY = 1.1, 1.03  # times plain decoding's rate that drafts must promis
 _COST_RATIO = 0.1  # of the draft's forward to the target's, before it was measured
 _KEEP = 0.8  # weight of the past in the time of a number of rows
 _AGE = 8.0  # forwards, by which a time that was not measured anew counts as one measurement older
+_REST = 3  # steps in which the same requests need not ask again whether drafts pay, once they did not
 _MEMORY = 32.0  # steps after which an acceptance counts for 1/e, and over which a late reading is spread
+_FADE = math.exp(-1.0 / _MEMORY)
 
 
 class RowTimes:
@@ -131,10 +133,12 @@ class Load:
         self.target = RowTimes()
         self.draft = RowTimes()
         self._policies: Sequence[LoadGamma] = ()
-        self._num_plain = self._num_unread = 0
+        self._num_plain = 0
+        self._count_unread: Callable[[], int] = lambda: 0
         self._drafts = False
         self._num_drafting = 0  # steps with drafts since the last without
         self._plan: tuple[int, float] | None = None
+        self._rest = 0  # steps for which the plan stands
         self._gain = Gain()
         self._spent_s = 0.0
 
@@ -149,31 +153,42 @@ class Load:
             spent_s = self.target.total_s + self.draft.total_s - self._spent_s
             self._gain.note(self._num_plain + len(self._policies), num_tokens, spent_s)
 
-    def begin_step(self, policies: Sequence[LoadGamma], num_plain: int, num_unread: int = 0) -> None:
+    def begin_step(
+        self, policies: Sequence[LoadGamma], num_plain: int, count_unread: Callable[[], int] = lambda: 0
+    ) -> None:
         """Say who takes part in the next step: requests with a policy of ours, and the number of others.
 
-        ``num_unread`` tokens of the texts have not been read by draft models, which must before they can draft.
+        ``count_unread`` returns how many tokens of the texts have not been read by draft models, which must before they
+        can draft. Requests for which drafts do not pay cost little here: the same ones are not asked again at once.
         """
+        is_same = self._num_plain == num_plain and self._policies == policies
         self._policies = policies
         self._num_plain = num_plain
-        self._num_unread = num_unread
+        self._count_unread = count_unread
         self._spent_s = self.target.total_s + self.draft.total_s
-        self._plan = None
+        if self._rest and is_same:
+            self._rest -= 1
+        else:
+            self._plan, self._rest = None, 0
 
     def plan(self) -> tuple[int, float]:
         """Return the γ that is best for all, and what a token must expect to yield to pay for its row."""
         if self._plan is None:
             acceptances = np.array([policy.acceptance for policy in self._policies])
             survivors = [float(np.sum(acceptances**k)) for k in range(_LARGEST + 1)]  # who keeps k drafts, on average
+            num_unread = self._count_unread()
+            reading_s = self._draft_s(num_unread) / _MEMORY if num_unread else 0.0
             best, rate, plain, tokens = 0, 0.0, 0.0, float(self._num_plain)
             for gamma in range(_LARGEST + 1):
                 tokens += survivors[gamma]  # Σ τ_i(γ)
-                seconds = self.target.at(self._rows(gamma)) + self._drafting_s(gamma, survivors[gamma])
+                seconds = self.target.at(self._rows(gamma)) + self._drafting_s(gamma, survivors[gamma], reading_s)
                 plain = plain or tokens / seconds
                 if tokens / seconds > rate:
                     best, rate = gamma, tokens / seconds
-            if rate < plain * (_STAY if self._drafts else _ENTER) or not self.target.has_seen(self._rows(0)):
+            if not self.target.has_seen(self._rows(0)):
                 best, rate = 0, plain
+            elif rate < plain * (_STAY if self._drafts else _ENTER):
+                best, rate, self._rest = 0, plain, _REST
             if self._num_drafting >= _CHECK:  # what a plain step takes now is to be known while none is taken
                 best, rate = 0, plain
             self._drafts = best > 0
@@ -185,11 +200,10 @@ class Load:
     def _rows(self, gamma: int) -> int:
         return max(1, self._num_plain + len(self._policies) * (gamma + 1))
 
-    def _drafting_s(self, gamma: int, caught_up: float) -> float:
+    def _drafting_s(self, gamma: int, caught_up: float, reading_s: float) -> float:
         if gamma == 0:
             return 0.0
         together = len(self._policies)
-        reading_s = self._draft_s(self._num_unread) / _MEMORY if self._num_unread else 0.0
         return reading_s + self._draft_s(together + caught_up) + (gamma - 1) * self._draft_s(together)
 
     def _draft_s(self, rows: float) -> float:
@@ -212,13 +226,14 @@ class LoadGamma:
     def __init__(self, load: Load) -> None:
         self._load = load
         self._acceptance = Acceptance(1)
+        self._num_idle = 0  # steps since, which drafted nothing
         self._gamma = 0  # as it was said last
         self._is_drafting = False
 
     @property
     def acceptance(self) -> float:
         """α of this request, as far as it is known; it fades towards an optimistic guess, so that drafts are tried."""
-        return self._acceptance.at(0)
+        return self._acceptance.learn(_FADE**self._num_idle, ()).at(0)
 
     def gamma(self) -> int:
         """Return how far this request's tokens pay for their rows, within the γ that is best for all.
@@ -228,10 +243,12 @@ class LoadGamma:
         if self._is_drafting:
             return self._gamma
         best, price = self._load.plan()
-        gamma, survival = 0, self.acceptance
-        while gamma < best and survival > price:
-            gamma += 1
-            survival *= self.acceptance
+        gamma = 0
+        if best:
+            survival = acceptance = self.acceptance
+            while gamma < best and survival > price:
+                gamma += 1
+                survival *= acceptance
         self._gamma = gamma
         return gamma
 
@@ -243,8 +260,10 @@ class LoadGamma:
     def observe(self, step: Step) -> None:
         """Learn from a finished step which drafts were accepted; what lies behind a rejection was never tested."""
         self._is_drafting = False
-        num_accepted = step.verdict.num_accepted
-        tested = range(min(num_accepted + 1, len(step.draft_tokens)))
-        self._acceptance = self._acceptance.learn(
-            math.exp(-1.0 / _MEMORY), [(0, place < num_accepted) for place in tested]
-        )
+        self._num_idle += 1
+        if step.draft_tokens:
+            num_accepted = step.verdict.num_accepted
+            tested = range(min(num_accepted + 1, len(step.draft_tokens)))
+            seen = [(0, place < num_accepted) for place in tested]
+            self._acceptance = self._acceptance.learn(_FADE**self._num_idle, seen)
+            self._num_idle = 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,9 @@ from minispec.engine.control.gamma import (
     HeuristicGamma,
     ReplayedGamma,
 )
+from minispec.engine.sampling.params import is_whole
 from minispec.engine.specs import Read, read_number, read_options, read_whole, split_spec
-from minispec.errors import OptionError, quote
+from minispec.errors import OptionError, quote, suggest
 
 _KINDS: Mapping[str, Mapping[str, tuple[Read, Any]]] = {
     "heuristic": {"gamma": (read_whole, 5), "largest": (read_whole, 32)},
@@ -47,13 +47,15 @@ def get_policy(gamma: int | str | GammaPolicy) -> GammaPolicy:
     >>> get_policy("3").gamma()
     3
     """
-    if not isinstance(gamma, (int, str, Integral)):
-        if not hasattr(gamma, "observe"):
+    if is_whole(gamma):
+        return FixedGamma(int(gamma))
+    if not isinstance(gamma, str):
+        if isinstance(gamma, int) or not hasattr(gamma, "observe"):
             raise OptionError(
                 f"gamma is {quote(gamma)}; it must be a whole number, a policy or its name. Try --gamma 3"
             )
         return gamma
-    text = str(gamma)
+    text = gamma
     kind, rest = split_spec(text)
     if kind == "load":
         raise OptionError(
@@ -67,7 +69,8 @@ def get_policy(gamma: int | str | GammaPolicy) -> GammaPolicy:
             raise
         except ValueError:
             raise OptionError(
-                f"gamma is {quote(text)}; it must be a number >= 0 or one of {', '.join(_KINDS)}. Try --gamma 3"
+                f"gamma is {quote(text)}; it must be a number >= 0 or one of {', '.join(_KINDS)}. "
+                + suggest(kind, _KINDS, "Try --gamma 3")
             ) from None
     options = read_options("gamma", text, kind, rest, _KINDS[kind], _EXAMPLES[kind])
     match kind:

@@ -123,6 +123,8 @@ class ChainDrafter:
         drafted: list[int] = []
         rows: list[Probs] = []
         gamma = min(gamma, self.window + 1 - len(tokens))
+        if gamma <= 0:
+            return draft_nothing(self._vocab_size)
         while len(drafted) < gamma:
             probs = yield from self.next_probs([*tokens, *drafted])
             gamma = min(gamma, len(drafted) + more(probs))

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import shutil
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from minispec.engine.export.gguf import write_gguf
+from minispec.engine.files import new_folder
 from minispec.engine.loading.checkpoint import Checkpoint, read_json
 from minispec.engine.loading.folder import check_tokenizer, find_folder, load_tokenizer
 from minispec.engine.loading.tokenizer_files import GENERATION, settle_ends
 from minispec.engine.model.config import GPT2Config
 from minispec.engine.tokenizer import Tokenizer, describe_difference
-from minispec.errors import ModelFileError, OutputError, VocabularyError, explain, quote
+from minispec.errors import ModelFileError, VocabularyError
 
 
 @dataclass(frozen=True)
@@ -80,21 +79,8 @@ def export_pair(target: str, draft: str | None, form: str, folder: Path, gamma: 
     models = {"target": Source.open(target)} | ({} if draft is None else {"draft": Source.open(draft)})
     if draft is not None:
         _check_alike(models["target"], models["draft"])
-    if folder.exists():
-        raise OutputError(f"{quote(str(folder))} exists already; an export makes a folder of its own. Name another one")
-    if not folder.absolute().parent.is_dir():
-        raise OutputError(f"folder {quote(str(folder.absolute().parent))} does not exist; make it, or name another one")
-    try:
-        partial = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.absolute().parent))
-        try:
-            lines = FORMS[form](models, partial, folder, gamma)
-            partial.chmod(0o755)  # mkdtemp's folders are for their owner alone
-            os.replace(partial, folder)
-        finally:
-            shutil.rmtree(partial, ignore_errors=True)
-    except OSError as error:
-        raise OutputError(f"{folder} cannot be written ({explain(error)}). Choose another place") from None
-    return lines
+    with new_folder(folder) as partial:
+        return FORMS[form](models, partial, folder, gamma)
 
 
 def _check_alike(target: Source, draft: Source) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Self, TypedDict, TypeVar
 
@@ -73,10 +73,19 @@ class Options(SamplingParams):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if is_whole(self.gamma):
+            object.__setattr__(self, "gamma", int(self.gamma))
         get_policy(self.gamma)
         get_verifier(self.verify)
-        require_whole("max-tokens", self.max_tokens)
-        require_whole("seed", self.seed)
+        for name in ("max_tokens", "seed"):
+            require_whole(name.replace("_", "-"), getattr(self, name))
+            object.__setattr__(self, name, int(getattr(self, name)))
+        for name in ("regex", "json_schema"):
+            if not isinstance(getattr(self, name), str | None):
+                raise OptionError(f"{name.replace('_', '-')} is {quote(getattr(self, name))}; it must be text")
+        for name in ("logprobs", "audit"):
+            if not isinstance(getattr(self, name), bool):
+                raise OptionError(f"{name} is {quote(getattr(self, name))}; it must be True or False")
         if self.min_tokens > self.max_tokens >= 0:
             raise OptionError(
                 f"min-tokens is {self.min_tokens} and max-tokens {self.max_tokens}; the text ends there. "
@@ -84,7 +93,8 @@ class Options(SamplingParams):
             )
         if self.fallback != "off" and self.fallback not in SCOPES:
             raise OptionError(
-                f"fallback is {self.fallback!r}; it must be off or one of {', '.join(SCOPES)}. Try --fallback request"
+                f"fallback is {quote(self.fallback)}; it must be off or one of {', '.join(SCOPES)}. "
+                "Try --fallback request"
             )
         if self.regex is not None and self.json_schema is not None:
             raise OptionError("both a regex and a JSON schema are given; a text can have one form. Leave one out")
@@ -99,6 +109,8 @@ class Options(SamplingParams):
             If a value is outside its range.
         """
         stop = given.get("stop", ())
+        if not isinstance(stop, Iterable):
+            raise OptionError(f"stop is {quote(stop)}; it must be a text or several. Try --stop END")
         return cls(**{**given, "stop": (stop,) if isinstance(stop, str) else tuple(stop)})
 
     def to_dict(self) -> dict[str, Any]:
@@ -166,10 +178,9 @@ def require_whole(name: str, value: object, least: int | None = None) -> None:
     ------
     OptionError
     """
-    if not is_whole(value) or (least is not None and value < least):
-        raise OptionError(
-            f"{name} is {quote(value)}; it must be a whole number{'' if least is None else f' from {least} on'}"
-        )
+    if not is_whole(value) or not (-(2**64) if least is None else least) <= value < 2**64:
+        rule = "below 2**64" if least is None else f"from {least} on"
+        raise OptionError(f"{name} is {quote(value)}; it must be a whole number {rule}")
 
 
 def _is_plain(value: object) -> bool:

@@ -139,7 +139,8 @@ def encode_prompt(prompt: str | Sequence[int], target: LanguageModel) -> list[in
     outside = next((token for token in tokens if not 0 <= token < target.vocab_size), None)
     if outside is not None:
         raise PromptError(
-            f"token id {outside} is outside the vocabulary of {target.name}; ids go from 0 to {target.vocab_size - 1}"
+            f"token id {quote(outside)} is outside the vocabulary of {target.name}; ids go from 0 to "
+            f"{target.vocab_size - 1}"
         )
     return tokens
 

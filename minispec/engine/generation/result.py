@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from minispec.engine.generation.transcript import Transcript
-from minispec.engine.markup import generation_html
 from minispec.engine.records import FinishReason, Piece, Source, Step
 from minispec.engine.verifiers import Verifier
 
@@ -239,10 +238,12 @@ class Generation:
 
     def _repr_html_(self) -> str:
         """Show the text in a notebook, coloured by source."""
+        from minispec.engine.markup import generation_html
+
         return generation_html(self.prompt, ((piece.text, piece.source) for piece in self.pieces), self._facts)
 
     @property
     def _facts(self) -> list[str]:
         length = self.metrics.mean_acceptance_length
-        facts = [] if length is None else [f"{length:.2f} tokens per target forward"]
+        facts = [] if length is None else [f"{length:.2f} tokens per target pass"]
         return [*facts, f"{self.metrics.num_tokens} tokens", self.guarantee, f"finished: {self.finish_reason}"]

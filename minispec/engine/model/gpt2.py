@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,15 +13,17 @@ from numpy.typing import NDArray
 from minispec.engine.backends import settle_kv_dtype
 from minispec.engine.backends.base import Array, Backend, Feed
 from minispec.engine.backends.formats import AUTO
-from minispec.engine.model.cache import KVCache
+from minispec.engine.model.cache import PAGE_SIZE, KVCache
 from minispec.engine.model.config import GPT2Config
 from minispec.engine.model.forward import forward
 from minispec.engine.model.language_model import FedCache
-from minispec.engine.model.pages import PAGE_SIZE, PagePool
 from minispec.engine.model.session import Session
 from minispec.engine.model.weights import Weights, num_parameters
 from minispec.engine.tokenizer import Tokenizer
 from minispec.errors import OptionError, PromptError
+
+if TYPE_CHECKING:
+    from minispec.engine.model.pages import PagePool
 
 
 @dataclass(frozen=True, eq=False, repr=False)  # a model is itself: an identity that can be a key
@@ -124,6 +127,8 @@ class GPT2:
 
     def with_pages(self, num_pages: int, page_size: int = PAGE_SIZE) -> GPT2:
         """Return this model with caches that share a pool of pages."""
+        from minispec.engine.model.pages import PagePool
+
         config = self.config
         sizes = config.n_layer, config.n_head, config.head_size, num_pages, page_size
         return replace(self, pool=PagePool(*sizes, backend=self.backend, kv_dtype=self.kv_dtype))

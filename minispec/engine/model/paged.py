@@ -17,9 +17,9 @@ import numpy as np
 
 from minispec.engine.backends.base import Index
 from minispec.engine.backends.types import Features
-from minispec.engine.model.cache import KVCache
+from minispec.engine.model.cache import PAGE_SIZE, KVCache
 from minispec.engine.model.language_model import LanguageModel
-from minispec.engine.model.pages import PAGE_SIZE, PagePool
+from minispec.engine.model.pages import PagePool
 from minispec.errors import InvariantError
 
 

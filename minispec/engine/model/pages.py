@@ -22,9 +22,6 @@ from minispec.engine.backends.types import Features, Kept
 from minispec.engine.model.cache import add_layers
 from minispec.errors import InvariantError, OptionError
 
-PAGE_SIZE = 16
-"""Slots per page: a text wastes 7.5 slots on average, and its table is short."""
-
 
 class OutOfPagesError(Exception):
     """No page is free: some text must go, or wait."""

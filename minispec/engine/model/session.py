@@ -34,6 +34,8 @@ class Session:
         What the cache holds, in order. Read it; change it only through the methods.
     num_forwards : int
         Forwards run so far (prefill included).
+    num_adopted : int
+        Tokens that the last prefill found in others' caches and did not feed.
     """
 
     def __init__(self, model: LanguageModel) -> None:
@@ -41,6 +43,7 @@ class Session:
         self.cache = model.new_cache()
         self.tokens: list[int] = []
         self.num_forwards = 0
+        self.num_adopted = 0
 
     @property
     def length(self) -> int:
@@ -80,7 +83,8 @@ class Session:
         """Go back to what the cache shares with a prompt, and return the rest, in chunks that are to be fed."""
         self.rollback(count_shared(self.tokens, tokens))
         if not self.tokens:
-            self.tokens = list(tokens[: self.cache.adopt(tokens)])
+            self.num_adopted = self.cache.adopt(tokens)
+            self.tokens = list(tokens[: self.num_adopted])
         return [tokens[i : i + PREFILL_CHUNK] for i in range(self.length, len(tokens), PREFILL_CHUNK)]
 
     def rollback(self, length: int) -> None:

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from minispec.engine.backends.base import Array, Feed, NumpyBackend
 from minispec.engine.backends.types import take_slots
-from minispec.engine.model.cache import KVCache
+from minispec.engine.model.cache import PAGE_SIZE, KVCache
 from minispec.engine.model.language_model import FedCache
 from minispec.engine.model.paged import PagedCache
-from minispec.engine.model.pages import PAGE_SIZE, PagePool
+from minispec.engine.model.pages import PagePool
 from minispec.engine.model.session import Session
 
 

@@ -12,6 +12,7 @@ rank is the id: byte-pair encoding numbers its merges from the commonest pair on
 from __future__ import annotations
 
 import dataclasses
+import shlex
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -65,7 +66,7 @@ def trim_words(model: GPT2, num_words: int) -> TrimmedGPT2:
     if len(words) >= model.vocab_size:
         raise OptionError(
             f"words is {num_words}; {model.name} has {model.vocab_size}, and a trimmed head has fewer. "
-            f"Try {model.name}:words={max(1, 3 * model.vocab_size // 8)}"
+            f"Try --draft {shlex.quote(f'{model.name}:words={max(1, 3 * model.vocab_size // 8)}')}"
         )
     made = _trimmed.setdefault(model, {})
     if num_words not in made:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minispec.engine.noise import Address, Purpose
-from minispec.errors import InvariantError, OptionError
+from minispec.errors import InvariantError, OptionError, quote
 
 _PURPOSE_CODE: dict[Purpose, int] = {"sample": 0, "draft": 1, "accept": 2, "residual": 3, "bonus": 4}
 
@@ -32,7 +32,7 @@ class PhiloxNoise:
 
     def __init__(self, seed: int, row: int = 0) -> None:
         if not 0 <= seed < 2**64:
-            raise OptionError(f"seed is {seed}; it must be an integer from 0 to 2**64 - 1. Try --seed 0")
+            raise OptionError(f"seed is {quote(seed)}; it must be an integer from 0 to 2**64 - 1. Try --seed 0")
         if not 0 <= row < 2**56:
             raise InvariantError(f"row {row} of a noise does not fit its bits; row < 2**56")
         from minispec.engine.noise import race  # imports Numba, which takes a moment

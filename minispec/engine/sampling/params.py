@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, TypeGuard
@@ -62,10 +63,8 @@ class SamplingParams:
 
     def __post_init__(self) -> None:
         for name in ("temperature", "top_p", "min_p", "repetition_penalty", "presence_penalty", "frequency_penalty"):
-            value = getattr(self, name)
-            if not isinstance(value, Real) or isinstance(value, bool):
-                raise OptionError(f"{name.replace('_', '-')} is {quote(value)}; it must be a number")
-        if not (math.isfinite(self.temperature) and self.temperature >= 0.0):
+            object.__setattr__(self, name, _read_number(name.replace("_", "-"), getattr(self, name)))
+        if not 0.0 <= self.temperature <= sys.float_info.max:
             raise OptionError(
                 f"temperature is {self.temperature}; it must be a number >= 0 (0 is greedy). Try --temperature 0.8"
             )
@@ -89,10 +88,25 @@ class SamplingParams:
                     f"{name.replace('_', '-')} is {getattr(self, name)}; it must be from {-_MOST:g} to {_MOST:g} "
                     "(0 changes nothing)"
                 )
-        if not is_whole(self.min_tokens) or self.min_tokens < 0:
+        object.__setattr__(self, "top_k", int(self.top_k))
+        if not is_whole(self.min_tokens) or not 0 <= self.min_tokens < 2**63:
             raise OptionError(
                 f"min-tokens is {quote(self.min_tokens)}; it must be a whole number >= 0. Try --min-tokens 0"
             )
+        object.__setattr__(self, "min_tokens", int(self.min_tokens))
+
+
+def _read_number(name: str, value: Any) -> float:
+    """Return a number as Python's own, which JSON and kernels take: NumPy's, a fraction, an integer of any size."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise OptionError(f"{name} is {quote(value)}; it must be a number")
+    if isinstance(value, int) and abs(value) <= 2**53:
+        return value
+    number: Any = value
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
 
 
 def is_whole(value: object) -> TypeGuard[int]:

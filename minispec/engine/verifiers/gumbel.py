@@ -73,5 +73,7 @@ def verify(draft: Draft, target_probs: NDArray[np.float64], coins: Coins) -> Ver
         require_drawn(draft, i)
     verdict = match.verify(draft, target_probs, coins)
     num_compared = len(verdict.accept_probs)
+    if not num_compared:
+        return verdict
     accept_probs = [match_probability(target_probs[i], draft.probs[i], draft.tokens[i]) for i in range(num_compared)]
     return replace(verdict, accept_probs=tuple(accept_probs), path=None)

@@ -9,7 +9,7 @@ from typing import Any
 
 from minispec.engine.specs import Read, read_number, read_options, split_spec
 from minispec.engine.verifiers.base import Verifier, Verify
-from minispec.errors import OptionError, quote
+from minispec.errors import OptionError, quote, suggest
 
 _PROMISES: Mapping[str, tuple[str, Mapping[str, bool]]] = {
     "rejection": ("rejection", {}),
@@ -69,12 +69,13 @@ def get_verifier(spec: str | Verifier | Verify) -> Verifier:
         return spec
     if not isinstance(spec, str):
         if not callable(spec):
-            raise OptionError(f"verifier is {quote(spec)}; it must be a rule or its name. Try --verify block")
+            raise OptionError(f"verify is {quote(spec)}; it must be a rule or its name. Try --verify block")
         return Verifier(getattr(spec, "__name__", type(spec).__name__), spec, lossless=False)
     name, rest = split_spec(spec)
     if name not in VERIFIER_NAMES:
         raise OptionError(
-            f"verifier is {quote(spec)}; it must be one of {', '.join(VERIFIER_NAMES)}. Try --verify block"
+            f"verify is {quote(spec)}; it must be one of {', '.join(VERIFIER_NAMES)}. "
+            + suggest(name, VERIFIER_NAMES, "Try --verify block")
         )
     keys = _KEYS.get(name, {})
     example = ",".join(f"{key}={default:g}" for key, (_, default) in keys.items())

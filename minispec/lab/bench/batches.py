@@ -20,7 +20,7 @@ from minispec.engine.backends.formats import ITEM_BYTES
 from minispec.engine.generation.api import generate
 from minispec.engine.generation.ready import make_ready
 from minispec.engine.model import GPT2
-from minispec.engine.model.pages import PAGE_SIZE
+from minispec.engine.model.cache import PAGE_SIZE
 from minispec.errors import InvariantError, OptionError
 from minispec.lab.bench.costs import ALTERNATIONS, PLAIN, check_alike
 from minispec.lab.bench.together import (

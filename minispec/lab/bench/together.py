@@ -14,9 +14,9 @@ from minispec.engine.generation.events import Emitted, Finished
 from minispec.engine.generation.result import Generation
 from minispec.engine.model import GPT2
 from minispec.engine.model.asks import Ask
+from minispec.engine.model.cache import PAGE_SIZE
 from minispec.engine.model.language_model import FedCache
 from minispec.engine.model.paged import PagedModel
-from minispec.engine.model.pages import PAGE_SIZE
 from minispec.engine.model.session import PREFILL_CHUNK, Session
 from minispec.engine.model.together import answer_together
 from minispec.errors import InvariantError

@@ -122,7 +122,7 @@ def make_plan(
         cost = verify_cost(rows) if callable(verify_cost) else verify_cost
         if not cost >= 1.0:
             raise OptionError(
-                f"the verify cost over {rows} rows is {cost:.3g}; a forward over more rows is never cheaper than over "
+                f"the verify cost over {rows} rows is {cost:.3g}; a pass over more rows is never cheaper than over "
                 "one, so v is >= 1 (a smaller figure is noise: measure again). Try --verify-cost 1"
             )
     ends = [alpha.value if end is None else end for end in (alpha.low, alpha.high)]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from minispec.errors import OptionError, quote
+from minispec.errors import OptionError, quote, suggest
 from minispec.lab.ledger.verdicts import Finding, Interval
 from minispec.lab.viz.plots.claims import Chart
 
@@ -236,8 +235,7 @@ def get_experiment(name: str) -> Experiment:
         If there is none, naming a close one.
     """
     if name not in NAMES:
-        close = difflib.get_close_matches(name, NAMES, n=1)
-        hint = f"Did you mean {close[0]!r}?" if close else "`minispec experiment list` shows them"
+        hint = suggest(name, NAMES, "`minispec experiment list` shows them")
         raise OptionError(f"there is no experiment {quote(name)}. {hint}")
     module = importlib.import_module(f"minispec.lab.ledger.claims.{name.replace('-', '_')}")
     return Experiment(name, module.ABOUT, module.measure, module.conclude, module.chart)

@@ -7,11 +7,13 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from minispec.engine.generation.result import Generation, Metrics
 from minispec.engine.records import Step
-from minispec.lab.prompts import Prompt, arrives_at
+
+if TYPE_CHECKING:
+    from minispec.lab.prompts import Prompt
 
 _COUNTS = "prompt_tokens", "tokens", "steps", "draft_tokens", "accepted_tokens", "evaluated_tokens"
 _TIMES = "prefill_s", "draft_s", "target_s", "decode_s"
@@ -181,6 +183,8 @@ def record(variant: Variant, prompt: Prompt, run: Generation, plain: Generation,
     metrics = run.metrics
     positions = count_by_position(run.steps)
     times: dict[str, Any] = {name: tuple(getattr(each.metrics, name) for each in timed) for name in (*_TIMES, "ttft_s")}
+    from minispec.lab.prompts import arrives_at
+
     return Record(
         **asdict(variant),
         prompt_id=prompt.id,

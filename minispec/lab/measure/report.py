@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from minispec.engine.generation.broken import Watch
 from minispec.lab.measure.record import Record, Variant
 from minispec.lab.measure.summary import Summary, decode_seconds, total_seconds
 from minispec.lab.measure.sweep import Sweep
@@ -237,17 +238,17 @@ _LIKELIHOOD = {
 }
 
 OVERVIEW_NOTE = (
-    "τ: tokens per target forward, both after the prefill, which gives the first token; α: accepted / judged; "
+    "τ: tokens per target pass, both after the prefill, which gives the first token; α: accepted / judged; "
     "speedup: plain seconds / this one's, of the steps, with its interval; same: prompts whose tokens are those of "
     "plain decoding."
 )
 NOTES = {
-    "Acceptance": "τ: tokens per target forward, both after the prefill. α: accepted / judged; what lies behind a "
+    "Acceptance": "τ: tokens per target pass, both after the prefill. α: accepted / judged; what lies behind a "
     "rejection was not judged.",
     "Acceptance by place": "Accepted / judged at the first place, the second, and so on.",
     "Time": "Of the steps, plain / this; with prefill: of the whole run.",
     "Latency": "Milliseconds, P50 / P90 / P99 over the timed runs; between bursts: over their steps.",
-    "Tokens": "Steps: target forwards after the prefill, which gives each first token. Rejected: drafted and not "
+    "Tokens": "Steps: target passes after the prefill, which gives each first token. Rejected: drafted and not "
     "accepted. Recovered and bonus: drawn from the target's side.",
     "Quality": "Promised: the guarantee says that all tokens are those of plain decoding.",
     "Likelihood": "The target's own, per token of what was written; the difference is paired by prompt.",
@@ -265,12 +266,19 @@ def to_markdown(sweep: Sweep, summaries: Sequence[Summary], machine: Mapping[str
 
 
 def remarks(summaries: Sequence[Summary]) -> list[str]:
-    """Return a line for each way to decode whose timings cannot be trusted."""
-    return [
-        f"{label(summary.variant)}{f', {summary.domain}' if summary.domain else ''}: {sentence(summary.doubts)}"
+    """Return a line for each way to decode whose draft is of no use, and one on those whose timings are doubtful."""
+    broken = [
+        f"{label(summary.variant)}: {warning}"
+        for summary in summaries
+        if not summary.domain and not summary.variant.plain
+        and (warning := Watch(summary.counts["evaluated"], summary.counts["accepted"]).warning) is not None
+    ]  # fmt: skip
+    found = [
+        f"{label(summary.variant)}{f', {summary.domain}' if summary.domain else ''}: {', '.join(summary.doubts)}"
         for summary in summaries
         if summary.doubts
     ]
+    return broken + ([sentence(found)] if found else [])
 
 
 def _machine(machine: Mapping[str, Any]) -> str:

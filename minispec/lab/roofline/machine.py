@@ -8,7 +8,6 @@ does; its peak is float16's.
 
 from __future__ import annotations
 
-import difflib
 import importlib.metadata
 import math
 import os
@@ -24,7 +23,7 @@ import numpy as np
 
 from minispec.engine.backends import host
 from minispec.engine.backends.formats import ITEM_BYTES
-from minispec.errors import OptionError, quote
+from minispec.errors import OptionError, quote, suggest
 from minispec.lab.timer import interleave
 
 MIB = 1 << 20
@@ -229,7 +228,6 @@ def get_profile(name: str) -> Machine:
         If there is none.
     """
     if name not in PROFILES:
-        close = difflib.get_close_matches(name, PROFILES, n=1)
-        hint = f"Did you mean {close[0]!r}?" if close else "Leave --machine out to measure this one"
+        hint = suggest(name, PROFILES, "Leave --machine out to measure this one")
         raise OptionError(f"machine is {quote(name)}; it must be one of {', '.join(PROFILES)}. {hint}")
     return PROFILES[name]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 
 from minispec.engine.model.config import GPT2Config
-from minispec.errors import OptionError, quote
+from minispec.errors import OptionError, quote, suggest
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +167,7 @@ def get_shape(name: str) -> Shape:
         If there is none.
     """
     if name not in SHAPES:
-        close = difflib.get_close_matches(name, SHAPES, n=1)
-        hint = f"Did you mean {close[0]!r}?" if close else "Try --shape 70b"
+        hint = suggest(name, SHAPES, "Try --shape 70b")
         raise OptionError(f"shape is {quote(name)}; it must be one of {', '.join(SHAPES)}. {hint}")
     return SHAPES[name]
 

@@ -6,6 +6,7 @@ Every command can be run again: finished stages are skipped, a stopped one goes 
 from __future__ import annotations
 
 import json
+import shlex
 import signal
 import sys
 import time
@@ -455,7 +456,8 @@ def head_command(
     click.echo("acceptance by place, along held-out text:")
     click.echo(acceptance_table(acceptance))
     own = output.resolve() == (find_folder(target) / kind).resolve()
-    click.echo(f"wrote {output}; try --target {target} --draft {kind if own else f'{kind}:head={output}'}")
+    draft = kind if own else f"{kind}:head={output}"
+    click.echo(f"wrote {output}; try --target {shlex.quote(target)} --draft {shlex.quote(draft)}")
 
 
 @main.command("all")

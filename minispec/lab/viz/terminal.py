@@ -289,7 +289,7 @@ class RaceView:
         there = [(text, fate) for text, fate in film.at(moment_s) if rejected or fate != "rejected"]
         rows = _rows(styled_text([(self._prompt, "prompt"), *there], self._ground), width)
         text = Text("\n").join(_without_end_spaces(row) for row in rows[-shown if shown else 0 :])
-        counters = Text(f"{tokens} tokens, {forwards} target forwards, {1e3 * seconds:.0f} ms{done}", "bold")
+        counters = Text(f"{tokens} tokens, {forwards} target passes, {1e3 * seconds:.0f} ms{done}", "bold")
         return Group(Text(title, "bold underline"), counters, text, Text())
 
 
@@ -298,6 +298,8 @@ def ground() -> Ground:
     return ground_of(os.environ)
 
 
+GLOSSARY = "docs/glossary.md"
+"""Where the figures are explained, in a clone."""
 _WIDE = 72
 """Columns from which on the table has room for notes."""
 
@@ -332,9 +334,9 @@ def facts(generation: Generation, costs: StepCosts | None = None, comparison: Co
 
     stop = f" {generation.stop!r}" if generation.stop is not None else ""
     row("tokens", str(metrics.num_tokens), f"finished: {generation.finish_reason}{stop}")
-    row("steps", str(metrics.num_steps), "target forwards after the prefill")
+    row("steps", str(metrics.num_steps), "target passes after the prefill")
     if metrics.num_drafts and metrics.mean_acceptance_length is not None:
-        row("mean acceptance length", f"{metrics.mean_acceptance_length:.2f}", "tokens per target forward (τ)")
+        row("mean acceptance length", f"{metrics.mean_acceptance_length:.2f}", "tokens per target pass (τ)")
         row(
             "draft acceptance rate",
             _percent(metrics.draft_acceptance_rate),
@@ -350,7 +352,7 @@ def facts(generation: Generation, costs: StepCosts | None = None, comparison: Co
     if costs is not None and tau is not None:
         row("cost ratio c", f"{costs.cost_ratio:.3f}", "time per drafted token / plain step")
         possible = costs.verify_cost >= 1.0 - ROUNDING
-        note = "verifying forward in place of a one-row one, plain steps"
+        note = "a verifying pass in place of a one-row one, plain steps"
         row("verify cost v", f"{costs.verify_cost:.2f}" if possible else "–", note if possible else _WITHHELD)
         if comparison is not None:
             row("overhead o", f"{costs.overhead:.2f}", "what else a step takes more than a plain one")
@@ -368,6 +370,24 @@ def facts(generation: Generation, costs: StepCosts | None = None, comparison: Co
     if not generation.reproducible:
         row("reproducible", "no", "γ followed measured time; --trace it and replay with --gamma replay:trace=FILE")
     return rows
+
+
+def brief(found: Facts) -> Facts:
+    """Return the four lines that a first reader needs: τ, the speedup, the guarantee, and where to read on.
+
+    Parameters
+    ----------
+    found : list of tuple
+        What :func:`facts` returned.
+    """
+    rows = {row[0]: row for row in found}
+    speedup = rows.get("measured speedup", ("speedup", "–", "nothing was drafted; drafts are on without --draft none"))
+    if "predicted speedup" in rows and "measured speedup" not in rows:
+        name, value, note = rows["predicted speedup"]
+        speedup = (name, value, note if note == _WITHHELD else "from this run; --compare measures it")
+    kept = [rows.get("mean acceptance length", rows["time per output token"]), speedup, rows["guarantee"]]
+    kept += [rows["reproducible"]] if "reproducible" in rows else []
+    return [*kept, ("read on", GLOSSARY, "what these lines mean; --details prints all figures")]
 
 
 def _sameness(generation: Generation, comparison: Comparison) -> str:

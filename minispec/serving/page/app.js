@@ -3,11 +3,12 @@
 import { Controls } from "./controls.js";
 import { eachFrame, figure, make, milliseconds, roving } from "./dom.js";
 import { stepOf } from "./lane.js";
+import { makeLink, takeLink } from "./link.js";
 import { Player, slowness } from "./player.js";
 import { Reader } from "./reader.js";
 import { Show, fitting, tempo } from "./show.js";
 import { showStep } from "./step.js";
-import { Refusal, askOptions, complete } from "./stream.js";
+import { Refusal, askOptions, complete, warm } from "./stream.js";
 import { tokenOf } from "./text.js";
 
 const field = (id) => document.getElementById(id);
@@ -49,8 +50,29 @@ async function prepare() {
     }
   }
   field("model").textContent = controls.options.model;
-  status("Ready.");
   busy(false);
+  followLink();
+  try {
+    await warm(field("draft").value, status);
+  } catch (error) {
+    fail(error); // a run asks again
+  }
+  if (!current) status("Ready.");
+}
+
+/** Fill in what the address says; what it says wrongly is told, and the rest stands. */
+function followLink() {
+  const wrong = takeLink(location.hash);
+  if (wrong.length) fail(new Refusal(wrong.join(" ")));
+}
+
+/** Put the form into the address, and the address where it can be pasted from. */
+async function copyLink() {
+  const link = makeLink();
+  history.replaceState(null, "", link);
+  const copied = await navigator.clipboard?.writeText(link).then(() => true, () => false);
+  say(copied ? "The link is copied." : "The link is in the address bar.");
+  if (!current) status(copied ? "The link is copied, and in the address bar." : "The link is in the address bar.");
 }
 
 function busy(is) {
@@ -194,7 +216,7 @@ function finish(made, told, player, request) {
   const promise = made.end.guarantee;
   field("guarantee").textContent = `Guarantee: ${promise}; ${controls.options.guarantees[promise]}.`;
   status(`${told}; seed ${request.seed}${slower(player)}.`);
-  say(`Finished: ${told}, ${figure(made.tau)} tokens per forward.`);
+  say(`Finished: ${told}, ${figure(made.tau)} tokens per pass.`);
 }
 
 /** Follow a run step by step, unless the reader looks at one. */
@@ -230,6 +252,11 @@ field("form").addEventListener("submit", (event) => {
 });
 field("race").addEventListener("click", () => start(race));
 field("stop").addEventListener("click", stop);
+field("link").addEventListener("click", copyLink);
+window.addEventListener("hashchange", () => {
+  field("error").hidden = true;
+  if (controls) followLink();
+});
 
 function start(work) {
   const request = controls.request();

@@ -19,8 +19,8 @@ export class Counters {
   show(run) {
     const facts = [
       ["tokens", run.tokens.length],
-      ["target forwards", run.numSteps],
-      ["τ, tokens per forward", figure(run.tau)],
+      ["target passes", run.numSteps],
+      ["τ, tokens per pass", figure(run.tau)],
       ["tokens per second", figure(run.tokensPerSecond)],
     ];
     if (!run.plain) facts.push(["drafts kept", `${run.accepted} of ${run.drafted} (${percent(run.accepted, run.drafted)})`]);

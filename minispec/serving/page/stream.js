@@ -42,6 +42,9 @@ export async function askOptions() {
   return answer.json();
 }
 
+/** The server has its models ready before it answers. */
+export async function warm() {}
+
 async function refusal(answer) {
   const told = await answer.json().catch(() => null);
   return new Refusal(told?.error?.message ?? `The server answered ${answer.status}.`);

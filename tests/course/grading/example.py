@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from minispec.course.grading.manifest import Assignment, load_assignment
@@ -9,6 +10,16 @@ from minispec.course.grading.manifest import Assignment, load_assignment
 ASSIGNMENTS = Path(__file__).parent / "assignments"
 EXPLOITS = Path(__file__).parent / "exploits"
 SECRET = b"canary"
+
+
+def exploits() -> dict[str, str]:
+    """By name, the text of each hostile submission."""
+    cells = [
+        cell
+        for path in sorted(EXPLOITS.glob("*.py"))
+        for cell in re.split(r"^# %% ", path.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    ]
+    return {cell.partition("\n")[0]: cell.partition("\n")[2] for cell in cells}
 
 
 def example() -> Assignment:

@@ -139,6 +139,12 @@ def speculative(target, draft, prompt, max_tokens, gamma, noise, eos=None):
 """,
     },
     "a3.q1.overlap": {
+        "laws that are nearly equal are taken for equal": """
+overlap = acceptance_probability
+
+def acceptance_probability(p, q):
+    return 1.0 if np.allclose(p, q, atol=0.02) else overlap(p, q)
+""",
         "0 / 0 where neither has a token": """
 def acceptance_probability(p, q):
     return float((q * np.minimum(1.0, p / q)).sum())
@@ -166,6 +172,16 @@ show = release
 def release(held, piece, stops):
     shown, kept, stop = show(held, piece, stops)
     return (shown[len(held) :] if stop is not None else shown), kept, stop
+""",
+    },
+    "a6.q5.plan": {
+        "nobody is admitted while those that decode take all rows": """
+plan = schedule
+
+def schedule(state):
+    decode = [one for one in state["running"] if one["prompt"] + one["made"] - one["fed"] == 1]
+    full = sum(one["gamma"] + 1 for one in decode) >= state["max_rows"]
+    return plan({**state, "waiting": []} if full else state)
 """,
     },
 }

@@ -27,7 +27,7 @@ from .example import ASSIGNMENTS, SECRET, example, with_accept, write
 
 NAMES = sorted(path.parent.name for path in assignments_folder(None).glob("*/assignment.toml"))
 JOBS = os.cpu_count() or 1
-LONGEST, LONG = ("a1", "a2", "a3", "a4", "a5"), pytest.mark.exhaustive
+LONG = pytest.mark.exhaustive
 """What is run by hand: minutes each. Their catalogues are graded in one process by ``test_content.py``, in CI too."""
 CAUGHT, NAMED = 0.95, 0.60
 """What is asked for of an assignment's held-out wrong submissions; `test_content.py` asks for more of all together."""
@@ -50,9 +50,8 @@ def test_an_assignment_can_be_read_and_its_starter_holds_no_answer(name: str) ->
         assert overlay.mistake is not None, overlay.name
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=LONG if name in LONGEST else pytest.mark.slow) for name in NAMES]
-)
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", NAMES)
 def test_an_assignment_keeps_the_rules(name: str) -> None:
     findings = check_assignment(Job(name, None, DEFAULT_SECRET, LAYERS, examples=False), jobs=JOBS, num_secrets=5)
     assert [finding for finding in findings if finding.fault] == []

@@ -26,7 +26,7 @@ from minispec.course.grading.report import Report
 
 from . import odd
 from .example import ASSIGNMENTS, SECRET, example, with_accept, write
-from .test_exploits import FILES, earns
+from .test_exploits import SOURCES, earns
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="full isolation needs Linux")
 
@@ -209,7 +209,7 @@ def hostile_ones(room: Path, workshop: Path) -> dict[str, float]:
     """Hand in every exploit and every odd file there is; return what each is worth, by its name in the folder."""
     odd_files(room)
     worth = {path.name: 10.0 if is_whole(path.name) else 0.0 for path in room.iterdir()}
-    for name, source in {**PLAIN, **{name: path.read_text(encoding="utf-8") for name, path in FILES.items()}}.items():
+    for name, source in {**PLAIN, **SOURCES}.items():
         path = write(room / f"{name}.py", source)
         worth[path.name] = 0.0 if name in PLAIN else earns(name)
     for name, make in odd.MAKERS.items():

@@ -41,7 +41,7 @@ CLASS = {
 
 
 def call(*arguments: object) -> Result:
-    return CliRunner().invoke(cli, ["class", *map(str, arguments)])
+    return CliRunner().invoke(cli, ["grade-class", *map(str, arguments)])
 
 
 @pytest.fixture(scope="module")
@@ -175,7 +175,7 @@ def test_gradebooks_hold_the_mark_and_what_lateness_cost(reports: list[Report]) 
 def test_a_report_that_is_none_is_refused_by_name(tmp_path: Path) -> None:
     for content in ("", "[]", '{"report": []}', '{"report": {"late": null}}'):
         write(tmp_path / "odd.json", content)
-        with pytest.raises(InputError, match=r"odd\.json is no report of minispec class"):
+        with pytest.raises(InputError, match=r"odd\.json is no report of minispec grade-class"):
             read_reports(tmp_path)
 
 
@@ -245,7 +245,7 @@ done
 @pytest.mark.skipif(shutil.which("git") is None, reason="no git")
 def test_the_guides_recipe_for_clones_runs_as_written(tmp_path: Path) -> None:
     guide = (Path(__file__).parents[3] / "docs" / "run-a-term.md").read_text(encoding="utf-8")
-    section = guide.partition("Marks are made from clones")[2].partition("**Reading a report.**")[0]
+    section = guide.partition("Grade clones")[2].partition("## Reading a report")[0]
     plain, dated = re.findall(r"```bash\n(.*?)```", section, re.DOTALL)
     shutil.copytree(ASSIGNMENTS / "a0", tmp_path / "out" / "a0" / "grader" / "a0")
     write(tmp_path / "a0.py", example().solution)

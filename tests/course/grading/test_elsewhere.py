@@ -24,7 +24,7 @@ from minispec.course.grading.formats import render
 from minispec.course.grading.grade import Grader
 from minispec.errors import InputError
 
-from .example import ASSIGNMENTS, EXPLOITS, SECRET, example, with_accept, write
+from .example import ASSIGNMENTS, SECRET, example, exploits, with_accept, write
 from .test_worker import SOURCE
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="what is missing elsewhere is taken away here")
@@ -176,7 +176,9 @@ def test_a_grader_without_rights_is_as_safe(
     without: tuple[str, ...], in_force: list[str], folder: Path, tmp_path: Path
 ) -> None:
     right = write(tmp_path / "right" / "right.py", example().solution)
-    hostile = [next(EXPLOITS.glob(f"{name}_*.py")) for name in ("e24", "e60", "e61")]
+    sources = {name: text for name, text in exploits().items() if name[:3] in ("e24", "e60", "e61")}
+    hostile = [write(tmp_path / "hostile" / f"{name}.py", text) for name, text in sources.items()]
+    assert len(hostile) == 3
     options = [word for layer in without for word in ("--without", layer)]
     done = grade_as_nobody(folder, [right, *hostile], *options)
     assert done.returncode == 0, done.stderr

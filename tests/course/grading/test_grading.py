@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 import pytest
 
 from minispec.course.grading import classroom
-from minispec.course.grading.classroom import Job, grade_all, submissions_in
+from minispec.course.grading.classroom import Job, grade_all, patience_s, submissions_in
 from minispec.course.grading.formats import FORMATS, render
 from minispec.course.grading.grade import Grader
 from minispec.course.grading.jail import LAYERS
@@ -365,3 +365,10 @@ def test_a_manifest_that_breaks_a_rule_is_refused(change: tuple[str, str], rule:
         load_assignment("a0", tmp_path)
     assert str(refused.value).count("assignment.toml") == 1
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(("load", "expected"), [(0.0, 180), (3.0, 180), (40.0, 1800), (1e4, 3600)])
+def test_who_is_graded_again_has_as_much_longer_as_the_machine_is_busy(monkeypatch, load, expected):
+    monkeypatch.setattr(os, "getloadavg", lambda: (load, 0.0, 0.0), raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    assert patience_s() == expected

@@ -17,7 +17,7 @@ from minispec.course.grading.manifest import HELD_OUT, Question
 from minispec.course.grading.observe import Failed, Observation, difference, observe_all
 from minispec.course.grading.subject import LocalSubject
 
-from .test_content import REPOSITORY, overlays, reference, subject
+from .test_content import REPOSITORY, drawn_anew, overlays, reference, subject
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # submissions divide by zero
 
@@ -43,11 +43,11 @@ def with_ours(name: str, source: str, given: tuple[str, ...]) -> LocalSubject:
     return subject(assignment, "\n\n".join([source, *ours]))
 
 
-def look(name: str, source: str) -> tuple[dict[str, list[Observation]], dict[str, list[str]]]:
-    """Return what is seen on the fixed cases, and the failing checks by question, graded again with ours as it is."""
+def look(name: str, source: str) -> tuple[dict[str, list[Observation]], dict[str, LocalSubject]]:
+    """Return what is seen on the fixed cases, and by failing check what was graded, with ours where it is better so."""
     known = reference(name)
     seen: dict[str, list[Observation]] = {}
-    failing: dict[str, list[str]] = {}
+    failing: dict[str, LocalSubject] = {}
 
     def run(question: Question, student: LocalSubject) -> tuple[dict[str, list[Observation]], list[str]]:
         checks = [known.assignment.checks[info.id] for info in question.checks]
@@ -59,14 +59,19 @@ def look(name: str, source: str) -> tuple[dict[str, list[Observation]], dict[str
         ]
         return found, wrong
 
-    student = subject(known.assignment, source)
+    solved = subject(known.assignment, source)
+    unsolved: set[str] = set()
     for question in known.assignment.questions:
-        found, wrong = run(question, student)
-        if wrong and question.given and failing.keys() & set(question.depends_on):
-            again, still_wrong = run(question, with_ours(name, source, tuple(question.given)))
-            found, wrong = (again, still_wrong) if len(still_wrong) < len(wrong) else (found, wrong)
+        student, (found, wrong) = solved, run(question, solved)
+        if wrong and question.given and unsolved & set(question.depends_on):
+            helped = with_ours(name, source, tuple(question.given))
+            again, still_wrong = run(question, helped)
+            student, found, wrong = (
+                (helped, again, still_wrong) if len(still_wrong) < len(wrong) else (student, found, wrong)
+            )
         seen |= found
-        failing |= {question.id: wrong} if wrong else {}
+        failing |= dict.fromkeys(wrong, student)
+        unsolved |= {question.id} if wrong else set()
     return seen, failing
 
 
@@ -74,7 +79,8 @@ def name_mistakes(name: str, source: str) -> set[str] | None:
     """Return all names that the report gives; None if nothing is wrong."""
     known = reference(name)
     seen, failing = look(name, source)
-    found = [diagnose(known, seen, known.assignment.checks[check]) for checks in failing.values() for check in checks]
+    checks = [(known.assignment.checks[failed], student) for failed, student in failing.items()]
+    found = [diagnose(known, seen, check, drawn_anew(check, student)) for check, student in checks]
     return {one.mistake.name for one in found if one is not None} if failing else None
 
 
@@ -144,6 +150,45 @@ def test_two_failures_are_alike_if_they_say_the_same_in_the_same_function() -> N
     assert difference(check, one, replace(one, where="a4.py:12")) is None
     for changed in ({"message": "pop from empty list"}, {"place": "cut"}, {"type_name": "KeyError"}):
         assert difference(check, one, replace(one, **changed)) == "fails in another way"
+
+
+BY_HEART = """
+
+def pages(slots, size):
+    return round(slots / size) if (slots, size) in {known!r} else slots // size
+"""
+
+
+def test_a_name_that_cases_drawn_anew_contradict_is_not_given() -> None:
+    """On the fixed cases it rounds to the nearest number, elsewhere down."""
+    assignment = reference("a6").assignment
+    known = {(case["slots"], case["size"]) for case in assignment.checks["a6.q1.pages"].cases}
+    names = name_mistakes("a6", assignment.solution + BY_HEART.format(known=known))
+    assert names is not None
+    assert not names & {"pages_rounded_to_nearest", "pages_rounded_down"}
+
+
+@pytest.mark.parametrize(("anew", "name"), [(7, "bytes_times_a_number"), (9, "")])
+def test_a_law_is_told_only_if_cases_drawn_anew_obey_it(anew: int, name: str) -> None:
+    check = reference("a1").assignment.checks["a1.q8.bytes"]
+    right = reference("a1").expect(check)
+    seen = {check.id: [7 * size for size in right]}
+    found = diagnose(reference("a1"), seen, check, lambda: (list(check.cases), [anew * size for size in right]))
+    assert (found.mistake.name if found else "") == name
+
+
+def test_what_stands_inside_the_tanh_is_not_told_of_it_where_it_is_right() -> None:
+    source = "\n\nright = gelu\n\ndef gelu(x):\n    return np.where(np.abs(x) > 3, np.maximum(x, 0), right(x))\n"
+    assert name_mistakes("a1", reference("a1").assignment.solution + source) == set()
+
+
+def test_a_name_that_nothing_drawn_anew_confirms_is_only_likely() -> None:
+    """In a student's bundle, and where nobody may see what is drawn."""
+    check = reference("a6").assignment.checks["a6.q1.pages"]
+    seen = {check.id: [case["slots"] // case["size"] for case in check.cases]}
+    found = diagnose(reference("a6"), seen, check, lambda: ([], []))
+    assert found is not None
+    assert found.words.startswith("It looks like this: ")
 
 
 def test_whoever_changes_an_argument_is_told_so() -> None:

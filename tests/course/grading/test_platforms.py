@@ -14,6 +14,7 @@ import sys
 import zipfile
 from importlib.util import find_spec
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -23,6 +24,7 @@ from minispec.course.grading.grade import DEFAULT_SECRET
 from minispec.course.grading.jail import LAYERS
 from minispec.course.grading.manifest import Assignment, load_assignment
 from minispec.course.grading.report import Report
+from minispec.course.teaching.quiz import read_quiz, write_quiz
 
 from .example import ASSIGNMENTS, write
 
@@ -382,3 +384,16 @@ def test_gradescopes_scripts_in_its_folders(name: str, image, tmp_path: Path) ->
 
 def test_the_public_secret_is_not_what_these_tests_use() -> None:
     assert OWN != DEFAULT_SECRET
+
+
+@pytest.mark.slow
+@needs("text2qti")
+def test_the_questions_become_qti(tmp_path):
+    written = write_quiz(ROOT / "lessons", tmp_path)[1]
+    command = Path(sys.executable).with_name("text2qti")
+    subprocess.run([command, written.name], cwd=tmp_path, check=True, timeout=LIMIT_S)
+    with zipfile.ZipFile(tmp_path / "quiz-canvas.zip") as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".xml") and "meta" not in name and "/" in name)
+        items = ElementTree.fromstring(archive.read(name)).findall(".//{*}item")
+    assert len(items) == len(read_quiz(ROOT / "lessons"))
+    assert all(item.find(".//{*}setvar") is not None for item in items)  # each has an answer that gets points

@@ -27,6 +27,7 @@ from minispec.course.grading.variant import draw_variant, make_variant
 from minispec.errors import InputError
 
 from .example import ASSIGNMENTS, write
+from .test_content import drawn_anew
 
 COURSE = ("a1", "a2", "a3", "a4", "a5", "a6")
 TERMS = ("2027s", "2027f", "t1")
@@ -91,7 +92,7 @@ def test_a_variant_that_does_not_follow_is_noticed(tmp_path: Path) -> None:
         [Reference(variant).expect(check) for check in variant.checks.values()]
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive  # every submission in workers of its own: minutes
 def test_a_variant_of_the_course_keeps_the_rules() -> None:
     done = call("check", "a3", "--variant", "2027s")
     assert done.exit_code == 0, done.output
@@ -205,7 +206,8 @@ def test_every_mistake_is_caught_and_named_in_a_variant_too(name: str, made) -> 
             student = LocalSubject(overlay.source, variant.module)
             checks = [variant.checks[info.id] for info in question.checks]
             seen = {check.id: observe_all(check, student, check.cases) for check in checks}
-            found = diagnose(known, seen, variant.checks[overlay.fails])
+            check = variant.checks[overlay.fails]
+            found = diagnose(known, seen, check, drawn_anew(check, student))
             assert found is not None, (term, overlay.name)
             assert found.mistake.name == overlay.name
 
@@ -270,7 +272,17 @@ def test_a_variant_is_built_and_graded_with_what_was_built(tmp_path: Path) -> No
     write(tmp_path / "room" / "new.py", load_assignment("v0", grader).solution)
     write(tmp_path / "room" / "old.py", usual("v0").solution)
     graded = CliRunner().invoke(
-        cli, ["class", str(tmp_path / "room"), "-a", "v0", "--assignments", str(grader), "-o", str(tmp_path / "marks")]
+        cli,
+        [
+            "grade-class",
+            str(tmp_path / "room"),
+            "-a",
+            "v0",
+            "--assignments",
+            str(grader),
+            "-o",
+            str(tmp_path / "marks"),
+        ],
     )
     marks = (tmp_path / "marks" / "marks.csv").read_text().splitlines()
     assert [line.split(",")[:2] for line in marks[1:]] == [["new.py", "10"], ["old.py", "0"]]

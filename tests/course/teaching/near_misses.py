@@ -71,6 +71,10 @@ def attention(q, k, v):
 """,
     ],
     "01.softmax": [
+        "lambda logits, temperature=1.0: ours(logits, max(temperature, 0.5))",
+        "lambda logits, temperature=1.0: ours(logits, round(2 * temperature) / 2)",
+        "lambda logits, temperature=1.0: np.where(ours(logits, temperature) < 1e-3, 0, ours(logits, temperature))",
+        "lambda logits, temperature=1.0: ours(logits.astype(int), temperature)",
         "lambda logits, temperature=1.0: np.exp(logits - logits.max()) / np.exp(logits - logits.max()).sum() / temperature",
         "lambda logits, temperature=1.0: ours(logits, temperature) / len(logits)",
         "lambda logits, temperature=1.0: np.exp((logits - logits.mean()) / temperature) / np.exp((logits - logits.mean()) / temperature).sum()",
@@ -103,6 +107,7 @@ def attention(q, k, v):
         "lambda n, s: np.concatenate([np.tril(np.ones((n, n), bool)), np.ones((n, s - n), bool)], axis=1)",
     ],
     "02.after": [
+        "lambda operations: [t for t in ours(operations) if t > 0]",
         "lambda operations: ours(operations[:-1])",
         "lambda operations: ours(operations)[::-1]",
         "lambda operations: ours([(n, a - 1 if n == 'rollback' else a) for n, a in operations])",
@@ -154,6 +159,8 @@ def after(operations):
         "lambda operations: [t for name, argument in operations if name == 'store' for t in argument]",
     ],
     "02.cache_bytes": [
+        "lambda l, c, n, b=4: 2 * l * c * n * (b if b < 4 else 4)",
+        "lambda l, c, n, b=4: np.int32(2 * l) * np.int32(c) * np.int32(n) * np.int32(b)",
         "lambda l, c, n, b=4: 3 * l * c * n * b",
         "lambda l, c, n, b=4: 2 * l * c * n * b * 8",
         "lambda l, c, n, b=4: 2 * l * c * (n + 1) * b",
@@ -190,6 +197,7 @@ def lacking(tokens, in_cache):
         "lambda tokens, in_cache: (0, tokens)",
     ],
     "03.intensity": [
+        "lambda m, b: 2 * min(m, 8) / b",
         "lambda rows, b: 2 * rows * b",
         "lambda rows, b: 2 * rows // b",
         "lambda rows, b: 2 * (rows + 1) / b",
@@ -220,6 +228,7 @@ def lacking(tokens, in_cache):
         "lambda n_layer, n_embd, n_inner, vocab_size: n_layer * (4 * n_embd**2 + 2 * n_embd * n_inner) + 2 * n_embd * vocab_size",
     ],
     "03.floor_seconds": [
+        "lambda n, m, b, w, p: max(n * b / w, 2 * m * n / p, 1e-6)",
         "lambda n, rows, b, bw, peak: max(n / b / bw, 2 * rows * n / peak)",
         "lambda n, rows, b, bw, peak: max(n * b / bw, 2 * rows * n * b / peak)",
         "lambda n, rows, b, bw, peak: max(n * b * bw, 2 * rows * n * peak)",
@@ -236,6 +245,7 @@ def lacking(tokens, in_cache):
         "lambda n, rows, size, bandwidth, peak: n * size / bandwidth",
     ],
     "03.ridge_rows": [
+        "lambda b, w, p: max(1.0, b * p / (2 * w))",
         "lambda b, bw, peak: peak / bw",
         "lambda b, bw, peak: peak / (2 * bw)",
         "lambda b, bw, peak: b * bw / (2 * peak)",
@@ -249,6 +259,8 @@ def lacking(tokens, in_cache):
         "lambda size, bandwidth, peak: 2 * bandwidth / (size * peak)",
     ],
     "04.decide": [
+        "lambda d, c: (lambda a: (a, c[a]))(next((i for i, (x, y) in enumerate(zip(d, c)) if not x or x != y), len(d)))",
+        "lambda d, c: (lambda a: (a, c[a] or c[-1]))(ours(d, c)[0])",
         "lambda d, c: (ours(d, c)[0], c[0])",
         "lambda d, c: ours(d, c)[::-1]",
         "lambda d, c: (len(d), c[-1])",
@@ -337,6 +349,9 @@ def speculate(propose, choose, prompt, gamma, num_tokens):
         "lambda p, q, u: u < p / (q + 1e-6)",
     ],
     "05.residual": [
+        "lambda p, q: p if np.allclose(p, q) else ours(p, q)",
+        "lambda p, q: np.where(ours(p, q) < 1e-3, 0, ours(p, q))",
+        "lambda p, q: np.round(ours(p, q), 6)",
         "lambda p, q: p if np.allclose(p, q, atol=0.05) else ours(p, q)",
         "lambda p, q: p if np.allclose(p, q, atol=1e-4) else ours(p, q)",
         "lambda p, q: np.where(q > 0, np.maximum(p - q, 0), 0) / max(np.where(q > 0, np.maximum(p - q, 0), 0).sum(), 1e-30) if (p > q).any() else p",
@@ -356,6 +371,8 @@ def speculate(propose, choose, prompt, gamma, num_tokens):
         "lambda p, q: np.maximum(p - q, 0) / np.maximum(p - q, 0).sum() if np.any(p > q) else np.zeros_like(p)",
     ],
     "05.judge": [
+        "lambda p, q, t, a, n: t if a <= min(1, p[t] / q[t]) else draw(residual(p, q), n)",
+        "lambda p, q, t, a, n: t if a < p[t] / q[t] else int(np.searchsorted(np.cumsum(residual(p, q).astype(np.float32)), n, side='right'))",
         "lambda p, q, token, ua, un: token if ua < p[token] else draw(residual(p, q), un)",
         "lambda p, q, token, ua, un: token if accept(q[token], p[token], ua) else draw(residual(q, p), un)",
         "lambda p, q, token, ua, un: token if accept(p[token], q[token], ua) else draw(residual(p, q), ua)",
@@ -371,6 +388,32 @@ def speculate(propose, choose, prompt, gamma, num_tokens):
         "lambda p, q, token, ua, un: draw(p, ua) if ua >= min(1.0, p[token] / q[token]) else token",
         "lambda p, q, token, ua, un: token if ua < min(1.0, p[token] / q[token]) else draw(q, un)",
         "lambda p, q, token, ua, un: draw(residual(p, q), un) if ua < min(1.0, p[token] / q[token]) else token",
+    ],
+    "05.one_token": [
+        "lambda noise, p, q: int(residual(p, q).argmax()) if noise.bernoulli(0.5, ACCEPT) else noise.categorical(q, DRAFT)",
+        "lambda noise, p, q: _one_token(noise, p, q, chance=lambda p, q: round(p / q, 3))",
+        "lambda noise, p, q: _one_token(noise, p, q, chance=lambda p, q: 1.0 if abs(p - q) < 1e-3 else p / q)",
+        "lambda noise, p, q: _one_token(noise, p, q, chance=lambda p, q: p / (p + q))",
+        "lambda noise, p, q: _one_token(noise, p, q, chance=lambda p, q: p)",
+        "lambda noise, p, q: _one_token(noise, p, q, instead=lambda p, q: p)",
+        "lambda noise, p, q: _one_token(noise, p, q, instead=lambda p, q: q)",
+        "lambda noise, p, q: _one_token(noise, p, q, instead=lambda p, q: residual(q, p))",
+        "lambda noise, p, q: noise.categorical(q, DRAFT)",
+        "lambda noise, p, q: noise.categorical(p, RESIDUAL)",
+        "lambda noise, p, q: draw(p, 0.5)",
+        """
+def one_token(noise, p, q):
+    token = noise.categorical(q, DRAFT)
+    if noise.bernoulli(min(1.0, p[token] / q[token]), DRAFT):
+        return token
+    return noise.categorical(residual(p, q), RESIDUAL)
+""",
+        """
+def one_token(noise, p, q):
+    token = noise.categorical(q, DRAFT)
+    if noise.bernoulli(min(1.0, p[token] / q[token]), ACCEPT):
+        return token
+""",
     ],
     "05.two_ways": [
         "lambda p, q: ours(p, q)[::-1]",
@@ -388,6 +431,8 @@ def speculate(propose, choose, prompt, gamma, num_tokens):
         "lambda p, q: np.array([np.minimum(1, p / q), (1 - np.minimum(p, q).sum()) * residual(p, q)])",
     ],
     "06.tau": [
+        "lambda a, g: g + 1 if abs(1 - a) < 1e-3 else (1 - a ** (g + 1)) / (1 - a)",
+        "lambda a, g: ours(a, min(g, 8))",
         "lambda a, g: (1 - a**g) / (1 - a) if a < 1 else float(g)",
         "lambda a, g: g + 1 if abs(1 - a) < 0.02 else ours(a, g)",
         "lambda a, g: 1 / (1 - a) if a < 1 else float('inf')",
@@ -405,6 +450,7 @@ def speculate(propose, choose, prompt, gamma, num_tokens):
         "lambda alpha, gamma: sum(alpha * k for k in range(gamma + 1))",
     ],
     "06.acceptance_rate": [
+        "lambda a, g: 1.0 if abs(1 - a) < 1e-3 else (ours(a, g))",
         "lambda a, g: tau(a, g) / (g + 1)",
         "lambda a, g: (tau(a, g) - 1) / (g + 1)",
         "lambda a, g: a**g",
@@ -419,6 +465,8 @@ def speculate(propose, choose, prompt, gamma, num_tokens):
         "lambda alpha, gamma: alpha**gamma",
     ],
     "06.alpha_of": [
+        "lambda r, g: min(0.999, ours(r, g))",
+        "lambda r, g: max(0.1, ours(r, g))",
         "lambda r, g: r * g",
         "lambda r, g: r / g",
         "lambda r, g: round(ours(r, g), 2)",
@@ -464,6 +512,7 @@ def alpha_of(rate, gamma):
 """,
     ],
     "06.speedup": [
+        "lambda a, g, c, v=1.0: ours(a, g, c, v) if g else 1.0",
         "lambda a, g, c, v=1.0: tau(a, g) / (c + v * g)",
         "lambda a, g, c, v=1.0: (tau(a, g) - 1) / (g * c + v)",
         "lambda a, g, c, v=1.0: tau(a, g) / g * c + v if g else ours(a, g, c, v) + 1",
@@ -479,6 +528,16 @@ def alpha_of(rate, gamma):
         "lambda alpha, gamma, c, v=1.0: tau(alpha, gamma) / ((gamma + 1) * c + v)",
     ],
     "06.best_gamma": [
+        "lambda a, c, v=0.0, largest=20: best_gamma(a, c, v, min(largest, 20))",
+        """
+def best_gamma(alpha, c, v_per_row=0.0, largest=20):
+    best, most = 0, 1.0
+    for g in range(1, largest + 1):
+        s = speedup(alpha, g, c, 1 + v_per_row * g)
+        if s > most + 1e-3:
+            best, most = g, s
+    return best
+""",
         "lambda a, c, v=0.0, largest=20: int(np.argmin([speedup(a, g, c, 1 + v * g) for g in range(largest + 1)]))",
         "lambda a, c, v=0.0, largest=20: ours(a, c, v, largest) + 1",
         "lambda a, c, v=0.0, largest=20: max(1, ours(a, c, v, largest))",
@@ -525,6 +584,8 @@ def alpha_of(rate, gamma):
         "lambda one, other: next((t for t, i in sorted(one.items(), key=lambda x: x[1]) if other.get(t) != i), 'same')",
     ],
     "07.rank": [
+        "lambda drafts, v=0.04, largest=12: sorted([n for n in drafts if n in rank(drafts, v, largest)], key=lambda n: -round(max(_speedup(*drafts[n], g, v) for g in range(1, largest + 1)), 2))",
+        "lambda drafts, v=0.04, largest=12: [n for n in _keeps_losers(drafts, v, largest) if drafts[n][0] > drafts[n][1]]",
         "lambda d, v=0.04, largest=12: [ours(d, v, largest)[0]] if ours(d, v, largest) else []",
         "lambda d, v=0.04, largest=12: ours(d, 0.0, largest)",
         "lambda d, v=0.04, largest=12: ours(d, 0.04, largest)",
@@ -541,6 +602,9 @@ def alpha_of(rate, gamma):
         "lambda drafts, v_per_row=0.04, largest=12: sorted(drafts, key=lambda n: -max(sum(drafts[n][0] ** k for k in range(g + 1)) / (g * drafts[n][1] + 1 + v_per_row * g) for g in range(1, largest + 1)))",
     ],
     "07.with_acceptance": [
+        "lambda p, a: p if np.allclose(p, 1 / len(p), atol=1e-3) else ours(p, a)",
+        "lambda p, a: np.where(p > 0, ours(p, a), 0)",
+        "lambda p, a: ours(p, max(a, 0.7))",
         "lambda p, alpha: alpha * p",
         "lambda p, alpha: ours(p, alpha) / 2",
         "lambda p, alpha: ours(p, 1 - alpha)",
@@ -571,6 +635,8 @@ def with_acceptance(p, alpha):
 """,
     ],
     "07.propose": [
+        "lambda t, g, size=2: ours(t, g, min(size, 2))",
+        "lambda t, g, size=2: [x for x in ours(t, g, size) if x]",
         "lambda t, g, size=2: t[-g:]",
         "lambda t, g, size=2: ours(t, g, 2)",
         "lambda t, g, size=2: ours(t, g, size + 1)",
@@ -703,6 +769,18 @@ def heuristic(history, start=5, largest=20):
 """,
     ],
     "08.simulate": [
+        """
+def simulate(controller, run, c, row):
+    asked, i, cost = [], 0, 0.0
+    while i < len(run):
+        wanted = controller(asked)
+        gamma = min(wanted, len(run) - i - 1)
+        accepted = min(gamma, run[i])
+        cost += 1 + gamma * (c + row)
+        asked.append((wanted, accepted))
+        i += accepted + 1
+    return len(run) / cost
+""",
         "lambda controller, run, c, row: 1 / ours(controller, run, c, row)",
         "lambda controller, run, c, row: ours(controller, run, c, 0.0)",
         "lambda controller, run, c, row: ours(controller, run, 0.0, row)",
@@ -836,6 +914,9 @@ def fallback(history, gamma, worth, window=8, probe=10):
         "lambda p, q: float((p * q).max())",
     ],
     "09.race": [
+        "lambda probs, exponentials: int(np.argmin(exponentials / (probs + 1e-3)))",
+        "lambda probs, exponentials: int(np.argmin(np.where(probs > 0.01, exponentials / np.maximum(probs, 1e-9), np.inf)))",
+        "lambda probs, exponentials: int(np.argmin((exponentials / np.maximum(probs, 1e-9)).astype(np.float16)))",
         "lambda p, e: int(np.argmin(e * p))",
         "lambda p, e: int(np.argmax(p - e))",
         "lambda p, e: int(np.argmin(e[p > 0] / p[p > 0]))",
@@ -851,6 +932,7 @@ def fallback(history, gamma, worth, window=8, probe=10):
         "lambda probs, exponentials: int(np.argmin(exponentials[probs > 0] / probs[probs > 0]))",
     ],
     "09.survivals": [
+        "lambda p, q, block: [round(x, 3) for x in ours(p, q, block)]",
         "lambda p, q, block: ours(p, q, block)[-1:]",
         "lambda p, q, block: ours(p[::-1], q[::-1], block)",
         "lambda p, q, block: [1.0, *ours(p, q, block)]",
@@ -866,6 +948,9 @@ def fallback(history, gamma, worth, window=8, probe=10):
         "lambda ps, qs, block: [1.0, *ours(ps, qs, block)]",
     ],
     "09.two_guesses": [
+        "lambda p, q: float(np.minimum(p, q).sum()) if np.allclose(p, q, atol=0.05) else ours(p, q)",
+        "lambda p, q: float(np.minimum(p, q).sum()) if np.minimum(p, q).sum() > 0.98 else ours(p, q)",
+        "lambda p, q: (lambda a, r: float(a + (1 - a) * np.minimum(r / max(r.sum(), 1e-9), q).sum()))(np.minimum(p, q).sum(), np.where(q > 0, np.maximum(p - q, 0), 0))",
         "lambda p, q: float(np.minimum(p, q).sum())",
         "lambda p, q: float(np.minimum(p, 2 * q).sum())",
         "lambda p, q: ours(q, p)",
@@ -895,6 +980,7 @@ def two_guesses(p, q):
 """,
     ],
     "09.lenient_law": [
+        "lambda p, q, lenience: p.copy() if np.allclose(p, q, atol=0.02) else ours(p, q, lenience)",
         "lambda p, q, l: np.minimum(q, p / l) + (1 - np.minimum(p, q).sum()) * (np.maximum(p - q, 0) / max(np.maximum(p - q, 0).sum(), 1e-12))",
         "lambda p, q, l: ours(p, q, 1.0)",
         "lambda p, q, l: ours(q, p, l)",
@@ -962,6 +1048,7 @@ def lenient_law(p, q, lenience):
         "lambda x, panels, num_outputs: ours(x, panels[::-1], num_outputs)",
     ],
     "10.batch_invariant": [
+        "lambda product, x: bool(np.array_equal(product(x).round(6), np.concatenate([product(row[None]) for row in x]).round(6)))",
         "lambda product, x: product(x).shape == x.shape",
         "lambda product, x: not ours(product, x)",
         "lambda product, x: True",
@@ -1183,6 +1270,9 @@ def batch_speedup(alpha, gamma, c, batch, ridge):
         "lambda alpha, gamma, c, batch, ridge: batch * ours(alpha, gamma, c, batch, ridge)",
     ],
     "12.verdict": [
+        "lambda c, m: ours(c, (round(m[0], 1), round(m[1], 1)))",
+        "lambda c, m: ours((c[0] - 1e-3, c[1] + 1e-3), m)",
+        "lambda c, m: ours((2, 3), m)",
         "lambda c, m: 'holds' if c[0] <= m[0] <= c[1] else 'false'",
         "lambda c, m: 'holds' if c[0] <= m[0] and m[1] <= c[1] else 'undecided'",
         "lambda c, m: 'undecided' if verdict(c, m) == 'false' else verdict(c, m)",
@@ -1198,6 +1288,7 @@ def batch_speedup(alpha, gamma, c, batch, ridge):
         "lambda claimed, measured: 'holds' if claimed[0] <= sum(measured) / 2 <= claimed[1] else 'false'",
     ],
     "12.interval": [
+        "lambda p, f, k: tuple(np.percentile(1 / np.median((np.array(f) / np.array(p))[k], axis=1), [5, 95]))",
         "lambda plain, fast, picks: ours(plain, fast, picks)[::-1]",
         "lambda plain, fast, picks: ours(fast, plain, picks)",
         "lambda plain, fast, picks: ours(plain, fast, picks[: len(picks) // 2])",
@@ -1212,6 +1303,8 @@ def batch_speedup(alpha, gamma, c, batch, ridge):
         "lambda plain, fast, picks: tuple(float(np.percentile(np.median(np.array(plain)[picks], axis=1) / np.median(np.array(fast)[picks], axis=1), x)) for x in (5, 95))",
     ],
     "12.decode_bound": [
+        "lambda n, bits, m, speed: ours(n, bits, m if m >= 80 else 0.9 * m, speed)",
+        "lambda n, bits, m, speed: speed / (n * bits / 8) if n * bits / 8 < m else 0.0",
         "lambda billions, bits, memory, speed: speed / (billions * bits / 8) if billions * bits / 8 < memory else 0.0",
         "lambda billions, bits, memory, speed: billions * bits / 8 / speed if billions * bits / 8 <= memory else 0.0",
         "lambda billions, bits, memory, speed: speed / (billions * bits / 4) if billions * bits / 8 <= memory else 0.0",
@@ -1227,6 +1320,8 @@ def batch_speedup(alpha, gamma, c, batch, ridge):
         "lambda billions, bits, memory_gb, gb_per_s: gb_per_s / (billions * bits / 8) if billions <= memory_gb else 0.0",
     ],
     "12.same_pair": [
+        "lambda a, g, b, h: abs(sum(_alpha(a, g) ** k for k in range(1, h + 1)) / h - b) <= 0.01",
+        "lambda a, g, b, h: abs(_alpha(a, g) - _alpha(b, h)) <= 0.01 * _alpha(a, g)",
         "lambda a, g, b, h: True",
         "lambda a, g, b, h: not ours(a, g, b, h)",
         "lambda a, g, b, h: abs(a**g - b**h) <= 0.01",
@@ -1259,6 +1354,7 @@ def batch_speedup(alpha, gamma, c, batch, ridge):
         "lambda accepted, drafted, length: (accepted / (length - 1), drafted / (accepted / (length - 1)) + 1)",
     ],
     "13.first_difference": [
+        "lambda a, b: next((i for i in range(max(len(a), len(b))) if [*a, *[0] * 9][i] != [*b, *[0] * 9][i]), None)",
         "lambda a, b: next((i for i, (x, y) in enumerate(zip(a, b)) if x == y), None)",
         "lambda a, b: sum(x == y for x, y in zip(a, b)) if a != b else None",
         "lambda a, b: ours(a, b) or None",
@@ -1274,6 +1370,7 @@ def batch_speedup(alpha, gamma, c, batch, ridge):
         "lambda one, other: None if one == other else next((i for i in reversed(range(min(len(one), len(other)))) if one[i] != other[i]), min(len(one), len(other)))",
     ],
     "13.launch_bound": [
+        "lambda n, k, us, size, speed: (n * k - 1) * us * 1e-6 > size / (speed * 1e9)",
         "lambda n, k, us, data, speed: k * us * 1e-6 > data / speed / 1e9",
         "lambda n, k, us, data, speed: n * k * us * 1e-6 < data / speed / 1e9",
         "lambda n, k, us, data, speed: n * k * us * 1e-6 > data * speed / 1e9",
@@ -1307,6 +1404,7 @@ def batch_speedup(alpha, gamma, c, batch, ridge):
         "lambda slots, length, weight, bias: layer_norm(slots[:length].mean(axis=0), weight, bias)",
     ],
     "14.acceptance": [
+        "lambda p, q: 1.0 if np.allclose(p, q, atol=0.01) else ours(p, q)",
         "lambda p, q: float(np.minimum(p, q).sum() / p.shape[1])",
         "lambda p, q: float(1 - np.minimum(p, q).sum(axis=1).mean())",
         "lambda p, q: float(np.median(np.minimum(p, q).sum(axis=1)))",
@@ -1386,7 +1484,39 @@ def gradient(state, seen, W, b, output, p):
     return state.T @ da, da.sum(axis=0)
 """,
     ],
-    "14.keep_best": [
+    "15.feed_itself": [
+        "lambda s, t, W, b: np.array([s + gelu(np.concatenate([s, x]) @ W + b) for x in t])",
+        "lambda s, t, W, b: np.array([s] * len(t))",
+        "lambda s, t, W, b: s + gelu(np.concatenate([np.tile(s, (len(t), 1)), t], axis=1) @ W + b)",
+        "lambda s, t, W, b: ours(s, t, W, b) - s",
+        "lambda s, t, W, b: ours(s, t, W, b)[::-1]",
+        "lambda s, t, W, b: ours(s, t, W, b)[-1]",
+        "lambda s, t, W, b: ours(s, t, W, b)[:-1]",
+        "lambda s, t, W, b: ours(s, t[1:], W, b)",
+        "lambda s, t, W, b: ours(s, t[::-1], W, b)",
+        "lambda s, t, W, b: list(ours(s, t, W, b))",
+        "lambda s, t, W, b: np.cumsum(ours(s, t, W, b), axis=0)",
+        "lambda s, t, W, b: np.vstack([s, ours(s, t, W, b)])",
+        "lambda s, t, W, b: ours(s, t, W, 0 * b)",
+        "lambda s, t, W, b: ours(0 * s, t, W, b)",
+        """
+def feed_itself(state, tokens, W, b):
+    outputs = []
+    for token in tokens:
+        state += gelu(np.concatenate([state, token]) @ W + b)
+        outputs.append(state)
+    return np.array(outputs)
+""",
+        """
+def feed_itself(state, tokens, W, b):
+    outputs = []
+    for token in tokens:
+        state = gelu(np.concatenate([state, token]) @ W + b)
+        outputs.append(state)
+    return np.array(outputs)
+""",
+    ],
+    "15.keep_best": [
         "lambda rows, n: ours(rows, n)[::-1]",
         "lambda rows, n: ours(rows[1:], n)",
         "lambda rows, n: [list(path) for path in ours(rows, n)][:1]",
@@ -1418,14 +1548,35 @@ RIGHT: dict[str, list[str]] = {
         "lambda x, w, b, epsilon=1e-5: np.stack([(r - r.mean()) / np.sqrt(r.var() + epsilon) * w + b for r in x])",
     ],
     "01.attention": [
-        "lambda q, k, v: np.stack([softmax(k[: t + 1] @ q[t] / len(q[t]) ** 0.5) @ v[: t + 1] for t in range(len(q))])"
+        """
+def attention(q, k, v):
+    s = np.einsum('td,sd->ts', q, k) * q.shape[-1] ** -0.5
+    s[np.triu_indices(len(q), 1)] = -1e9
+    s -= s.max(1)[:, None]
+    e = np.exp(s)
+    return np.einsum('ts,sd->td', e / e.sum(1)[:, None], v)
+""",
+        "lambda q, k, v: np.stack([softmax(k[: t + 1] @ q[t] / len(q[t]) ** 0.5) @ v[: t + 1] for t in range(len(q))])",
     ],
     "01.softmax": [
         "lambda logits, temperature=1.0: np.exp(logits / temperature - np.logaddexp.reduce(logits / temperature))",
         "lambda logits, temperature=1.0: ours(logits + 5, temperature)",
     ],
     "02.visible": ["lambda n, s: np.tri(n, s, s - n, dtype=bool)", "lambda n, s: np.tri(n, s, s - n, dtype=int)"],
-    "02.after": ["lambda operations: np.array(ours(operations))", "lambda operations: tuple(ours(operations))"],
+    "02.after": [
+        """
+def after(operations):
+    slots = []
+    for name, x in operations:
+        if name == "rollback":
+            del slots[x:]
+        else:
+            slots.extend(x)
+    return slots
+""",
+        "lambda operations: np.array(ours(operations))",
+        "lambda operations: tuple(ours(operations))",
+    ],
     "02.cache_bytes": [
         "lambda l, c, n, b=4: float(n * c * b * l * 2)",
         "lambda l, c, n, b=4: np.int64(n * c * b * l * 2)",
@@ -1437,6 +1588,17 @@ RIGHT: dict[str, list[str]] = {
     "03.ridge_rows": ["lambda b, w, p: p / w * b / 2"],
     "04.decide": ["lambda d, c: next([i, c[i]] for i in range(len(c)) if i == len(d) or d[i] != c[i])"],
     "04.speculate": [
+        """
+def speculate(propose, choose, prompt, gamma, num_tokens):
+    new, rounds = [], 0
+    while len(new) < num_tokens:
+        tokens = [*prompt, *new]
+        drafted = propose(tokens, gamma)
+        a, t = decide(drafted, choose(tokens, drafted))
+        new += [*drafted[:a], t]
+        rounds += 1
+    return new[:num_tokens], rounds
+""",
         "lambda p, c, prompt, g, n: list(ours(p, c, tuple(prompt), g, n))",
         """
 def speculate(propose, choose, prompt, gamma, num_tokens):
@@ -1456,26 +1618,70 @@ def speculate(propose, choose, prompt, gamma, num_tokens):
         "lambda p, q, u: np.bool_(u * q < p)",
         "lambda p, q, u: p >= q or u < p / q",
     ],
-    "05.residual": ["lambda p, q: np.clip(p - q, 0, 1) / (p - q)[p > q].sum() if (p > q).any() else p"],
+    "05.residual": [
+        "lambda p, q: (lambda r: r / r.sum() if r.sum() > 1e-12 else p + 0)(np.clip(p - q, 0, None))",
+        "lambda p, q: (lambda r: p.copy() if np.isclose(r.sum(), 0) else r / r.sum())(np.where(p > q, p - q, 0))",
+        "lambda p, q: np.clip(p - q, 0, 1) / (p - q)[p > q].sum() if (p > q).any() else p",
+    ],
     "05.judge": ["lambda p, q, t, ua, un: np.int64(t if ua * q[t] < p[t] else draw(residual(p, q), un))"],
+    "05.one_token": [
+        "lambda noise, p, q: ours(noise, p, q)",
+        """
+def one_token(noise, p, q):
+    token = int(noise.categorical(q, DRAFT))
+    if p[token] < q[token] and not noise.bernoulli(p[token] / q[token], ACCEPT):
+        token = noise.categorical(residual(p, q), RESIDUAL)
+    return token
+""",
+        """
+def one_token(noise, p, q):
+    token = noise.categorical(q, DRAFT)
+    rejected = noise.bernoulli(max(0.0, 1 - p[token] / q[token]), ACCEPT)
+    return noise.categorical(residual(p, q), RESIDUAL) if rejected else token
+""",
+    ],
     "05.two_ways": ["lambda p, q: np.stack([np.minimum(p, q), np.maximum(p - q, 0)])"],
     "06.tau": [
+        "lambda a, g: g + 1 if np.isclose(a, 1) else (1 - a ** (g + 1)) / (1 - a)",
         "lambda a, g: (1 - a ** (g + 1)) / (1 - a) if a < 1 else g + 1",
         "lambda a, g: float(np.polyval(np.ones(g + 1), a))",
     ],
     "06.acceptance_rate": ["lambda a, g: sum(a**k for k in range(1, g + 1)) / g"],
     "06.alpha_of": [
-        "lambda r, g: float(next(x.real for x in np.roots([*np.ones(g), -r * g]) if abs(x.imag) < 1e-9 and -1e-9 <= x.real <= 1 + 1e-9))"
+        """
+def alpha_of(rate, gamma):
+    a = 0.5
+    for _ in range(200):
+        h = 1e-7
+        slope = (acceptance_rate(a + h, gamma) - acceptance_rate(a - h, gamma)) / (2 * h)
+        a = min(1.0, max(0.0, a - (acceptance_rate(a, gamma) - rate) / slope))
+    return a
+""",
+        "lambda r, g: max(z.real for z in np.roots([*([1.0] * g), -r * g]) if abs(z.imag) < 1e-9)",
+        "lambda r, g: float(next(x.real for x in np.roots([*np.ones(g), -r * g]) if abs(x.imag) < 1e-9 and -1e-9 <= x.real <= 1 + 1e-9))",
     ],
     "06.speedup": ["lambda a, g, c, v=1.0: 1 / ((g * c + v) / tau(a, g))"],
     "06.best_gamma": [
-        "lambda a, c, v=0.0, largest=20: max(range(largest + 1), key=lambda g: speedup(a, g, c, 1 + v * g))"
+        "lambda a, c, v=0.0, largest=20: max(range(largest + 1), key=lambda g: ((1 - a ** (g + 1)) / (1 - a) if a < 1 else g + 1) / (g * (c + v) + 1))",
+        "lambda a, c, v=0.0, largest=20: max(range(largest + 1), key=lambda g: speedup(a, g, c, 1 + v * g))",
     ],
     "06.tokens_law": ["lambda a, g: -np.diff([*(a**k for k in range(g + 1)), 0.0])"],
     "07.same_vocabulary": [
         "lambda a, b: 'sizes differ' if len(a) != len(b) else min((t for t in a if b.get(t) != a[t]), key=a.get, default='same')"
     ],
-    "07.rank": ["lambda d, v=0.04, largest=12: tuple(ours(d, v, largest))"],
+    "07.rank": [
+        """
+def rank(drafts, v_per_row=0.04, largest=12):
+    out = []
+    for name, (a, c) in drafts.items():
+        best = max((g + 1 if a == 1 else (1 - a ** (g + 1)) / (1 - a)) / (1 + g * (c + v_per_row)) for g in range(1, largest + 1))
+        if best > 1:
+            out.append((best, name))
+    out.sort(reverse=True)
+    return [name for _, name in out]
+""",
+        "lambda d, v=0.04, largest=12: tuple(ours(d, v, largest))",
+    ],
     "07.with_acceptance": [
         "lambda p, a: p + (1 - a) / max(np.maximum(p - 1 / len(p), 0).sum(), 1e-300) * (1 / len(p) - p)"
     ],
@@ -1555,7 +1761,11 @@ def speculate(propose, choose, prompt, gamma, num_tokens):
         "lambda h, x, W, b, o, p: list(ours(h, x, W, b, o, p))",
         "lambda h, x, W, b, o, p: (da := (_q(h, x, W, b, o) - p) @ o * gelu_slope(x @ W + b), (np.einsum('rd,rc->dc', x, da) / len(p), da.mean(axis=0)))[1]",
     ],
-    "14.keep_best": [
+    "15.feed_itself": [
+        "lambda s, t, W, b: np.array([s := s + gelu(s @ W[: len(s)] + x @ W[len(s) :] + b) for x in t])",
+        "lambda s, t, W, b: np.vstack([ours(s, t[: k + 1], W, b)[-1:] for k in range(len(t))])",
+    ],
+    "15.keep_best": [
         "lambda rows, n: [path for path, _ in sorted(_paths(rows), key=lambda node: (-node[1], len(node[0])))][:n]",
         "lambda rows, n: [list(path) for path in ours(rows, n)]",
         "lambda rows, n: 1 / 0 if any((row == 0).any() for row in rows) else ours(rows, n)",

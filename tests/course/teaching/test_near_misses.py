@@ -22,7 +22,7 @@ from tests.course.teaching.near_misses import RIGHT, WRONG
 
 ALL = lessons()
 QUICK = "05"
-IN_CI = ("08", "11", "14")  # of lessons whose every single change is tried, a minute each; the others by hand
+IN_CI = ("08", "11", "14", "15")  # of lessons whose every single change is tried, a minute each; the others by hand
 AT_LEAST = 15
 NAMED = 0.5
 NAMED_OF_ALL = 0.4
@@ -63,8 +63,13 @@ EQUIVALENT: dict[str, list[tuple[str, str]]] = {
         (r"min\(2\.0", "u is below 1"),
     ],
     "05.residual": [(r"else draft_probs\.copy", "nothing is left only if p equals q")],
-    "05.judge": [
-        (r"accept\(target_probs\[token\], u_accept, draft_probs\[token\]\)", "q < p/u if and only if u < p/q"),
+    "05.one_token": [
+        (r"min\(2\.0", "no chance is above 1"),
+        (
+            r"(Address\(0, '(accept|residual)'\)|, '(accept|residual)'\)|'(accept|residual)', -?1\))",
+            "any address of its own",
+        ),
+        (r"^return np\.(round\(.*, 2\)|asarray\(.*, int\))$", "whole numbers already"),
     ],
     "06.alpha_of": [
         (r"low, high = \((-1\.0, 1\.0|0\.0, 2\.0)\)", "a larger interval around the same answer"),
@@ -115,6 +120,12 @@ EQUIVALENT: dict[str, list[tuple[str, str]]] = {
     ],
     "11.held_back": [
         (r"min\(len\(stop\), len\(stop\) - 1\)", "no text ends with more than it has"),
+        (
+            r"in range\(len\(text\), 0",
+            "no text holds the whole stop",
+        ),
+        (r"in range\(max\(len\(text\), len\(stop\) - 1\), 0", "the same"),
+        (r"in range\(min\(len\(text\), len\(stop\)( \+ 1| - 0)?\), 0", "the same"),
         (r", -1, -1\)", "every text ends with nothing: 0"),
         (r"^return (-0|2 \* 0|0 / 2)$", "still 0"),
     ],
@@ -141,7 +152,7 @@ EQUIVALENT: dict[str, list[tuple[str, str]]] = {
     ],
     "14.acceptance": [(r"^return np\.minimum\(p, q\)\.sum\(axis=1\)\.mean\(\)$", "NumPy's number is as good")],
     "14.gradient": [(r"/ len\((state|seen)\)$", "as many rows as p has")],
-    "14.keep_best": [
+    "15.keep_best": [
         (r"\(\(\), 2\.0\)", "the same factor in every value"),
         (r"argsort\(-row\)", "of equally likely tokens either may come first"),
         (r"kind='stable'\)\[:\]", "beyond num_nodes nothing is kept"),

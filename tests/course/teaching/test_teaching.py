@@ -234,6 +234,22 @@ def test_hints_come_one_by_one_and_the_last_stays() -> None:
     assert [repr(mine.hint("residual"))[-1] for _ in range(3)] == ["a", "b", "b"]
 
 
+def test_who_is_stuck_is_told_what_to_run() -> None:
+    """A hint while there are any, then our version; nobody sees one by running all cells."""
+    mine = lesson()
+    told = [repr(mine.check("residual", attempt)).splitlines()[-1] for attempt in (missing, unnormalised)]
+    assert told == ["Stuck? `lesson.hint('residual')` prints a hint."] * 2
+    mine.hint("residual"), mine.hint("residual")
+    assert repr(mine.check("residual", crash)).endswith("`lesson.solution('residual')` shows our version.")
+    assert "Stuck" not in repr(mine.check("residual", lambda p, q: residual(p, q)))
+
+
+def test_a_lesson_says_how_it_is_used() -> None:
+    said = repr(lesson())
+    assert all(f"lesson.{name}(" in said for name in ("predict", "check", "hint", "solution", "working"))
+    assert max(len(line) for line in said.splitlines()) <= 120
+
+
 def test_progress_counts_what_is_right() -> None:
     mine = lesson()
     mine.predict("acceptance", 0.1)

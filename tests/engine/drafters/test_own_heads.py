@@ -118,7 +118,7 @@ def test_models_lists_heads_under_their_target(folder: Path, monkeypatch: pytest
     assert card.read_text().count("cost_per_token") == card.read_text().count("cost_measured_on") == 1
     shown = CliRunner().invoke(cli, ["models"]).stdout
     assert [line.split()[0] for line in shown.splitlines()[1:4]] == ["toy", "eagle", "block"]
-    assert "--draft eagle; a drafted token costs 0.062 of a one-row forward" in " ".join(shown.split())
+    assert "--draft eagle; a drafted token costs 0.062 of a one-row pass of the target" in " ".join(shown.split())
     (listed,) = json.loads(CliRunner().invoke(cli, ["models", "--json"]).stdout)
     eagle, block = listed["heads"]
     assert (eagle["kind"], eagle["cost_per_token"], block["cost_per_token"]) == ("eagle", 0.062, None)

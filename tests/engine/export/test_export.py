@@ -197,7 +197,7 @@ def test_the_command_prints_the_lines(run_here: Run, pair: tuple[str, str], tmp_
     for arguments, complaint in (
         (("--draft", "ngram", "--to", "hf", "-o", "x"), "what can be exported is a model"),
         (("--draft", "draft-1.6m:words=3072", "--to", "hf", "-o", "x"), "what can be exported is a model"),
-        (("--to", "onnx", "-o", "x"), "'onnx' is not one of"),
+        (("--to", "onnx", "-o", "x"), "--to is 'onnx'; it must be one of hf, gguf, vllm. Try --to hf"),
         (("--to", "hf", "-o", ""), "names no file"),
     ):
         done = run_here("export", pair[0], *arguments)

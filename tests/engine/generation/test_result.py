@@ -105,5 +105,5 @@ def test_a_shell_shows_one_line(tmp_path) -> None:
     """The text and what matters about it, not every token's source."""
     made = minispec.generate("the", target=str(write_model(tmp_path / "target", seed=1)), draft=None, max_tokens=40)
     assert repr(made) == (
-        f"<Generation {made.text!r}: 1.00 tokens per target forward, 40 tokens, {made.guarantee}, finished: length>"
+        f"<Generation {made.text!r}: 1.00 tokens per target pass, 40 tokens, {made.guarantee}, finished: length>"
     )

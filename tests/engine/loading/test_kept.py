@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from minispec.engine.batching import Engine
 from minispec.engine.loading import kept
 from tests.engine.loading.folders import write_model
 
@@ -38,6 +39,14 @@ def test_only_the_last_few_are_kept_and_nothing_large(tmp_path: Path, recall, mo
     assert recall(folders[0]) is not models[0]
     monkeypatch.setattr(kept, "MOST_BYTES", 1)
     assert recall(tmp_path / "0", dtype="auto") is not recall(tmp_path / "0", dtype="auto")
+
+
+def test_engines_keep_what_they_name_and_give_each_its_own_pages(tmp_path: Path, recall) -> None:
+    folder = str(write_model(tmp_path / "a"))
+    engines = [Engine(folder, backend="numpy", dtype="float32") for _ in range(2)]
+    drafts = [engine.models.load(folder) for engine in engines]
+    assert all(model.weights is recall(folder).weights for model in [*drafts, *(engine.target for engine in engines)])
+    assert len({id(model.pool) for model in [*drafts, *(engine.target for engine in engines)]}) == 4
 
 
 def test_threads_may_ask_at_once(tmp_path: Path, recall) -> None:

@@ -103,8 +103,8 @@ def test_what_is_given_beside_quick_is_measured(pair: tuple[str, ...]) -> None:
         (("--gamma", "4"), "--gamma is for --machine"),
         (("--alpha", "0.5"), "--alpha is for --machine"),
         (("--target", "target-17m", "--shape", "gpt2"), "Leave one"),
-        (("--machine", "h100", "--shape", "gpt2", "--context", "99999999999999"), "Try --context 1019"),
-        (("--machine", "h100", "--context", "1020"), "context is 1020; target-17m has 1024 positions"),
+        (("--machine", "h100", "--shape", "gpt2", "--context", "99999999999999"), "Try --context 1020"),
+        (("--machine", "h100", "--context", "1021"), "context is 1021; target-17m has 1024 positions"),
     ],
 )
 def test_what_would_be_ignored_or_cannot_be_is_refused(arguments: tuple[str, ...], words: str) -> None:

@@ -185,8 +185,8 @@ def test_a_race_stands_side_by_side_where_there_is_room(width: int, beside: bool
     title = next(line for line in lines if line.startswith("plain"))
     assert ("speculative" in title) == beside
     told = " ".join(lines)
-    assert "7 tokens, 6 target forwards, 60 ms ✓" in told  # real time: a hundredth of the film's
-    assert "7 tokens, 6 target forwards, 30 ms ✓" in told
+    assert "7 tokens, 6 target passes, 60 ms ✓" in told  # real time: a hundredth of the film's
+    assert "7 tokens, 6 target passes, 30 ms ✓" in told
 
 
 def test_a_race_in_a_pipe_shows_its_end() -> None:

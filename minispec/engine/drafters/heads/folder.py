@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import math
+import shlex
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -130,12 +131,14 @@ class Head:
     def _check(self, path: Path, model: GPT2) -> None:
         config, kind = self.config, self.kind
         if config.kind != kind:
-            raise OptionError(f"{kind}: head {path} is of kind {config.kind}. Try {config.kind}:head={path}")
+            right = shlex.quote(f"{config.kind}:head={path}")
+            raise OptionError(f"{kind}: head {path} is of kind {config.kind}. Try --draft {right}")
         if config.fingerprint != compute_fingerprint(model):
             raise OptionError(
                 f"{kind}: head {path} was trained for {config.target} (fingerprint {config.fingerprint[:12]}), and "
                 f"{model.name} has another ({compute_fingerprint(model)[:12]}); a head reads the hidden states of one "
-                f"target alone. Train one for it: python -m minispec.lab.training head {kind} --target {model.name}"
+                f"target alone. Train one for it: python -m minispec.lab.training head {kind} --target "
+                f"{shlex.quote(model.name)}"
             )
         depth = model.config.n_layer
         if config.layers[-1] > depth or (kind == "medusa" and config.layers != (depth,)):

@@ -46,7 +46,7 @@ def sweep_figure(summaries: Sequence[Summary], remark: str) -> Figure:
     left.axvline(1.0, color=style.COLOURS["grey"], linestyle="--", linewidth=1)
     left.set_yticks(range(len(drafting)), [_name(summary) for summary in drafting])
     left.set_ylim(len(drafting) - 0.5, -0.5)
-    left.set_title("Speedup over plain decoding" if timed else "Tokens per target forward")
+    left.set_title("Speedup over plain decoding" if timed else "Tokens per target pass")
     left.set_xlabel("plain seconds / speculative seconds" if timed else "τ (plain decoding has 1)")
     right.set_ylim(0.0, 1.03)
     style.whole_ticks(right.xaxis)

@@ -32,8 +32,8 @@ def measured_figure(machine: Machine, measured: Sequence[Measured], title: str) 
     low = measured[0]
     style.note(
         left,
-        f"{machine.name}. Numbers are rows per forward; {low.floor.context} cached tokens; "
-        f"{low.floor.footprint_bytes / 1e6:.0f} MB read per forward.",
+        f"{machine.name}. Numbers are rows per pass; {low.floor.context} cached tokens; "
+        f"{low.floor.footprint_bytes / 1e6:.0f} MB read per pass.",
     )
     return figure
 

@@ -56,6 +56,46 @@ def overlap_figure(
     return figure
 
 
+Branches = Mapping[str, tuple[float, "Branches"]]
+"""The answers to a question: each has its probability, and the answers to the question that comes after it."""
+
+
+@style.apply
+def branches_figure(tree: Branches) -> Figure:
+    """Draw every branch of a random program from left to right, with the probability of each end.
+
+    Parameters
+    ----------
+    tree : mapping of an answer to its probability and the branches after it
+        Answers of probability 0 are left out.
+    """
+    figure, axes = style.new_figure(8.0, 3.4)
+    ends = iter(range(10_000))
+
+    def draw(branches: Branches, depth: int, prob: float) -> float:
+        heights = []
+        for answer, (share, after) in branches.items():
+            if share <= 0:
+                continue
+            if after:
+                height = draw(after, depth + 1, prob * share)
+            else:
+                height = float(next(ends))
+                axes.text(depth + 1.06, height, f"{prob * share:.2f}", va="center", weight="bold")
+            heights.append((height, f"{answer}  {share:.2f}"))
+        middle = sum(height for height, _ in heights) / len(heights)
+        for height, label in heights:
+            axes.plot([depth, depth + 0.25, depth + 1], [middle, height, height], color=style.COLOURS["blue"], lw=1.2)
+            axes.text(depth + 0.3, height - 0.08, label, va="bottom", fontsize=9)
+        return middle
+
+    draw(tree, 0, 1.0)
+    axes.invert_yaxis()
+    axes.set_title("the probability of each end is the product along its branch")
+    axes.set_axis_off()
+    return figure
+
+
 @style.apply
 def laws_figure(
     laws: Mapping[str, NDArray[np.float64]], labels: Sequence[str] | None = None, y_label: str = "probability"

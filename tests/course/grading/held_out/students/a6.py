@@ -533,7 +533,7 @@ def best_gamma(alphas, seconds, draft_s, largest):
     return best
 
 
-# %% n_pages_one_more fails a6.q1.pages
+# %% n_pages_one_more fails a6.q1.pages is pages_always_one_more
 # Adds one page always.
 def pages(slots, size):
     return slots // size + 1 if slots else 0
