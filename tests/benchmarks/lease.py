@@ -26,7 +26,7 @@ import numpy as np
 from minispec.engine.backends.cuda import CupyBackend, CupyBlasBackend, describe_gpu
 from minispec.engine.backends.cuda.feeding import feed_record
 from minispec.engine.backends.cuda.fused import Making
-from minispec.engine.backends.cuda.program import ATTENTION, LINEAR, NOTHING, Program, Ring
+from minispec.engine.backends.cuda.program import ATTENTION, EMBED, LINEAR, Program, Ring
 from minispec.engine.model import GPT2, GPT2Config
 from tests.benchmarks import gpu
 from tests.models import random_gpt2
@@ -137,7 +137,7 @@ def costs(cupy: Any, asked: Any, page: Page, many: int = 200) -> None:
     attend = {"num_rows": 1, "num_inputs": 64, "num_outputs": width // 64, "number": 0.125, "x": ones.data.ptr,
               "y": y.data.ptr, "keys": kept[0].data.ptr, "values": kept[1].data.ptr}  # fmt: skip
     kinds: dict[str, tuple[int, int, dict[str, Any]]] = {
-        "barrier alone": (NOTHING, 0, {}),
+        "barrier alone": (EMBED, 0, {}),
         "product of one tile": (LINEAR, 1, product),
         "the same with a norm": (LINEAR, 1, product | norm),
         f"attention over {asked.context}": (ATTENTION, width // 64, attend),

@@ -1,155 +1,131 @@
-// Eight numbers side by side, as they are kept.
-struct Eight {
+union Eight {  // numbers of a head, as they are kept
   uint4 bits[KEPT_LOADS];
-
-  __device__ __forceinline__ float at(int i) const {
-#if KV_FLOAT16
-    const unsigned pair = i / 2 == 0 ? bits[0].x : i / 2 == 1 ? bits[0].y : i / 2 == 2 ? bits[0].z : bits[0].w;
-    return load((kept)(pair >> 16 * (i % 2)));
-#else
-    const uint4 four = bits[i / 4];
-    return __uint_as_float(i % 4 == 0 ? four.x : i % 4 == 1 ? four.y : i % 4 == 2 ? four.z : four.w);
-#endif
-  }
+  kept numbers[8];
 };
 
-// Numbers d to d + 7 of a head. Those behind its end: any where its size is a multiple of 8, else zeros.
-__device__ __forceinline__ Eight eight(const kept* head, int d, int size) {
+// The first of `left` numbers, zeros behind them. Heads of a size that is a multiple of eight begin at multiples of 16 bytes.
+__device__ __forceinline__ Eight eight(const kept* from, int left, bool whole) {
   Eight v;
-  if (size % 8 == 0) {
+  if (whole) {
 #pragma unroll
-    for (int i = 0; i < KEPT_LOADS; ++i) v.bits[i] = fresh((const uint4*)(head + min(d, size - 8)) + i);
-    return v;
+    for (int i = 0; i < KEPT_LOADS; ++i) v.bits[i] = fresh((const uint4*)from + i, left > 0);
+  } else {
+#pragma unroll
+    for (int j = 0; j < 8; ++j) v.numbers[j] = j < left ? fresh(from + j) : (kept)0;
   }
-  unsigned words[4 * KEPT_LOADS] = {};
-#pragma unroll
-  for (int j = 0; j < 8; ++j)
-    if (d + j < size) words[j * KEPT_LOADS / 2] |= fresh_bits(head + d + j) << (KEPT_LOADS == 1 ? j % 2 * 16 : 0);
-#pragma unroll
-  for (int i = 0; i < KEPT_LOADS; ++i) v.bits[i] = make_uint4(words[4 * i], words[4 * i + 1], words[4 * i + 2], words[4 * i + 3]);
   return v;
 }
 
-// The slots that a lane looks at, of SPAN that its warp attends to: lane 8 s + c has numbers 8 c to 8 c + 7 of slots s,
-// s + 4, and so on. Keys and values of the next slots are asked for as soon as there is room for them.
-struct Look {
-  int places[SPAN / 4];  // -1: not seen
-  Eight keys[SPAN / 4], values[SPAN / 4];
+// A running softmax over slots: the largest score, and the sums of weights and of weighted values relative to it.
+struct Softmax {
+  float largest, total, mixed[8];
 
-  __device__ __forceinline__ void find(const Feed& feed, int t, int start, int end) {
+  __device__ __forceinline__ void raise(float to) {
+    const float by = expf(largest - to);
+    largest = to, total *= by;
 #pragma unroll
-    for (int i = 0; i < SPAN / 4; ++i) {
-      const int slot = start + 4 * i + threadIdx.x % WARP / 8;
-      const bool seen = slot < end && (!feed.visible || feed.visible[(size_t)t * feed.num_pages * feed.size + slot]);
-      places[i] = seen ? (int)feed.find(t, slot) : -1;
-    }
+    for (int j = 0; j < 8; ++j) mixed[j] *= by;
   }
-  __device__ __forceinline__ void ask(Eight into[SPAN / 4], const kept* from, size_t stride, int d, int size) const {
+
+  __device__ __forceinline__ void add(float score, const Eight& value) {
+    const float weight = score > LOWEST ? expf(score - largest) : 0.0f;
+    total += weight;
 #pragma unroll
-    for (int i = 0; i < SPAN / 4; ++i) into[i] = eight(from + max(places[i], 0) * stride, d, size);  // unseen: any
+    for (int j = 0; j < 8; ++j) mixed[j] = fmaf(weight, load(value.numbers[j]), mixed[j]);
+  }
+
+  // Join those of a warp's groups of lanes, in the same order in each lane.
+  __device__ __forceinline__ void join(int lanes) {
+    float best = largest;
+    for (int distance = lanes; distance < WARP; distance *= 2) best = fmaxf(best, __shfl_xor_sync(ALL, best, distance));
+    raise(best);
+    for (int distance = lanes; distance < WARP; distance *= 2) {
+      total += __shfl_xor_sync(ALL, total, distance);
+#pragma unroll
+      for (int j = 0; j < 8; ++j) mixed[j] += __shfl_xor_sync(ALL, mixed[j], distance);
+    }
   }
 };
 
-// An item is a row and a head. The finishers join what the warps found in their order, SPAN x STREAMS slots after another.
-__device__ __forceinline__ void attention(const Step& step, const Feed& feed, Gate& gate, Shared* shared) {
-  const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, finisher = (int)threadIdx.x - STREAMS * WARP;
-  const int head_size = step.num_inputs, heads = step.num_outputs;
-  const size_t stride = (size_t)heads * head_size;
-  const int first = 8 * (lane % 8);
-  int turn = 0;
-  for (int item = first_item(step.turn); item < heads * step.num_rows; item += gridDim.x) {
-    const int t = item / heads, head = item % heads, end = feed.ends[t];
-    const kept *keys = step.keys + head * head_size, *values = step.values + head * head_size;
-    if (!gate.open && warp < STREAMS)  // old keys and values depend on nothing: have them near
-      for (int slot = warp * SPAN + lane / 2; slot < end; slot += STREAMS * SPAN)
-        for (int d = 0; d < head_size && lane < 2 * SPAN; d += 128 / (int)sizeof(kept))
-          bring_near((lane % 2 ? values : keys) + feed.find(t, slot) * stride + d);
-    gate.wait();
+// The slots that a lane looks at: eight numbers of the head in LOOKS of them at once, and as many lanes look at a slot as
+// the head has eights, 8, 16 or 32. The next keys and values are asked for as soon as there is room for them.
+__device__ __forceinline__ Softmax attend(const Step& step, const Feed& feed, int t, int begin, int lanes) {
+  const int size = step.num_inputs, d = threadIdx.x % lanes * 8, end = feed.ends[t], together = LOOKS * WARP / lanes;
+  const bool whole = size % 8 == 0;
+  const size_t stride = (size_t)step.num_outputs * size;
+  Eight keys[LOOKS], values[LOOKS];
+  int places[LOOKS];  // -1: not seen
+  const auto find = [&](int start) {
+#pragma unroll
+    for (int i = 0; i < LOOKS; ++i) {
+      const int slot = start + WARP / lanes * i + threadIdx.x % WARP / lanes;
+      const bool seen = slot < end && (!feed.visible || feed.visible[(size_t)t * feed.num_pages * feed.size + slot]);
+      places[i] = seen ? (int)feed.find(t, slot) : -1;
+    }
+  };
+  const auto ask = [&](Eight* into, const kept* from) {  // an invisible slot may hold anything, even NaN: zeros instead
+#pragma unroll
+    for (int i = 0; i < LOOKS; ++i)
+      into[i] = eight(from + max(places[i], 0) * stride + begin + d, places[i] < 0 ? 0 : size - d, whole);
+  };
 
-    const float* query = step.x + (size_t)t * stride + head * head_size;
-    float largest = LOWEST, total = 0.0f, sums[(MAX_HEAD + FINISHERS - 1) / FINISHERS] = {};
-    Look look;
+  Softmax softmax = {LOWEST};
+  int start = threadIdx.x / WARP * together;
+  find(start), ask(keys, step.keys), ask(values, step.values);
+  const float* query = step.x + t * stride + begin + d;
+  const float4 low = four(query, size - d, whole), high = four(query + 4, size - d - 4, whole);
+  const float q[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+  while (start < end) {
+    float scores[LOOKS] = {}, best = softmax.largest;
+#pragma unroll
+    for (int i = 0; i < LOOKS; ++i) {
+#pragma unroll
+      for (int j = 0; j < 8; ++j) scores[i] = fmaf(q[j], load(keys[i].numbers[j]), scores[i]);
+      for (int distance = 1; distance < lanes; distance *= 2) scores[i] += __shfl_xor_sync(ALL, scores[i], distance);
+      scores[i] = places[i] < 0 ? LOWEST : scores[i] * step.number;
+      best = fmaxf(best, scores[i]);
+    }
+    softmax.raise(best);
+    start += STREAMS * together;
+    find(start), ask(keys, step.keys);
+#pragma unroll
+    for (int i = 0; i < LOOKS; ++i) softmax.add(scores[i], values[i]);
+    ask(values, step.values);
+  }
+  softmax.join(lanes);
+  return softmax;
+}
+
+// An item is a row and a head. The finishers join what the warps found, in their order.
+__device__ __forceinline__ void attention(const Step& step, const Feed& feed, Gate& gate, Shared* shared) {
+  const int warp = threadIdx.x / WARP, finisher = (int)threadIdx.x - STREAMS * WARP, lane = threadIdx.x % WARP;
+  const int size = step.num_inputs, heads = step.num_outputs, lanes = size <= 64 ? 8 : size <= 128 ? 16 : 32;
+  int turn = 0;
+  for (int item = first_item(step.turn); item < heads * step.num_rows; item += gridDim.x, turn ^= 1) {
+    const int t = item / heads, begin = item % heads * size;
+    if (!gate.open && warp < STREAMS)  // old keys and values depend on nothing: have them near
+      for (int slot = threadIdx.x / 2; slot < feed.ends[t]; slot += STREAMS * WARP / 2)
+        for (int d = 0; d < size; d += 128 / (int)sizeof(kept))
+          bring_near((threadIdx.x % 2 ? step.keys : step.values) + feed.find(t, slot) * heads * size + begin + d);
+    gate.wait();
+    float(*found)[2 + MAX_HEAD] = shared->found[turn];
     if (warp < STREAMS) {
-      look.find(feed, t, warp * SPAN, end);
-      look.ask(look.keys, keys, stride, first, head_size);
-      look.ask(look.values, values, stride, first, head_size);
+      const Softmax softmax = attend(step, feed, t, begin, lanes);
+      if (lane == 0) found[warp][0] = softmax.largest, found[warp][1] = softmax.total;
+#pragma unroll
+      for (int j = 0; j < 8; ++j)
+        if (lane < lanes) found[warp][2 + lane * 8 + j] = softmax.mixed[j];
     }
-    for (int start = 0; start < end; start += STREAMS * SPAN, turn ^= 1) {
-      if (warp < STREAMS) {
-        float* found = shared->found[turn][warp];
-        const Look now = look;
-        float scores[SPAN / 4] = {}, best = LOWEST, sum = 0.0f;
-#pragma unroll 1
-        for (int d = first; d < head_size; d += 64) {
-          if (d != first) look.ask(look.keys, keys, stride, d, head_size);
-          const bool odd = head_size % 8;
-          const float4 low = odd ? one_by_one(query + d, head_size - d) : fresh((const float4*)(query + d));
-          const float4 high = odd ? one_by_one(query + d + 4, head_size - d - 4) : fresh((const float4*)(query + d) + 1);
-          const float q[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
-#pragma unroll
-          for (int i = 0; i < SPAN / 4; ++i)
-#pragma unroll
-            for (int j = 0; j < 8; ++j) scores[i] = fmaf(q[j], look.keys[i].at(j), scores[i]);
-        }
-#pragma unroll
-        for (int i = 0; i < SPAN / 4; ++i) {
-          for (int distance = 1; distance < 8; distance *= 2) scores[i] += __shfl_xor_sync(ALL, scores[i], distance);
-          scores[i] = now.places[i] < 0 ? LOWEST : scores[i] * step.number;
-          best = fmaxf(best, scores[i]);
-        }
-        for (int distance = 8; distance < WARP; distance *= 2) best = fmaxf(best, __shfl_xor_sync(ALL, best, distance));
-#pragma unroll
-        for (int i = 0; i < SPAN / 4; ++i) {
-          scores[i] = now.places[i] < 0 ? 0.0f : expf(scores[i] - best);  // a weight from here on
-          sum += scores[i];
-        }
-        for (int distance = 8; distance < WARP; distance *= 2) sum += __shfl_xor_sync(ALL, sum, distance);
-        if (lane == 0) found[0] = best, found[1] = sum;
-        look.find(feed, t, start + (STREAMS + warp) * SPAN, end);
-        look.ask(look.keys, keys, stride, first, head_size);
-#pragma unroll 1
-        for (int part = 0; part < head_size; part += 64) {
-          if (part) now.ask(look.values, values, stride, part + first, head_size);
-          float mixed[8] = {};
-#pragma unroll
-          for (int i = 0; i < SPAN / 4; ++i)
-#pragma unroll
-            for (int j = 0; j < 8; ++j)  // an invisible slot may hold anything, even NaN
-              mixed[j] = now.places[i] < 0 ? mixed[j] : fmaf(scores[i], look.values[i].at(j), mixed[j]);
-#pragma unroll
-          for (int j = 0; j < 8; ++j) {
-            for (int distance = 8; distance < WARP; distance *= 2) mixed[j] += __shfl_xor_sync(ALL, mixed[j], distance);
-            if (lane < 8 && part + first < head_size) found[2 + part + first + j] = mixed[j];
-          }
-        }
-        look.ask(look.values, values, stride, first, head_size);
-      }
-      __syncthreads();
-      if (finisher < 0) continue;
-      const float(*found)[sizeof(shared->found[0][0]) / sizeof(float)] = shared->found[turn];
-      float best = largest;
-#pragma unroll
-      for (int w = 0; w < STREAMS; ++w) best = fmaxf(best, found[w][0]);
-      const float kept = largest > LOWEST ? expf(largest - best) : 0.0f;
-      total *= kept;
-#pragma unroll
-      for (int i = 0; i * FINISHERS < MAX_HEAD; ++i) sums[i] *= kept;
-#pragma unroll 2
+    __syncthreads();
+    for (int c = finisher; finisher >= 0 && c < size; c += FINISHERS) {
+      float largest = LOWEST, total = 0.0f, mixed = 0.0f;
+      for (int w = 0; w < STREAMS; ++w) largest = fmaxf(largest, found[w][0]);
       for (int w = 0; w < STREAMS; ++w) {
-        const float share = found[w][0] > LOWEST ? expf(found[w][0] - best) : 0.0f;
-        total = fmaf(share, found[w][1], total);
-#pragma unroll
-        for (int i = 0; i * FINISHERS < MAX_HEAD; ++i)
-          if (i * FINISHERS + finisher < head_size)
-            sums[i] = fmaf(share, found[w][2 + i * FINISHERS + finisher], sums[i]);
+        const float share = expf(found[w][0] - largest);
+        total = fmaf(share, found[w][1], total), mixed = fmaf(share, found[w][2 + c], mixed);
       }
-      largest = best;
+      step.y[(size_t)t * heads * size + begin + c] = mixed / total;
     }
-    if (finisher >= 0)
-#pragma unroll
-      for (int i = 0; i * FINISHERS < MAX_HEAD; ++i)
-        if (i * FINISHERS + finisher < head_size)
-          step.y[(size_t)t * stride + head * head_size + i * FINISHERS + finisher] = sums[i] / total;
   }
   gate.wait();
 }

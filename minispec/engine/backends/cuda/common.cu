@@ -10,42 +10,29 @@
 const int WARP = 32;
 const int ROWS = 8;      // rows (tokens) of a tile: the 8 columns of the tensor core's
 const int OUTPUTS = 16;  // outputs of a tile: its 16 rows
-#ifndef STREAMS
-#define STREAMS 8  // warps that multiply
-#endif
-#ifndef SLOTS
-#define SLOTS 3    // pieces of weights that a warp has room for
-#endif
+const int STREAMS = 8;   // warps that multiply
 const int FINISHERS = 4 * WARP;                  // threads that join what the warps found: one per row and output
 const int THREADS = STREAMS * WARP + FINISHERS;  // of a block
 const int MAX_HEAD = 256;                        // numbers of a head
 const unsigned ALL = 0xffffffffu;
 const float LOWEST = -3.402823466e38f;  // stands for -infinity
 
+// The compiler is told the formats, and SLOTS and PIECE: how many pieces of weights a warp has room for, of how many tiles.
 #if MINISPEC_FLOAT16
 typedef half_bits stored;   // a weight
 typedef half_bits operand;  // an input on its way into a product
-const int TILE_LOADS = 1;   // 16 bytes per lane for 16 inputs x 16 outputs
-#ifndef PIECE
-#define PIECE 13  // most tiles of a piece: odd, so that rows of staged inputs lie in different banks
-#endif
 #else
 typedef float stored;
 typedef float operand;
-const int TILE_LOADS = 2;
-#ifndef PIECE
-#define PIECE 6
-#endif
 #endif
 #if KV_FLOAT16
 typedef half_bits kept;  // a key, a value
-const int SPAN = 16;     // slots of the cache that a warp attends to at once
-const int KEPT_LOADS = 1;  // 16 bytes for eight of them
 #else
 typedef float kept;
-const int SPAN = 8;
-const int KEPT_LOADS = 2;
 #endif
+const int TILE_LOADS = sizeof(stored) / 2;  // 16 bytes per lane for 16 inputs x 16 outputs
+const int KEPT_LOADS = sizeof(kept) / 2;    // 16 bytes for eight keys or values
+const int LOOKS = 8 / sizeof(kept);         // slots of the cache that a lane looks at at once
 __device__ __forceinline__ float load(half_bits v) { return half_to_float(v); }
 __device__ __forceinline__ float load(float v) { return v; }
 __device__ __forceinline__ void store(half_bits* to, float v) { *to = float_to_half(v); }
@@ -53,7 +40,7 @@ __device__ __forceinline__ void store(float* to, float v) { *to = v; }
 const int PIECE_BYTES = PIECE * 512 * TILE_LOADS;
 const int STAGED = PIECE * 16;  // inputs of a piece
 
-enum Kind { EMBED, LINEAR, ATTENTION, NORM, ACTIVATION, KEEP, NOTHING };  // as in program.py
+enum Kind { EMBED, LINEAR, ATTENTION, KEEP };  // as in program.py
 
 // One operation. Fields that it does not need are zero.
 struct Step {
@@ -102,7 +89,7 @@ struct Shared {
   char pieces[STREAMS][SLOTS][PIECE_BYTES];
   operand inputs[STREAMS][ROWS][STAGED];
   float norm[STREAMS][2][STAGED];  // weight and bias for a warp's piece of the inputs
-  float found[2][STREAMS][OUTPUTS * ROWS > 2 + MAX_HEAD ? OUTPUTS * ROWS : 2 + MAX_HEAD];  // two, used in turn
+  float found[2][STREAMS][2 + MAX_HEAD];  // what a warp found: sums, or a share of attention; two, used in turn
   float sums[2][STREAMS][ROWS];
   Arrival arrivals[STREAMS][SLOTS];
   Feed feed;

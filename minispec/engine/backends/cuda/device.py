@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from minispec.engine.backends.base import Array, Backend, Cache, Feed, Index, Linear, Norm
+from minispec.engine.backends.base import Array, Backend, Cache, Feed, Index, Linear, Norm, NumpyBackend
 from minispec.errors import OptionError
 
 
@@ -93,11 +93,14 @@ class DeviceBackend(Backend):
 class FromHost:
     """A backend's operations one by one, for whoever computes in NumPy between them, as the heads do.
 
-    Matrices, keys and values are on the card; all other arrays are NumPy's and travel with each call.
+    Matrices, keys and values are on the card; all other arrays are NumPy's and travel with each call. What has no
+    matrix is not worth the way.
     """
 
     _AS_THEY_ARE = ("name", "kv_dtypes", "zeros", "move", "free_bytes", "warm_up", "unpack", "dtypes", "exact_dtypes",
                     "batch_invariant", "fuses", "pack")  # fmt: skip
+
+    layer_norm, activation = NumpyBackend.layer_norm, NumpyBackend.activation
 
     def __init__(self, backend: DeviceBackend) -> None:
         self._backend = backend

@@ -17,14 +17,12 @@ from minispec.engine.backends.cuda.device import DeviceBackend
 from minispec.engine.backends.cuda.feeding import FeedBuffer, feed_record, pinned
 from minispec.engine.backends.cuda.packing import TILE, pack_tiles, unpack_tiles
 from minispec.engine.backends.cuda.program import (
-    ACTIVATION,
     ADDRESSES,
     ATTENTION,
     EMBED,
     KEEP,
     LINEAR,
     MAX_HEAD_SIZE,
-    NORM,
     ROWS,
     THREADS,
     Program,
@@ -186,19 +184,6 @@ class CupyBackend(DeviceBackend):
             states = features.states[int(i)]
             read = {"size": states.shape[1], "pages": self._indices(feed.pages), "slots": self._indices(feed.slots)}
             self._step(KEEP, 0, read, num_rows=len(x), num_outputs=x.shape[1], x=x, y=states)
-
-    def layer_norm(self, x: Any, norm: Norm) -> Any:
-        """See :meth:`Backend.layer_norm`."""
-        y = self._empty(*x.shape)
-        fields = {"norm_weight": norm.weight, "norm_bias": norm.bias, "number": norm.epsilon}
-        self._step(NORM, 0, None, num_rows=len(x), num_outputs=x.shape[1], x=x, y=y, **fields)
-        return y
-
-    def activation(self, x: Any, name: str) -> Any:
-        """See :meth:`Backend.activation`."""
-        y = self._empty(*x.shape)
-        self._step(ACTIVATION, 0, None, num_rows=1, num_outputs=x.size, activation=ACTIVATIONS[name], x=x, y=y)
-        return y
 
     def warm_up(self, dtype: str = "float32", kv_dtype: str = "float32") -> None:
         """Compile the kernel for these formats; CuPy keeps the result on disk."""

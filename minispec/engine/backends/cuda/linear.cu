@@ -6,9 +6,12 @@ __device__ __forceinline__ float activate(float v, int activation) {
   return activation == 5 ? tanhf(v) : v;
 }
 
-// Four numbers of a row, zeros where `left` says that it has ended.
-__device__ __forceinline__ float4 one_by_one(const float* from, int left) {
-  return make_float4(fresh(from, left > 0), fresh(from + 1, left > 1), fresh(from + 2, left > 2), fresh(from + 3, left > 3));
+// Four numbers of a row, zeros where `left` says that it has ended. Rows begin at multiples of 16 bytes if their size is a
+// multiple of four numbers.
+__device__ __forceinline__ float4 four(const float* from, int left, bool whole) {
+  if (whole) return fresh((const float4*)from, left > 0);
+  return make_float4(left > 0 ? fresh(from) : 0.0f, left > 1 ? fresh(from + 1) : 0.0f, left > 2 ? fresh(from + 2) : 0.0f,
+                     left > 3 ? fresh(from + 3) : 0.0f);
 }
 
 // The inputs of a group of eight rows, of which a warp has its share. Lane 4 g + p has, of row g and of each tile,
@@ -24,20 +27,15 @@ struct Inputs {
 
   __device__ __forceinline__ int input(int tile) const { return tile * 16 + threadIdx.x % 4 * 4; }
 
-  // Ask for a piece, all of it before any is used. Rows begin at multiples of 16 bytes if their size is one of 4 numbers.
+  // Ask for a piece, all of it before any is used.
   __device__ __forceinline__ void hold(int tile) {
     if (held == tile) return;
     held = tile;
     const int t = group * ROWS + threadIdx.x % WARP / 4, width = step->num_inputs;
     const int end = t < step->num_rows ? min(width, last * 16) : 0;
     const float* mine = step->x + (size_t)t * width;
-    if (width % 4) {
 #pragma unroll
-      for (int j = 0; j < PIECE; ++j) v[j] = one_by_one(mine + input(tile + j), end - input(tile + j));
-    } else {
-#pragma unroll
-      for (int j = 0; j < PIECE; ++j) v[j] = fresh((const float4*)(mine + input(tile + j)), input(tile + j) < end);
-    }
+    for (int j = 0; j < PIECE; ++j) v[j] = four(mine + input(tile + j), end - input(tile + j), width % 4 == 0);
   }
 
   // Go over to another eight rows: mean and 1 / deviation of each, summed in the same order wherever it is. For all
@@ -53,9 +51,8 @@ struct Inputs {
         hold(tile);
 #pragma unroll
         for (int j = 0; j < PIECE; ++j) {
-          const int left = width - input(tile + j);
-          if (tile + j >= last || left <= 0) continue;
-          const float a = v[j].x - mean, b = left > 1 ? v[j].y - mean : 0.0f;
+          const int left = tile + j < last ? width - input(tile + j) : 0;  // behind a row's end are zeros: not to be counted
+          const float a = left > 0 ? v[j].x - mean : 0.0f, b = left > 1 ? v[j].y - mean : 0.0f;
           const float c = left > 2 ? v[j].z - mean : 0.0f, d = left > 3 ? v[j].w - mean : 0.0f;
           total += pass ? fmaf(a, a, b * b) + fmaf(c, c, d * d) : (a + b) + (c + d);
         }
@@ -76,16 +73,12 @@ struct Inputs {
   __device__ __forceinline__ void fetch_norm(int tile) {
     if (!step->norm_weight || near == tile || tile >= last) return;
     near = tile;
-    __syncwarp();
     for (int k = threadIdx.x % WARP * 4; k < STAGED; k += WARP * 4) {
       const int left = step->num_inputs - tile * 16 - k;
-      const float *weight = step->norm_weight + tile * 16 + k, *bias = step->norm_bias + tile * 16 + k;
-      const bool odd = step->num_inputs % 4;
-      const float4 w = odd ? one_by_one(weight, left) : fresh((const float4*)weight, left > 0);
-      const float4 b = odd ? one_by_one(bias, left) : fresh((const float4*)bias, left > 0);
-      *(float4*)&shared->norm[warp][0][k] = w, *(float4*)&shared->norm[warp][1][k] = b;
+      const bool whole = step->num_inputs % 4 == 0;
+      *(float4*)&shared->norm[warp][0][k] = four(step->norm_weight + tile * 16 + k, left, whole);
+      *(float4*)&shared->norm[warp][1][k] = four(step->norm_bias + tile * 16 + k, left, whole);
     }
-    __syncwarp();
   }
 
   // Put a piece, normalised, where the warp reads it from.
@@ -95,7 +88,7 @@ struct Inputs {
     const int lane = threadIdx.x % WARP;
     const bool normalise = step->norm_weight;
     operand* to = &shared->inputs[warp][lane / 4][lane % 4 * 4];
-    __syncwarp();  // all lanes have read what was there
+    __syncwarp();  // the norm's numbers are there
 #pragma unroll
     for (int j = 0; j < PIECE; ++j) {
       float4 u = v[j];
@@ -120,11 +113,6 @@ struct Product {
 #if MINISPEC_FLOAT16
   float sum[2][4];  // of even and of odd tiles: two products under way at once
 
-  __device__ __forceinline__ void clear() {
-#pragma unroll
-    for (int i = 0; i < 4; ++i) sum[0][i] = sum[1][i] = 0.0f;
-  }
-
   __device__ __forceinline__ void add(const uint4* tiles, operand inputs[ROWS][STAGED], int count) {
     const int lane = threadIdx.x % WARP;
 #pragma unroll
@@ -143,11 +131,6 @@ struct Product {
 #else
   float sum[ROWS][4];  // lane 4 i + q: input i of 8, outputs 4 q to 4 q + 3
 
-  __device__ __forceinline__ void clear() {
-#pragma unroll
-    for (int row = 0; row < ROWS; ++row) sum[row][0] = sum[row][1] = sum[row][2] = sum[row][3] = 0.0f;
-  }
-
   __device__ __forceinline__ void add(const uint4* tiles, operand inputs[ROWS][STAGED], int count) {
     const int lane = threadIdx.x % WARP;
 #pragma unroll
@@ -165,16 +148,19 @@ struct Product {
       }
   }
 
-  __device__ __forceinline__ void put(float* found) const {
+  __device__ __forceinline__ void put(float* found) {
     const int lane = threadIdx.x % WARP;
 #pragma unroll
-    for (int row = 0; row < ROWS; ++row)
+    for (int half = ROWS / 2; half; half /= 2)  // lanes exchange half of the rows that they still have
 #pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        float v = sum[row][i];
-        for (int distance = 4; distance < WARP; distance *= 2) v += __shfl_xor_sync(ALL, v, distance);
-        if (lane / 4 == 0) found[(lane % 4 * 4 + i) * ROWS + row] = v;
+      for (int i = 0; i < half * 4; ++i) {
+        float &low = sum[i / 4][i % 4], &high = sum[i / 4 + half][i % 4];
+        const bool upper = lane & half * 4;
+        const float other = __shfl_xor_sync(ALL, upper ? low : high, half * 4);
+        low = (upper ? high : low) + other;
       }
+#pragma unroll
+    for (int i = 0; i < 4; ++i) found[(lane % 4 * 4 + i) * ROWS + lane / 4] = sum[0][i];
   }
 #endif
 };
@@ -196,17 +182,15 @@ __device__ __forceinline__ void linear(const Step& step, const Feed& feed, Gate&
   for (int item = mine, turn = 0; item < items; item += gridDim.x, turn ^= 1) {
     const bool moved = item % groups != in.group;
     if (moved) in.turn_to(item % groups);
-    float* found = shared->found[turn][0];
-    const int stride = sizeof(shared->found[0][0]) / sizeof(float);
+    float(*found)[2 + MAX_HEAD] = shared->found[turn];
     if (warp < STREAMS) {
-      Product product;
-      product.clear();
+      Product product = {};
       for (int tile = in.first; tile < in.last; tile += PIECE) {
         if (moved || !whole) in.stage(tile);
         product.add(stream.take(), shared->inputs[warp], min(PIECE, in.last - tile));
         stream.give_back();
       }
-      product.put(found + warp * stride);
+      product.put(found[warp]);
     }
 
     // A finisher's sum, what is added to it, and where it goes: the last two are asked for before the sum is there.
@@ -220,7 +204,7 @@ __device__ __forceinline__ void linear(const Step& step, const Feed& feed, Gate&
     if (!writes) continue;
     float total = 0.0f;
 #pragma unroll
-    for (int w = 0; w < STREAMS; ++w) total += found[w * stride + finisher];
+    for (int w = 0; w < STREAMS; ++w) total += found[w][finisher];
     total = activate(total + shift, step.activation);
     if (part == 0) step.y[(size_t)t * third + c] = step.residual ? total + before : total;
     else store((part == 1 ? step.keys : step.values) + place, total);

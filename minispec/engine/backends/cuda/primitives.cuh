@@ -102,35 +102,29 @@ __device__ __forceinline__ unsigned count_of(const unsigned* counter) {
 }
 
 // What another block has written: read past L1. Zeros where it is not there.
-__device__ __forceinline__ float4 fresh(const float4* address, bool there = true) {
-  float4 v;
+__device__ __forceinline__ uint4 fresh(const uint4* address, bool there = true) {
+  uint4 v;
   asm volatile(
-      "{.reg .pred p; setp.ne.b32 p, %5, 0; mov.f32 %0, 0f00000000; mov.f32 %1, 0f00000000; mov.f32 %2, 0f00000000; "
-      "mov.f32 %3, 0f00000000; @p ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];}"
-      : "=&f"(v.x), "=&f"(v.y), "=&f"(v.z), "=&f"(v.w)
+      "{.reg .pred p; setp.ne.b32 p, %5, 0; mov.u32 %0, 0; mov.u32 %1, 0; mov.u32 %2, 0; mov.u32 %3, 0; "
+      "@p ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4];}"
+      : "=&r"(v.x), "=&r"(v.y), "=&r"(v.z), "=&r"(v.w)
       : "l"(address), "r"((int)there)
       : "memory");
   return v;
 }
 
-__device__ __forceinline__ uint4 fresh(const uint4* address) {
-  uint4 v;
-  asm volatile("ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(address) : "memory");
-  return v;
+__device__ __forceinline__ float4 fresh(const float4* address, bool there = true) {
+  const uint4 v = fresh((const uint4*)address, there);
+  return make_float4(__uint_as_float(v.x), __uint_as_float(v.y), __uint_as_float(v.z), __uint_as_float(v.w));
 }
 
-__device__ __forceinline__ float fresh(const float* address, bool there = true) {
+__device__ __forceinline__ float fresh(const float* address) {
   float v;
-  asm volatile("{.reg .pred p; setp.ne.b32 p, %2, 0; mov.f32 %0, 0f00000000; @p ld.global.cg.f32 %0, [%1];}"
-               : "=&f"(v)
-               : "l"(address), "r"((int)there)
-               : "memory");
+  asm volatile("ld.global.cg.f32 %0, [%1];" : "=f"(v) : "l"(address) : "memory");
   return v;
 }
 
-__device__ __forceinline__ unsigned fresh_bits(const float* address) { return __float_as_uint(fresh(address)); }
-
-__device__ __forceinline__ unsigned fresh_bits(const half_bits* address) {
+__device__ __forceinline__ half_bits fresh(const half_bits* address) {
   half_bits v;
   asm volatile("ld.global.cg.u16 %0, [%1];" : "=h"(v) : "l"(address) : "memory");
   return v;

@@ -25,7 +25,7 @@ THREADS = STREAMS * 32 + 128
 MAX_HEAD_SIZE = 256
 """The longest head that attention takes (common.cu)."""
 
-EMBED, LINEAR, ATTENTION, NORM, ACTIVATION, KEEP, NOTHING = range(7)
+EMBED, LINEAR, ATTENTION, KEEP = range(4)
 """Kinds of steps (common.cu)."""
 
 _NUMBERS = ("kind", "activation", "num_rows", "num_inputs", "num_outputs", "turn", "number", "unused")

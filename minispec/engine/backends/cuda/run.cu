@@ -18,8 +18,8 @@ run(const Step* steps, int num_steps, const Feed* feeds, unsigned* arrived) {
   if (threadIdx.x == 0) shared->feed = *feeds;
   if ((int)threadIdx.x < STREAMS * SLOTS) prepare(&shared->arrivals[0][0] + threadIdx.x);
   __syncthreads();
-  Stream stream;
-  if (warp < STREAMS) stream.open(shared, num_steps, warp);
+  Stream stream = {shared, num_steps, warp};
+  if (warp < STREAMS) stream.open();
 
   const Feed& feed = shared->feed;
   for (int i = 0; i < num_steps; ++i) {
@@ -28,12 +28,7 @@ run(const Step* steps, int num_steps, const Feed* feeds, unsigned* arrived) {
     Gate gate = {arrived, i * gridDim.x, false};
     if (step.kind == LINEAR) linear(step, feed, gate, stream, shared);
     else if (step.kind == ATTENTION) attention(step, feed, gate, shared);
-    else if (step.kind == EMBED) embed(step, feed, gate);
-    else {
-      gate.wait();
-      if (step.kind == NORM) normalise(step);
-      else if (step.kind != NOTHING) each_number(step, feed);
-    }
+    else each_number(step, feed, gate);
     __syncthreads();  // the finishers have written
     if (threadIdx.x == STREAMS * WARP) {
       if (i + 1 < num_steps) count_up(arrived);

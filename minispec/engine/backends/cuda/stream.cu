@@ -6,10 +6,8 @@ struct Stream {
   int slot;                    // where the piece to be taken is, or will be
   unsigned parity;
 
-  __device__ __forceinline__ void open(Shared* of_block, int steps, int of_warp) {
-    shared = of_block, num_steps = steps, warp = of_warp;
-    step = 0, item = first_item(shared->shelf[0].turn) - (int)gridDim.x, next = last = 0;
-    slot = 0, parity = 0;
+  __device__ __forceinline__ void open() {
+    item = first_item(shared->shelf[0].turn) - (int)gridDim.x;
     advance();
 #pragma unroll 1
     for (int i = 0; i < SLOTS; ++i) ask(i);
