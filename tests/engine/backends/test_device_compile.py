@@ -16,10 +16,10 @@ CARDS = (("sm_80", 166912), ("sm_86", 101376), ("sm_90", 232448))
 
 
 @pytest.mark.parametrize(("architecture", "limit"), CARDS)
-@pytest.mark.parametrize("dtype", ["float32", "float16"])
-def test_the_kernel_compiles_without_a_warning(dtype, architecture, limit):
+@pytest.mark.parametrize(("dtype", "odd"), [("float32", True), ("float16", False)])
+def test_the_kernel_compiles_without_a_warning(dtype, odd, architecture, limit):
     ring = Ring.fit(dtype, limit)
-    cubin, log = compile_cubin(source(), (*options(dtype, dtype, ring), *OF_CUPY, f"-arch={architecture}"))
+    cubin, log = compile_cubin(source(), (*options(dtype, dtype, odd, ring), *OF_CUPY, f"-arch={architecture}"))
     assert log == ""
     assert b".text.run\0" in cubin
 
@@ -28,11 +28,11 @@ def test_what_does_not_compile_is_reported():
     """Negative control: the test above would notice."""
     with pytest.raises(ValueError, match="undefined"):
         compile_cubin(
-            source().replace("const int WARP = 32;", ""), (*options("float32", "float32", Ring(2, 3)), "-arch=sm_80")
+            source().replace("const int WARP = 32;", ""), (*options("float32", "float32", False, Ring(2, 3)), "-arch=sm_80")
         )
 
 
 def test_older_cards_lack_what_the_kernel_asks_for():
     """Why the door refuses them."""
     with pytest.raises(ValueError, match="sm_80"):
-        compile_cubin(source(), (*options("float16", "float16", Ring(2, 5)), "-arch=sm_75"))
+        compile_cubin(source(), (*options("float16", "float16", False, Ring(2, 5)), "-arch=sm_75"))

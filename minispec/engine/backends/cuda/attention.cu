@@ -3,10 +3,10 @@ union Eight {  // numbers of a head, as they are kept
   kept numbers[8];
 };
 
-// The first of `left` numbers, zeros behind them. Heads of a size that is a multiple of eight begin at multiples of 16 bytes.
-__device__ __forceinline__ Eight eight(const kept* from, int left, bool whole) {
+// The first of `left` numbers, zeros behind them.
+__device__ __forceinline__ Eight eight(const kept* from, int left) {
   Eight v;
-  if (whole) {
+  if (!ODD_SIZES) {
 #pragma unroll
     for (int i = 0; i < KEPT_LOADS; ++i) v.bits[i] = fresh((const uint4*)from + i, left > 0);
   } else {
@@ -51,7 +51,6 @@ struct Softmax {
 // the head has eights, 8, 16 or 32. The next keys and values are asked for as soon as there is room for them.
 __device__ __forceinline__ Softmax attend(const Step& step, const Feed& feed, int t, int begin, int lanes) {
   const int size = step.num_inputs, d = threadIdx.x % lanes * 8, end = feed.ends[t], together = LOOKS * WARP / lanes;
-  const bool whole = size % 8 == 0;
   const size_t stride = (size_t)step.num_outputs * size;
   Eight keys[LOOKS], values[LOOKS];
   int places[LOOKS];  // -1: not seen
@@ -66,14 +65,14 @@ __device__ __forceinline__ Softmax attend(const Step& step, const Feed& feed, in
   const auto ask = [&](Eight* into, const kept* from) {  // an invisible slot may hold anything, even NaN: zeros instead
 #pragma unroll
     for (int i = 0; i < LOOKS; ++i)
-      into[i] = eight(from + max(places[i], 0) * stride + begin + d, places[i] < 0 ? 0 : size - d, whole);
+      into[i] = eight(from + max(places[i], 0) * stride + begin + d, places[i] < 0 ? 0 : size - d);
   };
 
   Softmax softmax = {LOWEST};
   int start = threadIdx.x / WARP * together;
   find(start), ask(keys, step.keys), ask(values, step.values);
   const float* query = step.x + t * stride + begin + d;
-  const float4 low = four(query, size - d, whole), high = four(query + 4, size - d - 4, whole);
+  const float4 low = four(query, size - d), high = four(query + 4, size - d - 4);
   const float q[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
   while (start < end) {
     float scores[LOOKS] = {}, best = softmax.largest;

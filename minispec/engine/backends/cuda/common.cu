@@ -17,7 +17,9 @@ const int MAX_HEAD = 256;                        // numbers of a head
 const unsigned ALL = 0xffffffffu;
 const float LOWEST = -3.402823466e38f;  // stands for -infinity
 
-// The compiler is told the formats, and SLOTS and PIECE: how many pieces of weights a warp has room for, of how many tiles.
+// The compiler is told the formats; SLOTS and PIECE: how many pieces of weights a warp has room for, of how many tiles;
+// ODD_SIZES: whether rows may have other sizes than multiples of 4 numbers, or heads than multiples of 8. Without, they
+// begin at multiples of 16 bytes, and many are asked for at once.
 #if MINISPEC_FLOAT16
 typedef half_bits stored;   // a weight
 typedef half_bits operand;  // an input on its way into a product
@@ -47,7 +49,6 @@ struct Step {
   int kind, activation, num_rows, num_inputs, num_outputs;  // ATTENTION: num_inputs is a head's size, num_outputs heads
   int turn;                                                 // the block that takes the first item
   float number;                                             // a norm's epsilon; attention's scale
-  int unused;
   const stored* weight;
   const float* bias;  // EMBED: of the positions
   const float* x;

@@ -48,11 +48,12 @@ class Tiles(Linear):
 
 @dataclass(slots=True)
 class Making:
-    """A table that grows: its steps, and the formats of the weights, keys and values that they read."""
+    """A table that grows: its steps, the formats of the weights, keys and values that they read, and odd sizes."""
 
     program: Program
     dtype: str | None = None
     kv_dtype: str | None = None
+    odd: bool = False
 
     def settle(self, dtype: str | None, kv_dtype: str | None) -> None:
         """Note the formats of a step; one kernel reads one of each."""
@@ -90,7 +91,7 @@ class CupyBackend(DeviceBackend):
         self.blocks: int = attributes["MultiProcessorCount"]
         self._limit: int = attributes["MaxSharedMemoryPerBlockOptin"]
         self._ring = ring
-        self._compiled: dict[tuple[str, str], tuple[Any, Ring]] = {}
+        self._compiled: dict[tuple[str, str, bool], tuple[Any, Ring]] = {}
         self._making: Making | None = None
         # Temporaries have a pool of their own. A table holds the addresses that were temporary when it was made; here
         # nobody but this backend can get them, and its forwards follow one another on one stream.
@@ -187,7 +188,7 @@ class CupyBackend(DeviceBackend):
 
     def warm_up(self, dtype: str = "float32", kv_dtype: str = "float32") -> None:
         """Compile the kernel for these formats; CuPy keeps the result on disk."""
-        self._kernel(dtype, kv_dtype)
+        self._kernel(dtype, kv_dtype, odd=False)
 
     def _run(self, compute: Callable[[Cache, Feed], Any], cache: Cache, feed: Feed) -> Array:
         """Make the table of a shape that is new, and launch it; few rows keep theirs."""
@@ -241,6 +242,7 @@ class CupyBackend(DeviceBackend):
             return
         making = self._making or Making(Program(self.blocks))
         making.settle(dtype, kv_dtype)
+        making.odd |= fields.get("num_inputs", 0) % (8 if kind == ATTENTION else 4) > 0
         given = {name: value for name, value in fields.items() if value is not None}
         values = {name: value.data.ptr if name in ADDRESSES else value for name, value in given.items()}
         making.program.add(kind, num_items, **values)
@@ -252,7 +254,7 @@ class CupyBackend(DeviceBackend):
     def _prepare(self, making: Making, record: Any) -> Callable[[], None]:
         """Return a function that launches a table."""
         dtype, num_steps = making.dtype or "float32", len(making.program)
-        kernel, ring = self._kernel(dtype, making.kv_dtype or "float32")
+        kernel, ring = self._kernel(dtype, making.kv_dtype or "float32", making.odd)
         shared = ring.shared_bytes(dtype, num_steps)
         if shared > self._limit:
             raise OptionError(f"{num_steps} steps of a forward need {shared} bytes of shared memory; the GPU gives a "
@@ -265,13 +267,13 @@ class CupyBackend(DeviceBackend):
 
         return launch
 
-    def _kernel(self, dtype: str, kv_dtype: str) -> tuple[Any, Ring]:
+    def _kernel(self, dtype: str, kv_dtype: str, odd: bool) -> tuple[Any, Ring]:
         """Return the kernel for weights and caches in these formats, compiled when first asked for, and its ring."""
-        if (dtype, kv_dtype) not in self._compiled:
+        if (dtype, kv_dtype, odd) not in self._compiled:
             ring = self._ring or Ring.fit(dtype, self._limit)
             try:
                 # CuPy's own option for cooperative groups links a library that wheels lack; only the launch needs them.
-                module = self._cupy.RawModule(code=source(), options=options(dtype, kv_dtype, ring))
+                module = self._cupy.RawModule(code=source(), options=options(dtype, kv_dtype, odd, ring))
                 function = module.get_function("run")
                 function.max_dynamic_shared_size_bytes = self._limit
             except Exception as error:  # many classes: no compiler library, no headers, too old a driver
@@ -279,8 +281,8 @@ class CupyBackend(DeviceBackend):
                     f"the GPU kernels do not compile: {explain(error)}. Try pip install 'cupy-cuda12x[ctk]', or "
                     "--backend cupy-blas"
                 ) from error
-            self._compiled[dtype, kv_dtype] = function.kernel, ring
-        return self._compiled[dtype, kv_dtype]
+            self._compiled[dtype, kv_dtype, odd] = function.kernel, ring
+        return self._compiled[dtype, kv_dtype, odd]
 
     def _indices(self, array: Any) -> Any:
         """Return indices on the card; those of a :class:`FeedBuffer` are there already."""

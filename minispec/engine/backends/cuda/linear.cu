@@ -6,10 +6,9 @@ __device__ __forceinline__ float activate(float v, int activation) {
   return activation == 5 ? tanhf(v) : v;
 }
 
-// Four numbers of a row, zeros where `left` says that it has ended. Rows begin at multiples of 16 bytes if their size is a
-// multiple of four numbers.
-__device__ __forceinline__ float4 four(const float* from, int left, bool whole) {
-  if (whole) return fresh((const float4*)from, left > 0);
+// Four numbers of a row, zeros where `left` says that it has ended.
+__device__ __forceinline__ float4 four(const float* from, int left) {
+  if (!ODD_SIZES) return fresh((const float4*)from, left > 0);
   return make_float4(left > 0 ? fresh(from) : 0.0f, left > 1 ? fresh(from + 1) : 0.0f, left > 2 ? fresh(from + 2) : 0.0f,
                      left > 3 ? fresh(from + 3) : 0.0f);
 }
@@ -35,7 +34,7 @@ struct Inputs {
     const int end = t < step->num_rows ? min(width, last * 16) : 0;
     const float* mine = step->x + (size_t)t * width;
 #pragma unroll
-    for (int j = 0; j < PIECE; ++j) v[j] = four(mine + input(tile + j), end - input(tile + j), width % 4 == 0);
+    for (int j = 0; j < PIECE; ++j) v[j] = four(mine + input(tile + j), end - input(tile + j));
   }
 
   // Go over to another eight rows: mean and 1 / deviation of each, summed in the same order wherever it is. For all
@@ -75,9 +74,8 @@ struct Inputs {
     near = tile;
     for (int k = threadIdx.x % WARP * 4; k < STAGED; k += WARP * 4) {
       const int left = step->num_inputs - tile * 16 - k;
-      const bool whole = step->num_inputs % 4 == 0;
-      *(float4*)&shared->norm[warp][0][k] = four(step->norm_weight + tile * 16 + k, left, whole);
-      *(float4*)&shared->norm[warp][1][k] = four(step->norm_bias + tile * 16 + k, left, whole);
+      *(float4*)&shared->norm[warp][0][k] = four(step->norm_weight + tile * 16 + k, left);
+      *(float4*)&shared->norm[warp][1][k] = four(step->norm_bias + tile * 16 + k, left);
     }
   }
 
@@ -151,13 +149,13 @@ struct Product {
   __device__ __forceinline__ void put(float* found) {
     const int lane = threadIdx.x % WARP;
 #pragma unroll
-    for (int half = ROWS / 2; half; half /= 2)  // lanes exchange half of the rows that they still have
+    for (int half = ROWS / 2; half > 0; half /= 2)  // lanes exchange half of the rows that they still have
 #pragma unroll
-      for (int i = 0; i < half * 4; ++i) {
-        float &low = sum[i / 4][i % 4], &high = sum[i / 4 + half][i % 4];
+      for (int i = 0; i < ROWS / 2 * 4; ++i) {
+        if (i == half * 4) break;
         const bool upper = lane & half * 4;
-        const float other = __shfl_xor_sync(ALL, upper ? low : high, half * 4);
-        low = (upper ? high : low) + other;
+        const float low = sum[i / 4][i % 4], high = sum[i / 4 + half][i % 4];
+        sum[i / 4][i % 4] = (upper ? high : low) + __shfl_xor_sync(ALL, upper ? low : high, half * 4);
       }
 #pragma unroll
     for (int i = 0; i < 4; ++i) found[(lane % 4 * 4 + i) * ROWS + lane / 4] = sum[0][i];

@@ -24,10 +24,9 @@ def source(primitives: str | None = None) -> str:
     return primitives + "".join((folder / name).read_text(encoding="utf-8") for name in FILES)
 
 
-def options(dtype: str, kv_dtype: str, ring: Ring) -> tuple[str, ...]:
-    """Return the compiler's options: formats of weights and of the cache, and the weights on their way."""
-    formats = {"MINISPEC_FLOAT16": dtype, "KV_FLOAT16": kv_dtype}
-    halves = (f"-D{name}={int(kind == 'float16')}" for name, kind in formats.items())
-    sizes = f"-DSLOTS={ring.slots}", f"-DPIECE={ring.piece}", f"-DNO_BULK={int(not ring.bulk)}"
+def options(dtype: str, kv_dtype: str, odd: bool, ring: Ring) -> tuple[str, ...]:
+    """Return the compiler's options: formats of weights and of the cache, odd sizes, and the weights on their way."""
+    switches = {"MINISPEC_FLOAT16": dtype == "float16", "KV_FLOAT16": kv_dtype == "float16", "ODD_SIZES": odd}
+    numbers = {**switches, "SLOTS": ring.slots, "PIECE": ring.piece, "NO_BULK": not ring.bulk}
     # Fused multiply-adds are where the source says.
-    return ("-std=c++17", "-fmad=false", *halves, *sizes)
+    return ("-std=c++17", "-fmad=false", *(f"-D{name}={int(number)}" for name, number in numbers.items()))
