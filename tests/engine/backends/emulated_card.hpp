@@ -4,14 +4,11 @@
 // So a barrier that is missing shows as another result under some order. A copy that was asked for arrives late: its place
 // holds NaN until the scheduler happens to deliver it. Seed 0 is the natural order, without delays. Not emulated: speed,
 // the order of memory between blocks, and the rounding inside a tensor core.
-#include <algorithm>
 #include <cmath>
 #include <csetjmp>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
-#include <random>
 #include <vector>
 
 #include <ucontext.h>
@@ -45,7 +42,7 @@ struct Block {
 struct Fiber {
   ucontext_t context;
   jmp_buf at;
-  std::unique_ptr<char[]> stack;
+  char* stack = nullptr;
   unsigned block, thread;
   bool started = false, done = false;
   const Barrier* waits_at = nullptr;
@@ -86,22 +83,31 @@ static void deliver(Block& block, size_t i) {
   progress = true;
 }
 
+static uint64_t state;
+static unsigned draw() {  // xorshift64*
+  state ^= state >> 12, state ^= state << 25, state ^= state >> 27;
+  return state * 0x2545f4914f6cdd1dull >> 32;
+}
+
 // Run a kernel of one dimension; 0 if it came to its end, 1 if its threads wait for ever.
 static int launch(unsigned grid, unsigned threads, unsigned shared, unsigned seed, void (*kernel)()) {
-  std::mt19937 random(seed);
-  const unsigned late = seed ? 1u << random() % 7 : 1;  // how long what was asked for is under way
+  state = 0x9e3779b97f4a7c15ull * (seed + 1);
+  const unsigned late = seed ? 1u << draw() % 7 : 1;  // how long what was asked for is under way
   volatile unsigned slow = grid, slow_warp = 0;
   blocks.clear(), blocks.resize(grid);
   for (Block& block : blocks) block.shared.assign(shared + 128, (char)0xff);
-  if (fibers.size() != grid * threads) fibers.clear(), fibers.resize(grid * threads);
+  if (fibers.size() != grid * threads) {
+    for (Fiber& fiber : fibers) delete[] fiber.stack;
+    fibers.clear(), fibers.resize(grid * threads);
+  }
   std::vector<unsigned> order(fibers.size());
   for (unsigned i = 0; i < order.size(); ++i) order[i] = i, fibers[i].block = i / threads, fibers[i].thread = i % threads;
   for (Fiber& fiber : fibers) fiber.done = false, fiber.waits_at = nullptr;
   body = kernel, gridDim = {grid, 1, 1}, blockDim = {threads, 1, 1};
   for (volatile size_t left = fibers.size(), idle = 0; left;) {
     progress = false;
-    if (seed) std::shuffle(order.begin(), order.end(), random);
-    if (seed && random() % 64 == 0) slow = random() % (2 * grid), slow_warp = random() % (2 * threads / 32);
+    for (size_t i = order.size(); seed && i > 1; --i) std::swap(order[i - 1], order[draw() % i]);
+    if (seed && draw() % 64 == 0) slow = draw() % (2 * grid), slow_warp = draw() % (2 * threads / 32);
     for (volatile size_t i = 0; i < order.size(); i = i + 1) {
       Fiber& fiber = fibers[order[i]];
       if (fiber.done || (fiber.waits_at && fiber.waits_at->round == fiber.round)) continue;
@@ -111,9 +117,9 @@ static int launch(unsigned grid, unsigned threads, unsigned shared, unsigned see
       if (!_setjmp(scheduler)) {
         if (fiber.started) _longjmp(fiber.at, 1);
         fiber.started = true;
-        if (!fiber.stack) fiber.stack.reset(new char[1 << 15]);
+        if (!fiber.stack) fiber.stack = new char[1 << 15];
         getcontext(&fiber.context);
-        fiber.context.uc_stack.ss_sp = fiber.stack.get(), fiber.context.uc_stack.ss_size = 1 << 15;
+        fiber.context.uc_stack.ss_sp = fiber.stack, fiber.context.uc_stack.ss_size = 1 << 15;
         makecontext(&fiber.context, entry, 0);
         setcontext(&fiber.context);
       }
@@ -121,7 +127,7 @@ static int launch(unsigned grid, unsigned threads, unsigned shared, unsigned see
     }
     for (Block& block : blocks)
       for (size_t i = block.under_way.size(); i-- > 0;)
-        if (random() % late == 0) deliver(block, i);
+        if (draw() % late == 0) deliver(block, i);
     idle = progress ? 0 : idle + 1;
     if (idle == 1000 || gave_up) {
       for (Fiber& fiber : fibers) fiber.started = false;  // stuck where they are

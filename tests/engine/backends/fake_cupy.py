@@ -227,6 +227,6 @@ def _address(array: ndarray) -> Any:
     return ctypes.c_void_p(array.data.ptr)
 
 
-def builder(folder: Path) -> Callable[[tuple[str, ...]], Any]:
-    """Return a ``build`` that compiles for each set of options once."""
-    return functools.cache(lambda options: emulator.build(folder, options))
+def builder(folder: Path, code: str | None = None) -> Callable[[tuple[str, ...]], Any]:
+    """Return a ``build`` that compiles for each set of options once; ``code`` stands in for the source."""
+    return functools.cache(lambda options: emulator.build(folder, options, code))
