@@ -25,7 +25,7 @@ from minispec.engine.model.asks import Ask
 from minispec.engine.model.forward import forward
 from minispec.engine.model.quantize import round_model
 from minispec.engine.model.together import answer_together
-from minispec.errors import OptionError
+from minispec.errors import MinispecError, OptionError
 from tests.benchmarks import gpu
 from tests.engine.backends import emulator, fake_cupy, wrong_kernels
 from tests.engine.backends.fake_cupy import FakeCupy
@@ -190,6 +190,19 @@ class TestRecordings:
         model.backend.attention = healthy
         assert (cache.length, cache.recordings) == (0, {})
         assert bits(chunked(model, [1, 2], [1, 1], cache)) == bits(model.logits([1, 2]))
+
+    def test_blocks_that_wait_for_ever_are_one_line(self, build):
+        """What a card says when a kernel traps, and goes on saying."""
+
+        def hanging(options):
+            return types.SimpleNamespace(size_of=build(options).size_of, emulate=lambda *_: 1)
+
+        model = random_gpt2(CupyBackend(FakeCupy(hanging)))
+        cache = model.new_cache()
+        for _ in range(2):
+            with pytest.raises(MinispecError, match=r"^the GPU gave up \(.*launch failure\).*Start again[^\n]*$"):
+                model.forward([1], cache)
+            assert cache.length == 0
 
     @pytest.mark.parametrize("when", ["fill", "launch", "copy"])
     def test_ctrl_c_leaves_a_process_that_goes_on(self, build, when, monkeypatch):

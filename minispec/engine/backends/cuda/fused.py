@@ -31,7 +31,7 @@ from minispec.engine.backends.cuda.program import (
 from minispec.engine.backends.cuda.source import options, source
 from minispec.engine.backends.formats import KV_DTYPES, encode
 from minispec.engine.backends.types import Features, Tensor
-from minispec.errors import OptionError, explain
+from minispec.errors import MinispecError, OptionError, explain
 
 MAX_KEPT_ROWS = 16
 """The most rows of a forward whose table is kept. A prefill has more, and its table takes little of its time."""
@@ -202,16 +202,30 @@ class CupyBackend(DeviceBackend):
                 cache.recordings[shape] = recording
         runtime, logits = self._cupy.cuda.runtime, recording.logits
         out: Array = pinned(self._cupy, logits.shape, np.float32)
-        try:
+
+        def work() -> None:
             recording.buffer.fill(feed)
             recording.launch()
             if logits.size:
                 runtime.memcpyAsync(
                     out.ctypes.data, logits.data.ptr, out.nbytes, runtime.memcpyDeviceToHost, self.stream.ptr
                 )
-        finally:
-            self.stream.synchronize()  # also on Ctrl-C: the card must not read or write memory that others get
+
+        self._complete(work)
         return out
+
+    def _complete(self, work: Callable[[], None]) -> None:
+        """Have the card do something, and wait for it."""
+        try:
+            try:
+                work()
+            finally:
+                self.stream.synchronize()  # also on Ctrl-C: the card must not read or write memory that others get
+        except RuntimeError as error:  # CuPy's, of several classes
+            raise MinispecError(
+                f"the GPU gave up ({explain(error)}), and with it this process. Start again; if it comes back, please "
+                "report it, and leave --backend cupy out"
+            ) from error
 
     def _record(self, compute: Callable[[Cache, Feed], Any], cache: Cache, feed: Feed) -> Recording:
         buffer = FeedBuffer(self._cupy, self.stream, feed, cache.keys.shape[2])
@@ -248,8 +262,7 @@ class CupyBackend(DeviceBackend):
         making.program.add(kind, num_items, **values)
         if self._making is None:
             with self.stream:
-                self._prepare(making, feed_record(**(feed or {})))()
-            self.stream.synchronize()  # what the step reads may be gone before it runs otherwise
+                self._complete(self._prepare(making, feed_record(**(feed or {}))))  # what it reads may be gone later
 
     def _prepare(self, making: Making, record: Any) -> Callable[[], None]:
         """Return a function that launches a table."""

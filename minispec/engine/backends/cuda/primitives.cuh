@@ -80,7 +80,7 @@ __device__ __forceinline__ void wait_for(Arrival* arrival, unsigned parity) {
   for (unsigned tries = 0; !done; ++tries) {
     if (tries == PATIENCE) give_up();
 #if HOPPER
-    asm volatile("{.reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}"
+    asm volatile("{.reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2, 1000; selp.u32 %0, 1, 0, p;}"
 #else
     asm volatile("{.reg .pred p; mbarrier.test_wait.parity.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}"
 #endif
