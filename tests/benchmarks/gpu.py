@@ -3,15 +3,17 @@
 Random weights of a GPT-2 shape, one sequence. All candidates take turns in one process, medians are reported, and the
 read bandwidth is measured among them, over as many bytes as a token reads. A step ends when its logits are on the host,
 as decoding needs them; "on the card" is the launch alone. ``--lease`` is another order for a card that is lent for
-minutes: see :mod:`tests.benchmarks.lease`.
+minutes: see :mod:`tests.benchmarks.lease`. ``--stand-in`` rehearses either where there is no card.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import statistics
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -214,29 +216,56 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--no-transformers", action="store_true")
     made.add_argument("--lease", action="store_true", help="correctness, ring sizes, XL and 124M, then pytest -m gpu")
     made.add_argument("--seconds", type=float, default=420.0, help="of a lease, before pytest -m gpu")
+    made.add_argument("--tests", nargs="*", default=[], help="of a lease: files for pytest -m gpu, all if left out")
+    made.add_argument(
+        "--stand-in",
+        action="store_true",
+        help="rehearse on the emulated card, with a tiny model: no figure means anything",
+    )
     made.add_argument("--json", type=Path, help="write all figures here")
     return made
 
 
-def main(
-    arguments: list[str] | None = None, cupy: Any = None, probe: Callable[..., Callable[[], float]] = read_probe
-) -> None:
-    """Measure and print; ``cupy`` and ``probe`` may be stand-ins."""
+def main(arguments: list[str] | None = None) -> None:
+    """Measure and print."""
     asked = parser().parse_args(arguments)
-    try:
-        cupy = cupy or open_cupy()
-    except InputError as error:
-        sys.exit(f"{error}")
-    if asked.lease:
-        from tests.benchmarks import lease
+    if asked.stand_in:
+        asked.shape, asked.context, asked.rounds, asked.repeats = "tiny", 8, 1, 1
+    room = SHAPES[asked.shape]["n_positions"] - max(ROWS)
+    if not 0 < asked.context <= room:
+        sys.exit(f"--context is {asked.context}; {asked.shape} has room for 1 to {room}")
+    with contextlib.ExitStack() as stack:
+        try:
+            cupy = stack.enter_context(stand_in()) if asked.stand_in else open_cupy()
+        except InputError as error:
+            sys.exit(f"{error}")
+        if asked.lease:
+            from tests.benchmarks import lease
 
-        lease.spend(cupy, asked, probe)
-        return
+            lease.Lease(cupy, asked).spend()
+        else:
+            compare(cupy, asked)
+
+
+@contextlib.contextmanager
+def stand_in() -> Iterator[Any]:
+    """Yield what the tests use for CuPy, with the shared memory of a Hopper card."""
+    from tests.engine.backends import fake_cupy
+
+    with tempfile.TemporaryDirectory() as folder, fake_cupy.cupyx():
+        yield fake_cupy.FakeCupy(fake_cupy.builder(Path(folder)), limit=232448)
+
+
+def describe(cupy: Any) -> str:
+    """Return one line about the card."""
+    return describe_gpu() if cupy.__name__ == "cupy" else f"CuPy {cupy.__version__}: no figure means anything"
+
+
+def compare(cupy: Any, asked: argparse.Namespace) -> None:
+    """Let all candidates take turns."""
     config = GPT2Config.from_dict(SHAPES[asked.shape])
-    if not 0 < asked.context <= config.n_positions - max(ROWS):
-        sys.exit(f"--context is {asked.context}; {asked.shape} has room for 1 to {config.n_positions - max(ROWS)}")
     num_bytes = bytes_per_token(config, asked.dtype, asked.context)
-    candidates = {"read": probe(cupy, num_bytes, asked.repeats)}
+    candidates = {"read": read_probe(cupy, num_bytes, asked.repeats)}
     model = random_model(config, CupyBackend(cupy), asked.dtype)
     candidates |= dict(ours(cupy, model, asked.context, asked.repeats))
     if not asked.no_transformers:
@@ -247,7 +276,7 @@ def main(
     figures = interleave(candidates, asked.rounds)
     medians = {name: statistics.median(values) for name, values in figures.items()}
     print(
-        f"{describe_gpu()}; GPT-2 {asked.shape} shape, {asked.dtype}, {asked.context} tokens in the cache, "
+        f"{describe(cupy)}; GPT-2 {asked.shape} shape, {asked.dtype}, {asked.context} tokens in the cache, "
         f"medians of {asked.rounds}\n"
     )
     print(report(medians, num_bytes))

@@ -10,10 +10,14 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
+import math
+import sys
+import time
 import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
@@ -110,6 +114,16 @@ class Stream:
 Stream.null = Stream(null=True)
 
 
+class Event:
+    """A moment on a stream; here, of the machine that emulates."""
+
+    def record(self, stream: Stream) -> None:
+        self.time = time.perf_counter()
+
+    def synchronize(self) -> None:
+        pass
+
+
 class _Chunk:
     """Memory of the pool: handed out again as soon as no array is in it, and never given back."""
 
@@ -147,6 +161,7 @@ class FakeCupy:
         Bytes on the card.
     """
 
+    __name__ = "a stand-in"
     __version__ = "0 (a stand-in)"
     ndarray = ndarray
 
@@ -165,6 +180,8 @@ class FakeCupy:
             MemoryPool=lambda allocate: types.SimpleNamespace(malloc=allocate),
             using_allocator=self._using_allocator,
             alloc_pinned_memory=bytearray,
+            Event=Event,
+            get_elapsed_time=lambda begin, end: max(end.time - begin.time, 1e-6) * 1e3,
             runtime=types.SimpleNamespace(memcpyAsync=self._memcpy, memcpyHostToDevice=1, memcpyDeviceToHost=2),
             Device=lambda: types.SimpleNamespace(
                 mem_info=(self.memory - self.used, self.memory),
@@ -194,6 +211,12 @@ class FakeCupy:
         )
         array.reshape(-1).view(np.uint8)[:] = 0xFF  # NaN, or -1: whoever reads it will know
         return ndarray(array)  # of the pool of temporaries, and not counted
+
+    def arange(self, count: int, dtype: Any) -> ndarray:
+        return self._allocated(np.arange(count, dtype=dtype))
+
+    def RawKernel(self, code: str, name: str) -> Callable[..., None]:
+        return lambda grid, block, arguments: None  # of a benchmark: nobody reads what it would write
 
     def RawModule(self, code: str, options: tuple[str, ...]) -> Any:
         library = self.build(options)
@@ -227,6 +250,16 @@ class FakeCupy:
         self._check()
         assert (kind, stream) in ((1, Stream.ptr), (2, Stream.ptr))
         ctypes.memmove(to, source, size)
+
+
+@contextlib.contextmanager
+def cupyx() -> Iterator[None]:
+    """Put what we use of CuPy's second module where it is imported from."""
+    erf = np.vectorize(math.erf, otypes=[np.float32])
+    special = types.SimpleNamespace(erf=lambda x: ndarray(erf(x.memory)))
+    with mock.patch.dict(sys.modules, {"cupyx": types.ModuleType("cupyx"), "cupyx.scipy": types.ModuleType("scipy"),
+                                       "cupyx.scipy.special": special}):  # fmt: skip
+        yield
 
 
 def _address(array: ndarray) -> Any:

@@ -34,12 +34,18 @@ WRONG = {
     "a step is reported before it is written": ("__syncthreads();  // the finishers have written", ""),
     "a block never reports": ("if (i + 1 < num_steps) count_up", "if (i + 1 < num_steps && blockIdx.x) count_up"),
     "sums are joined before they are there": ("* third + c : 0;\n    __syncthreads();", "* third + c : 0;"),
-    "one buffer of sums instead of two": ("turn = 0; item < items; item += gridDim.x, turn ^= 1", "turn = 0; item < items; item += gridDim.x"),
+    "one buffer of sums instead of two": (
+        "turn = 0; item < items; item += gridDim.x, turn ^= 1",
+        "turn = 0; item < items; item += gridDim.x",
+    ),
     "counters are not set back": ("*arrived = 0;", ";"),
     "swapped shares of warps": ("next = tiles * warp / STREAMS,", "next = tiles * (warp ^ 1) / STREAMS,"),
     "a stale turn": ("shared->shelf[step].turn);\n      if", "0);\n      if"),
     "the mean is a warp's own": ("+= shared->sums[pass][w][lane / 4]", "+= shared->sums[pass][0][lane / 4]"),
-    "the mean of the row beside": ("shared->sums[pass][w][lane / 4];\n      if", "shared->sums[pass][w][lane / 4 ^ 1];\n      if"),
+    "the mean of the row beside": (
+        "shared->sums[pass][w][lane / 4];\n      if",
+        "shared->sums[pass][w][lane / 4 ^ 1];\n      if",
+    ),
     "a norm of unfinished sums": ("[lane / 4] = total;\n      __syncthreads();", "[lane / 4] = total;"),
     "numbers behind a row's end count in its norm": ("left > 1 ? v[j].y - mean : 0.0f", "v[j].y - mean"),
     "the norm of another piece": ("near == tile ||", "near >= 0 ||"),
@@ -52,16 +58,25 @@ WRONG = {
     "the residual of the next row": ("step.residual + (size_t)t *", "step.residual + (size_t)(t ^ 1) *"),
     "values where keys belong": ("part == 1 ? step.keys : step.values", "part == 2 ? step.keys : step.values"),
     "an invisible slot counts": ("places[i] < 0 ? LOWEST : scores[i] * step.number", "scores[i] * step.number"),
-    "a warp's slots begin where the next one's do": ("threadIdx.x / WARP * together;", "(threadIdx.x / WARP + 1) * together;"),
+    "a warp's slots begin where the next one's do": (
+        "threadIdx.x / WARP * together;",
+        "(threadIdx.x / WARP + 1) * together;",
+    ),
     "a warp goes on to the next one's slots": ("start += STREAMS * together;", "start += together;"),
     "earlier slots keep their weight": ("largest = to, total *= by;", "largest = to;"),
     "groups of lanes are added as they are": ("    raise(best);\n    for", "    for"),
     "attention of unfinished warps": ("    __syncthreads();\n    for (int c = finisher;", "    for (int c = finisher;"),
-    "one buffer of attention instead of two": ("item += gridDim.x, turn ^= 1) {\n    const int t", "item += gridDim.x) {\n    const int t"),
+    "one buffer of attention instead of two": (
+        "item += gridDim.x, turn ^= 1) {\n    const int t",
+        "item += gridDim.x) {\n    const int t",
+    ),
     "gelu in another form": ("if (activation == 2)", "if (activation == 9)"),
     "a token's embedding from the next input": ("packed_index(c, feed.tokens[t]", "packed_index(c ^ 1, feed.tokens[t]"),
-    "hidden states at the row instead of the slot": ("feed.find(t, feed.slots[t]) * width + c] = fresh", "(size_t)i] = fresh"),
-}  # fmt: skip
+    "hidden states at the row instead of the slot": (
+        "feed.find(t, feed.slots[t]) * width + c] = fresh",
+        "(size_t)i] = fresh",
+    ),
+}
 """What stands in the source, once, and what is put there instead."""
 
 TOLD = 3
@@ -106,7 +121,11 @@ def tell_apart(mistake: str, seconds: float = 300.0) -> str:
     """Return what the check said about a mistake, in a process of its own; nothing if it passed."""
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "tests.engine.backends.wrong_kernels", mistake], capture_output=True, text=True, timeout=seconds, check=False
+            [sys.executable, "-m", "tests.engine.backends.wrong_kernels", mistake],
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         return f"it did not end in {seconds} s"
