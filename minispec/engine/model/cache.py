@@ -140,7 +140,7 @@ class KVCache:
             positions=slots if positions is None else np.asarray(positions, np.int64),
             pages=table if count == 1 else table.repeat(count, axis=0),
             slots=slots,
-            ends=np.arange(first + 1, last + 1) if visible is None else np.full(count, last),
+            ends=slots + 1 if visible is None else np.full(count, last),
             visible=visible,
             num_layers=depth,
             num_logits=wanted,

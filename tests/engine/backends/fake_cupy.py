@@ -114,6 +114,14 @@ class Stream:
 Stream.null = Stream(null=True)
 
 
+class Pinned(bytearray):
+    """Memory of the host that the card can reach."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(size)
+        self.ptr = ctypes.addressof(ctypes.c_char.from_buffer(self))
+
+
 class Event:
     """A moment on a stream; here, of the machine that emulates."""
 
@@ -179,7 +187,7 @@ class FakeCupy:
             Stream=streams,
             MemoryPool=lambda allocate: types.SimpleNamespace(malloc=allocate),
             using_allocator=self._using_allocator,
-            alloc_pinned_memory=bytearray,
+            alloc_pinned_memory=Pinned,
             Event=Event,
             get_elapsed_time=lambda begin, end: max(end.time - begin.time, 1e-6) * 1e3,
             runtime=types.SimpleNamespace(memcpyAsync=self._memcpy, memcpyHostToDevice=1, memcpyDeviceToHost=2),

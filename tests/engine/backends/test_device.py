@@ -8,6 +8,7 @@ card.
 from __future__ import annotations
 
 import json
+import sys
 import types
 
 import numpy as np
@@ -158,6 +159,18 @@ class TestRecordings:
         found = chunked(model, TOKENS, [1] * 10, cache)
         assert (card.num_launches - before, len(made)) == (10, 1)
         assert bits(found) == bits(expected)
+
+    def test_a_token_asks_little_of_python(self, build):
+        """Between two launches the card waits for the host: calls are counted, as a clock would follow the machine."""
+        model, calls = random_gpt2(CupyBackend(FakeCupy(build))), []
+        cache = model.new_cache()
+        model.forward([1], cache)
+        sys.setprofile(lambda frame, event, _: calls.append(frame.f_code.co_name) if "call" in event else None)
+        try:
+            model.forward([2], cache)
+        finally:
+            sys.setprofile(None)
+        assert len(calls) < 80, calls
 
     def test_caches_do_not_share_recordings(self, build):
         model = random_gpt2(CupyBackend(FakeCupy(build)))

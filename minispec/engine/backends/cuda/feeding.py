@@ -6,6 +6,7 @@ All of it is one piece of pinned memory and one of the card's, and one copy brin
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,11 @@ from minispec.engine.backends.cuda.program import FEED
 _INDICES = ("tokens", "positions", "slots", "ends")
 
 
-def pinned(cupy: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-    """Return an array that the card can reach: from a pool, which gets it back when nobody has it any more."""
-    count = int(np.prod(shape))
+def pinned(cupy: Any, shape: tuple[int, ...], dtype: Any) -> tuple[Any, int]:
+    """Return an array that the card can reach, and its address; a pool gets it back when nobody has it any more."""
+    count = math.prod(shape)
     memory = cupy.cuda.alloc_pinned_memory(max(count * np.dtype(dtype).itemsize, 1))
-    return np.frombuffer(memory, dtype, count).reshape(shape)
+    return np.frombuffer(memory, dtype, count).reshape(shape), memory.ptr
 
 
 class FeedBuffer:
@@ -45,13 +46,14 @@ class FeedBuffer:
 
     def __init__(self, cupy: Any, stream: Any, feed: Feed, size: int) -> None:
         rows, num_pages = feed.pages.shape
-        self._cupy, self._stream = cupy, stream
+        self._cupy = cupy
         self._num_bytes = 4 * rows * (len(_INDICES) + num_pages)
         self._columns = 0 if feed.visible is None else num_pages * size
-        whole = pinned(cupy, (self._num_bytes + rows * self._columns,), np.uint8)
+        whole, address = pinned(cupy, (self._num_bytes + rows * self._columns,), np.uint8)
         with stream:
             self._card = cupy.empty(whole.shape, np.uint8)
-        self._host = whole
+        runtime = cupy.cuda.runtime
+        self._copy = (self._card.data.ptr, address, whole.nbytes, runtime.memcpyHostToDevice, stream.ptr)
         words = whole[: self._num_bytes].view(np.int32)
         self._rows = words[: len(_INDICES) * rows].reshape(len(_INDICES), rows)
         self._pages = words[len(_INDICES) * rows :].reshape(rows, num_pages)
@@ -65,17 +67,14 @@ class FeedBuffer:
 
     def fill(self, feed: Feed) -> None:
         """Send another feed of the same sizes; the stream must not be reading the one before."""
-        for row, name in zip(self._rows, _INDICES, strict=True):
-            row[...] = getattr(feed, name)
+        rows = self._rows
+        rows[0], rows[1], rows[2], rows[3] = feed.tokens, feed.positions, feed.slots, feed.ends
         self._pages[...] = feed.pages
         if feed.visible is not None:
             seen = feed.visible[:, : self._columns]
             self._mask[:, : seen.shape[1]] = seen
             self._mask[:, seen.shape[1] :] = 0
-        runtime = self._cupy.cuda.runtime
-        runtime.memcpyAsync(
-            self._card.data.ptr, self._host.ctypes.data, self._host.nbytes, runtime.memcpyHostToDevice, self._stream.ptr
-        )
+        self._cupy.cuda.runtime.memcpyAsync(*self._copy)
 
 
 def feed_record(size: int = 1, pages: Any = None, **arrays: Any) -> np.ndarray[Any, np.dtype[np.uint8]]:

@@ -64,11 +64,13 @@ class Making:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """A forward, ready to be launched: its feed, and what to call."""
+    """A forward, ready to be launched: its feed, what to call, and the logits' memory and shape."""
 
     buffer: FeedBuffer
     launch: Callable[[], None]
     logits: Any
+    address: int
+    shape: tuple[int, ...]
 
 
 class CupyBackend(DeviceBackend):
@@ -194,22 +196,21 @@ class CupyBackend(DeviceBackend):
         """Make the table of a shape that is new, and launch it; few rows keep theirs."""
         features = cache.features
         kept = (*features.layers.tolist(), features.states.data.ptr) if len(features.layers) else ()
-        shape = (*feed.pages.shape, feed.num_layers, feed.num_logits, feed.visible is None, kept)
+        shape = (feed.pages.shape, feed.num_layers, feed.num_logits, feed.visible is None, kept)
         recording = cache.recordings.get(shape)
         if recording is None:
             recording = self._record(compute, cache, feed)
             if len(feed.tokens) <= MAX_KEPT_ROWS:
                 cache.recordings[shape] = recording
-        runtime, logits = self._cupy.cuda.runtime, recording.logits
-        out: Array = pinned(self._cupy, logits.shape, np.float32)
+        out: Array
+        out, address = pinned(self._cupy, recording.shape, np.float32)
+        runtime = self._cupy.cuda.runtime
 
         def work() -> None:
             recording.buffer.fill(feed)
             recording.launch()
-            if logits.size:
-                runtime.memcpyAsync(
-                    out.ctypes.data, logits.data.ptr, out.nbytes, runtime.memcpyDeviceToHost, self.stream.ptr
-                )
+            if out.size:
+                runtime.memcpyAsync(address, recording.address, out.nbytes, runtime.memcpyDeviceToHost, self.stream.ptr)
 
         self._complete(work)
         return out
@@ -234,7 +235,7 @@ class CupyBackend(DeviceBackend):
             logits = compute(cache, buffer.feed)
         finally:
             self._making = None
-        return Recording(buffer, self._prepare(making, buffer.record), logits)
+        return Recording(buffer, self._prepare(making, buffer.record), logits, logits.data.ptr, logits.shape)
 
     def _multiply(self, x: Any, matrix: Linear, norm: Norm | None, y: Any, feed: Any, **fields: Any) -> None:
         """Add the step of a product; ``feed`` and ``fields`` are about the cache, or what follows the product."""
