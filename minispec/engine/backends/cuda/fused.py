@@ -194,7 +194,7 @@ class CupyBackend(DeviceBackend):
 
     def _run(self, compute: Callable[[Cache, Feed], Any], cache: Cache, feed: Feed) -> Array:
         """Make the table of a shape that is new, and launch it; few rows keep theirs."""
-        features = cache.features
+        features: Any = cache.features
         kept = (*features.layers.tolist(), features.states.data.ptr) if len(features.layers) else ()
         shape = (feed.pages.shape, feed.num_layers, feed.num_logits, feed.visible is None, kept)
         recording = cache.recordings.get(shape)
