@@ -133,7 +133,7 @@ class Lease:
 
     def rows(self) -> None:
         for name in self.shapes:
-            took = {rows: self._launch(name, self.fastest, rows) for rows in self._in_time(ROWS)}
+            took = {rows: self._launch(name, self.fastest, rows, "the fastest") for rows in self._in_time(ROWS)}
             self.page.note(f"{name}, rows / one row", {rows: round(each / took[1], 3) for rows, each in took.items()})
 
     def speculation(self) -> None:
@@ -184,14 +184,14 @@ class Lease:
             self._models[name] = gpu.random_model(self.configs[name], CupyBackend(self.cupy), "float16")
         return dataclasses.replace(self._models[name], backend=CupyBackend(self.cupy, ring))
 
-    def _launch(self, name: str, ring: Ring, rows: int) -> float:
+    def _launch(self, name: str, ring: Ring, rows: int, label: str = "") -> float:
         """Note what a forward takes, on the card and end to end; return the former."""
         model = self._model(name, ring)
         session, end_to_end = gpu.steps(model, self.asked.context, rows, self.asked.repeats)
         took = gpu.launch_seconds(self.cupy, model.backend, session, rows, self.asked.repeats)()
         share = self.num_bytes[name] / took / self.bandwidth
         figures = {"us": took * 1e6, "share": share, "end to end us": end_to_end() * 1e6}
-        self.page.note(f"{name}, {rows} rows, {ring}", {key: round(value, 3) for key, value in figures.items()})
+        self.page.note(f"{name}, {rows} rows, {label or ring}", {key: round(value, 3) for key, value in figures.items()})
         return took
 
 
