@@ -16,6 +16,7 @@ import pytest
 
 from minispec.engine.backends import NumpyBackend
 from minispec.engine.backends.cuda import CupyBackend, CupyBlasBackend
+from minispec.engine.backends.cuda.fused import ACTIVATIONS
 from minispec.engine.backends.cuda.source import source
 from minispec.engine.generation import stream
 from minispec.engine.laws.backend import check_batch_invariance, check_reference
@@ -71,6 +72,16 @@ class TestTheContract:
 
     def test_rows_of_each_operation_have_the_same_bits_in_any_company(self, build):
         check_batch_invariance(CupyBackend(FakeCupy(build)), 9)
+
+    @pytest.mark.parametrize("name", [name for name in ACTIVATIONS if name])
+    def test_activations_are_the_reference_s(self, build, name):
+        generator = np.random.default_rng(0)
+        x, weight = (generator.normal(size=shape).astype(np.float32) for shape in ((3, 32), (32, 20)))
+        found, expected = (
+            backend.linear(x, backend.pack(weight, None), activation=name)
+            for backend in (CupyBackend(FakeCupy(build)).from_host(), NumpyBackend())
+        )
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
 
     def test_who_promises_what(self):
         assert CupyBackend.batch_invariant

@@ -79,17 +79,17 @@ WRONG = {
 }
 """What stands in the source, once, and what is put there instead."""
 
-QUICK = ("a block never reports", "swapped shares of warps")
+QUICK = ("a block never reports", "values where keys belong")
 """Those that the default suite tries: blocks that wait for ever, and wrong numbers."""
 
 TOLD = 3
 """Exit code of a process that has told its kernel from the right one."""
 
 MODELS: Sequence[dict[str, Any]] = (
-    # Shares of several pieces, sizes that are no multiple of anything, more slots than the warps look at at once.
-    {"dtype": "float32", "n_embd": 132, "n_head": 12, "n_inner": 150, "n_layer": 1, "activation_function": "gelu"},
     # What Ampere's shared memory allows, halves, and steps that follow one another closely.
     {"dtype": "float16", "n_inner": 272, "n_layer": 2},
+    # Shares of several pieces, sizes that are no multiple of anything, more slots than the warps look at at once.
+    {"dtype": "float32", "n_embd": 132, "n_head": 12, "n_inner": 150, "n_layer": 1, "activation_function": "gelu"},
 )
 
 
