@@ -215,7 +215,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--repeats", type=int, default=50, help="steps per round")
     made.add_argument("--no-transformers", action="store_true")
     made.add_argument("--lease", action="store_true", help="correctness, ring sizes, XL and 124M, then pytest -m gpu")
-    made.add_argument("--seconds", type=float, default=420.0, help="of a lease, before pytest -m gpu")
+    made.add_argument("--seconds", type=float, default=330.0, help="of a lease, before pytest -m gpu")
     made.add_argument("--tests", nargs="*", default=[], help="of a lease: files for pytest -m gpu, all if left out")
     made.add_argument(
         "--stand-in",

@@ -92,7 +92,9 @@ class Lease:
     def spend(self) -> None:
         """Measure until the time is over."""
         self.page.note("card", gpu.describe(self.cupy))
-        check(self.cupy, self.page)
+        if not self.right():
+            self.right(bulk=False)
+            sys.exit("wrong: look no further. Right without the copy engine? Then it is the order of bulk copies")
         for part in (
             self.read,
             self.costs,
@@ -111,13 +113,61 @@ class Lease:
             except Exception as error:  # what one part lacks must not cost the others
                 self.page.note(f"{part.__name__} failed", f"{type(error).__name__}: {error}")
 
+    def right(self, bulk: bool = True) -> bool:
+        """Compare a small model with NumPy, and chunks of rows with one another."""
+        fields = {"n_embd": 192, "n_head": 3, "n_layer": 2, "vocab_size": 211}
+        tokens, all_right = np.random.default_rng(3).integers(0, 211, 16).tolist(), True
+        for dtype, most in (("float16", 5e-3), ("float32", 1e-4)):
+            name = dtype if bulk else f"{dtype} without the copy engine"
+            ring = dataclasses.replace(Ring.fit(dtype, self.limit), bulk=bulk)
+            expected = random_gpt2("numpy", dtype=dtype, **fields).logits(tokens)
+            model, found = random_gpt2(CupyBackend(self.cupy, ring), dtype=dtype, **fields), []
+            for size in (1, 2, 5, 16):
+                cache = model.new_cache()
+                found.append(np.concatenate([model.forward(tokens[i : i + size], cache) for i in range(0, 16, size)]))
+            error = float(np.linalg.norm(found[0] - expected) / np.linalg.norm(expected))
+            same = all(each.tobytes() == found[0].tobytes() for each in found)
+            self.page.note(f"{name}: error", error)
+            self.page.note(f"{name}: same bits in any chunks", same)
+            all_right &= same and error <= most
+        return all_right
+
     def read(self) -> None:
         most = max(self.num_bytes.values())
         self.bandwidth = most / gpu.read_probe(self.cupy, most, self.asked.repeats)()
         self.page.note("read GB/s", round(self.bandwidth / 1e9, 1))
 
     def costs(self) -> None:
-        costs(self.cupy, self.asked, self.page)
+        """Measure steps that read next to nothing, many in one launch."""
+        backend, many = CupyBackend(self.cupy), 10 if self.asked.stand_in else 200
+        width = 64 if self.asked.shape == "tiny" else 1600
+        ones = backend.place(np.ones((1, width), np.float32))
+        y = backend.place(np.zeros((1, width), np.float32))
+        tile = backend.pack(np.zeros((width, 16), np.float32), None, "float16")
+        kept = backend.zeros((2, 1, 1024, width // 64, 64), "float16")
+        with backend.stream:
+            pages, ends = (self.cupy.asarray(np.array(index, np.int32)) for index in ([[0]], [self.asked.context]))
+        product = {"num_rows": 1, "num_inputs": width, "num_outputs": 16, "weight": tile.weight.data.ptr,
+                   "bias": tile.bias.data.ptr, "x": ones.data.ptr, "y": y.data.ptr}  # fmt: skip
+        norm = {"norm_weight": ones.data.ptr, "norm_bias": ones.data.ptr, "number": 1e-5}
+        attend = {"num_rows": 1, "num_inputs": 64, "num_outputs": width // 64, "number": 0.125, "x": ones.data.ptr,
+                  "y": y.data.ptr, "keys": kept[0].data.ptr, "values": kept[1].data.ptr}  # fmt: skip
+        kinds: dict[str, tuple[int, int, dict[str, Any]]] = {
+            "barrier alone": (EMBED, 0, {}),
+            "product of one tile": (LINEAR, 1, product),
+            "the same with a norm": (LINEAR, 1, product | norm),
+            f"attention over {self.asked.context}": (ATTENTION, width // 64, attend),
+        }
+        for name, (kind, items, fields) in kinds.items():
+            program = Program(backend.blocks)
+            for _ in range(many):
+                program.add(kind, items, **fields)
+            record = feed_record(1024, pages, ends=ends)
+            with backend.stream:
+                launch = backend._prepare(Making(program, "float16", "float16"), record)
+                launch()
+            seconds = gpu.on_the_card(self.cupy, backend.stream, launch, self.asked.repeats)
+            self.page.note(f"{name}, us", round(seconds / many * 1e6, 2))
 
     def rings(self) -> None:
         rings = [ring for ring in (Ring(*sizes) for sizes in RINGS) if ring.shared_bytes("float16", 250) <= self.limit]
@@ -182,6 +232,7 @@ class Lease:
     def _model(self, name: str, ring: Ring) -> GPT2:
         if name not in self._models:
             self._models[name] = gpu.random_model(self.configs[name], CupyBackend(self.cupy), "float16")
+            self._models[name].backend.stream.synchronize()  # other streams will read its weights
         return dataclasses.replace(self._models[name], backend=CupyBackend(self.cupy, ring))
 
     def _launch(self, name: str, ring: Ring, rows: int, label: str = "") -> float:
@@ -195,54 +246,3 @@ class Lease:
             f"{name}, {rows} rows, {label or ring}", {key: round(value, 3) for key, value in figures.items()}
         )
         return took
-
-
-def check(cupy: Any, page: Page) -> None:
-    """Compare a small model with NumPy, and chunks of rows with one another; stop if they differ."""
-    fields = {"n_embd": 192, "n_head": 3, "n_layer": 2, "vocab_size": 211}
-    tokens = np.random.default_rng(3).integers(0, 211, 16).tolist()
-    for dtype in ("float16", "float32"):
-        expected = random_gpt2("numpy", dtype=dtype, **fields).logits(tokens)
-        model, found = random_gpt2(CupyBackend(cupy), dtype=dtype, **fields), []
-        for size in (1, 2, 5, 16):
-            cache = model.new_cache()
-            found.append(np.concatenate([model.forward(tokens[i : i + size], cache) for i in range(0, 16, size)]))
-        error = float(np.linalg.norm(found[0] - expected) / np.linalg.norm(expected))
-        same = all(each.tobytes() == found[0].tobytes() for each in found)
-        page.note(f"{dtype}: error", error)
-        page.note(f"{dtype}: same bits in any chunks", same)
-        if not same or not error <= (5e-3 if dtype == "float16" else 1e-4):
-            sys.exit("wrong: look no further. With Ring(..., bulk=False) right? Then it is the bulk copy's order")
-
-
-def costs(cupy: Any, asked: Any, page: Page) -> None:
-    """Measure steps that read next to nothing, many in one launch."""
-    backend, many = CupyBackend(cupy), 10 if asked.stand_in else 200
-    width = 64 if asked.shape == "tiny" else 1600
-    ones = backend.place(np.ones((1, width), np.float32))
-    y = backend.place(np.zeros((1, width), np.float32))
-    tile = backend.pack(np.zeros((width, 16), np.float32), None, "float16")
-    kept = backend.zeros((2, 1, 1024, width // 64, 64), "float16")
-    with backend.stream:
-        pages, ends = (cupy.asarray(np.array(index, np.int32)) for index in ([[0]], [asked.context]))
-    product = {"num_rows": 1, "num_inputs": width, "num_outputs": 16, "weight": tile.weight.data.ptr,
-               "bias": tile.bias.data.ptr, "x": ones.data.ptr, "y": y.data.ptr}  # fmt: skip
-    norm = {"norm_weight": ones.data.ptr, "norm_bias": ones.data.ptr, "number": 1e-5}
-    attend = {"num_rows": 1, "num_inputs": 64, "num_outputs": width // 64, "number": 0.125, "x": ones.data.ptr,
-              "y": y.data.ptr, "keys": kept[0].data.ptr, "values": kept[1].data.ptr}  # fmt: skip
-    kinds: dict[str, tuple[int, int, dict[str, Any]]] = {
-        "barrier alone": (EMBED, 0, {}),
-        "product of one tile": (LINEAR, 1, product),
-        "the same with a norm": (LINEAR, 1, product | norm),
-        f"attention over {asked.context}": (ATTENTION, width // 64, attend),
-    }
-    for name, (kind, items, fields) in kinds.items():
-        program = Program(backend.blocks)
-        for _ in range(many):
-            program.add(kind, items, **fields)
-        record = feed_record(1024, pages, ends=ends)
-        with backend.stream:
-            launch = backend._prepare(Making(program, "float16", "float16"), record)
-            launch()
-        seconds = gpu.on_the_card(cupy, backend.stream, launch, asked.repeats)
-        page.note(f"{name}, us", round(seconds / many * 1e6, 2))

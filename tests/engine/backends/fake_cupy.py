@@ -179,7 +179,8 @@ class FakeCupy:
     ) -> None:  # fmt: skip
         self.blocks, self.limit, self.failed = blocks, limit, False
         streams = type("Stream", (Stream,), {"synchronize": lambda stream: self._check(), "null": Stream.null})
-        self.freed: dict[int, list[np.ndarray]] = {}
+        self.freed: dict[int, list[np.ndarray]] = {}  # of the pool that is asked now
+        self.pools: dict[Any, dict[int, list[np.ndarray]]] = {}
         self.build, self.seed, self.memory, self.used, self.num_launches = build, seed, memory, 0, 0
         pool = types.SimpleNamespace(malloc=object(), free_bytes=lambda: 0)
         self.get_default_memory_pool = lambda: pool
@@ -199,7 +200,11 @@ class FakeCupy:
 
     @contextlib.contextmanager
     def _using_allocator(self, allocate: Any) -> Iterator[None]:
-        yield
+        before, self.freed = self.freed, self.pools.setdefault(allocate, {})
+        try:
+            yield
+        finally:
+            self.freed = before
 
     def _allocated(self, array: np.ndarray) -> ndarray:
         self.used += array.nbytes
