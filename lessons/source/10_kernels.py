@@ -415,7 +415,13 @@ curves_figure(
 # on its way. If one launch does all, it can ask for the next step's weights before it may use them.
 
 # %%
-megabytes = [15.4, 3.3, 5.1, 20.5, 20.5]  # queries, keys and values; attention; projection; up; down
+megabytes = [
+    15.4,
+    3.3,
+    5.1,
+    20.5,
+    20.5,
+]  # queries, keys and values; attention; projection; up; down
 speed, trip, pause = 23.4, 0.7, 2.6  # kB per µs and multiprocessor, µs, µs
 wall = sum(megabytes) * 1e3 / 132 / speed
 

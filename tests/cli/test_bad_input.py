@@ -110,15 +110,14 @@ def test_a_closed_output_is_one_line(target: str, draft: str) -> None:
     assert done.stderr == "minispec: standard output is closed; there is nowhere to write to. Try >/dev/null\n"
 
 
-@pytest.mark.parametrize("stderr", ["2>&-", "2</dev/null"])
-def test_a_closed_stderr_keeps_no_text_back(target: str, draft: str, stderr: str) -> None:
+def test_a_closed_stderr_keeps_no_text_back(target: str, draft: str) -> None:
     command = [sys.executable, "-m", "minispec", "generate", "the", "--target", target, "--draft", draft]
     texts = [
         subprocess.run(["sh", "-c", " ".join(map(shlex.quote, command)) + end], stdout=subprocess.PIPE, timeout=120)
-        for end in (" 2>/dev/null", f" {stderr}")
+        for end in (" 2>/dev/null", " 2>&-", " 2</dev/null")
     ]
-    assert [done.returncode for done in texts] == [0, 0]
-    assert texts[0].stdout == texts[1].stdout != b""
+    assert [done.returncode for done in texts] == [0, 0, 0]
+    assert texts[0].stdout == texts[1].stdout == texts[2].stdout != b""
 
 
 def test_a_closed_input_is_one_line(target: str) -> None:

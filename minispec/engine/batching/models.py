@@ -13,7 +13,7 @@ from minispec.engine.drafters.heads.folder import compute_fingerprint
 from minispec.engine.generation.options import Options, require_whole
 from minispec.engine.generation.prepare import Named, check_together, find_setting, read_draft, read_name
 from minispec.engine.generation.run import Stream
-from minispec.engine.loading.kept import recall_model as load_model
+from minispec.engine.loading.kept import recall_model
 from minispec.engine.model.gpt2 import GPT2
 from minispec.engine.model.language_model import LanguageModel
 from minispec.engine.model.paged import PagedCache, PagedModel
@@ -86,7 +86,7 @@ class SharedModels:
         if kv_memory is not None:
             require_whole("kv_memory", kv_memory, 1)
         named = read_name(target)
-        model: LanguageModel = load_model(named, backend, dtype, kv_dtype) if isinstance(named, str) else named
+        model: LanguageModel = recall_model(named, backend, dtype, kv_dtype) if isinstance(named, str) else named
         self._load_settings = find_setting(model, "backend", backend), draft_dtype or dtype, kv_dtype
         self._shared: dict[str | LanguageModel, PagedModel] = {}  # by the name or the model that a caller gives
         self.page_size = min(page_size, model.n_positions)
@@ -147,7 +147,7 @@ class SharedModels:
     def load(self, name: str) -> PagedModel:
         """Load a draft model, once for all requests, with pages of its own even if it is the target."""
         if name not in self._shared:
-            self._shared[name] = self._give_pages(load_model(name, *self._load_settings))
+            self._shared[name] = self._give_pages(recall_model(name, *self._load_settings))
         return self._shared[name]
 
     @property

@@ -34,7 +34,7 @@ from minispec.engine.generation.result import Generation, find_guarantee, is_rep
 from minispec.engine.generation.run import Stream
 from minispec.engine.generation.stopping import Limits
 from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
-from minispec.engine.loading.kept import recall_model as load_model
+from minispec.engine.loading.kept import recall_model
 from minispec.engine.model.language_model import LanguageModel
 from minispec.engine.model.tree_session import TreeSession
 from minispec.engine.noise import Noise
@@ -99,12 +99,12 @@ def stream(
     named, drafts = read_name(target), read_draft(draft)
     if isinstance(drafts, str):
         check_together(drafts, settings)
-    model: LanguageModel = load_model(named, backend, dtype, kv_dtype) if isinstance(named, str) else named
+    model: LanguageModel = recall_model(named, backend, dtype, kv_dtype) if isinstance(named, str) else named
     backend = find_setting(model, "backend", backend)  # a loaded target decides for the draft as well
     asked = {"backend": backend, "dtype": dtype, "draft_dtype": draft_dtype or dtype, "kv_dtype": kv_dtype}
 
     def load(name: str) -> LanguageModel:
-        return load_model(name, backend, asked["draft_dtype"], kv_dtype)
+        return recall_model(name, backend, asked["draft_dtype"], kv_dtype)
 
     return open_stream(prompt, model, drafts, settings, load=load, noise=noise, clock=clock, asked=asked)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from minispec.engine.control import FixedGamma, get_policy
 from minispec.engine.drafters import Drafter, DraftSpec, parse_draft
@@ -21,14 +21,15 @@ if TYPE_CHECKING:
 Named = str | os.PathLike[str]
 """How a model is named: a folder as text or as a path; a bundled name, a hub name."""
 NO_DRAFT = "none"
+T = TypeVar("T")
 
 
-def read_name(given: Any) -> Any:
+def read_name(given: Named | T) -> str | T:
     """Return the name of a model or a draft that is given as a path; a name, or what has none, as it is."""
     return os.fspath(given) if isinstance(given, os.PathLike) else given
 
 
-def read_draft(given: Any) -> Any:
+def read_draft(given: Named | T) -> str | T | None:
     """Like :func:`read_name`, but map "none" to None."""
     return None if isinstance(given, str) and given == NO_DRAFT else read_name(given)
 

@@ -17,7 +17,7 @@ from minispec.theory.intervals import Figure
 
 INTERVALS = (
     "Intervals are at 95 %: of shares (identical, right answers) Wilson's, of all else Student's t with the jackknife "
-    "over prompts, on log odds for acceptances."
+    "over prompts, on log odds for acceptances and on logarithms for speedups."
 )
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from minispec.engine.drafters.spec import parse_draft
 from minispec.lab.measure.record import Record, Variant
 from minispec.lab.trust import doubts
-from minispec.theory.intervals import Figure, mean, percentiles, ratio, share, share_of_texts
+from minispec.theory.intervals import Figure, mean, percentiles, ratio, ratio_of_times, share, share_of_texts
 
 Pairs = Sequence[tuple[Record, Record]]
 """A variant's record and the plain one of the same prompt."""
@@ -118,7 +118,7 @@ def _summary(variant: Variant, domain: str, pairs: Pairs) -> Summary:
     def faster(seconds: Callable[[Record], float], tokens: Callable[[Record], int]) -> Figure:
         if not timed or variant.plain or not all(tokens(r) for pair in pairs for r in pair):
             return Figure(None)
-        return ratio([seconds(p) / tokens(p) for _, p in pairs], [seconds(r) / tokens(r) for r, _ in pairs])
+        return ratio_of_times([seconds(p) / tokens(p) for _, p in pairs], [seconds(r) / tokens(r) for r, _ in pairs])
 
     speedup = faster(decode_seconds, lambda r: r.num_decode_tokens)
     tau = ratio(

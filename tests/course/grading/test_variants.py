@@ -193,8 +193,14 @@ def test_only_names_numbers_and_constants_differ(name: str, made) -> None:
                     assert seen[0] == seen[1], (term, info.id)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in COURSE if name != "a3"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow if name in ("a4", "a6") else pytest.mark.exhaustive)
+        for name in COURSE
+        if name != "a3"
+    ],
+)
 def test_every_mistake_is_caught_and_named_in_a_variant_too(name: str, made) -> None:
     """Those of the example and A3 are graded through the command, above."""
     for term in terms_of(name):

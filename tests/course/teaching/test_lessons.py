@@ -30,8 +30,10 @@ def name(files: Files) -> str:
     return f"{files.number}_{files.slug}"
 
 
-def everyone(others: pytest.MarkDecorator) -> list[Any]:
-    return [pytest.param(files, id=name(files), marks=() if files.number == QUICK else others) for files in ALL]
+def everyone(*in_ci: str) -> list[Any]:
+    """The quick lesson; those of CI are slow, all others are run by hand."""
+    marks: dict[str, Any] = dict.fromkeys(in_ci, pytest.mark.slow) | {QUICK: ()}
+    return [pytest.param(files, id=name(files), marks=marks.get(files.number, pytest.mark.exhaustive)) for files in ALL]
 
 
 def book_of(files: Files, *, solved: bool) -> Any:
@@ -40,7 +42,7 @@ def book_of(files: Files, *, solved: bool) -> Any:
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
-@pytest.mark.parametrize("files", everyone(pytest.mark.exhaustive))
+@pytest.mark.parametrize("files", everyone())
 def test_the_solved_lesson_is_complete_in_a_live_kernel(files: Files, tmp_path: Path) -> None:
     """As JupyterLab runs it: every cell, every slider in it moved to both ends, another prompt in every text field."""
     cells = [cell.source for cell in book_of(files, solved=True).cells if cell.cell_type == "code"]
@@ -57,7 +59,7 @@ def test_the_solved_lesson_is_complete_in_a_live_kernel(files: Files, tmp_path: 
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
-@pytest.mark.parametrize("files", everyone(pytest.mark.slow))
+@pytest.mark.parametrize("files", everyone("01", "11", "15"))
 def test_the_learners_lesson_stops_only_at_what_is_not_written(
     files: Files, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -85,7 +85,7 @@ def no_plugins():
     """To look for them takes milliseconds, each time."""
     with (
         mock.patch.object(plugins, "entry_points", return_value=()),
-        mock.patch.object(models_module, "load_model", load),
+        mock.patch.object(models_module, "recall_model", load),
     ):
         yield
 

@@ -201,8 +201,8 @@ def check_company(*, data, pair, plan, max_running, page_size, slots, max_rows):
     flaky, loading = Flaky(batch_module.answer_together), {"return_value": draft}
     with (
         mock.patch.object(batch_module, "answer_together", flaky),
-        mock.patch.object(models_module, "load_model", **loading),
-        mock.patch.object(api, "load_model", **loading),
+        mock.patch.object(models_module, "recall_model", **loading),
+        mock.patch.object(api, "recall_model", **loading),
     ):
         for action in plan:
             if action == "add":
@@ -252,7 +252,7 @@ def test_every_rule_beside_every_draft(rule):
         trees = [TREE, *(f"tree:shape=2x1,draft={name_head(kind)}" for kind in ("eagle", "block"))]
         drafts += [f"{tree},siblings=with" for tree in trees] if rule == "kseq" else trees
     loading = {"return_value": DRAFT}
-    with mock.patch.object(models_module, "load_model", **loading), mock.patch.object(api, "load_model", **loading):
+    with mock.patch.object(models_module, "recall_model", **loading), mock.patch.object(api, "recall_model", **loading):
         engine = Engine(TARGET, max_running=4, page_size=4, kv_memory=slot_bytes(TARGET) * 4 * 30)
         asked = []
         for i, draft in enumerate(drafts):
@@ -513,7 +513,7 @@ def test_a_budget_holds_twice_as_many_halves():
     budget = 10 * 4 * slot_bytes(TARGET)
     assert slot_bytes(HALVES[0]) * 2 == slot_bytes(TARGET)
     assert [Engine(model, page_size=4, kv_memory=budget).models.num_pages for model in (TARGET, HALVES[0])] == [10, 20]
-    with mock.patch.object(models_module, "load_model", return_value=DRAFT) as load:
+    with mock.patch.object(models_module, "recall_model", return_value=DRAFT) as load:
         Engine(TARGET, kv_dtype="float16").models.load("small")
     assert load.call_args.args == ("small", "panel", "auto", "float16")
 
@@ -610,7 +610,7 @@ class TestRefusals:
     def test_a_tree_that_cannot_lie_beside_the_text(self):
         """Its candidates need slots too, until they are judged; a draft of two levels feeds no more."""
         tree = {"draft": "tree:draft=small,shape=dynamic,nodes=16", "verify": "tree", "gamma": 2}
-        with mock.patch.object(models_module, "load_model", return_value=DRAFT):
+        with mock.patch.object(models_module, "recall_model", return_value=DRAFT):
             engine = Engine(TARGET, kv_memory=slot_bytes(TARGET) * 32)
             with pytest.raises(OptionError, match=r"may need 3 pages of 16 slots.*holds 2"):
                 engine.add([1] * 10, max_tokens=10, **tree)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from minispec.engine.generation import api
+from minispec.engine.generation.events import Verified
 from minispec.engine.generation.options import Options
 from minispec.engine.laws import Enumerator, total_variation
 from minispec.engine.verifiers import expected_accepted, get_verifier
@@ -39,11 +40,12 @@ def engine_law(see, *, verify, gamma, num_tokens, draft="table", **options):
     target = table_target(eos=False)
     options = {**PLAIN, "verify": verify, "gamma": gamma, "max_tokens": 1 + num_tokens, "draft": draft, **options}
     with models_by_name():
-        return Enumerator(lambda noise: see(api.stream(PROMPT, target=target, noise=noise, **options).run())).law()
+        return Enumerator(lambda noise: see(api.stream(PROMPT, target=target, noise=noise, **options))).law()
 
 
-def first_accepted(generation):
-    return generation.steps[1].num_accepted
+def first_accepted(stream):
+    """Of the first draft, and no further: what follows it would be enumerated too."""
+    return next(event.num_accepted for event in stream if isinstance(event, Verified) and event.step == 1)
 
 
 def mean(law):
@@ -71,7 +73,8 @@ def test_accepted_drafts_of_a_step(verify, gamma, processors):
     assert mean(law) == pytest.approx(expected_accepted(get_verifier(verify).survival, target, draft, gamma), abs=EXACT)
 
 
-def tokens_and_sources(generation):
+def tokens_and_sources(stream):
+    generation = stream.run()
     return tuple(zip(generation.token_ids[1:], generation.sources[1:], strict=True))
 
 

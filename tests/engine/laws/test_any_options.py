@@ -174,7 +174,7 @@ def check(target, prompt, draft, options):
     def run(draft, **noise):
         return api.stream(prompt, target=target, draft=draft, clock=IrregularClock(), **noise, **options).run()
 
-    with models_by_name(), mock.patch.object(api, "load_model", load):
+    with models_by_name(), mock.patch.object(api, "recall_model", load):
         refused = None
         try:
             made = run(draft)

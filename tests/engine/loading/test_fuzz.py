@@ -22,7 +22,7 @@ def fuzz(first, count, folder, timeout_s):
 
 @pytest.mark.parametrize(
     ("first", "count"),
-    [pytest.param(0, 1500, id="1500"), pytest.param(1500, 8500, id="10000", marks=pytest.mark.slow)],
+    [pytest.param(0, 600, id="600"), pytest.param(600, 9400, id="10000", marks=pytest.mark.exhaustive)],
 )
 def test_broken_folders(first, count, tmp_path):
     run = fuzz(first, count, tmp_path, timeout_s=300)

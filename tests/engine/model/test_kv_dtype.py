@@ -50,9 +50,9 @@ def folders(tmp_path) -> dict[str, str]:
     return {name: str(write_model(tmp_path / name, seed=i)) for i, name in enumerate(("target", "draft"))}
 
 
-def spied_on(module):
+def spied_on(module, name="recall_model"):
     """Watch what a module loads."""
-    return mock.patch.object(module, "load_model", side_effect=load_model)
+    return mock.patch.object(module, name, side_effect=load_model)
 
 
 def test_a_draft_by_name_of_a_run(folders):
@@ -64,7 +64,7 @@ def test_a_draft_by_name_of_a_run(folders):
 
 def test_a_draft_by_name_of_a_command(folders):
     formats = {"backend": "numpy", "dtype": "auto", "draft_dtype": None, "kv_dtype": "float16"}
-    with spied_on(pair_module):
+    with spied_on(pair_module, "load_model"):
         pair = Pair.load({**folders, **formats, **Options().to_dict()}, Console(quiet=True))
     assert (pair.target.kv_dtype, pair.draft.kv_dtype) == ("float16", "float16")
 

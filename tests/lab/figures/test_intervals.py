@@ -19,6 +19,7 @@ from minispec.theory.intervals import (
     paired_ratio,
     percentiles,
     ratio,
+    ratio_of_times,
     share,
     share_of_texts,
     simultaneous,
@@ -90,6 +91,19 @@ def test_an_interval_is_cut_where_nothing_can_be() -> None:
     assert wide.low == 0.0
     assert wide.high is not None
     assert wide.high > 4.0
+
+
+@given(st.lists(st.tuples(st.floats(0.1, 100), st.floats(0.1, 100)), min_size=2, max_size=12))
+def test_times_have_no_interval_that_reaches_zero_and_their_inverse_is_its_inverse(
+    pairs: list[tuple[float, float]],
+) -> None:
+    """Negative control: ``ratio`` reaches 0 where two texts differ enough."""
+    above, below = columns(pairs)
+    found, inverse = ratio_of_times(above, below), ratio_of_times(below, above)
+    assert found.low is not None
+    assert found.low > 0.0
+    assert (1 / found.low, found.value) == pytest.approx((inverse.high, 1 / (inverse.value or 0.0)))
+    assert ratio([6.0, 9.0], [6.0, 4.0]).low == 0.0
 
 
 def test_more_confidence_is_wider_and_several_at_once_need_it() -> None:
@@ -186,7 +200,12 @@ def coverage(made: Callable[..., Figure], sampler: Sampler, texts: int, runs: in
     return covered / runs, too_narrow / runs
 
 
-CASES = [(ratio, normal_sums), (ratio, seconds), (share_of_texts, accepted), (share_of_texts, nearly_all_accepted)]
+CASES = [
+    (ratio, normal_sums),
+    (ratio_of_times, seconds),
+    (share_of_texts, accepted),
+    (share_of_texts, nearly_all_accepted),
+]
 
 
 @pytest.mark.parametrize(("made", "sampler"), CASES)

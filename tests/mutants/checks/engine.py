@@ -282,7 +282,7 @@ def uncached_text_with_trees() -> float:
 
 
 def models_by_name_of(**models: Any) -> Any:
-    return mock.patch.object(api, "load_model", lambda name, *args, **options: models[name])
+    return mock.patch.object(api, "recall_model", lambda name, *args, **options: models[name])
 
 
 class CountingTarget(TableModel):
