@@ -427,7 +427,7 @@ wall = sum(megabytes) * 1e3 / 132 / speed
 
 
 def layer_time(on_their_way, pause):
-    """Microseconds of a layer, with so many kB on their way in a multiprocessor, and so long a pause after a step."""
+    """Microseconds of a layer: kB on their way, and a pause after each step."""
     rate = min(speed, on_their_way / trip)
     return sum(size * 1e3 / 132 / rate + pause for size in megabytes)
 
