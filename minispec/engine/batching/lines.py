@@ -155,7 +155,7 @@ def _read_request(number: int, name: str, entry: dict[str, Any], defaults: Mappi
     types = _option_types()
     unknown = [key for key in entry if key not in ("prompt", "draft", *types)]
     if unknown:
-        raise OptionError(f"{unknown[0]!r} is no option; they are draft, {', '.join(types)}")
+        raise OptionError(f"{unknown[0]!r} is no key of a request; they are id, prompt, draft, {', '.join(types)}")
     prompt = entry.pop("prompt")
     is_ids = isinstance(prompt, list) and all(type(token) is int for token in prompt)
     if not isinstance(prompt, str) and not is_ids:

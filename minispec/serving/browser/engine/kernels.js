@@ -48,12 +48,12 @@ export function layerNorm({ weight, bias }, x, y, rows, C, epsilon) {
   }
 }
 
-/** GPT-2's activation, in place. */
+/** GPT-2's activation, in place: v / 2 (1 + tanh z) = v / (1 + exp(-2 z)), since an exponential is three times as quick as a tanh. */
 export function gelu(x, count) {
-  const scale = Math.sqrt(2 / Math.PI);
+  const scale = 2 * Math.sqrt(2 / Math.PI);
   for (let i = 0; i < count; i++) {
     const value = x[i];
-    x[i] = 0.5 * value * (1 + Math.tanh(scale * (value + 0.044715 * value * value * value)));
+    x[i] = value / (1 + Math.exp(-scale * (value + 0.044715 * value * value * value)));
   }
 }
 
@@ -62,26 +62,41 @@ export function add(x, y, count) {
   for (let i = 0; i < count; i++) x[i] += y[i];
 }
 
-/** Attend from each token to the slots of the cache up to its own; qkv holds queries, keys and values side by side. */
+/**
+ * Attend from each token to the slots of the cache up to its own; qkv holds queries, keys and values side by side. Four sums at once,
+ * because one would wait for each addition: D is a multiple of 4.
+ */
 export function attention(qkv, keys, values, out, rows, first, C, heads, scores) {
   const D = C / heads;
   const scale = 1 / Math.sqrt(D);
-  out.fill(0, 0, rows * C);
   for (let r = 0; r < rows; r++) {
     const end = first + r + 1;
     for (let head = 0; head < C; head += D) {
       const query = r * 3 * C + head;
       let most = -Infinity, total = 0;
-      for (let slot = 0; slot < end; slot++) {
-        let score = 0;
-        for (let d = 0, at = slot * C + head; d < D; d++) score += qkv[query + d] * keys[at + d];
-        scores[slot] = score *= scale;
-        if (score > most) most = score;
+      for (let slot = 0, at = head; slot < end; slot++, at += C) {
+        let s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+        for (let d = 0; d < D; d += 4) {
+          s0 += qkv[query + d] * keys[at + d];
+          s1 += qkv[query + d + 1] * keys[at + d + 1];
+          s2 += qkv[query + d + 2] * keys[at + d + 2];
+          s3 += qkv[query + d + 3] * keys[at + d + 3];
+        }
+        scores[slot] = s0 = scale * (s0 + s1 + (s2 + s3));
+        if (s0 > most) most = s0;
       }
       for (let slot = 0; slot < end; slot++) total += scores[slot] = Math.exp(scores[slot] - most);
-      for (let slot = 0; slot < end; slot++) {
-        const weight = scores[slot] / total;
-        for (let d = 0, at = slot * C + head, to = r * C + head; d < D; d++) out[to + d] += weight * values[at + d];
+      for (let d = head; d < head + D; d += 4) {
+        let s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+        for (let slot = 0, at = d; slot < end; slot++, at += C) {
+          const weight = scores[slot];
+          s0 += weight * values[at];
+          s1 += weight * values[at + 1];
+          s2 += weight * values[at + 2];
+          s3 += weight * values[at + 3];
+        }
+        const to = r * C + d;
+        out[to] = s0 / total, out[to + 1] = s1 / total, out[to + 2] = s2 / total, out[to + 3] = s3 / total;
       }
     }
   }

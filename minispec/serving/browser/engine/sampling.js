@@ -22,19 +22,19 @@ export function distribution(logits, { temperature, top_p: topP }) {
 
 /** Keep the smallest set of likeliest tokens whose mass reaches p, the crossing one included; of equals, the lowest ids come first. */
 function keepNucleus(weights, p) {
-  const target = p * sum(weights);
-  const floor = (0.5 * (target / p - target)) / weights.length; // those below it weigh less than what may be lost
-  const order = [];
-  for (let token = 0; token < weights.length; token++) if (weights[token] >= floor) order.push(token);
-  order.sort((a, b) => weights[b] - weights[a] || a - b);
-  let mass = 0;
-  const kept = new Map();
-  for (const token of order) {
-    kept.set(token, weights[token]);
-    if ((mass += weights[token]) >= target) break;
+  const total = sum(weights);
+  for (let floor = total / 64; ; floor /= 64) {
+    const order = []; // few are likely, and to sort all would take longer than a draft's forward
+    for (let token = 0; token < weights.length; token++) if (weights[token] >= floor) order.push(token);
+    order.sort((a, b) => weights[b] - weights[a] || a - b);
+    let [mass, size] = [0, 0];
+    while (size < order.length && mass < p * total) mass += weights[order[size++]];
+    if (mass < p * total && order.length < weights.length) continue;
+    const kept = order.slice(0, size).map((token) => weights[token]);
+    weights.fill(0);
+    kept.forEach((weight, i) => (weights[order[i]] = weight));
+    return;
   }
-  weights.fill(0);
-  for (const [token, weight] of kept) weights[token] = weight;
 }
 
 export function sum(values) {
