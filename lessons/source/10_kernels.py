@@ -7,7 +7,7 @@
 # You climb a ladder, with Numba. You read memory in the order in which it lies there. You use every weight for all rows while it is at hand.
 # And you add up in **one** order, so the bits do not depend on how many rows there are.
 #
-# About 45 minutes. You need lesson 3. The first run of a compiled function takes seconds: it is being compiled.
+# About 49 minutes. You need lesson 3. The first run of a compiled function takes seconds: it is being compiled.
 
 # %%
 import time
@@ -405,12 +405,56 @@ curves_figure(
 )
 
 # %% [markdown]
+# ## 10.7 · One rung more: a card
+#
+# *4 minutes · ●●○*
+#
+# **Why.** On a GPU the wall is the same, bytes over bandwidth, but no single loop reaches it. A trip to memory takes some 0.7 µs. To read
+# 23 kB per µs, one of an H100's 132 multiprocessors must have 23 · 0.7 = 16 kB on their way *all the time* (Little's law). A layer
+# of GPT-2 XL is five steps that wait for one another. If each is a launch of its own, some 2.6 µs pass between two in which nothing is
+# on its way. If one launch does all, it can ask for the next step's weights before it may use them.
+
+# %%
+megabytes = [
+    15.4,
+    3.3,
+    5.1,
+    20.5,
+    20.5,
+]  # queries, keys and values; attention; projection; up; down
+speed, trip, pause = 23.4, 0.7, 2.6  # kB per µs and multiprocessor, µs, µs
+wall = sum(megabytes) * 1e3 / 132 / speed
+
+
+def layer_time(on_their_way, pause):
+    """Microseconds of a layer: kB on their way, and a pause after each step."""
+    rate = min(speed, on_their_way / trip)
+    return sum(size * 1e3 / 132 / rate + pause for size in megabytes)
+
+
+kilobytes = [4, 8, 12, 16, 24, 32]
+curves_figure(
+    kilobytes,
+    {
+        "a launch a step": [wall / layer_time(k, pause) for k in kilobytes],
+        "one launch": [wall / layer_time(k, 0.0) for k in kilobytes],
+    },
+    "kB on their way in a multiprocessor",
+    "share of the bandwidth",
+    level=1.0,
+)
+
+# %% [markdown]
+# **Look.** Up to 16 kB more bytes on their way help both. Beyond, only the pauses are left, and no faster kernel takes them away. This is a
+# formula, not a measurement: minispec's kernel for cards, `minispec/engine/backends/cuda/`, has not run on one. `docs/gpu-kernel.md` climbs it file by file.
+
+# %% [markdown]
 # ## What you can do now
 #
 # You can say why one loop order is faster than the other, pack a matrix for it, and test whether a product depends on
 # the number of rows. And you know the number to compare with: the time of reading alone.
 #
-# In the code base: `minispec/engine/backends/base.py`, `_kernels.py` and `panel/tile.py` are the three rungs. Each is tested against the one
+# In the code base: `minispec/engine/backends/base.py`, `_kernels.py` and `panel/tile.py` are the three rungs on a CPU. Each is tested against the one
 # before.
 
 # %% [markdown]

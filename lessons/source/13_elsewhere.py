@@ -238,8 +238,8 @@ def launch_bound(
 lesson.check("launch_bound", launch_bound)
 
 # %% [markdown]
-# That is why GPU engines record a forward pass once and replay it as a whole (a *CUDA graph*). minispec does so in
-# `minispec/engine/backends/cuda/`; `docs/gpu.md` says what was tested, and where.
+# That is why GPU engines record a forward pass once and replay it as a whole (a *CUDA graph*), or run it in one launch. minispec does
+# the latter in `minispec/engine/backends/cuda/`; `docs/gpu.md` says what was tested, and where.
 
 
 # %%

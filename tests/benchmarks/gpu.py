@@ -2,17 +2,18 @@
 
 Random weights of a GPT-2 shape, one sequence. All candidates take turns in one process, medians are reported, and the
 read bandwidth is measured among them, over as many bytes as a token reads. A step ends when its logits are on the host,
-as decoding needs them; "graph alone" is what the card does in it. A second table has each kind of launch by itself: as
-many as there are layers in one graph, each with a matrix of its own.
+as decoding needs them; "on the card" is the launch alone. ``--lease`` is another order for a card that is lent for
+minutes: see :mod:`tests.benchmarks.lease`. ``--stand-in`` rehearses either where there is no card.
 """
 
 from __future__ import annotations
 
 import argparse
-import dataclasses
+import contextlib
 import json
 import statistics
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,7 +23,6 @@ import numpy as np
 
 from minispec.engine.backends import Backend
 from minispec.engine.backends.cuda import CupyBackend, CupyBlasBackend, describe_gpu, open_cupy
-from minispec.engine.backends.cuda.recording import Recording
 from minispec.engine.backends.formats import ITEM_BYTES
 from minispec.engine.model import GPT2, GPT2Config
 from minispec.engine.model.session import Session
@@ -120,67 +120,22 @@ def steps(model: GPT2, context: int, rows: int, repeats: int) -> tuple[Session, 
 
 
 def ours(cupy: Any, model: GPT2, context: int, repeats: int) -> Iterator[tuple[str, Callable[[], float]]]:
-    """Yield our candidates: the fast backend with and without graphs, and the readable one."""
+    """Yield our candidates: the fast backend, end to end and on the card alone, and the readable one."""
     for rows in ROWS:
         session, seconds = steps(model, context, rows, repeats)
         yield f"cupy, {rows} rows", seconds
-        recordings = [found for found in session.cache.recordings.values() if found is not None]
-        graph = next(found.graph for found in recordings if found.num_tokens == rows)
-        yield f"cupy, {rows} rows, graph alone", graph_seconds(cupy, model.backend, graph, repeats, session)
-    yield (
-        "cupy without graphs, 1 rows",
-        steps(dataclasses.replace(model, backend=CupyBackend(cupy, record=False)), context, 1, repeats)[1],
-    )
+        yield f"cupy, {rows} rows, on the card", launch_seconds(cupy, model.backend, session, rows, repeats)
     reference = random_model(model.config, CupyBlasBackend(cupy), model.dtype)
     yield "cupy-blas, 1 rows", steps(reference, context, 1, max(1, repeats // 10))[1]
 
 
-def launches(cupy: Any, model: GPT2, context: int, repeats: int) -> Iterator[tuple[str, int, Callable[[], float]]]:
-    """Yield each kind of launch of a step of one row: name, bytes that it reads, a function that measures it."""
-    config, backend, item = model.config, model.backend, ITEM_BYTES[model.dtype]
-    session, _ = steps(model, context, 1, 1)
-    cache, feed = session.cache, session.cache.feed([0])
-    width, inner = config.n_embd, config.n_inner
-    x, hidden = (backend.place(np.ones((1, size), np.float32)) for size in (width, inner))
-    queries = backend.place(np.ones((1, config.n_head, width // config.n_head), np.float32))
-    blocks, activation, scale = model.weights.h, config.activation_function, config.attention_scale
-    of_a_layer: dict[str, tuple[int, Callable[[Any, Any, int, Any], Any]]] = {
-        "queries, keys, values": (
-            3 * width * width,
-            lambda cache, feed, i, block: backend.project(x, block.attn.c_attn, block.ln_1, cache, i, feed),
-        ),
-        "attention": (
-            2 * context * width,
-            lambda cache, feed, i, block: backend.attention(
-                queries, cache.keys[i], cache.values[i], feed.pages, feed.ends, feed.visible, scale(i)
-            ),
-        ),
-        "projection": (width * width, lambda cache, feed, i, block: backend.linear(x, block.attn.c_proj, residual=x)),
-        "up": (
-            width * inner,
-            lambda cache, feed, i, block: backend.linear(x, block.mlp.c_fc, norm=block.ln_2, activation=activation),
-        ),
-        "down": (inner * width, lambda cache, feed, i, block: backend.linear(hidden, block.mlp.c_proj, residual=x)),
-    }
-
-    def record(compute: Callable[[Any, Any], Any]) -> Callable[[], float]:
-        recording = Recording(cupy, backend.stream, compute, cache, feed)
-        recording.replay(feed)
-        return lambda: on_the_card(cupy, backend.stream, lambda: recording.graph.launch(backend.stream), repeats)
-
-    for name, (numbers, call) in of_a_layer.items():
-        seconds = record(lambda cache, feed, call=call: [call(cache, feed, i, block) for i, block in enumerate(blocks)])
-        yield name, numbers * item, lambda seconds=seconds: seconds() / len(blocks)
-    head = record(lambda cache, feed: backend.linear(x, model.weights.lm_head, norm=model.weights.ln_f))
-    yield "head", config.vocab_size * width * item, head
-
-
-def graph_seconds(cupy: Any, backend: CupyBackend, graph: Any, repeats: int, keep: Session) -> Callable[[], float]:
-    """Return a function that measures a graph; ``keep`` keeps its cache in memory."""
+def launch_seconds(cupy: Any, backend: Any, session: Session, rows: int, repeats: int) -> Callable[[], float]:
+    """Return a function that measures the launch of a forward of a session's cache."""
+    launch = next(found.launch for found in session.cache.recordings.values() if len(found.buffer.feed.tokens) == rows)
 
     def seconds() -> float:
-        assert keep.cache.capacity
-        return on_the_card(cupy, backend.stream, lambda: graph.launch(backend.stream), repeats)
+        assert session.cache.capacity  # its memory is kept for as long as this function is
+        return on_the_card(cupy, backend.stream, launch, repeats)
 
     return seconds
 
@@ -246,17 +201,8 @@ def report(medians: dict[str, float], num_bytes: int) -> str:
     for name, seconds in medians.items():
         if name == "read":
             continue
-        one_row = medians["cupy, 1 rows, graph alone" if name.endswith("alone") else "cupy, 1 rows"]
+        one_row = medians["cupy, 1 rows, on the card" if name.endswith("card") else "cupy, 1 rows"]
         lines.append(f"| {name} | {seconds * 1e3:.3f} | {floor / seconds:.2f} | {seconds / one_row:.2f} |")
-    return "\n".join(lines)
-
-
-def report_launches(medians: dict[str, float], launch_bytes: dict[str, int], num_bytes: int) -> str:
-    """Return a table: microseconds of each kind of launch, and its share of the read bandwidth."""
-    lines = ["| | us | MB | share of read bandwidth |", "|---|---|---|---|"]
-    for name, size in launch_bytes.items():
-        floor = medians["read"] * size / num_bytes
-        lines.append(f"| {name} | {medians[name] * 1e6:.1f} | {size / 1e6:.1f} | {floor / medians[name]:.2f} |")
     return "\n".join(lines)
 
 
@@ -268,29 +214,60 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--rounds", type=int, default=7)
     made.add_argument("--repeats", type=int, default=50, help="steps per round")
     made.add_argument("--no-transformers", action="store_true")
+    made.add_argument("--lease", action="store_true", help="correctness, ring sizes, XL and 124M, then pytest -m gpu")
+    made.add_argument("--seconds", type=float, default=330.0, help="of a lease, before pytest -m gpu")
+    made.add_argument("--tests", nargs="*", default=[], help="of a lease: files for pytest -m gpu, all if left out")
+    made.add_argument(
+        "--stand-in",
+        action="store_true",
+        help="rehearse on the emulated card, with a tiny model: no figure means anything",
+    )
     made.add_argument("--json", type=Path, help="write all figures here")
     return made
 
 
-def main(
-    arguments: list[str] | None = None, cupy: Any = None, probe: Callable[..., Callable[[], float]] = read_probe
-) -> None:
-    """Measure and print; ``cupy`` and ``probe`` may be stand-ins."""
+def main(arguments: list[str] | None = None) -> None:
+    """Measure and print."""
     asked = parser().parse_args(arguments)
-    try:
-        cupy = cupy or open_cupy()
-    except InputError as error:
-        sys.exit(f"{error}")
+    if asked.stand_in:
+        asked.shape, asked.context, asked.rounds, asked.repeats = "tiny", 8, 1, 1
+    room = SHAPES[asked.shape]["n_positions"] - max(ROWS)
+    if not 0 < asked.context <= room:
+        sys.exit(f"--context is {asked.context}; {asked.shape} has room for 1 to {room}")
+    with contextlib.ExitStack() as stack:
+        try:
+            cupy = stack.enter_context(stand_in()) if asked.stand_in else open_cupy()
+        except InputError as error:
+            sys.exit(f"{error}")
+        if asked.lease:
+            from tests.benchmarks import lease
+
+            lease.Lease(cupy, asked).spend()
+        else:
+            compare(cupy, asked)
+
+
+@contextlib.contextmanager
+def stand_in() -> Iterator[Any]:
+    """Yield what the tests use for CuPy, with the shared memory of a Hopper card."""
+    from tests.engine.backends import fake_cupy
+
+    with tempfile.TemporaryDirectory() as folder, fake_cupy.cupyx():
+        yield fake_cupy.FakeCupy(fake_cupy.builder(Path(folder)), limit=232448)
+
+
+def describe(cupy: Any) -> str:
+    """Return one line about the card."""
+    return describe_gpu() if cupy.__name__ == "cupy" else f"CuPy {cupy.__version__}: no figure means anything"
+
+
+def compare(cupy: Any, asked: argparse.Namespace) -> None:
+    """Let all candidates take turns."""
     config = GPT2Config.from_dict(SHAPES[asked.shape])
-    if not 0 < asked.context <= config.n_positions - max(ROWS):
-        sys.exit(f"--context is {asked.context}; {asked.shape} has room for 1 to {config.n_positions - max(ROWS)}")
     num_bytes = bytes_per_token(config, asked.dtype, asked.context)
-    candidates = {"read": probe(cupy, num_bytes, asked.repeats)}
+    candidates = {"read": read_probe(cupy, num_bytes, asked.repeats)}
     model = random_model(config, CupyBackend(cupy), asked.dtype)
     candidates |= dict(ours(cupy, model, asked.context, asked.repeats))
-    launch_bytes = {}
-    for name, size, seconds in launches(cupy, model, asked.context, asked.repeats):
-        candidates[f"launch of {name}"], launch_bytes[f"launch of {name}"] = seconds, size
     if not asked.no_transformers:
         try:
             candidates |= dict(transformers(config, asked.dtype, asked.context, asked.repeats))
@@ -299,11 +276,10 @@ def main(
     figures = interleave(candidates, asked.rounds)
     medians = {name: statistics.median(values) for name, values in figures.items()}
     print(
-        f"{describe_gpu()}; GPT-2 {asked.shape} shape, {asked.dtype}, {asked.context} tokens in the cache, "
+        f"{describe(cupy)}; GPT-2 {asked.shape} shape, {asked.dtype}, {asked.context} tokens in the cache, "
         f"medians of {asked.rounds}\n"
     )
-    print(report({name: value for name, value in medians.items() if name not in launch_bytes}, num_bytes))
-    print("\n" + report_launches(medians, launch_bytes, num_bytes))
+    print(report(medians, num_bytes))
     if asked.json:
         asked.json.write_text(json.dumps({"bytes": num_bytes, "seconds": figures}, indent=1), encoding="utf-8")
 

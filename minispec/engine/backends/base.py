@@ -26,6 +26,7 @@ from minispec.engine.backends.types import (
     Attention,
     Block,
     Cache,
+    Features,
     Feed,
     Index,
     Kept,
@@ -58,15 +59,12 @@ class Backend:
         The formats :meth:`pack` takes.
     exact_dtypes : tuple of str
         Those in which values that fit them give the bits that the same values give in float32.
-    keeps_features : bool
-        Whether its forwards keep hidden states beside keys and values.
     """
 
     name: ClassVar[str]
     batch_invariant: ClassVar[bool]
     dtypes: tuple[str, ...] = DTYPES
     exact_dtypes: ClassVar[tuple[str, ...]] = ("float32", "float16", "bfloat16")
-    keeps_features: ClassVar[bool] = True
 
     def embed(self, wte: Linear, wpe: Array, tokens: Index, positions: Index) -> Array:
         """Return token plus position embeddings, shape (T, C).
@@ -181,6 +179,10 @@ class Backend:
             out[t] = np.einsum("hs,shd->hd", weights, seen_values)
         return out
 
+    def keep(self, features: Features, layer: int, feed: Feed, x: Array) -> None:
+        """Keep the residual stream after ``layer`` layers, (T, C), at the slots of a feed, if it is to be kept."""
+        features.store(layer, feed, x)
+
     # ── in one piece: a stack of layers, and a whole forward ──
 
     def fuses(self, blocks: Sequence[Block]) -> bool:
@@ -237,6 +239,14 @@ class Backend:
     def fetch(self, array: Array) -> Array:
         """Return an array of this backend as a NumPy array."""
         return array
+
+    def gather(self, array: Array, pages: Index, slots: Index) -> Array:
+        """Return what is kept at some slots, (T, C), from hidden states of shape (B, S, C), as a NumPy array."""
+        return array[pages, slots]
+
+    def from_host(self) -> Backend:
+        """Return a backend that takes and gives NumPy arrays, and runs operations one by one: this one, if it does."""
+        return self
 
     def kv_dtypes(self, dtype: str) -> tuple[str, ...]:
         """Return the formats that keys and values can have beside weights kept in ``dtype``, the usual one first."""

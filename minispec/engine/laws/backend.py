@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -80,32 +80,6 @@ def operations(
         yield f"attention over {kv_dtype} with a mask", _attention(queries, kept, pages, ends, visible)
 
 
-def from_host(backend: Backend) -> Backend:
-    """Return a backend whose operations take and give NumPy arrays, wherever ``backend`` keeps its own."""
-    return cast("Backend", _FromHost(backend))
-
-
-class _FromHost:
-    def __init__(self, backend: Backend) -> None:
-        self._backend = backend
-
-    def pack(self, weight: Array, bias: Array | None) -> Any:
-        return self._backend.pack(weight, bias)
-
-    def __getattr__(self, name: str) -> Callable[..., Array]:
-        def operation(*positional: Any, **named: Any) -> Array:
-            placed = {key: self._place(value) for key, value in named.items()}
-            return self._backend.fetch(getattr(self._backend, name)(*map(self._place, positional), **placed))
-
-        return operation
-
-    def _place(self, value: Any) -> Any:
-        if isinstance(value, Norm):
-            return Norm(self._place(value.weight), self._place(value.bias), value.epsilon)
-        is_float = isinstance(value, np.ndarray) and value.dtype == np.float32
-        return self._backend.place(value) if is_float else value
-
-
 def _activation(x: Array, name: str) -> Operation:
     return lambda backend, rows: backend.activation(x[rows], name)
 
@@ -128,14 +102,14 @@ def check_reference(backend: Backend, num_rows: int = 7) -> None:
         Naming the operation and the largest difference.
     """
     for name, compute in operations(num_rows, kv_dtypes=backend.kv_dtypes("float32")):
-        found, wanted = compute(from_host(backend), slice(None)), compute(NumpyBackend(), slice(None))
+        found, wanted = compute(backend.from_host(), slice(None)), compute(NumpyBackend(), slice(None))
         if found.dtype != np.float32 or found.shape != wanted.shape:
             raise InvariantError(f"{backend.name}.{name} gives {found.dtype} {found.shape}, not float32 {wanted.shape}")
         error = float(np.max(np.abs(found - wanted) / np.maximum(1.0, np.abs(wanted))))
         if not error <= TOLERANCE:
             raise InvariantError(f"{backend.name}.{name} differs from the reference by {error:.1e}")
         if name.startswith("linear"):  # reading a prompt asks for logits of no row at all
-            found, wanted = compute(from_host(backend), slice(0)), wanted[:0]
+            found, wanted = compute(backend.from_host(), slice(0)), wanted[:0]
             if found.shape != wanted.shape:
                 raise InvariantError(f"{backend.name}.{name} of no rows has shape {found.shape}, not {wanted.shape}")
 
@@ -149,11 +123,11 @@ def check_batch_invariance(backend: Backend, num_rows: int = 19) -> None:
         Naming the operation and the rows.
     """
     for name, compute in operations(num_rows, kv_dtypes=backend.kv_dtypes("float32")):
-        together = compute(from_host(backend), slice(None))
+        together = compute(backend.from_host(), slice(None))
         for size in (1, 2, 5, 16):
             for start in range(0, num_rows, size):
                 rows = slice(start, start + size)
-                if compute(from_host(backend), rows).tobytes() != together[rows].tobytes():
+                if compute(backend.from_host(), rows).tobytes() != together[rows].tobytes():
                     raise InvariantError(
                         f"{backend.name}.{name}: rows {start}..{start + size - 1} have other bits alone"
                     )

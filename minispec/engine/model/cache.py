@@ -140,7 +140,7 @@ class KVCache:
             positions=slots if positions is None else np.asarray(positions, np.int64),
             pages=table if count == 1 else table.repeat(count, axis=0),
             slots=slots,
-            ends=np.arange(first + 1, last + 1) if visible is None else np.full(count, last),
+            ends=slots + 1 if visible is None else np.full(count, last),
             visible=visible,
             num_layers=depth,
             num_logits=wanted,
@@ -210,7 +210,7 @@ class KVCache:
         InvariantError
             If there is no such layer.
         """
-        self._features = add_layers(self._features, layers, self.keys)
+        self._features = add_layers(self._features, layers, self.keys, self._backend)
 
     def read_features(self, layers: Sequence[int], first: int, last: int) -> Array:
         """Return what was kept after some layers, side by side, for slots ``first`` to before ``last``.
@@ -230,7 +230,8 @@ class KVCache:
         slots, size = np.arange(first, last), self.keys.shape[2]
         pages = self.pages[slots // size]
         return np.concatenate(
-            [kept.states[i, pages, slots % size] for i in np.searchsorted(kept.layers, layers)], axis=1
+            [self._backend.gather(kept.states[i], pages, slots % size) for i in np.searchsorted(kept.layers, layers)],
+            axis=1,
         )
 
     def arrays(self) -> list[Kept]:
@@ -248,7 +249,7 @@ class KVCache:
         return self.pages
 
 
-def add_layers(features: Features, layers: Sequence[int], keys: Kept) -> Features:
+def add_layers(features: Features, layers: Sequence[int], keys: Kept, backend: Backend) -> Features:
     """Return features with room for more layers beside the keys of a cache, (L, B, S, H, D); what is there stays.
 
     Raises
@@ -260,7 +261,7 @@ def add_layers(features: Features, layers: Sequence[int], keys: Kept) -> Feature
     wanted = sorted({*features.layers.tolist(), *layers})
     if wanted and not (wanted[0] >= 1 and wanted[-1] <= depth):
         raise InvariantError(f"cannot keep the output of layers {list(layers)} of {depth}")
-    states = np.zeros((len(wanted), num_pages, size, num_heads * head_size), np.float32)
+    states = backend.place(np.zeros((len(wanted), num_pages, size, num_heads * head_size), np.float32))
     for layer, kept in zip(features.layers, features.states, strict=True):
         states[wanted.index(layer)] = kept
     return Features(np.asarray(wanted, np.int64), states)

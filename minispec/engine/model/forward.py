@@ -77,5 +77,5 @@ def layers(
         # x = x + mlp(norm(x))
         hidden = linear(x, block.mlp.c_fc, norm=block.ln_2, activation=activation)  # (T, 4C)
         x = linear(hidden, block.mlp.c_proj, residual=x)  # (T, C)
-        cache.features.store(i + 1, feed, x)
+        backend.keep(cache.features, i + 1, feed, x)
     return x

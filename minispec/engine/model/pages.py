@@ -109,7 +109,7 @@ class PagePool:
         """
         if set(layers) <= set(self.features.layers.tolist()):
             return
-        self.features = add_layers(self.features, layers, self.keys)
+        self.features = add_layers(self.features, layers, self.keys, self.backend)
         self._blank += self._remembered
         self._remembered, self._published, self._beginnings = {}, {}, {}
         self._lacking = {page for page, count in self._holders.items() if count}

@@ -1,70 +1,41 @@
-"""Kernels compiled for the emulated card: the backend's own source, built by g++ on top of ``emulated_card.hpp``."""
+"""The kernel compiled for the emulated card: the backend's own source, built by g++ on top of ``emulated_card.hpp``."""
 
 from __future__ import annotations
 
 import ctypes
-import re
 import shutil
 import subprocess
 from pathlib import Path
-
-import numpy as np
 
 from minispec.engine.backends.cuda.source import source
 
 HEADER = Path(__file__).with_name("emulated_card.hpp")
 COMPILER = shutil.which("g++")
 
-_KERNEL = re.compile(r'extern "C" __global__ void(?: __launch_bounds__\(\d+, \d+\))?\s+(\w+)\(([^)]*)\)')
-_SCALARS = {"int": np.dtype(np.int32), "float": np.dtype(np.float32)}
-_POINTERS = {
-    "float": np.dtype(np.float32),
-    "int": np.dtype(np.int32),
-    "unsigned": np.dtype(np.uint32),
-    "unsigned char": np.dtype(np.uint8),
+_DOORS = """
+static const void *steps, *feeds;
+static void* arrived;
+static int num_steps;
+extern "C" int emulate(unsigned grid, unsigned shared, unsigned seed, const void* a, int n, const void* b, void* c) {
+  steps = a, num_steps = n, feeds = b, arrived = c;
+  return launch(grid, THREADS, shared, seed, [] { run((const Step*)steps, num_steps, (const Feed*)feeds, (unsigned*)arrived); });
 }
+extern "C" int size_of(int which) {
+  return which == 0 ? (int)sizeof(Step) : which == 1 ? (int)sizeof(Feed) : which == 2 ? THREADS : (int)sizeof(Shared) - (int)sizeof(Shelf);
+}
+"""  # noqa: E501
 
 
-def signatures(code: str, dtype: str) -> dict[str, list[tuple[bool, np.dtype]]]:
-    """Return each kernel's parameters: whether it is a pointer, and to what."""
-    found = {}
-    for name, parameters in _KERNEL.findall(code):
-        found[name] = []
-        for parameter in parameters.split(","):
-            written = parameter.rsplit(None, 1)[0].replace("const", "").strip()
-            stem = written.rstrip("*").strip()
-            is_pointer = written.endswith("*")
-            kind = np.dtype(dtype) if stem == "stored" else (_POINTERS if is_pointer else _SCALARS)[stem]
-            found[name].append((is_pointer, kind))
-    return found
-
-
-def build(
-    folder: Path, dtype: str, code: str | None = None
-) -> tuple[ctypes.CDLL, dict[str, list[tuple[bool, np.dtype]]]]:
-    """Compile all kernels for weights in ``dtype``; ``code`` stands in for the source, to try a wrong one."""
+def build(folder: Path, options: tuple[str, ...], code: str | None = None) -> ctypes.CDLL:
+    """Compile the kernel with a backend's options; ``code`` stands in for the source, to try a wrong one."""
     code = source(HEADER.read_text()) if code is None else code
-    kernels = signatures(code, dtype)
-    text = code
-    for name, parameters in kernels.items():
-        c_types = [
-            ("void*" if is_pointer else {"i": "int", "f": "float"}[kind.kind]) for is_pointer, kind in parameters
-        ]
-        stored = "half_bits" if dtype == "float16" else "float"
-        casts = {"f4": "float*", "i4": "int*", "u4": "unsigned*", "u1": "unsigned char*", "f2": f"{stored}*"}
-        arguments = ", ".join(
-            f"({casts[kind.str[1:]]})*({c_type}*)a[{i}]" if is_pointer else f"*({c_type}*)a[{i}]"
-            for i, ((is_pointer, kind), c_type) in enumerate(zip(parameters, c_types, strict=True))
-        )
-        text += (
-            f'\nextern "C" int launch_{name}(unsigned x, unsigned y, unsigned z, unsigned threads, unsigned seed, '
-            f"void** a) {{ return launch({{x, y, z}}, threads, seed, [&] {{ {name}({arguments}); }}); }}\n"
-        )
-    unit, library = folder / f"{dtype}.cpp", folder / f"{dtype}.so"
-    unit.write_text(text)
+    defines = [option for option in options if option.startswith("-D")]
+    name = "".join(defines).replace("-D", "_").replace("=", "")
+    unit, library = folder / f"card{name}.cpp", folder / f"card{name}.so"
+    unit.write_text(code + _DOORS)
     subprocess.run(
-        [COMPILER, "-std=c++17", "-O1", "-ffp-contract=off", "-U_FORTIFY_SOURCE", "-fPIC", "-shared", "-w",
-         f"-DMINISPEC_FLOAT16={int(dtype == 'float16')}", "-o", library, unit],
+        [COMPILER, "-std=c++17", "-O1", "-ffp-contract=off", "-U_FORTIFY_SOURCE", "-fPIC", "-shared", "-w", *defines,
+         "-o", library, unit],
         check=True,
     )  # fmt: skip
-    return ctypes.CDLL(str(library)), kernels
+    return ctypes.CDLL(str(library))

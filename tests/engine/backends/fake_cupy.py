@@ -1,30 +1,27 @@
 """What stands in for CuPy where there is no GPU: strict about everything that the real one would be strict about.
 
 Its arrays keep apart from NumPy's: no operation takes both, and nothing converts one into the other but ``asarray``,
-``get`` and ``set``. While a stream is capturing, whatever CuPy refuses then is refused, and launches are only noted.
-Kernels run on the emulated card (``emulator``), every argument's type, layout and count checked against the source.
+``get`` and ``set``. The kernel runs on the emulated card (``emulator``), sizes
+of tables and of shared memory checked against the source.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
+import math
+import sys
+import time
 import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
 from tests.engine.backends import emulator
-
-STATE = types.SimpleNamespace(capturing=None, private=False)
-
-
-def _working() -> None:
-    """Refuse what cannot be recorded."""
-    if STATE.capturing is not None:
-        raise RuntimeError("this operation cannot be captured")
 
 
 def _host(value: Any) -> Any:
@@ -44,18 +41,21 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # CuPy's name
     size = property(lambda self: self.memory.size)
     itemsize = property(lambda self: self.memory.itemsize)
     ndim = property(lambda self: self.memory.ndim)
+    data = property(lambda self: types.SimpleNamespace(ptr=self.memory.ctypes.data))
+
+    def view(self, dtype: Any) -> ndarray:
+        return ndarray(self.memory.view(dtype))
+
     T = property(lambda self: ndarray(self.memory.T))
 
     def __array__(self, *_: Any, **__: Any) -> np.ndarray:
         raise TypeError("Implicit conversion to a NumPy array is not allowed. Please use `.get()`")
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> ndarray:
-        _working()
         out = {"out": tuple(map(_host, options.pop("out")))} if "out" in options else {}
         return ndarray(np.asarray(getattr(ufunc, method)(*map(_host, inputs), **options, **out)))
 
     def __array_function__(self, function: Any, _: Any, inputs: Any, options: Any) -> ndarray:
-        _working()
         return ndarray(np.asarray(function(*map(_host, inputs), **options)))
 
     def __len__(self) -> int:
@@ -64,17 +64,14 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # CuPy's name
     def __getitem__(self, key: Any) -> ndarray:
         keys = key if isinstance(key, tuple) else (key,)
         if any(isinstance(part, ndarray) for part in keys):
-            _working()  # a gather; anything else is a view
+            pass
         return ndarray(self.memory[tuple(map(_host, keys))])
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        _working()
         keys = key if isinstance(key, tuple) else (key,)
         self.memory[tuple(map(_host, keys))] = _host(value)
 
     def reshape(self, *shape: Any) -> ndarray:
-        if not self.memory.flags.c_contiguous:
-            _working()  # a copy
         return ndarray(self.memory.reshape(*shape))
 
     def transpose(self, *axes: int) -> ndarray:
@@ -82,7 +79,6 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # CuPy's name
 
     def _computed(name: str) -> Callable[..., ndarray]:
         def method(self: ndarray, *positional: Any, **named: Any) -> ndarray:
-            _working()
             return ndarray(np.asarray(getattr(self.memory, name)(*positional, **named)))
 
         return method
@@ -90,31 +86,20 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # CuPy's name
     astype, copy, mean, max, sum = map(_computed, ("astype", "copy", "mean", "max", "sum"))
 
     def get(self, stream: Any = None) -> np.ndarray:
-        _working()
         return self.memory.copy()
 
     def set(self, array: np.ndarray, stream: Any = None) -> None:
-        _working()
         if array.shape != self.shape or array.dtype != self.dtype or not self.memory.flags.c_contiguous:
             raise ValueError(f"cannot set {self.dtype} {self.shape} to {array.dtype} {array.shape}")
         self.memory[...] = array
 
 
-class Graph:
-    def __init__(self, launches: list[Callable[[], None]]) -> None:
-        self.launches = launches
-
-    def launch(self, stream: Any = None) -> None:
-        _working()
-        for launch in self.launches:
-            launch()
-
-
 class Stream:
     null: Stream
+    ptr = 1
 
     def __init__(self, null: bool = False, non_blocking: bool = False) -> None:
-        self.may_capture = non_blocking and not null
+        pass
 
     def __enter__(self) -> Stream:
         return self
@@ -123,20 +108,52 @@ class Stream:
         pass
 
     def synchronize(self) -> None:
-        _working()
-
-    def begin_capture(self) -> None:
-        _working()
-        if not self.may_capture:
-            raise RuntimeError("cannot capture on the default stream")
-        STATE.capturing = []
-
-    def end_capture(self) -> Graph:
-        launches, STATE.capturing = STATE.capturing, None
-        return Graph(launches)
+        pass
 
 
 Stream.null = Stream(null=True)
+
+
+class Pinned(bytearray):
+    """Memory of the host that the card can reach."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(size)
+        self.ptr = ctypes.addressof(ctypes.c_char.from_buffer(self))
+
+
+class Event:
+    """A moment on a stream; here, of the machine that emulates."""
+
+    def record(self, stream: Stream) -> None:
+        self.time = time.perf_counter()
+
+    def synchronize(self) -> None:
+        pass
+
+
+class _Chunk:
+    """Memory of the pool: handed out again as soon as no array is in it, and never given back."""
+
+    def __init__(self, freed: dict[int, list[np.ndarray]], size: int) -> None:
+        self._freed, rounded = freed.setdefault(-(-size // 512), []), -(-size // 512) * 512
+        self._memory = self._freed.pop() if self._freed else _aligned(rounded)
+        self.__array_interface__ = {
+            "shape": (size,),
+            "typestr": "|u1",
+            "data": (self._memory.ctypes.data, False),
+            "version": 3,
+        }
+
+    def __del__(self) -> None:
+        self._freed.append(self._memory)
+
+
+def _aligned(size: int) -> np.ndarray:
+    """Return bytes that begin at a multiple of 512, as CuPy's do."""
+    memory = np.empty(size + 512, np.uint8)
+    begin = -memory.ctypes.data % 512
+    return memory[begin : begin + size]
 
 
 class FakeCupy:
@@ -152,28 +169,42 @@ class FakeCupy:
         Bytes on the card.
     """
 
+    __name__ = "a stand-in"
     __version__ = "0 (a stand-in)"
     ndarray = ndarray
 
-    def __init__(self, build: Callable[[str], Any], seed: int = 0, memory: int = 2**40) -> None:
-        STATE.capturing = None  # whatever an earlier test left behind
+    def __init__(
+        self, build: Callable[[tuple[str, ...]], Any], seed: int = 0, memory: int = 2**40, blocks: int = 2,
+        limit: int = 101376,
+    ) -> None:  # fmt: skip
+        self.blocks, self.limit, self.failed = blocks, limit, False
+        streams = type("Stream", (Stream,), {"synchronize": lambda stream: self._check(), "null": Stream.null})
+        self.freed: dict[int, list[np.ndarray]] = {}  # of the pool that is asked now
+        self.pools: dict[Any, dict[int, list[np.ndarray]]] = {}
         self.build, self.seed, self.memory, self.used, self.num_launches = build, seed, memory, 0, 0
         pool = types.SimpleNamespace(malloc=object(), free_bytes=lambda: 0)
         self.get_default_memory_pool = lambda: pool
         self.cuda = types.SimpleNamespace(
-            Stream=Stream,
+            Stream=streams,
             MemoryPool=lambda allocate: types.SimpleNamespace(malloc=allocate),
             using_allocator=self._using_allocator,
-            Device=lambda: types.SimpleNamespace(mem_info=(self.memory - self.used, self.memory)),
+            alloc_pinned_memory=Pinned,
+            Event=Event,
+            get_elapsed_time=lambda begin, end: max(end.time - begin.time, 1e-6) * 1e3,
+            runtime=types.SimpleNamespace(memcpyAsync=self._memcpy, memcpyHostToDevice=1, memcpyDeviceToHost=2),
+            Device=lambda: types.SimpleNamespace(
+                mem_info=(self.memory - self.used, self.memory),
+                attributes={"MultiProcessorCount": self.blocks, "MaxSharedMemoryPerBlockOptin": self.limit},
+            ),
         )
 
     @contextlib.contextmanager
     def _using_allocator(self, allocate: Any) -> Iterator[None]:
-        STATE.private = True
+        before, self.freed = self.freed, self.pools.setdefault(allocate, {})
         try:
             yield
         finally:
-            STATE.private = False
+            self.freed = before
 
     def _allocated(self, array: np.ndarray) -> ndarray:
         self.used += array.nbytes
@@ -182,73 +213,73 @@ class FakeCupy:
         return ndarray(array)
 
     def asarray(self, array: Any, dtype: Any = None) -> ndarray:
-        _working()
         return self._allocated(np.array(_host(array) if isinstance(array, ndarray) else array, dtype))
 
     def zeros(self, shape: Any, dtype: Any = np.float64) -> ndarray:
-        _working()
         return self._allocated(np.zeros(shape, dtype))
 
     def empty(self, shape: Any, dtype: Any = np.float64) -> ndarray:
-        if STATE.capturing is not None and not STATE.private:
-            raise RuntimeError("memory of the common pool in a recording")
-        array = np.empty(shape, dtype)
+        array = (
+            np.asarray(_Chunk(self.freed, int(np.prod(shape)) * np.dtype(dtype).itemsize)).view(dtype).reshape(shape)
+        )
         array.reshape(-1).view(np.uint8)[:] = 0xFF  # NaN, or -1: whoever reads it will know
         return ndarray(array)  # of the pool of temporaries, and not counted
 
+    def arange(self, count: int, dtype: Any) -> ndarray:
+        return self._allocated(np.arange(count, dtype=dtype))
+
+    def RawKernel(self, code: str, name: str) -> Callable[..., None]:
+        return lambda grid, block, arguments: None  # of a benchmark: nobody reads what it would write
+
     def RawModule(self, code: str, options: tuple[str, ...]) -> Any:
-        _working()
-        dtype = "float16" if "-DMINISPEC_FLOAT16=1" in options else "float32"
-        library, signatures = self.build(dtype)
-        return types.SimpleNamespace(
-            compile=lambda: None,
-            get_function=lambda name: (
-                lambda grid, block, arguments: self._launch(
-                    getattr(library, f"launch_{name}"), signatures[name], grid, block, arguments
-                )
-            ),
-        )
+        library = self.build(options)
 
-    def _launch(self, function: Any, signature: Any, grid: Any, block: Any, arguments: Any) -> None:
+        def kernel(grid: Any, block: Any, arguments: Any, shared_mem: int, enable_cooperative_groups: bool) -> None:
+            assert (block, enable_cooperative_groups) == ((library.size_of(2),), True)
+            self._launch(library, grid, arguments, shared_mem)
+
+        return types.SimpleNamespace(get_function=lambda name: types.SimpleNamespace(kernel=kernel))
+
+    def _check(self) -> None:
+        """A launch that ended in a trap is heard of later, and nothing works any more then."""
+        if self.failed:
+            raise RuntimeError("cudaErrorLaunchFailure: unspecified launch failure")
+
+    def _launch(self, library: Any, grid: Any, arguments: Any, shared: int) -> None:
+        self._check()
         self.num_launches += 1
-        assert len(arguments) == len(signature), f"{len(arguments)} arguments for {len(signature)} parameters"
-        cells = [_cell(value, *parameter) for value, parameter in zip(arguments, signature, strict=True)]
-        (threads,), (x, y, z) = block, (*grid, 1, 1)[:3]
-        pointers = (ctypes.c_void_p * len(cells))(*(ctypes.addressof(cell) for cell in cells))
-        held = (cells, arguments)
+        table, num_steps, feeds, arrived = arguments
+        assert type(num_steps) is np.int32
+        assert table.size == num_steps * library.size_of(0)
+        assert feeds.size == library.size_of(1)
+        assert library.size_of(3) + 24 * num_steps <= shared <= self.limit
+        assert not arrived.memory.any()
+        self.failed = library.emulate(
+            grid[0], shared, self.seed, _address(table), int(num_steps), _address(feeds), _address(arrived)
+        )
+        assert self.failed or not arrived.memory.any()
 
-        def run() -> None:
-            assert held
-            if function(x, y, z, threads, self.seed, pointers):
-                raise RuntimeError("the threads of a block wait for one another")
-
-        if STATE.capturing is None:
-            run()
-        else:
-            STATE.capturing.append(run)
-
-
-def _cell(value: Any, is_pointer: bool, kind: np.dtype) -> Any:
-    """Check one argument of a launch and return it as the launcher reads it."""
-    if is_pointer:
-        if isinstance(value, np.uintp):
-            assert value == 0
-            return ctypes.c_void_p(0)
-        assert isinstance(value, ndarray), f"{type(value)} for a pointer"
-        assert value.dtype == kind, f"{value.dtype} for a pointer to {kind}"
-        assert value.memory.flags.c_contiguous, "a view with strides"
-        return ctypes.c_void_p(value.memory.ctypes.data)
-    assert type(value) is kind.type, f"{type(value)} for {kind}"
-    return (ctypes.c_int32 if kind == np.int32 else ctypes.c_float)(value.item())
+    def _memcpy(self, to: int, source: int, size: int, kind: int, stream: int) -> None:
+        self._check()
+        assert (kind, stream) in ((1, Stream.ptr), (2, Stream.ptr))
+        ctypes.memmove(to, source, size)
 
 
-def builder(folder: Path) -> Callable[[str], Any]:
-    """Return a ``build`` that compiles each format once."""
-    built: dict[str, Any] = {}
+@contextlib.contextmanager
+def cupyx() -> Iterator[None]:
+    """Put what we use of CuPy's second module where it is imported from."""
+    erf = np.vectorize(math.erf, otypes=[np.float32])
+    special = types.SimpleNamespace(erf=lambda x: ndarray(erf(x.memory)))
+    with mock.patch.dict(sys.modules, {"cupyx": types.ModuleType("cupyx"), "cupyx.scipy": types.ModuleType("scipy"),
+                                       "cupyx.scipy.special": special}):  # fmt: skip
+        yield
 
-    def build(dtype: str) -> Any:
-        if dtype not in built:
-            built[dtype] = emulator.build(folder, dtype)
-        return built[dtype]
 
-    return build
+def _address(array: ndarray) -> Any:
+    assert array.memory.flags.c_contiguous
+    return ctypes.c_void_p(array.data.ptr)
+
+
+def builder(folder: Path, code: str | None = None) -> Callable[[tuple[str, ...]], Any]:
+    """Return a ``build`` that compiles for each set of options once; ``code`` stands in for the source."""
+    return functools.cache(lambda options: emulator.build(folder, options, code))

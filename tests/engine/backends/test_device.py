@@ -7,9 +7,7 @@ card.
 
 from __future__ import annotations
 
-import functools
 import json
-import math
 import sys
 import types
 
@@ -18,18 +16,19 @@ import pytest
 
 from minispec.engine.backends import NumpyBackend
 from minispec.engine.backends.cuda import CupyBackend, CupyBlasBackend
+from minispec.engine.backends.cuda.fused import ACTIVATIONS
 from minispec.engine.backends.cuda.source import source
 from minispec.engine.generation import stream
-from minispec.engine.laws.backend import check_batch_invariance, check_reference, from_host
+from minispec.engine.laws.backend import check_batch_invariance, check_reference
 from minispec.engine.loading.memory import check_memory, needed_bytes
 from minispec.engine.model import GPT2Config
 from minispec.engine.model.asks import Ask
 from minispec.engine.model.forward import forward
 from minispec.engine.model.quantize import round_model
 from minispec.engine.model.together import answer_together
-from minispec.errors import InvariantError, OptionError
-from tests.benchmarks import gpu
-from tests.engine.backends import emulator, fake_cupy
+from minispec.errors import MinispecError, OptionError
+from tests.benchmarks import gpu, lease
+from tests.engine.backends import emulator, fake_cupy, wrong_kernels
 from tests.engine.backends.fake_cupy import FakeCupy
 from tests.models import bits, random_gpt2
 
@@ -47,13 +46,9 @@ def build(tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
-def cupyx(monkeypatch):
-    """The one function we use of CuPy's second module."""
-    erf = np.vectorize(math.erf, otypes=[np.float32])
-    special = types.SimpleNamespace(erf=lambda x: fake_cupy.ndarray(erf(x.memory)))
-    for name in ("cupyx", "cupyx.scipy"):
-        monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
-    monkeypatch.setitem(sys.modules, "cupyx.scipy.special", special)
+def cupyx():
+    with fake_cupy.cupyx():
+        yield
 
 
 @pytest.fixture(params=[CupyBlasBackend, CupyBackend], ids=lambda backend: backend.name)
@@ -77,6 +72,16 @@ class TestTheContract:
 
     def test_rows_of_each_operation_have_the_same_bits_in_any_company(self, build):
         check_batch_invariance(CupyBackend(FakeCupy(build)), 9)
+
+    @pytest.mark.parametrize("name", [name for name in ACTIVATIONS if name])
+    def test_activations_are_the_reference_s(self, build, name):
+        generator = np.random.default_rng(0)
+        x, weight = (generator.normal(size=shape).astype(np.float32) for shape in ((3, 32), (32, 20)))
+        found, expected = (
+            backend.linear(x, backend.pack(weight, None), activation=name)
+            for backend in (CupyBackend(FakeCupy(build)).from_host(), NumpyBackend())
+        )
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
 
     def test_who_promises_what(self):
         assert CupyBackend.batch_invariant
@@ -155,18 +160,29 @@ class TestAModel:
 
 
 class TestRecordings:
-    def test_the_third_forward_of_a_shape_launches_nothing_new_and_gives_the_same_bits(self, build):
+    def test_a_forward_is_one_launch_and_its_table_is_made_once(self, build, monkeypatch):
         card = FakeCupy(build)
-        recorded = random_gpt2(CupyBackend(card))
-        plain = random_gpt2(CupyBackend(FakeCupy(build), record=False))
-        cache, launches, rows = recorded.new_cache(), [], []
-        for token in TOKENS:
-            rows.append(recorded.forward([token], cache))
-            launches.append(card.num_launches)
-        per_forward = 1 + 5 * recorded.config.n_layer + 1  # embedding, five per layer, head
-        assert launches[:3] == [per_forward, 2 * per_forward, 2 * per_forward]  # launched; recorded; replayed
-        assert launches[-1] == launches[2]
-        assert bits(np.concatenate(rows)) == bits(chunked(plain, TOKENS, [1] * 10))
+        model = random_gpt2(CupyBackend(card))
+        expected, before = chunked(model, TOKENS, [1, 2, 7]), card.num_launches
+        assert before == 3
+        cache, made = model.new_cache(), []
+        record = CupyBackend._record
+        monkeypatch.setattr(CupyBackend, "_record", lambda *a: made.append(1) or record(*a))
+        found = chunked(model, TOKENS, [1] * 10, cache)
+        assert (card.num_launches - before, len(made)) == (10, 1)
+        assert bits(found) == bits(expected)
+
+    def test_a_token_asks_little_of_python(self, build):
+        """Between two launches the card waits for the host: calls are counted, as a clock would follow the machine."""
+        model, calls = random_gpt2(CupyBackend(FakeCupy(build))), []
+        cache = model.new_cache()
+        model.forward([1], cache)
+        sys.setprofile(lambda frame, event, _: calls.append(frame.f_code.co_name) if "call" in event else None)
+        try:
+            model.forward([2], cache)
+        finally:
+            sys.setprofile(None)
+        assert len(calls) < 80, calls
 
     def test_caches_do_not_share_recordings(self, build):
         model = random_gpt2(CupyBackend(FakeCupy(build)))
@@ -184,34 +200,54 @@ class TestRecordings:
             found = model.forward(TOKENS[length : length + 2], cache)
             assert bits(found) == bits(model.logits(TOKENS[: length + 2])[-2:])
 
-    def test_an_error_while_recording_ends_the_recording(self, build):
+    def test_an_error_while_a_table_is_made_leaves_none(self, build):
         model = random_gpt2(CupyBackend(FakeCupy(build)))
         cache = model.new_cache()
-        model.forward([1], cache)
         healthy, model.backend.attention = model.backend.attention, None
         with pytest.raises(TypeError):
-            model.forward([2], cache)
-        model.backend.attention = healthy
-        assert cache.length == 1
-        assert bits(model.forward([2], cache)) == bits(chunked(model, [1, 2], [1, 1])[1:])
-
-    def test_the_stand_in_refuses_what_cupy_refuses_while_recording(self, build):
-        """Negative control: a backend that uploads, or allocates from the common pool, in a recording is found out."""
-
-        class Uploads(CupyBackend):
-            def attention(self, queries, keys, values, pages, ends, visible, scale):
-                return super().attention(queries, keys, values, pages, ends, visible, scale) + self.place(np.zeros(1))
-
-        class CommonPool(CupyBackend):
-            def _empty(self, *shape):
-                return self._cupy.empty(shape, np.float32)
-
-        for broken in (Uploads, CommonPool):
-            model = random_gpt2(broken(FakeCupy(build)))
-            cache = model.new_cache()
             model.forward([1], cache)
-            with pytest.raises(RuntimeError, match=r"captured|common pool"):
+        model.backend.attention = healthy
+        assert (cache.length, cache.recordings) == (0, {})
+        assert bits(chunked(model, [1, 2], [1, 1], cache)) == bits(model.logits([1, 2]))
+
+    def test_blocks_that_wait_for_ever_are_one_line(self, build):
+        """What a card says when a kernel traps, and goes on saying."""
+
+        def hanging(options):
+            return types.SimpleNamespace(size_of=build(options).size_of, emulate=lambda *_: 1)
+
+        model = random_gpt2(CupyBackend(FakeCupy(hanging)))
+        cache = model.new_cache()
+        for _ in range(2):
+            with pytest.raises(MinispecError, match=r"^the GPU gave up \(.*launch failure\).*Start again[^\n]*$"):
+                model.forward([1], cache)
+            assert cache.length == 0
+
+    @pytest.mark.parametrize("when", ["fill", "launch", "copy"])
+    def test_ctrl_c_leaves_a_process_that_goes_on(self, build, when, monkeypatch):
+        """Wherever it comes: the card is waited for, and the same forward afterwards is right."""
+        card = FakeCupy(build)
+        model = random_gpt2(CupyBackend(card))
+        cache, waited = model.new_cache(), []
+        model.forward([1], cache)
+
+        def interrupt(*_, **__):
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            if when == "launch":
+                patch.setattr(card, "_launch", interrupt)
+            else:
+                original, kind = card.cuda.runtime.memcpyAsync, 1 if when == "fill" else 2
+                patch.setattr(
+                    card.cuda.runtime, "memcpyAsync", lambda *a: interrupt() if a[3] == kind else original(*a)
+                )
+            patch.setattr(type(model.backend.stream), "synchronize", lambda self: waited.append(1))
+            with pytest.raises(KeyboardInterrupt):
                 model.forward([2], cache)
+        assert waited
+        assert cache.length == 1
+        assert bits(model.forward([2], cache)) == bits(model.logits([1, 2])[1:])
 
 
 @pytest.mark.parametrize("verify", ["rejection", pytest.param("match", marks=pytest.mark.slow)])
@@ -246,7 +282,29 @@ class TestMemory:
         models = {dtype: random_gpt2(CupyBackend(FakeCupy(build)), dtype=dtype) for dtype in ("float32", "float16")}
         for dtype, model in models.items():
             assert model.kv_dtype == dtype == model.new_cache().keys.dtype
-        assert round_model(models["float32"], "float16").kv_dtype == "float16"
+        assert round_model(models["float32"], "float16").kv_dtype == "float32"  # what the model that it copies has
+
+    def test_keys_and_values_of_another_format_than_the_weights(self, build):
+        for dtype, kv_dtype in (("float32", "float16"), ("float16", "float32")):
+            model = random_gpt2(CupyBackend(FakeCupy(build)), dtype=dtype, kv_dtype=kv_dtype)
+            expected = random_gpt2("numpy", dtype=dtype, kv_dtype=kv_dtype).logits(TOKENS)
+            assert model.new_cache().keys.dtype == kv_dtype
+            np.testing.assert_allclose(model.logits(TOKENS), expected, rtol=5e-3, atol=5e-3)
+            assert bits(chunked(model, TOKENS, [1, 9])) == bits(model.logits(TOKENS))
+
+    def test_hidden_states_are_kept_on_the_card(self, backend):
+        """Those of the reference, also of a layer that is asked for later, and through a table that was made before."""
+        reference, model = random_gpt2("numpy"), random_gpt2(backend)
+        caches = reference.new_cache(), model.new_cache()
+        for each, cache in zip((reference, model), caches, strict=True):
+            cache.keep_features([2])
+            each.forward(TOKENS[:4], cache)
+            cache.keep_features([1])
+            each.forward(TOKENS[4:8], cache)
+        wanted, found = (cache.read_features([1, 2], 4, 8) for cache in caches)
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+        wanted, found = (cache.read_features([2], 0, 8) for cache in caches)
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
 
     def test_memory_that_runs_out_later_is_said_too(self, build):
         model = random_gpt2(CupyBackend(FakeCupy(build, memory=300_000)))
@@ -254,62 +312,58 @@ class TestMemory:
             model.new_cache(capacity=6_400)
 
 
-WRONG = {
-    "no barrier before the warps' parts are added": ("partial[warp]);\n  __syncthreads();", "partial[warp]);"),
-    "a barrier that only some reach": ("        mean[warp] = centre;", "        mean[warp] = centre; __syncthreads();"),
-    "the norm of the next row": ("const float m = mean[row],", "const float m = mean[row ^ 1],"),
-    "the same of a width that is no multiple of four": ("fmaf((v - mean[row])", "fmaf((v - mean[row ^ 1])"),
-    "a query that is not yet there": ("__syncwarp();\n    attend(", "attend("),
-    "splits are joined before the last": ("last = atomicAdd(count, 1u) ==", "last = atomicAdd(count, 1u) + 1 =="),
-    "the counter is not set back": ("if (last) *count = 0;", ""),
-    "an invisible slot is read": ("slot >= end || (visible && !visible[slot])", "slot >= end"),
-    "what an invisible slot holds is added": ("places[first + j] < 0 ? sums[i] : sum", "sum"),
-    "rows beyond the eighth are forgotten": ("const int first_row = blockIdx.x * ROWS,", "const int first_row = 0,"),
-}
+def test_the_right_kernels_pass_the_check_of_wrong_ones(build):
+    wrong_kernels.check(build, seeds=(7,))
 
 
-def check(backend):
-    """Hold a backend to everything that a wrong kernel could break; a short form of the tests above."""
-    check_reference(backend, 11)
-    fields, tokens = {"n_positions": 80, "n_layer": 1, "n_embd": 16}, list(range(70))
-    found = chunked(random_gpt2(backend, **fields), tokens, [60, 1, 1, 8])
-    np.testing.assert_allclose(found, random_gpt2("numpy", **fields).logits(tokens), rtol=1e-4, atol=1e-4)
-    queries, cache = np.ones((1, 1, 4), np.float32), np.full((1, 3, 1, 4), np.nan, np.float32)
-    cache[0, 1:] = 1.0  # whoever may not look at the first slot must not notice what it holds
-    mask, index = np.array([[False, True, True]]), np.zeros(1, np.int64)
-    assert np.isfinite(from_host(backend).attention(queries, cache, cache, index[:, None], index + 3, mask, 1.0)).all()
-    halves, exact = (random_gpt2(kind, dtype=dtype) for kind, dtype in ((backend, "float16"), ("numpy", "float32")))
-    np.testing.assert_allclose(halves.logits(TOKENS), exact.logits(TOKENS), atol=2e-2)
-
-
-def test_the_right_kernels_pass_the_check(build):
-    check(CupyBackend(FakeCupy(build, seed=7)))
+def test_each_mistake_stands_in_the_source_once():
+    code = source(emulator.HEADER.read_text())
+    assert {mistake: code.count(right) for mistake, (right, _) in wrong_kernels.WRONG.items()} == dict.fromkeys(
+        wrong_kernels.WRONG, 1
+    )
 
 
 @pytest.mark.parametrize(
-    "mistake", [next(iter(WRONG)), *(pytest.param(m, marks=pytest.mark.slow) for m in [*WRONG][1:])]
+    "mistake",
+    [
+        pytest.param(mistake, marks=() if mistake in wrong_kernels.QUICK else pytest.mark.exhaustive)
+        for mistake in wrong_kernels.WRONG
+    ],
 )
-def test_wrong_kernels_are_told_apart(mistake, tmp_path):
+def test_wrong_kernels_are_told_apart(mistake):
     """Negative controls: each mistake in the source is found by the check that the right source passes."""
-    right, wrong = WRONG[mistake]
-    code = source(emulator.HEADER.read_text())
-    assert code.count(right) == 1, "the source has changed; change this list as well"
-    build = functools.cache(lambda dtype: emulator.build(tmp_path, dtype, code.replace(right, wrong)))
-    with pytest.raises((AssertionError, InvariantError, RuntimeError)):
-        check(CupyBackend(FakeCupy(build, seed=7)))
+    assert wrong_kernels.tell_apart(mistake)
 
 
-def test_the_benchmark_runs_to_its_table(build, capsys, tmp_path):
-    """On the stand-in, with a probe that measures nothing: a script that first runs on a lent card must not stumble."""
-    card = FakeCupy(build)
-    card.cuda.Event = lambda: types.SimpleNamespace(record=lambda stream: None, synchronize=lambda: None)
-    card.cuda.get_elapsed_time = lambda begin, end: 1.0
-    arguments = f"--shape tiny --context 8 --rounds 1 --repeats 1 --no-transformers --json {tmp_path / 'figures.json'}"
-    gpu.main(arguments.split(), cupy=card, probe=lambda cupy, num_bytes, repeats: lambda: 1e-3)
+@pytest.mark.slow
+def test_the_benchmark_runs_to_its_end(capsys):
+    """A script that first runs on a lent card must not stumble."""
+    gpu.main(["--stand-in", "--no-transformers"])
     printed = capsys.readouterr().out
-    assert "| cupy, 5 rows, graph alone | 1.000 | 1.00 | 1.00 |" in printed
-    assert "| launch of down | 1000.0 | 0.0 | 0.26 |" in printed  # 4 x 32 x 32 of 12 x 32 x 32 + 97 x 32 + 2 x 8 x 32
-    assert {"read", "cupy-blas, 1 rows"} <= set(json.loads((tmp_path / "figures.json").read_text())["seconds"])
+    assert "no figure means anything" in printed
+    assert "| cupy, 5 rows, on the card |" in printed
+
+
+@pytest.mark.slow
+def test_a_lease_is_spent_to_its_end_and_can_be_cut_off_anywhere(capsys, monkeypatch, tmp_path):
+    file, whole = tmp_path / "figures.json", []
+    note = lease.Page.note
+
+    def watch(page, name, value):
+        note(page, name, value)
+        whole.append(json.loads(file.read_text())[name])
+
+    monkeypatch.setattr(lease.Page, "note", watch)
+    files = "tests/engine/backends/test_device_packing.py"  # no test of a card, so that pytest ends at once
+    monkeypatch.setattr(lease, "RINGS", lease.RINGS[1:3])  # each is compiled
+    monkeypatch.setattr(lease.os, "cpu_count", lambda: 0)  # `bench` has tests of its own
+    gpu.main(f"--stand-in --lease --no-transformers --json {file} --tests {files} --seconds 600".split())
+    figures, page = json.loads(file.read_text()), file.with_suffix(".md").read_text()
+    assert len(whole) == len(figures) > 20
+    assert figures["float16: same bits in any chunks"]
+    for name in ("barrier alone, us", "fastest", "tiny, rows / one row", "pytest -m gpu"):
+        assert f"| {name} | " in page
+    assert not any("failed" in name for name in figures)
 
 
 def test_bytes_of_a_token_at_the_shape_of_gpt2_xl():

@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minispec.engine.backends.cuda.packing import pack_tiles, unpack_tiles
+from minispec.engine.backends.cuda.program import Ring
+from minispec.errors import OptionError
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float16])
@@ -61,3 +63,19 @@ def test_fragments_in_another_order_are_told_apart():
     x = np.random.default_rng(1).integers(-8, 9, (8, 16)).astype(np.float64)
     mixed = pack_tiles(np, weight)[..., [0, 1, 4, 5, 2, 3, 6, 7]]
     assert not np.array_equal(product_by_fragments(mixed, x), x @ weight.astype(np.float64))
+
+
+@pytest.mark.parametrize(
+    ("limit", "dtype", "ring"),
+    [(232448, "float16", Ring(3, 13)), (166912, "float16", Ring(2, 11)), (101376, "float16", Ring(2, 5)),
+     (232448, "float32", Ring(3, 6)), (166912, "float32", Ring(2, 6)), (101376, "float32", Ring(2, 3))],
+)  # fmt: skip
+def test_weights_on_their_way_fit_the_card(limit, dtype, ring):
+    """Hopper, an A100, and a card of 99 KB; GPT-2 XL has 242 steps."""
+    assert Ring.fit(dtype, limit) == ring
+    assert ring.shared_bytes(dtype, 242) <= limit
+
+
+def test_a_card_without_room_is_refused_in_one_line():
+    with pytest.raises(OptionError, match="30000 bytes of shared memory, too little"):
+        Ring.fit("float16", 30_000)

@@ -55,7 +55,7 @@ def test_half_precision_agrees_between_the_two_and_is_near_float32(cupy):
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 def test_bits_do_not_depend_on_the_chunks(cupy, dtype):
-    """200 positions fed one by one (replayed graphs), in chunks, and at once (launched one by one)."""
+    """200 positions fed one by one, in chunks (tables that are kept), and at once (a table of its own)."""
     model = random_gpt2(CupyBackend(cupy), dtype=dtype, **GPT2_LIKE)
     one_by_one = chunked(model, 1)
     assert np.isfinite(one_by_one).all()
@@ -63,15 +63,35 @@ def test_bits_do_not_depend_on_the_chunks(cupy, dtype):
         assert bits(chunked(model, size)) == bits(one_by_one), f"chunks of {size}"
 
 
-def test_a_graph_gives_the_bits_of_single_launches_a_hundred_times(cupy):
-    recorded, plain = (random_gpt2(CupyBackend(cupy, record=record), **GPT2_LIKE) for record in (True, False))
-    expected = chunked(plain, 5)
+@pytest.mark.parametrize("sizes", [{"n_embd": 132, "n_head": 12, "n_inner": 303}, {"n_embd": 1088, "n_head": 17}])
+@pytest.mark.parametrize(("dtype", "kv_dtype"), [("float32", "float16"), ("float16", "float32")])
+def test_odd_sizes_and_a_cache_of_another_format(cupy, sizes, dtype, kv_dtype):
+    fields = {"n_layer": 2, "vocab_size": 5003, "n_positions": 256, "dtype": dtype, "kv_dtype": kv_dtype, **sizes}
+    model = random_gpt2(CupyBackend(cupy), **fields)
+    found, expected = chunked(model, 7), random_gpt2("numpy", **fields).logits(TOKENS)
+    assert np.abs(found - expected).max() <= 2e-2 * np.abs(expected).max()
+    assert bits(found) == bits(chunked(model, 200))
+
+
+def test_hidden_states_are_those_of_numpy(cupy):
+    kept = []
+    for backend in (CupyBackend(cupy), "numpy"):
+        cache = random_gpt2(backend, **GPT2_LIKE).new_cache()
+        cache.keep_features([1, 3])
+        random_gpt2(backend, **GPT2_LIKE).forward(TOKENS[:40], cache)
+        kept.append(cache.read_features([1, 3], 0, 40))
+    assert np.abs(kept[0] - kept[1]).max() <= 1e-3 * np.abs(kept[1]).max()
+
+
+def test_a_table_gives_the_same_bits_a_hundred_times(cupy):
+    model = random_gpt2(CupyBackend(cupy), **GPT2_LIKE)
+    expected = chunked(model, 5)
     for _ in range(100):
-        assert bits(chunked(recorded, 5)) == bits(expected)
+        assert bits(chunked(model, 5)) == bits(expected)
 
 
-def test_other_work_on_the_card_does_not_disturb_a_graph(cupy):
-    """Memory freed after a recording must not be given to others: here others take and fill what they can get."""
+def test_other_work_on_the_card_does_not_disturb_a_table(cupy):
+    """Memory freed after a table was made must not be given to others: here others take and fill what they can get."""
     model = random_gpt2(CupyBackend(cupy), **GPT2_LIKE)
     expected, cache, others = chunked(model, 1), model.new_cache(), []
     for i, token in enumerate(TOKENS):

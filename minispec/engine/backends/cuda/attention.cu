@@ -1,144 +1,130 @@
-// Slot `slot` of a text, counted from the beginning of the cache, or -1 where the text may not look.
-__device__ __forceinline__ int see(const int* pages, int size, int slot, int end, const unsigned char* visible) {
-  return slot >= end || (visible && !visible[slot]) ? -1 : (int)find(pages, size, slot);
+union Eight {  // numbers of a head, as they are kept
+  uint4 bits[KEPT_LOADS];
+  kept numbers[8];
+};
+
+// The first of `left` numbers, zeros behind them.
+__device__ __forceinline__ Eight eight(const kept* from, int left) {
+  Eight v;
+  if (!ODD_SIZES) {
+#pragma unroll
+    for (int i = 0; i < KEPT_LOADS; ++i) v.bits[i] = fresh((const uint4*)from + i, left > 0);
+  } else {
+#pragma unroll
+    for (int j = 0; j < 8; ++j) v.numbers[j] = j < left ? fresh(from + j) : (kept)0;
+  }
+  return v;
 }
 
-// The weighted sum of the values in 64 slots, of which a lane has numbers i * 32 + lane, i < PARTS.
-template <int PARTS>
-__device__ __forceinline__ void sum_values(const stored* values, const int* places, const float* weights, size_t stride,
-                                           int head_size, float* found) {
-  const int lane = threadIdx.x % WARP;
-  float sums[PARTS];
-#pragma unroll
-  for (int i = 0; i < PARTS; ++i) sums[i] = 0.0f;
-  const int at_once = AHEAD / PARTS;
-  for (int first = 0; first < SPLIT; first += at_once) {
-    stored ahead[at_once][PARTS];
-#pragma unroll
-    for (int j = 0; j < at_once; ++j)
-#pragma unroll
-      for (int i = 0; i < PARTS; ++i) {  // where there is nothing to see, any slot: it is not used
-        const int place = max(places[first + j], 0), d = min(i * WARP + lane, head_size - 1);
-        ahead[j][i] = values[place * stride + d];
-      }
-#pragma unroll
-    for (int j = 0; j < at_once; ++j)
-#pragma unroll
-      for (int i = 0; i < PARTS; ++i) {
-        const float sum = fmaf(weights[first + j], load(ahead[j][i]), sums[i]);
-        sums[i] = places[first + j] < 0 ? sums[i] : sum;  // an invisible slot may hold anything, even NaN
-      }
-  }
-#pragma unroll
-  for (int i = 0; i < PARTS; ++i)
-    if (i * WARP + lane < head_size) found[i * WARP + lane] = sums[i];
-}
+// A running softmax over slots: the largest score, and the sums of weights and of weighted values relative to it.
+struct Softmax {
+  float largest, total, mixed[8];
 
-// What one warp finds in slots `start` to `end` (64 at most) of one head of a text: the largest score, the sum of weights
-// relative to it, and the weighted sum of values, as 2 + head_size numbers. A lane scores two slots and reads their keys
-// whole. `places` and `weights` are the warp's own.
-__device__ void attend(const float* query, const stored* keys, const stored* values, const int* pages, int size,
-                       int start, int end, size_t stride, const unsigned char* visible, float factor, int head_size,
-                       int* places, float* weights, float* found) {
-  const int lane = threadIdx.x % WARP, vectors = head_size % 8 ? 0 : head_size / 8;
-  float scores[SPLIT / WARP];
+  __device__ __forceinline__ void raise(float to) {
+    const float by = expf(largest - to);
+    largest = to, total *= by;
 #pragma unroll
-  for (int half = 0; half < SPLIT / WARP; ++half) {
-    const int place = see(pages, size, start + half * WARP + lane, end, visible);
-    float product = 0.0f;
-    if (place >= 0) {
-      const stored* key = keys + place * stride;
-#pragma unroll 8
-      for (int i = 0; i < vectors; ++i) {
-        float eight[8];
-        load_eight(key + 8 * i, eight);
-#pragma unroll
-        for (int d = 0; d < 8; ++d) product = fmaf(query[8 * i + d], eight[d], product);
-      }
-      for (int d = 8 * vectors; d < head_size; ++d) product = fmaf(query[d], load(key[d]), product);
-    }
-    places[half * WARP + lane] = place;
-    scores[half] = place < 0 ? LOWEST : product * factor;
+    for (int j = 0; j < 8; ++j) mixed[j] *= by;
   }
-  const float largest = warp_max(fmaxf(scores[0], scores[1]));
-  float total = 0.0f;
-#pragma unroll
-  for (int half = 0; half < SPLIT / WARP; ++half) {
-    const float weight = scores[half] > LOWEST ? expf(scores[half] - largest) : 0.0f;
-    weights[half * WARP + lane] = weight;
+
+  __device__ __forceinline__ void add(float score, const Eight& value) {
+    const float weight = score > LOWEST ? expf(score - largest) : 0.0f;
     total += weight;
-  }
-  total = warp_sum(total);
-  if (lane == 0) {
-    found[0] = largest;
-    found[1] = total;
-  }
-  __syncwarp();
-  if (head_size <= 2 * WARP) sum_values<2>(values, places, weights, stride, head_size, found + 2);
-  else if (head_size <= 4 * WARP) sum_values<4>(values, places, weights, stride, head_size, found + 2);
-  else sum_values<MAX_PARTS>(values, places, weights, stride, head_size, found + 2);
-}
-
-// Block (split, head, group): 64 slots, one head, 8 tokens, a warp each. Splits begin at multiples of 64, so their number
-// never changes a sum. The block that finishes last joins the splits of its head and tokens, in order.
-extern "C" __global__ void __launch_bounds__(256, 1)
-attention(const float* queries, const stored* keys, const stored* values, const int* pages, const int* ends,
-          const unsigned char* visible, float factor, float* partials, unsigned* arrived, float* out, int num_tokens,
-          int num_heads, int head_size, int num_pages, int size, int num_splits) {
-  const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
-  const int split = blockIdx.x, head = blockIdx.y, group = blockIdx.z, t = group * ROWS + warp;
-  int longest = 0;
-  for (int i = group * ROWS; i < min(num_tokens, group * ROWS + ROWS); ++i) longest = max(longest, ends[i]);
-  if (split * SPLIT >= longest) return;  // a recorded launch has blocks for the whole cache
-
-  const int width = 2 + head_size, end = t < num_tokens ? ends[t] : 0;
-  float* found = partials + ((size_t)t * num_heads + head) * num_splits * width;
-  __shared__ float query[WARPS][MAX_PARTS * WARP], weights[WARPS][SPLIT];
-  __shared__ int places[WARPS][SPLIT];
-  if (split * SPLIT < end) {
-    for (int d = lane; d < head_size; d += WARP)
-      query[warp][d] = queries[((size_t)t * num_heads + head) * head_size + d];
-    __syncwarp();
-    attend(query[warp], keys + head * head_size, values + head * head_size, pages + (size_t)t * num_pages, size,
-           split * SPLIT, min(split * SPLIT + SPLIT, end), (size_t)num_heads * head_size,
-           visible ? visible + (size_t)t * num_pages * size : nullptr, factor, head_size, places[warp], weights[warp],
-           found + split * width);
-  }
-
-  __shared__ bool last;
-  __threadfence();
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    unsigned* count = arrived + group * num_heads + head;
-    last = atomicAdd(count, 1u) == (unsigned)((longest - 1) / SPLIT);
-    if (last) *count = 0;  // ready for the next launch
-  }
-  __syncthreads();
-  if (!last || end == 0) return;
-  __threadfence();
-  const int num_found = (end + SPLIT - 1) / SPLIT;
-  float largest = LOWEST, total = 0.0f, sums[MAX_PARTS];
-  for (int s = lane; s < num_found; s += WARP) largest = fmaxf(largest, __ldcg(found + s * width));
-  largest = warp_max(largest);
 #pragma unroll
-  for (int i = 0; i < MAX_PARTS; ++i) sums[i] = 0.0f;
-  for (int first = 0; first < num_found; first += WARP) {  // a lane has a split of 32
-    const float* mine = found + (first + lane) * width;
-    const bool has = first + lane < num_found;
-    const float here = has ? __ldcg(mine) : LOWEST, part = has ? __ldcg(mine + 1) : 0.0f;
-    const float weight = here > LOWEST ? expf(here - largest) : 0.0f;  // 0: nothing visible in these 64 slots
-#pragma unroll 4
-    for (int s = 0; s < min(WARP, num_found - first); ++s) {
-      const float share = __shfl_sync(ALL, weight, s);
-      total = fmaf(share, __shfl_sync(ALL, part, s), total);
+    for (int j = 0; j < 8; ++j) mixed[j] = fmaf(weight, load(value.numbers[j]), mixed[j]);
+  }
+
+  // Join those of a warp's groups of lanes, in the same order in each lane.
+  __device__ __forceinline__ void join(int lanes) {
+    float best = largest;
+    for (int distance = lanes; distance < WARP; distance *= 2) best = fmaxf(best, __shfl_xor_sync(ALL, best, distance));
+    raise(best);
+    for (int distance = lanes; distance < WARP; distance *= 2) {
+      total += __shfl_xor_sync(ALL, total, distance);
 #pragma unroll
-      for (int i = 0; i < MAX_PARTS; ++i)
-        if (i * WARP + lane < head_size)
-          sums[i] = fmaf(share, __ldcg(found + (first + s) * width + 2 + i * WARP + lane), sums[i]);
+      for (int j = 0; j < 8; ++j) mixed[j] += __shfl_xor_sync(ALL, mixed[j], distance);
     }
   }
+};
+
+// The slots that a lane looks at: eight numbers of the head in LOOKS of them at once, and as many lanes look at a slot as
+// the head has eights, 8, 16 or 32. The next keys and values are asked for as soon as there is room for them.
+__device__ __forceinline__ Softmax attend(const Step& step, const Feed& feed, int t, int begin, int lanes) {
+  const int size = step.num_inputs, d = threadIdx.x % lanes * 8, end = feed.ends[t], together = LOOKS * WARP / lanes;
+  const size_t stride = (size_t)step.num_outputs * size;
+  Eight keys[LOOKS], values[LOOKS];
+  int places[LOOKS];  // -1: not seen
+  const auto find = [&](int start) {
 #pragma unroll
-  for (int i = 0; i < MAX_PARTS; ++i)
-    if (i * WARP + lane < head_size) out[((size_t)t * num_heads + head) * head_size + i * WARP + lane] = sums[i] / total;
+    for (int i = 0; i < LOOKS; ++i) {
+      const int slot = start + WARP / lanes * i + threadIdx.x % WARP / lanes;
+      const bool seen = slot < end && (!feed.visible || feed.visible[(size_t)t * feed.num_pages * feed.size + slot]);
+      places[i] = seen ? (int)feed.find(t, slot) : -1;
+    }
+  };
+  const auto ask = [&](Eight* into, const kept* from) {  // an invisible slot may hold anything, even NaN: zeros instead
+#pragma unroll
+    for (int i = 0; i < LOOKS; ++i)
+      into[i] = eight(from + max(places[i], 0) * stride + begin + d, places[i] < 0 ? 0 : size - d);
+  };
+
+  Softmax softmax = {LOWEST};
+  int start = threadIdx.x / WARP * together;
+  find(start), ask(keys, step.keys), ask(values, step.values);
+  const float* query = step.x + t * stride + begin + d;
+  const float4 low = four(query, size - d), high = four(query + 4, size - d - 4);
+  const float q[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+  while (start < end) {
+    float scores[LOOKS] = {}, best = softmax.largest;
+#pragma unroll
+    for (int i = 0; i < LOOKS; ++i) {
+#pragma unroll
+      for (int j = 0; j < 8; ++j) scores[i] = fmaf(q[j], load(keys[i].numbers[j]), scores[i]);
+      for (int distance = 1; distance < lanes; distance *= 2) scores[i] += __shfl_xor_sync(ALL, scores[i], distance);
+      scores[i] = places[i] < 0 ? LOWEST : scores[i] * step.number;
+      best = fmaxf(best, scores[i]);
+    }
+    softmax.raise(best);
+    start += STREAMS * together;
+    find(start), ask(keys, step.keys);
+#pragma unroll
+    for (int i = 0; i < LOOKS; ++i) softmax.add(scores[i], values[i]);
+    ask(values, step.values);
+  }
+  softmax.join(lanes);
+  return softmax;
 }
 
+// An item is a row and a head. The finishers join what the warps found, in their order.
+__device__ __forceinline__ void attention(const Step& step, const Feed& feed, Gate& gate, Shared* shared) {
+  const int warp = threadIdx.x / WARP, finisher = (int)threadIdx.x - STREAMS * WARP, lane = threadIdx.x % WARP;
+  const int size = step.num_inputs, heads = step.num_outputs, lanes = size <= 64 ? 8 : size <= 128 ? 16 : 32;
+  int turn = 0;
+  for (int item = first_item(step.turn); item < heads * step.num_rows; item += gridDim.x, turn ^= 1) {
+    const int t = item / heads, begin = item % heads * size;
+    if (!gate.open && warp < STREAMS)  // old keys and values depend on nothing: have them near
+      for (int slot = threadIdx.x / 2; slot < feed.ends[t]; slot += STREAMS * WARP / 2)
+        for (int d = 0; d < size; d += 128 / (int)sizeof(kept))
+          bring_near((threadIdx.x % 2 ? step.keys : step.values) + feed.find(t, slot) * heads * size + begin + d);
+    gate.wait();
+    float(*found)[2 + MAX_HEAD] = shared->found[turn];
+    if (warp < STREAMS) {
+      const Softmax softmax = attend(step, feed, t, begin, lanes);
+      if (lane == 0) found[warp][0] = softmax.largest, found[warp][1] = softmax.total;
+#pragma unroll
+      for (int j = 0; j < 8; ++j)
+        if (lane < lanes) found[warp][2 + lane * 8 + j] = softmax.mixed[j];
+    }
+    __syncthreads();
+    for (int c = finisher; finisher >= 0 && c < size; c += FINISHERS) {
+      float largest = LOWEST, total = 0.0f, mixed = 0.0f;
+      for (int w = 0; w < STREAMS; ++w) largest = fmaxf(largest, found[w][0]);
+      for (int w = 0; w < STREAMS; ++w) {
+        const float share = expf(found[w][0] - largest);
+        total = fmaf(share, found[w][1], total), mixed = fmaf(share, found[w][2 + c], mixed);
+      }
+      step.y[(size_t)t * heads * size + begin + c] = mixed / total;
+    }
+  }
+  gate.wait();
+}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from minispec.engine.backends.base import Array, Backend, Cache, Feed, Index
+from minispec.engine.backends.base import Array, Backend, Cache, Feed, Index, Linear, Norm, NumpyBackend
 from minispec.errors import OptionError
 
 
@@ -24,7 +24,6 @@ class DeviceBackend(Backend):
 
     dtypes = ("float32", "float16")
     exact_dtypes = ("float32",)  # with half-precision weights go half-precision keys and values: see kv_dtypes
-    keeps_features = False
 
     def __init__(self, cupy: Any, stream: Any) -> None:
         self._cupy = cupy
@@ -39,6 +38,15 @@ class DeviceBackend(Backend):
         """See :meth:`Backend.fetch`; waits for the card."""
         fetched: Array = array.get(stream=self.stream)
         return fetched
+
+    def gather(self, array: Any, pages: Index, slots: Index) -> Array:
+        """See :meth:`Backend.gather`."""
+        with self.stream:
+            return self.fetch(array[self._upload(pages), self._upload(slots)])
+
+    def from_host(self) -> Backend:
+        """See :meth:`Backend.from_host`."""
+        return cast("Backend", FromHost(self))
 
     def kv_dtypes(self, dtype: str) -> tuple[str, ...]:
         """See :meth:`Backend.kv_dtypes`; kernels are compiled for one format, of weights, keys and values."""
@@ -80,3 +88,62 @@ class DeviceBackend(Backend):
             raise OptionError(
                 f"the GPU has {free:.2f} GB left, too little. Try --dtype float16, a smaller model, or another backend"
             ) from None
+
+
+class FromHost:
+    """A backend's operations one by one, for whoever computes in NumPy between them, as the heads do.
+
+    Matrices, keys and values are on the card; all other arrays are NumPy's and travel with each call. What has no
+    matrix is not worth the way.
+    """
+
+    _AS_THEY_ARE = ("name", "kv_dtypes", "zeros", "move", "free_bytes", "warm_up", "unpack", "dtypes", "exact_dtypes",
+                    "batch_invariant", "fuses", "pack")  # fmt: skip
+
+    layer_norm, activation = NumpyBackend.layer_norm, NumpyBackend.activation
+
+    def __init__(self, backend: DeviceBackend) -> None:
+        self._backend = backend
+
+    def run(self, compute: Callable[[Cache, Feed], Array], cache: Cache, feed: Feed) -> Array:
+        """See :meth:`Backend.run`."""
+        return compute(cache, feed)
+
+    def place(self, array: Array) -> Array:
+        """See :meth:`Backend.place`."""
+        return np.ascontiguousarray(array)
+
+    fetch = place
+
+    def keep(self, features: Any, layer: int, feed: Feed, x: Array) -> None:
+        """See :meth:`Backend.keep`."""
+        features.store(layer, feed, x)
+
+    def gather(self, array: Array, pages: Index, slots: Index) -> Array:
+        """See :meth:`Backend.gather`."""
+        return array[pages, slots]
+
+    def without(self, matrix: Linear) -> FromHost:
+        """See :meth:`Backend.without`."""
+        return self
+
+    def from_host(self) -> FromHost:
+        """See :meth:`Backend.from_host`."""
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._backend, name)
+        if name in self._AS_THEY_ARE:
+            return value
+
+        def operation(*positional: Any, **named: Any) -> Array:
+            placed = {key: self._send(given) for key, given in named.items()}
+            return self._backend.fetch(value(*map(self._send, positional), **placed))
+
+        return operation
+
+    def _send(self, value: Any) -> Any:
+        if isinstance(value, Norm):
+            return Norm(self._send(value.weight), self._send(value.bias), value.epsilon)
+        is_float = isinstance(value, np.ndarray) and value.dtype == np.float32
+        return self._backend.place(value) if is_float else value

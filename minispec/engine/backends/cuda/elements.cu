@@ -1,26 +1,23 @@
-// x[t] = wte[tokens[t]] + wpe[positions[t]]; wte is packed like a head, a token a column. Block (i, t): 256 channels.
-extern "C" __global__ void embed(const stored* wte, const float* wpe, const int* tokens, const int* positions, float* x,
-                                 int width) {
-  const int c = blockIdx.x * blockDim.x + threadIdx.x, t = blockIdx.y;
-  if (c >= width) return;
-  x[(size_t)t * width + c] =
-      load(wte[packed_index(c, tokens[t], (width + 15) / 16)]) + wpe[(size_t)positions[t] * width + c];
+// Where packing puts the weight of input k and output n: see packing.py.
+__device__ __forceinline__ size_t packed_index(int k, int n, int tiles) {
+  const size_t tile = (size_t)(n / OUTPUTS) * tiles + k / 16;
+#if MINISPEC_FLOAT16
+  const int r = n % 16, c = k % 16, lane = r % 8 * 4 + c / 4;
+  return (tile * WARP + lane) * 8 + c % 2 + 2 * (r / 8) + 4 * (c % 4 / 2);
+#else
+  return (tile * 16 + k % 16) * OUTPUTS + n % OUTPUTS;
+#endif
 }
 
-// The two operations that linear fuses, alone: for whoever asks the backend for one of them. A warp per row.
-extern "C" __global__ void layer_norm(const float* x, const float* weight, const float* bias, float epsilon, float* y,
-                                      int num_rows, int width) {
-  const int row = blockIdx.x * WARPS + threadIdx.x / WARP;
-  if (row >= num_rows) return;
-  float mean, scale;
-  moments(x + (size_t)row * width, width, epsilon, &mean, &scale);
-  for (int c = threadIdx.x % WARP; c < width; c += WARP) {
-    const size_t i = (size_t)row * width + c;
-    y[i] = fmaf((x[i] - mean) * scale, weight[c], bias[c]);
+// Steps in which a thread has a number at a time. EMBED: y[t] = wte[tokens[t]] + wpe[positions[t]]. KEEP, for heads, which
+// read hidden states: y at the rows' slots of the cache = x.
+__device__ __forceinline__ void each_number(const Step& step, const Feed& feed, Gate& gate) {
+  gate.wait();
+  const int width = step.num_outputs;
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < step.num_rows * width; i += gridDim.x * blockDim.x) {
+    const int t = i / width, c = i % width;
+    if (step.kind == KEEP) step.y[feed.find(t, feed.slots[t]) * width + c] = fresh(step.x + i);
+    else step.y[i] = load(step.weight[packed_index(c, feed.tokens[t], (width + 15) / 16)]) +
+                     step.bias[(size_t)feed.positions[t] * width + c];
   }
-}
-
-extern "C" __global__ void apply_activation(const float* x, int activation, float* y, int size) {
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < size) y[i] = activate(x[i], activation);
 }

@@ -1,173 +1,210 @@
-// The product of the backend `cupy`, with what comes before it (a norm) and behind it (bias, activation, residual).
+__device__ __forceinline__ float activate(float v, int activation) {
+  if (activation == 1) return 0.5f * v * (1.0f + tanhf(0.7978845608028654f * fmaf(0.044715f, v * v * v, v)));
+  if (activation == 2) return 0.5f * v * (1.0f + erff(v * 0.7071067811865476f));
+  if (activation == 3) return fmaxf(v, 0.0f);
+  if (activation == 4) return v / (1.0f + expf(-v));
+  return activation == 5 ? tanhf(v) : v;
+}
 
-// The rows that a block multiplies, normalised on the way if there is a norm.
+// Four numbers of a row, zeros where `left` says that it has ended.
+__device__ __forceinline__ float4 four(const float* from, int left) {
+  if (!ODD_SIZES) return fresh((const float4*)from, left > 0);
+  return make_float4(left > 0 ? fresh(from) : 0.0f, left > 1 ? fresh(from + 1) : 0.0f, left > 2 ? fresh(from + 2) : 0.0f,
+                     left > 3 ? fresh(from + 3) : 0.0f);
+}
+
+// The inputs of a group of eight rows, of which a warp has its share. Lane 4 g + p has, of row g and of each tile,
+// inputs 4 p to 4 p + 3.
 struct Inputs {
-  const float* x;  // first of the block's rows
-  int live;        // how many there are, 1 to 8
-  int width;
-  const float* norm_weight;  // null: no norm
-  const float* norm_bias;
-  const float* mean;
-  const float* scale;
+  const Step* step;
+  Shared* shared;
+  int warp, first, last;  // its tiles
+  float mean, scale;      // of the lane's row
+  int group;              // the rows that mean and scale are of
+  int held, near;         // the first tile of what `v` holds, and of what shared->norm has; -1: nothing
+  float4 v[PIECE];
 
-  __device__ __forceinline__ float at(int row, int k) const {
-    if (row >= live || k >= width) return 0.0f;
-    const float v = x[(size_t)row * width + k];
-    if (!norm_weight) return v;
-    return fmaf((v - mean[row]) * scale[row], norm_weight[k], norm_bias[k]);
+  __device__ __forceinline__ int input(int tile) const { return tile * 16 + threadIdx.x % 4 * 4; }
+
+  // Ask for a piece, all of it before any is used.
+  __device__ __forceinline__ void hold(int tile) {
+    if (held == tile) return;
+    held = tile;
+    const int t = group * ROWS + threadIdx.x % WARP / 4, width = step->num_inputs;
+    const int end = t < step->num_rows ? min(width, last * 16) : 0;
+    const float* mine = step->x + (size_t)t * width;
+#pragma unroll
+    for (int j = 0; j < PIECE; ++j) v[j] = four(mine + input(tile + j), end - input(tile + j));
   }
 
-  // Inputs k to k + 3 of DEPTH tiles of 16, k being a multiple of 4: one load each where rows begin at multiples of 16
-  // bytes, and all asked for before any is used.
-  __device__ __forceinline__ void fours(int row, int k, float4 v[DEPTH]) const {
-    if (width % 4) {
-      for (int j = 0; j < DEPTH; ++j, k += 16)
-        v[j] = make_float4(at(row, k), at(row, k + 1), at(row, k + 2), at(row, k + 3));
-      return;
+  // Go over to another eight rows: mean and 1 / deviation of each, summed in the same order wherever it is. For all
+  // threads of the block.
+  __device__ __forceinline__ void turn_to(int to) {
+    const int lane = threadIdx.x % WARP, width = step->num_inputs;
+    group = to, held = -1, mean = 0.0f, scale = 1.0f;
+    if (!step->norm_weight) return;
+#pragma unroll 1
+    for (int pass = 0; pass < 2; ++pass) {  // first the sum, then that of squared distances from the mean
+      float total = 0.0f;
+      for (int tile = first; tile < last; tile += PIECE) {
+        hold(tile);
+#pragma unroll
+        for (int j = 0; j < PIECE; ++j) {
+          const int left = tile + j < last ? width - input(tile + j) : 0;  // behind a row's end are zeros: not to be counted
+          const float a = left > 0 ? v[j].x - mean : 0.0f, b = left > 1 ? v[j].y - mean : 0.0f;
+          const float c = left > 2 ? v[j].z - mean : 0.0f, d = left > 3 ? v[j].w - mean : 0.0f;
+          total += pass ? fmaf(a, a, b * b) + fmaf(c, c, d * d) : (a + b) + (c + d);
+        }
+      }
+      total += __shfl_xor_sync(ALL, total, 1);
+      total += __shfl_xor_sync(ALL, total, 2);
+      if (warp < STREAMS && lane % 4 == 0) shared->sums[pass][warp][lane / 4] = total;
+      __syncthreads();
+      total = 0.0f;
+#pragma unroll
+      for (int w = 0; w < STREAMS; ++w) total += shared->sums[pass][w][lane / 4];
+      if (pass) scale = 1.0f / sqrtf(total / width + step->number);
+      else mean = total / width;
     }
-    const float4 zero = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-#pragma unroll
-    for (int j = 0; j < DEPTH; ++j)
-      v[j] = row < live && k + 16 * j < width ? *(const float4*)(x + (size_t)row * width + k + 16 * j) : zero;
-    if (!norm_weight) return;
-    float4 w[DEPTH], b[DEPTH];
-#pragma unroll
-    for (int j = 0; j < DEPTH; ++j) {
-      const int c = min(k + 16 * j, width - 4);
-      w[j] = *(const float4*)(norm_weight + c), b[j] = *(const float4*)(norm_bias + c);
+  }
+
+  // Fetch the norm's numbers for a piece. They depend on nothing: the first may come before the gate.
+  __device__ __forceinline__ void fetch_norm(int tile) {
+    if (!step->norm_weight || near == tile || tile >= last) return;
+    near = tile;
+    for (int k = threadIdx.x % WARP * 4; k < STAGED; k += WARP * 4) {
+      const int left = step->num_inputs - tile * 16 - k;
+      *(float4*)&shared->norm[warp][0][k] = four(step->norm_weight + tile * 16 + k, left);
+      *(float4*)&shared->norm[warp][1][k] = four(step->norm_bias + tile * 16 + k, left);
     }
-    const float m = mean[row], s = scale[row];
+  }
+
+  // Put a piece, normalised, where the warp reads it from.
+  __device__ __forceinline__ void stage(int tile) {
+    hold(tile);
+    fetch_norm(tile);
+    const int lane = threadIdx.x % WARP;
+    const bool normalise = step->norm_weight;
+    operand* to = &shared->inputs[warp][lane / 4][lane % 4 * 4];
+    __syncwarp();  // the norm's numbers are there
 #pragma unroll
-    for (int j = 0; j < DEPTH; ++j)
-      if (row < live && k + 16 * j < width)
-        v[j] = make_float4(fmaf((v[j].x - m) * s, w[j].x, b[j].x), fmaf((v[j].y - m) * s, w[j].y, b[j].y),
-                           fmaf((v[j].z - m) * s, w[j].z, b[j].z), fmaf((v[j].w - m) * s, w[j].w, b[j].w));
+    for (int j = 0; j < PIECE; ++j) {
+      float4 u = v[j];
+      if (normalise) {
+        const float4 w = *(const float4*)&shared->norm[warp][0][16 * j + lane % 4 * 4];
+        const float4 b = *(const float4*)&shared->norm[warp][1][16 * j + lane % 4 * 4];
+        u = make_float4(fmaf((u.x - mean) * scale, w.x, b.x), fmaf((u.y - mean) * scale, w.y, b.y),
+                        fmaf((u.z - mean) * scale, w.z, b.z), fmaf((u.w - mean) * scale, w.w, b.w));
+      }
+#if MINISPEC_FLOAT16
+      *(uint2*)(to + 16 * j) = make_uint2(two_halves(u.x, u.y), two_halves(u.z, u.w));
+#else
+      *(float4*)(to + 16 * j) = u;
+#endif
+    }
+    __syncwarp();
   }
 };
 
-// A warp's share of a tile of 16 outputs x 8 rows: inputs 16 * first to 16 * last, into partial[output][row].
-// `a` already holds its first loads of weights.
+// A warp's share of a tile of 16 outputs x 8 rows: sums over the inputs of some pieces.
+struct Product {
 #if MINISPEC_FLOAT16
-const int TILE_LOADS = 1;  // loads of 16 bytes per thread for 16 inputs x 16 outputs
+  float sum[2][4];  // of even and of odd tiles: two products under way at once
 
-__device__ __forceinline__ void multiply(const uint4* weights, uint4 a[DEPTH], const Inputs& in, int first, int last,
-                                         float partial[OUTPUTS][ROWS]) {
-  const int lane = threadIdx.x % WARP, group = lane / 4, pair = lane % 4 * 2;
-  float sum[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-  for (int k = first; k < last; k += DEPTH) {
-    uint4 next[DEPTH];
+  __device__ __forceinline__ void add(const uint4* tiles, operand inputs[ROWS][STAGED], int count) {
+    const int lane = threadIdx.x % WARP;
 #pragma unroll
-    for (int j = 0; j < DEPTH; ++j)
-      if (k + DEPTH + j < last) next[j] = stream(weights + (size_t)(k + DEPTH + j) * WARP + lane);
-    float4 v[DEPTH];
-    in.fours(group, k * 16 + 2 * pair, v);
-#pragma unroll
-    for (int j = 0; j < DEPTH; ++j)
-      if (k + j < last) multiply_tile(sum, a[j], two_halves(v[j].x, v[j].y), two_halves(v[j].z, v[j].w));
-#pragma unroll
-    for (int j = 0; j < DEPTH; ++j) a[j] = next[j];
+    for (int j = 0; j < PIECE; ++j)
+      if (j < count) {
+        const uint2 b = *(const uint2*)&inputs[lane / 4][16 * j + lane % 4 * 4];
+        multiply_tile(sum[j % 2], tiles[j * WARP + lane], b.x, b.y);
+      }
   }
-  partial[group][pair] = sum[0];
-  partial[group][pair + 1] = sum[1];
-  partial[group + 8][pair] = sum[2];
-  partial[group + 8][pair + 1] = sum[3];
-}
+
+  __device__ __forceinline__ void put(float* found) const {  // found[output][row]
+    const int lane = threadIdx.x % WARP, group = lane / 4, pair = lane % 4 * 2;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) found[(group + i / 2 * 8) * ROWS + pair + i % 2] = sum[0][i] + sum[1][i];
+  }
 #else
-const int TILE_LOADS = 2;
+  float sum[ROWS][4];  // lane 4 i + q: input i of 8, outputs 4 q to 4 q + 3
 
-// A load is 8 inputs x 16 outputs: lane 4 i + q has input i and outputs 4 q to 4 q + 3.
-__device__ __forceinline__ void multiply(const uint4* weights, uint4 a[DEPTH], const Inputs& in, int first, int last,
-                                         float partial[OUTPUTS][ROWS]) {
-  const int lane = threadIdx.x % WARP, input = lane / 4, quad = lane % 4 * 4;
-  float sum[ROWS][4];
+  __device__ __forceinline__ void add(const uint4* tiles, operand inputs[ROWS][STAGED], int count) {
+    const int lane = threadIdx.x % WARP;
 #pragma unroll
-  for (int row = 0; row < ROWS; ++row)
-    for (int i = 0; i < 4; ++i) sum[row][i] = 0.0f;
-  for (int k = 2 * first; k < 2 * last; k += DEPTH) {
-    uint4 next[DEPTH];
+    for (int j = 0; j < 2 * PIECE; ++j)
+      if (j < 2 * count) {
+        const uint4 a = tiles[j * WARP + lane];
 #pragma unroll
-    for (int j = 0; j < DEPTH; ++j)
-      if (k + DEPTH + j < 2 * last) next[j] = stream(weights + (size_t)(k + DEPTH + j) * WARP + lane);
+        for (int row = 0; row < ROWS; ++row) {
+          const float v = inputs[row][8 * j + lane / 4];
+          sum[row][0] = fmaf(__uint_as_float(a.x), v, sum[row][0]);
+          sum[row][1] = fmaf(__uint_as_float(a.y), v, sum[row][1]);
+          sum[row][2] = fmaf(__uint_as_float(a.z), v, sum[row][2]);
+          sum[row][3] = fmaf(__uint_as_float(a.w), v, sum[row][3]);
+        }
+      }
+  }
+
+  __device__ __forceinline__ void put(float* found) {
+    const int lane = threadIdx.x % WARP;
 #pragma unroll
-    for (int j = 0; j < DEPTH; ++j)
-      if (k + j < 2 * last) {
+    for (int half = ROWS / 2; half > 0; half /= 2)  // lanes exchange half of the rows that they still have
 #pragma unroll
-        for (int row = 0; row < ROWS; ++row)
-          if (row < in.live) {
-            const float v = in.at(row, (k + j) * 8 + input);
-            sum[row][0] = fmaf(__uint_as_float(a[j].x), v, sum[row][0]);
-            sum[row][1] = fmaf(__uint_as_float(a[j].y), v, sum[row][1]);
-            sum[row][2] = fmaf(__uint_as_float(a[j].z), v, sum[row][2]);
-            sum[row][3] = fmaf(__uint_as_float(a[j].w), v, sum[row][3]);
-          }
+      for (int i = 0; i < ROWS / 2 * 4; ++i) {
+        if (i == half * 4) break;
+        const bool upper = lane & half * 4;
+        const float low = sum[i / 4][i % 4], high = sum[i / 4 + half][i % 4];
+        sum[i / 4][i % 4] = (upper ? high : low) + __shfl_xor_sync(ALL, upper ? low : high, half * 4);
       }
 #pragma unroll
-    for (int j = 0; j < DEPTH; ++j) a[j] = next[j];
+    for (int i = 0; i < 4; ++i) found[(lane % 4 * 4 + i) * ROWS + lane / 4] = sum[0][i];
   }
-#pragma unroll
-  for (int row = 0; row < ROWS; ++row)
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      if (row >= in.live) continue;
-      float v = sum[row][i];
-      for (int distance = 4; distance < WARP; distance *= 2) v += __shfl_xor_sync(ALL, v, distance);
-      if (input == 0) partial[quad + i][row] = v;
-    }
-}
 #endif
+};
 
-// y = activation(norm(x) W + bias) + residual. Block (i, j): rows 8 i to 8 i + 7, outputs 16 j to 16 j + 15; its warps
-// share the inputs. With `keys`, the second and third of the outputs go to slot slots[t] of the text whose pages are
-// pages[num_pages t] and so on, each of `size` slots.
-extern "C" __global__ void __launch_bounds__(256, 2)
-linear(const stored* weight, const float* bias, const float* x, const float* norm_weight, const float* norm_bias,
-       float epsilon, int activation, const float* residual, float* y, stored* keys, stored* values,
-       const int* pages, const int* slots, int num_pages, int size, int num_rows, int num_inputs, int num_outputs) {
-  __shared__ float partial[WARPS][OUTPUTS][ROWS];
-  __shared__ float mean[ROWS];
-  __shared__ float scale[ROWS];
-  const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-  const int first_row = blockIdx.x * ROWS, tile = blockIdx.y, num_tiles = (num_inputs + 15) / 16;
-  const int first = num_tiles * warp / WARPS, last = num_tiles * (warp + 1) / WARPS;
+// y = activation(norm(x) W + bias) + residual. With `keys`, the second and third of the outputs go into the cache.
+__device__ __forceinline__ void linear(const Step& step, const Feed& feed, Gate& gate, Stream& stream, Shared* shared) {
+  const int warp = threadIdx.x / WARP, finisher = (int)threadIdx.x - STREAMS * WARP;
+  const int groups = (step.num_rows + ROWS - 1) / ROWS, tiles = (step.num_inputs + 15) / 16;
+  const int items = groups * ((step.num_outputs + OUTPUTS - 1) / OUTPUTS);
+  Inputs in;
+  in.step = &step, in.shared = shared, in.warp = warp, in.group = in.held = in.near = -1;
+  in.first = warp < STREAMS ? tiles * warp / STREAMS : 0, in.last = warp < STREAMS ? tiles * (warp + 1) / STREAMS : 0;
+  const bool whole = in.last - in.first <= PIECE;  // the share is one piece: staged once for all items
+  in.fetch_norm(in.first);
+  const int mine = first_item(step.turn), later = mine + finisher * (int)gridDim.x;  // a finisher looks after an item's bias
+  if (finisher >= 0 && later < items && step.bias) bring_near(step.bias + later / groups * OUTPUTS);
+  gate.wait();
 
-  // The first weights are asked for before anything else: they depend on nothing.
-  const uint4* weights = (const uint4*)weight + (size_t)tile * num_tiles * TILE_LOADS * WARP;
-  uint4 a[DEPTH];
-#pragma unroll
-  for (int j = 0; j < DEPTH; ++j)
-    if (first * TILE_LOADS + j < last * TILE_LOADS) a[j] = stream(weights + (size_t)(first * TILE_LOADS + j) * WARP + lane);
-
-  Inputs in = {x + (size_t)first_row * num_inputs, min(ROWS, num_rows - first_row), num_inputs,
-               norm_weight, norm_bias, mean, scale};
-
-  // What this thread will add to its sum, and where it will write: asked for now, needed at the end.
-  const int row = threadIdx.x / OUTPUTS, n = tile * OUTPUTS + threadIdx.x % OUTPUTS, t = first_row + row;
-  const int third = keys ? num_outputs / 3 : num_outputs, part = n / third, c = n % third;
-  const bool writes = row < in.live && n < num_outputs;
-  const float shift = writes ? bias[n] : 0.0f;
-  const float before = writes && residual ? residual[(size_t)t * num_outputs + n] : 0.0f;
-  const size_t place = writes && part && keys ? find(pages + (size_t)t * num_pages, size, slots[t]) * third + c : 0;
-  if (norm_weight) {
-    if (warp < in.live) {
-      float centre, factor;
-      moments(in.x + (size_t)warp * num_inputs, num_inputs, epsilon, &centre, &factor);
-      if (lane == 0) {
-        mean[warp] = centre;
-        scale[warp] = factor;
+  for (int item = mine, turn = 0; item < items; item += gridDim.x, turn ^= 1) {
+    const bool moved = item % groups != in.group;
+    if (moved) in.turn_to(item % groups);
+    float(*found)[2 + MAX_HEAD] = shared->found[turn];
+    if (warp < STREAMS) {
+      Product product = {};
+      for (int tile = in.first; tile < in.last; tile += PIECE) {
+        if (moved || !whole) in.stage(tile);
+        product.add(stream.take(), shared->inputs[warp], min(PIECE, in.last - tile));
+        stream.give_back();
       }
+      product.put(found[warp]);
     }
+
+    // A finisher's sum, what is added to it, and where it goes: the last two are asked for before the sum is there.
+    const int row = finisher % ROWS, n = item / groups * OUTPUTS + finisher / ROWS, t = item % groups * ROWS + row;
+    const bool writes = finisher >= 0 && t < step.num_rows && n < step.num_outputs;
+    const int third = step.keys ? step.num_outputs / 3 : step.num_outputs, part = n / third, c = n % third;
+    const float shift = writes && step.bias ? step.bias[n] : 0.0f;
+    const float before = writes && step.residual ? fresh(step.residual + (size_t)t * step.num_outputs + n) : 0.0f;
+    const size_t place = writes && part ? feed.find(t, feed.slots[t]) * third + c : 0;
     __syncthreads();
-  }
-  multiply(weights, a, in, first, last, partial[warp]);
-  __syncthreads();
-
-  if (!writes) return;
-  float total = partial[0][threadIdx.x % OUTPUTS][row];
+    if (!writes) continue;
+    float total = 0.0f;
 #pragma unroll
-  for (int w = 1; w < WARPS; ++w) total += partial[w][threadIdx.x % OUTPUTS][row];
-  total = activate(total + shift, activation);
-  if (!keys) y[(size_t)t * num_outputs + n] = residual ? total + before : total;
-  else if (part == 0) y[(size_t)t * third + c] = total;
-  else (part == 1 ? keys : values)[place] = store(total);
+    for (int w = 0; w < STREAMS; ++w) total += found[w][finisher];
+    total = activate(total + shift, step.activation);
+    if (part == 0) step.y[(size_t)t * third + c] = step.residual ? total + before : total;
+    else store((part == 1 ? step.keys : step.values) + place, total);
+  }
 }
-

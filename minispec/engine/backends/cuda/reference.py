@@ -15,7 +15,7 @@ import numpy as np
 from minispec.engine.backends.base import Array, Cache, Feed, Index, Linear, Norm
 from minispec.engine.backends.cuda.device import DeviceBackend
 from minispec.engine.backends.formats import encode
-from minispec.engine.backends.types import Tensor
+from minispec.engine.backends.types import Features, Tensor
 
 ROOT_HALF = 0.7071067811865476
 
@@ -72,6 +72,12 @@ class CupyBlasBackend(DeviceBackend):
         cache.keys[layer][pages, slots] = qkv[:, 1].astype(cache.keys.dtype)
         cache.values[layer][pages, slots] = qkv[:, 2].astype(cache.values.dtype)
         return qkv[:, 0]
+
+    def keep(self, features: Features, layer: int, feed: Feed, x: Any) -> None:
+        """See :meth:`Backend.keep`."""
+        for i in np.flatnonzero(features.layers == layer):
+            pages, slots = (self._upload(part) for part in feed.places(features.states.shape[2]))
+            features.states[int(i), pages, slots] = x
 
     def attention(
         self, queries: Any, keys: Any, values: Any, pages: Index, ends: Index, visible: Any, scale: float

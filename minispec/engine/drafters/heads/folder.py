@@ -42,7 +42,7 @@ class Head:
     path : Path
         Its folder.
     target : GPT2
-        On a backend that keeps hidden states. If its caches share pages, the head's do too.
+        If its caches share pages, the head's do too.
 
     Attributes
     ----------
@@ -72,13 +72,13 @@ class Head:
         verify_checksums(path)
         file = SafetensorsFile(path / WEIGHTS)
         check_shapes(file.shapes, expected_shapes(self.config, target.config), str(path))
-        self.backend = get_backend(target.backend.name)
+        self.backend = get_backend(target.backend.name).from_host()
         self.dtype, self.kv_dtype = _find_dtype(file), target.kv_dtype
         packing = Packing(file.read, self.backend, self.dtype, EPSILON)
         self.array, self.norm = functools.cache(packing.array), functools.cache(packing.norm)
         self.matrix, self._rows = functools.cache(packing.matrix), functools.cache(packing.rows)
         self.blocks = tuple(packing.block(i) for i in range(self.config.num_layers))
-        self.target_weights, self.target_backend = target.weights, target.backend
+        self.target_weights, self.target_backend = target.weights, target.backend.from_host()
         self._words = np.array(self.config.words, np.int64)
         self._vocab_size, self._num_slots = target.vocab_size, target.n_positions + self.config.length
         self._pool = None if target.pool is None else self._open_pool(target.pool, target.n_positions)

@@ -76,6 +76,4 @@ def _find_own(kind: str, target: GPT2) -> str:
 def _require_states(kind: str, target: LanguageModel) -> GPT2:
     if not isinstance(target, GPT2):
         raise OptionError(f"{kind}: {target.name} has no hidden states to read. Try --draft ngram")
-    if not target.backend.keeps_features:
-        raise OptionError(f"{kind}: backend {target.backend.name} keeps no hidden states. Try --backend panel")
     return target
