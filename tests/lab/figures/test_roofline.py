@@ -135,7 +135,17 @@ def test_every_operation_of_a_backend_is_counted_or_named_here() -> None:
     operations = {name for name, thing in vars(Backend).items() if callable(thing) and not name.startswith("_")}
     made_of_these = {"project"}  # inherited: its reference body calls the counted operations and the cache
     in_one_call = {"fuses", "layers"}  # inherited, and never so: then the forward calls the counted operations
-    memory = {"place", "fetch", "zeros", "move", "free_bytes", "without"}  # where arrays live, nothing computed
+    memory = {
+        "place",
+        "fetch",
+        "zeros",
+        "move",
+        "free_bytes",
+        "without",
+        "gather",
+        "from_host",
+        "keep",
+    }  # where arrays live, nothing computed
     assert operations <= set(vars(CountingBackend)) | set(vars(PassingBackend)) | made_of_these | in_one_call | memory
     assert not CountingBackend(get_backend("panel"), {}).fuses(random_gpt2("panel").weights.h)
     assert {"embed", "linear", "matmul", "layer_norm", "activation", "attention"} <= set(vars(CountingBackend))

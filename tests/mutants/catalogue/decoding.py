@@ -329,7 +329,7 @@ change(
 )  # fmt: skip
 change(
     7, "long prompts", "a chunk sees all of itself", "Every token of a forward attends to the last one too.",
-    KVCache, "feed", "np.arange(first + 1, last + 1) if visible is None", "np.full(count, last) if visible is None",
+    KVCache, "feed", "slots + 1 if visible is None", "np.full(count, last) if visible is None",
 )  # fmt: skip
 change(
     4, "long prompts", "logits of the first tokens", "Of a forward's rows the first ones are answered, not the last.",
