@@ -22,6 +22,7 @@ from minispec.cli.options import (
 )
 from minispec.cli.sections import Command
 from minispec.engine.batching import Engine
+from minispec.engine.batching.defaults import FOLLOWING
 from minispec.engine.batching.lines import BadLine, Request, add_requests, read_requests
 from minispec.engine.batching.results import Results, error_line, run_requests
 from minispec.engine.files import HeldFile, check_apart, check_writable
@@ -111,7 +112,9 @@ def batch(
     try:
         with Progress(*columns, console=notes, transient=True) as bar:
             task = bar.add_task("", total=len(checked), completed=len(done), figures="")
-            meter = Meter(engine)
+            meter = Meter(
+                engine, follows_load=named.get("gamma") in FOLLOWING or not named.keys() & {"gamma", "verify"}
+            )
 
             def watch(event: Event) -> None:
                 meter.note(event)
@@ -150,10 +153,13 @@ class Meter:
     Parameters
     ----------
     engine : Engine
+    follows_load : bool
+        Whether draft lengths follow the load already.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, *, follows_load: bool) -> None:
         self._engine = engine
+        self._way_out = "--draft none" if follows_load else "--gamma load, or --draft none"
         self._num_tokens = self._num_drafted = self._num_accepted = 0
 
     def note(self, event: Event) -> None:
@@ -184,9 +190,8 @@ class Meter:
         speedup = self._engine.load.speedup
         if speedup is None or not self._num_drafted:
             return ""
-        return f"; drafts: about {speedup:.2f}x plain decoding" + (
-            ", a loss. Try --gamma load, or --draft none" if speedup < _LOSS else ""
-        )
+        loss = f", a loss. Try {self._way_out}" if speedup < _LOSS else ""
+        return f"; drafts: about {speedup:.2f}x plain decoding{loss}"
 
 
 def _spread(

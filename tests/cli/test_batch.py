@@ -11,11 +11,13 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
+from minispec.cli.batch import Meter
 from minispec.engine.batching.lines import Request
 from minispec.engine.batching.results import Results
 from minispec.engine.files import HeldFile
@@ -346,3 +348,13 @@ def test_lines_on_a_dask_cluster_are_those_of_one_process(
     assert "no Dask scheduler" in refused.stderr
     assert len(refused.stderr.splitlines()) == 1
     assert not (tmp_path / "new.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("follows", "way_out"), [(True, "Try --draft none"), (False, "Try --gamma load, or --draft none")]
+)
+def test_a_loss_is_told_with_a_way_out_that_is_not_taken_already(follows: bool, way_out: str) -> None:
+    meter = Meter(SimpleNamespace(load=SimpleNamespace(speedup=0.5)), follows_load=follows)
+    assert meter.verdict() == ""  # nothing was drafted
+    meter.note_result({"num_tokens": 4, "num_draft_tokens": 3, "num_accepted_tokens": 1})
+    assert meter.verdict() == f"; drafts: about 0.50x plain decoding, a loss. {way_out}"

@@ -14,7 +14,7 @@ from minispec.engine.batching.member import Member
 from minispec.engine.batching.models import Occupancy, SharedModels
 from minispec.engine.batching.scheduler import Scheduler
 from minispec.engine.control.load import Load, LoadGamma, RowTimes
-from minispec.engine.generation.events import Emitted, Event, Finished
+from minispec.engine.generation.events import Emitted, Event, Finished, Verified
 from minispec.engine.generation.result import Generation
 from minispec.engine.generation.run import Stream
 from minispec.engine.model.asks import Ask
@@ -152,7 +152,10 @@ class Batch:
             self.num_rows += self._answer(verifying, self.load.target, watch)
             self.num_forwards += 1
         emitted = sum(len(event.token_ids) for _, event in self.told[before:] if isinstance(event, Emitted))
-        self.load.end_step(emitted if decodes else 0)
+        drafted = any(
+            event.num_accepted or event.rejected for _, event in self.told[before:] if isinstance(event, Verified)
+        )
+        self.load.end_step(emitted if decodes else 0, has_drafted=drafted)
 
     def _choose_active(self, asking: list[Member]) -> list[Member]:
         """Leave out those whose prompts must wait: what draft models read has a budget of its own.

@@ -10,24 +10,31 @@ class Gain:
     """Seconds that steps took, beside those that plain decoding of the same tokens would have.
 
     A plain step of B requests emits B tokens and takes T(B), which is known where forwards of about so many rows were
-    measured; so tokens are counted by B, and the comparison is made in the end. Steps that feed prompts are left out.
+    measured; so tokens are counted by B, and the comparison is made in the end. A step without drafts counts as itself:
+    another program that delays it is no loss of speculation's. Steps that feed prompts are left out.
 
     Examples
     --------
     >>> gain = Gain()
-    >>> gain.note(2, 6, 2.0)
+    >>> gain.note(2, 6, 2.0, has_drafted=True)
     >>> gain.speedup(lambda rows: 1.0)
     1.5
+    >>> gain.note(2, 2, 9.0, has_drafted=False)
+    >>> round(gain.speedup(lambda rows: 1.0), 2)
+    1.09
     """
 
     def __init__(self) -> None:
         self._tokens: dict[int, int] = defaultdict(int)
-        self._seconds = 0.0
+        self._seconds = self._plain_s = 0.0
 
-    def note(self, num_requests: int, num_tokens: int, seconds: float) -> None:
+    def note(self, num_requests: int, num_tokens: int, seconds: float, *, has_drafted: bool) -> None:
         """Take in a step of requests that all decode."""
-        self._tokens[num_requests] += num_tokens
         self._seconds += seconds
+        if has_drafted:
+            self._tokens[num_requests] += num_tokens
+        else:
+            self._plain_s += seconds
 
     def speedup(self, plain_s: Callable[[int], float]) -> float | None:
         """Return how many times as fast as plain decoding the steps were, estimated; None before any.
@@ -39,4 +46,5 @@ class Gain:
         """
         if self._seconds <= 0.0:
             return None
-        return sum(count / size * plain_s(size) for size, count in self._tokens.items()) / self._seconds
+        drafted_s = sum(count / size * plain_s(size) for size, count in self._tokens.items())
+        return (self._plain_s + drafted_s) / self._seconds

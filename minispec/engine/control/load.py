@@ -151,11 +151,12 @@ class Load:
         """How many times as fast as plain decoding the steps were; see :class:`minispec.engine.control.gain.Gain`."""
         return self._gain.speedup(self.target.at) if self.target.is_known else None
 
-    def end_step(self, num_tokens: int) -> None:
+    def end_step(self, num_tokens: int, *, has_drafted: bool) -> None:
         """Say how many tokens the step has emitted; 0 if it also fed prompts, so that its time is no measure."""
         if num_tokens:
             spent_s = self.target.total_s + self.draft.total_s - self._spent_s
-            self._gain.note(self._num_plain + len(self._policies), num_tokens, spent_s)
+            num_requests = self._num_plain + len(self._policies)
+            self._gain.note(num_requests, num_tokens, spent_s, has_drafted=has_drafted)
 
     def begin_step(
         self, policies: Sequence[LoadGamma], num_plain: int, count_unread: Callable[[], int] = lambda: 0
