@@ -7,6 +7,7 @@ the outputs is named by a hash of what they depend on, and MyST-NB's own cache a
 from __future__ import annotations
 
 import hashlib
+import html
 import json
 import re
 import shutil
@@ -21,6 +22,7 @@ from minispec.course.teaching.explore import STATIC as STATIC
 
 ROOT = Path(__file__).resolve().parents[2]
 _GENERATED = Path("_generated")
+_TRY = re.compile(r"\[([^\]]+)\]\(http://127\.0\.0\.1:8000/(#[^)]+)\)")
 
 
 def find_outputs(docs: Path) -> Path:
@@ -38,15 +40,23 @@ def find_outputs(docs: Path) -> Path:
 
 
 def solve(source: Path) -> str:
-    """Return the solved notebook, which says under its title what it is."""
+    """Return the solved notebook, which says under its title what it is, and links the site's own page to try."""
     book = json.loads(notebooks.notebook(source.read_text(encoding="utf-8"), source.stem, solved=True))
     number = source.stem[:2]
     note = (
         "```{note}\nThis page shows the lesson *solved*, with what it printed when this site was built. Taking it is "
         f"better: `minispec lessons open {number}` copies the notebook with its gaps and opens it.\n```"
     )
+    for cell in book["cells"]:
+        if cell["cell_type"] == "markdown":
+            cell["source"] = _TRY.sub(link_page, cell["source"])
     book["cells"].insert(1, {"cell_type": "markdown", "id": "about-this-page", "metadata": {}, "source": note})
     return json.dumps(book)
+
+
+def link_page(link: re.Match[str]) -> str:
+    """Return the link to what ``try_page`` writes: as HTML, for Sphinx knows no such document."""
+    return f'<a href="../../page/index.html{html.escape(link[2])}">{link[1]}</a>'
 
 
 def move(text: str, children: str) -> str:

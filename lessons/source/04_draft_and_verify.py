@@ -42,6 +42,9 @@ Fates(made.steps, target.tokenizer.decode)
 # through was rejected; grey tokens after a rejection were never tested. The last token of each line is the large model's own. How
 # many tokens does a pass yield here? Without guesses it would be one. (The first line is the pass over the prompt.)
 #
+# **Race it.** [This run on the page in your browser](http://127.0.0.1:8000/#prompt=Once+upon+a+time+there+was+a+little+girl+who&draft=draft-1.6m&rule=rejection&gamma=4&temperature=0&max_tokens=40&seed=1):
+# press *Race*. In Jupyter, first run `minispec page -o page` and `python -m http.server -d page` in a terminal.
+#
 # ## 4.1 · One step, token by token
 #
 # *5 minutes · ●○○*

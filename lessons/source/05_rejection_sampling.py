@@ -407,6 +407,10 @@ def run(prompt: str, seed: int):
 explore(run, prompt="Once upon a time there was a little", seed=list(range(10)))
 
 # %% [markdown]
+# **Test it on the real models.** [This run on the page in your browser](http://127.0.0.1:8000/#prompt=Once+upon+a+time+there+was+a+little&draft=draft-1.6m&rule=rejection&gamma=3&temperature=1&max_tokens=8&seed=3):
+# press *Draw*, then choose a wrong rule and draw again. In Jupyter, first run `minispec page -o page` and
+# `python -m http.server -d page` in a terminal.
+#
 # ## 5.8 · Play
 #
 # *4 minutes · ●○○*

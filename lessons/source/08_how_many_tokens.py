@@ -75,7 +75,8 @@ for what, k in (("none of the 8 accepted", 0), ("all 8 accepted", 8)):
 # If it knew in advance which kind of position comes next, it could draft 8 tokens here and none there.
 #
 # **Step through it,** on a text of yours. At each position, how many tokens would you have drafted? Count the slots that one step writes
-# and the next one overwrites: that was work for nothing.
+# and the next one overwrites: that was work for nothing. [Such a run on the page in your browser](http://127.0.0.1:8000/#prompt=Once+upon+a+time+there+was+a&draft=draft-1.6m&rule=rejection&gamma=8&temperature=0&max_tokens=96&seed=1)
+# shows on a clock what it cost. In Jupyter, first run `minispec page -o page` and `python -m http.server -d page` in a terminal.
 
 
 # %%

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import runpy
 from pathlib import Path
+from urllib.parse import parse_qsl
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
+PAGE_LINK = re.compile(r"\]\(http://127\.0\.0\.1:8000/#([^)]+)\)")
 
 
 def python_blocks(page: str) -> list[str]:
@@ -35,6 +37,12 @@ def test_the_plots_of_the_theory_are_those_of_its_formulas() -> None:
     assert drawn == (DOCS / "_static" / "theory.svg").read_text(encoding="utf-8")
 
 
+def page_links() -> list[tuple[str, str]]:
+    """Return what the lessons ask of the page that decodes in the browser: lesson, and what stands behind the ``#``."""
+    sources = sorted(ROOT.glob("lessons/source/*.py"))
+    return [(path.stem, link) for path in sources for link in PAGE_LINK.findall(path.read_text(encoding="utf-8"))]
+
+
 def relative_links(page: Path) -> list[str]:
     text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     return [link for link in re.findall(r"\]\(([^)\s]+)\)", text) if not re.match(r"[a-z]+:|#", link)]
@@ -50,3 +58,16 @@ def test_links_work_in_a_plain_view_of_the_files() -> None:
         if not (page.parent / link.split("#")[0]).exists()
     ]
     assert broken == []
+
+
+def test_lessons_link_runs_of_the_page_by_names_that_it_takes() -> None:
+    script = (ROOT / "minispec" / "serving" / "page" / "link.js").read_text(encoding="utf-8")
+    names = re.findall(r'"(\w+)"', script.partition("FIELDS = [")[2].partition("]")[0])
+    told = (DOCS / "try.md").read_text(encoding="utf-8").partition("The names are ")[2].partition(".")[0]
+    assert re.findall(r"`(\w+)`", told) == names
+    links = page_links()
+    assert {name[:2] for name, _ in links} == {"04", "05", "08"}
+    for name, link in links:
+        held = dict(parse_qsl(link, strict_parsing=True))
+        assert set(held) <= set(names), name
+        assert {"prompt", "gamma", "seed"} <= set(held), name

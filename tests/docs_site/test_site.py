@@ -94,7 +94,13 @@ def test_every_page_can_be_read(site: Path, look: Look) -> None:
         ("proofs.html", ["Algorithm 1 of Leviathan", "Block verification"]),
         (
             "_generated/lessons/05_rejection_sampling.html",
-            ["all 7 done", "<math", "data:image/png", 'alt="Figure in 5.1'],
+            [
+                "all 7 done",
+                "<math",
+                "data:image/png",
+                'alt="Figure in 5.1',
+                'href="../../page/index.html#prompt=Once+upon',
+            ],
         ),
         ("_generated/lessons/02_kv_cache.html", ['class="frame"', "slots count", "ArrowRight"]),
         ("_modules/minispec/engine/model/forward.html", ['<span class="k">def</span>']),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import re
 import shutil
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ from typing import Any
 import pytest
 
 from minispec.serving.static import write_page
-from tests.serving.alone import chromium, served
+from tests.docs_site.test_pages import page_links
+from tests.serving.alone import Quiet, chromium, served
 
 MISSING = [name for name in ("playwright", "axe_playwright_python") if importlib.util.find_spec(name) is None]
 pytestmark = [
@@ -22,6 +24,7 @@ pytestmark = [
 PATIENCE_MS = 180_000
 OVER = "() => document.getElementById('stop').disabled && !document.getElementById('run').disabled"
 READY = "() => document.getElementById('status').textContent === 'Ready.'"
+FETCHING = r"() => /^Fetching the models: 2\.\d of 3\d\.\d MB/.test(document.getElementById('status').textContent)"
 DRAWN = "() => /4000 of 4000/.test(document.getElementById('verdict').textContent)"
 COPY = "() => /link is/.test(document.getElementById('status').textContent)"
 Open = Callable[..., Any]
@@ -139,6 +142,8 @@ def test_a_link_brings_back_the_form(open_page: Open) -> None:
         held = [tab.input_value(f"#{name}") for name in ("prompt", "gamma", "seed", "temperature", "top_p", "draft")]
         assert held == ["a & b=é", "5", "11", "0.5", "0.9", "draft-0.6m"]
     assert read(run(page)) == read(run(again)), "and so the text"
+    take = "async (links) => { const { takeLink } = await import('./link.js'); return links.flatMap(takeLink); }"
+    assert page.evaluate(take, [link for _, link in page_links()]) == [], "what the lessons link"
 
 
 def test_a_broken_link_is_told_in_one_line_and_the_page_works(open_page: Open) -> None:
@@ -202,6 +207,32 @@ def test_it_works_without_a_network_from_the_second_load_on(open_page: Open) -> 
     run(page)
     assert page.locator("#error").is_hidden()
     assert asked == [], "weights are fetched once"
+
+
+def test_a_slow_network_shows_how_far_it_is_and_leaves_the_page_usable(browser: Any, folder: Path) -> None:
+    """Of each file of weights a part comes, and the rest once the gate opens."""
+    gate = threading.Event()
+
+    class Slow(Quiet):
+        def copyfile(self, source: Any, outputfile: Any) -> None:
+            if self.path.partition("?")[0].endswith(".safetensors"):
+                outputfile.write(source.read(2_000_000))
+                assert gate.wait(PATIENCE_MS / 1000)
+            super().copyfile(source, outputfile)
+
+    with served(folder, Slow) as url:
+        page = browser.new_page()
+        page.set_default_timeout(PATIENCE_MS)
+        page.goto(f"{url}/#prompt=The+dog&max_tokens=8&seed=3")
+        page.wait_for_function(FETCHING)
+        page.fill("#prompt", "The fox")
+        page.click("#run")
+        page.click("#stop")
+        assert "Stopped after 0 tokens." in page.inner_text("#log")
+        gate.set()
+        assert read(run(page)).startswith("The fox")
+        assert page.locator("#error").is_hidden()
+        page.close()
 
 
 def test_stop_ends_a_run_and_two_tabs_do_not_disturb_each_other(open_page: Open) -> None:

@@ -41,7 +41,7 @@ function table(step, chosen) {
     const at = chosen.source === "accepted" ? step.drafts.findIndex((draft) => draft.fate === "accepted" && draft.depth === step.tokens.indexOf(chosen)) : rows.length - 1;
     rows[at]?.classList.add("chosen");
   }
-  const head = make("tr", {}, ...["token", "became", "q, draft", "p, target", "acceptance"].map((name) => make("th", { scope: "col" }, name)));
+  const head = make("tr", {}, ...["token", "became", "q, draft", "p, target", "acceptance"].map((name, i) => make("th", { scope: "col", class: i < 2 ? null : "number" }, name)));
   return make("table", { class: "drafts" }, make("thead", {}, head), make("tbody", {}, ...rows));
 }
 
