@@ -187,6 +187,7 @@ class Tokenizer:
                         f"{name}: token {token} is {quote(text)}, which is not a string of byte symbols; minispec "
                         "reads byte-level BPE tokenizers (the GPT-2 family). Convert the model, or pick another"
                     ) from None
+        self._specials = specials
         self.special_ids = frozenset(specials)
         self.added_ids = frozenset(added) - frozenset(backend.get_vocab(with_added_tokens=False).values())
         self.eos_token_id = None if additions.eos_token is None else backend.token_to_id(additions.eos_token)
@@ -281,6 +282,21 @@ class Tokenizer:
     def token_bytes(self, token: int) -> bytes:
         """Return the bytes a token stands for: none for a special token or an id the vocabulary lacks."""
         return self._bytes.get(token, b"")
+
+    def name(self, token: int) -> str:
+        r"""Return how OpenAI's interface writes a token.
+
+        Its text; ``bytes:\xf0\x9f`` where its bytes are parts of characters; a special token as it is written.
+        """
+        if token in self._specials:
+            return self._specials[token]
+        if token not in self._bytes:
+            return f"token_id:{token}"
+        content = self._bytes[token]
+        try:
+            return content.decode()
+        except UnicodeDecodeError:
+            return "bytes:" + "".join(f"\\x{byte:02x}" for byte in content)
 
     def decode(self, tokens: Iterable[int]) -> str:
         """Return the text of ``tokens`` without special tokens; bytes that are not UTF-8 become U+FFFD."""

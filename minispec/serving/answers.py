@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from minispec.engine.generation.result import Generation
 from minispec.engine.records import Step, TokenDetail
-
-Decode = Callable[[Sequence[int]], str]
+from minispec.engine.tokenizer import TextStream, Tokenizer
 
 FINISH_REASONS = {"eos": "stop", "stop": "stop"}
 """OpenAI's word for the end of a text; every other end is a "length"."""
@@ -163,26 +162,33 @@ class LogprobLog:
     ----------
     count : int
         Likely tokens to list per place.
-    decode : callable
-        Token ids to text.
+    tokenizer : Tokenizer
     offset : int
         Characters before the first token.
+    text : str
+        A prompt of which these are the tokens: special ones that are written out in it have a length there.
+
+    Notes
+    -----
+    A token that begins within a character has that character's place. Each token has a name of its own
+    (:meth:`minispec.engine.tokenizer.Tokenizer.name`), so none takes another's place among the likely ones.
     """
 
-    def __init__(self, count: int, decode: Decode, offset: int = 0) -> None:
+    def __init__(self, count: int, tokenizer: Tokenizer, offset: int = 0, text: str = "") -> None:
         self._count = count
-        self._decode = decode
+        self._tokenizer = tokenizer
+        self._stream = TextStream(tokenizer)
         self._offset = offset
+        self._text = text
 
     def add(self, token_ids: Sequence[int], details: Sequence[TokenDetail | None]) -> dict[str, Any]:
         """Return the lists for the next tokens; what has no detail, a first token, has no probability."""
         tokens, logprobs, offsets = [], [], []
         top: list[dict[str, float] | None] = []
         for token, detail in zip(token_ids, details, strict=True):
-            text = self._decode((token,))
-            tokens.append(text)
+            tokens.append(self._tokenizer.name(token))
             offsets.append(self._offset)
-            self._offset += len(text)
+            self._offset += self._count_characters(token)
             logprobs.append(None if detail is None else detail.logprob)
             top.append(None if detail is None else self._list_likely(token, detail))
         return {
@@ -194,8 +200,15 @@ class LogprobLog:
 
     def _list_likely(self, token: int, detail: TokenDetail) -> dict[str, float]:
         """Return the likeliest tokens by their texts, and the one that was taken."""
-        listed = {self._decode((likely.token,)): likely.logprob for likely in detail.top[: self._count]}
-        return listed | {self._decode((token,)): detail.logprob}
+        listed = {self._tokenizer.name(likely.token): likely.logprob for likely in detail.top[: self._count]}
+        return listed | {self._tokenizer.name(token): detail.logprob}
+
+    def _count_characters(self, token: int) -> int:
+        """Return how many characters a token completes in the text."""
+        if token not in self._tokenizer.special_ids:
+            return len(self._stream.push(token))
+        written = self._tokenizer.name(token)
+        return len(written) if self._text.startswith(written, self._offset) else 0
 
 
 def join_logprobs(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

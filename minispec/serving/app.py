@@ -216,17 +216,18 @@ async def read_request(request: Request, service: Service) -> CompletionRequest:
 async def _echo(flight: InFlight, service: Service, tokenizer: Tokenizer) -> list[Prefix]:
     """Return what comes before each choice's own text."""
     request = flight.request
-    if not request.echo:
-        return [Prefix()] * len(flight.choices)
     n, prefixes = request.n or 1, []
     for prompt in list_prompts(request):
-        tokens = tokenizer.encode_prompt(prompt) if isinstance(prompt, str) else prompt
         text = prompt if isinstance(prompt, str) else tokenizer.decode(prompt)
+        if not request.echo:
+            prefixes += [Prefix(num_characters=len(text))] * n
+            continue
+        tokens = tokenizer.encode_prompt(prompt) if isinstance(prompt, str) else prompt
         logprobs = None
         if request.logprobs is not None:
             details = await score(service.worker, service.target, tokens)
-            logprobs = LogprobLog(request.logprobs, tokenizer.decode).add(tokens, details)
-        prefixes += [Prefix(text, logprobs)] * n
+            logprobs = LogprobLog(request.logprobs, tokenizer, text=text).add(tokens, details)
+        prefixes += [Prefix(text, logprobs, len(text))] * n
     return prefixes
 
 
@@ -244,7 +245,7 @@ async def _collect(flight: InFlight, tokenizer: Tokenizer, prefixes: Sequence[Pr
         generation, finish = ended[index]
         logprobs = None
         if flight.request.logprobs is not None:
-            log = LogprobLog(flight.request.logprobs, tokenizer.decode, len(prefix.text))
+            log = LogprobLog(flight.request.logprobs, tokenizer, prefix.num_characters)
             details: list[TokenDetail] = [detail for step in generation.steps for detail in step.details]
             own = log.add(generation.token_ids, details)
             logprobs = own if prefix.logprobs is None else join_logprobs([prefix.logprobs, own])

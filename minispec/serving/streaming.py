@@ -26,10 +26,17 @@ _FADE = 0.5  # weight of the newest step in the time that a step is thought to t
 
 @dataclass(frozen=True)
 class Prefix:
-    """What comes before a choice's own text where the prompt is echoed, with log probabilities if they are wanted."""
+    """What comes before a choice's own text where the prompt is echoed, with log probabilities if they are wanted.
+
+    Attributes
+    ----------
+    num_characters : int
+        Of the prompt, echoed or not: the places of the choice's own tokens begin behind it.
+    """
 
     text: str = ""
     logprobs: Mapping[str, Any] | None = None
+    num_characters: int = 0
 
 
 @dataclass
@@ -65,7 +72,7 @@ class Streamer:
         self._shown = [
             _Shown(
                 Spans(tokenizer, choice.options["stop"], request.min_tokens or 0) if request.provisional else None,
-                None if request.logprobs is None else LogprobLog(request.logprobs, tokenizer.decode, len(prefix.text)),
+                None if request.logprobs is None else LogprobLog(request.logprobs, tokenizer, prefix.num_characters),
             )
             for choice, prefix in zip(flight.choices, prefixes, strict=True)
         ]

@@ -196,17 +196,43 @@ def test_log_probabilities(server, target, draft):
     ]  # fmt: skip
     found = choice["logprobs"]
     assert found["token_logprobs"] == [detail.logprob for detail in details]
-    assert "".join(found["tokens"]) == choice["text"]
-    assert found["text_offset"] == [len("".join(found["tokens"][:i])) for i in range(len(details))]
     tokenizer = load_model(target, "panel").tokenizer
     for likely, token, detail in zip(found["top_logprobs"], found["tokens"], details, strict=True):
-        best = {tokenizer.decode([each.token]): each.logprob for each in detail.top[:2]}
+        best = {tokenizer.name(each.token): each.logprob for each in detail.top[:2]}
         assert likely == best | {token: detail.logprob}
+        assert len(likely) == 2 + (token not in best), "no token takes another's place"
     assert server.complete(logprobs=0)["choices"][0]["logprobs"]["top_logprobs"] is None
     streamed = read_stream(server, logprobs=2, seed=4)
     parts = [chunk["choices"][0]["logprobs"] for chunk in streamed[:-1]]
     for name in ("tokens", "token_logprobs", "text_offset", "top_logprobs"):
         assert [entry for part in parts for entry in part[name]] == found[name]
+
+
+@pytest.mark.parametrize("echo", [False, True])
+def test_a_token_has_a_name_of_its_own_and_the_place_of_its_character(server, target, echo):
+    """As OpenAI has it: parts of characters are named by bytes, special tokens as written; places begin there."""
+    tokenizer = load_model(target, "panel").tokenizer
+    prompt = "Hi 🙂 é<|endoftext|>日本 x"
+    tokens = tokenizer.encode(prompt)
+    choice = server.complete(prompt=prompt, echo=echo, logprobs=5, max_tokens=4)["choices"][0]
+    found, made = choice["logprobs"], choice["text"].removeprefix(prompt if echo else "")
+    names, places, at = [], [], 0  # of the prompt, byte by byte
+    where = [place for place, char in enumerate(prompt) for _ in char.encode()]
+    for token in tokens:
+        content = tokenizer.token_bytes(token) or b"<|endoftext|>"
+        places.append(where[at])
+        whole = at == 0 or where[at] != where[at - 1]
+        at += len(content)
+        whole = whole and (at == len(where) or where[at] != where[at - 1])
+        names.append(content.decode() if whole else "bytes:" + "".join(rf"\x{byte:02x}" for byte in content))
+    if echo:
+        assert (found["tokens"][:-4], found["text_offset"][:-4]) == (names, places)
+        assert any(name.startswith("bytes:") for name in names)
+    own = found["text_offset"][-4:]
+    assert own[0] == len(prompt)
+    assert own == sorted(own)
+    assert own[-1] <= len(prompt) + len(made)
+    assert all(len(likely) >= 5 for likely in found["top_logprobs"][1 if echo else 0 :])
 
 
 def test_echo_and_what_the_target_thinks_of_the_prompt(server, target):
@@ -229,7 +255,7 @@ def test_echo_and_what_the_target_thinks_of_the_prompt(server, target):
     plain = server.complete(logprobs=1)["choices"][0]
     assert both["text"] == "the end" + plain["text"]
     assert both["logprobs"]["token_logprobs"][-12:] == plain["logprobs"]["token_logprobs"]
-    assert both["logprobs"]["text_offset"][-12:] == [len("the end") + at for at in plain["logprobs"]["text_offset"]]
+    assert both["logprobs"]["text_offset"][-12:] == plain["logprobs"]["text_offset"]
     streamed = read_stream(server, echo=True, logprobs=1)
     assert "".join(chunk["choices"][0]["text"] for chunk in streamed) == both["text"]
 

@@ -156,9 +156,9 @@ function describeRun(request, text, spent, prefill, name) {
 
 /** OpenAI's chunks of one answer. */
 class Chunks {
-  constructor(model, { logprobs, seed }, tokenizer) {
+  constructor(model, { logprobs, seed, prompt }, tokenizer) {
     this.envelope = { id: `cmpl-${seed}`, object: "text_completion", created: Math.floor(Date.now() / 1000), model };
-    Object.assign(this, { count: logprobs, tokenizer, offset: 0 });
+    Object.assign(this, { count: logprobs, tokenizer, offset: [...prompt].length, decoder: new TextDecoder("utf-8", { ignoreBOM: true }) });
   }
 
   make(text, step) {
@@ -178,13 +178,13 @@ class Chunks {
   #logprobs({ tokens, details }) {
     const lists = { tokens: [], token_logprobs: [], top_logprobs: this.count ? [] : null, text_offset: [] };
     for (const [i, token] of tokens.entries()) {
-      const text = this.tokenizer.decode([token]);
-      lists.tokens.push(text);
+      const name = this.tokenizer.name(token);
+      lists.tokens.push(name);
       lists.token_logprobs.push(details[i].logprob);
-      lists.text_offset.push(this.offset);
-      this.offset += [...text].length;
-      const listed = details[i].top.slice(0, this.count).map(({ text: word, logprob }) => [word, logprob]);
-      lists.top_logprobs?.push(Object.fromEntries([...listed, [text, details[i].logprob]]));
+      lists.text_offset.push(this.offset); // a token that begins within a character has that character's place
+      this.offset += [...this.decoder.decode(this.tokenizer.bytes[token], { stream: true })].length;
+      const listed = details[i].top.slice(0, this.count).map(({ token: likely, logprob }) => [this.tokenizer.name(likely), logprob]);
+      lists.top_logprobs?.push(Object.fromEntries([...listed, [name, details[i].logprob]]));
     }
     return lists;
   }

@@ -57,6 +57,16 @@ export class Tokenizer {
     return ids;
   }
 
+  /** How OpenAI's interface writes a token: its text, its bytes where they are parts of characters, a special one as it is written. */
+  name(token) {
+    for (const [content, id] of this.special) if (id === token) return content;
+    try {
+      return new TextDecoder("utf-8", { ignoreBOM: true, fatal: true }).decode(this.bytes[token]);
+    } catch {
+      return `bytes:${Array.from(this.bytes[token], (byte) => `\\x${byte.toString(16).padStart(2, "0")}`).join("")}`;
+    }
+  }
+
   /** The text of tokens without special ones; a character that is not complete becomes U+FFFD, or waits if `open`. */
   decode(tokens, { open = false } = {}) {
     const all = tokens.map((token) => this.bytes[token]);
