@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 import httpx
 import pytest
 
+from minispec.engine.generation.result import MEANING
 from tests.serving.running import Running, running
 
 MISSING = [name for name in ("playwright", "axe_playwright_python") if importlib.util.find_spec(name) is None]
@@ -160,7 +161,8 @@ def test_the_text_and_the_figures_are_the_servers(kind: int, rule: str, open_tab
     places = [row.inner_text() for row in tab.page.locator(".places tbody .number").all()]
     assert [int(place.split("/")[0]) for place in places] == made["num_accepted_tokens_per_pos"][: len(places)]
     assert tab.page.locator(LANE).count() == made["num_steps"]
-    assert tab.page.inner_text("#guarantee").startswith(f"Guarantee: {answer['minispec']['guarantee']}; the tokens ")
+    promise = answer["minispec"]["guarantee"]
+    assert tab.page.inner_text("#guarantee") == f"Guarantee: {promise}; {MEANING[promise]}."
 
 
 def test_a_step_says_p_q_and_what_else_was_likely(open_tab: Open, server: Running) -> None:
