@@ -99,8 +99,12 @@ class _Page(StaticFiles):
     """The page's files; where none is, nothing is, however it is asked for."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
-        """Answer a request."""
-        if self.lookup_path(path)[1] is None:
+        """Answer a request; a path that no file system takes (a NUL, a name too long) is none of ours either."""
+        try:
+            is_there = self.lookup_path(path)[1] is not None
+        except (OSError, ValueError):
+            is_there = False
+        if not is_there:
             raise HTTPException(404)
         return await super().get_response(path, scope)
 

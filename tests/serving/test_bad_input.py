@@ -200,7 +200,8 @@ def test_paths_methods_and_types(server):
     for path in ("/health", "/ready", "/metrics", "/v1/models", "/v1/models/tiny-target", "/v1/options", "/"):
         told = server.client.head(path)
         assert (told.status_code, told.content) == (200, b"")
-    for path in ("/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/..%2f..%2fetc/passwd"):
+    outside = "/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/..%2f..%2fetc/passwd"
+    for path in (*outside, "/%00", "/page.js%00.png", "/" + "a" * 3000, "/" + "a/" * 3000):
         assert server.client.get(path).status_code == 404
 
 
