@@ -100,7 +100,7 @@ class FromHost:
     _AS_THEY_ARE = ("name", "kv_dtypes", "zeros", "move", "free_bytes", "warm_up", "unpack", "dtypes", "exact_dtypes",
                     "batch_invariant", "fuses", "pack")  # fmt: skip
 
-    layer_norm, activation = NumpyBackend.layer_norm, NumpyBackend.activation
+    activation = NumpyBackend.activation
 
     def __init__(self, backend: DeviceBackend) -> None:
         self._backend = backend
@@ -108,6 +108,13 @@ class FromHost:
     def run(self, compute: Callable[[Cache, Feed], Array], cache: Cache, feed: Feed) -> Array:
         """See :meth:`Backend.run`."""
         return compute(cache, feed)
+
+    def layer_norm(self, x: Array, norm: Norm) -> Array:
+        """See :meth:`Backend.layer_norm`; a head's norm is NumPy's, its target's is on the card."""
+        weight, bias = (
+            each if isinstance(each, np.ndarray) else self._backend.fetch(each) for each in (norm.weight, norm.bias)
+        )
+        return NumpyBackend.layer_norm(cast("NumpyBackend", self), x, Norm(weight, bias, norm.epsilon))
 
     def place(self, array: Array) -> Array:
         """See :meth:`Backend.place`."""
