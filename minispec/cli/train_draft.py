@@ -51,7 +51,7 @@ def train_draft(
     try:
         import torch
     except ImportError:
-        raise missing("torch", "train-draft trains with it", "train") from None
+        raise missing("torch", "train-draft needs", "train") from None
     from minispec.lab.training.own_draft import NAME, WORK, OwnDraft, measure
 
     if threads is not None:

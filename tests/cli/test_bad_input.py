@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from minispec.cli.main import cli
+from minispec.errors import MissingDependencyError
 from tests.cli.conftest import Run
 from tests.tiny import byte_tokenizer, write_model
 
@@ -268,3 +270,14 @@ def test_the_trace_of_a_refused_run_is_not_written(run_here: Run, target: str, t
     refused(
         run_here, tmp_path, "", "--target", target, "--draft", "none", "--trace", "t.jsonl", says=("prompt is empty",)
     )
+
+
+def test_training_a_draft_without_torch_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    words = ["train-draft", "--target", "target-17m", "--text", str(tmp_path / "text"), "-o", str(tmp_path / "draft")]
+    with pytest.raises(MissingDependencyError) as error:
+        cli.main(words, standalone_mode=False)
+    assert str(error.value) == (
+        "torch is not installed; train-draft needs it. Try: pip install '.[train]' in a clone of minispec"
+    )
+    assert not list(tmp_path.iterdir())

@@ -34,14 +34,17 @@ def test_everything_it_writes(run_here: Run, tmp_path: Path, prompts: str, pair:
     before = set(tmp_path.iterdir())
     done = run_here("measure", prompts, *pair, "--gamma", "1,3", "--temperature", "0,1", "--repeats", "1", "--domains",
                "--details", "--by-prompt", "--csv", "m.csv", "--markdown", "m.md", "--plot",
-               "m.svg")  # fmt: skip
+               "m.svg", "--validate")  # fmt: skip
     assert done.returncode == 0, done.stderr
+    assert "too few prompts: 2; intervals need 8 or more" in " ".join(done.stdout.split())
     for title in ("Acceptance", "Time", "Latency", "Tokens", "Quality"):
         assert title in done.stdout
     written = {path.name for path in set(tmp_path.iterdir()) - before}
     assert written == {"m.csv", "m.md", "m.svg"}  # and no journal is left
-    asked = run_here("measure", prompts, *pair, "--gamma", "1,3", "--temperature", "0,1", "--repeats", "1", "--json")
+    asked = run_here("measure", prompts, *pair, "--gamma", "1,3", "--temperature", "0,1", "--repeats", "1", "--json",
+                     "--validate")  # fmt: skip
     report = json.loads(asked.stdout)
+    assert any(line.startswith("too few prompts") for line in report["mistakes"])
     ways = 2 * (1 + 2 * 2)
     assert len(report["records"]) == 2 * ways
     assert len(report["summaries"]) == 3 * ways

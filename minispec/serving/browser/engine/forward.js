@@ -16,6 +16,7 @@ export class Model {
    */
   constructor(config, tensor, simd = true) {
     const { n_embd: C, n_layer: L, n_head: H, vocab_size: V, n_positions: S } = config;
+    if (C % (4 * H)) throw new Error(`${C} channels in ${H} heads; a head must have a multiple of 4`);
     const inner = config.n_inner ?? 4 * C;
     Object.assign(this, { C, L, H, V, S, inner, epsilon: config.layer_norm_epsilon });
     const sizes = [[C, 3 * C], [C, C], [C, inner], [inner, C]];
