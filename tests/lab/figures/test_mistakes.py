@@ -10,12 +10,15 @@ import pytest
 
 from minispec.engine.loading import load_model
 from minispec.engine.loading.bundled import DEFAULT_TARGET
-from minispec.lab.measure.mistakes import find_mistakes, surprise
+from minispec.lab.measure.mistakes import FEW_PROMPTS, find_mistakes, surprise
 from minispec.lab.measure.sweep import Sweep
 from minispec.lab.prompts import Prompt, bundled_prompts
 
 SOUND = Sweep(bundled_prompts())
-TOLD = "The fox ran to the river, and the old king spoke of a castle that nobody had seen since the winter came. He"
+TOLD = (
+    "The fox ran to the river, and the old king spoke of a castle that nobody had seen since the winter came. He had "
+    "lost a golden key under its gate, and his daughter wanted to know who lived there now."
+)
 
 
 def records(num_tokens=64, text=TOLD):
@@ -24,6 +27,8 @@ def records(num_tokens=64, text=TOLD):
 
 def test_a_sound_measurement_has_none() -> None:
     assert find_mistakes(SOUND, records(), {"fox": 0.5}) == []
+    few = replace(SOUND, prompts=SOUND.prompts[4 : 4 + FEW_PROMPTS])
+    assert find_mistakes(few, records(), {}) == []
 
 
 @pytest.mark.parametrize(
@@ -36,7 +41,7 @@ def test_a_sound_measurement_has_none() -> None:
             {},
             "repeated prompts",
         ),
-        (replace(SOUND, prompts=SOUND.prompts[6:10]), records(), {}, "too few prompts"),
+        (replace(SOUND, prompts=SOUND.prompts[4:11]), records(), {}, "too few prompts"),
         (
             replace(SOUND, prompts=[replace(each, domain="") for each in SOUND.prompts]),
             records(),
