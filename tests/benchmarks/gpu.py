@@ -245,6 +245,26 @@ def main(arguments: list[str] | None = None) -> None:
             lease.Lease(cupy, asked).spend()
         else:
             compare(cupy, asked)
+            if asked.stand_in:
+                print(f"host: {host_seconds(cupy) * 1e6:.0f} us of Python a token, the kernel left out")
+
+
+def host_seconds(card: Any, tokens: int = 300) -> float:
+    """Return the median seconds that a token of a model of one layer takes on the host of a stand-in, without a kernel.
+
+    The stand-in's own Python is among them; what CuPy itself takes is not.
+    """
+    model = random_model(GPT2Config.from_dict(SHAPES["tiny"]), CupyBackend(card), "float32")
+    cache, took = model.new_cache(), []
+    model.forward([1, 2, 3], cache)
+    model.forward([1], cache)
+    card._launch = lambda *launch: None
+    for _ in range(tokens):
+        start = time.perf_counter()
+        model.forward([5], cache)
+        cache.rollback(4)
+        took.append(time.perf_counter() - start)
+    return statistics.median(took)
 
 
 @contextlib.contextmanager

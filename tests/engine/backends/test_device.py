@@ -341,6 +341,7 @@ def test_the_benchmark_runs_to_its_end(capsys):
     gpu.main(["--stand-in", "--no-transformers"])
     printed = capsys.readouterr().out
     assert "no figure means anything" in printed
+    assert "us of Python a token" in printed
     assert "| cupy, 5 rows, on the card |" in printed
 
 
