@@ -26,6 +26,7 @@ Json = Mapping[str, Any]
 _MAX_BYTES = 64 * 2**20
 _MOST = 10**9
 _TIMEOUT_S = 10.0
+_LONGEST = 63  # tokens of a draft
 _MANY = 8  # requests from which on they count as the independent units
 _EXPECTED = (
     "a metrics page with vllm:spec_decode_… or sglang:spec_accept_length, or JSON with metrics.speculative_decoding "
@@ -198,7 +199,7 @@ def _fetch(source: str) -> str:
 _LINE = re.compile(r"(?P<name>[A-Za-z_:][\w:]*)(?:\{(?P<labels>.*)\})?\s+(?P<value>\S+)(?:\s+-?\d+)?")
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 _COUNTERS = re.compile(r"(vllm|minispec):spec_decode_num_(drafts|draft_tokens|accepted_tokens|accepted_tokens_per_pos)")
-_GAUGES = re.compile(r"sglang:spec_accept_(length|rate)")
+_GAUGES = re.compile(r"sglang:spec_(accept_length|accept_rate|num_steps|num_draft_tokens)")
 
 Series = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 """Name and labels to the value."""
@@ -338,25 +339,36 @@ def _of_counters(
 def _check_counts(where: str, steps: int, drafted: int, accepted: int) -> None:
     if not steps or not drafted:
         _refuse(f"{where} has {drafted} drafted tokens in {steps} drafts: nothing to judge. Send requests first")
-    if accepted > drafted or drafted < steps:
+    if accepted > drafted:  # a draft without tokens can be: constraints take them away before they are judged
         _refuse(
-            f"{where} has {steps} drafts of {drafted} tokens, {accepted} of them accepted; a draft has a token, and "
-            "what is accepted was drafted. Give one server's page"
+            f"{where} has {steps} drafts of {drafted} tokens, {accepted} of them accepted; what is accepted was "
+            "drafted. Give one server's page"
         )
 
 
 def _from_gauges(series: Series, where: str) -> Acceptance:
     figures: dict[str, list[float]] = {}
     for (name, _), value in series.items():
-        figures.setdefault(name.rpartition("_")[2], []).append(value)
-    if "length" not in figures:
+        figures.setdefault(name.removeprefix("sglang:spec_"), []).append(value)
+    if "accept_length" not in figures:
         _refuse(f"{where} lacks sglang:spec_accept_length. Save the whole page")
-    length = _mean(figures["length"])
-    rate = _mean(figures.get("rate", [0.0]))
+    known = {name: _mean(busy) for name, values in figures.items() if (busy := [each for each in values if each])}
+    if "accept_length" not in known:
+        _refuse(f"{where} has sglang:spec_accept_length at 0: no drafts lately. Send requests, and save it meanwhile")
+    length, rate = known["accept_length"], known.get("accept_rate", 0.0)
     if not rate <= 1.0:
         _refuse(f"{where} has sglang:spec_accept_rate at {rate:g}; it is a share of the drafted tokens, at most 1")
-    longest = round((length - 1.0) / rate) if rate and length > 1.0 else None
-    return _of_mean(where, length, longest, ("its page has means of the last moments and no counts: no intervals",))
+    odd = ["its page has means of the last moments and no counts: no intervals"]
+    longest = known.get("num_draft_tokens", 0.0) - 1.0  # SGLang counts the token that the target adds
+    if 0.0 < known.get("num_steps", longest) < longest:
+        longest = known["num_steps"]
+        odd.append(_TREES)
+    if longest < 1.0:  # releases that do not tell it
+        longest = (length - 1.0) / rate if rate else 0.0
+    return _of_mean(where, length, round(longest) or None, tuple(odd))
+
+
+_TREES = "it drafts trees: α is that of a level, and c and v are those of whole levels"
 
 
 def _of_mean(where: str, length: float, gamma: int | None, odd: tuple[str, ...]) -> Acceptance:
@@ -436,7 +448,7 @@ def _recognise(document: Json) -> Iterator[tuple[str, Json]]:
 
 
 def _from_vllm(answers: Sequence[Json], where: str, gamma: int | None) -> Acceptance:
-    accepted_at, judged_at = [0] * 64, [0] * 64
+    accepted_at, judged_at = [0] * (_LONGEST + 1), [0] * (_LONGEST + 1)
     requests, longest, totals = [], 0, [0, 0, 0]
     for number, each in enumerate(answers, 1):
         here = f"{where}, answer {number}"
@@ -476,12 +488,15 @@ def _histograms(each: Json, here: str, steps: int, drafted: int, accepted: int) 
     """Return for each draft length how many steps accepted 0, 1, … of it; refuse what does not add up."""
     plain = _list_of_counts(each.get("acceptance_histogram"), "acceptance_histogram", here)
     given = each.get("acceptance_histogram_by_draft_length")
-    if given is None:
+    if given is None and each.get("per_step_drafted") is not None:
+        rows = _tally_steps(each, here)
+    elif given is None:
         longest = len(plain) - 1
         if drafted != steps * longest:
             _refuse(
                 f"{here} has no acceptance_histogram_by_draft_length, and its {steps} drafts of {drafted} tokens are "
-                f"not all {longest} long: what was judged is not known. Give the engine's /metrics page instead"
+                f"not all {longest} long: what was judged is not known. Start vLLM with --per-request-spec-decode-metrics "
+                "detailed, or give its /metrics page"
             )
         rows = {longest: plain}
     else:
@@ -500,6 +515,17 @@ def _histograms(each: Json, here: str, steps: int, drafted: int, accepted: int) 
             f"{here} has {steps} steps of {drafted} drafted and {accepted} accepted tokens, and its histograms add up "
             f"to {found[0]}, {found[1]} and {found[2]}; they must be the same. Save the answer again, whole"
         )
+    return rows
+
+
+def _tally_steps(each: Json, here: str) -> dict[int, list[int]]:
+    """Return the histograms of an answer that lists its steps one by one."""
+    rows: dict[int, list[int]] = {}
+    drafted, accepted = ([_count({name: n}, name, here) for n in each.get(name) or ()] for name in _PER_STEP)
+    if len(drafted) != len(accepted) or any(a > d or d > _LONGEST for d, a in zip(drafted, accepted, strict=True)):
+        _refuse(f"{here} has {' and '.join(_PER_STEP)} that do not fit together. Save the answer again, whole")
+    for length, stood in zip(drafted, accepted, strict=True):
+        rows.setdefault(length, [0] * (length + 1))[stood] += 1
     return rows
 
 
@@ -535,6 +561,7 @@ def _from_llama_cpp(answers: Sequence[Json], where: str, gamma: int | None) -> A
     )
 
 
+_PER_STEP = "per_step_drafted", "per_step_accepted"
 _CORRECT = "spec_num_correct_drafts", "spec_accepted_drafts", "spec_accept_token_num"
 _PROPOSED = "spec_num_proposed_drafts", "spec_proposed_drafts", "spec_draft_token_num"
 _HISTOGRAM = "spec_correct_drafts_histogram", "spec_accept_histogram"
@@ -542,7 +569,7 @@ _HISTOGRAM = "spec_correct_drafts_histogram", "spec_accept_histogram"
 
 def _from_sglang(answers: Sequence[Json], where: str, gamma: int | None) -> Acceptance:
     """Sum up answers; their names changed over the releases, and all of them are known."""
-    per_place, requests, totals = [0] * 64, [], [0, 0, 0]
+    per_place, requests, totals = [0] * (_LONGEST + 1), [], [0, 0, 0]
     for number, each in enumerate(answers, 1):
         here = f"{where}, answer {number}"
         steps = _count(each, "spec_verify_ct", here)
@@ -583,7 +610,7 @@ def _from_server_info(pages: Sequence[Json], where: str, gamma: int | None) -> A
     is_tree = isinstance(wide, int) and wide > 1
     longest = page.get("speculative_num_steps" if is_tree else "speculative_num_draft_tokens")
     if is_tree:
-        odd.append(f"it drafts trees, {wide} tokens wide: α is that of a level, and c and v are those of whole levels")
+        odd.append(_TREES)
     elif isinstance(longest, int):
         longest -= 1  # SGLang counts the token that the target adds
     return _of_mean(where, _mean([float(each) for each in lengths]), longest if isinstance(longest, int) else None,
@@ -617,6 +644,6 @@ def _whole(value: float, name: str, here: str) -> int:
 
 
 def _list_of_counts(value: Any, name: str, here: str) -> list[int]:
-    if not isinstance(value, list) or not 1 <= len(value) <= 64:
+    if not isinstance(value, list) or not 1 <= len(value) <= _LONGEST + 1:
         _refuse(f"{here} has {name} {quote(value)}; it must be a list of counts. Save the answer again, whole")
     return [_count({name: each}, name, here) for each in value]

@@ -183,9 +183,31 @@ def test_every_engines_length_counts_the_targets_own_token() -> None:
     assert lengths["llama_cpp.json"] == pytest.approx(127 / 47)  # without the prompt's own token
     assert lengths["sglang.json"] == pytest.approx(1 + 77 / 50)  # its own figure, 128 / 50, has the prompt's token too
     assert lengths["sglang_info.json"] == pytest.approx(2.56)
-    gauges = 'sglang:spec_accept_length{tp_rank="0"} 2.9\nsglang:spec_accept_rate{tp_rank="0"} 0.38\n'
-    found = parse_acceptance(gauges, "a page")
-    assert (found.gamma, found.length) == (5, 2.9)
+    assert (lengths["sglang.prom"], parse_acceptance(PAGES["sglang.prom"], "").gamma) == (2.9, 5)
+    older = "".join(line for line in PAGES["sglang.prom"].splitlines(keepends=True) if "_num_" not in line)
+    assert parse_acceptance(older, "a page").gamma == 5  # from the rate, which counts without the target's own
+    tree = PAGES["sglang.prom"].replace("} 5.0", "} 3.0")
+    assert parse_acceptance(tree, "a page").gamma == 3  # a tree of five tokens on three levels
+    idle = PAGES["sglang.prom"].replace('tp_rank="0"', 'tp_rank="1"').replace("} 2.9", "} 0.0")
+    assert parse_acceptance(PAGES["sglang.prom"] + idle, "two ranks").length == 2.9
+    with pytest.raises(SourceError, match="no drafts lately"):
+        parse_acceptance(idle, "a page")
+
+
+def test_steps_one_by_one_say_as_much_as_histograms_by_length() -> None:
+    steps = [(3, 3), (2, 1), (3, 0), (0, 0), (1, 1)]  # constraints took away what was drafted in one of them
+    whole = as_answer(steps)
+    told = dict(whole["metrics"]["speculative_decoding"])
+    del told["acceptance_histogram_by_draft_length"]
+    told |= {"per_step_drafted": [d for d, _ in steps], "per_step_accepted": [a for _, a in steps]}
+    by_step, by_length = (json.dumps({"metrics": {"speculative_decoding": each}}) for each in
+                          (told, whole["metrics"]["speculative_decoding"]))  # fmt: skip
+    assert parse_acceptance(by_step, "an answer") == parse_acceptance(by_length, "an answer")
+    for broken in ([3, 2], [3, 1, 0, 1, 1], [99] * 5):
+        with pytest.raises(SourceError, match="per_step_drafted|add up to"):
+            parse_acceptance(json.dumps(told | {"per_step_drafted": broken}), "an answer")
+    page = as_page([(1, 1)] * 9 + [(0, 0)], 1)
+    assert parse_acceptance(page, "a page").places == ((9, 10),)
 
 
 def test_the_advice_is_that_of_the_formulas() -> None:
