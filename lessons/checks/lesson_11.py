@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+
 from minispec.course.teaching import Mistake, Prediction, Reply, Step
 
 PREDICTIONS = [
@@ -66,6 +69,13 @@ PREDICTIONS = [
             Reply(5, "That is one text; there are eight."),
             Reply(8, "That is plain decoding."),
         ],
+    ),
+    Prediction(
+        "likelier",
+        "sixth",
+        "0.9 to the sixth is 0.53, and 0.5 is 0.5.",
+        choices=("sixth", "first"),
+        replies=[Reply("first", "0.9 to the sixth is 0.53: even then the good draft is ahead.")],
     ),
 ]
 
@@ -196,6 +206,33 @@ def batch_speedup(alpha: float, gamma: int, c: float, batch: int, ridge: float) 
     tau = sum(alpha**k for k in range(gamma + 1))
     plain = max(1.0, batch / ridge)
     return tau * plain / (gamma * c * plain + max(1.0, batch * (gamma + 1) / ridge))
+
+
+def _take(chances: list[list[float]], rows: int, survival: Callable[[list[float], int], float]) -> list[int]:
+    """Share rows by whatever stands for survival."""
+    places = [(survival(row, k), i) for i, row in enumerate(chances) for k in range(len(row))]
+    taken = [i for _, i in sorted(places, reverse=True)[:rows]]
+    return [taken.count(i) for i in range(len(chances))]
+
+
+def share_rows(chances: list[list[float]], rows: int) -> list[int]:
+    return _take(chances, rows, lambda row, k: math.prod(row[: k + 1]))
+
+
+def _in_turn(chances: list[list[float]], rows: int) -> list[int]:
+    given = [0] * len(chances)
+    for k in range(max(map(len, chances), default=0)):
+        for i, row in enumerate(chances):
+            if k < len(row) and sum(given) < rows:
+                given[i] += 1
+    return given
+
+
+def _best_first(chances: list[list[float]], rows: int) -> list[int]:
+    given = [0] * len(chances)
+    for i in sorted(range(len(chances)), key=lambda i: -chances[i][0] if chances[i] else 0.0):
+        given[i] = min(len(chances[i]), rows - sum(given))
+    return given
 
 
 def _plain_is_one(alpha, gamma, c, batch, ridge):
@@ -467,5 +504,45 @@ STEPS = [
         ],
         ["Time per token of plain decoding over that of speculation.",
          "plain = max(1, B/ridge); a step = γ c · plain + max(1, B(γ+1)/ridge); it yields τ tokens per text."],
+    ),
+    Step(
+        "share_rows",
+        [
+            ([[0.9, 0.9], [0.3, 0.3]], 2),
+            ([[0.9, 0.85, 0.8], [0.7, 0.6, 0.5]], 3),
+            ([[0.5, 0.99, 0.98], [0.6, 0.3, 0.2], [0.55, 0.1, 0.1]], 4),
+            ([[0.2, 0.1], [0.8, 0.7], [0.6, 0.9]], 3),
+            ([[0.9, 0.9, 0.9], [0.4, 0.3, 0.2]], 0),
+            ([[0.9, 0.5], [0.8]], 9),
+            ([[0.95], [0.94, 0.93, 0.92], [0.1, 0.2]], 4),
+            ([[0.3, 0.99, 0.99, 0.99], [0.5, 0.62, 0.2, 0.1]], 3),
+            ([], 3),
+        ],
+        share_rows,
+        [
+            Mistake("A place counts only if all before it are accepted, too: multiply the chances up to it.",
+                    lambda chances, rows: _take(chances, rows, lambda row, k: row[k])),
+            Mistake("Multiply up to the place and with it: `row[: k + 1]`.",
+                    lambda chances, rows: _take(chances, rows, lambda row, k: math.prod(row[:k]))),
+            Mistake("That gives everyone the same; a row goes to the likeliest place, whoever has it.", _in_turn),
+            Mistake("The best draft does not get everything: its later places may be less likely than another's first.",
+                    _best_first),
+            Mistake("The likeliest, not the unlikeliest.",
+                    lambda chances, rows: _take(chances, rows, lambda row, k: -math.prod(row[: k + 1]))),
+            Mistake("Chances of one draft multiply; they do not add up or average.",
+                    lambda chances, rows: _take(chances, rows, lambda row, k: sum(row[: k + 1]) / (k + 1))),
+            Mistake("`rows` draft tokens in all, not one fewer.",
+                    lambda chances, rows: share_rows(chances, max(0, rows - 1))),
+            Mistake("`rows` draft tokens in all: the tokens before the drafts are not counted here.",
+                    lambda chances, rows: share_rows(chances, max(0, rows - len(chances)))),
+            Mistake("How many each request drafts, not which requests are served.",
+                    lambda chances, rows: [int(count > 0) for count in share_rows(chances, rows)]),
+            Mistake("In the order of the requests, not sorted.",
+                    lambda chances, rows: sorted(share_rows(chances, rows), reverse=True)),
+            Mistake("One number for each request, not their sum.",
+                    lambda chances, rows: sum(share_rows(chances, rows))),
+        ],
+        ["How probably does place k of request i survive? The product of its first k + 1 chances.",
+         "Make a list of (survival, i) for all places, sort it, and count how often each i is among the first `rows`."],
     ),
 ]  # fmt: skip

@@ -9,19 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from minispec.engine.backends.base import Array
+from minispec.engine.backends.base import Array, Feed
+from minispec.engine.batching import Engine
 from minispec.engine.control import Fallback, GammaPolicy, get_policy
+from minispec.engine.control.load import LARGEST
 from minispec.engine.drafters import ModelDrafter
+from minispec.engine.generation.events import Emitted, Finished
 from minispec.engine.generation.run import Stream
 from minispec.engine.generation.stopping import Limits
-from minispec.engine.model.cache import KVCache
-from minispec.engine.model.language_model import LanguageModel
+from minispec.engine.model.cache import PAGE_SIZE, KVCache
+from minispec.engine.model.language_model import FedCache, LanguageModel
+from minispec.engine.model.paged import PagedModel
 from minispec.engine.model.session import Session, count_shared
+from minispec.engine.model.toy import TableModel
 from minispec.engine.model.tree_session import TreeSession
 from minispec.engine.noise.philox import PhiloxNoise
 from minispec.engine.sampling import Sampler, SamplingParams
@@ -53,11 +58,14 @@ class CostModel:
     draft : float
         c: a draft forward over one row.
     row : float
-        Each further row of a forward, as a share of its first: v(m) = 1 + row (m - 1).
+        Each further row of a forward, as a share of its first: v(m) = 1 + row (m - free).
+    free : int
+        Rows that together take no longer than one.
     """
 
     draft: float = 0.1
     row: float = 0.05
+    free: int = 1
 
     def __post_init__(self) -> None:
         if min(self.draft, self.row) < 0.0:
@@ -65,7 +73,7 @@ class CostModel:
 
     def target_cost(self, rows: int) -> float:
         """Return v(rows)."""
-        return 1.0 + self.row * (rows - 1)
+        return 1.0 + self.row * max(0, rows - self.free)
 
     def draft_cost(self, rows: int) -> float:
         """Return c v(rows)."""
@@ -78,7 +86,7 @@ class CostedModel:
     Parameters
     ----------
     model : LanguageModel
-        Does the work; everything but ``forward`` is its own.
+        Does the work; everything but its forwards is its own.
     clock : SimulatedClock
     cost : callable
         Maps the rows of a forward to its seconds.
@@ -104,6 +112,16 @@ class CostedModel:
         """Run the model's forward and charge its cost."""
         self._clock.charge(self._cost(len(tokens)))
         return self._model.forward(tokens, cache, num_logits, positions=positions, visible=visible)
+
+    def run(self, feed: Feed, cache: FedCache) -> Array:
+        """Run the forward of a feed, which many texts may share, and charge its cost."""
+        self._clock.charge(self._cost(len(feed.tokens)))
+        return self._model.run(feed, cache)
+
+    def with_pages(self, num_pages: int, page_size: int = PAGE_SIZE) -> CostedModel:
+        """Return the model, likewise charged, with caches that share a pool of pages."""
+        paged = cast("PagedModel", self._model).with_pages(num_pages, page_size)
+        return CostedModel(paged, self._clock, self._cost)
 
 
 class RememberingModel:
@@ -182,6 +200,85 @@ class MisleadingDraft:
         logits = self._model.forward(tokens, cache, num_logits, positions=positions, visible=visible)
         shifted: Array = np.roll(logits, 1, axis=1)
         return shifted
+
+
+class ScriptedModel(TableModel):
+    """A model that writes token 0 for ever; as a draft it is right where a script says so, and always sure of itself.
+
+    A text begins with its own number, a token that only tells whose script it is.
+
+    Parameters
+    ----------
+    scripts : array of bool, shape (texts, positions)
+        Whether the token that follows so many tokens is foreseen.
+    """
+
+    def __init__(self, scripts: NDArray[np.bool_]) -> None:
+        super().__init__(max(2, len(scripts)), scripts.shape[1])
+        self._scripts = scripts
+        self._rows = np.eye(self.vocab_size)
+
+    def next_probs(self, prefix: Sequence[int]) -> NDArray[np.float64]:
+        """Return a certain token: 0 where the script is true, else 1."""
+        row: NDArray[np.float64] = self._rows[0 if self._scripts[prefix[0], len(prefix) - 1] else 1]
+        return row
+
+
+class Company(NamedTuple):
+    """Requests decoded together on a simulated clock.
+
+    Attributes
+    ----------
+    rate : float
+        Tokens by the time of a one-row target forward, from when all have begun until the first ends.
+    whole_rate : float
+        The same until the last ends.
+    num_drafted : int
+        Draft tokens of all.
+    seconds : float
+        Until the last ends.
+    """
+
+    rate: float
+    whole_rate: float
+    num_drafted: int
+    seconds: float
+
+
+def decode_company(scripts: NDArray[np.bool_], num_tokens: int, costs: CostModel, **options: Any) -> Company:
+    """Decode a text for each script together, by the engine that serves, each with ``num_tokens`` behind its first.
+
+    The engine knows the cost of every number of rows, as after an hour's service; acceptance it learns as it goes.
+
+    Parameters
+    ----------
+    scripts : array of bool, shape (texts, positions)
+        Whether the draft is right after so many tokens; see :class:`ScriptedModel`.
+    num_tokens : int
+    costs : CostModel
+    **options
+        Those of :meth:`minispec.Engine.add`, ``gamma`` among them.
+    """
+    clock = SimulatedClock()
+    target = CostedModel(ScriptedModel(np.ones_like(scripts)), clock, costs.target_cost)
+    draft = CostedModel(ScriptedModel(scripts), clock, costs.draft_cost)
+    engine = Engine(target, max_running=len(scripts), clock=clock)
+    for rows in range(1, (LARGEST + 1) * len(scripts) + 1):
+        engine.load.target.add(rows, costs.target_cost(rows))
+        engine.load.draft.add(rows, costs.draft_cost(rows))
+    for number in range(len(scripts)):
+        engine.add([number], draft=draft, max_tokens=num_tokens + 1, temperature=0.0, verify="gumbel", **options)
+    emitted, ended = [], []
+    engine.step()  # all prompts are one token long: each gives the first token of its text
+    began = clock.now
+    while not engine.is_idle:
+        events = [event for _, event in engine.step()]
+        emitted.append((clock.now, sum(len(event.token_ids) for event in events if isinstance(event, Emitted))))
+        ended += [clock.now for event in events if isinstance(event, Finished)]
+    early = sum(count for now, count in emitted if now <= ended[0])
+    drafted = sum(each.metrics.num_draft_tokens for each in engine.run())
+    spent = clock.now - began
+    return Company(early / (ended[0] - began), len(scripts) * num_tokens / spent, drafted, spent)
 
 
 PLAIN = "0"

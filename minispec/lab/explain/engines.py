@@ -495,8 +495,8 @@ def _histograms(each: Json, here: str, steps: int, drafted: int, accepted: int) 
         if drafted != steps * longest:
             _refuse(
                 f"{here} has no acceptance_histogram_by_draft_length, and its {steps} drafts of {drafted} tokens are "
-                f"not all {longest} long: what was judged is not known. Start vLLM with --per-request-spec-decode-metrics "
-                "detailed, or give its /metrics page"
+                f"not all {longest} long: what was judged is not known. Start vLLM with "
+                "--per-request-spec-decode-metrics detailed, or give its /metrics page"
             )
         rows = {longest: plain}
     else:

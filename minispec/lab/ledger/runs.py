@@ -197,6 +197,7 @@ def decode_texts(
     seeds: int = 1,
     first_seed: int = 0,
     target: str = TARGET,
+    company: int = 16,
     **options: Any,
 ) -> Texts:
     """Decode texts with several seeds each, together: every run is what :func:`decode` makes of it alone.
@@ -210,10 +211,12 @@ def decode_texts(
     first_seed : int
     target : str
         Name of the model that judges.
+    company : int
+        Runs at a time, at most.
     **options
         Those of :func:`decode`.
     """
-    engine, given = Engine(model(target)), _options(num_tokens, options)
+    engine, given = Engine(model(target), max_running=company), _options(num_tokens, options)
     for i in range(len(texts) * seeds):
         engine.add(texts[i // seeds], seed=first_seed + i, **given)
     runs: dict[int, Sample] = {}

@@ -1311,6 +1311,20 @@ def batch_speedup(alpha, gamma, c, batch, ridge):
 """,
         "lambda alpha, gamma, c, batch, ridge: batch * ours(alpha, gamma, c, batch, ridge)",
     ],
+    "11.share_rows": [
+        "lambda chances, rows: ours(chances, rows + 1)",
+        "lambda chances, rows: ours([sorted(row, reverse=True) for row in chances], rows)",
+        "lambda chances, rows: ours([row[:2] for row in chances], rows)",
+        "lambda chances, rows: ours([[row[0]] * len(row) for row in chances], rows)",
+        "lambda chances, rows: ours([[max(row)] * len(row) for row in chances], rows)",
+        "lambda chances, rows: ours(chances, rows)[::-1]",
+        "lambda chances, rows: [rows // len(chances)] * len(chances) if chances else []",
+        "lambda chances, rows: [min(count, 1) for count in ours(chances, rows)]",
+        "lambda chances, rows: [len(row) for row in chances]",
+        "lambda chances, rows: [round(rows * sum(row) / sum(map(sum, chances))) for row in chances]",
+        "lambda chances, rows: [sum(np.cumprod(row) > 0.5) for row in chances]",
+        "lambda chances, rows: dict(enumerate(ours(chances, rows)))",
+    ],
     "12.verdict": [
         "lambda c, m: ours(c, (round(m[0], 1), round(m[1], 1)))",
         "lambda c, m: ours((c[0] - 1e-3, c[1] + 1e-3), m)",
@@ -1780,6 +1794,18 @@ def rank(drafts, v_per_row=0.04, largest=12):
     ],
     "11.batch_speedup": [
         "lambda a, g, c, b, r: (sum(a**k for k in range(g + 1)) / (g * c + max(r, b * (g + 1)) / max(r, b)))"
+    ],
+    "11.share_rows": [
+        """
+def share_rows(chances, rows):
+    given = [0] * len(chances)
+    left = [row[0] if row else 0.0 for row in chances]
+    for _ in range(min(rows, sum(map(len, chances)))):
+        i = max(range(len(chances)), key=left.__getitem__)
+        given[i] += 1
+        left[i] *= chances[i][given[i]] if given[i] < len(chances[i]) else -1.0
+    return given
+"""
     ],
     "12.verdict": [
         "lambda c, m: 'false' if max(c[0], m[0]) > min(c[1], m[1]) else 'holds' if m == (max(c[0], m[0]), min(c[1], m[1])) else 'undecided'"

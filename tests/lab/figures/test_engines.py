@@ -204,7 +204,7 @@ def test_steps_one_by_one_say_as_much_as_histograms_by_length() -> None:
                           (told, whole["metrics"]["speculative_decoding"]))  # fmt: skip
     assert parse_acceptance(by_step, "an answer") == parse_acceptance(by_length, "an answer")
     for broken in ([3, 2], [3, 1, 0, 1, 1], [99] * 5):
-        with pytest.raises(SourceError, match="per_step_drafted|add up to"):
+        with pytest.raises(SourceError, match=r"per_step_drafted|add up to"):
             parse_acceptance(json.dumps(told | {"per_step_drafted": broken}), "an answer")
     page = as_page([(1, 1)] * 9 + [(0, 0)], 1)
     assert parse_acceptance(page, "a page").places == ((9, 10),)

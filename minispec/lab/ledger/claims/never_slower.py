@@ -1,0 +1,124 @@
+"""What drafts cost at the worst, under policies that adapt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from minispec.lab.ledger.framework import About, Conclusion, Figures, Setting, table
+from minispec.lab.ledger.verdicts import Finding, spell, tally
+from minispec.lab.simulate import CostModel, decode_company
+from minispec.lab.viz.plots.claims import PLAIN, Chart, bars
+
+POLICIES: Mapping[str, Mapping[str, Any]] = {
+    "5": {"gamma": 5},
+    "5+fallback": {"gamma": 5, "fallback": "request"},
+    "confidence": {"gamma": "confidence"},
+    "heuristic": {"gamma": "heuristic"},
+    "auto": {"gamma": "auto"},
+    "auto+fallback": {"gamma": "auto", "fallback": "request"},
+    "load": {"gamma": "load"},
+    "budget": {"gamma": "budget"},
+}
+ADAPTIVE = ("auto", "auto+fallback", "5+fallback", "load", "budget")
+"""Those that measure what drafts bring; the verdict is about them."""
+COSTS = {"c = 0.1": CostModel(draft=0.1), "c = 0.5": CostModel(draft=0.5)}
+RUNS = (2, 12)
+"""Tokens in a row that a draft foresees, and that it does not: beside a draft that never does, they mislead best."""
+SLACK = 1.05
+
+ABOUT = About(
+    title="With a length that adapts, drafts are never slower",
+    claim="A policy that watches acceptance and cost and drafts nothing where it does not pay is never slower than "
+    "plain decoding, however bad the draft.",
+    sources=(),
+    kind="computed",
+    instrument="The real engine on a simulated clock, and drafts that are always sure of themselves: never right, or "
+    "right and wrong in turns of 2 and 12 tokens, which earns the trust that is then abused. The worst one counts.",
+    literature="SmartSpec (Liu et al. 2024) chooses lengths by goodput, 0 among them, and reports lower latencies than "
+    "without drafts throughout, by up to 3.2x.",
+    thresholds={"slack": SLACK, "policies": ADAPTIVE, "runs": RUNS},
+)
+
+
+def measure(setting: Setting) -> Figures:
+    """Decode short and long texts with drafts that mislead, and keep the worst cost per token."""
+    lengths = (setting.scale.tokens, 8 * setting.scale.tokens)
+    return {
+        "lengths": lengths,
+        "cases": [
+            {
+                "costs": costs,
+                "length": length,
+                "policies": {name: _find_worst(name, costs, length) for name in POLICIES},
+            }
+            for costs in COSTS
+            for length in lengths
+        ],
+    }
+
+
+def _find_worst(policy: str, costs: str, length: int) -> dict[str, Any]:
+    """Return what the most misleading draft makes a token cost, in plain steps, and which that is."""
+    scripts = {"never right": np.zeros(length + 16, bool)}
+    for right in RUNS:
+        for wrong in RUNS:
+            scripts[f"{right} right, {wrong} wrong"] = np.arange(length + 16) % (right + wrong) < right
+    found = {
+        name: 1.0 / decode_company(script[None], length, COSTS[costs], **POLICIES[policy]).whole_rate
+        for name, script in scripts.items()
+    }
+    worst = max(found, key=found.__getitem__)
+    return {"cost": found[worst], "useless": found["never right"], "draft": worst}
+
+
+def conclude(figures: Figures) -> Conclusion:
+    """Each policy that adapts, cost of drafting and length asks whether its worst draft costs at most 5 % over plain.
+
+    The tally is the verdict.
+    """
+    cases = figures["cases"]
+    answers, words = {}, {}
+    for case in cases:
+        for name in ADAPTIVE:
+            answers[f"{name}, {case['costs']}, {case['length']} tokens"] = case["policies"][name]["cost"] <= SLACK
+    for length in figures["lengths"]:
+        here = [case for case in cases if case["length"] == length]
+        worst, name, case = max((case["policies"][name]["cost"], name, case) for case in here for name in ADAPTIVE)
+        words[length] = f"{worst:.2f} over {length} tokens (`{name}`, {case['costs']})"
+    rows = [
+        (
+            name,
+            *(f"{case['policies'][name]['cost']:.3f} ({case['policies'][name]['useless']:.3f})" for case in cases),
+        )
+        for name in POLICIES
+    ]
+    return Conclusion(
+        "A step with γ wrong drafts costs γc + v(γ + 1) and yields one token, as a plain step does for 1. Nobody can "
+        "tell that a draft is bad without drafting, so no policy that drafts at all costs 1 at the worst. It can only "
+        "bound what finding out takes.",
+        "Cost per token of the worst draft in plain steps, v(m) = 1 + 0.05(m − 1); in brackets that of a draft that is "
+        "never right:" + table(("policy", *(f"{case['costs']}, {case['length']} tokens" for case in cases)), rows),
+        Finding(
+            tally(list(answers.values())),
+            f"At the worst a token costs {' and '.join(words.values())}. Within 5 %: {spell(answers)}. Policies that "
+            "look at the draft's own confidence alone have no bound: a draft that is sure and wrong is drafted on.",
+        ),
+    )
+
+
+def chart(figures: Figures) -> Chart:
+    """Draw the worst costs."""
+    return bars(
+        "Cost per token with the worst draft",
+        "policy",
+        "plain steps",
+        ADAPTIVE,
+        {
+            f"{case['costs']}, {case['length']} tokens": [case["policies"][name]["cost"] for name in ADAPTIVE]
+            for case in figures["cases"]
+        },
+        lines=PLAIN,
+    )
