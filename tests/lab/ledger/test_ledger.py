@@ -11,6 +11,7 @@ import pytest
 
 from minispec.errors import InputError
 from minispec.lab.ledger.book import describe, draw, judge, load, load_all, load_checked, report, round_figures, save
+from minispec.lab.ledger.claims.row_budget import NOISE
 from minispec.lab.ledger.framework import NAMES, get_experiment
 from minispec.lab.ledger.verdicts import Interval
 
@@ -134,6 +135,11 @@ def test_an_entry_says_how_fine_a_difference_its_texts_can_show() -> None:
     tau = next(result for result in RESULTS if result["name"] == "tau")
     assert judge(get_experiment("tau"), tau["figures"])["half_widths"] is None
     assert "How fine" not in report([tau])
+
+
+def test_a_budget_of_rows_is_nowhere_slower_than_one_length_by_more_than_noise() -> None:
+    figures = next(result["figures"] for result in RESULTS if result["name"] == "row-budget")
+    assert min(case["faster"][0] for case in figures["cases"]) > NOISE
 
 
 def test_every_counted_verdict_that_reads_intervals_names_them() -> None:

@@ -262,6 +262,28 @@ def five_costs(without: Value, with_fallback: Value) -> Plant:
     return plant
 
 
+def worst_costs(values: Sequence[Value]) -> Plant:
+    """Never slower: the worst cost of every policy in every case, in turn."""
+
+    def plant(figures: Figures) -> None:
+        turn = itertools.cycle(values)
+        for policy in (policy for case in figures["cases"] for policy in case["policies"].values()):
+            policy["cost"] = next(turn)
+
+    return plant
+
+
+def by_batch(same: bool, alone: Value, largest: Value) -> Plant:
+    """Flat acceptance: whether batches change texts, and the speedups at both ends."""
+
+    def plant(figures: Figures) -> None:
+        every("by_batch", "same")([same])(figures)
+        for curve in figures["speedups"].values():
+            curve[0], curve[-1] = alone, largest
+
+    return plant
+
+
 def formats(likely: Sequence[float], ceiling: Sequence[float], fits: bool = True) -> Plant:
     def plant(figures: Figures) -> None:
         for key, values in (("likely", likely), ("ceiling", ceiling), ("fits", [fits])):
@@ -478,6 +500,13 @@ PLANTED: dict[str, dict[str, Plant]] = {
         "undecided": batches(AS_CLAIMED, list(map(vague, AS_CLAIMED))),
         "at best depends": batches([1.1] * 7, list(map(vague, AS_CLAIMED))),
     },
+    "flat-acceptance": {
+        "holds here": by_batch(True, ratio(2.0), ratio(0.6)), "false": by_batch(False, ratio(0.8), ratio(1.5)),
+        "depends": by_batch(True, ratio(2.0), ratio(1.5)), "undecided": by_batch(True, ratio(2.0), vague(1.0)),
+        "at best depends": by_batch(False, ratio(0.8), vague(1.0)),
+    },
+    "row-budget": tallied(every("cases", "faster"), ratio(1.2), ratio(0.8), vague(1.0)),
+    "never-slower": tallied(worst_costs, 1.01, 1.3),
     "short-responses": tallied(short_and_long, ratio(0.8), ratio(1.4), vague(1.0)),
     "first-token": tallied(first_tokens, ratio(1.5), ratio(1.0), vague(1.0)),
     "tail-latency": tallied(slowest, share(0.5), [0.002, 0.0, 0.008], [0.02, 0.004, 0.05]),

@@ -92,8 +92,8 @@ def conclude(figures: Figures) -> Conclusion:
     alphas = ", ".join(str(Interval(*each)) for each in figures["alphas"])
     return Conclusion(
         "Whether a draft token is accepted depends on two distributions and a coin. The batch enters neither. It "
-        f"enters the price: verification has batch × {GAMMA + 1} rows, drafting needs its own passes, and beyond the ridge "
-        "each row takes time.",
+        f"enters the price: verification has batch × {GAMMA + 1} rows, drafting needs its own passes, and beyond the "
+        "ridge each row takes time.",
         f"{figures['texts']} texts at temperature 1, γ = {GAMMA}. Accepted draft tokens of those judged, by batch:"
         + table(("batch", *(f"place {k + 1}" for k in range(GAMMA))), rows)
         + f"\n\nα by place: {alphas}.\n\nThe same steps, charged what they cost a {PAIR[0]} with a draft of {PAIR[1]}, "

@@ -118,8 +118,8 @@ def conclude(figures: Figures) -> Conclusion:
         Finding(
             tally(list(answers.values())),
             f"While all run: {spell(answers)}. It gains where a step has room for a few rows, but not for one more of "
-            f"each request. It is more than {1 - NOISE:.0%} slower {noise} (least: {worst['faster'][0]:.3f}). Until the "
-            f"last has ended it is {last['whole'][0]:.2f} times as fast at the least ({_name(last)}): good drafts "
+            f"each request. It is more than {1 - NOISE:.0%} slower {noise} (least: {worst['faster'][0]:.3f}). Until "
+            f"the last has ended it is {last['whole'][0]:.2f} times as fast at the least ({_name(last)}): good drafts "
             "finish early, and bad ones stay behind alone.",
         ),
         [case["faster"] for case in cases],
