@@ -800,7 +800,6 @@ assert rates["budget"] > rates["load"] > 1
 # - Kwon et al., *Efficient Memory Management for Large Language Model Serving with PagedAttention*, SOSP 2023 (arXiv 2309.06180): pages.
 # - Wu et al., *TETRIS: Optimal Draft Token Selection for Batch Speculative Decoding*, ACL 2025 (arXiv 2502.15197): a budget of rows.
 # - Liu et al., *Optimizing Speculative Decoding for Serving Large Language Models Using Goodput*, 2024 (arXiv 2406.14066): less drafting under load.
-# - Pike and Thompson, *Hello World or Καλημέρα κόσμε or こんにちは 世界*, USENIX Winter Conference 1993: UTF-8.
 
 # %%
 lesson.progress()

@@ -77,7 +77,7 @@ def _compare(machine: str, company: str, size: int, tokens: int, groups: int) ->
 
 
 def _name(case: dict[str, Any]) -> str:
-    return f"{case['size']} {case['company']}, {case['machine']}"
+    return f"{case['size']} {case['company']} ({case['machine']})"
 
 
 def conclude(figures: Figures) -> Conclusion:
@@ -119,7 +119,7 @@ def conclude(figures: Figures) -> Conclusion:
             tally(list(answers.values())),
             f"While all run: {spell(answers)}. It gains where a step has room for a few rows, but not for one more of "
             f"each request. It is more than {1 - NOISE:.0%} slower {noise} (least: {worst['faster'][0]:.3f}). Until "
-            f"the last has ended it is {last['whole'][0]:.2f} times as fast at the least ({_name(last)}): good drafts "
+            f"the last has ended it is {last['whole'][0]:.2f} times as fast at the least, {_name(last)}: good drafts "
             "finish early, and bad ones stay behind alone.",
         ),
         [case["faster"] for case in cases],
