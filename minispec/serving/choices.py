@@ -257,10 +257,13 @@ _PASSED_ON = ("presence_penalty", "frequency_penalty", "repetition_penalty", "to
 def _list_options(request: CompletionRequest, speculation: Speculation) -> dict[str, Any]:
     stop = request.stop
     given = {name: getattr(request, name) for name in _PASSED_ON}
+    most = DEFAULT_MAX_TOKENS if request.max_tokens is None else request.max_tokens
+    if request.ignore_eos:
+        given["min_tokens"] = most
     return {
         "temperature": 1.0 if request.temperature is None else request.temperature,
         "top_p": 1.0 if request.top_p is None else request.top_p,
-        "max_tokens": DEFAULT_MAX_TOKENS if request.max_tokens is None else request.max_tokens,
+        "max_tokens": most,
         "stop": () if stop is None else (stop,) if isinstance(stop, str) else tuple(stop),
         "logprobs": request.logprobs is not None or request.events,
         "gamma": speculation.gamma,

@@ -34,6 +34,9 @@ class StreamOptions(_Strict):
     """How to stream."""
 
     include_usage: bool | None = None
+    continuous_usage_stats: bool | None = Field(
+        default=None, description="With include_usage: every chunk says what was used so far."
+    )
     include_obfuscation: bool | None = Field(default=None, description="Accepted, and without effect.")
 
 
@@ -102,6 +105,7 @@ class CompletionRequest(_Strict):
     min_p: Annotated[float, Field(ge=0.0, le=1.0)] | None = None
     repetition_penalty: Annotated[float, Field(ge=1e-6, le=1e6)] | None = None
     min_tokens: Count | None = None
+    ignore_eos: bool | None = Field(default=None, description="true: min_tokens is max_tokens.")
     response_format: ResponseFormat | None = None
     structured_outputs: StructuredOutputs | None = None
     regex: Form | None = Field(default=None, description="The whole text must match it.")

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from minispec.engine.generation.events import Drafted, Emitted, Event, Finished
+from minispec.engine.generation.events import Drafted, Emitted, Event, Finished, Prefilled
 from minispec.engine.generation.result import Generation
 from minispec.engine.generation.trace import to_record
 from minispec.engine.records import Piece
@@ -50,6 +50,8 @@ class _Shown:
     apart_s: float = 0.0
     stepped_s: float | None = None
     step_s: float = 0.0
+    num_prompt_tokens: int = 0
+    num_tokens: int = 0
 
 
 class Streamer:
@@ -71,7 +73,9 @@ class Streamer:
         self._ended: dict[int, Generation] = {}
         self._shown = [
             _Shown(
-                Spans(tokenizer, choice.options["stop"], request.min_tokens or 0) if request.provisional else None,
+                Spans(tokenizer, choice.options["stop"], choice.options.get("min_tokens", 0))
+                if request.provisional
+                else None,
                 None if request.logprobs is None else LogprobLog(request.logprobs, tokenizer, prefix.num_characters),
             )
             for choice, prefix in zip(flight.choices, prefixes, strict=True)
@@ -114,7 +118,10 @@ class Streamer:
             span = shown.spans.draft(what)
             if span is not None:
                 written.append(_event("provisional", {**self._describe(told, span), "text": span.text}))
+        if isinstance(what, Prefilled):
+            shown.num_prompt_tokens = what.num_prompt_tokens
         if isinstance(what, Emitted):
+            shown.num_tokens += len(what.token_ids)
             written += [*self._settle(told, what.text), *self._emit(told, what)]
             if shown.spans is not None:
                 shown.spans.commit(what)
@@ -191,7 +198,14 @@ class Streamer:
         return told.moment_s - self._flight.arrived_s
 
     def _chunk(self, choice: Mapping[str, Any]) -> bytes:
-        return _data(self._flight.envelope.wrap([choice], None))
+        options = self._request.stream_options
+        always = options is not None and options.include_usage and options.continuous_usage_stats
+        return _data(self._flight.envelope.wrap([choice], self._count_so_far() if always else None))
+
+    def _count_so_far(self) -> dict[str, int]:
+        prompt = sum(shown.num_prompt_tokens for shown in self._shown[:: self._request.n or 1])
+        made = sum(shown.num_tokens for shown in self._shown)
+        return {"prompt_tokens": prompt, "completion_tokens": made, "total_tokens": prompt + made}
 
 
 def describe_failure(failed: Failed) -> Problem:

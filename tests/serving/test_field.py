@@ -51,6 +51,21 @@ def test_a_stream_has_them_in_its_last_chunk(server):
     assert parse_acceptance(text, "a saved stream") == parse_acceptance(json.dumps(whole), "a saved stream")
 
 
+def test_what_load_generators_ask_besides_is_answered(server):
+    """Usage so far in every chunk, and no end before ``max_tokens``: as GuideLLM asks."""
+    options = {"include_usage": True, "continuous_usage_stats": True}
+    asked = server.body(n=2, max_tokens=9, stop=None, ignore_eos=True, stream=True, stream_options=options)
+    text = server.client.post("/v1/completions", json=asked).text
+    chunks = [json.loads(line[6:]) for line in text.splitlines() if line.startswith("data: {")]
+    made = [chunk["usage"]["completion_tokens"] for chunk in chunks]
+    assert made == sorted(made)
+    assert 0 < made[0] < made[-1] == 18
+    assert {chunk["usage"]["prompt_tokens"] for chunk in chunks} == {chunks[-1]["usage"]["prompt_tokens"]}
+    plain = {**asked, "stream_options": {"continuous_usage_stats": True}}
+    text = server.client.post("/v1/completions", json=plain).text
+    assert all(json.loads(line[6:])["usage"] is None for line in text.splitlines() if line.startswith("data: {"))
+
+
 def test_a_prompt_that_was_read_before_is_counted_as_cached(server):
     server.wait_until_idle()
     before = samples(server)

@@ -101,7 +101,8 @@ def conclude(figures: Figures) -> Conclusion:
         + table(("speedup", *(f"batch {batch}" for batch in CHARGED)), charged),
         Finding(
             tally(list(answers.values())),
-            f"{spell(answers)}. Watch the time per token beside acceptance: acceptance cannot see the batch.",
+            f"Texts, drafts and acceptances of every batch, and the gain of every card: {spell(answers)}. "
+            "Watch the time per token beside acceptance: acceptance cannot see the batch.",
         ),
         [point for curve in speedups.values() for point in (curve[0], curve[-1])],
     )
