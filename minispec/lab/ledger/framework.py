@@ -224,6 +224,7 @@ SOURCES = {
     "pan-practice": "Tian Pan, “Speculative Decoding in Practice: The Free Lunch That Isn't Quite Free”, undated",
     "day-05": "“Day 05: Speculative Decoding”, a course page without author or date",
     "nikolatesla": "nikolatesla, “Speculative Decoding: The Inference Trick That Quietly Fixed LLM Latency”, 2026",
+    "speculators": "The vLLM project's speculators, “Throughput vs. Interactivity”, a tutorial, 2026",
     "kumkar": "Prasad Kumkar, “Speculative Decoding”, glossary of Inference Systems, undated",
 }
 """Who makes the claims: articles about speculative decoding, by author, title and year."""

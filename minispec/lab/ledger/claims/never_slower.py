@@ -38,8 +38,8 @@ ABOUT = About(
     instrument="The real engine on a simulated clock, and drafts that are always sure of themselves: never right, or "
     "right and wrong in turns of 2 and 12 tokens, which earns trust and abuses it. The worst one counts. `load` "
     "and `budget` know what rows cost.",
-    literature="SmartSpec (Liu et al. 2024) chooses lengths by goodput, 0 among them, and reports lower latencies than "
-    "without drafts throughout, by up to 3.2x.",
+    literature="SmartSpec (Liu et al. 2024) claims it of average latencies: lengths chosen by goodput, 0 among them, "
+    "reduce them consistently, by up to 3.2x.",
     thresholds={"slack": SLACK, "policies": ADAPTIVE, "runs": RUNS},
 )
 
