@@ -25,6 +25,7 @@ from minispec.lab.simulate import (
     Text,
     best_fixed,
     cost_per_token,
+    decode_company,
     judge,
     new_policy,
 )
@@ -201,3 +202,18 @@ def test_auto_on_greedy_prose_as_a_whole(cost: CostModel) -> None:
     texts = [Text([target.tokenizer.encode(prompt)], seed=seed) for seed, prompt in enumerate(MORE_PROSE)]
     found = judge(RememberingModel(target), RememberingModel(draft), texts, cost, (PLAIN, *FIXED[:7], "auto"))
     assert found["auto"] <= found[best_fixed(found)] / 0.95, found
+
+
+def test_a_company_takes_what_its_rows_cost():
+    """Two requests whose drafts are never right: each step drafts what there is room for, and yields a token each."""
+    costs = CostModel(draft=0.1, row=0.05, free=3)
+    found = decode_company(np.zeros((2, 40), bool), 20, costs, gamma=3)
+    drafts = [min(3, left - 1) for left in range(20, 0, -1)]
+    reading = costs.draft_cost(2)  # of both prompts, a token each
+    steps = [gamma * costs.draft_cost(2) + costs.target_cost(2 * (gamma + 1)) for gamma in drafts]
+    assert found.seconds == pytest.approx(reading + sum(steps))
+    assert found.rate == found.whole_rate == pytest.approx(40 / found.seconds)
+    assert found.num_drafted == 2 * sum(drafts)
+    right = decode_company(np.ones((1, 40), bool), 20, costs, gamma=4)
+    assert right.num_drafted == 16  # four steps of four drafts and the target's own
+    assert (costs.target_cost(3), costs.target_cost(5)) == (1.0, 1.1)
