@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from minispec.lab.ledger.framework import About, Conclusion, Figures, Setting, table
 from minispec.lab.ledger.verdicts import Finding, tally
-from minispec.lab.simulate import CostModel, decode_company
+from minispec.lab.simulate import CostModel, ScriptedModel, Text, cost_per_token, decode_company, new_policy
 from minispec.lab.viz.plots.claims import PLAIN, Chart, bars
 
-POLICIES: Mapping[str, Mapping[str, Any]] = {
-    "5": {"gamma": 5},
-    "5+fallback": {"gamma": 5, "fallback": "request"},
-    "confidence": {"gamma": "confidence"},
-    "heuristic": {"gamma": "heuristic"},
-    "auto": {"gamma": "auto"},
-    "auto+fallback": {"gamma": "auto", "fallback": "request"},
-    "load": {"gamma": "load"},
-    "budget": {"gamma": "budget"},
-}
+SINGLE = ("5", "5+fallback", "confidence", "heuristic", "auto", "auto+fallback")
+TOGETHER = ("load", "budget")
+"""For batches; here they are of one request."""
+POLICIES = (*SINGLE, *TOGETHER)
 ADAPTIVE = ("auto", "auto+fallback", "5+fallback", "load", "budget")
 """Those that measure what drafts bring; the verdict is about them."""
 COSTS = {"c = 0.1": CostModel(draft=0.1), "c = 0.5": CostModel(draft=0.5)}
@@ -67,12 +61,17 @@ def _find_worst(policy: str, costs: str, length: int) -> dict[str, Any]:
     for right in RUNS:
         for wrong in RUNS:
             scripts[f"{right} right, {wrong} wrong"] = np.arange(length + 16) % (right + wrong) < right
-    found = {
-        name: 1.0 / decode_company(script[None], length, COSTS[costs], **POLICIES[policy]).whole_rate
-        for name, script in scripts.items()
-    }
+    found = {name: _cost(policy, script, COSTS[costs], length) for name, script in scripts.items()}
     worst = max(found, key=found.__getitem__)
     return {"cost": found[worst], "useless": found["never right"], "draft": worst}
+
+
+def _cost(policy: str, script: NDArray[np.bool_], costs: CostModel, length: int) -> float:
+    """Return what a token behind the first costs: by the loop of one text, or by the engine of many."""
+    if policy in TOGETHER:
+        return 1.0 / decode_company(script[None], length, costs, gamma=policy).whole_rate
+    target, draft = ScriptedModel(np.ones_like(script[None])), ScriptedModel(script[None])
+    return cost_per_token(target, draft, Text([[0]], length + 1), new_policy(policy), costs)
 
 
 def conclude(figures: Figures) -> Conclusion:
