@@ -9,9 +9,9 @@ after the text, and the rows see one another in both directions, because none of
     l_k = lm_head(norm(layers(x)_k))                  of the k-th position after the pending token
     q_0 = softmax(l_0),    q_k = softmax(l_k + lm_head(previous(e of the token at position k - 1)))
 
-What is added is a Markov chain's: it knows one token and no text, has the rank of the head's width, and costs one row of
-``lm_head`` when the token has been drawn. DSpark's has two tables of its own; sharing ``lm_head`` keeps the head small.
-DSpark's confidence head is left out: q is known before its token is drawn, and what stops a draft asks that.
+What is added is a Markov chain's: it knows one token and no text, has the rank of the head's width, and costs a row of
+``lm_head`` once the token is drawn. DSpark's has two tables of its own; sharing ``lm_head`` keeps the head small. Its
+confidence head is left out: q is known before a token is drawn, and what stops a draft asks q.
 
 DFlash gives the first row the pending token, and the others nothing but their positions. Here every row begins as the
 first row of an ``eagle`` does, because a head that is trained for minutes hardly learns to gather that by attention.

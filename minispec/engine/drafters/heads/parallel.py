@@ -19,8 +19,8 @@ from minispec.engine.sampling.sampler import Params
 class ParallelDrafter(ChainDrafter):
     """Computes the logits of all positions of a draft from the committed text alone, and draws a token at each.
 
-    Each token is drawn from the row of its place, which saw at most the token before it in the draft (:meth:`Head.follow`).
-    That costs acceptance, not correctness: the row is what the token was drawn from.
+    Each token is drawn from the row of its place, which saw at most the token before it (:meth:`Head.follow`). That
+    costs acceptance, not correctness: the row is what the token was drawn from.
 
     Parameters
     ----------
