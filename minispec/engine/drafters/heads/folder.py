@@ -109,7 +109,7 @@ class Head:
         return run(x, self.blocks, cache, feed, self._scale, "gelu_new")
 
     def follow(self, logits: Array, tokens: Index) -> Array:
-        """Return the logits of places, (T, V), behind the tokens drawn just before; as they are unless it reads them."""
+        """Return the logits of places, (T, V), behind the tokens drawn before; as they are, unless it reads these."""
         return logits
 
     def score(self, x: Array, norm: str | None = "ln_f") -> Array:
