@@ -444,7 +444,7 @@ print("at temperature 0 the tree's text is the target's own:", repr(plain.text[:
 # - Li et al., *EAGLE-2: Faster Inference of Language Models with Dynamic Draft Trees*, EMNLP 2024 (arXiv 2406.16858).
 # - Li et al., *EAGLE-3: Scaling up Inference Acceleration of Large Language Models via Training-Time Test*, 2025 (arXiv 2503.01840).
 # - Chen et al., *DFlash: Block Diffusion for Flash Speculative Decoding*, 2026 (arXiv 2602.06036).
-# - *DSpark*, 2026 (arXiv 2607.05147).
+# - DeepSeek, *DSpark: Confidence-Scheduled Speculative Decoding with Semi-Autoregressive Generation*, 2026 (arXiv 2607.05147).
 
 # %%
 lesson.progress()
