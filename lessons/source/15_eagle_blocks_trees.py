@@ -210,7 +210,8 @@ lesson.predict("passes", (5, 1))
 # Medusa, position 2 does not know what was drawn at position 1. That costs acceptance, not correctness: each token is drawn
 # from its q, and rejection sampling needs no more.
 #
-# Both kinds come with minispec, trained for longer than ours:
+# Both kinds come with minispec, trained for longer than ours. Its block repairs some of that: once a token is drawn, the row behind it
+# gets a bias that depends on this token alone (DSpark, 2026). That takes no pass, and q is again what the token is drawn from:
 
 # %%
 for name in ("eagle", "block"):
@@ -443,6 +444,7 @@ print("at temperature 0 the tree's text is the target's own:", repr(plain.text[:
 # - Li et al., *EAGLE-2: Faster Inference of Language Models with Dynamic Draft Trees*, EMNLP 2024 (arXiv 2406.16858).
 # - Li et al., *EAGLE-3: Scaling up Inference Acceleration of Large Language Models via Training-Time Test*, 2025 (arXiv 2503.01840).
 # - Chen et al., *DFlash: Block Diffusion for Flash Speculative Decoding*, 2026 (arXiv 2602.06036).
+# - DeepSeek, *DSpark: Confidence-Scheduled Speculative Decoding with Semi-Autoregressive Generation*, 2026 (arXiv 2607.05147).
 
 # %%
 lesson.progress()

@@ -222,9 +222,13 @@ class BlockHead(LayeredHead):
         super().__init__(config, width, num_words)
         self.place = nn.Embedding(config.length, config.width)
         nn.init.normal_(self.place.weight, std=0.02)
+        self.previous = Conv1D(width, config.width, 0.0)
 
     def places(self, seen: Seen, generator: torch.Generator) -> list[tuple[Tensor, Tensor]]:
-        """See :meth:`Head.places`: a few blocks in each row of text, at pending tokens chosen anew for each batch."""
+        """See :meth:`Head.places`: a few blocks in each row of text, at pending tokens chosen anew for each batch.
+
+        The bias of a place reads the text's own token before it, as a draft does whose tokens have all been accepted.
+        """
         length, count = self.config.length, seen.tokens.shape[1]
         anchors = torch.randint(1, count - length + 1, (ANCHORS,), generator=generator)  # places of pending tokens
         states = self.fuse_states(seen)
@@ -240,8 +244,14 @@ class BlockHead(LayeredHead):
                 query, torch.cat([text_keys, keys], dim=2), torch.cat([text_values, values], dim=2), attn_mask=mask
             )
             x = finish_layer(block, x, mixed)
-        logits = self.score(x).view(len(x), ANCHORS, length, -1)
-        return [(logits[:, :, k].flatten(0, 1), seen.probs[:, anchors + k].flatten(0, 1)) for k in range(length)]
+        outputs, result = self.ln_f(x).view(len(x), ANCHORS, length, -1), []
+        for k in range(length):
+            output = outputs[:, :, k]
+            if k:
+                output = output + self.previous(seen.embedded[:, anchors + k])
+            logits = functional.linear(output, self.lm_head.weight)
+            result.append((logits.flatten(0, 1), seen.probs[:, anchors + k].flatten(0, 1)))
+        return result
 
 
 HEADS: Mapping[str, Callable[[HeadConfig, int, int], Head]] = {"medusa": Medusa, "eagle": Eagle, "block": BlockHead}

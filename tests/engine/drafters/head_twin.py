@@ -100,8 +100,8 @@ def expect(kind: str, folder: str, tokens, drafted) -> list[np.ndarray]:
     embedded = target.w["wte.weight"]
     states = head.linear(head.norm(np.concatenate([states[i] for i in config["layers"]], axis=1), "norm"), "fuse")
 
-    def row(output):
-        return softmax(head.norm(output, "ln_f") @ head.w["lm_head.weight"].T, config["words"])
+    def row(output, bias=0.0):
+        return softmax((head.norm(output, "ln_f") + bias) @ head.w["lm_head.weight"].T, config["words"])
 
     if kind == "block":
         begun = head.linear(embedded[tokens[-1]], "token") + head.linear(head.norm(states[-1], "norm_state"), "state")
@@ -109,7 +109,8 @@ def expect(kind: str, folder: str, tokens, drafted) -> list[np.ndarray]:
         everything = np.ones((len(x), len(states) + len(x)), bool)
         for i in range(depth):
             x = head.layer(x, i, before=states, mask=everything)
-        return [row(output) for output in x[: len(drafted) + 1]]
+        biases = [0.0, *(head.linear(embedded[token], "previous") for token in drafted)]
+        return [row(output, bias) for output, bias in zip(x, biases, strict=False)]
     expected, text = [], list(tokens)
     for token in [*drafted, None]:
         x = head.linear(embedded[text[1:]], "token") + head.linear(head.norm(states, "norm_state"), "state")

@@ -28,12 +28,18 @@ def a_block_reports_the_row_of_the_next_place():
 
 
 @mutant(3, "law of heads")
-def a_block_reports_what_it_could_not_see():
-    """Each token's row leans towards the token, as if the block had seen what would be drawn."""
-    return reports(
-        ParallelDrafter,
-        lambda draft: 0.5 * draft.probs + 0.5 * np.eye(draft.probs.shape[1])[list(draft.tokens)],
-    )
+def a_block_reports_the_row_of_the_place_alone():
+    """Each token's row is what its place said before the token in front of it was known."""
+
+    def report(propose):
+        def propose_wrong(self, tokens, *given):
+            draft = yield from propose(self, tokens, *given)
+            rows = [self.sampler(self._logits[place : place + 1], list(tokens))[0] for place in range(len(draft))]
+            return replace(draft, probs=np.array(rows)) if rows else draft
+
+        return propose_wrong
+
+    return wraps(ParallelDrafter, "propose", report)
 
 
 @mutant(3, "law of heads")

@@ -1,14 +1,17 @@
-"""A block: all tokens of a draft in one pass, each position seeing the target's hidden states and the other positions.
+"""A block: all positions of a draft in one pass, and then token after token, each row leaning on the token before it.
 
-Source: DFlash (2026, arXiv 2602.06036). The hidden states of the text are the keys and values that the draft's layers
-attend to. There is one row for each position after the text, and the rows see one another in both directions, because
-none of them is a drawn token yet:
+Sources: DFlash (2026, arXiv 2602.06036) for the pass, DSpark (2026, arXiv 2607.05147) for what is drawn from it. The
+hidden states of the text are the keys and values that the draft's layers attend to. There is one row for each position
+after the text, and the rows see one another in both directions, because none of them is a drawn token yet:
 
     c_j = fuse(norm(features of token j))      for each token that the target has fed: keys and values of every layer
     x_k = token(e of the pending token) + state(norm(c of the token before it)) + place_k,    k = 0, 1, ...
-    q_k = softmax(lm_head(norm(layers(x)_k)))         of the k-th position after the pending token
+    l_k = lm_head(norm(layers(x)_k))                  of the k-th position after the pending token
+    q_0 = softmax(l_0),    q_k = softmax(l_k + lm_head(previous(e of the token at position k - 1)))
 
-A row of the draft knows the committed text and nothing that was drawn, so each token's row is what it was drawn from.
+What is added is a Markov chain's: it knows one token and no text, has the rank of the head's width, and costs a row of
+``lm_head`` once the token is drawn. DSpark's has two tables of its own; sharing ``lm_head`` keeps the head small. Its
+confidence head is left out: q is known before a token is drawn, and what stops a draft asks q.
 
 DFlash gives the first row the pending token, and the others nothing but their positions. Here every row begins as the
 first row of an ``eagle`` does, because a head that is trained for minutes hardly learns to gather that by attention.
@@ -21,7 +24,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from minispec.engine.backends.base import Array, Cache
+from minispec.engine.backends.base import Array, Cache, Index
 from minispec.engine.drafters.heads.feed import FROM_TARGET, HeadFeed
 from minispec.engine.drafters.heads.folder import Head
 from minispec.engine.drafters.heads.parallel import ParallelDrafter
@@ -43,6 +46,10 @@ class BlockHead(Head):
         if len(known):
             self._take_in(states[known], cache, feed.take(known))
         return self._guess(states[places], cache, feed.take(places))
+
+    def follow(self, logits: Array, tokens: Index) -> Array:
+        """See :meth:`Head.follow`."""
+        return logits + self.score(self.backend.linear(self.embed(tokens), self.matrix("previous")), norm=None)
 
     def _take_in(self, states: Array, cache: Cache, feed: HeadFeed) -> None:
         """Put keys and values of hidden states into every layer."""
@@ -86,7 +93,7 @@ class BlockSession(HeadSession):
 
 
 class BlockDrafter(ParallelDrafter):
-    """Guesses all positions in one pass.
+    """Guesses all positions in one pass, and draws each behind the one before it.
 
     Parameters
     ----------

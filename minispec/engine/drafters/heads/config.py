@@ -103,6 +103,7 @@ def expected_shapes(config: HeadConfig, target: GPT2Config) -> Iterator[tuple[st
     yield from matrix("state", config.width, config.width)
     if config.kind == "block":
         yield "place.weight", (config.length, config.width)
+        yield from matrix("previous", width, config.width)
     for i in range(config.num_layers):
         yield from block_shapes(i, config.width, config.inner)
     yield from norm("ln_f", config.width)

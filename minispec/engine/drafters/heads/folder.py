@@ -108,9 +108,13 @@ class Head:
         run = self.backend.layers if self.backend.fuses(self.blocks) else functools.partial(layers, self.backend)
         return run(x, self.blocks, cache, feed, self._scale, "gelu_new")
 
-    def score(self, x: Array) -> Array:
+    def follow(self, logits: Array, tokens: Index) -> Array:
+        """Return the logits of places, (T, V), behind the tokens drawn before; as they are, unless it reads these."""
+        return logits
+
+    def score(self, x: Array, norm: str | None = "ln_f") -> Array:
         """Return logits over all tokens, (T, V), for outputs of the layers; see :mod:`minispec.engine.model.trim`."""
-        logits = self.backend.linear(x, self._rows("lm_head"), norm=self.norm("ln_f"))
+        logits = self.backend.linear(x, self._rows("lm_head"), norm=None if norm is None else self.norm(norm))
         return spread(logits, self._words, self._vocab_size) if self._words.size else logits
 
     @property

@@ -1,4 +1,4 @@
-"""Drafts whose positions are all guessed in one pass, before any token is drawn."""
+"""Drafts whose positions are all computed in one pass, before any token is drawn."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from minispec.engine.sampling.sampler import Params
 class ParallelDrafter(ChainDrafter):
     """Computes the logits of all positions of a draft from the committed text alone, and draws a token at each.
 
-    Each token is drawn from the row of its place, which saw none of the tokens before it in the draft. That costs
-    acceptance, not correctness: the row is what the token was drawn from.
+    Each token is drawn from the row of its place, which saw at most the token before it (:meth:`Head.follow`). That
+    costs acceptance, not correctness: the row is what the token was drawn from.
 
     Parameters
     ----------
@@ -75,12 +75,15 @@ class ParallelDrafter(ChainDrafter):
         """Return the row of the position after ``prefix``; it asks for nothing."""
         yield from ()
         place = len(prefix) - self._first
-        probs: Probs = self.sampler(self._logits[place : place + 1], prefix)[0]
+        logits = self._logits[place : place + 1]
+        if place:
+            logits = self.session.head.follow(logits, np.array(prefix[-1:]))
+        probs: Probs = self.sampler(logits, prefix)[0]
         return probs
 
 
 class ParallelSource:
-    """Tells a tree what is guessed for its levels: the nodes of a level share a row, whatever leads to them.
+    """Tells a tree what is guessed for its levels: the nodes of a level share a row, but for what their tokens add.
 
     Sources: Medusa's trees (Cai et al. 2024, section 2.3.3), which combine the likeliest guesses for each position. See
     :class:`minispec.engine.drafters.trees.TreeSource`.
@@ -117,7 +120,7 @@ class ParallelSource:
         yield from ()
         levels = [1 + (self._levels[parent] if parent >= 0 else 0) for parent in parents]
         self._levels += levels
-        return self._logits[levels]
+        return self.session.head.follow(self._logits[levels], np.asarray(nodes))
 
     def rollback(self, length: int) -> None:
         """Set the text back."""

@@ -68,9 +68,9 @@ def conclude(figures: Figures) -> Conclusion:
         for f in figures["cases"]
     ]
     return Conclusion(
-        "η = τ / (γc + v). In one pass a draft costs one pass of the head, c′, whatever γ is; but no place sees the "
-        "tokens drawn before it, and τ′ is smaller where the text is open. One pass wins if τ′/τ > (c′ + v)/(γc + v): "
-        "where drafting is a small part of a step, it may hardly lose a token.",
+        "η = τ / (γc + v). In one pass a draft costs one pass of the head and little more, c′, whatever γ is; but a "
+        "place sees at most the token drawn before it, and τ′ is smaller where the text is open. One pass wins if "
+        "τ′/τ > (c′ + v)/(γc + v): where drafting is a small part of a step, it may hardly lose a token.",
         "Two heads of one size, each with the draft length that was fastest for it on other prompts:"
         + table(COLUMNS, rows)
         + f"\n\n`{PARALLEL}` beside `{SERIAL}`, the first two columns with γ = {GAMMA} for both:"
