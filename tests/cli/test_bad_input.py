@@ -53,7 +53,8 @@ def test_who_times_models_refuses_other_drafts_without_asking_the_hub(run_here: 
 @pytest.mark.parametrize(
     ("flags", "says"),
     [
-        (["--gamma", "-1"], ("gamma is -1", ">= 0")),
+        (["--gamma", "-1"], ("gamma is -1", "from 0 (drafts nothing) to 2**63 - 1")),
+        (["--gamma", str(2**63)], (f"gamma is {2**63}", "to 2**63 - 1")),
         (["--gamma", "aut"], ("--gamma is 'aut'", "number >= 0", "Did you mean 'auto'?")),
         (["--verify", "tre"], ("--verify is 'tre'", "Did you mean 'tree'?")),
         (["--gamma", "load"], ("gamma is 'load'", "minispec batch", "Try --gamma auto")),
@@ -68,6 +69,7 @@ def test_who_times_models_refuses_other_drafts_without_asking_the_hub(run_here: 
         (["--top-k", str(2**63)], (f"top-k is {2**63}", "2**63 - 1")),
         (["--trace", "."], ("'.' is a folder",)),
         (["--trace", ""], ("names no file",)),
+        (["--trace", "-"], ("'-' is no file",)),
         (["--draft", "ngramm"], ("'ngramm'", "Did you mean 'ngram'?", "suffix", "cascade")),
         (["--slow", "--json"], ("--slow and --json",)),
         (["--race", "--draft", "none"], ("race needs a draft",)),
