@@ -179,6 +179,26 @@ def test_what_a_console_cannot_show_ends_no_command(run: Run, target: str, draft
     assert json.loads(bare.stdout)["prompt"] == "thé"
 
 
+def test_no_output_takes_the_place_of_what_the_options_read(run_here: Run, target: str, tmp_path: Path) -> None:
+    model = Path(shutil.copytree(target, tmp_path / "model"))
+    for name in ("corpus.txt", "p.txt", "r.jsonl"):
+        (tmp_path / name).write_text('{"prompt": "the"}\n', encoding="utf-8")
+    generate, batch, measure = ["generate", "the", "--trace"], ["batch", "r.jsonl", "-o"], ["measure", "p.txt", "--csv"]
+    own, corpus = ["--target", str(model)], ["--target", target, "--draft", "suffix:corpus=corpus.txt"]
+    for words, output, models, flag in (
+        *((words, "model/config.json", own, "--target") for words in (generate, batch, measure)),
+        (generate, "model/model.safetensors", ["--target", target, "--draft", f"tree:draft={model}"], "--draft"),
+        (["serve", "--canary", "0.5", "--canary-log"], "model/tokenizer.json", own, "--target"),
+        (["measure", "p.txt", "--journal"], "corpus.txt", corpus, "--draft"),
+        (generate, "corpus.txt", ["--target", target, "--gamma", "replay:trace=corpus.txt"], "--gamma"),
+    ):
+        before = (tmp_path / output).read_bytes()
+        done = run_here(*words, output, *models)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+        assert f"is read for {flag}, and {words[-1].replace('-o', '--output')} would overwrite it" in done.stderr
+        assert (tmp_path / output).read_bytes() == before
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
 @pytest.mark.parametrize("words", [("models",), ("plan", "--alpha", "0.8", "--cost-ratio", "0.1")])
 def test_a_full_disk_is_one_line(words: tuple[str, ...]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 
-
 _NOISE = 0.1
 """By how much a measured time may be off."""
 

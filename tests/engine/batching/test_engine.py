@@ -643,8 +643,8 @@ class TestRefusals:
     @pytest.mark.parametrize("name", ["max_running", "page_size", "max_rows", "kv_memory"])
     @pytest.mark.parametrize("count", [0, -1, 1.5, True, "16", 2**64])
     def test_counts_that_count_nothing(self, name, count):
-        called = name.replace("_", "-")
-        with pytest.raises(OptionError, match=rf"{called} is {count!r}; it must be a whole number from 1 to 2\*\*64 - 1"):
+        rule = rf"{name.replace('_', '-')} is {count!r}; it must be a whole number from 1 to 2\*\*64 - 1"
+        with pytest.raises(OptionError, match=rule):
             Engine(TARGET, **{name: count})
 
     def test_more_pages_than_the_machine_has_memory(self):
