@@ -121,8 +121,8 @@ def _describe(error: click.UsageError) -> str:
     if found is None:
         return message
     choices = re.findall(r"'(.+?)'", found[3])
-    is_flag = found[1].startswith("-")
-    name = found[1] if is_flag or error.param is None else f"the {error.param.name}"
+    is_flag, argument = found[1].startswith("-"), getattr(error, "param", None)
+    name = found[1] if is_flag or argument is None else f"the {argument.name}"
     way_out = suggest(found[2], choices, f"Try {found[1]} {choices[0]}" if is_flag else f"Try {choices[0]}")
     return f"{name} is {quote(found[2])}; it must be one of {', '.join(choices)}. {way_out}"
 

@@ -91,7 +91,7 @@ def test_who_times_models_refuses_other_drafts_without_asking_the_hub(run_here: 
         (["--backend", "abacus"], ("abacus", "numba")),
         (["--dtype", "float8"], ("--dtype is 'float8'; it must be one of auto,", "Did you mean 'float")),
         (["--kv-dtype", "int8"], ("int8", "float16")),
-        (["--trace", "no/such/folder/t.jsonl"], ("no/such/folder'", "does not exist")),
+        (["--trace", "no/such/ördner/t.jsonl"], ("no/such/ördner'", "does not exist")),
         (["--gama", "3"], ("--gama", "--gamma")),
     ],
 )

@@ -28,7 +28,7 @@ LINES = [
     {"prompt": "the end", "max_tokens": 9},
     {"id": "second", "prompt": "them", "draft": "ngram", "temperature": 0, "fallback": "session", "max_tokens": 5},
     {"prompt": [1, 2, 3], "draft": None, "seed": 7, "stop": ["zz"], "max_tokens": 12, "gamma": "heuristic"},
-    {"prompt": "then and", "verify": "match", "gamma": 2, "max_tokens": 1, "top_k": 3},
+    {"prompt": "then and", "verify": "match", "gamma": 2, "max_tokens": 8, "top_k": 3},
 ]
 
 
