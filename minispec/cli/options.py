@@ -20,7 +20,6 @@ from minispec.engine.control.fallback import SCOPES
 from minispec.engine.drafters.spec import KINDS, MODEL
 from minispec.engine.generation.options import Options
 from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET, bundled_folders
-from minispec.engine.loading.hub import MODEL_FILES
 from minispec.engine.sampling import SamplingParams
 from minispec.engine.verifiers import VERIFIER_NAMES
 from minispec.errors import OutputError, quote
@@ -142,6 +141,8 @@ def check_spared(outputs: Mapping[str, Path | None], options: Mapping[str, Any])
 def _reads(source: Path, path: Path) -> bool:
     if not source.is_dir():
         return source.resolve() == path.resolve()
+    from minispec.engine.loading.hub import MODEL_FILES
+
     names = MODEL_FILES if (source / "config.json").exists() else ("*",)
     return path.parent.resolve() == source.resolve() and any(fnmatch(path.name, name) for name in names)
 
