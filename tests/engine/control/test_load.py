@@ -269,3 +269,19 @@ def test_a_step_counts_its_own_tokens_and_times_its_own_rows():
     for times, count, _ in (call.args for call in noted.call_args_list):
         rows[times] += count
     assert rows == {engine.load.target: engine.num_rows, engine.load.draft: 9}
+
+
+def test_what_drafts_have_not_read_is_that_of_all_requests():
+    """Each draft model reads its own text before it drafts."""
+    engine, unread = Engine(TableModel(8, 64, seed=1)), []
+    begin = Load.begin_step
+
+    def note(self, policies, num_plain, count_unread):
+        unread.append(count_unread())
+        begin(self, policies, num_plain, count_unread)
+
+    with mock.patch.object(Load, "begin_step", note):
+        for length in (3, 5):
+            engine.add([0] * length, draft=TableModel(8, 64, seed=2), gamma=2, max_tokens=4)
+        engine.run()
+    assert max(unread) == 3 + 5
