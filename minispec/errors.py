@@ -126,7 +126,7 @@ def suggest(value: str, choices: Iterable[str], otherwise: str, closeness: float
 
 def quote(value: Any) -> str:
     """Quote a value in a message: one printable line of at most about 100 characters, whatever a file put there."""
-    return _one_line(ascii(value) if isinstance(value, str) and len(value) <= 60 else _SHORT.repr(value), 100)
+    return _one_line(repr(value) if isinstance(value, str) and len(value) <= 60 else _SHORT.repr(value), 100)
 
 
 def explain(error: BaseException) -> str:

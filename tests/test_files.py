@@ -145,6 +145,13 @@ def test_pipes_and_devices_stay_what_they_are(tmp_path: Path) -> None:
     assert (tmp_path / "pipe").is_fifo()
 
 
+@pytest.mark.skipif(not Path("/dev/fd").exists(), reason="this system has no names for what a process has open")
+def test_standard_output_keeps_its_name_where_it_is_a_file(tmp_path: Path) -> None:
+    """``--trace /dev/stdout > FILE``: a file that took the place of the link would be everyone's standard output."""
+    with (tmp_path / "out").open("w") as file, pytest.raises(OutputError, match="is a pipe or a device"):
+        check_writable(Path(f"/dev/fd/{file.fileno()}"))
+
+
 def test_one_file_under_two_names_is_found(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("out.txt")
     check_apart({"RUN": tmp_path / "run.jsonl", "--html": tmp_path / "out.txt", "--svg": None})

@@ -15,6 +15,7 @@ from minispec.cli.cluster import on_cluster, on_option
 from minispec.cli.options import (
     FileName,
     Memory,
+    check_spared,
     gamma_together_option,
     generation_options_without,
     option,
@@ -75,6 +76,7 @@ def batch(
     notes = Console(stderr=True, highlight=False)
     check_writable(output)
     check_apart({"REQUESTS": requests, "--output": output})
+    check_spared({"--output": output}, options)
     loading = ("target", "backend", "dtype", "draft_dtype", "kv_dtype")
     settings: dict[str, Any] = {name: options.pop(name) for name in loading}
     shape: dict[str, Any] = {"max_running": concurrency, "kv_memory": kv_memory, "page_size": page_size}

@@ -14,7 +14,7 @@ from typing import Any
 import click
 from rich.console import Console
 
-from minispec.cli.options import FileName, generation_options
+from minispec.cli.options import FileName, check_spared, generation_options
 from minispec.cli.pair import Pair
 from minispec.cli.sections import Command
 from minispec.engine.generation import Generation, Stream
@@ -70,6 +70,7 @@ def generate(
         )
     if racing or comparing:
         _check_comparison("a race" if racing else "--compare", options, quiet=quiet and not as_json)
+    check_spared({"--trace": trace}, options)
     text = read_prompt(prompt)
     if quiet:
         os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")  # a model by hub name may be downloaded

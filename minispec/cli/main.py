@@ -121,8 +121,10 @@ def _describe(error: click.UsageError) -> str:
     if found is None:
         return message
     choices = re.findall(r"'(.+?)'", found[3])
-    way_out = suggest(found[2], choices, f"Try {found[1]} {choices[0]}")
-    return f"{found[1]} is {quote(found[2])}; it must be one of {', '.join(choices)}. {way_out}"
+    is_flag, argument = found[1].startswith("-"), getattr(error, "param", None)
+    name = found[1] if is_flag or argument is None else f"the {argument.name}"
+    way_out = suggest(found[2], choices, f"Try {found[1]} {choices[0]}" if is_flag else f"Try {choices[0]}")
+    return f"{name} is {quote(found[2])}; it must be one of {', '.join(choices)}. {way_out}"
 
 
 def _ready_streams() -> None:

@@ -17,7 +17,15 @@ from rich.text import Text
 
 from minispec.cli.cluster import on_cluster, on_option
 from minispec.cli.lists import Several
-from minispec.cli.options import DRAFT_KINDS, FileName, Gamma, ModelName, generation_options_without, option
+from minispec.cli.options import (
+    DRAFT_KINDS,
+    FileName,
+    Gamma,
+    ModelName,
+    check_spared,
+    generation_options_without,
+    option,
+)
 from minispec.cli.sections import Command
 from minispec.engine.files import HeldFile, check_apart, check_writable, write_text
 from minispec.engine.generation.options import Options
@@ -147,6 +155,7 @@ def measure(
         style.check_output(plot_file)
     outputs = {"--csv": csv_file, "--markdown": markdown_file, "--plot": plot_file}
     check_apart({"PROMPTS": prompts, "--journal": journal, "--against": against, **outputs})
+    check_spared({"--journal": journal, **outputs}, options)
     old = None if against is None else earlier.read_report(against)
     notes = Console(stderr=True, highlight=False)
     varied = {name + "s": options.pop(name) for name in ("target", "draft", "gamma", "temperature")}

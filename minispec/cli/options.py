@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import fields
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,6 +22,7 @@ from minispec.engine.generation.options import Options
 from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET, bundled_folders
 from minispec.engine.sampling import SamplingParams
 from minispec.engine.verifiers import VERIFIER_NAMES
+from minispec.errors import OutputError, quote
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
@@ -107,6 +109,42 @@ class FileName(click.ParamType):  # type: ignore[type-arg]  # as above
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Let the shell complete files."""
         return [CompletionItem(incomplete, type="file")]
+
+
+def check_spared(outputs: Mapping[str, Path | None], options: Mapping[str, Any]) -> None:
+    """Refuse to write what the options read: a file of a model's folder, a corpus, a trace to replay.
+
+    Parameters
+    ----------
+    outputs : mapping of str to Path or None
+        By the names of their flags.
+    options : mapping
+        Of the command; those that name models, drafts and policies count.
+
+    Raises
+    ------
+    OutputError
+        If an output is such a file.
+    """
+    for flag in ("target", "draft", "gamma"):
+        given = options.get(flag)
+        for text in map(str, given if isinstance(given, (list, tuple)) else (given,)):
+            for part in filter(None, (text, *re.split("[,=]", text.partition(":")[2]))):
+                source = bundled_folders().get(part, Path(part))
+                for name, path in outputs.items():
+                    if path is not None and path.exists() and _reads(source, path):
+                        raise OutputError(
+                            f"{quote(str(path))} is read for --{flag}, and {name} would overwrite it. Name another"
+                        )
+
+
+def _reads(source: Path, path: Path) -> bool:
+    if not source.is_dir():
+        return source.resolve() == path.resolve()
+    from minispec.engine.loading.hub import MODEL_FILES
+
+    names = MODEL_FILES if (source / "config.json").exists() else ("*",)
+    return path.parent.resolve() == source.resolve() and any(fnmatch(path.name, name) for name in names)
 
 
 class Memory(click.ParamType):  # type: ignore[type-arg]  # as above

@@ -19,6 +19,7 @@ from minispec.cli.options import (
     FileName,
     Memory,
     ModelName,
+    check_spared,
     gamma_together_option,
     kv_dtype_option,
     option,
@@ -166,6 +167,7 @@ def serve(
             check_together(each, Options(verify="tree" if parse_draft(each).is_tree else verify or Options.verify))
     notes = Console(stderr=True, highlight=False)
     check_writable(canary_log)
+    check_spared({"--canary-log": canary_log}, {"target": target, "draft": draft, "gamma": gamma})
     with bind(host, port) as bound, contextlib.ExitStack() as files:
         with notes.status("loading models …"):
             model = load_model(target, backend, dtype, kv_dtype)

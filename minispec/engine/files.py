@@ -38,15 +38,18 @@ def check_writable(path: Path | None) -> None:
     ------
     OutputError
         If its folder does not exist or cannot be written to, or what has its name is not a file: a folder, or a pipe or
-        a device, whose place a file would take.
+        a device, whose place a file would take. Nor is ``-`` one.
     """
     if path is None:
         return
+    if str(path) == "-":
+        raise OutputError("'-' is no file, and standard output has what the command prints. Name a file")
     if not path.parent.is_dir():
         raise OutputError(f"folder {quote(str(path.parent))} does not exist; make it, or name a file in another one")
     if path.is_dir():
         raise OutputError(f"{quote(str(path))} is a folder; the output is a file. Try another name")
-    if path.exists() and not path.is_file():
+    handle = path.is_symlink() and path.absolute().parts[1] in ("dev", "proc")  # of a process, say its standard output
+    if path.exists() and (handle or not path.is_file()):
         raise OutputError(f"{quote(str(path))} is a pipe or a device, and a file would take its place. Name a file")
     if not os.access(path.parent, os.W_OK):
         raise OutputError(f"folder {quote(str(path.parent))} is not writable. Name a file in another one")

@@ -36,7 +36,13 @@ def interleave(runs: Mapping[Name, Callable[[], Result]], repeats: int) -> dict[
 
 
 def ratios(figures: Sequence[float], units: Sequence[float]) -> list[float]:
-    """Return one candidate's figures in units of another's, round by round: both met the same machine."""
+    """Return one candidate's figures in units of another's, round by round: both met the same machine.
+
+    Examples
+    --------
+    >>> ratios([1.0, 4.0], [2.0, 1.0])
+    [0.5, 4.0]
+    """
     return [a / b for a, b in zip(figures, units, strict=True)]
 
 

@@ -97,6 +97,12 @@ class Settings:
             raise OptionError(
                 f"gamma is {self.gamma}; a server drafts up to {self.max_gamma} tokens. Try --gamma {self.max_gamma}"
             )
+        for origin in self.origins:
+            if not re.fullmatch(r"\*|null|[a-z][a-z0-9+.-]*://[^\s/?#@A-Z]+", origin):
+                raise OptionError(
+                    f"allow-origin is {quote(origin)}; an origin is what browsers say: scheme, host in lower case and "
+                    "port, and nothing behind. Try --allow-origin https://example.org"
+                )
         for name in ("max_running", "max_waiting", "max_choices", "max_gamma", "max_body"):
             if getattr(self, name) < 1:
                 raise OptionError(f"{name} is {getattr(self, name)}; it must be at least 1")

@@ -53,7 +53,8 @@ def test_who_times_models_refuses_other_drafts_without_asking_the_hub(run_here: 
 @pytest.mark.parametrize(
     ("flags", "says"),
     [
-        (["--gamma", "-1"], ("gamma is -1", ">= 0")),
+        (["--gamma", "-1"], ("gamma is -1", "from 0 (drafts nothing) to 2**63 - 1")),
+        (["--gamma", str(2**63)], (f"gamma is {2**63}", "to 2**63 - 1")),
         (["--gamma", "aut"], ("--gamma is 'aut'", "number >= 0", "Did you mean 'auto'?")),
         (["--verify", "tre"], ("--verify is 'tre'", "Did you mean 'tree'?")),
         (["--gamma", "load"], ("gamma is 'load'", "minispec batch", "Try --gamma auto")),
@@ -68,6 +69,7 @@ def test_who_times_models_refuses_other_drafts_without_asking_the_hub(run_here: 
         (["--top-k", str(2**63)], (f"top-k is {2**63}", "2**63 - 1")),
         (["--trace", "."], ("'.' is a folder",)),
         (["--trace", ""], ("names no file",)),
+        (["--trace", "-"], ("'-' is no file",)),
         (["--draft", "ngramm"], ("'ngramm'", "Did you mean 'ngram'?", "suffix", "cascade")),
         (["--slow", "--json"], ("--slow and --json",)),
         (["--race", "--draft", "none"], ("race needs a draft",)),
@@ -89,7 +91,7 @@ def test_who_times_models_refuses_other_drafts_without_asking_the_hub(run_here: 
         (["--backend", "abacus"], ("abacus", "numba")),
         (["--dtype", "float8"], ("--dtype is 'float8'; it must be one of auto,", "Did you mean 'float")),
         (["--kv-dtype", "int8"], ("int8", "float16")),
-        (["--trace", "no/such/folder/t.jsonl"], ("no/such/folder'", "does not exist")),
+        (["--trace", "no/such/ördner/t.jsonl"], ("no/such/ördner'", "does not exist")),
         (["--gama", "3"], ("--gama", "--gamma")),
     ],
 )
@@ -175,6 +177,26 @@ def test_what_a_console_cannot_show_ends_no_command(run: Run, target: str, draft
     assert report["text"].startswith("é")
     bare = run("generate", "thé", *models, "--json", LC_ALL="C", PYTHONCOERCECLOCALE="0", PYTHONUTF8="0")
     assert json.loads(bare.stdout)["prompt"] == "thé"
+
+
+def test_no_output_takes_the_place_of_what_the_options_read(run_here: Run, target: str, tmp_path: Path) -> None:
+    model = Path(shutil.copytree(target, tmp_path / "model"))
+    for name in ("corpus.txt", "p.txt", "r.jsonl"):
+        (tmp_path / name).write_text('{"prompt": "the"}\n', encoding="utf-8")
+    generate, batch, measure = ["generate", "the", "--trace"], ["batch", "r.jsonl", "-o"], ["measure", "p.txt", "--csv"]
+    own, corpus = ["--target", str(model)], ["--target", target, "--draft", "suffix:corpus=corpus.txt"]
+    for words, output, models, flag in (
+        *((words, "model/config.json", own, "--target") for words in (generate, batch, measure)),
+        (generate, "model/model.safetensors", ["--target", target, "--draft", f"tree:draft={model}"], "--draft"),
+        (["serve", "--canary", "0.5", "--canary-log"], "model/tokenizer.json", own, "--target"),
+        (["measure", "p.txt", "--journal"], "corpus.txt", corpus, "--draft"),
+        (generate, "corpus.txt", ["--target", target, "--gamma", "replay:trace=corpus.txt"], "--gamma"),
+    ):
+        before = (tmp_path / output).read_bytes()
+        done = run_here(*words, output, *models)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+        assert f"is read for {flag}, and {words[-1].replace('-o', '--output')} would overwrite it" in done.stderr
+        assert (tmp_path / output).read_bytes() == before
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")

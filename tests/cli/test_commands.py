@@ -81,6 +81,11 @@ def test_completion_scripts_call_back_into_the_command(run_here: Run, shell: str
     assert "_MINISPEC_COMPLETE" in run_here("completion", shell).stdout
 
 
+def test_an_argument_that_is_none_of_a_list(run_here: Run) -> None:
+    done = run_here("completion", "tcsh")
+    assert done.stderr.startswith("minispec: the shell is 'tcsh'; it must be one of bash, zsh, fish. Try bash.")
+
+
 def test_completion_knows_options_and_bundled_models(run_here: Run) -> None:
     def complete(words: str) -> str:
         index = str(len(words.split(" ")) - 1)

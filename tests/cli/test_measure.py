@@ -79,7 +79,7 @@ def test_a_journal_is_gone_on_with_and_refuses_what_is_not_alike(
         ('{"prompt": "x"}\n{"prompt": 1}\n', (), "line 2"),
         ('{"prompt": "x"}\n', ("--jobs", "2"), "cannot measure time"),
         ('{"prompt": "x"}\n', ("--domain", "poems"), "no prompt has the domain"),
-        ('{"prompt": "x"}\n', ("--gamma", "3,3"), "names something twice"),
+        ('{"prompt": "x"}\n', ("--gamma", "3,3"), "--gamma names 3 twice"),
         ('{"prompt": "x"}\n', ("--csv", "nowhere/m.csv"), "does not exist"),
         ('{"prompt": "x"}\n', ("--plot", "m.txt"), "must end in"),
         ('{"prompt": "x"}\n', ("--no-timing", "--on", "slurm"), "dask:ADDRESS"),

@@ -125,6 +125,10 @@ def test_a_port_in_use_is_said_before_anything_is_loaded(run_here):
         (["--gamma", "nonsense"], ["nonsense"]),
         (["--verify", "nonsense"], ["nonsense"]),
         (["--max-requests", "0"], ["0"]),
+        (
+            ["--allow-origin", "https://Example.org/"],
+            ["'https://Example.org/'", "Try --allow-origin https://example.org"],
+        ),
         (["--kv-memory", "much"], ["much"]),
         (["--kv-memory", "1"], ["page"]),
         (["--canary", "2"], ["2"]),

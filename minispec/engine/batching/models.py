@@ -82,9 +82,9 @@ class SharedModels:
         kv_memory: int | None,
         page_size: int,
     ) -> None:
-        require_whole("page_size", page_size, 1)
+        require_whole("page-size", page_size, 1)
         if kv_memory is not None:
-            require_whole("kv_memory", kv_memory, 1)
+            require_whole("kv-memory", kv_memory, 1)
         named = read_name(target)
         model: LanguageModel = recall_model(named, backend, dtype, kv_dtype) if isinstance(named, str) else named
         self._load_settings = find_setting(model, "backend", backend), draft_dtype or dtype, kv_dtype
@@ -195,7 +195,7 @@ class SharedModels:
         page = int(cache.keys.nbytes + cache.values.nbytes)
         if kv_memory < page:
             raise OptionError(
-                f"kv_memory is {kv_memory} bytes; one page of {self.page_size} slots of {model.name} takes {page}. "
+                f"kv-memory is {kv_memory} bytes; one page of {self.page_size} slots of {model.name} takes {page}. "
                 "Give it more"
             )
         return kv_memory // page

@@ -46,8 +46,8 @@ class Scheduler:
     """
 
     def __init__(self, max_running: int, max_rows: int) -> None:
-        require_whole("max_running", max_running, 1)
-        require_whole("max_rows", max_rows, 1)
+        require_whole("max-running", max_running, 1)
+        require_whole("max-rows", max_rows, 1)
         self.max_running = max_running
         self.max_rows = max_rows
         self.waiting: list[int] = []

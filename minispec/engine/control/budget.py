@@ -70,6 +70,11 @@ def share_rows(
     >>> survivals = np.array([[0.9, 0.8], [0.3, 0.1]])
     >>> share_rows(survivals, 0, np.array([1.0, 1.0, 1.0, 2.0, 3.0]), np.full(5, 0.01)).lengths
     [2, 0]
+
+    Of equals the older request's come first, and of its places those in front:
+
+    >>> share_rows(np.ones((2, 2)), 0, np.array([1.0, 1.0, 1.0, 1.0, 9.0]), 0.1 * np.arange(5)).lengths
+    [2, 1]
     """
     together, most = survivals.shape
     plain = (num_plain + together) / float(target_s[0])

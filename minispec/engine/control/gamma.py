@@ -87,7 +87,9 @@ class FixedGamma:
 
     def __init__(self, gamma: int) -> None:
         if not 0 <= gamma < 2**63:
-            raise OptionError(f"gamma is {quote(gamma)}; it must be >= 0 (0 drafts nothing). Try --gamma 3")
+            raise OptionError(
+                f"gamma is {quote(gamma)}; it must be from 0 (drafts nothing) to 2**63 - 1. Try --gamma 3"
+            )
         self._gamma = gamma
 
     @property

@@ -179,7 +179,7 @@ def require_whole(name: str, value: object, least: int | None = None) -> None:
     OptionError
     """
     if not is_whole(value) or not (-(2**64) if least is None else least) <= value < 2**64:
-        rule = "below 2**64" if least is None else f"from {least} on"
+        rule = "below 2**64" if least is None else f"from {least} to 2**64 - 1"
         raise OptionError(f"{name} is {quote(value)}; it must be a whole number {rule}")
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from minispec.errors import MissingDependencyError, ModelFileError, ModelNotFoundError, explain, quote
 
 _NAME = re.compile(r"[\w.-]+(/[\w.-]+)?(@[\w./-]+)?")
-_FILES = (
+MODEL_FILES = (
     "config.json",
     "generation_config.json",
     "model.safetensors",
@@ -60,7 +60,7 @@ def fetch(name: str) -> Path:
         ) from None
     repository, _, revision = name.partition("@")
     try:
-        folder = Path(snapshot_download(repository, revision=revision or None, allow_patterns=list(_FILES)))
+        folder = Path(snapshot_download(repository, revision=revision or None, allow_patterns=list(MODEL_FILES)))
     except Exception as error:  # its errors share no base class: HTTP, cache, offline, validation, connection
         kind = type(error).__name__
         if kind in _UNREACHABLE:

@@ -220,5 +220,5 @@ def _require_memory(num_pages: int, page_bytes: int) -> None:
     if there is not None and needed > there:
         raise OptionError(
             f"keys and values of {num_pages} pages take {needed / 1e9:,.1f} GB, and this machine has "
-            f"{there / 1e9:,.1f} GB of memory. Run fewer requests at a time, or give kv_memory less"
+            f"{there / 1e9:,.1f} GB of memory. Run fewer requests at a time, or give kv-memory less"
         )

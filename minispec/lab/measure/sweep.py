@@ -104,7 +104,9 @@ class Sweep:
             if not values:
                 raise OptionError(f"a sweep has no {name}; it needs at least one of each. Name one")
             if len(set(values)) < len(values):
-                raise OptionError(f"{name} names something twice; it would be measured twice. Leave one out")
+                first = next(getattr(v, "id", v) for i, v in enumerate(values) if v in values[:i])
+                flag = "verify" if name == "verifies" else name[:-1]
+                raise OptionError(f"{flag} names {quote(first)} twice; it would be measured twice. Leave one out")
         if self.max_tokens < 1:
             raise OptionError(f"max-tokens is {self.max_tokens}; a measurement needs at least 1. Try --max-tokens 64")
         if self.repeats < 0:

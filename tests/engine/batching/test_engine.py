@@ -594,7 +594,7 @@ def test_rows_of_drafts_count_towards_the_budget_of_prompts():
 
 class TestRefusals:
     def test_a_budget_without_a_page(self):
-        with pytest.raises(OptionError, match="kv_memory is 100 bytes; one page of 16 slots"):
+        with pytest.raises(OptionError, match="kv-memory is 100 bytes; one page of 16 slots"):
             Engine(TARGET, kv_memory=100)
 
     def test_a_budget_too_small_for_one_request(self):
@@ -641,13 +641,14 @@ class TestRefusals:
         engine.add([2], draft=drafter, gamma=policy, max_tokens=2)
 
     @pytest.mark.parametrize("name", ["max_running", "page_size", "max_rows", "kv_memory"])
-    @pytest.mark.parametrize("count", [0, -1, 1.5, True, "16"])
+    @pytest.mark.parametrize("count", [0, -1, 1.5, True, "16", 2**64])
     def test_counts_that_count_nothing(self, name, count):
-        with pytest.raises(OptionError, match=rf"{name} is {count!r}; it must be a whole number from 1 on"):
+        rule = rf"{name.replace('_', '-')} is {count!r}; it must be a whole number from 1 to 2\*\*64 - 1"
+        with pytest.raises(OptionError, match=rule):
             Engine(TARGET, **{name: count})
 
     def test_more_pages_than_the_machine_has_memory(self):
-        with pytest.raises(OptionError, match=r"pages take [\d,]+\.\d GB, and this machine has .* kv_memory less"):
+        with pytest.raises(OptionError, match=r"pages take [\d,]+\.\d GB, and this machine has .* kv-memory less"):
             Engine(TARGET, kv_memory=10**18)
 
     def test_one_text_in_place_of_a_list(self):

@@ -252,3 +252,36 @@ def test_deciding_not_to_draft_costs_little():
         return len(calls)
 
     assert count(draft=draft) < 1.5 * count(draft=None)
+
+
+def test_a_step_counts_its_own_tokens_and_times_its_own_rows():
+    """Also where nobody has taken what was told: an interruption may leave it."""
+    target, draft = TableModel(8, 64, seed=1), TableModel(8, 64, seed=2)
+    engine = Engine(target)
+    noting = mock.patch.object(RowTimes, "add", autospec=True, side_effect=RowTimes.add)
+    with mock.patch.object(Load, "end_step") as ended, noting as noted:
+        engine.add([0], draft=None, max_tokens=6)
+        engine.add([0, 1], draft=draft, gamma=2, max_tokens=6)
+        while engine.running or engine.waiting:
+            engine._batch.step()
+    assert [call.args[0] for call in ended.call_args_list] == [0, 0, 2, 2, 2, 2]  # the draft model reads in the second
+    rows = {engine.load.target: 0, engine.load.draft: 0}
+    for times, count, _ in (call.args for call in noted.call_args_list):
+        rows[times] += count
+    assert rows == {engine.load.target: engine.num_rows, engine.load.draft: 9}
+
+
+def test_what_drafts_have_not_read_is_that_of_all_requests():
+    """Each draft model reads its own text before it drafts."""
+    engine, unread = Engine(TableModel(8, 64, seed=1)), []
+    begin = Load.begin_step
+
+    def note(self, policies, num_plain, count_unread):
+        unread.append(count_unread())
+        begin(self, policies, num_plain, count_unread)
+
+    with mock.patch.object(Load, "begin_step", note):
+        for length in (3, 5):
+            engine.add([0] * length, draft=TableModel(8, 64, seed=2), gamma=2, max_tokens=4)
+        engine.run()
+    assert max(unread) == 3 + 5

@@ -25,7 +25,7 @@ def fuzz(first, count, folder, timeout_s):
     [pytest.param(0, 600, id="600"), pytest.param(600, 9400, id="10000", marks=pytest.mark.exhaustive)],
 )
 def test_broken_folders(first, count, tmp_path):
-    run = fuzz(first, count, tmp_path, timeout_s=300)
+    run = fuzz(first, count, tmp_path, timeout_s=max(300, count))
     assert run.returncode == 0, run.stderr[-3000:]
     outcome = json.loads(run.stdout.splitlines()[-1])
     assert outcome["cases"] == count

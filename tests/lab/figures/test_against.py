@@ -82,6 +82,18 @@ def test_a_run_against_itself_differs_by_nothing() -> None:
     assert "nothing changed" in found.sentence
     assert {c.what for c in found.changes} == {"α", "α at place 1", "α at place 2", "speedup"}
     assert {c.domain for c in found.changes} == {"", "code", "stories"}
+    assert compare(measure(1), measure(1)[::-1], SAME, SAME).changes == found.changes  # paired by name, not by place
+
+
+def test_of_other_prompts_what_fell_one_way_rose_the_other_by_as_much() -> None:
+    one, other = measure(1, (0.9,)), measure(2, (0.97,))
+    there = compare(one, other, SAME, SAME | {"prompts": [2]}).changes
+    back = compare(other, one, SAME | {"prompts": [2]}, SAME).changes
+    for change, same in zip(there, back, strict=True):
+        value, low, high = change.difference
+        assert (value, low, high) == pytest.approx(
+            (-same.difference.value, -same.difference.high, -same.difference.low)
+        )
 
 
 def test_what_fell_is_named_by_place_and_domain() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -161,6 +162,22 @@ def test_in_each_round_everything_takes_its_turn(told) -> None:
     one_round = [0, found.gamma, "a", "b"]
     assert order[before:] == [*one_round, *one_round[::-1], *one_round, *one_round[::-1], *one_round]
     assert len(found.plain) == len(found.speculative) == len(found.seconds["a"]) == plan.repeats
+
+
+def test_rounds_are_compared_one_by_one() -> None:
+    """A machine that slows down between rounds changes no ratio; ratios of medians would be 1.5 and 1."""
+
+    def decoded(speed: float) -> SimpleNamespace:
+        return SimpleNamespace(tokens_per_s=speed, overhead_s=0.0, num_tokens=2, num_steps=1, generations=[])
+
+    one, two, alone = [1.0, 3.0, 2.0], [3.0, 2.0, 4.0], [1.0, 4.0, 2.0]
+    seconds = {batches.row_name(1): one, batches.row_name(2): two, batches.ALONE: alone, "contiguous": one}
+    plain, fast = map(decoded, [4.0, 1.0, 2.0]), map(decoded, [2.0, 3.0, 1.0])
+    rounds = batches.Rounds(2, 1, {1: 1.0}, seconds, [*plain], [*fast])  # type: ignore[arg-type]
+    found = batches.describe_forwards(rounds, BatchPlan(gammas=(1,)))
+    assert [each.cost for each in found] == [1.0, 2.0]
+    assert [each.step_cost for each in found] == [1.0, 2.0]
+    assert batches.compare(rounds, []).speedup == 0.5
 
 
 def test_the_forecast_takes_the_best_length(told) -> None:

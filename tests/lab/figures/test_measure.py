@@ -75,6 +75,8 @@ def test_a_total_is_that_of_the_median_round(records: list[Record]) -> None:
     assert {each.total_speedup.value for each in found if not each.variant.plain} == {2.0}
     assert {each.speedup.value for each in found if not each.variant.plain} == {0.5}
     assert {each.total_s["p50"] for each in found} == {10.0, 5.0}
+    rounds = dataclasses.replace(records[0], **plain, draft_s=(0.0, 0.0, 6.0), target_s=(1.0, 1.0, 7.0)).totals
+    assert (rounds.prefill_s, rounds.decode_s, rounds.draft_s, rounds.target_s) == (2.0, 2.0, 0.0, 1.0)
 
 
 def timed(sweep: Sweep, costs: CostModel) -> list[Record]:
