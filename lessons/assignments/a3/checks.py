@@ -340,6 +340,17 @@ def explain_tau(cases, observed, expected):
     return None
 
 
+def explain_best(cases, observed, expected):
+    """Name what drafts nothing where drafting pays, and is right elsewhere."""
+    wrong = [(one, right) for one, right in zip(observed, expected, strict=True) if one != right]
+    if all(one == 0 for one, _ in wrong):
+        return (
+            "best_gamma_needs_a_margin",
+            "You draft nothing where it pays: whatever is faster is better, by however little.",
+        )
+    return None
+
+
 def explain_break_even(cases, observed, expected):
     """Name what is too coarse everywhere, and what is missing at alpha = 1 only."""
     pairs = list(zip(observed, expected, strict=True))
@@ -374,7 +385,7 @@ CHECKS = [
     check("a3.q2.law", "tokens_law", TAUS, hidden=hidden_alphas, search=search_alphas),
     check("a3.q3.estimate", "estimate", with_drawn(RUNS, hidden_runs), hidden=hidden_runs, search=search_runs),
     check("a3.q4.speedup", "speedup", with_drawn(SPEEDUPS, hidden_speedups), hidden=hidden_speedups),
-    check("a3.q4.best", "best_gamma", with_drawn(BESTS, hidden_bests), hidden=hidden_bests),
+    check("a3.q4.best", "best_gamma", with_drawn(BESTS, hidden_bests), hidden=hidden_bests, explain=explain_best),
     check(
         "a3.q4.break_even",
         "break_even_alpha",

@@ -240,3 +240,203 @@ class Check:
     explain: Callable[[Sequence[Case], Sequence[Any], Sequence[Any]], tuple[str, str] | None] | None = None
     after: tuple[str, ...] = ()
     secret: bool = False
+
+
+# Where no mistake is known that gives what was seen, it may still stand to what is right in one plain way.
+
+
+def in_words(
+    check: Check, cases: Sequence[Case], observed: Sequence[Any], expected: Sequence[Any]
+) -> tuple[str, str] | None:
+    """Say what one plain law makes of the right results those that were observed, whatever the reason.
+
+    Parameters
+    ----------
+    check : Check
+    cases, observed, expected : sequence
+        Some of the observed ones are wrong; none of them is a failure.
+
+    Returns
+    -------
+    (str, str) or None
+        A name, and a sentence that is true of all cases.
+    """
+    shapes = {len(right) if isinstance(right, (list, tuple)) else 0 for right in expected}
+    is_record = len(shapes) == 1 and 2 <= next(iter(shapes)) <= _MAX_RECORD
+    rows = [
+        (case, *(dict(_parts(one, is_record=is_record)) for one in pair))
+        for case, *pair in zip(cases, observed, expected, strict=True)
+    ]
+    if any(a.keys() != b.keys() for _, a, b in rows):
+        return None
+    for key in dict.fromkeys(key for _, _, b in rows for key in b):
+        some = [(case, a[key], b[key]) for case, a, b in rows if key in b]
+        bad = [one for one in some if check.same(*one[1:])]
+        if bad and (words := _part_in_words(check, key, some, bad)):
+            return "told_in_words", words
+    return None
+
+
+_Row = tuple[Case, Any, Any]
+"""A case, what was observed of it, and what is right."""
+_Law = Callable[[Case, float], float]
+"""Makes the wrong number of the right one."""
+_MAX_RECORD = 3
+"""So many entries, at most, has a list that is one thing of several parts; a longer one is a list of things."""
+_ENOUGH = 3
+"""Different right results, at least, on which a law that any two might follow by chance has to hold."""
+
+
+def _parts(value: Any, *, is_record: bool) -> list[tuple[str, Any]]:
+    """Return the parts of a result by name; one that is a single thing, or a list of any length, has one part."""
+    if isinstance(value, dict):
+        return [(str(key), item) for key, item in value.items()]
+    if is_record and isinstance(value, (list, tuple)):
+        return [(f"entry [{i}]", item) for i, item in enumerate(value)]
+    return [("result", value)]
+
+
+def _part_in_words(check: Check, name: str, some: Sequence[_Row], bad: Sequence[_Row]) -> str:
+    """Say it of one part, or of the only entry of it that is wrong."""
+    words = _nothing_in_words(bad) or _law_in_words(some, bad) or _list_in_words(bad)
+    if not words and (place := _only_entry(check, bad)) is not None:
+        lists = [(case, one[place], right[place]) for case, one, right in some if len(one) and len(right)]
+        wrong = [one for one in lists if check.same(*one[1:])]
+        inner = _law_in_words(lists, wrong) or _constant_in_words(wrong)
+        name = f"{'last' if place else 'first'} entry of your {name}".replace("of your result", "")
+        words = inner or "Of your result only this is wrong."
+    words = words or _constant_in_words(bad) or _place_in_words(some, bad)
+    return words.replace("Your result", f"Your {name.strip()}").replace(
+        "Of your result only this", f"Only the {name.strip()}"
+    )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _near(a: float, b: float) -> bool:
+    return math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-9)
+
+
+def _differ_enough(values: Sequence[Any]) -> bool:
+    return len({repr(value) for value in values}) >= _ENOUGH
+
+
+def _nothing_in_words(bad: Sequence[_Row]) -> str:
+    if all(right is None for _, _, right in bad):
+        return "Your result is wrong only where None is wanted; give None there."
+    if all(one is None for _, one, _ in bad):
+        return "Your result is None in places where it must not be, and right wherever it is not None."
+    return ""
+
+
+def _law_in_words(some: Sequence[_Row], bad: Sequence[_Row]) -> str:
+    """Name what a number, or each number of a list, is of the right one."""
+    numbers = [(case, a, b) for case, one, right in some for a, b in _entries_of(one, right)]
+    numbers = [(case, a, b) for case, a, b in numbers if a is not None or b is not None]
+    if not numbers or not all(_is_number(a) and _is_number(b) for _, a, b in numbers):
+        return ""
+    if not _differ_enough([right for _, _, right in bad]):
+        return ""
+    _, a, b = next((one for one in numbers if one[2] and not _near(*one[1:])), (None, 0.0, 0.0))
+    factor, gap = (a / b, a - b) if b else (0.0, 0.0)
+    arguments = [name for name, value in numbers[0][0].items() if _is_number(value)]
+    laws = [*_plain_laws(factor, gap), *(law for name in arguments for law in _laws_of_argument(name))]
+    words = next((words for words, law in laws if _holds(law, numbers)), "")
+    return f"Your result is the right one {words}, in every case." if words else ""
+
+
+def _plain_laws(factor: float, gap: float) -> list[tuple[str, _Law]]:
+    digits: list[tuple[str, _Law]] = [(f"rounded to {n} digits", _rounding(n)) for n in range(1, 6)]
+    return [
+        ("rounded to a whole number", _rounding(0)),
+        ("cut to a whole number", lambda _, x: math.floor(x)),
+        ("rounded up to a whole number", lambda _, x: math.ceil(x)),
+        *digits,
+        (f"{number(factor)} times as large", lambda _, x: factor * x),
+        (f"{number(abs(gap))} too {'large' if gap > 0 else 'small'}", lambda _, x: x + gap),
+        ("turned over, 1 / x", lambda _, x: 1 / x),
+        ("taken from 1, 1 - x", lambda _, x: 1 - x),
+        ("squared", lambda _, x: x * x),
+        ("under a root", lambda _, x: math.sqrt(x)),
+    ]
+
+
+def _rounding(digits: int) -> _Law:
+    return lambda _, x: round(x, digits)
+
+
+def _laws_of_argument(name: str) -> list[tuple[str, _Law]]:
+    return [
+        (f"{name} times as large", lambda case, x: x * case[name]),
+        (f"divided by {name}", lambda case, x: x / case[name]),
+        (f"too large by {name}", lambda case, x: x + case[name]),
+        (f"too small by {name}", lambda case, x: x - case[name]),
+    ]
+
+
+def _holds(law: _Law, numbers: Sequence[tuple[Case, float, float]]) -> bool:
+    try:
+        return all(_near(a, law(case, b)) for case, a, b in numbers)
+    except (ArithmeticError, ValueError):
+        return False
+
+
+def _entries_of(one: Any, right: Any) -> list[tuple[Any, Any]]:
+    if not all(isinstance(value, (list, tuple, np.ndarray)) for value in (one, right)):
+        return [(one, right)]
+    pair = [np.asarray(value, dtype=object).ravel().tolist() for value in (one, right)]
+    return list(zip(*pair, strict=True)) if len(pair[0]) == len(pair[1]) else [(None, pair[1])]
+
+
+def _list_in_words(bad: Sequence[_Row]) -> str:
+    """Say how a list or a text stands to the right one."""
+    pairs = [
+        tuple(value.tolist() if isinstance(value, np.ndarray) else value for value in (one, right))
+        for _, one, right in bad
+    ]
+    if not all(isinstance(one, (list, str)) and type(one) is type(right) for one, right in pairs):
+        return ""
+    if all(len(one) > len(right) and one[: len(right)] == right for one, right in pairs):
+        return "Your result goes on where the right one ends, wherever it is wrong."
+    if all(len(one) < len(right) and right[: len(one)] == one for one, right in pairs):
+        return "Your result ends too early wherever it is wrong; what it has is right."
+    if all(one == right[::-1] for one, right in pairs):
+        return "Your result is in the wrong order: turned round."
+    if all(len(one) == len(right) > 1 and one[1:] == right[:-1] for one, right in pairs):
+        return "Your result is shifted by one place: each entry stands one too late."
+    if all(len(one) == len(right) > 1 and one[:-1] == right[1:] for one, right in pairs):
+        return "Your result is shifted by one place: each entry stands one too early."
+    return ""
+
+
+def _only_entry(check: Check, bad: Sequence[_Row]) -> int | None:
+    """Return the place of the only entry of lists that is wrong: the last, -1, or the first; None if it is none."""
+    if not all(isinstance(value, (list, tuple, np.ndarray)) for row in bad for value in row[1:]):
+        return None
+    if any(len(one) != len(right) or not len(right) for _, one, right in bad) or all(len(r) == 1 for *_, r in bad):
+        return None
+    for place, rest in ((-1, slice(None, -1)), (0, slice(1, None))):
+        if all(check.same(one[rest], right[rest]) is None for _, one, right in bad):
+            return place
+    return None
+
+
+def _constant_in_words(bad: Sequence[_Row]) -> str:
+    if len({repr(one) for _, one, _ in bad}) == 1 and _differ_enough([right for _, _, right in bad]):
+        return f"Your result is {show_value(bad[0][1])} wherever it is wrong, whatever is asked."
+    return ""
+
+
+def _place_in_words(some: Sequence[_Row], bad: Sequence[_Row]) -> str:
+    """Name the value of an argument at which, and nowhere else, the result is wrong."""
+    for name in bad[0][0]:
+        value = repr(bad[0][0][name])
+        if len(bad) < 2 and value not in ("0", "1", "0.0", "1.0", "[]", "''", "b''"):
+            continue
+        met = [case for case, *_ in some if repr(case[name]) == value]
+        others = {repr(case[name]) for case, *_ in some} - {value}
+        if len(met) == len(bad) and len(others) >= _ENOUGH and all(repr(case[name]) == value for case, *_ in bad):
+            return f"Your result is wrong where {name} is {show_value(bad[0][0][name])}, and right wherever it is not."
+    return ""
