@@ -316,6 +316,16 @@ WEIGHTS = [
         "You halve the sum of max(p - q, 0); half of the sum of |p - q| is the whole of it.",
         lambda p, q: 1.0 - np.maximum(p - q, 0.0).sum() / 2,
     ),
+    (
+        "overlap_of_sorted",
+        "You sort p and q before you compare them; entry i of both is the same token.",
+        lambda p, q: np.minimum(np.sort(p), np.sort(q)).sum(),
+    ),
+    (
+        "overlap_counts_tokens",
+        "You count the tokens at which p is not smaller than q; each comes with its own probability.",
+        lambda p, q: np.mean(p >= q),
+    ),
     ("overlap_without_the_last", "You leave out the last token.", lambda p, q: np.minimum(p, q)[:-1].sum()),
 ]
 

@@ -133,6 +133,17 @@ def commit(block, num_generated, max_tokens, eos):
 # +     if num_generated + i == max_tokens:
 
 
+# %% block_forgets_what_was_generated fails a4.q2.block
+# You hold the block alone against the budget; what was generated before has used some of it.
+def commit(block, num_generated, max_tokens, eos):
+    for i, token in enumerate(block):
+        if token in eos:
+            return block[: i + 1], "eos"
+        if i + 1 == max_tokens:
+            return block[: i + 1], "length"
+    return block, None
+
+
 # %% block_other_word fails a4.q2.block in commit
 # You have another word for the reason; it is "eos".
 # -         return block[: i + 1], "eos"
@@ -344,6 +355,16 @@ def cut(text, stops):
     return (text[: len(text) - len(max(complete, key=len))], max(complete, key=len)) if complete else (text, None)
 
 
+# %% cut_behind_the_stop fails a4.q3.cut
+# You return the text behind the stop; the text before it is wanted.
+right_cut = cut
+
+
+def cut(text, stops):
+    before, stop = right_cut(text, stops)
+    return (text if stop is None else text[len(before) + len(stop) :]), stop
+
+
 # %% cut_earliest_begin fails a4.q3.cut
 # You cut at the stop that begins first; the one that is *completed* first counts.
 def cut(text, stops):
@@ -542,6 +563,24 @@ def decode(held, piece, final):
 # You decode each piece on its own: a character that spans two tokens becomes two replacement characters.
 def decode(held, piece, final):
     return piece.decode("utf-8", "replace"), b""
+
+
+# %% decode_waits_for_the_end fails a4.q5.characters
+# You hold everything back until nothing follows; what is complete may be shown.
+def decode(held, piece, final):
+    if not final:
+        return "", held + piece
+    return (held + piece).decode("utf-8", "replace"), b""
+
+
+# %% decode_question_marks fails a4.q5.characters
+# You put something else where bytes are no character; it is U+FFFD, as "replace" gives.
+right_decode = decode
+
+
+def decode(held, piece, final):
+    text, rest = right_decode(held, piece, final)
+    return text.replace("\ufffd", "?"), rest
 
 
 # %% decode_strict fails a4.q5.characters
