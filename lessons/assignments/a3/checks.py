@@ -25,7 +25,7 @@ def check(check_id, function, cases, **rest):
     def show(case):
         return f"{function}({', '.join(shown(case[name]) for name in names)})"
 
-    return Check(check_id, observe, cases=cases, same=NUMBERS, show=show, **rest)
+    return Check(check_id, observe, cases=cases, same=NUMBERS, show=show, arguments=names, **rest)
 
 
 def pair(p, q):

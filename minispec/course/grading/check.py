@@ -224,6 +224,8 @@ class Check:
         true of what was observed, where no mistake of the catalogue is, or None.
     after : tuple of str
         Checks that must be right for ``explain`` to be asked: what is wrong there may be the reason here.
+    arguments : tuple of str
+        Entries of a case that our solution can be given others of, to see whether a submission does as if it had them.
     secret : bool
         Whether the hidden cases are made of something no student may see, so that a report tells nothing of them, as
         of a hidden check. Otherwise they are numbers that serve one submission only.
@@ -239,6 +241,7 @@ class Check:
     leaderboard: Callable[[Any], dict[str, float]] | None = None
     explain: Callable[[Sequence[Case], Sequence[Any], Sequence[Any]], tuple[str, str] | None] | None = None
     after: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
     secret: bool = False
 
 
@@ -289,6 +292,42 @@ _MAX_RECORD = 3
 """So many entries, at most, has a list that is one thing of several parts; a longer one is a list of things."""
 _ENOUGH = 3
 """Different right results, at least, on which a law that any two might follow by chance has to hold."""
+
+
+def other_arguments(check: Check) -> list[tuple[str, Callable[[Case], Case]]]:
+    """Return in words what a function may take for what it is given, and what makes such a case of a case."""
+
+    def changed(name: str, change: Callable[[Any], Any]) -> Callable[[Case], Case]:
+        return lambda case: case | {name: change(case[name])}
+
+    def exchanged(one: str, other: str) -> Callable[[Case], Case]:
+        return lambda case: case | {one: case[other], other: case[one]}
+
+    def fixed(name: str, value: int) -> Callable[[Case], Case]:
+        return lambda case: case | {name: value}
+
+    def shifted(name: str, by: int) -> Callable[[Case], Case]:
+        return lambda case: case | {name: case[name] + by}
+
+    told: list[tuple[str, Callable[[Case], Case]]] = []
+    for i, name in enumerate(check.arguments):
+        value = check.cases[0][name]
+        told += [(f"with {name} and {other} exchanged", exchanged(name, other)) for other in check.arguments[:i]]
+        if _is_number(value):
+            told += [(f"for {name} = {n}, whatever it is", fixed(name, n)) for n in (0, 1)]
+            told += [(f"for {name} + 1", shifted(name, 1)), (f"for {name} - 1", shifted(name, -1))]
+        elif isinstance(value, (list, str, np.ndarray)):
+            told += [(f"for {name} {words}", changed(name, change)) for words, change in _OTHER_LISTS]
+    return told
+
+
+_OTHER_LISTS: list[tuple[str, Callable[[Any], Any]]] = [
+    ("without the last entry", lambda x: x[:-1]),
+    ("without the first entry", lambda x: x[1:]),
+    ("cut to the first entry", lambda x: x[:1]),
+    ("cut to the last entry", lambda x: x[-1:]),
+    ("turned round", lambda x: x[::-1]),
+]
 
 
 def _parts(value: Any, *, is_record: bool) -> list[tuple[str, Any]]:

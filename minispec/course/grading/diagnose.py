@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from minispec.course.grading.check import Case, Check, in_words
+from minispec.course.grading.check import Case, Check, in_words, other_arguments
 from minispec.course.grading.manifest import Assignment
 from minispec.course.grading.observe import FATAL, Failed, Observation, difference, observe, observe_all
 from minispec.course.grading.subject import LocalSubject, Subject
@@ -240,12 +240,26 @@ def _diagnose_by_laws(
     cases, observed = [*failing.cases, *drawn.cases], [*seen[failing.id], *anew]
     expected = [*reference.expect(failing), *(known.expect(drawn) if drawn.cases else [])]
     try:
-        told = (failing.explain and failing.explain(cases, observed, expected)) or in_words(
-            failing, cases, observed, expected
+        told = (
+            (failing.explain and failing.explain(cases, observed, expected))
+            or _as_if_given_other(reference, failing, cases, observed)
+            or in_words(failing, cases, observed, expected)
         )
     except Exception:  # it met something that it was not made for
         return None
     return Diagnosis(Mistake(*told, failing.id, None), 1.0 if drawn.cases else _NOT_SURE) if told else None
+
+
+def _as_if_given_other(
+    reference: Reference, check: Check, cases: Sequence[Case], observed: Sequence[Observation]
+) -> tuple[str, str] | None:
+    """Say of what other arguments what was observed would be right, in every case."""
+    assert reference.solution is not None
+    for words, change in other_arguments(check):
+        pairs = zip(cases, observed, strict=True)
+        if all(difference(check, one, observe(check, reference.solution, change(case))) is None for case, one in pairs):
+            return "told_in_words", f"Your result would be right {words}."
+    return None
 
 
 def _choose(agreements: dict[Mistake, float], failing: Check) -> Mistake | None:

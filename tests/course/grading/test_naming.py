@@ -14,7 +14,7 @@ import pytest
 
 from minispec.course.grading.catalogue import Overlay
 from minispec.course.grading.check import Check, in_words
-from minispec.course.grading.diagnose import CHANGED, Mistake, _choose, diagnose
+from minispec.course.grading.diagnose import CHANGED, Mistake, _as_if_given_other, _choose, diagnose
 from minispec.course.grading.manifest import HELD_OUT, Question
 from minispec.course.grading.observe import Failed, Observation, difference, observe_all
 from minispec.course.grading.subject import LocalSubject
@@ -301,3 +301,24 @@ def test_what_stops_a_submission_is_told_in_words() -> None:
     source = known.assignment.solution + "\ndef estimate(drafted, accepted):\n    return sum(accepted) / {}, None\n"
     for divisor, name in (("(sum(drafted) - 4)", "raises_ZeroDivisionError"), ("drafted[99]", "raises_IndexError")):
         assert name in (name_mistakes("a3", source.format(divisor)) or ()), divisor
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "words"),
+    [
+        ("estimate", "estimate(accepted, drafted)", "with accepted and drafted exchanged."),
+        ("speedup", "speedup(alpha, gamma, 0, verify_cost)", "for c = 0, whatever it is."),
+        ("speedup", "speedup(alpha, gamma, c + 1, verify_cost)", "for c + 1."),
+        ("tau_by_position", "tau_by_position(acceptances[1:])", "for acceptances without the first entry."),
+    ],
+)
+def test_who_takes_one_argument_for_another_is_told_which(name: str, code: str, words: str) -> None:
+    known = reference("a3")
+    head = next(line for line in known.assignment.solution.splitlines() if line.startswith(f"def {name}("))
+    source = f"{known.assignment.solution}\nright_{name} = {name}\n{head}\n    return right_{code}\n"
+    check = next(
+        one for one in known.assignment.checks.values() if f"def {one.show(one.cases[0])}"[: len(name) + 5] in head
+    )
+    student = subject(known.assignment, source)
+    cases, observed = check.cases, observe_all(check, student, check.cases)
+    assert _as_if_given_other(known, check, cases, observed) == ("told_in_words", f"Your result would be right {words}")
