@@ -316,6 +316,7 @@ def other_arguments(check: Check) -> list[tuple[str, Callable[[Case], Case]]]:
         if _is_number(value):
             told += [(f"for {name} = {n}, whatever it is", fixed(name, n)) for n in (0, 1)]
             told += [(f"for {name} + 1", shifted(name, 1)), (f"for {name} - 1", shifted(name, -1))]
+            told += [(f"for 1 - {name}", changed(name, lambda x: 1 - x))]
         elif isinstance(value, (list, str, np.ndarray)):
             told += [(f"for {name} {words}", changed(name, change)) for words, change in _OTHER_LISTS]
     return told
