@@ -38,12 +38,13 @@ from minispec.engine.records import Step
 _CHECK = 32  # steps with drafts, after which one is plain
 LARGEST = 8
 """The most to draft."""
+_PLACES = np.arange(LARGEST + 1)
 _ROW_COST = 0.05  # of one more row, in forwards of one, until more rows are measured: little, so that drafts are tried
 _ENTER, _STAY = 1.1, 1.03  # times plain decoding's rate that drafts must promise, to begin and to go on
 _COST_RATIO = 0.1  # of the draft's forward to the target's, before it was measured
 _KEEP = 0.8  # weight of the past in the time of a number of rows
 _AGE = 8.0  # forwards, by which a time that was not measured anew counts as one measurement older
-_REST = 3  # steps in which the same requests need not ask again whether drafts pay, once they did not
+_REST, _LONGEST_REST = 3, 24  # steps in which the same requests need not ask again, once drafts did not pay
 _MEMORY = 32.0  # steps after which an acceptance counts for 1/e, and over which a late reading is spread
 _FADE = math.exp(-1.0 / _MEMORY)
 
@@ -143,6 +144,7 @@ class Load:
         self._plan: tuple[int, float] | None = None
         self._lengths: Mapping[LoadGamma, int] | None = None  # likewise, where rows are a budget
         self._rest = 0  # steps for which the plan stands
+        self._next_rest = _REST  # grows each time that the same requests ask in vain
         self._gain = Gain()
         self._spent_s = 0.0
 
@@ -169,6 +171,7 @@ class Load:
         is_same = self._num_plain == num_plain and self._policies == policies
         if not is_same:
             self._is_budget = any(policy.shares_budget for policy in policies)
+            self._next_rest = _REST
         self._policies = policies
         self._num_plain = num_plain
         self._count_unread = count_unread
@@ -182,7 +185,7 @@ class Load:
         """Return the γ that is best for all, and what a token must expect to yield to pay for its row."""
         if self._plan is None:
             acceptances = np.array([policy.acceptance for policy in self._policies])
-            survivors = [float(np.sum(acceptances**k)) for k in range(LARGEST + 1)]  # who keeps k drafts, on average
+            survivors = (acceptances[:, None] ** _PLACES).sum(axis=0).tolist()  # who keeps k drafts, on average
             num_unread = self._count_unread()
             reading_s = self._draft_s(num_unread) / _MEMORY if num_unread else 0.0
             best, rate, plain, tokens = 0, 0.0, 0.0, float(self._num_plain)
@@ -225,9 +228,12 @@ class Load:
         if not self.target.has_seen(self._rows(0)):
             pays = False
         elif rate < plain * (_STAY if self._drafts else _ENTER):
-            pays, self._rest = False, _REST
+            pays, self._rest = False, self._next_rest
+            self._next_rest = min(2 * self._next_rest, _LONGEST_REST)
         if self._num_drafting >= _CHECK:  # what a plain step takes now is to be known while none is taken
             pays = False
+        if pays:
+            self._next_rest = _REST
         self._drafts = pays
         self._num_drafting = self._num_drafting + 1 if pays else 0
         return pays

@@ -184,6 +184,29 @@ def test_others_are_asked_at_once_while_the_same_rest():
     assert good.gamma() > 0
 
 
+def test_who_asks_in_vain_asks_ever_less_often_until_somebody_comes():
+    load, policies = loaded([0.02])
+    load.target.at = counted = mock.Mock(wraps=load.target.at)
+
+    def count_asking_steps():
+        asked = 0
+        for _ in range(96):
+            counted.reset_mock()
+            load.begin_step(policies, 0)
+            assert policies[0].gamma() == 0
+            asked += counted.called
+        return asked
+
+    assert 4 <= count_asking_steps() <= 9
+    assert count_asking_steps() <= 5
+    load.begin_step(policies, 1)
+    policies[0].gamma()
+    load.begin_step(policies, 0)
+    counted.reset_mock()
+    policies[0].gamma()
+    assert counted.called
+
+
 def test_it_is_no_promise_and_says_so():
     target = TableModel(5, 32, seed=1)
     engine = Engine(target)
