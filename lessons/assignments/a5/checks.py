@@ -94,7 +94,7 @@ def take(told, ahead, room, right, sure):
     if "copy" in told:
         copied = told["copy"].tolist() if isinstance(told["copy"], np.ndarray) else told["copy"]
         if not isinstance(copied, list) or any(type(token) is not int for token in copied):
-            raise BadPlanError(f"the copied tokens are {str(copied)[:80]}; they must be a list of whole numbers")
+            raise BadPlanError(f"the copied tokens are {repr(copied)[:80]}; they must be a list of whole numbers")
         copied = copied[: min(room, LONGEST)]
         accepted = next((i for i, token in enumerate(copied) if token != ahead[i]), len(copied))
         return {"copied": True, "drafted": len(copied), "accepted": accepted, "confidences": []}, 0
