@@ -101,7 +101,7 @@ def take(told, ahead, room, right, sure):
     if isinstance(told["gamma"], bool) or not isinstance(told["gamma"], int) or told["gamma"] < 0:
         raise BadPlanError(f"gamma is {told['gamma']!r}; it must be a whole number >= 0")
     if isinstance(told["stop_below"], bool) or not isinstance(told["stop_below"], (int, float)):
-        raise BadPlanError(f"stop_below is {str(told['stop_below'])[:80]}; it must be a number")
+        raise BadPlanError(f"stop_below is {repr(told['stop_below'])[:80]}; it must be a number")
     gamma = min(told["gamma"], room, LONGEST)
     drafted = next((i + 1 for i in range(gamma) if sure[i] < told["stop_below"]), gamma)
     step = {"copied": False, "drafted": drafted, "accepted": min(drafted, right), "confidences": sure[:drafted]}
