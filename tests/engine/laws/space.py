@@ -183,6 +183,7 @@ AXES = {
     "stop": STOPS,
 }
 
+LAYERED = frozenset({"layer skip", "self in int8"})
 TREES = frozenset(draft for draft in DRAFTS if draft.startswith("tree"))
 DRAW_NOTHING = frozenset({"ngram", "suffix", "suffix in a corpus", "translated"})
 """Drafts that never read the noise of plain sampling, so that a coupled rule can be enumerated with them; the others'
@@ -207,6 +208,8 @@ def compatible(case: Case) -> bool:
         return False
     if case["verify"] == "gumbel" and case["draft"] not in DRAW_NOTHING:
         return False
+    if case["verify"] == "match" and case["draft"] in TREES and case["policy"] == "3":
+        return False  # it draws for every node: half a minute for what "2" has
     return not (case["processors"] in ("min tokens", "regex", "all") and case["stop"] == "budget")  # they need an end
 
 
@@ -244,13 +247,13 @@ class IrregularClock:
 
 def num_tokens(case: Case) -> int:
     """Three behind the first; more where a policy drafts nothing at first, fewer where `match` draws for every node."""
-    if case["verify"] == "match" and case["draft"].startswith("tree"):
+    if case["verify"] == "match" and (case["draft"] in TREES or case["draft"] in LAYERED):
         return 3
     return 5 if case["policy"] == "fallback" else 4
 
 
 def target_of(case: Case) -> Any:
-    make = layered_target if case["draft"] in ("layer skip", "self in int8") else table_target
+    make = layered_target if case["draft"] in LAYERED else table_target
     if case["stop"] == "context":
         return make(eos=True, n_positions=len(PROMPT) + num_tokens(case))
     return make(eos=case["stop"] != "budget")
