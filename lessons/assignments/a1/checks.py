@@ -667,6 +667,7 @@ CHECKS = [
         search=search_norm,
         same=NUMBERS,
         explain=explain_norm,
+        arguments=("weight", "bias"),
     ),
     Check("a1.q1.small", observe_norm, cases=small_cases(), hidden=hidden_small, same=NUMBERS, explain=explain_norm),
     Check("a1.q2.gelu", observe_gelu, cases=gelu_cases(), hidden=hidden_gelu, same=GELU, explain=explain_gelu),

@@ -25,7 +25,7 @@ def check(check_id, function, cases, **rest):
     def show(case):
         return f"{function}({', '.join(shown(case[name]) for name in names)})"
 
-    return Check(check_id, observe, cases=cases, same=NUMBERS, show=show, **rest)
+    return Check(check_id, observe, cases=cases, same=NUMBERS, show=show, arguments=names, **rest)
 
 
 def pair(p, q):
@@ -316,6 +316,16 @@ WEIGHTS = [
         "You halve the sum of max(p - q, 0); half of the sum of |p - q| is the whole of it.",
         lambda p, q: 1.0 - np.maximum(p - q, 0.0).sum() / 2,
     ),
+    (
+        "overlap_of_sorted",
+        "You sort p and q before you compare them; entry i of both is the same token.",
+        lambda p, q: np.minimum(np.sort(p), np.sort(q)).sum(),
+    ),
+    (
+        "overlap_counts_tokens",
+        "You count the tokens at which p is not smaller than q; each comes with its own probability.",
+        lambda p, q: np.mean(p >= q),
+    ),
     ("overlap_without_the_last", "You leave out the last token.", lambda p, q: np.minimum(p, q)[:-1].sum()),
 ]
 
@@ -336,6 +346,17 @@ def explain_tau(cases, observed, expected):
         return (
             "tau_limit_capped",
             "You use 1 / (1 - alpha), the limit of infinitely long drafts, and cap it; add up the powers.",
+        )
+    return None
+
+
+def explain_best(cases, observed, expected):
+    """Name what drafts nothing where drafting pays, and is right elsewhere."""
+    wrong = [(one, right) for one, right in zip(observed, expected, strict=True) if one != right]
+    if all(one == 0 for one, _ in wrong):
+        return (
+            "best_gamma_needs_a_margin",
+            "You draft nothing where it pays: whatever is faster is better, by however little.",
         )
     return None
 
@@ -374,7 +395,7 @@ CHECKS = [
     check("a3.q2.law", "tokens_law", TAUS, hidden=hidden_alphas, search=search_alphas),
     check("a3.q3.estimate", "estimate", with_drawn(RUNS, hidden_runs), hidden=hidden_runs, search=search_runs),
     check("a3.q4.speedup", "speedup", with_drawn(SPEEDUPS, hidden_speedups), hidden=hidden_speedups),
-    check("a3.q4.best", "best_gamma", with_drawn(BESTS, hidden_bests), hidden=hidden_bests),
+    check("a3.q4.best", "best_gamma", with_drawn(BESTS, hidden_bests), hidden=hidden_bests, explain=explain_best),
     check(
         "a3.q4.break_even",
         "break_even_alpha",

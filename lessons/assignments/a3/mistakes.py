@@ -228,6 +228,14 @@ def forward_costs(n_layer, n_embd, vocab_size, rows, context, bytes_per_number):
     return operations, bytes_per_number * (weights + 2 * n_layer * context * n_embd)
 
 
+# %% costs_rows_are_context fails a3.q5.costs
+# You count the new rows among the cached tokens; take `context` for every row, and read no more than that.
+def forward_costs(n_layer, n_embd, vocab_size, rows, context, bytes_per_number):
+    weights, seen = count_weights(n_layer, n_embd, vocab_size), context + rows
+    operations = 2 * weights * rows + 4 * n_layer * n_embd * seen * rows
+    return operations, (weights + 2 * n_layer * n_embd * seen) * bytes_per_number
+
+
 # %% costs_read_per_row fails a3.q5.costs in forward_costs
 # You read the weights once per row; a forward reads them once for all its rows. That is why verifying is cheap.
 # - numbers = weights + 2 * n_layer * n_embd * context
@@ -316,6 +324,15 @@ def estimate(drafted, accepted):
     return right_estimate(drafted, accepted)[::-1]
 
 
+# %% estimate_without_perfect_steps fails a3.q3.estimate
+# Your alpha leaves out the steps that accepted everything; their drafts were judged too.
+def estimate(drafted, accepted):
+    rate = sum(accepted) / sum(drafted) if sum(drafted) else None
+    stopped = [a for d, a in zip(drafted, accepted) if a < d]
+    judged = sum(stopped) + len(stopped)
+    return rate, (sum(stopped) / judged if judged else None)
+
+
 # %% estimate_zero_for_nothing fails a3.q3.estimate
 # Where nothing was drafted you say 0; that would mean everything was rejected. Return None.
 right_estimate = estimate
@@ -332,6 +349,12 @@ def tokens_law(alpha, gamma):
     from math import comb
 
     return np.array([comb(gamma, i) * alpha**i * (1.0 - alpha) ** (gamma - i) for i in range(gamma + 1)])
+
+
+# %% law_last_power fails a3.q2.law in tokens_law
+# Your last entry is alpha ** (gamma + 1); all gamma drafts are accepted with probability alpha ** gamma.
+# - law[gamma] = alpha**gamma
+# + law[gamma] = alpha ** (gamma + 1)
 
 
 # %% law_normalised fails a3.q2.law
@@ -400,6 +423,12 @@ def tokens_law(alpha, gamma):
 # + return float(1.0 - np.abs(p - q).sum())
 
 
+# %% overlap_geometric fails a3.q1.overlap in acceptance_probability
+# You add up the roots of p q; of each token the smaller of p and q counts.
+# - return float(np.minimum(p, q).sum())
+# + return float(np.sqrt(np.asarray(p) * np.asarray(q)).sum())
+
+
 # %% overlap_max fails a3.q1.overlap in acceptance_probability
 # You take the larger of p and q for each token; the overlap is the smaller.
 # - return float(np.minimum(p, q).sum())
@@ -447,6 +476,12 @@ def acceptance_probability(p, q):
         return float(np.sum(q * np.minimum(1.0, p / q)))
 
 
+# %% pooled_geometric fails a3.q7.pooled
+# You take the geometric mean; tokens per step of several texts together is all tokens over all steps.
+def pooled_tau(taus, tokens):
+    return float(np.exp(np.log(taus).mean()))
+
+
 # %% pooled_harmonic_unweighted fails a3.q7.pooled
 # You take the harmonic mean as if all texts were equally long; weigh by their tokens.
 def pooled_tau(taus, tokens):
@@ -487,6 +522,12 @@ def pooled_tau(taus, tokens):
 # You add only the probability that all are accepted; each accepted beginning yields tokens too.
 # - return float(1.0 + np.cumprod(acceptances).sum())
 # + return float(1.0 + len(acceptances) * np.prod(acceptances))
+
+
+# %% position_without_the_last fails a3.q7.position
+# You leave out the last draft; it counts if all before it and itself are accepted.
+def tau_by_position(acceptances):
+    return float(1.0 + np.cumprod(acceptances[:-1]).sum())
 
 
 # %% position_sum fails a3.q7.position in tau_by_position

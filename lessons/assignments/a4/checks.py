@@ -18,7 +18,7 @@ def check(check_id, function, cases, **rest):
     def show(case):
         return f"{function}({', '.join(repr(case[name]) for name in names)})"
 
-    return Check(check_id, observe, cases=cases, show=show, **rest)
+    return Check(check_id, observe, cases=cases, show=show, arguments=names, **rest)
 
 
 def rooms(*rows):

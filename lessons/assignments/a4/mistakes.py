@@ -127,6 +127,23 @@ def commit(block, num_generated, max_tokens, eos):
     return block[:room], "length" if len(block) >= room else None
 
 
+# %% block_one_over_the_budget fails a4.q2.block in commit
+# You keep one token more than the budget allows.
+# -     if num_generated + i + 1 == max_tokens:
+# +     if num_generated + i == max_tokens:
+
+
+# %% block_forgets_what_was_generated fails a4.q2.block
+# You hold the block alone against the budget; what was generated before has used some of it.
+def commit(block, num_generated, max_tokens, eos):
+    for i, token in enumerate(block):
+        if token in eos:
+            return block[: i + 1], "eos"
+        if i + 1 == max_tokens:
+            return block[: i + 1], "length"
+    return block, None
+
+
 # %% block_other_word fails a4.q2.block in commit
 # You have another word for the reason; it is "eos".
 # -         return block[: i + 1], "eos"
@@ -338,6 +355,16 @@ def cut(text, stops):
     return (text[: len(text) - len(max(complete, key=len))], max(complete, key=len)) if complete else (text, None)
 
 
+# %% cut_behind_the_stop fails a4.q3.cut
+# You return the text behind the stop; the text before it is wanted.
+right_cut = cut
+
+
+def cut(text, stops):
+    before, stop = right_cut(text, stops)
+    return (text if stop is None else text[len(before) + len(stop) :]), stop
+
+
 # %% cut_earliest_begin fails a4.q3.cut
 # You cut at the stop that begins first; the one that is *completed* first counts.
 def cut(text, stops):
@@ -410,6 +437,16 @@ def cut(text, stops):
 # + for end in range(len(text), 0, -1):
 
 
+# %% cut_last_of_each fails a4.q3.cut
+# You look for the last place at which a stop stands; the first one ends the text.
+def cut(text, stops):
+    ends = [(text.rfind(stop) + len(stop), -len(stop), stop) for stop in stops if stop in text]
+    if not ends:
+        return text, None
+    end, _, stop = min(ends)
+    return text[: end - len(stop)], stop
+
+
 # %% cut_longest_anywhere fails a4.q3.cut
 # You look for the longest stop in the whole text before the others; the one that is completed first counts.
 def cut(text, stops):
@@ -465,6 +502,25 @@ def decode(held, piece, final):
 # + text = decoder.decode(piece, final)
 
 
+# %% decode_drops_the_unfinished fails a4.q5.characters
+# You throw away what is unfinished at the end; it becomes U+FFFD.
+def decode(held, piece, final):
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    text = decoder.decode(held + piece)
+    return text, b"" if final else decoder.getstate()[0]
+
+
+# %% decode_falls_back_to_latin fails a4.q5.characters
+# You read bytes that are no UTF-8 as Latin-1; they become U+FFFD.
+def decode(held, piece, final):
+    try:
+        return (held + piece).decode("utf-8"), b""
+    except UnicodeDecodeError as error:
+        if error.reason == "unexpected end of data" and not final:
+            return (held + piece)[: error.start].decode("utf-8"), (held + piece)[error.start :]
+        return (held + piece).decode("latin-1"), b""
+
+
 # %% decode_holds_one_byte_at_most fails a4.q5.characters
 # You hold back one byte at most; a character may lack up to three.
 def decode(held, piece, final):
@@ -507,6 +563,24 @@ def decode(held, piece, final):
 # You decode each piece on its own: a character that spans two tokens becomes two replacement characters.
 def decode(held, piece, final):
     return piece.decode("utf-8", "replace"), b""
+
+
+# %% decode_waits_for_the_end fails a4.q5.characters
+# You hold everything back until nothing follows; what is complete may be shown.
+def decode(held, piece, final):
+    if not final:
+        return "", held + piece
+    return (held + piece).decode("utf-8", "replace"), b""
+
+
+# %% decode_question_marks fails a4.q5.characters
+# You put something else where bytes are no character; it is U+FFFD, as "replace" gives.
+right_decode = decode
+
+
+def decode(held, piece, final):
+    text, rest = right_decode(held, piece, final)
+    return text.replace("\ufffd", "?"), rest
 
 
 # %% decode_strict fails a4.q5.characters
@@ -691,6 +765,17 @@ def metrics(steps):
     return figures | {"mean_acceptance_length": figures["num_tokens"] / drafting if drafting else None}
 
 
+# %% ratios_length_of_steps_with_drafts fails a4.q6.ratios
+# You leave out the steps without drafts; each of them is a target forward, and its token counts.
+right_metrics = metrics
+
+
+def metrics(steps):
+    drafting = [step for step in steps if step["drafted"]]
+    tokens = sum(step["emitted"] for step in drafting)
+    return right_metrics(steps) | {"mean_acceptance_length": tokens / len(drafting) if drafting else None}
+
+
 # %% ratios_length_without_bonus fails a4.q6.ratios
 # Your mean acceptance length is accepted drafts per step; it is tokens per step, bonus and replacement included.
 right_metrics = metrics
@@ -836,6 +921,16 @@ def release(held, piece, stops):
 # -         return text[:start], text[start:], None
 # + if any(one.startswith(text[start:]) for one in stops for start in range(len(text))):
 # +     return "", text, None
+
+
+# %% release_holds_words fails a4.q4.piece
+# You hold back the last word until a space follows; hold back only what may begin a stop.
+def release(held, piece, stops):
+    text, stop = cut(held + piece, stops)
+    if stop is not None:
+        return text, "", stop
+    end = text.rfind(" ") + 1
+    return text[:end], text[end:], None
 
 
 # %% release_keeps_holding_after_the_stop fails a4.q4.piece in release

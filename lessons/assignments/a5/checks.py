@@ -49,15 +49,16 @@ def unseen(rng):
     return {"file": "hidden/texts.json", "windows": drawn}
 
 
-def cost(case, plan):
+def cost(case, plan, tally=None):
     """Return the mean cost per token of the case's texts."""
-    return sum(charge(case, kind, plan) for kind in case["kinds"]) / len(case["kinds"])
+    return sum(charge(case, kind, plan, tally) for kind in case["kinds"]) / len(case["kinds"])
 
 
-def charge(case, kind, plan):
+def charge(case, kind, plan, tally=None):
     """Return the cost per token of a text under a plan; the prompt's prefill is left out.
 
-    The draft model, when it is asked again, first pays for the rows of the tokens it has missed.
+    The draft model, when it is asked again, first pays for the rows of the tokens it has missed. ``tally`` gets, of each
+    kind of step, how many there were, what they cost and the tokens they made.
     """
     text = texts(case["file"])[kind]
     tokens, c, row = text["tokens"], case["c"], case["row"]
@@ -71,10 +72,15 @@ def charge(case, kind, plan):
             right = 0 if case["useless draft"] else text["right"][place - first]
             sure = text["confidences"][place - first]
             step, draft_rows = take(told, tokens[place:end], room, right, sure)
+            paid = 1 + row * step["drafted"]
             if draft_rows:
-                spent += c * (1 + row * (place - held - 1)) + c * (draft_rows - 1)
+                paid += c * (1 + row * (place - held - 1)) + c * (draft_rows - 1)
                 held = min(place + draft_rows - 1, place + step["accepted"])
-            spent += 1 + row * step["drafted"]
+            spent += paid
+            if tally is not None:
+                form = "copies" if step["copied"] and step["drafted"] else "drafts" if draft_rows else "plain"
+                so_far = tally.setdefault(form, [0, 0.0, 0])
+                tally[form] = [so_far[0] + 1, so_far[1] + paid, so_far[2] + step["accepted"] + 1]
             history.append(step)
             place += step["accepted"] + 1
             made += step["accepted"] + 1
@@ -88,14 +94,14 @@ def take(told, ahead, room, right, sure):
     if "copy" in told:
         copied = told["copy"].tolist() if isinstance(told["copy"], np.ndarray) else told["copy"]
         if not isinstance(copied, list) or any(type(token) is not int for token in copied):
-            raise BadPlanError(f"the copied tokens are {str(copied)[:80]}; they must be a list of whole numbers")
+            raise BadPlanError(f"the copied tokens are {repr(copied)[:80]}; they must be a list of whole numbers")
         copied = copied[: min(room, LONGEST)]
         accepted = next((i for i, token in enumerate(copied) if token != ahead[i]), len(copied))
         return {"copied": True, "drafted": len(copied), "accepted": accepted, "confidences": []}, 0
     if isinstance(told["gamma"], bool) or not isinstance(told["gamma"], int) or told["gamma"] < 0:
         raise BadPlanError(f"gamma is {told['gamma']!r}; it must be a whole number >= 0")
     if isinstance(told["stop_below"], bool) or not isinstance(told["stop_below"], (int, float)):
-        raise BadPlanError(f"stop_below is {str(told['stop_below'])[:80]}; it must be a number")
+        raise BadPlanError(f"stop_below is {repr(told['stop_below'])[:80]}; it must be a number")
     gamma = min(told["gamma"], room, LONGEST)
     drafted = next((i + 1 for i in range(gamma) if sure[i] < told["stop_below"]), gamma)
     step = {"copied": False, "drafted": drafted, "accepted": min(drafted, right), "confidences": sure[:drafted]}
@@ -106,14 +112,19 @@ class BadPlanError(Exception):
     """The plan is none."""
 
 
-def fixed(gamma):
-    return lambda tokens, history, c, row: {"gamma": gamma, "stop_below": 0.0}
+def fixed(gamma, stop_below=0.0):
+    return lambda tokens, history, c, row: {"gamma": gamma, "stop_below": stop_below}
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=1024)
+def cost_of_always(told, gamma, stop_below):
+    """Return the mean cost per token of a plan that is the same in every step."""
+    return cost(json.loads(told), fixed(gamma, stop_below))
+
+
 def best_fixed(told):
     """Return the mean cost per token of the best fixed gamma, one for all texts, chosen afterwards."""
-    return min(cost(json.loads(told), fixed(gamma)) for gamma in range(LONGEST + 1))
+    return min(cost_of_always(told, gamma, 0.0) for gamma in range(LONGEST + 1))
 
 
 def share_of_best_fixed(share):
@@ -124,11 +135,12 @@ def observing(bar_of):
     """Observe the cost per token of a text and the bar it is held to."""
 
     def observe(student, case):
+        tally = {}
         try:
-            paid = cost(case, student.plan)
+            paid = cost(case, student.plan, tally)
         except BadPlanError as error:
             return {"broken": str(error)}
-        return {"cost per token": round(paid, 6), "bar": round(bar_of(case), 6)}
+        return {"cost per token": round(paid, 6), "bar": round(bar_of(case), 6), "steps": tally}
 
     return observe
 
@@ -156,16 +168,42 @@ def explain(cases, observed, expected):
     """Name a plan that looks at nothing: the same gamma, and the same confidence to stop at, in every step."""
     paid = [one.get("cost per token") for one in observed]
     for gamma, stop_below in [*((g, 0.0) for g in range(1, LONGEST + 1)), *((LONGEST, n / 10) for n in range(1, 10))]:
-        always = {"gamma": gamma, "stop_below": stop_below}
-        if all(
-            one == round(cost(case, lambda *_, always=always: always), 6) for case, one in zip(cases, paid, strict=True)
-        ):
+        always = (cost_of_always(json.dumps(case), gamma, stop_below) for case in cases)
+        if all(one == round(told, 6) for one, told in zip(paid, always, strict=True)):
             if stop_below:
                 words = f"You stop at a confidence of {stop_below} on every machine"
                 return "one_confidence_for_all", f"{words}; which chance pays depends on c and on row."
             words = f"You draft {gamma} in every step" if gamma > 1 else "You draft one token in every step"
             return "one_gamma_for_all", f"{words}, whatever a draft costs and however the last ones went."
-    return None
+    return next((explain_steps(one) for one in observed if one.get("cost per token", 0.0) > one.get("bar", 0.0)), None)
+
+
+ADVICE = {
+    "drafts": "The drafts cost more than they bring: draft fewer, and none where few are accepted.",
+    "copies": "The copies cost more than they bring: copy only what is likely to go on, and only while copies come out right.",
+    "plain": "What you propose pays, but most steps propose nothing: propose more often.",
+    "": "What you propose pays, but too little: propose more where proposals are right, and let copies save draft forwards.",
+}
+
+
+def explain_steps(one):
+    """Say what each kind of step cost per token, and name the kind that loses: a plain step costs 1."""
+    steps = {form: one["steps"][form] for form in ("drafts", "copies", "plain") if form in one["steps"]}
+    count = sum(number for number, _, _ in steps.values())
+    paid = {form: spent / made for form, (_, spent, made) in steps.items()}
+    lost = {form: spent - made for form, (_, spent, made) in steps.items()}
+    worst = max(lost, key=lost.get)
+    if lost[worst] <= 0.0 or worst == "plain":
+        worst = "plain" if 2 * steps.get("plain", [0])[0] > count else ""
+    told = [
+        f"{steps[form][0]} with {form} cost {paid[form]:.2f} a token" for form in ("drafts", "copies") if form in steps
+    ]
+    if not told:
+        return None
+    return (
+        f"steps_{worst or 'all'}",
+        f"Of your {count} steps, {' and '.join(told)}; a plain one costs 1. {ADVICE[worst]}",
+    )
 
 
 def check(check_id, bar, cases, **rest):

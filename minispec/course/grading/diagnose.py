@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from minispec.course.grading.check import Case, Check
+from minispec.course.grading.check import Case, Check, in_words, other_arguments
 from minispec.course.grading.manifest import Assignment
 from minispec.course.grading.observe import FATAL, Failed, Observation, difference, observe, observe_all
 from minispec.course.grading.subject import LocalSubject, Subject
@@ -32,7 +32,14 @@ _CHANGED_WORDS = (
     "You change what your function is given: x -= ..., x[...] = ... and list.append change the caller's own. "
     "Work on a copy, or make a new value."
 )
-"""The one mistake that needs no catalogue: the worker has seen it happen."""
+"""A mistake that needs no catalogue, as those below: the worker has seen it happen."""
+_RAISED = {
+    "ZeroDivisionError": "You divide by 0: say first what is right where there is nothing to divide by.",
+    "IndexError": "You read an entry that a list or an array does not have: what about short ones, and empty ones?",
+    "KeyError": "You read a key that a dictionary does not have: compare its name with what is given.",
+    "RecursionError": "Your function calls itself without an end: does each call come nearer to what ends it?",
+    "NameError": "You use a name that has no value there: is it spelt as before, and always set before that?",
+}
 _NOT_SURE = 0.99
 """At most so far agrees a mistake of which something was not looked at: it is told as likely."""
 _ANEW = 12
@@ -186,6 +193,10 @@ def diagnose(
             continue
         if (share := again.weigh(best, agreements[best])) >= _ALIKE:
             return Diagnosis(best, share)
+    if isinstance(ours, Failed) and ours.kind == "raised":
+        type_name = "NameError" if ours.type_name == "UnboundLocalError" else ours.type_name
+        words = _RAISED.get(type_name)
+        return Diagnosis(Mistake(f"raises_{type_name}", words, failing.id, None), 1.0) if words else None
     by_entries = _diagnose_by_entries(reference, seen[failing.id], failing, again)
     return by_entries or _diagnose_by_laws(reference, seen, failing, again)
 
@@ -217,8 +228,8 @@ class _Again:
 def _diagnose_by_laws(
     reference: Reference, seen: dict[str, list[Observation]], failing: Check, again: _Again
 ) -> Diagnosis | None:
-    """Say what is true of the observations, where the check can tell; never of what may be wrong for another reason."""
-    if failing.explain is None or any(isinstance(one, Failed) for one in seen[failing.id]):
+    """Say what is true of the observations, as the check can tell; never of what may be wrong for another reason."""
+    if any(isinstance(one, Failed) for one in seen[failing.id]):
         return None
     for name in failing.after:
         check = reference.assignment.checks[name]
@@ -226,15 +237,29 @@ def _diagnose_by_laws(
         if name not in seen or any(difference(check, _at(seen[name], i), right) for i, right in pairs):
             return None
     known, drawn, anew = again.drawn
+    cases, observed = [*failing.cases, *drawn.cases], [*seen[failing.id], *anew]
+    expected = [*reference.expect(failing), *(known.expect(drawn) if drawn.cases else [])]
     try:
-        told = failing.explain(
-            [*failing.cases, *drawn.cases],
-            [*seen[failing.id], *anew],
-            [*reference.expect(failing), *(known.expect(drawn) if drawn.cases else [])],
+        told = (
+            (failing.explain and failing.explain(cases, observed, expected))
+            or _as_if_given_other(reference, failing, cases, observed)
+            or in_words(failing, cases, observed, expected)
         )
     except Exception:  # it met something that it was not made for
         return None
     return Diagnosis(Mistake(*told, failing.id, None), 1.0 if drawn.cases else _NOT_SURE) if told else None
+
+
+def _as_if_given_other(
+    reference: Reference, check: Check, cases: Sequence[Case], observed: Sequence[Observation]
+) -> tuple[str, str] | None:
+    """Say of what other arguments what was observed would be right, in every case."""
+    assert reference.solution is not None
+    for words, change in other_arguments(check):
+        pairs = zip(cases, observed, strict=True)
+        if all(difference(check, one, observe(check, reference.solution, change(case))) is None for case, one in pairs):
+            return "told_in_words", f"Your result would be right {words}."
+    return None
 
 
 def _choose(agreements: dict[Mistake, float], failing: Check) -> Mistake | None:

@@ -273,11 +273,12 @@ class Worker:
         poll = select.poll()
         poll.register(fd, event)
         while True:
-            start = time.monotonic()
+            start, queued = time.monotonic(), _queued_s()
             if start >= self.until:
                 raise StudentError("clock", "", "no answer before the time for the whole submission was over")
             came = poll.poll(1e3 * min(_LOOK_S, self.until - start))
-            if words := self._clock.count(time.monotonic() - start):
+            # Ready to go on, we may have had to wait for a processor ourselves: the answer had long been there.
+            if words := self._clock.count(time.monotonic() - start - (_queued_s() - queued)):
                 raise StudentError("clock", "", words)
             if came:
                 return
@@ -333,7 +334,16 @@ class _IdleClock:
         if not self._tells:
             return f"no answer within {self._wall_s:.0f} s" if self._waited > self._wall_s else ""
         idle = self._waited - (self._busy() - self._busy_before)
-        return f"no answer: for {self._idle_s:.0f} s it did nothing" if idle > self._idle_s else ""
+        is_over = idle > self._idle_s and not self._is_queued()
+        return f"no answer: for {self._idle_s:.0f} s it did nothing" if is_over else ""
+
+    def _is_queued(self) -> bool:
+        """Whether a thread runs or waits for a processor: until its turn comes, the system does not count its wait."""
+        states = []
+        for task in self._threads:
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                states.append((task / "stat").read_text().rpartition(")")[2].split()[0])
+        return "R" in states
 
     def _busy(self) -> float:
         """Return seconds of all its threads, also ended ones, on a processor and in the queue for one."""
@@ -344,6 +354,14 @@ class _IdleClock:
                     self._threads[task] = sum(map(int, (task / "schedstat").read_text().split()[:2]))
                     left += map(int, (task / "children").read_text().split())
         return 1e-9 * sum(self._threads.values())
+
+
+def _queued_s() -> float:
+    """Return seconds that this thread had to wait for a processor; 0 where the system does not tell."""
+    try:
+        return 1e-9 * int(Path("/proc/thread-self/schedstat").read_text().split()[1])
+    except OSError:
+        return 0.0
 
 
 def _here(name: str) -> Path:

@@ -337,6 +337,24 @@ def test_a5s_leaderboard_shows_the_measure_its_handout_names():
     assert ranked.leaderboard({"cost per token": 0.405, "bar": 0.5}) == {"cost per token": 0.405}
 
 
+def test_a5_says_which_kind_of_step_loses():
+    """A plain step costs 1 a token; what the steps of all kinds cost is what the text costs."""
+    checks = load("a5_checks", *_source("a5", "checks.py"))
+    case, tally = checks.case(checks.DEAR, ("prose",)), {}
+    paid = checks.cost(case, checks.fixed(3), tally)
+    assert paid == pytest.approx(sum(one[1] for one in tally.values()) / sum(one[2] for one in tally.values()))
+    for steps, name in (
+        ({"drafts": [9, 30.0, 20], "plain": [9, 9.0, 9]}, "drafts"),
+        ({"copies": [9, 30.0, 20], "drafts": [9, 9.0, 20]}, "copies"),
+        ({"copies": [1, 1.0, 4], "plain": [9, 9.0, 9]}, "plain"),
+        ({"copies": [9, 9.0, 20]}, "all"),
+    ):
+        found, words = checks.explain_steps({"steps": steps})
+        assert found == f"steps_{name}"
+        assert f"Of your {sum(one[0] for one in steps.values())} steps, " in words
+    assert checks.explain_steps({"steps": {"plain": [9, 9.0, 9]}}) is None
+
+
 @pytest.mark.slow
 def test_right_plans_of_a5_keep_every_bar_whatever_windows_a_submission_draws():
     """In 22 of 60 draws the solution missed a bar itself, and a right plan then failed for costing something else."""

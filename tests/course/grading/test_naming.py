@@ -9,10 +9,12 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from minispec.course.grading.catalogue import Overlay
-from minispec.course.grading.diagnose import CHANGED, Mistake, _choose, diagnose
+from minispec.course.grading.check import Check, in_words
+from minispec.course.grading.diagnose import CHANGED, Mistake, _as_if_given_other, _choose, diagnose
 from minispec.course.grading.manifest import HELD_OUT, Question
 from minispec.course.grading.observe import Failed, Observation, difference, observe_all
 from minispec.course.grading.subject import LocalSubject
@@ -85,10 +87,11 @@ def name_mistakes(name: str, source: str) -> set[str] | None:
 
 
 def judge(one: Overlay, names: set[str] | None) -> str:
-    """Say in a word what became of a submission."""
+    """Say in a word what became of a submission; what is told of any result, whatever the reason, counts as no name."""
     true = {one.mistake, *one.also}
     if names is None:
         return "missed"
+    names = {name for name in names if name != "told_in_words" and not name.startswith("raises_")}
     if names - true:
         return "misled"
     return "unnamed" if not names else "placed" if names <= PLACES else "named"
@@ -220,3 +223,102 @@ def test_a_likely_mistake_is_named_only_where_no_other_comes_near(
     check = reference("a4").assignment.checks["a4.q1.room"]
     first, second = (Mistake(name, "", check.id, None) for name in ("first", "second"))
     assert _choose({second: next_one, first: likely}, check) == (first if is_named else None)
+
+
+# What is told of any result.
+
+NUMBERS = [
+    {"a": a, "b": b, "rest": list(range(b))} for a, b in ((2, 3), (3, 1), (5, 4), (7, 2), (11, 6), (13, 5), (4, 0))
+]
+TEXTS = [{"text": text} for text in ("abc", "bcde", "cdefg", "xyxy", "qrs")]
+
+
+def told(wrong, right, cases=NUMBERS):
+    """Return the sentence about a function that is wrong, each given as what it makes of a case."""
+    check = Check("q.c", lambda student, case: None, cases=cases)
+    found = in_words(check, cases, [wrong(case) for case in cases], [right(case) for case in cases])
+    return found and found[1]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (lambda x, c: 2 * x, "Your result is the right one 2 times as large, in every case."),
+        (lambda x, c: x - 1, "Your result is the right one 1 too small, in every case."),
+        (lambda x, c: 1 / x, "Your result is the right one turned over, 1 / x, in every case."),
+        (lambda x, c: round(x, 2), "Your result is the right one rounded to 2 digits, in every case."),
+        (lambda x, c: x * c["a"], "Your result is the right one a times as large, in every case."),
+        (lambda x, c: x + 3 * c["a"], "Your result is the right one too large by 3 times a, in every case."),
+        (lambda x, c: x if c["b"] < 3 else x + 1, "Your result is the right one 1 too large, wherever it is wrong."),
+        (lambda x, c: c["a"] * c["b"], "Your result is a, times b."),
+        (lambda x, c: len(c["rest"]) + c["a"], "Your result is a, plus b."),
+        (lambda x, c: x if c["b"] else 99.0, "Your result is wrong where b is 0, and right wherever it is not."),
+        (lambda x, c: 0.5 if c["b"] > 2 else x, "Your result is 0.5 wherever it is wrong, whatever is asked."),
+        (lambda x, c: str(x), "Your result is a text; it must be a number."),
+        (lambda x, c: x + 0.1 * np.sin(50 * x), None),
+    ],
+)
+def test_a_wrong_number_is_told_by_what_it_is_of_the_right_one(wrong, words) -> None:
+    """Whatever is told is a law that holds for all cases; of what follows none, nothing is told."""
+
+    def right(case):
+        return 0.3137 * case["a"] + 0.11 / (1 + case["b"])
+
+    assert told(lambda case: wrong(right(case), case), right) == words
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (lambda x: x + "!", "Your result is too long by 1 wherever it is wrong: it goes on where the right one ends."),
+        (
+            lambda x: x[:1],
+            "Your result is too short wherever it is wrong: it ends too early, and what it has is right.",
+        ),
+        (lambda x: x[::-1], "Your result is the right one turned round."),
+        (lambda x: len(x), "Your result is a whole number; it must be a text."),
+        (lambda x: "z" + x[:-1], "Your result has the right entries, each one place too late."),
+    ],
+)
+def test_a_wrong_text_is_told_by_what_it_is_of_the_right_one(wrong, words) -> None:
+    assert told(lambda case: wrong(case["text"]), lambda case: case["text"], TEXTS) == words
+
+
+def test_parts_of_a_result_are_told_by_their_names() -> None:
+    def right(case):
+        return {"up": case["a"] + 0.5, "down": case["b"] + 0.25}
+
+    wrong = {"up": 2.0, "down": 1.0}
+    for name, words in (("up", "Your up is the right one 2 times as large, in every case."), ("down", None)):
+        assert told(lambda case, name=name: right(case) | {name: wrong[name] * right(case)[name]}, right) == words
+    assert told(lambda case: right(case) | {"up": right(case)["down"]}, right) == "Your up is what down must be."
+    pair = (lambda case: (case["b"], case["a"])), (lambda case: (case["a"], case["b"]))
+    assert told(*pair) == "You give the entries [0] and [1] in each other's place."
+
+
+def test_what_stops_a_submission_is_told_in_words() -> None:
+    known = reference("a3")
+    source = known.assignment.solution + "\ndef estimate(drafted, accepted):\n    return sum(accepted) / {}, None\n"
+    for divisor, name in (("(sum(drafted) - 4)", "raises_ZeroDivisionError"), ("drafted[99]", "raises_IndexError")):
+        assert name in (name_mistakes("a3", source.format(divisor)) or ()), divisor
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "words"),
+    [
+        ("estimate", "estimate(accepted, drafted)", "with accepted and drafted exchanged."),
+        ("speedup", "speedup(alpha, gamma, 0, verify_cost)", "for c = 0, whatever it is."),
+        ("speedup", "speedup(alpha, gamma, c + 1, verify_cost)", "for c + 1."),
+        ("tau_by_position", "tau_by_position(acceptances[1:])", "for acceptances without the first entry."),
+    ],
+)
+def test_who_takes_one_argument_for_another_is_told_which(name: str, code: str, words: str) -> None:
+    known = reference("a3")
+    head = next(line for line in known.assignment.solution.splitlines() if line.startswith(f"def {name}("))
+    source = f"{known.assignment.solution}\nright_{name} = {name}\n{head}\n    return right_{code}\n"
+    check = next(
+        one for one in known.assignment.checks.values() if f"def {one.show(one.cases[0])}"[: len(name) + 5] in head
+    )
+    student = subject(known.assignment, source)
+    cases, observed = check.cases, observe_all(check, student, check.cases)
+    assert _as_if_given_other(known, check, cases, observed) == ("told_in_words", f"Your result would be right {words}")

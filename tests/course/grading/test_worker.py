@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -169,8 +170,20 @@ def test_only_idle_time_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = worker_module._IdleClock(os.getpid(), idle_s=6.0, wall_s=16.0)
     assert not any(clock.count(1.05) for _ in range(99))
     assert [bool(clock.count(0.5)) for _ in range(4)] == [False, False, True, True]
+    clock._threads = {Path(f"/proc/{os.getpid()}/task/{threading.get_native_id()}"): 0}  # we run
+    assert not clock.count(0.5)
     clock = worker_module._IdleClock(0, idle_s=6.0, wall_s=16.0)  # nobody tells what it does
     assert [bool(clock.count(7.0)) for _ in range(3)] == [False, False, True]
+
+
+def test_the_graders_own_wait_for_a_processor_is_nobodys_idleness(monkeypatch: pytest.MonkeyPatch) -> None:
+    queued = iter(np.arange(0.0, 1e5, 100.0))
+    monkeypatch.setattr(worker_module, "_queued_s", lambda: next(queued))
+    one = worker()
+    with one as subject:
+        before = one._clock._waited
+        assert subject.double(2) == 4
+        assert one._clock._waited < before - 99.0
 
 
 def test_a_batch_of_calls_is_one_message_and_gives_what_each_call_gives(shut_in) -> None:

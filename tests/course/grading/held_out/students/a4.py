@@ -275,7 +275,7 @@ def decode(held, piece, final):
             pass
 
 
-# %% k_decode_waits_for_final fails a4.q5.characters is decode_all_or_nothing
+# %% k_decode_waits_for_final fails a4.q5.characters is decode_all_or_nothing also decode_waits_for_the_end
 # Shows nothing before the end.
 def decode(held, piece, final):
     everything = held + piece
