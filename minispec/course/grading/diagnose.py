@@ -19,9 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from minispec.course.grading.check import Case, Check, in_words, other_arguments
+from minispec.course.grading.check import Case, Check
 from minispec.course.grading.manifest import Assignment
 from minispec.course.grading.observe import FATAL, Failed, Observation, difference, observe, observe_all
+from minispec.course.grading.relations import in_words, other_arguments
 from minispec.course.grading.subject import LocalSubject, Subject
 from minispec.errors import InputError, explain, missing
 

@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 
 from minispec.course.grading.catalogue import Overlay
-from minispec.course.grading.check import Check, in_words
+from minispec.course.grading.check import Check
 from minispec.course.grading.diagnose import CHANGED, Mistake, _as_if_given_other, _choose, diagnose
 from minispec.course.grading.manifest import HELD_OUT, Question
 from minispec.course.grading.observe import Failed, Observation, difference, observe_all
+from minispec.course.grading.relations import in_words
 from minispec.course.grading.subject import LocalSubject
 
 from .test_content import REPOSITORY, drawn_anew, overlays, reference, subject
