@@ -22,7 +22,7 @@ import numpy as np
 from minispec.course.grading.check import Case, Check
 from minispec.course.grading.manifest import Assignment
 from minispec.course.grading.observe import FATAL, Failed, Observation, difference, observe, observe_all
-from minispec.course.grading.relations import in_words, other_arguments
+from minispec.course.grading.relations import TOLD, in_words, other_arguments
 from minispec.course.grading.subject import LocalSubject, Subject
 from minispec.errors import InputError, explain, missing
 
@@ -35,11 +35,11 @@ _CHANGED_WORDS = (
 )
 """A mistake that needs no catalogue, as those below: the worker has seen it happen."""
 _RAISED = {
-    "ZeroDivisionError": "You divide by 0: say first what is right where there is nothing to divide by.",
-    "IndexError": "You read an entry that a list or an array does not have: what about short ones, and empty ones?",
-    "KeyError": "You read a key that a dictionary does not have: compare its name with what is given.",
-    "RecursionError": "Your function calls itself without an end: does each call come nearer to what ends it?",
-    "NameError": "You use a name that has no value there: is it spelt as before, and always set before that?",
+    "ZeroDivisionError": "you divide by 0: say first what is right where there is nothing to divide by.",
+    "IndexError": "you read an entry that a list or an array does not have: what about short ones, and empty ones?",
+    "KeyError": "you read a key that a dictionary does not have: compare its name with what is given.",
+    "RecursionError": "your function calls itself without an end: does each call come nearer to what ends it?",
+    "NameError": "you use a name that has no value there: is it spelt as before, and always set before that?",
 }
 _NOT_SURE = 0.99
 """At most so far agrees a mistake of which something was not looked at: it is told as likely."""
@@ -197,7 +197,8 @@ def diagnose(
     if isinstance(ours, Failed) and ours.kind == "raised":
         type_name = "NameError" if ours.type_name == "UnboundLocalError" else ours.type_name
         words = _RAISED.get(type_name)
-        return Diagnosis(Mistake(f"raises_{type_name}", words, failing.id, None), 1.0) if words else None
+        told = Mistake(f"raises_{type_name}", f"{ours.type_name}: {words}", failing.id, None)
+        return Diagnosis(told, 1.0) if words else None
     by_entries = _diagnose_by_entries(reference, seen[failing.id], failing, again)
     return by_entries or _diagnose_by_laws(reference, seen, failing, again)
 
@@ -259,7 +260,7 @@ def _as_if_given_other(
     for words, change in other_arguments(check):
         pairs = zip(cases, observed, strict=True)
         if all(difference(check, one, observe(check, reference.solution, change(case))) is None for case, one in pairs):
-            return "told_in_words", f"Your result would be right {words}."
+            return TOLD, f"Your result would be right {words}."
     return None
 
 

@@ -14,6 +14,9 @@ import numpy as np
 
 from minispec.course.grading.check import Case, Check, kind, number, show_value
 
+TOLD = "told_in_words"
+"""Stands for the name of a mistake that has none, where a sentence is told nevertheless."""
+
 
 def in_words(
     check: Check, cases: Sequence[Case], observed: Sequence[Any], expected: Sequence[Any]
@@ -40,14 +43,14 @@ def in_words(
     if any(a.keys() != b.keys() for _, a, b in rows):
         return None
     if is_record and all(_is_exchanged(check, list(a.values()), list(b.values())) for _, a, b in rows):
-        return "told_in_words", "You give the entries [0] and [1] in each other's place."
+        return TOLD, "You give the entries [0] and [1] in each other's place."
     for key in dict.fromkeys(key for _, _, b in rows for key in b):
         some = [(case, a[key], b[key]) for case, a, b in rows if key in b]
         bad = [one for one in some if check.same(*one[1:])]
         if bad and (words := _part_in_words(check, key, some, bad)):
-            return "told_in_words", words
+            return TOLD, words
         if bad and (words := _instead(key, rows)):
-            return "told_in_words", words
+            return TOLD, words
     return None
 
 

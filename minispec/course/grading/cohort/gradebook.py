@@ -60,6 +60,8 @@ def _reasons(report: Report) -> Iterator[str]:
         yield f"{report.obstacle}."
         return
     lost = [check for check in report.checks if check.status != "passed"]
-    yield from dict.fromkeys(f"{check.title}: {check.explanation or check.message}." for check in lost)
+    yield from dict.fromkeys(
+        f"{check.title}: {(check.explanation or check.message).removesuffix('.')}." for check in lost
+    )
     if report.late is not None and report.late.days:
         yield f"{report.late.words}."

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from minispec.course.grading.relations import TOLD
 from minispec.course.grading.report import Report
 
 BINS = 10
@@ -44,7 +45,7 @@ def count_mistakes(reports: Sequence[Report]) -> list[MistakeCount]:
     words: dict[str, Counter[str]] = defaultdict(Counter)
     for report in reports:
         for check in report.checks:
-            if check.mistake:
+            if check.mistake and check.mistake != TOLD:
                 who[check.mistake][report.submission] = None
                 words[check.mistake][check.explanation] += 1
     counts = [MistakeCount(name, words[name].most_common(1)[0][0], list(names)) for name, names in who.items()]
@@ -56,7 +57,7 @@ def count_unnamed(reports: Sequence[Report]) -> list[MistakeCount]:
     who: dict[tuple[str, str], list[str]] = defaultdict(list)
     for report in reports:
         for check in report.checks:
-            if check.cause == "wrong" and not check.mistake:
+            if check.cause == "wrong" and check.mistake in ("", TOLD):
                 who[check.id, check.title].append(report.submission)
     counts = [MistakeCount(name, title, names) for (name, title), names in who.items()]
     return sorted(counts, key=lambda count: (-len(count.who), count.name))
