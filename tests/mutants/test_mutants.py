@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import functools
 from typing import Any
 
@@ -11,9 +13,11 @@ from minispec.engine.generation import api
 from minispec.engine.laws import Enumerator, total_variation
 from tests.engine.laws.space import LOADED, PLAIN, PROMPT, table_target
 
+from . import score
 from .catalogue import EQUIVALENT, FAMILIES, MUTANTS, Mutant
 from .catalogue import rule as named
 from .checks import CHECKS
+from .checks.base import Check
 from .rules import make_verify
 from .score import PUBLISHED, RIGHT, evidence, is_killed, report
 
@@ -47,6 +51,21 @@ seen = functools.cache(evidence)
 @pytest.mark.parametrize("mutant", by_length(MUTANTS))
 def test_mistake_is_noticed(mutant):
     assert is_killed(seen(mutant))
+
+
+@pytest.mark.parametrize("failures", [(KeyError(), AssertionError()), (KeyError(),)])
+def test_one_refusal_among_several_failures_is_enough(failures, monkeypatch):
+    def run():
+        raise ExceptionGroup("Hypothesis found several", failures)
+
+    monkeypatch.setattr(score, "distance", lambda _name: 0.0)
+    monkeypatch.setitem(CHECKS, "fails", Check("value", "it fails", run))
+    mutant = dataclasses.replace(MUTANTS[0], killed_by="fails", patch=contextlib.nullcontext)
+    if len(failures) == 2:
+        assert evidence(mutant) == "AssertionError"
+    else:
+        with pytest.raises(ExceptionGroup):
+            evidence(mutant)
 
 
 @pytest.mark.parametrize("mutant", EQUIVALENT, ids=by_name)
