@@ -161,7 +161,8 @@ class Memory(click.ParamType):  # type: ignore[type-arg]  # as above
             size = -1.0
         if not 1 <= size < 2**60:
             self.fail(
-                f"{value!r} is no size; it is a number of bytes from 1 on, with kB, MB, GB, KiB, MiB or GiB if you like. Try 64MB",
+                f"{value!r} is no size; it is a number of bytes from 1 on, with kB, MB, GB, KiB, MiB or GiB if you "
+                "like. Try 64MB",
                 param,
                 ctx,
             )
