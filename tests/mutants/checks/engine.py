@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 from unittest import mock
 
@@ -281,8 +282,11 @@ def uncached_text_with_trees() -> float:
     return float(wrong)
 
 
-def models_by_name_of(**models: Any) -> Any:
-    return mock.patch.object(api, "recall_model", lambda name, *args, **options: models[name])
+@contextlib.contextmanager
+def models_by_name_of(**models: Any) -> Iterator[None]:
+    """Load these as drafts, by their names."""
+    with models_by_name(), mock.patch.object(api, "recall_model", lambda name, *args, **options: models[name]):
+        yield
 
 
 class CountingTarget(TableModel):
