@@ -327,7 +327,7 @@ def forward_timers(target: GPT2, draft: GPT2, plan: BatchPlan, *, clock: Clock) 
     """Return a timer of every forward that a batch is judged by, by its name, per batch.
 
     "row 1" is one row of each text, and so on, "alone" one row of a single text, "contiguous" one row of each where
-    texts lie in one piece; "first", "catch up" and "next" are the draft's, see :class:`~.batch_figures.BatchDraft`.
+    texts lie in one piece; "first", "catch up" and "next" are the draft's, see :class:`BatchDraft`.
     """
     context = plan.context
     cells = {(1, 1), *((batch, count) for batch in plan.batches for count in plan.rows)}
