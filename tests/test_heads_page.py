@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from tests.benchmarks import heads
 from tests.benchmarks.heads import DOMAINS, GREEDY, PLAIN, SAMPLED, TIMED, Spent
+from tests.benchmarks.performance import PAGE
 
 KINDS, KIND, OTHER, DRAFT = ("eagle", "block"), "eagle", "block", heads.DEFAULT_DRAFT
 TREE = f"{KIND}, {heads.TREE}"
@@ -67,6 +69,28 @@ def test_each_figure_below_its_bar_is_named() -> None:
     for domain in DOMAINS:
         dear["float32"][GREEDY, domain][f"{KIND}, γ = 5"] = turns(3.0, drafting=0.31)
     assert ["drafting 5 tokens" in line for line in missed(dear)] == [True] * 2  # both formats share the planted times
+
+
+def test_pages_say_what_the_note_does() -> None:
+    """README, docs/performance.md and the picture quote the default pair's column of the note's table."""
+    dtype, name = heads.DEFAULT
+    note = PAGE.read_text(encoding="utf-8").partition(f"| target in {dtype}: times plain decoding |")[2]
+    names, _, *rows = (line.strip("| ").split(" | ") for line in note.partition("\n\n")[0].splitlines())
+    cells = {row[0]: row[1 + names.index(name)] for row in rows if len(row) > 1}
+    gains = {
+        (sampling, domain): tuple(float(each) for each in re.findall(r"[\d.]+", cells[f"{sampling}, {domain}"]))
+        for sampling, domain in product(TIMED, DOMAINS)
+    }
+    for page in heads.QUOTED:
+        assert f"<!-- speedups -->\n{heads.quote(gains)}\n<!-- end speedups -->" in page.read_text(encoding="utf-8")
+    assert heads.PICTURE.read_text(encoding="utf-8") == heads.draw(gains)
+
+
+def test_what_the_default_pair_gains_is_quoted_with_its_losses_bold() -> None:
+    times = planted(**{heads.DEFAULT[1]: 0.5})
+    assert heads.quote(heads.gains_of(times)).splitlines()[2:] == [
+        f"| {temperature} | {' | '.join(['**0.50x** (0.50–0.50)'] * 3)} |" for temperature in ("0", "1, top-p 0.95")
+    ]
 
 
 def test_a_mean_over_domains_is_geometric() -> None:

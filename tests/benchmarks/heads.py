@@ -1,8 +1,8 @@
 """What the bundled heads gain: ``python -m tests.benchmarks.heads [--rounds 5] [--write]``.
 
 Heads, the default draft (whole, and with a trimmed head) and plain decoding take turns. With ``--write`` the tables
-replace what stands in docs/lab-notes/performance.md between their markers, and each head's card says what a drafted
-token costs.
+replace what stands in docs/lab-notes/performance.md between their markers, each head's card says what a drafted
+token costs, and README and docs/performance.md what the default pair gains.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from minispec.engine.drafters import load_draft
@@ -25,6 +26,9 @@ from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
 from minispec.engine.model import GPT2
 from minispec.lab.prompts import bundled_prompts
 from minispec.lab.timer import interleave
+from minispec.lab.viz.plots.claims import PLAIN as AS_PLAIN
+from minispec.lab.viz.plots.claims import bars as draw_bars
+from minispec.lab.viz.plots.claims import draw_claim
 from tests.benchmarks.performance import machine, put
 
 DOMAINS = ("stories", "code", "questions")
@@ -42,6 +46,11 @@ DRAFTS = (DEFAULT_DRAFT, f"{DEFAULT_DRAFT}:words=3072")
 """Separate drafts: the default one with its whole head, and with one for the common words."""
 GAMMAS, GAMMA = (3, 5, 7), 5
 MEAN = "geometric mean"
+DEFAULT = ("float16", f"{DEFAULT_DRAFT}, γ = 3")
+"""What ``minispec generate`` does without options: the target's format, and the contender."""
+ROOT = Path(__file__).resolve().parents[2]
+QUOTED = (ROOT / "README.md", ROOT / "docs/performance.md")
+PICTURE = ROOT / "docs/_static/speedups.svg"
 
 _COST = re.compile(r"^(cost_per_token|cost_measured_on): .*\n", re.MULTILINE)
 
@@ -70,6 +79,8 @@ class Spent:
 
 Turns = Mapping[str, Sequence[Spent]]
 """The turns of each contender, a round each."""
+Gains = Mapping[tuple[str, str], tuple[float, float, float]]
+"""Speedups over plain decoding by sampling and domain: median, lowest and highest of the rounds."""
 
 
 def contenders(kinds: Sequence[str], sampling: str) -> dict[str, dict[str, Any]]:
@@ -254,6 +265,32 @@ def tables(
     return "\n\n".join([judged, lengths_table(lengths), shares, *gains])
 
 
+def quote(gains: Gains) -> str:
+    """Return the table of what the default pair gains; losses are bold.
+
+    Examples
+    --------
+    >>> print(quote({("T = 0", "code"): (0.9, 0.8, 1.0), ("T = 0", "sums"): (1.2, 1.1, 1.3)}))
+    | temperature | code | sums |
+    |---|---|---|
+    | 0 | **0.90x** (0.80–1.00) | 1.20x (1.10–1.30) |
+    """
+    rows: dict[str, list[str]] = {}
+    for (sampling, _), (median, low, high) in gains.items():
+        shown = f"**{median:.2f}x**" if median < 1 else f"{median:.2f}x"
+        rows.setdefault(sampling.removeprefix("T = "), []).append(f"{shown} ({low:.2f}–{high:.2f})")
+    domains = dict.fromkeys(domain for _, domain in gains)
+    lines = [f"| {sampling} | {' | '.join(cells)} |" for sampling, cells in rows.items()]
+    return "\n".join([f"| temperature | {' | '.join(domains)} |", "|---" * (1 + len(domains)) + "|", *lines])
+
+
+def draw(gains: Gains) -> str:
+    """Return the picture of what the default pair gains."""
+    series = {sampling: [gains[sampling, domain] for domain in DOMAINS] for sampling in TIMED}
+    chart = draw_bars("The default pair with default options", "text", "speedup", DOMAINS, series, lines=AS_PLAIN)
+    return draw_claim(chart, "Speedup by kind of text and temperature")
+
+
 def put_cost(card: str, share: float, machine: str) -> str:
     r"""Return a card that says what a drafted token costs, measured on a machine, as a share of a target's forward.
 
@@ -266,13 +303,28 @@ def put_cost(card: str, share: float, machine: str) -> str:
     return f'{opening}\ncost_per_token: {share:.3f}\ncost_measured_on: "{machine}"\n{rest}'
 
 
+def gains_of(all_times: Mapping[str, Any]) -> Gains:
+    """Return what the default pair gains, with the digits that are printed."""
+    dtype, name = DEFAULT
+    found = {(sampling, domain): speedups(all_times[dtype], sampling, name)[domain]
+             for sampling in TIMED for domain in DOMAINS}  # fmt: skip
+    return {where: (round(statistics.median(x), 2), round(min(x), 2), round(max(x), 2)) for where, x in found.items()}
+
+
+def put_gains(gains: Gains) -> None:
+    """Write what the default pair gains, into both pages and the picture."""
+    for page in QUOTED:
+        put("speedups", quote(gains), page)
+    PICTURE.write_text(draw(gains), encoding="utf-8")
+
+
 def main() -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--tokens", type=int, default=48, help="at most, behind each prompt")
     parser.add_argument(
-        "--write", action="store_true", help="put the tables into docs/lab-notes/performance.md, costs into the cards"
+        "--write", action="store_true", help="put what is measured into the lab note, cards, README and performance.md"
     )
     asked = parser.parse_args()
     whole = load_model(DEFAULT_DRAFT)
@@ -291,6 +343,7 @@ def main() -> None:
     print(f"{where}\n\n{found}")
     if asked.write:
         put("heads", f"{where}\n\n{found}")
+        put_gains(gains_of(all_times))
         for kind, folder in heads.items():
             card = folder / "README.md"
             shares = drafting_shares(all_times["float32"], SAMPLED, name_chain(kind, GAMMA))

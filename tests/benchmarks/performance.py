@@ -167,14 +167,13 @@ SECTIONS: dict[str, Callable[[Mapping[str, Shape]], str]] = {
 }
 
 
-def put(section: str, table: str) -> None:
+def put(section: str, table: str, page: Path = PAGE) -> None:
     """Replace what stands between the section's markers."""
-    page = PAGE.read_text(encoding="utf-8")
     marked = re.compile(rf"(<!-- {section} -->\n).*?(\n<!-- end {section} -->)", re.DOTALL)
-    changed, count = marked.subn(lambda found: found[1] + table + found[2], page)
+    changed, count = marked.subn(lambda found: found[1] + table + found[2], page.read_text(encoding="utf-8"))
     if count != 1:
-        raise SystemExit(f"{PAGE} has {count} places for {section}")
-    PAGE.write_text(changed, encoding="utf-8")
+        raise SystemExit(f"{page} has {count} places for {section}")
+    page.write_text(changed, encoding="utf-8")
 
 
 def main() -> None:
