@@ -76,6 +76,8 @@ class Step:
     """Modules (and files, with a slash) without which it is left out."""
     parts: Mapping[str, Inputs] = field(default_factory=dict)
     """What can be remade by itself, with what it is made from besides."""
+    part_file: str = ""
+    """Where each part has a file: what this names. An interrupted step is current in the parts it has written."""
     only_named: bool = False
     """It trains, for longer than all else takes together: it runs if ``--only`` names it."""
 
@@ -83,6 +85,7 @@ class Step:
 _CLAIMS = "minispec/lab/ledger/claims"
 _PAGE = f"minispec experiment report --write {PAGES['claims']}"
 _WITH_REST = f"{_PAGE} --partial"  # a claim that a later step measures may still lack its figures
+_CLAIM = "docs/claims/{part}.json"
 _RUN = "minispec experiment run {parts} --since {since}"
 _WITH_HEADS = ("hidden-states", "one-pass-drafts", "trees-pay")
 _PACKED = ".work/training/packed"
@@ -133,9 +136,9 @@ STEPS = (
          PAIR | _own("minispec/lab/training/report.py", "minispec/lab/training/checks.py"), 12,
          ("torch", f"{_PACKED}/manifest.json")),
     Step("ledger-counted", ("docs/claims", PAGES["claims"]), (f"{_RUN} --jobs -1", _WITH_REST), {}, 72,
-         ("joblib",), _claims("computed", "counted")),
+         ("joblib",), _claims("computed", "counted"), _CLAIM),
     Step("ledger-trained", ("docs/claims", PAGES["claims"]), (f"{_RUN} --packed {_PACKED}", _WITH_REST), {}, 480,
-         ("torch", f"{_PACKED}/manifest.json"), _claims("trained"), only_named=True),
+         ("torch", f"{_PACKED}/manifest.json"), _claims("trained"), _CLAIM, only_named=True),
     Step("ledger-page", ("docs/claims", PAGES["claims"]), ("minispec experiment judge", _PAGE),
          _own(f"{_CLAIMS}/*.py", "minispec/lab/ledger/*.py", "minispec/lab/viz/plots/claims.py"), 2),
     Step("mutants", (PAGES["mutants"],), ("python -m tests.mutants",),
@@ -144,7 +147,8 @@ STEPS = (
          parts={name: _SIMULATED | _own(f"{_CONTROL}:{made}") for name, made in _TABLES.items()}
          | {"clock": TIMES | _own(f"{_CONTROL}:clock")}),
     # What is timed comes last: one knows from when on to leave the machine alone.
-    Step("ledger-timed", ("docs/claims", PAGES["claims"]), (_RUN, _WITH_REST), {}, 66, (), _claims("timed")),
+    Step("ledger-timed", ("docs/claims", PAGES["claims"]), (_RUN, _WITH_REST), {}, 66, (), _claims("timed"),
+         _CLAIM),
     Step("performance", (PAGES["performance"],), ("python -m tests.benchmarks.performance --rounds 5 --write",),
          TIMES | _own("tests/benchmarks/performance.py:SECTIONS", "tests/benchmarks/peers/*.py"), 20,
          ("llama_cpp", "ctranslate2", "transformers")),
@@ -256,16 +260,27 @@ class Repository:
                 if begun[step.name]["done"] or not wanted:
                     continue
                 write_text(path, json.dumps({"asked": asked, "steps": begun}))
-                if fault := self._remake(step, [name.partition("/")[2] for name in wanted], begun[step.name]["since"]):
+                fault: str | None = "interrupted"
+                before = {name: self._find_written(step, name) for name in wanted}
+                try:
+                    fault = self._remake(step, [name.partition("/")[2] for name in wanted], begun[step.name]["since"])
+                finally:  # recorded is what they are made from, not what has come since
+                    done = [name for name in wanted if not fault or self._find_written(step, name) != before[name]]
+                    self.record({name: made[name] for name in done})
+                if fault:
                     _say(f"{step.name}: {fault}")
                     failed.append(step.name)
                     continue
-                self.record({name: made[name] for name in wanted})  # what they are made from, not what has come since
                 begun[step.name]["done"] = True
                 write_text(path, json.dumps({"asked": asked, "steps": begun}))
             if not failed:
                 path.unlink(missing_ok=True)
         return failed
+
+    def _find_written(self, step: Step, product: str) -> int | None:
+        """Return when a part's file was written, in ns; None if there is none."""
+        path = self.root / step.part_file.format(part=product.partition("/")[2])
+        return path.stat().st_mtime_ns if path.is_file() else None
 
     def _has(self, need: str) -> bool:
         return (self.root / need).exists() if "/" in need else importlib.util.find_spec(need) is not None
@@ -405,6 +420,7 @@ def main(arguments: Sequence[str] | None = None, repository: Repository | None =
     parser.add_argument("--check", action="store_true", help="say what is stale, and why; make nothing")
     parser.add_argument("--record", metavar="NAME,…", help="these were made by hand from what is there now")
     asked = parser.parse_args(arguments)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # else what was begun would go on without us
     try:
         found = repository or Repository()
         if not (found.root / "docs").is_dir():
@@ -425,6 +441,11 @@ def main(arguments: Sequence[str] | None = None, repository: Repository | None =
     except KeyboardInterrupt:
         print("interrupted; the same command goes on", file=sys.stderr)
         return 130
+    except BrokenPipeError:  # | head
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 if __name__ == "__main__":

@@ -5,8 +5,11 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import signal
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -137,6 +140,61 @@ def test_an_interrupted_round_goes_on(root: Path, call: Call, monkeypatch: pytes
     assert made(root) == ["a", "a", "b", "one two"]
 
 
+@pytest.mark.parametrize("ends", ["exit code 7", "interrupted"])
+def test_an_interrupted_step_keeps_the_parts_that_it_wrote(
+    ends: str, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = "import sys; open('docs/' + sys.argv[1], 'w')"
+    halves = {"one": {"own": ("src/code.py:one",)}, "two": {"own": ("src/code.py:OTHER",)}}
+    step = Step(
+        "halves", (), (f'python -c "{write}" {{parts}}', 'python -c "import ok"'), {}, 1, (), halves, "docs/{part}"
+    )
+    (root / "docs/two").write_text("written before")
+    repository, run = Repository(root, (step,)), renew._run
+
+    def interrupted(words: list[str], *rest: object) -> int | None:
+        if "import ok" in words:
+            raise KeyboardInterrupt
+        return run(words, *rest)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patch:
+        if ends == "interrupted":
+            patch.setattr(renew, "_run", interrupted)
+        (root / "ok.py").write_text("raise SystemExit(7)")
+        assert main((), repository) == (1 if ends == "exit code 7" else 130)
+    assert repository.find_stale(step) == {"halves/two": ["own"]}
+    (root / "ok.py").write_text("")
+    assert main((), repository) == 0
+    assert repository.find_stale(step) == {}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_whoever_ends_it_ends_what_it_began(root: Path) -> None:
+    begun = "import os, time; open('pid', 'w').write(str(os.getpid())); time.sleep(600)"
+    step = Step("slow", (), (f'python -c "{begun}"',), {}, 9)
+    before = signal.getsignal(signal.SIGTERM)
+
+    def end() -> None:
+        while not (root / "pid").exists() or not (root / "pid").read_text():
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=end).start()
+    assert main(("--only", "slow"), Repository(root, (step,))) == 130
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((root / "pid").read_text()), 0)
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_a_reader_that_has_seen_enough_ends_it_in_silence() -> None:
+    command = [sys.executable, "-m", "minispec.lab.renew", "--check", "--only", "notebooks"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.stderr is not None
+        assert (process.stderr.read(), process.wait()) == ("", 1)
+
+
 def test_since_is_when_the_interrupted_step_was_begun(root: Path) -> None:
     repository = Repository(root, TABLE)
     key = renew._digest(json.dumps(repository.products(TABLE[0])))
@@ -211,7 +269,8 @@ def test_the_table_names_what_there_is() -> None:
     assert repository.recorded().keys() <= products
     assert len({step.name for step in STEPS}) == len(STEPS)
     for step in STEPS:
-        assert [name for name in step.writes if not (ROOT / name).exists()] == []
+        files = [step.part_file.format(part=part) for part in step.parts if step.part_file]
+        assert [name for name in (*step.writes, *files) if not (ROOT / name).exists()] == []
         for command in step.commands:
             word, *rest = command.split()
             module = rest[1].replace(".", "/") if rest[0] == "-m" else rest[0].removesuffix(".py")
