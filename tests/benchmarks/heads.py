@@ -12,7 +12,7 @@ import itertools
 import math
 import re
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -101,11 +101,13 @@ def name_chain(draft: str, gamma: int) -> str:
     return f"{draft}, γ = {gamma}"
 
 
-def decode(target: GPT2, draft: Any, domain: str, sampling: str, tokens: int, **options: Any) -> Spent:
+def decode(
+    target: GPT2, draft: Any, domain: str, sampling: str, tokens: int, *, seed: int = 0, **options: Any
+) -> Spent:
     """Continue every prompt of a domain once."""
     prompts = [prompt.text for prompt in bundled_prompts() if prompt.domain == domain]
     runs = [
-        stream(prompt, target=target, draft=draft, max_tokens=tokens, seed=1, **SAMPLING[sampling], **options).run()
+        stream(prompt, target=target, draft=draft, max_tokens=tokens, seed=seed, **SAMPLING[sampling], **options).run()
         for prompt in prompts
     ]
     steps = [step for run in runs for step in run.steps[1:]]  # the prompt gives the first token
@@ -129,6 +131,19 @@ def measure_lengths(target: GPT2, drafts: Mapping[str, Any], tokens: int) -> dic
     }
 
 
+def with_other_seeds(run: Callable[..., Any]) -> Callable[[], Any]:
+    """Return what runs with seed 0 and then, each time, with the next: a round's spread is also that of its texts.
+
+    Examples
+    --------
+    >>> again = with_other_seeds(lambda seed: f"seed {seed}")
+    >>> again(), again()
+    ('seed 0', 'seed 1')
+    """
+    seeds = itertools.count()
+    return lambda: run(seed=next(seeds))
+
+
 def measure_times(
     target: GPT2, kinds: Sequence[str], drafts: Mapping[str, Any], rounds: int, tokens: int
 ) -> dict[tuple[str, str], Turns]:
@@ -144,9 +159,10 @@ def measure_times(
         runs = {}
         for name, options in contenders(kinds, sampling).items():
             model = drafts.get(options["draft"], options["draft"])
-            runs[name] = partial(
+            once = partial(
                 decode, target, domain=domain, sampling=sampling, tokens=tokens, **options | {"draft": model}
             )
+            runs[name] = with_other_seeds(once)
             runs[name]()  # once for nothing: caches, thread pools
         turns = interleave(runs, rounds)
         if sampling == GREEDY and any(
