@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, TypeVar
@@ -34,10 +33,10 @@ from minispec.serving.choices import DEFAULT_MAX_TOKENS, list_prompts, require_m
 from minispec.serving.guard import Guard
 from minispec.serving.problems import Problem, from_validation_error
 from minispec.serving.schema import MAX_LOGPROBS, CompletionAnswer, CompletionRequest, ErrorAnswer
-from minispec.serving.scoring import score
+from minispec.serving.scoring import list_prefixes
 from minispec.serving.service import InFlight, Service, find_end
 from minispec.serving.settings import PLAIN, POLICIES, Settings
-from minispec.serving.streaming import Prefix, Streamer, describe_failure, without_infinities
+from minispec.serving.streaming import Streamer, without_infinities
 from minispec.serving.worker import Failed
 
 Answers = dict[int | str, dict[str, Any]]
@@ -127,13 +126,6 @@ def _add_problem_answers(app: FastAPI) -> None:
     async def answer_nobody(request: Request, error: ClientDisconnect) -> Response:
         return Response(status_code=_CLOSED)
 
-    @app.exception_handler(Exception)
-    async def answer_fault(request: Request, error: Exception) -> JSONResponse:
-        reference = secrets.token_hex(8)
-        _log.error("fault %s: %s %s", reference, request.method, request.url.path, exc_info=error)
-        problem = describe_failure(Failed(reference))
-        return JSONResponse(problem.body, problem.status)
-
 
 def _add_completions(app: FastAPI, service: Service, tokenizer: Tokenizer) -> None:
     refusals: Answers = {
@@ -151,10 +143,9 @@ def _add_completions(app: FastAPI, service: Service, tokenizer: Tokenizer) -> No
         asked = await read_request(request, service)
         flight = await service.begin(asked)
         try:
-            prefixes = await _echo(flight, service, tokenizer)
             if asked.stream:
-                return _Stream(Streamer(flight, tokenizer, prefixes), flight, service)
-            answer = await _unless_gone(request, _collect(flight, tokenizer, prefixes))
+                return _Stream(Streamer(flight, tokenizer, service), flight, service)
+            answer = await _unless_gone(request, _collect(flight, tokenizer, service))
         except BaseException:
             service.end(flight)
             raise
@@ -217,31 +208,14 @@ async def read_request(request: Request, service: Service) -> CompletionRequest:
         raise from_validation_error(error) from None
 
 
-async def _echo(flight: InFlight, service: Service, tokenizer: Tokenizer) -> list[Prefix]:
-    """Return what comes before each choice's own text."""
-    request = flight.request
-    n, prefixes = request.n or 1, []
-    for prompt in list_prompts(request):
-        text = prompt if isinstance(prompt, str) else tokenizer.decode(prompt)
-        if not request.echo:
-            prefixes += [Prefix(num_characters=len(text))] * n
-            continue
-        tokens = tokenizer.encode_prompt(prompt) if isinstance(prompt, str) else prompt
-        logprobs = None
-        if request.logprobs is not None:
-            details = await score(service.worker, service.target, tokens)
-            logprobs = LogprobLog(request.logprobs, tokenizer, text=text).add(tokens, details)
-        prefixes += [Prefix(text, logprobs, len(text))] * n
-    return prefixes
-
-
-async def _collect(flight: InFlight, tokenizer: Tokenizer, prefixes: Sequence[Prefix]) -> dict[str, Any]:
+async def _collect(flight: InFlight, tokenizer: Tokenizer, service: Service) -> dict[str, Any]:
     """Wait for all choices and return the answer."""
+    prefixes = await list_prefixes(flight, tokenizer, service)
     ended: dict[int, tuple[Generation, str]] = {}
     while len(ended) < len(flight.choices):
         for told in await flight.mailbox.take():
             if isinstance(told.what, Failed):
-                raise describe_failure(told.what)
+                raise service.describe_failure(told.what)
             if told.is_last:
                 ended[told.index] = find_end(told.what)
     choices = []

@@ -7,6 +7,7 @@ What stands is printed as it is; what is provisional is shown dim behind it and 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -83,6 +84,7 @@ def read(url: str, prompt: str, *, client: httpx.Client | None = None, **fields:
         Of the server, as ``http://127.0.0.1:8000``.
     prompt : str
     client : httpx.Client, optional
+        Stays open.
     **fields
         Of the request; see ``docs/http-api.md``. The model is the one that is served.
 
@@ -91,7 +93,7 @@ def read(url: str, prompt: str, *, client: httpx.Client | None = None, **fields:
     ServerError
         If the server refuses, or something goes wrong on the way.
     """
-    with client or httpx.Client(timeout=60.0) as http:
+    with contextlib.nullcontext(client) if client else httpx.Client(timeout=60.0) as http:
         model = http.get(f"{url}/v1/options").json()["model"]
         body = {"model": model, "prompt": prompt, "provisional": True, **fields, "stream": True}
         readings = [Reading() for _ in range(fields.get("n", 1))]
@@ -120,4 +122,7 @@ def main(url: str, prompt: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:3])
+    if len(sys.argv) != 3:
+        print('give the server\'s address and a prompt: http://127.0.0.1:8000 "Once upon a time"', file=sys.stderr)
+        sys.exit(2)
+    main(*sys.argv[1:])

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import hmac
 import json
+import logging
+import secrets
 from collections.abc import Callable
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from minispec.errors import quote
-from minispec.serving.problems import Problem
+from minispec.serving.problems import Problem, describe_fault
 from minispec.serving.settings import Settings
 
+_log = logging.getLogger(__name__)
 _OPEN = frozenset({"/v1/options"})
 
 _HEADERS = {
@@ -53,8 +56,12 @@ class Guard:
             await self._app(scope, receive, send)
             return
 
+        begun = False
+
         async def send_with_headers(message: Message) -> None:
+            nonlocal begun
             if message["type"] == "http.response.start":
+                begun = True
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
@@ -64,8 +71,16 @@ class Guard:
 
         problem = self._find_problem(scope["path"], Headers(scope=scope))
         if problem is None:
-            await self._app(scope, receive, send_with_headers)
-        else:
+            try:
+                await self._app(scope, receive, send_with_headers)
+            except Exception as error:
+                if begun:
+                    raise
+                # Here and not in a handler of the application's: those answer outside of us.
+                reference = secrets.token_hex(8)
+                _log.error("fault %s: %s %s", reference, scope["method"], scope["path"], exc_info=error)
+                problem = describe_fault(reference)
+        if problem is not None:
             await send_problem(problem, send_with_headers)
 
     def _find_problem(self, path: str, headers: Headers) -> Problem | None:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from minispec.errors import PromptError, quote
 from minispec.serving.schema import (
     CompletionRequest,
+    JsonSchema,
     ResponseFormat,
     Speculative,
     StreamOptions,
+    StructuredOutputs,
 )
 
 _TYPES = {401: "authentication_error", 429: "rate_limit_error"}
@@ -52,6 +54,11 @@ class Problem(Exception):  # noqa: N818  # a word of its own: not every one is a
         """The JSON of the answer."""
         kind = _TYPES.get(self.status, "server_error" if self.status >= 500 else "invalid_request_error")
         return {"error": {"message": str(self), "type": kind, "param": self.param, "code": self.code}}
+
+
+def describe_fault(reference: str) -> Problem:
+    """Say that it was our fault, and what to look for in the log."""
+    return Problem(500, f"a fault of the server; its log has it as {reference}", code=reference)
 
 
 def refuse(message: str, param: str | None = None, code: str | None = None) -> NoReturn:
@@ -94,12 +101,16 @@ def _as_field(flag: re.Match[str]) -> str:
 
 
 _SPECULATIVE = tuple(Speculative.model_fields)
-_FIELDS: dict[str, Mapping[str, object]] = {
-    "": CompletionRequest.model_fields,
-    "speculative": Speculative.model_fields,
-    "stream_options": StreamOptions.model_fields,
-    "response_format": ResponseFormat.model_fields,
-    "structured_outputs": {"json": None, "regex": None, "choice": None, "json_object": None},
+_MODELS: Mapping[str, type[BaseModel]] = {
+    "": CompletionRequest,
+    "speculative": Speculative,
+    "stream_options": StreamOptions,
+    "response_format": ResponseFormat,
+    "response_format.json_schema": JsonSchema,
+    "structured_outputs": StructuredOutputs,
+}
+_FIELDS = {
+    place: tuple(field.alias or name for name, field in model.model_fields.items()) for place, model in _MODELS.items()
 }
 
 _RULES = {
@@ -111,6 +122,15 @@ _RULES = {
     "suffix": "be left out: these models continue a text and do not fill gaps",
     "logit_bias": "be left out",
 }
+
+
+def _join(place: Sequence[str]) -> str:
+    """Return a field with the fields that it is in; pydantic's names of types, and indices, stand in a place too."""
+    path = ""
+    for name in place:
+        if name in _FIELDS.get(path, ()):
+            path = f"{path}.{name}" if path else name
+    return path
 
 
 def from_validation_error(error: ValidationError) -> Problem:
@@ -135,19 +155,18 @@ def from_validation_error(error: ValidationError) -> Problem:
         return Problem(
             400, f"the body is {quote(first['input'])}; it must be an object with the fields model and prompt"
         )
-    # Where a field may be of several types, pydantic's names for them stand in the place too.
-    inner = [name for name in place[1:] if name in _FIELDS.get(place[0], ())]
     if kind == "missing":
-        param = place[0]
-        return Problem(400, f"{param} is missing; a request needs model and prompt", param=param, code="missing_field")
+        param = _join(place)
+        needs = f"{_join(place[:-1])} needs it" if len(place) > 1 else "a request needs model and prompt"
+        return Problem(400, f"{param} is missing; {needs}", param=param, code="missing_field")
     if kind == "extra_forbidden":
-        outer = place[0] if len(place) > 1 else ""
-        name = ".".join(part for part in (outer, place[-1]) if part.isidentifier())[:100]
+        outer = _join(place[:-1])
+        name = ".".join(part for part in (outer, place[-1]) if part.replace(".", "_").isidentifier())[:100]
         what, there = outer or "a request", ", ".join(_FIELDS[outer])
         return Problem(
             400, f"{quote(place[-1])} is no field of {what}; there are {there}", param=name, code="unknown_field"
         )
-    param = ".".join([place[0], *inner])
+    param = _join(place)
     said = re.fullmatch(r"\w+ should ((?:be|have) .*)", first["msg"])
     rule = _RULES.get(param) or (said[1] if said else "be something else: " + first["msg"])
     return Problem(400, f"{param} is {quote(first['input'])}; it must {rule}", param=param, code="invalid_value")

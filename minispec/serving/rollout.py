@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import math
 import secrets
 from collections import deque
@@ -20,7 +21,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from minispec.errors import InputError, OptionError, explain, quote
+from minispec.errors import InputError, OptionError, OutputError, explain, quote
 from minispec.theory.intervals import (
     Figure,
     difference_of_means,
@@ -32,6 +33,8 @@ from minispec.theory.intervals import (
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
+
+_log = logging.getLogger(__name__)
 
 Arm = Literal["baseline", "canary"]
 ARMS: tuple[Arm, Arm] = ("baseline", "canary")
@@ -115,7 +118,7 @@ class Rollout:
     lossless : bool
         Whether both arms claim the target's law; then texts that differ end the rollout too.
     log : text file, optional
-        Gets a line per observation and one for the verdict.
+        Gets a line per observation and one for the verdict, as long as it takes them.
     """
 
     def __init__(self, canary_share: float, *, lossless: bool = True, log: SupportsWrite[str] | None = None) -> None:
@@ -126,7 +129,9 @@ class Rollout:
         self._lossless = lossless
         self._log = log
         self._seen: dict[Arm, deque[Observation]] = {arm: deque(maxlen=KEPT) for arm in ARMS}
+        self._counts = dict.fromkeys(ARMS, 0)  # also of what is forgotten
         self._num_looks = 0
+        self._compared: Comparison | None = None
 
     def assign(self, user: str | None) -> Arm:
         """Return the arm of a request; a user stays in one arm."""
@@ -136,8 +141,10 @@ class Rollout:
     def observe(self, seen: Observation) -> None:
         """Take a request in, and look at the arms when it is time."""
         self._seen[seen.arm].append(seen)
+        self._counts[seen.arm] += 1
+        self._compared = None
         self._write(asdict(seen))
-        smaller = min(len(seen) for seen in self._seen.values())
+        smaller = min(self._counts.values())
         if self.verdict is None and smaller >= FIRST_LOOK * 2**self._num_looks:
             self._num_looks += 1
             self._look(1.0 - ERROR / 2 ** (self._num_looks + 1))
@@ -150,7 +157,9 @@ class Rollout:
 
     def compare(self) -> Comparison:
         """Return the arms side by side, so far."""
-        return compare([seen for arm in ARMS for seen in self._seen[arm]])
+        if self._compared is None:  # takes 0.1 s for all that is remembered, and whoever counts asks several times
+            self._compared = compare([seen for arm in ARMS for seen in self._seen[arm]])
+        return self._compared
 
     def _look(self, confidence: float) -> None:
         found = compare([seen for arm in ARMS for seen in self._seen[arm]], confidence)
@@ -159,8 +168,13 @@ class Rollout:
             self.end(why)
 
     def _write(self, record: Mapping[str, Any]) -> None:
-        if self._log is not None:
+        if self._log is None:
+            return
+        try:
             self._log.write(json.dumps(record) + "\n")
+        except OutputError as error:  # a full disk is no reason to keep a reader from his text
+            _log.error("the trial goes on without its log: %s", error)
+            self._log = None
 
 
 def compare(seen: Iterable[Observation], confidence: float = 0.95) -> Comparison:

@@ -64,7 +64,27 @@ def address_of(bound: socket.socket) -> str:
 def allowed_hosts(bound: socket.socket) -> tuple[str, ...]:
     """Return the names that a ``Host`` header may have: those of the loopback where we listen there, else any."""
     host = bound.getsockname()[0]
-    return _LOOPBACK if host.startswith("127.") or host == "::1" else ()
+    return tuple(dict.fromkeys((*_LOOPBACK, host))) if host.startswith("127.") or host == "::1" else ()
+
+
+class _Counting:
+    """A transport that counts what it was given to send."""
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self.num_given = 0
+
+    @property
+    def num_taken(self) -> int:
+        """Bytes that have left us: only what does not fit into the system's buffers stays here."""
+        return self.num_given - self._transport.get_write_buffer_size()
+
+    def write(self, data: bytes) -> None:
+        self.num_given += len(data)
+        self._transport.write(data)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
 
 
 class PatientProtocol(H11Protocol):
@@ -77,9 +97,10 @@ class PatientProtocol(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Expect the headers of a first request."""
-        super().connection_made(transport)
+        self._sent = _Counting(transport)
+        super().connection_made(self._sent)  # type: ignore[arg-type]
         self._expect_headers()
-        self._watch_reader(0)
+        self._watch_reader(None)
 
     def data_received(self, data: bytes) -> None:
         """Wait on for headers that have begun, and no longer once they are there."""
@@ -99,13 +120,17 @@ class PatientProtocol(H11Protocol):
     def _expect_headers(self) -> None:
         self._header_timer = self.loop.call_later(self.header_s, self.timeout_keep_alive_handler)
 
-    def _watch_reader(self, unread: int) -> None:
-        """Look now and then whether the reader takes what there is; if not, drop it and the connection."""
-        left = self.transport.get_write_buffer_size()
-        if left and left >= unread > 0:
-            self.transport.abort()  # close() would wait until the reader has taken the rest
-        else:
-            self._stall_timer = self.loop.call_later(self.stall_s, self._watch_reader, left)
+    def _watch_reader(self, before: int | None) -> None:
+        """Look now and then whether the reader takes what there is; if not, drop it and the connection.
+
+        ``before`` is how much was taken at the last look, None if nothing was left to take then.
+        """
+        taken = self._sent.num_taken
+        if taken == before:
+            self._sent.abort()  # close() would wait until the reader has taken the rest
+            return
+        waited_for = taken if taken < self._sent.num_given else None
+        self._stall_timer = self.loop.call_later(self.stall_s, self._watch_reader, waited_for)
 
     def _stop_expecting(self) -> None:
         if self._header_timer is not None:

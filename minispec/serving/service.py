@@ -26,7 +26,7 @@ from minispec.serving.choices import (
     list_choices,
 )
 from minispec.serving.metrics import Metrics
-from minispec.serving.problems import Problem, from_option_error
+from minispec.serving.problems import Problem, describe_fault, from_option_error
 from minispec.serving.rollout import Arm, Observation, Rollout
 from minispec.serving.schema import CompletionRequest, Speculative
 from minispec.serving.settings import Settings
@@ -162,6 +162,7 @@ class Service:
         flight.ticket = Ticket(choices, self._receiver(flight), early=request.events or request.provisional)
         flight.open = {choice.index for choice in choices}
         self._in_flight.add(flight)
+        self._shadow.make_room(max(0, self.num_open + self._shadow.num_running - self.settings.max_running))
         try:
             await self.worker.add(flight.ticket)
         except InputError as error:
@@ -189,6 +190,12 @@ class Service:
             flight.open.clear()
         self._in_flight.discard(flight)
 
+    def describe_failure(self, failed: Failed) -> Problem:
+        """Return what a reader is told of a choice that came to nothing."""
+        if isinstance(failed.cause, InputError):
+            return from_option_error(failed.cause, self.settings.drafts)
+        return describe_fault(failed.cause)
+
     def cut_all(self) -> None:
         """End all requests where they are: the server has no more time."""
         for flight in self._in_flight:
@@ -203,7 +210,7 @@ class Service:
 
     def _has_spare_room(self) -> bool:
         """Whether one more run would let nobody wait."""
-        return not self.draining and self.num_open < self.settings.max_running
+        return not self.draining and self.num_open + self._shadow.num_running < self.settings.max_running
 
     def _note_shadow(self, outcome: Outcome) -> None:
         self.metrics.note_shadow(outcome)
@@ -222,9 +229,11 @@ class Service:
 
     def _receiver(self, flight: InFlight) -> Callable[[Sequence[Told]], None]:
         def receive(told: Sequence[Told]) -> None:
-            for each in told:
-                self._note(flight, each)
-            flight.mailbox.put(told)
+            try:
+                for each in told:
+                    self._note(flight, each)
+            finally:  # whatever goes wrong in counting, a reader gets his text
+                flight.mailbox.put(told)
 
         return receive
 

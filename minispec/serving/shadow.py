@@ -1,6 +1,7 @@
 """Shadow mode: some greedy texts are decoded a second time, plainly and unseen, and must be equal token for token.
 
-Only where speculation promises plain decoding's own tokens (``guarantee`` "bit-exact"), and only while nobody waits.
+Only where speculation promises plain decoding's own tokens (``guarantee`` "bit-exact"), and only while there is room
+that nobody wants: whoever comes takes it.
 """
 
 from __future__ import annotations
@@ -41,6 +42,20 @@ class Shadow:
         self._report = report
         self._tasks: set[asyncio.Task[None]] = set()
         self._random = random.Random(0)
+        self._running: dict[Ticket, asyncio.Future[Generation | None]] = {}
+
+    @property
+    def num_running(self) -> int:
+        """Texts that are decoded again now."""
+        return len(self._running)
+
+    def make_room(self, count: int) -> None:
+        """Give up so many texts, the newest first."""
+        for _ in range(min(count, len(self._running))):
+            ticket, ended = self._running.popitem()
+            if not ended.done():
+                ended.set_result(None)
+            self._worker.cancel(ticket)
 
     def consider(self, choice: Choice, generation: Generation, *, has_room: bool) -> None:
         """Decode a finished text again, if it is one to be checked and chance says so."""
@@ -49,24 +64,30 @@ class Shadow:
         if not has_room:
             self._report("skipped")
             return
-        task = asyncio.get_running_loop().create_task(self._repeat(choice, generation))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _repeat(self, choice: Choice, generation: Generation) -> None:
-        plain = replace(choice, draft=None, options={**choice.options, "gamma": 0, "verify": "rejection"})
-        ended: asyncio.Future[Generation | None] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        ended: asyncio.Future[Generation | None] = loop.create_future()
 
         def receive(told: Sequence[Told]) -> None:
             last = told[-1]
             if last.is_last and not ended.done():
                 ended.set_result(last.what.generation if isinstance(last.what, Finished) else None)
 
+        plain = replace(choice, draft=None, options={**choice.options, "gamma": 0, "verify": "rejection"})
+        ticket = Ticket([plain], receive)
+        self._running[ticket] = ended
+        task = loop.create_task(self._repeat(ticket, choice, generation))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _repeat(self, ticket: Ticket, choice: Choice, generation: Generation) -> None:
+        ended = self._running[ticket]
         try:
-            await self._worker.add(Ticket([plain], receive))
+            await self._worker.add(ticket)
+            again = await ended
         except Gone:
             return
-        again = await ended
+        finally:
+            self._running.pop(ticket, None)
         if again is None:
             self._report("skipped")
             return

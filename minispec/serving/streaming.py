@@ -17,26 +17,12 @@ from minispec.engine.tokenizer import Tokenizer
 from minispec.serving.answers import LogprobLog, count_usage, describe_end, to_choice
 from minispec.serving.problems import Problem
 from minispec.serving.provisional import Settled, Span, Spans
-from minispec.serving.service import InFlight, find_end
+from minispec.serving.scoring import Prefix, list_prefixes
+from minispec.serving.service import InFlight, Service, find_end
 from minispec.serving.worker import Cut, Failed, Told
 
 DONE = b"data: [DONE]\n\n"
 _FADE = 0.5  # weight of the newest step in the time that a step is thought to take
-
-
-@dataclass(frozen=True)
-class Prefix:
-    """What comes before a choice's own text where the prompt is echoed, with log probabilities if they are wanted.
-
-    Attributes
-    ----------
-    num_characters : int
-        Of the prompt, echoed or not: the places of the choice's own tokens begin behind it.
-    """
-
-    text: str = ""
-    logprobs: Mapping[str, Any] | None = None
-    num_characters: int = 0
 
 
 @dataclass
@@ -61,32 +47,27 @@ class Streamer:
     ----------
     flight : InFlight
     tokenizer : Tokenizer
-    prefixes : sequence of Prefix
-        One per choice.
+    service : Service
     """
 
-    def __init__(self, flight: InFlight, tokenizer: Tokenizer, prefixes: Sequence[Prefix]) -> None:
+    def __init__(self, flight: InFlight, tokenizer: Tokenizer, service: Service) -> None:
         self._flight = flight
-        self._request = request = flight.request
+        self._request = flight.request
         self._tokenizer = tokenizer
-        self._prefixes = prefixes
+        self._service = service
         self._ended: dict[int, Generation] = {}
-        self._shown = [
-            _Shown(
-                Spans(tokenizer, choice.options["stop"], choice.options.get("min_tokens", 0))
-                if request.provisional
-                else None,
-                None if request.logprobs is None else LogprobLog(request.logprobs, tokenizer, prefix.num_characters),
-            )
-            for choice, prefix in zip(flight.choices, prefixes, strict=True)
-        ]
+        self._shown: list[_Shown] = []
 
     async def events(self) -> AsyncIterator[bytes]:
         """Yield the bytes of the stream, as much at once as there is."""
+        try:
+            prefixes = await list_prefixes(self._flight, self._tokenizer, self._service)
+        except Problem as problem:
+            yield _data(problem.body)
+            return
+        self._shown = self._begin(prefixes)
         begun = b"".join(
-            self._chunk(to_choice(i, prefix.text, prefix.logprobs))
-            for i, prefix in enumerate(self._prefixes)
-            if prefix.text
+            self._chunk(to_choice(i, prefix.text, prefix.logprobs)) for i, prefix in enumerate(prefixes) if prefix.text
         )
         if begun:
             yield begun
@@ -104,10 +85,22 @@ class Streamer:
             yield _data(self._flight.envelope.wrap([], usage, self._flight.describe_acceptance(generations)))
         yield DONE
 
+    def _begin(self, prefixes: Sequence[Prefix]) -> list[_Shown]:
+        request, tokenizer = self._request, self._tokenizer
+        return [
+            _Shown(
+                Spans(tokenizer, choice.options["stop"], choice.options.get("min_tokens", 0))
+                if request.provisional
+                else None,
+                None if request.logprobs is None else LogprobLog(request.logprobs, tokenizer, prefix.num_characters),
+            )
+            for choice, prefix in zip(self._flight.choices, prefixes, strict=True)
+        ]
+
     def _write(self, told: Told) -> list[bytes]:
         shown, what = self._shown[told.index], told.what
         if isinstance(what, Failed):
-            return [_data(describe_failure(what).body)]
+            return [_data(self._service.describe_failure(what).body)]
         if isinstance(what, Cut):
             return [*self._settle(told, ""), *self._end(told)]
         written = []
@@ -206,11 +199,6 @@ class Streamer:
         prompt = sum(shown.num_prompt_tokens for shown in self._shown[:: self._request.n or 1])
         made = sum(shown.num_tokens for shown in self._shown)
         return {"prompt_tokens": prompt, "completion_tokens": made, "total_tokens": prompt + made}
-
-
-def describe_failure(failed: Failed) -> Problem:
-    """Say that it was our fault, and what to look for in the log."""
-    return Problem(500, f"a fault of the server; its log has it as {failed.reference}", code=failed.reference)
 
 
 def _per_token(pieces: Sequence[Piece]) -> list[str]:

@@ -21,6 +21,7 @@ from typing import Any
 from minispec.engine.batching import Engine
 from minispec.engine.generation.events import Drafted, Event, Finished, Prefilled
 from minispec.engine.generation.result import Generation
+from minispec.errors import InputError
 from minispec.serving.choices import Choice
 
 _log = logging.getLogger(__name__)
@@ -36,9 +37,9 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A fault of ours ended a choice; ``reference`` is in the log."""
+    """A choice came to nothing, by what it asks for or by a fault of ours, whose reference is in the log."""
 
-    reference: str
+    cause: InputError | str
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,7 @@ class Worker:
     Attributes
     ----------
     num_faults : int
-        Steps that have failed.
+        Steps that have failed, by a fault of ours.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -197,8 +198,8 @@ class Worker:
     def _step(self) -> None:
         try:
             self.engine.step(self._note)
-        except Exception:
-            self._fail()
+        except Exception as error:
+            self._fail(error)
         while self._finished:
             self._clear(self._finished.pop())
         self._post()
@@ -263,19 +264,22 @@ class Worker:
         self.engine.forget(number)
         return generation
 
-    def _fail(self) -> None:
+    def _fail(self, error: Exception) -> None:
         """End the run whose fault a failed step was, or all if that is nobody's; the engine goes on with the others."""
-        self.num_faults += 1
-        reference = secrets.token_hex(8)
         blamed = self.engine.blamed
-        _log.exception(
-            "fault %s: a step failed, by %s", reference, "nobody's run" if blamed is None else f"run {blamed}"
-        )
+        cause: InputError | str
+        if isinstance(error, InputError) and blamed is not None:
+            cause = error  # such as a schema that turns out to be too large while it is followed
+        else:
+            self.num_faults += 1
+            cause = secrets.token_hex(8)
+            by = "nobody's run" if blamed is None else f"run {blamed}"
+            _log.error("fault %s: a step failed, by %s", cause, by, exc_info=error)
         for number in list(self._tickets) if blamed is None else [blamed]:
             if number in self._tickets:  # else its end was told already, and it is only to be cleared
                 ticket, index = self._tickets[number]
                 self._drop(ticket, index)
-                self._end(ticket, index, Failed(reference))
+                self._end(ticket, index, Failed(cause))
                 self._finished.append(number)
 
     def _stop(self) -> None:
@@ -284,4 +288,7 @@ class Worker:
 
 def _deliver(batch: dict[Ticket, list[Told]]) -> None:
     for ticket, told in batch.items():
-        ticket.receive(told)
+        try:
+            ticket.receive(told)
+        except Exception:
+            _log.exception("what was told of a request could not be counted")

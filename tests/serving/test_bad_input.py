@@ -6,10 +6,12 @@ import json
 import socket
 import threading
 import time
+from types import SimpleNamespace
 
 import openai
 import pytest
 
+from minispec.serving.server import allowed_hosts
 from tests.serving.running import running
 
 GOOD = {"model": "tiny-target", "prompt": "the end", "max_tokens": 4}
@@ -30,6 +32,15 @@ def check(answer, status, kind="invalid_request_error"):
     for word in ("Traceback", 'File "', "pydantic", "--"):
         assert word not in error["message"]
     return error
+
+
+@pytest.mark.parametrize(
+    ("listens", "allowed"),
+    [("127.0.0.1", True), ("127.0.0.2", True), ("::1", True), ("0.0.0.0", False), ("192.0.2.7", False)],
+)
+def test_a_server_on_the_loopback_answers_to_its_own_address(listens, allowed):
+    hosts = allowed_hosts(SimpleNamespace(getsockname=lambda: (listens, 8000)))
+    assert (f"[{listens}]" if ":" in listens else listens) in hosts if allowed else hosts == ()
 
 
 BODIES = [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from itertools import pairwise
 
 import httpx
@@ -28,6 +30,21 @@ def test_a_poor_draft_is_shown_and_taken_back(server):
     views = [(reading.text, reading.provisional) for (reading,) in read(server.url, "the end", **fields)]
     whole = views[-1][0]
     assert any(not whole.startswith(text + provisional) for text, provisional in views)
+
+
+def test_a_client_stays_open_and_can_be_used_again(server):
+    with httpx.Client(timeout=60.0) as client:
+        texts = [list(read(server.url, "the end", client=client, seed=3))[-1][0].text for _ in range(2)]
+    assert texts[0] == texts[1] != ""
+
+
+def test_without_a_prompt_it_says_what_it_needs():
+    done = subprocess.run(
+        [sys.executable, "-m", "minispec.serving.client", "http://127.0.0.1:9"], capture_output=True, text=True
+    )
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "give the server's address and a prompt" in done.stderr
 
 
 def test_refusals_and_faults_are_raised(server):

@@ -122,7 +122,14 @@ def test_an_object_of_any_kind_is_one_form_too():
         ({"regex": "(a"}, None),
         ({"guided_json": {"type": 3}}, None),
         ({"response_format": {"type": "xml"}}, "response_format.type"),
-        ({"response_format": {"type": "json_schema", "json_schema": {"name": "x"}}}, "response_format"),
+        (
+            {"response_format": {"type": "json_schema", "json_schema": {"name": "x"}}},
+            "response_format.json_schema.schema",
+        ),
+        (
+            {"response_format": {"type": "json_schema", "json_schema": {"schema": {}, "x": 1}}},
+            "response_format.json_schema.x",
+        ),
         ({"structured_outputs": {"grammar": "x"}}, "structured_outputs.grammar"),
         ({"guided_choice": []}, "guided_choice"),
     ],
@@ -132,6 +139,19 @@ def test_forms_that_are_none_are_refused(server, asked, param):
     error = answer.json()["error"]
     assert answer.status_code == 400, error
     assert param is None or error["param"].startswith(param), error
+
+
+def test_a_form_that_turns_out_to_be_too_large_is_refused_and_no_fault_of_ours(server, caplog):
+    """It compiles: only whoever follows it sees that it never ends."""
+    before = server.service.worker.num_faults
+    endless = {"type": "object", "properties": {"a": {"$ref": "#"}}, "required": ["a"]}
+    answer = server.client.post("/v1/completions", json=server.body(json_schema=endless))
+    assert answer.status_code == 400, answer.text
+    assert "Simplify it" in answer.json()["error"]["message"]
+    streamed = server.client.post("/v1/completions", json=server.body(json_schema=endless, stream=True))
+    assert json.loads(streamed.text.rpartition("data: ")[2])["error"] == answer.json()["error"]
+    assert (server.service.worker.num_faults, caplog.records) == (before, [])
+    server.wait_until_idle()
 
 
 def test_the_waits_between_tokens_add_up_to_the_time_per_token(server):

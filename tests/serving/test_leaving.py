@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import dataclasses
 import json
 import os
 import signal
@@ -23,7 +25,10 @@ from tests.serving.running import open_files, running
 def open_stream(server, max_tokens=480, **fields):
     """Send a request by hand; return the socket and what has come, once that is some text."""
     body = json.dumps(server.body(stream=True, max_tokens=max_tokens, **fields)).encode()
-    wire = socket.create_connection(("127.0.0.1", int(server.url.rpartition(":")[2])), timeout=20)
+    wire = socket.socket()
+    wire.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)  # what is not read is soon seen by who sends
+    wire.settimeout(20)
+    wire.connect(("127.0.0.1", int(server.url.rpartition(":")[2])))
     wire.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                  b"Content-Length: %d\r\n\r\n" % len(body) + body)  # fmt: skip
     told = b""
@@ -135,6 +140,44 @@ def test_a_reader_who_takes_nothing_is_let_go(target):
         wire.close()
 
 
+def test_a_reader_who_takes_little_is_served(target):
+    """Patience ends with a reader who takes nothing, not with one who takes long."""
+    with running(target, ("ngram",), stall_s=0.4) as hasty:
+        wire, told = open_stream(hasty, n=4, max_tokens=200, events=True)
+        until = time.monotonic() + 2.0
+        while time.monotonic() < until:
+            part = wire.recv(2000)
+            assert part
+            told += part
+            time.sleep(0.01)
+        assert b"[DONE]" not in told
+        while b"[DONE]" not in told:
+            part = wire.recv(1 << 16)
+            assert part
+            told += part
+        wire.close()
+        hasty.wait_until_idle()
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_scoring_a_prompt_ends_with_the_reader_and_with_his_time(target, monkeypatch, stream):
+    async def never(*_):
+        await asyncio.sleep(600)
+
+    monkeypatch.setattr("minispec.serving.scoring.score", never)
+    with running(target, ("ngram",), max_s=1.0) as server:
+        asked = server.body(stream=stream, echo=True, logprobs=1, max_tokens=1)
+        told = server.client.post("/v1/completions", json=asked)
+        error = json.loads(told.text.removeprefix("data: "))["error"]
+        assert error["message"].startswith("the prompts take longer to score than the 1 seconds of a request; send")
+        assert error["param"] == "echo"
+        server.wait_until_idle()
+        server.service.settings = dataclasses.replace(server.service.settings, max_s=600.0)
+        with pytest.raises(httpx.TimeoutException):
+            server.client.post("/v1/completions", json=asked, timeout=0.3)
+        server.wait_until_idle()
+
+
 def test_half_open_sockets_are_closed(target):
     """Who connects and says nothing, or half of it, or nothing more after an answer."""
     with running(target, ("ngram",), header_s=0.3) as hasty:
@@ -197,6 +240,25 @@ def test_a_fault_of_ours_ends_the_runs_and_not_the_server(server, monkeypatch):
     monkeypatch.setattr(batch_module, "answer_together", answer)
     server.wait_until_idle()
     assert server.complete()["choices"][0]["text"]
+
+
+def test_a_fault_before_a_run_is_told_like_any_other(target, monkeypatch):
+    """With what every answer says to a browser, and counted."""
+    origin = "https://a.example"
+    with running(target, ("ngram",), origins=(origin,)) as server:
+
+        def fail(request):
+            raise RuntimeError("a secret of this machine")
+
+        monkeypatch.setattr(server.service, "_choose", fail)
+        told = server.client.post("/v1/completions", json=server.body(), headers={"origin": origin})
+        assert told.status_code == 500
+        assert told.json()["error"]["type"] == "server_error"
+        assert "secret" not in told.text
+        assert told.headers["x-content-type-options"] == "nosniff"
+        assert told.headers["access-control-allow-origin"] == origin
+        assert 'status="500"} 1.0' in server.client.get("/metrics").text
+        server.wait_until_idle()
 
 
 def test_a_fault_of_one_run_is_its_own(server, target, draft, monkeypatch):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+import threading
+import time
 
 import numpy as np
 import pytest
 
-from minispec.errors import InputError, OptionError
+from minispec.errors import InputError, OptionError, OutputError
 from minispec.serving.rollout import FIRST_LOOK, Observation, Rollout, compare, judge, read_log
 from tests.serving.running import running
 
@@ -57,6 +59,19 @@ def test_a_slow_canary_goes_back_and_a_fast_one_stays():
     assert fast.verdict is None
     assert fast.share == 0.5
     assert fast.compare().tpot_ratio.value == pytest.approx(0.7, rel=0.15)
+
+
+def test_it_looks_as_long_as_it_runs(monkeypatch):
+    """Also when it has seen more than it remembers."""
+    monkeypatch.setattr("minispec.serving.rollout.KEPT", 40)
+    rollout = Rollout(0.5)
+    feed(rollout, np.random.default_rng(0), 4 * FIRST_LOOK - 1, factor=0.7)
+    assert rollout.verdict is None
+    before = rollout.compare()
+    assert rollout.compare() is before
+    feed(rollout, np.random.default_rng(0), 4 * FIRST_LOOK + 1, factor=3.0)
+    assert rollout.verdict is not None
+    assert rollout.compare() != before
 
 
 def test_other_texts_end_it_only_where_the_law_should_be_the_same():
@@ -146,6 +161,31 @@ def test_a_server_assigns_counts_and_reports(target, draft):
         assert server.complete(user="user 0")["choices"][0]["minispec"]["arm"] == "baseline"
 
 
+def test_a_log_that_cannot_be_written_costs_no_reader_his_text(target, draft, caplog):
+    class Full:
+        def write(self, text):
+            raise OutputError("rollout.jsonl cannot be written (No space left on device). Make room")
+
+    with running(target, (draft,), canary=0.5, canary_log=Full) as server:
+        for i in range(3):
+            server.complete(user=f"user {i}", max_tokens=5)
+        assert sum(figures.num_requests for figures in server.service.rollout.compare().arms.values()) == 3
+    assert [record.message for record in caplog.records] == [
+        "the trial goes on without its log: rollout.jsonl cannot be written (No space left on device). Make room"
+    ]
+
+
+def test_a_fault_in_counting_costs_no_reader_his_text(target, draft, monkeypatch, caplog):
+    with running(target, (draft,), canary=0.5) as server:
+        monkeypatch.delattr(server.service.rollout, "_seen")
+        beside = threading.Thread(target=server.complete, kwargs={"speculative": False, "max_tokens": 200})
+        beside.start()
+        server.complete(max_tokens=5)
+        beside.join(20)
+        assert not beside.is_alive()
+    assert [record.message for record in caplog.records] == ["what was told of a request could not be counted"]
+
+
 def wait_for_shadow(server, outcome, count):
     line = f'minispec:shadow_checks_total{{model_name="tiny-target",result="{outcome}"}} {count}.0'
     for _ in range(500):
@@ -173,3 +213,21 @@ def test_a_shadow_sees_that_greedy_texts_are_equal_and_when_one_is_not(target, d
         wait_for_shadow(server, "different", 1)
         assert server.service.rollout.verdict == "a greedy text was not that of plain decoding"
         assert server.service.rollout.share == 0.0
+
+
+def test_a_shadow_makes_room_for_whoever_comes(target, draft, monkeypatch):
+    with running(target, (draft,), shadow=1.0, max_running=1) as server:
+        step = server.engine.step
+
+        def step_slowly(watch):
+            time.sleep(0.02)
+            return step(watch)
+
+        monkeypatch.setattr(server.engine, "step", step_slowly)
+        server.complete(temperature=0.0, max_tokens=100)
+        server.complete(max_tokens=1)  # within the two seconds that the shadow takes, alone in the only place
+        wait_for_shadow(server, "skipped", 1)
+        monkeypatch.setattr(server.engine, "step", step)
+        server.complete(temperature=0.0, max_tokens=100)
+        wait_for_shadow(server, "equal", 1)
+        server.wait_until_idle()

@@ -167,14 +167,16 @@ def test_what_was_held_up_is_sent_before_the_next_step(server):
     from minispec.serving.answers import Envelope
     from minispec.serving.choices import Choice
     from minispec.serving.schema import CompletionRequest
+    from minispec.serving.scoring import Prefix
     from minispec.serving.service import InFlight
-    from minispec.serving.streaming import Prefix, Streamer
+    from minispec.serving.streaming import Streamer
     from minispec.serving.worker import Told
 
     request = CompletionRequest(model="m", prompt="p", stream=True, smooth=True)
     choice = Choice(0, "p", None, None, {"stop": ()})
     flight = InFlight(request, [choice], Envelope("id", "m", 0), None, 0.0)
-    streamer = Streamer(flight, Tokenizer(byte_tokenizer()), [Prefix()])
+    streamer = Streamer(flight, Tokenizer(byte_tokenizer()), server.service)
+    streamer._shown = streamer._begin([Prefix()])
 
     def step(number, at_s, texts):
         pieces = tuple(Piece(text, "accepted") for text in texts)
