@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from pydantic import ValidationError
 
-from minispec.errors import PromptError, quote
+from minispec.errors import PromptError, name_fields, quote
 from minispec.serving.schema import (
     CompletionRequest,
     ResponseFormat,
@@ -77,23 +76,18 @@ def from_option_error(error: Exception, names: Mapping[str, str]) -> Problem:
     message = str(error)
     for name, private in sorted(names.items(), key=lambda pair: -len(pair[1])):
         message = message.replace(private, name)
-    message = re.sub(r"--([a-z-]+) ([^\s,]+(?:,[^\s,]+)*)", _as_field, message)
+    message = name_fields(message, _NAMES)
     if isinstance(error, PromptError):  # it may speak of a token of it
         return Problem(400, message, param="prompt")
-    blamed = re.match(r"(?:the )?([a-z][a-z-]*) (?:is\b|has\b|')", message)
+    blamed = re.match(r"(?:the )?([a-z][a-z_-]*) (?:is\b|has\b|')", message)
     if blamed is None:
         return Problem(400, message)
     field = blamed[1].replace("-", "_")
     return Problem(400, message, param=f"speculative.{field}" if field in _SPECULATIVE else field)
 
 
-def _as_field(flag: re.Match[str]) -> str:
-    """Write a flag and its value as a field of a JSON object."""
-    value = flag[2] if re.fullmatch(r"-?[0-9.]+|true|false", flag[2]) else json.dumps(flag[2])
-    return f'"{flag[1].replace("-", "_")}": {value}'
-
-
 _SPECULATIVE = tuple(Speculative.model_fields)
+_NAMES = (*CompletionRequest.model_fields, *_SPECULATIVE)
 _FIELDS: dict[str, Mapping[str, object]] = {
     "": CompletionRequest.model_fields,
     "speculative": Speculative.model_fields,
