@@ -25,8 +25,10 @@ A message names **the value, the rule and the way out**, in one line::
 from __future__ import annotations
 
 import difflib
+import json
+import re
 import reprlib
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Any, ClassVar
 
 
@@ -127,6 +129,41 @@ def suggest(value: str, choices: Iterable[str], otherwise: str, closeness: float
 def quote(value: Any) -> str:
     """Quote a value in a message: one printable line of at most about 100 characters, whatever a file put there."""
     return _one_line(repr(value) if isinstance(value, str) and len(value) <= 60 else _SHORT.repr(value), 100)
+
+
+def quote_json(value: Any) -> str:
+    """Write a value that a JSON file holds as JSON, in one printable line of at most 100 characters.
+
+    Examples
+    --------
+    >>> quote_json({"type": None}), quote_json(True), quote_json("3")
+    ('{"type": null}', 'true', '"3"')
+    """
+    return _one_line(json.dumps(value, ensure_ascii=False), 100)
+
+
+def name_fields(message: str, fields: Container[str]) -> str:
+    """Return a message about options with these fields of a JSON object in the place of their flags.
+
+    Examples
+    --------
+    >>> name_fields("top-p is 2; it must be in (0, 1]. Try --top-p 0.9, or --verify 'a b'", ("top_p", "verify"))
+    'top_p is 2; it must be in (0, 1]. Try "top_p": 0.9, or "verify": "a b"'
+    >>> name_fields('from a file: --regex "$(cat FILE)", or another --backend numba', ("regex",))
+    'from a file: "regex": "the text of FILE", or another --backend numba'
+    """
+
+    def to_field(flag: re.Match[str]) -> str:
+        name = flag[1].replace("-", "_")
+        value = re.sub(r"\$\(cat (.+)\)", r"the text of \1", flag[2].strip("'\""))
+        is_word = re.fullmatch(r"-?[0-9.]+|true|false", value) is None
+        return f'"{name}": {json.dumps(value) if is_word else value}' if name in fields else flag[0]
+
+    def to_name(match: re.Match[str]) -> str:
+        return name if (name := match[0].replace("-", "_")) in fields else match[0]
+
+    message = re.sub(r"(?:^|(?<= and ))[a-z-]+(?= )", to_name, message)
+    return re.sub(r"--([a-z-]+) ('[^']*'|\"[^\"]*\"|[^\s,]+(?:,[^\s,]+)*)", to_field, message)
 
 
 def explain(error: BaseException) -> str:

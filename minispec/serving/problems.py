@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from pydantic import BaseModel, ValidationError
 
-from minispec.errors import PromptError, quote
+from minispec.errors import PromptError, name_fields, quote, quote_json
 from minispec.serving.schema import (
     CompletionRequest,
     JsonSchema,
@@ -84,23 +83,18 @@ def from_option_error(error: Exception, names: Mapping[str, str]) -> Problem:
     message = str(error)
     for name, private in sorted(names.items(), key=lambda pair: -len(pair[1])):
         message = message.replace(private, name)
-    message = re.sub(r"--([a-z-]+) ([^\s,]+(?:,[^\s,]+)*)", _as_field, message)
+    message = name_fields(message, _NAMES)
     if isinstance(error, PromptError):  # it may speak of a token of it
         return Problem(400, message, param="prompt")
-    blamed = re.match(r"(?:the )?([a-z][a-z-]*) (?:is\b|has\b|')", message)
+    blamed = re.match(r"(?:the )?([a-z][a-z_-]*) (?:is\b|has\b|')", message)
     if blamed is None:
         return Problem(400, message)
     field = blamed[1].replace("-", "_")
     return Problem(400, message, param=f"speculative.{field}" if field in _SPECULATIVE else field)
 
 
-def _as_field(flag: re.Match[str]) -> str:
-    """Write a flag and its value as a field of a JSON object."""
-    value = flag[2] if re.fullmatch(r"-?[0-9.]+|true|false", flag[2]) else json.dumps(flag[2])
-    return f'"{flag[1].replace("-", "_")}": {value}'
-
-
 _SPECULATIVE = tuple(Speculative.model_fields)
+_NAMES = (*CompletionRequest.model_fields, *_SPECULATIVE)
 _MODELS: Mapping[str, type[BaseModel]] = {
     "": CompletionRequest,
     "speculative": Speculative,
@@ -153,7 +147,7 @@ def from_validation_error(error: ValidationError) -> Problem:
         )
     if not place:
         return Problem(
-            400, f"the body is {quote(first['input'])}; it must be an object with the fields model and prompt"
+            400, f"the body is {quote_json(first['input'])}; it must be an object with the fields model and prompt"
         )
     if kind == "missing":
         param = _join(place)
@@ -169,4 +163,4 @@ def from_validation_error(error: ValidationError) -> Problem:
     param = _join(place)
     said = re.fullmatch(r"\w+ should ((?:be|have) .*)", first["msg"])
     rule = _RULES.get(param) or (said[1] if said else "be something else: " + first["msg"])
-    return Problem(400, f"{param} is {quote(first['input'])}; it must {rule}", param=param, code="invalid_value")
+    return Problem(400, f"{param} is {quote_json(first['input'])}; it must {rule}", param=param, code="invalid_value")

@@ -143,6 +143,7 @@ def test_a_field_that_cannot_be(server, field, value, status):
     [
         ("speculative", {"gamma": 1.5}, "speculative.gamma", "speculative.gamma is 1.5; it must be a whole number"),
         ("speculative", {"gamma": -1}, "speculative.gamma", "or a policy of /v1/options"),
+        ("speculative", {"gamma": True}, "speculative.gamma", "speculative.gamma is true; it must be"),
         ("speculative", {"verify": 3}, "speculative.verify", "speculative.verify is 3; it must be a valid string"),
         ("speculative", {"draft": "x" * 201}, "speculative.draft", "it must have at most 200 characters"),
         ("speculative", {"x": 1}, "speculative.x", "'x' is no field of speculative; there are draft, gamma, verify"),

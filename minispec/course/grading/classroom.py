@@ -270,8 +270,8 @@ def grade_all(
     jobs : int
         Processes.
     results : Path, optional
-        Folder for one report each. Those that are there, and were made from the same submission by the same version
-        of the assignment, are not made again.
+        Folder for one report each. Those that are there, were not ended by the clock, and were made from the same
+        submission by the same version of the assignment, are not made again.
     progress : callable, optional
 
     Returns
@@ -382,9 +382,10 @@ def _earlier(results: Path, path: Path, edition: str) -> Report | None:
         told = json.loads(_place(results, path).read_text(encoding="utf-8"))
         if told["edition"] != edition or told["stamp"] != _stamp(path):
             return None
-        return Report.from_dict(told["report"])
+        report = Report.from_dict(told["report"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
+    return None if report.clocked else report  # it asks to be graded again
 
 
 def _write(results: Path, path: Path, edition: str, report: Report) -> None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import ast
 import base64
 import builtins
+import codeop
 import json
 import math
 import sys
@@ -433,8 +434,9 @@ def _new_module(name: str, path: str) -> types.ModuleType:
 def load_cells(name: str, source: str, path: str, starts: list[int]) -> tuple[types.ModuleType, list[str]]:
     """Run a notebook's code as a module, cell by cell as a kernel does, and say what went wrong on the way.
 
-    A cell that fails ends there, and the next one is run: plots and demonstrations fail here for want of packages. An
-    import that fails is passed over by itself.
+    A cell that fails, or leaves by ``sys.exit``, ends there, and the next one is run: plots and demonstrations fail
+    here for want of packages. An import that fails is passed over by itself. What a cell imports from ``__future__``
+    holds from there on.
 
     Parameters
     ----------
@@ -443,6 +445,7 @@ def load_cells(name: str, source: str, path: str, starts: list[int]) -> tuple[ty
         Line numbers at which cells begin.
     """
     module, notes = _new_module(name, path), []
+    compile_next = codeop.Compile()  # a kernel's: it remembers what was imported from __future__
     module.__dict__.update(display=_show_nothing, get_ipython=_Shell)
     lines = source.split("\n")
     for number, (start, end) in enumerate(zip(starts, [*starts[1:], len(lines) + 1], strict=True), 1):
@@ -453,14 +456,15 @@ def load_cells(name: str, source: str, path: str, starts: list[int]) -> tuple[ty
             continue
         for statement in tree.body:
             try:
-                one = ast.Module([statement], type_ignores=[])
-                exec(compile(one, path, "exec", dont_inherit=True), module.__dict__)
+                one: Any = ast.Module([statement], type_ignores=[])
+                exec(compile_next(one, path, "exec"), module.__dict__)
             except ModuleNotFoundError as error:
                 notes.append(f"code cell {number} imports {str(error.name)[:60]}, which is not installed here")
                 if not isinstance(statement, (ast.Import, ast.ImportFrom)):
                     break
-            except Exception as error:
-                notes.append(f"code cell {number} raised {type(error).__name__[:60]}: {_text(error)[:120]}")
+            except (Exception, SystemExit) as error:
+                said = ": ".join(filter(None, (type(error).__name__[:60], _text(error)[:120])))
+                notes.append(f"code cell {number} raised {said}")
                 break
     return module, notes
 

@@ -7,7 +7,7 @@ from typing import Unpack
 
 from minispec.engine.batching.engine import Engine
 from minispec.engine.drafters import Drafter
-from minispec.engine.generation.options import Options, RequestOptions, with_options
+from minispec.engine.generation.options import Options, RequestOptions, require_whole, with_options
 from minispec.engine.generation.prepare import Named
 from minispec.engine.generation.result import Generation
 from minispec.engine.loading.bundled import DEFAULT_DRAFT, DEFAULT_TARGET
@@ -71,8 +71,10 @@ def generate_many(
                 f"prompts. {instead}"
             )
     first = options.get("seed", Options.seed)
+    require_whole("seed", first)
+    require_whole("concurrency", concurrency, 1)
     engine = Engine(target, max_running=concurrency, kv_memory=kv_memory)
     for i, prompt in enumerate(prompts):
-        request: RequestOptions = {**options, "seed": first + i}
+        request: RequestOptions = {**options, "seed": int(first) + i}
         engine.add(prompt, draft=draft, **request)
     return engine.run()

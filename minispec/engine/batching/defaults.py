@@ -12,10 +12,12 @@ from typing import Any
 
 from minispec.engine.control.budget import BudgetGamma
 from minispec.engine.control.load import Load, LoadGamma
+from minispec.engine.control.registry import require_policy
 from minispec.engine.drafters import parse_draft
 from minispec.engine.generation.options import Options
 from minispec.engine.generation.prepare import NO_DRAFT
 from minispec.engine.generation.result import find_guarantee, is_reproducible
+from minispec.engine.specs import read_options, split_spec
 from minispec.engine.verifiers import get_verifier
 
 COUPLED = "gumbel"
@@ -62,8 +64,12 @@ def settle(given: Mapping[str, Any], draft: object, load: Load, *, batch_invaria
         If a value breaks its rule.
     """
     named = dict(given)
-    if isinstance(gamma := named.get("gamma"), str) and gamma in FOLLOWING:
-        named["gamma"] = FOLLOWING[gamma](load)
+    if isinstance(gamma := named.get("gamma"), str):
+        require_policy(gamma, *FOLLOWING)
+        kind, rest = split_spec(gamma)
+        if kind in FOLLOWING:
+            read_options("gamma", gamma, kind, rest, {}, f"--gamma {kind}")
+            named["gamma"] = FOLLOWING[kind](load)
     elif "gamma" not in named and "verify" not in named:
         named["verify"] = rule_for(draft)
     settings = Options.read(named)

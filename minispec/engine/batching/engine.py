@@ -109,8 +109,8 @@ class Engine:
         noise : Noise, optional
             By default Philox noise with ``seed``.
         **options
-            See :class:`minispec.engine.generation.options.Options`. Here ``gamma`` may also be ``"load"``, and left out
-            with ``verify`` it is, by a rule that keeps the text of plain decoding:
+            See :class:`minispec.engine.generation.options.Options`. Here ``gamma`` may also be ``"load"`` or
+            ``"budget"``. Left out with ``verify`` it is ``"load"``, by a rule that keeps the text of plain decoding:
             :mod:`minispec.engine.batching.defaults`.
 
         Raises

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 from minispec.engine.batching.engine import Engine
 from minispec.engine.batching.models import TARGET
 from minispec.engine.generation.options import Options
-from minispec.errors import InputError, OptionError, PromptError, explain, quote
+from minispec.errors import InputError, OptionError, PromptError, explain, name_fields, quote, quote_json
 
 _WORDS = {float: "a number", int: "a whole number", str: "a text", list: "a list of texts", bool: "true or false",
           type(None): "null"}  # fmt: skip
@@ -37,6 +38,8 @@ class Request:
     draft : str or None
     options : mapping
         Of :class:`minispec.engine.generation.options.Options`.
+    keys : collection of str
+        What the line says itself; the rest are the command's defaults.
     """
 
     line: int
@@ -44,6 +47,7 @@ class Request:
     prompt: str | list[int]
     draft: str | None
     options: Mapping[str, Any]
+    keys: Collection[str] = ()
 
     def key(self, models: Mapping[str, Any]) -> str:
         """Return what tells this request from any other: a hash of all that its text depends on.
@@ -63,6 +67,17 @@ class Request:
             "models": {**models, "fingerprints": ours},
         }
         return hashlib.sha256(json.dumps(everything, sort_keys=True).encode()).hexdigest()[:16]
+
+    def refuse(self, error: InputError) -> BadLine:
+        """Return the line as one that cannot be served.
+
+        A flag does not change what a line says itself: an error about that names fields.
+        """
+        said = str(error)
+        words = {word.replace("-", "_") for word in re.findall(r"[a-z][a-z_-]*", said)}
+        if not words.isdisjoint(self.keys):
+            said = name_fields(said, ("draft", *_option_types()))
+        return BadLine(self.line, self.id, said)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +159,7 @@ def _read_object(line: str) -> dict[str, Any]:
 def _take_name(entry: dict[str, Any], number: int) -> str:
     name = entry.pop("id", number)
     if not isinstance(name, (str, int)) or isinstance(name, bool):
-        raise OptionError(f"id is {quote(json.dumps(name))}; it is a text or a number")
+        raise OptionError(f"id is {quote_json(name)}; it is a text or a number")
     _require_unicode(str(name))
     return str(name)
 
@@ -156,23 +171,24 @@ def _read_request(number: int, name: str, entry: dict[str, Any], defaults: Mappi
     unknown = [key for key in entry if key not in ("prompt", "draft", *types)]
     if unknown:
         raise OptionError(f"{unknown[0]!r} is no key of a request; they are id, prompt, draft, {', '.join(types)}")
+    keys = frozenset(entry)
     prompt = entry.pop("prompt")
     is_ids = isinstance(prompt, list) and all(type(token) is int for token in prompt)
     if not isinstance(prompt, str) and not is_ids:
-        raise PromptError(f"prompt is {quote(json.dumps(prompt))}; it is a text, or a list of token ids")
+        raise PromptError(f"prompt is {quote_json(prompt)}; it is a text, or a list of token ids")
     if isinstance(prompt, str):
         _require_unicode(prompt)
     draft = entry.pop("draft", defaults["draft"])
     if not isinstance(draft, (str, type(None))):
-        raise OptionError(f"draft is {quote(json.dumps(draft))}; it is a text, or null for none")
+        raise OptionError(f"draft is {quote_json(draft)}; it is a text, or null for none")
     for key, value in entry.items():
         if not _is_of(value, types[key]):
             words = [word for kind, word in _WORDS.items() if kind in types[key]]
-            raise OptionError(f"{key} is {quote(json.dumps(value))}; it must be {' or '.join(words)}")
+            raise OptionError(f"{key} is {quote_json(value)}; it must be {' or '.join(words)}")
     options = {**{key: value for key, value in defaults.items() if key != "draft"}, **entry}
     stop = options.get("stop", ())
     options["stop"] = [stop] if isinstance(stop, str) else list(stop)
-    return Request(number, name, prompt, None if draft == "none" else draft, options)
+    return Request(number, name, prompt, None if draft == "none" else draft, options, keys)
 
 
 def _is_of(value: object, types: tuple[type, ...]) -> bool:
@@ -219,6 +235,6 @@ def add_requests(
             try:
                 added[engine.add(request.prompt, draft=request.draft, **request.options)] = request
             except InputError as error:
-                request = BadLine(request.line, request.id, str(error))
+                request = request.refuse(error)
         checked.append(request)
     return added, checked

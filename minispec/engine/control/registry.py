@@ -62,16 +62,9 @@ def get_policy(gamma: int | str | GammaPolicy) -> GammaPolicy:
             f"gamma is {quote(text)}, which weighs requests that are decoded together: in `minispec batch`, `minispec "
             "serve` and an Engine. Try --gamma auto"
         )
+    require_policy(text)
     if kind not in _KINDS:
-        try:
-            return FixedGamma(int(text))
-        except OptionError:
-            raise
-        except ValueError:
-            raise OptionError(
-                f"gamma is {quote(text)}; it must be a number >= 0 or one of {', '.join(_KINDS)}. "
-                + suggest(kind, _KINDS, "Try --gamma 3")
-            ) from None
+        return FixedGamma(int(text))
     options = read_options("gamma", text, kind, rest, _KINDS[kind], _EXAMPLES[kind])
     match kind:
         case "heuristic":
@@ -85,6 +78,31 @@ def get_policy(gamma: int | str | GammaPolicy) -> GammaPolicy:
                 raise OptionError(f"gamma is {quote(text)}; largest must be at least 1. Try --gamma auto")
             return AutoGamma(**options)
     return ReplayedGamma(_read_lengths(options["trace"]))
+
+
+def require_policy(text: str, *more: str) -> None:
+    """Refuse a text that is no whole number and does not begin with the name of a policy.
+
+    Parameters
+    ----------
+    text : str
+    *more : str
+        Names of policies that there are besides, for requests that are decoded together.
+
+    Raises
+    ------
+    OptionError
+    """
+    kind, _ = split_spec(text)
+    kinds = (*_KINDS, *more)
+    if kind not in kinds:
+        try:
+            int(text)
+        except ValueError:
+            raise OptionError(
+                f"gamma is {quote(text)}; it must be a number >= 0 or one of {', '.join(kinds)}. "
+                + suggest(kind, kinds, "Try --gamma 3")
+            ) from None
 
 
 def _read_lengths(trace: str) -> list[int]:

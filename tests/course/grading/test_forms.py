@@ -67,6 +67,8 @@ def with_files(folder: Path, **files: str | bytes) -> Path:
 
 MAGICS = "%matplotlib inline\n%load_ext autoreload\nfiles = !ls\n!pip install numpy\nlist?\n?list\n"
 PLOT = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\n"
+NODE = "class Node:\n    def copy(self) -> Node: ...\n"
+FUTURE = (f"from __future__ import annotations\n{NODE}", f"Node()\n{NODE.replace('Node', 'Tree')}{SOLUTION}")
 MODULO = "seven = (27\n    % 20)\nassert seven == 7\n"
 FORMS: dict[str, Callable[[Path], Path]] = {
     "magics": lambda f: notebook(f / "a0.ipynb", MAGICS + "import numpy as np", "%%bash\nls", SOLUTION, "%time 1 + 1"),
@@ -74,6 +76,8 @@ FORMS: dict[str, Callable[[Path], Path]] = {
     "plots": lambda f: notebook(f / "a0.ipynb", PLOT.splitlines()[0] + "\nimport numpy as np", SOLUTION, PLOT),
     "display": lambda f: notebook(f / "a0.ipynb", SOLUTION, "display(accept)\nget_ipython().run_line_magic('x', 'y')"),
     "failing demonstration": lambda f: notebook(f / "a0.ipynb", SOLUTION, "accept(1)", "1 / 0", "x ="),
+    "future": lambda f: notebook(f / "a0.ipynb", *FUTURE),
+    "exit": lambda f: notebook(f / "a0.ipynb", SOLUTION, "import sys\nsys.exit()", "raise SystemExit('done')"),
     "otter": lambda f: notebook(
         f / "a0.ipynb", "import otter\n\ngrader = otter.Notebook('a0.ipynb')", SOLUTION, 'grader.check("a0-q1")'
     ),
@@ -100,7 +104,7 @@ FORMS: dict[str, Callable[[Path], Path]] = {
         f, **{"a0.py": SPLIT.replace("HELPER", "token"), "token.py": "import tokenize, inspect\n" + RATIO}
     ),
 }
-DEFAULT = ("magics", "plots", "zip with backslashes", "latin-1", "helper called token", "package")
+DEFAULT = ("magics", "plots", "future", "exit", "zip with backslashes", "latin-1", "helper called token", "package")
 
 
 @pytest.mark.parametrize("form", [*(pytest.param(f, marks=() if f in DEFAULT else pytest.mark.slow) for f in FORMS)])
@@ -166,6 +170,8 @@ def test_saved_plots_are_no_code(tmp_path: Path) -> None:
 def test_what_was_passed_over_is_told(grader: Grader, tmp_path: Path) -> None:
     report = grader.grade(FORMS["plots"](tmp_path))
     assert "code cell 1 imports matplotlib, which is not installed here" in report.notes
+    report = grader.grade(FORMS["exit"](tmp_path / "exit"))
+    assert report.notes == ["code cell 2 raised SystemExit", "code cell 3 raised SystemExit: done"]
 
 
 def test_a_magic_is_one_only_where_python_stumbles() -> None:

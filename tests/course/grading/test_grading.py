@@ -311,6 +311,16 @@ def test_who_was_late_is_graded_again_alone(tmp_path: Path, monkeypatch: pytest.
     asked.clear()
     assert grade_all(JOB, paths[:1], jobs=2)[0].score == 1
     assert asked == [(1, "s0.py")] * 2, "the machine may be busy with other things"
+    asked.clear()
+
+    def stop_before_the_second_pass(count: int, total: int, report: Report) -> None:
+        if count == total:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        grade_all(JOB, paths, jobs=2, results=tmp_path / "cut", progress=stop_before_the_second_pass)
+    assert [report.score for report in grade_all(JOB, paths, jobs=2, results=tmp_path / "cut")] == [1, 1, 1]
+    assert asked[3:] == [(1, "s0.py")], "what the clock ended, and nothing else"
 
 
 def test_the_example_keeps_the_rules_of_an_assignment() -> None:

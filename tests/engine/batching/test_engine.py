@@ -647,6 +647,12 @@ class TestRefusals:
         with pytest.raises(OptionError, match=rule):
             Engine(TARGET, **{name: count})
 
+    @pytest.mark.parametrize("name", ["seed", "concurrency"])
+    @pytest.mark.parametrize("count", [True, "1", None, 2**64])
+    def test_counts_of_many_prompts_are_named_as_they_were_given(self, name, count):
+        with pytest.raises(OptionError, match=rf"^{name} is {count!r}; it must be a whole number"):
+            generate_many([[1]], target=TARGET, draft=None, **{name: count})
+
     def test_more_pages_than_the_machine_has_memory(self):
         with pytest.raises(OptionError, match=r"pages take [\d,]+\.\d GB, and this machine has .* kv-memory less"):
             Engine(TARGET, kv_memory=10**18)
