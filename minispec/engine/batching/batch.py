@@ -186,7 +186,11 @@ class Batch:
         for member, logits in zip(members, answers, strict=True):
             self._advance(member, logits, watch)
         if members:  # else everyone who asked had to make room
-            times.add(num_tokens, self._clock() - started)  # with what is done with the rows: draws, a rule's verdict
+            seconds = self._clock() - started  # with what is done with the rows: draws, a rule's verdict
+            if times.total_s:
+                times.add(num_tokens, seconds)
+            else:
+                times.begin(seconds)
         return num_tokens
 
     def _is_begun_by_another(self, member: Member) -> bool:

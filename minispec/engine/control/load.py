@@ -25,6 +25,7 @@ from __future__ import annotations
 import bisect
 import itertools
 import math
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -43,6 +44,7 @@ _ROW_COST = 0.05  # of one more row, in forwards of one, until more rows are mea
 _ENTER, _STAY = 1.1, 1.03  # times plain decoding's rate that drafts must promise, to begin and to go on
 _COST_RATIO = 0.1  # of the draft's forward to the target's, before it was measured
 _KEEP = 0.8  # weight of the past in the time of a number of rows
+_ONCE = 16  # forwards for which a time of few rows stands that was measured once: anything may have run beside it
 _AGE = 8.0  # forwards, by which a time that was not measured anew counts as one measurement older
 _REST, _LONGEST_REST = 3, 24  # steps in which the same requests need not ask again, once drafts did not pay
 _MEMORY = 32.0  # steps after which an acceptance counts for 1/e, and over which a late reading is spread
@@ -66,6 +68,7 @@ class RowTimes:
 
     def __init__(self) -> None:
         self._seconds: dict[int, float] = {}
+        self._counts: dict[int, int] = defaultdict(int)
         self._when: dict[int, int] = {}  # a number of rows was measured last, in forwards
         self._num_added = 0
         self._rising: tuple[list[int], list[float]] | None = None
@@ -80,12 +83,19 @@ class RowTimes:
         """Whether a forward of so many rows, or fewer, was measured."""
         return any(seen <= rows for seen in self._seconds)
 
+    def begin(self, seconds: float) -> None:
+        """Take in the first forward of all: it touches memory that nobody has touched, so it is no measure."""
+        self.total_s += seconds
+
     def add(self, rows: int, seconds: float) -> None:
         """Take in a forward."""
         self.total_s += seconds
         self._num_added += 1
+        self._counts[rows] += 1
+        known = self._seconds.get(rows, seconds)
         keep = _KEEP ** (1.0 + (self._num_added - 1 - self._when.get(rows, 0)) / _AGE)  # what is old counts less
-        self._seconds[rows] = keep * self._seconds.get(rows, seconds) + (1.0 - keep) * seconds
+        mean = keep * known + (1.0 - keep) * seconds
+        self._seconds[rows] = min(known, seconds) if self._counts[rows] == 2 else mean  # none is too fast by chance
         self._when[rows] = self._num_added
         self._rising = None
 
@@ -109,10 +119,15 @@ class RowTimes:
         line = seconds[end] + slope * (rows - known[end])
         return max(line, guess) if i else max(line, 0.1 * seconds[0])
 
+    def _is_doubtful(self, rows: int) -> bool:
+        """Return whether it is time to try again; more rows than one request verifies are too dear for that."""
+        is_old = self._num_added - self._when[rows] > _ONCE
+        return is_old and self._counts[rows] == 1 and rows <= LARGEST + 1
+
     def _find_rising(self) -> tuple[list[int], list[float]]:
         """Return rows and seconds, in which fewer rows never take longer: where they did, something else ran."""
         if self._rising is None:
-            known = sorted(self._seconds)
+            known = sorted(rows for rows in self._seconds if not self._is_doubtful(rows))
             falling = itertools.accumulate((self._seconds[rows] for rows in reversed(known)), min)
             self._rising = known, list(falling)[::-1]
         return self._rising

@@ -89,7 +89,7 @@ change(
 )  # fmt: skip
 change(
     17, "lengths of a batch", "the last time is the time", "A forward's time is not averaged with those before.",
-    RowTimes, "add", "keep * self._seconds.get(rows, seconds) + (1.0 - keep) * seconds", "seconds",
+    RowTimes, "add", "keep * known + (1.0 - keep) * seconds", "seconds",
 )  # fmt: skip
 change(
     17, "law of equal seeds", "one noise for one seed", "What one request has drawn decides how its twin drafts.",
